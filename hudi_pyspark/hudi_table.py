@@ -139,15 +139,18 @@ class HudiTable:
 
         environment = from_environment(os.environ)
         given = {f"{CATALOG_PREFIX}{key}": value for key, value in catalog.items()}
-        found = find_table(name, _known_settings(catalog))
+        catalog_table = find_table(name, _known_settings(catalog))
         named = (storage_options or {}).get(CREDENTIALS_PROVIDER)
         storage = ArrowStorage.parse(
-            found.location, storage_options, environment, None if named else found.provider
+            catalog_table.location,
+            storage_options,
+            environment,
+            None if named else catalog_table.provider,
         )
         table = cls.__new__(cls)
         spark_options = {**_spark_settings(storage_options), **given, "table": name}
-        table._open(found.location, storage, spark_options)  # noqa: SLF001  (its own)
-        if found.is_read_optimized:
+        table._open(catalog_table.location, storage, spark_options)  # noqa: SLF001  (its own)
+        if catalog_table.is_read_optimized:
             table._defaults = {key_of("query_type"): QueryType.READ_OPTIMIZED}  # noqa: SLF001
         return table
 

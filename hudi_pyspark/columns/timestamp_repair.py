@@ -39,14 +39,14 @@ def mislabelled_columns(
     schema: pa.Schema, columns: Iterable[pa.Field], *, in_avro: bool = False
 ) -> dict[str, pa.DataType]:
     """Return the table's columns that a file has under a wrong type, with their real types."""
-    found = {}
+    real_types = {}
     for field in columns:
         if schema.get_field_index(field.name) >= 0:  # and the file has one such column
             stored = schema.field(field.name).type
             data_type = repaired_type(stored, field, in_avro=in_avro)
             if data_type != stored:
-                found[field.name] = data_type
-    return found
+                real_types[field.name] = data_type
+    return real_types
 
 
 def is_as_declared(stored: pa.DataType, wanted: pa.Field) -> bool:

@@ -103,20 +103,20 @@ def examine(
             checks.append((BASES, check_base_files(view, committed, stored, track, deep=deep)))
         checks.append((METADATA_TABLE, check_metadata_table(view, committed, stored)))
         checks.append((MERGES, _kept_merges(view)))
-    found = [*check_properties(view.storage, view.config), *check_timeline(view, committed)]
+    listed = [*check_properties(view.storage, view.config), *check_timeline(view, committed)]
     for check, findings in checks:
-        earlier = {f.subject: place for place, f in enumerate(found) if f.check in (FILES, SIZES)}
+        earlier = {f.subject: place for place, f in enumerate(listed) if f.check in (FILES, SIZES)}
         try:
             for finding in findings:
                 place = earlier.get(finding.subject) if finding.subject else None
                 if place is None:
-                    found.append(finding)
+                    listed.append(finding)
                 elif finding.check == LOGS:  # which knows what the bytes are
-                    message = f"{found[place].message}; {finding.message}"
-                    found[place] = replace(finding, check=found[place].check, message=message)
+                    message = f"{listed[place].message}; {finding.message}"
+                    listed[place] = replace(finding, check=listed[place].check, message=message)
         except HudiError as error:
-            found.append(_failed(check, error.reason(), found, committed))
-    return iter(found)
+            listed.append(_failed(check, error.reason(), listed, committed))
+    return iter(listed)
 
 
 def _kept_merges(view: TableView) -> Iterator[Finding]:
@@ -131,9 +131,9 @@ def _kept_merges(view: TableView) -> Iterator[Finding]:
             yield Finding(Severity.OK, MERGES, "", message)
 
 
-def _failed(check: str, reason: str, found: list[Finding], committed: TimelineFiles) -> Finding:
+def _failed(check: str, reason: str, findings: list[Finding], committed: TimelineFiles) -> Finding:
     """Return the finding of a check that failed: only a note where the cause is known already."""
-    causes = [f.subject for f in found if f.severity is Severity.PROBLEM and f.subject in reason]
+    causes = [f.subject for f in findings if f.severity is Severity.PROBLEM and f.subject in reason]
     causes = [f.subject for f in committed.undecodable] or list(filter(None, causes))
     if causes:
         return Finding(Severity.NOTE, check, "", f"not checked to the end, because of {causes[0]}")
@@ -227,12 +227,12 @@ def _differences(
 ) -> Iterator[Finding]:
     """Compare it with the timeline, the storage and some of the rows."""
     paths = committed.written.keys()
-    found = list(differences(metadata, stored=stored.sizes, committed=paths, sample=sample))
-    missing = [d.subject for d in found if d.check == "commits"]
+    differing = list(differences(metadata, stored=stored.sizes, committed=paths, sample=sample))
+    missing = [d.subject for d in differing if d.check == "commits"]
     if missing:
         message = f"its timeline lacks {len(missing)} commits from this one on"
         yield Finding(Severity.WARNING, METADATA_TABLE, missing[0], message, _REBUILD)
-    for difference in found:
+    for difference in differing:
         if difference.check == "record_index":
             yield _of_record(difference)
         elif difference.check != "commits":

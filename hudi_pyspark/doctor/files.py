@@ -110,12 +110,12 @@ def _missing_sources(view: TableView) -> Iterator[Finding]:
     except HudiError as error:
         yield Finding(Severity.PROBLEM, FILES, "hoodie.bootstrap.base.path", error.reason())
         return
-    found: dict[str, set[str]] = {}  # names of files by folder
+    names_by_folder: dict[str, set[str]] = {}  # names of files by folder
     for base in (s.base_file for s in attached if s.base_file is not None):
         folder, name = posixpath.split(base.bootstrap_source)
-        if folder not in found:
-            found[folder] = {f.name for f in view.storage.at(folder).list_directory("")}
-        if name not in found[folder]:
+        if folder not in names_by_folder:
+            names_by_folder[folder] = {f.name for f in view.storage.at(folder).list_directory("")}
+        if name not in names_by_folder[folder]:
             message = MissingFileError.of_bootstrap(base.bootstrap_source).reason()
             yield Finding(Severity.PROBLEM, FILES, base.path, message)
 

@@ -73,12 +73,12 @@ def _merging(config: TableConfig, schema: pa.Schema) -> Iterator[Finding]:
     )
     severity = Severity.PROBLEM if config.is_merge_on_read else Severity.WARNING
     for name in rule.ordering_fields:
-        found = spelled_path(name, schema)
-        if find_field(schema, found) is None:
+        spelling = spelled_path(name, schema)
+        if find_field(schema, spelling) is None:
             message = f"the table's schema lacks {name}, so log files cannot be merged"
             yield Finding(severity, SCHEMA, key, message, advice)
-        elif found != name:
-            yield _in_other_case(key, name, found)
+        elif spelling != name:
+            yield _in_other_case(key, name, spelling)
 
 
 def _fields(config: TableConfig, schema: pa.Schema) -> Iterator[Finding]:
@@ -89,18 +89,18 @@ def _fields(config: TableConfig, schema: pa.Schema) -> Iterator[Finding]:
         (_PARTITION, config.partition_fields, Severity.WARNING),
     ):
         for name in names:
-            found = spelled_path(name, schema)
-            if find_field(schema, found) is None:
+            spelling = spelled_path(name, schema)
+            if find_field(schema, spelling) is None:
                 message = f"the table's schema lacks {name}, which Apache Hudi's writers need"
                 advice = f"Set {key} in {PROPERTIES_FILE} to columns of the table"
                 yield Finding(severity, SCHEMA, key, message, advice)
-            elif found != name and key == _PARTITION:
-                yield _in_other_case(key, name, found)
+            elif spelling != name and key == _PARTITION:
+                yield _in_other_case(key, name, spelling)
 
 
-def _in_other_case(key: str, name: str, found: str) -> Finding:
-    message = f"the table's schema spells {name} as {found}: queries of Apache Hudi may fail"
-    advice = f"Set {key} in {PROPERTIES_FILE} to {found} while nobody writes"
+def _in_other_case(key: str, name: str, spelling: str) -> Finding:
+    message = f"the table's schema spells {name} as {spelling}: queries of Apache Hudi may fail"
+    advice = f"Set {key} in {PROPERTIES_FILE} to {spelling} while nobody writes"
     return Finding(Severity.WARNING, SCHEMA, key, message, advice)
 
 

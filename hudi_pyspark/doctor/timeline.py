@@ -96,13 +96,13 @@ def collect_timeline_files(view: TableView, track: Track) -> TimelineFiles:
     removed: set[str] = set()
     undecodable = list(_ignored(view))
     for instant in track(view.timeline.completed, "Reading the timeline"):
-        found = _decoded(view, instant)
-        if isinstance(found, CommitMetadata):
-            commits[instant.requested_time] = found
-        elif isinstance(found, Finding):
-            undecodable.append(found)
+        body = _decoded(view, instant)
+        if isinstance(body, CommitMetadata):
+            commits[instant.requested_time] = body
+        elif isinstance(body, Finding):
+            undecodable.append(body)
         else:
-            removed |= found
+            removed |= body
     files = committed_files(commits)
     return TimelineFiles(
         by_path(files),

@@ -40,10 +40,10 @@ def match_names(wanted: Iterable[str], stored: Collection[str]) -> dict[str, str
 
 
 def _by_lower_case(names: Iterable[str]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    spellings: dict[str, list[str]] = {}
     for name in names:
-        found.setdefault(name.lower(), []).append(name)
-    return found
+        spellings.setdefault(name.lower(), []).append(name)
+    return spellings
 
 
 def spelled(name: str, names: Collection[str]) -> str | None:

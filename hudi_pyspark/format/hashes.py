@@ -21,10 +21,10 @@ def java_hash_codes(texts: Sequence[str]) -> npt.NDArray[np.int32]:
     hashes = np.zeros(len(texts), np.uint32)
     for rows, octets in _by_length(units):
         matrix = octets.view("<u2").astype(np.uint32)
-        found = np.zeros(len(rows), np.uint32)
+        codes = np.zeros(len(rows), np.uint32)
         for column in matrix.T:
-            found = found * np.uint32(31) + column
-        hashes[rows] = found
+            codes = codes * np.uint32(31) + column
+        hashes[rows] = codes
     return hashes.view(np.int32)
 
 

@@ -38,8 +38,8 @@ def relation_of_files(
     expected = database.from_arrow(scan.schema.empty_table()).types
 
     def reads_alike(path: str) -> bool:
-        found = database.sql(f"SELECT {columns} FROM {_files([path])}").types
-        return bool(found == expected)
+        types = database.sql(f"SELECT {columns} FROM {_files([path])}").types
+        return bool(types == expected)
 
     # Of floating-point columns DuckDB believes the bounds in files, which leave NaN out.
     merged = merged_files(scan, is_exact_type, reads_alike, reserved=(_FILE, _ROW))

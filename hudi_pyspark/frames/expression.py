@@ -114,8 +114,8 @@ def predicate_of(condition: object, schema: pa.Schema) -> Predicate:
             ) from None
 
     def exactly(part: Expression, is_wanted: bool) -> Predicate:  # noqa: FBT001  (of _joined)
-        found = _exactly(part, schema)
-        if found is None:
+        predicate = _exactly(part, schema)
+        if predicate is None:
             columns = (spelled_field(".".join(f.path), schema) for f in fields_of(part))
             shown = " and ".join(f"{name} ({kind})" for name, kind in columns) or "no column"
             raise InvalidOptionError(
@@ -123,7 +123,7 @@ def predicate_of(condition: object, schema: pa.Schema) -> Predicate:
                 "Compare a column with a literal of its type (== != < <= > >= isin is_null "
                 "is_valid starts_with, joined by & | ~), or write the filter as text"
             )
-        return found if is_wanted else found.negate()
+        return predicate if is_wanted else predicate.negate()
 
     whole = _joined(parse_expression(condition) or Literal(pa.NA), exactly, when=True)
     assert whole is not None  # each part has a predicate
@@ -137,16 +137,16 @@ def _exactly(condition: Expression, schema: pa.Schema) -> Predicate | None:
     if named is None or skips_nulls:
         return None
     name, kind = named
-    found = _of_column(name, kind, condition, when=True)
-    if isinstance(found, IsIn):  # false where the column is null, not null
-        return And((found, IsNull(name, is_negated=True)))
+    predicate = _of_column(name, kind, condition, when=True)
+    if isinstance(predicate, IsIn):  # false where the column is null, not null
+        return And((predicate, IsNull(name, is_negated=True)))
     if (
-        isinstance(found, Comparison)
+        isinstance(predicate, Comparison)
         and pa.types.is_floating(kind)
-        and found.operator in (Operator.GREATER, Operator.GREATER_OR_EQUAL)
+        and predicate.operator in (Operator.GREATER, Operator.GREATER_OR_EQUAL)
     ):  # of NaN it is false
-        return And((found, compare(name, kind, Operator.LESS_OR_EQUAL, math.inf)))
-    return found
+        return And((predicate, compare(name, kind, Operator.LESS_OR_EQUAL, math.inf)))
+    return predicate
 
 
 def pruning(expression: Expression, schema: pa.Schema, *, when: bool = True) -> Predicate | None:
@@ -175,21 +175,21 @@ def _joined(
             case Call("and" | "and_kleene" | "or" | "or_kleene", arguments):
                 waiting += [(argument, is_wanted) for argument in arguments]
         order.append((part, is_wanted))
-    found: list[Predicate | None] = []
+    predicates: list[Predicate | None] = []
     for part, is_wanted in reversed(order):
         match part:
             case Call("and" | "and_kleene" | "or" | "or_kleene" as name, arguments):
-                first = len(found) - len(arguments)
-                known = [each for each in found[first:] if each is not None]
+                first = len(predicates) - len(arguments)
+                known = [each for each in predicates[first:] if each is not None]
                 is_known = len(known) == len(arguments)
-                del found[first:]
+                del predicates[first:]
                 if name.startswith("and") is is_wanted:
-                    found.append(conjunction(known))
+                    predicates.append(conjunction(known))
                 else:
-                    found.append(Or(tuple(known)) if is_known else None)
+                    predicates.append(Or(tuple(known)) if is_known else None)
             case _:
-                found.append(of_part(part, is_wanted))
-    return found.pop()
+                predicates.append(of_part(part, is_wanted))
+    return predicates.pop()
 
 
 def _of_one_column(condition: Expression, schema: pa.Schema, *, when: bool) -> Predicate | None:
@@ -206,24 +206,24 @@ def _of_column(
     name: str, kind: pa.DataType, condition: Expression, *, when: bool
 ) -> Predicate | None:
     """Return what holds of a column; see `pruning`."""
-    found: Predicate | None = None
+    predicate: Predicate | None = None
     match condition:
         case Field():
-            found = _compared(name, kind, Operator.EQUAL, pa.scalar(when), when=True)
+            predicate = _compared(name, kind, Operator.EQUAL, pa.scalar(when), when=True)
         case Call(sign, [Field(), Literal(value)]) if sign in _SIGNS:
-            found = _compared(name, kind, _SIGNS[sign], value, when=when)
+            predicate = _compared(name, kind, _SIGNS[sign], value, when=when)
         case Call(sign, [Literal(value), Field()]) if sign in _SIGNS:
-            found = _compared(name, kind, _SIGNS[sign].flipped, value, when=when)
+            predicate = _compared(name, kind, _SIGNS[sign].flipped, value, when=when)
         case Call("is_null", [Field()], {"nan_is_null": False}):
-            found = IsNull(name, is_negated=not when)
+            predicate = IsNull(name, is_negated=not when)
         case Call("is_valid", [Field()]):
-            found = IsNull(name, is_negated=when)
+            predicate = IsNull(name, is_negated=when)
         case Call("is_in", [Field()], {"value_set": pa.Array() as values}):
-            found = _listed(name, kind, values, when=when)
+            predicate = _listed(name, kind, values, when=when)
         case Call("starts_with", [Field()], {"pattern": str() as prefix, "ignore_case": False}):
             pattern = re.sub(r"([\\%_])", r"\\\1", prefix) + "%"
-            found = Like(name, pattern, not when) if pa.types.is_string(kind) else None
-    return found
+            predicate = Like(name, pattern, not when) if pa.types.is_string(kind) else None
+    return predicate
 
 
 def _compared(
@@ -244,11 +244,11 @@ def _listed(name: str, kind: pa.DataType, values: pa.Array, *, when: bool) -> Pr
     literals = None if is_unsure else _literals(values.drop_null(), kind)
     if not literals:
         return None
-    found = is_in(name, kind, literals)
+    membership = is_in(name, kind, literals)
     # Whether a null is in a list, or not in it, depends on the engine: none is left out.
     if when:
-        return Or((found, IsNull(name))) if values.null_count else found
-    return Or((found.negate(), IsNull(name)))
+        return Or((membership, IsNull(name))) if values.null_count else membership
+    return Or((membership.negate(), IsNull(name)))
 
 
 def _only_column(condition: Expression, schema: pa.Schema) -> tuple[str, pa.DataType] | None:

@@ -39,7 +39,7 @@ class InspectionCall:
             raise InvalidOptionError(
                 f"unknown inspection table {name!r}{hint} (known: {', '.join(INSPECTION_TABLES)})"
             )
-        table_keys = {found.key for found in options_of(TableOptions).values()}
+        table_keys = {option.key for option in options_of(TableOptions).values()}
         _, *parameters = inspect.signature(
             INSPECTION_TABLES[name], eval_str=True
         ).parameters.values()

@@ -57,13 +57,13 @@ def metadata_validation(view: TableView, sample: int) -> Rows:
         (f.path, f.name.instant, f.size) for f in stored_files(view) if f.name is not None
     ]
     commits = commits_of(view, ((path, instant) for path, instant, _ in on_storage))
-    found = differences(
+    differing = differences(
         MetadataTable.open(view),
         stored={path: size for path, _, size in on_storage},
         committed=committed_by_path(commits).keys(),
         sample=sample,
     )
-    return map(asdict, found)
+    return map(asdict, differing)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +115,9 @@ def _of_records(metadata: MetadataTable, sample: int) -> Iterator[Difference]:
     keys = _sampled_keys(metadata.table, sample)
     located = metadata.locate(list(keys))
     for key, group in keys.items():
-        found = located.get(key, [])
-        if group not in found:
-            has = ", ".join(map(_place, found)) or None
+        groups = located.get(key, [])
+        if group not in groups:
+            has = ", ".join(map(_place, groups)) or None
             problem = f"the row is in {_place(group)}, by the record index in {has or 'no file'}"
             yield Difference("record_index", key, has, _place(group), problem)
 
@@ -149,10 +149,10 @@ def _sampled_keys(view: TableView, sample: int) -> dict[str, FileGroupId]:
     except UnsupportedTableError:
         return {}
     each = -(-sample // max(len(tasks), 1))
-    found: dict[str, FileGroupId] = {}
+    sampled: dict[str, FileGroupId] = {}
     for task in tasks:
         group = (task.file_slice.partition_path, task.file_slice.file_id)
         tables = read_task(task, view.storage)
         keys = (key for table in tables for key in table.column(RECORD_KEY_COLUMN).to_pylist())
-        found.update((key, group) for key in islice(keys, each))
-    return found
+        sampled.update((key, group) for key in islice(keys, each))
+    return sampled

@@ -242,7 +242,7 @@ def _plans(view: TableView, file_id: str) -> Iterator[dict[str, object]]:
 
 def _removals(view: TableView, file_id: str) -> Iterator[dict[str, object]]:
     """Yield what cleans and rollbacks did to the files of the group."""
-    found = [
+    removals = [
         (instant, "file cleaned", cleaned.partition_path, cleaned.deleted_files)
         for instant, clean, _ in known_cleans(view, archived=True)
         for cleaned in clean.partitions
@@ -250,9 +250,9 @@ def _removals(view: TableView, file_id: str) -> Iterator[dict[str, object]]:
     for instant, rollback, _ in known_rollbacks(view, archived=True):
         for undone in rollback.partitions:
             path, blocks = undone.partition_path, undone.rollback_log_files
-            found.append((instant, "file rolled back", path, undone.deleted_files))
-            found.append((instant, "rollback block written", path, blocks))
-    for instant, event, partition_path, names in found:
+            removals.append((instant, "file rolled back", path, undone.deleted_files))
+            removals.append((instant, "rollback block written", path, blocks))
+    for instant, event, partition_path, names in removals:
         for name in names:
             parsed = parse_data_file_name(name)
             if parsed is not None and parsed.file_id == file_id:
@@ -267,12 +267,12 @@ def _whole_file_id(view: TableView, beginning: str) -> str:
         for commit in known_commits(view, archived=True)
         for _, stat in commit.metadata.all_stats()
     }
-    found = [file_id for file_id in known if file_id.startswith(beginning) and beginning]
-    if len(found) == 1:
-        return found[0]
-    if found:
+    ids = [file_id for file_id in known if file_id.startswith(beginning) and beginning]
+    if len(ids) == 1:
+        return ids[0]
+    if ids:
         raise InvalidOptionError(
-            f"{len(found)} file groups begin with {beginning!r}: {', '.join(sorted(found))}"
+            f"{len(ids)} file groups begin with {beginning!r}: {', '.join(sorted(ids))}"
         )
     near = difflib.get_close_matches(beginning, sorted(known), n=1, cutoff=0.3)
     hint = f"; did you mean {near[0]}?" if near else ""

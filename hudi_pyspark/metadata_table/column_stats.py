@@ -81,8 +81,8 @@ class KnownBounds:
             return
         self.files, keys = _keys(list(fields), self.slices)
         wanted = pa.concat_arrays([*keys.values()]).drop_null()
-        found = self.find(wanted.to_pylist())
-        known, statistics = _newest([entries for of_slice in found for entries in of_slice])
+        by_slice = self.find(wanted.to_pylist())
+        known, statistics = _newest([entries for of_slice in by_slice for entries in of_slice])
         for name, of_column in keys.items():
             rows = pc.index_in(of_column, value_set=known)
             bounds = bounds_of_files(statistics.take(rows), fields[name])
@@ -134,8 +134,8 @@ def _files_of(file_slice: FileSlice) -> list[BaseFile | LogFile]:
 def _newest(layers: Sequence[Entries]) -> tuple[pa.Array, pa.Array]:
     """Return keys, each once, and the statistics that hold for them; null for none."""
     # Statistics that are not tight add to older ones: of such a file, which is rare, none is known.
-    found = ((e, pa.table({"key": e.keys})) for e in reversed(layers))
-    tables = [e.decode([_FIELD]) if e.hfile else deleted for e, deleted in found]
+    keyed = ((e, pa.table({"key": e.keys})) for e in reversed(layers))
+    tables = [e.decode([_FIELD]) if e.hfile else deleted for e, deleted in keyed]
     # Of releases whose schemas differ, Arrow only puts together structs whose fields may be null.
     alike = [t.cast(pa.schema([nullable(field) for field in t.schema])) for t in tables]
     table = pa.concat_tables([_NO_STATISTICS, *alike], promote_options="permissive")
@@ -235,11 +235,11 @@ def bounds_of_files(statistics: pa.StructArray, field: pa.Field) -> ColumnBounds
 
 def _fields_of(statistics: pa.StructArray) -> dict[str, pa.Array]:
     """Return the fields of statistics, those of the type too; null where a writer has none."""
-    found = dict(zip(statistics.type.names, statistics.flatten(), strict=True))
-    if (kinds := found.get("valueType")) is not None:
-        found |= dict(zip(kinds.type.names, kinds.flatten(), strict=True))
+    fields = dict(zip(statistics.type.names, statistics.flatten(), strict=True))
+    if (kinds := fields.get("valueType")) is not None:
+        fields |= dict(zip(kinds.type.names, kinds.flatten(), strict=True))
     return {
-        n: found.get(n, pa.nulls(len(statistics), data_type)) for n, data_type in _FIELDS.items()
+        n: fields.get(n, pa.nulls(len(statistics), data_type)) for n, data_type in _FIELDS.items()
     }
 
 
@@ -258,14 +258,14 @@ def _values(
     data_type: pa.DataType,
 ) -> pa.Array:
     """Return bounds in the type of the column; null where one is not certain in that order."""
-    found = pa.nulls(len(ordinals), data_type)
+    merged = pa.nulls(len(ordinals), data_type)
     for ordinal in np.unique(ordinals).tolist():
         is_meant = (ordinals == ordinal) & ~are_defaults
         for branch in branches:
             values = pc.if_else(pa.array(is_meant), branch, None)
             with suppress(pa.ArrowInvalid):  # some do not fit: then none is known
-                found = pc.coalesce(found, _certain(_logical(values, ordinal, infos), data_type))
-    return found
+                merged = pc.coalesce(merged, _certain(_logical(values, ordinal, infos), data_type))
+    return merged
 
 
 def _logical(values: pa.Array, ordinal: int, infos: pa.Array) -> pa.Array:
@@ -296,15 +296,15 @@ def _certain(values: pa.Array, data_type: pa.DataType) -> pa.Array:
 
 def _are_zero(branches: Sequence[pa.Array], count: int) -> npt.NDArray[np.bool_]:
     """Return where a bound is 0."""
-    found = np.zeros(count, np.bool_)
+    is_zero = np.zeros(count, np.bool_)
     for values in branches:
         if pa.types.is_binary(values.type):
-            found |= is_true(pc.match_substring_regex(values, r"^\x00*$"))
+            is_zero |= is_true(pc.match_substring_regex(values, r"^\x00*$"))
         elif pa.types.is_boolean(values.type):
-            found |= is_true(pc.invert(values))
+            is_zero |= is_true(pc.invert(values))
         elif not pa.types.is_string(values.type):
-            found |= is_true(pc.equal(values, 0))
-    return found
+            is_zero |= is_true(pc.equal(values, 0))
+    return is_zero
 
 
 def bound_value(statistics: Mapping[str, Any], bound: str) -> pa.Scalar | None:

@@ -90,7 +90,7 @@ class MetadataSlice:
 
         ``seen`` takes keys of entries that were read with them; see `HFileReader.find`.
         """
-        return [found for layer in self._layers if len((found := layer.find(keys, seen)).keys)]
+        return [entries for layer in self._layers if len((entries := layer.find(keys, seen)).keys)]
 
     def some_keys(self) -> Iterator[pa.Array]:
         """Yield keys of entries: those of the first block of each HFile."""

@@ -108,13 +108,13 @@ class MetadataListing:
 
     def _recorded_files(self, partition_paths: Sequence[str]) -> dict[str, list[FileInfo]]:
         names = {path: path or UNPARTITIONED for path in partition_paths}
-        found = self._current.opened.file_sizes(names.values())
-        if unknown := [name for name in names.values() if name not in found]:
+        sizes = self._current.opened.file_sizes(names.values())
+        if unknown := [name for name in names.values() if name not in sizes]:
             raise CorruptTableError(f"the metadata table has no files of partition {unknown[0]}")
         return {
             path: [
                 FileInfo(file, is_directory=False, size=size, modified_ms=0)
-                for file, size in found[name].items()
+                for file, size in sizes[name].items()
             ]
             for path, name in names.items()
         }

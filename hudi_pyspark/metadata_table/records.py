@@ -61,7 +61,7 @@ def file_key(file: BaseFile | LogFile) -> str:
 
 
 def merged_values(
-    found: Iterable[Entries], kinds: Iterable[int] = RECORD_TYPES
+    parts: Iterable[Entries], kinds: Iterable[int] = RECORD_TYPES
 ) -> Iterator[tuple[str, int, dict[str, Any]]]:
     """Yield key, type and value of a slice's merged records, by key; oldest entries first.
 
@@ -70,7 +70,7 @@ def merged_values(
     """
     fields = {kind: RECORD_TYPES[kind][1] for kind in kinds}
     state: dict[str, tuple[int, dict[str, Any]]] = {}
-    for entries in found:
+    for entries in parts:
         if entries.hfile is None:
             for key in entries.keys.to_pylist():
                 state.pop(key, None)

@@ -64,12 +64,12 @@ def shards_of(slices: Iterable[MetadataSlice]) -> dict[str, Shards]:
 
     The slices come by file id. MissingFileError if a number is missing before the last one.
     """
-    found: dict[str, Shards] = {}
+    shards: dict[str, Shards] = {}
     for metadata_slice in slices:
         name, _, number = metadata_slice.file_slice.file_id.removesuffix("-0").rpartition("-")
-        groups = found.setdefault(name, Shards()).slices
+        groups = shards.setdefault(name, Shards()).slices
         if number != f"{len(groups):04d}":
             location = metadata_slice.storage.describe(metadata_slice.file_slice.partition_path)
             raise MissingFileError(f"{location} has no file group {name}-{len(groups):04d}-0")
         groups.append(metadata_slice)
-    return found
+    return shards

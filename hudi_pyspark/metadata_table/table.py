@@ -125,8 +125,10 @@ class MetadataTable:
             for _, _, files in records.merged_values(of_files.all(), records.LISTINGS)
             for name in files
         )
-        found = {name.instant for name in listed if name is not None and name.instant is not None}
-        return max(found.difference(times), default="")
+        instants = {
+            name.instant for name in listed if name is not None and name.instant is not None
+        }
+        return max(instants.difference(times), default="")
 
     def slices(self, partition: str, *, check_files: bool) -> list[MetadataSlice]:
         """Return a partition's slices, by file id; ``check_files`` refuses missing or cut ones."""
@@ -218,11 +220,11 @@ class MetadataTable:
 
     def locate(self, keys: Sequence[str]) -> dict[str, list[FileGroupId]]:
         """Return file groups by record key; a *partitioned record index* has one per partition."""
-        found: dict[str, list[FileGroupId]] = {}
+        places: dict[str, list[FileGroupId]] = {}
         for entries in self.find(records.RECORD_INDEX, keys):
             for key, _, place in records.merged_values(entries, records.RECORD_PLACES):
-                found.setdefault(key, []).append((place["partitionName"], _file_id(place)))
-        return found
+                places.setdefault(key, []).append((place["partitionName"], _file_id(place)))
+        return places
 
     def partitions_with_known_keys(self, partition_paths: Collection[str]) -> Collection[str]:
         """Return the partitions that have no record of the keys that `locate` does not find.

@@ -66,34 +66,34 @@ class ExplainedScan:
         """Return the explanation by label, in the order in which it is shown."""
         view, slices = self.planner.view, self.query.slices
         version = f"{view.config.table_type.value}, version {view.config.version}"
-        found = {
+        facts = {
             "table": f"{view.storage.describe('')} ({version})",
             "query": self.planner.options.query_type.value,
             "instants": self.query.instants or _instants(self.changes),
         }
         if slices is None:
-            found["changes"] = _changes(self.changes)
+            facts["changes"] = _changes(self.changes)
         else:
-            found |= {"files": _files(slices), "merge": _merge(self.planner, slices)}
+            facts |= {"files": _files(slices), "merge": _merge(self.planner, slices)}
         if self.predicate is not None:
-            found |= {"filter": str(self.predicate), "pruned": _pruned(self)}
-        found |= {
+            facts |= {"filter": str(self.predicate), "pruned": _pruned(self)}
+        facts |= {
             "cost": _cost(self),
             "listing": _listing(self),
             "columns": ", ".join(self.columns),
         }
         if self.planner.context.schema_on_read is not None:
-            found["schema"] = "columns of older files are matched by id (schema on read)"
-        return found
+            facts["schema"] = "columns of older files are matched by id (schema on read)"
+        return facts
 
 
 def summary(scan: ExplainedScan) -> str:
     """Return in one line what the scan reads, without opening or listing anything more."""
     slices = scan.query.slices
-    found = _changes(scan.changes) if slices is None else _files(slices)
+    what = _changes(scan.changes) if slices is None else _files(slices)
     pruned = f"; the filter {scan.predicate} leaves out {_pruned(scan)}" if scan.predicate else ""
     columns = ", ".join(scan.columns) or "none"
-    return f"{scan.query.title}: {found}{pruned}; {_cost(scan)}; columns {columns}"
+    return f"{scan.query.title}: {what}{pruned}; {_cost(scan)}; columns {columns}"
 
 
 def _files(slices: Sequence[FileSlice]) -> str:

@@ -178,10 +178,10 @@ def _partitions(
     )
     paths = sorted({file_slice.partition_path for file_slice in slices})
     chosen = PartitionPruner(predicate, config, schema, always).choose(paths)
-    found = {path: resolve(path) for path in chosen}
+    values = {path: resolve(path) for path in chosen}
     if from_files:
-        return {path: PartitionValues(v.columns, v.path_values) for path, v in found.items()}
-    return found
+        return {path: PartitionValues(v.columns, v.path_values) for path, v in values.items()}
+    return values
 
 
 def _with_columns(shared: SharedPlan, table_schema: pa.Schema, *, merges: bool) -> SharedPlan:

@@ -67,8 +67,8 @@ def place_in_environment(
     if endpoint and not region:
         in_host = _IN_HOSTS.search(str(endpoint))
         region = in_host[1] if in_host else "us-east-1"  # as SDKs do
-    found = {"endpoint_override": endpoint, "region": region}
-    return {name: value for name, value in found.items() if value}
+    settings = {"endpoint_override": endpoint, "region": region}
+    return {name: value for name, value in settings.items() if value}
 
 
 def region_of(bucket: str) -> str:
@@ -124,18 +124,18 @@ def _profile(environment: Mapping[str, str]) -> Mapping[str, str]:
     config = _read(environment.get("AWS_CONFIG_FILE") or "~/.aws/config")
     credentials = _read(environment.get("AWS_SHARED_CREDENTIALS_FILE") or "~/.aws/credentials")
     section = name if name == "default" else f"profile {name}"
-    found = {**config.get(section, {}), **credentials.get(name, {})}
-    if not found and name != "default":
+    profile = {**config.get(section, {}), **credentials.get(name, {})}
+    if not profile and name != "default":
         raise InvalidOptionError(
             f"AWS_PROFILE is {name!r}, but no file has this profile (~/.aws/config and "
             "~/.aws/credentials, or AWS_CONFIG_FILE and AWS_SHARED_CREDENTIALS_FILE)"
         )
-    of_s3 = config.get(f"services {found.get('services', '')}", {}).get("s3", "")
+    of_s3 = config.get(f"services {profile.get('services', '')}", {}).get("s3", "")
     for line in of_s3.splitlines():  # settings of a service are lines of one value
         key, _, value = line.partition("=")
         if key.strip() == "endpoint_url":
-            found["endpoint_url"] = value.strip()
-    return found
+            profile["endpoint_url"] = value.strip()
+    return profile
 
 
 def _read(file: str) -> Mapping[str, Mapping[str, str]]:

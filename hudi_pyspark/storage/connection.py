@@ -86,10 +86,10 @@ class Connection:
         """
         if self._provider is not None:
             return ""
-        found = {
+        secrets = {
             name: value for name, value in os.environ.items() if name.startswith(_IN_ENVIRONMENT)
         }
-        parts = self._location, sorted(self._arguments.items()), sorted(found.items())
+        parts = self._location, sorted(self._arguments.items()), sorted(secrets.items())
         return sha256(repr(parts).encode()).hexdigest()
 
     def current(self) -> FileSystem:

@@ -259,10 +259,10 @@ class HdfsNativeFileSystem(FsspecFileSystem):
 
     def list_directory(self, path: str) -> list[FileInfo]:
         try:
-            found = self._ask(path, lambda: list(self._client.list_status(path)))
+            statuses = self._ask(path, lambda: list(self._client.list_status(path)))
         except FileNotFoundError:
             return []
-        if [status.path for status in found if not status.isdir] == [path]:
+        if [status.path for status in statuses if not status.isdir] == [path]:
             raise NotADirectoryError(path)
         return [
             FileInfo(
@@ -271,7 +271,7 @@ class HdfsNativeFileSystem(FsspecFileSystem):
                 size=status.length,
                 modified_ms=status.modification_time,
             )
-            for status in found
+            for status in statuses
         ]
 
     def open(self, path: str) -> OpenFile:

@@ -121,8 +121,8 @@ def load_archived_metadata(
         }
 
     bodies: dict[tuple[str, str, str], Mapping[str, Any]] = {}
-    for found in read_together(read, wanted):
-        bodies.update(found)
+    for part in read_together(read, wanted):
+        bodies.update(part)
     metadata = []
     for instant in instants:
         body = bodies.get((instant.path, instant.requested_time, instant.action))

@@ -227,8 +227,10 @@ class CommitHistory:
         commits from it on, or if the savepoint may lack files.
         """
         completed = self.timeline.completed
-        found = (i for i in completed if (i.requested_time, i.action) == (as_of, Action.SAVEPOINT))
-        savepoint = next(found, None)
+        savepoints = (
+            i for i in completed if (i.requested_time, i.action) == (as_of, Action.SAVEPOINT)
+        )
+        savepoint = next(savepoints, None)
         if savepoint is None or as_of >= self._first_kept or not self._is_whole(savepoint):
             return None
         return self.load(savepoint, parse_savepoint_metadata).file_names

@@ -167,14 +167,14 @@ def group_files(
         elif time not in slices and log.is_of_one_commit:
             time = _base_instant_before_downgrade(log, partition_path, slices, compacted_logs)
         slices.setdefault(time, (None, []))[1].append(log)
-    found = []
+    file_groups = []
     for file_id, slices in sorted(groups.items()):
         ordered_slices = [  # faster than a generator, for very many groups of one slice
             FileSlice(partition_path, file_id, time, base, tuple(logs))
             for time, (base, logs) in sorted(slices.items())
         ]
-        found.append(FileGroup(partition_path, file_id, tuple(ordered_slices)))
-    return found
+        file_groups.append(FileGroup(partition_path, file_id, tuple(ordered_slices)))
+    return file_groups
 
 
 def _base_instant(
@@ -209,15 +209,15 @@ def _base_instant_before_downgrade(
     A downgrade loses the completion times. The requested time decides, unless the plan of a later
     compaction leaves the log file out: then its delta commit completed after it was planned.
     """
-    found = max((time for time in base_instants if time <= log.instant_time), default="")
-    if not found or compacted_logs is None:
-        return found or log.instant_time
-    for time in sorted(time for time in base_instants if time > found):
+    base_instant = max((time for time in base_instants if time <= log.instant_time), default="")
+    if not base_instant or compacted_logs is None:
+        return base_instant or log.instant_time
+    for time in sorted(time for time in base_instants if time > base_instant):
         compacted = compacted_logs(time).get((partition_path, log.file_id))
         if compacted is None or posixpath.basename(log.path) in compacted:
             break
-        found = time
-    return found
+        base_instant = time
+    return base_instant
 
 
 PARQUET = ".parquet"

@@ -145,7 +145,7 @@ class FileGroups:
                 # What a listing has recorded itself is not in ``committed``. No writer hides files.
                 if file is None and name[0] not in "._":
                     file = self.committed_files.get(partition, {}).get(name)
-                size = next((found.size for found in listed if found.name == name), 0)
+                size = next((info.size for info in listed if info.name == name), 0)
                 if file is not None and may_lose_rows(problem, file, size):
                     raise UnsupportedTableError(
                         f"commit {file.committed_by} wrote {_path_of(partition, name)}, {problem}. "

@@ -84,17 +84,17 @@ class Cursor:
         position[rows] = selected.position
         self.position = position
 
-    def refuse(self, bad: Flags, field: str, problem: str, found: Int64s | None = None) -> None:
+    def refuse(self, bad: Flags, field: str, problem: str, values: Int64s | None = None) -> None:
         """Check the next values of all rows.
 
         Raises:
             CorruptAvroError: for the first flagged row, with its record, the field and the problem,
-                and with the row's entry of ``found``, if that is given.
+                and with the row's entry of ``values``, if that is given.
         """
         if not bad.any():
             return
         row = int(bad.argmax())
-        text = problem if found is None else f"{problem}, found {found[row]}"
+        text = problem if values is None else f"{problem}, found {values[row]}"
         raise CorruptAvroError(text, int(self.record[row]), field)
 
     def advance(self, width: Int64s | int, field: str) -> Int64s:

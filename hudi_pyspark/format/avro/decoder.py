@@ -111,12 +111,12 @@ def _spans_from_many_places(
         return None
     search = re.compile(re.escape(beginning)).search
     steps = np.linspace(offset, size, places, endpoint=False, dtype=np.int64)[1:] + 4
-    found = [offset]
+    begins = [offset]
     for step in steps.tolist():
-        if step > found[-1] + 4:
+        if step > begins[-1] + 4:
             match = search(data, step)
-            found.append(match.start() - 4 if match else size)
-    begin = np.array(found)
+            begins.append(match.start() - 4 if match else size)
+    begin = np.array(begins)
     end = np.append(begin[1:], size)
     lengths = np.ndarray((size - 3,), np.dtype(">i4"), buffer=data, strides=(1,))
     visited = []

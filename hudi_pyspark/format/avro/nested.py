@@ -166,8 +166,8 @@ class ListReader(ValueReader):
         self.item = item
 
     def read(self, cursor: Cursor) -> pa.Array:
-        found = self._find(cursor)
-        offsets, items = found.items(cursor)
+        item_places = self._find(cursor)
+        offsets, items = item_places.items(cursor)
         values = self.item.read(items)
         buffers = [None, pa.py_buffer(offsets.astype(np.int32))]
         return pa.Array.from_buffers(self.arrow, len(cursor), buffers, children=[values])
@@ -179,7 +179,7 @@ class ListReader(ValueReader):
         return self._walk_blocks(octets, position, end, None)
 
     def _find(self, cursor: Cursor) -> _FoundItems:
-        found = _FoundItems(len(cursor))
+        item_places = _FoundItems(len(cursor))
         rows = np.arange(len(cursor))
         while len(rows) > FEW_LISTS:
             block = cursor.select(rows)
@@ -187,7 +187,7 @@ class ListReader(ValueReader):
             # As an unsigned number, the one count whose sign cannot be changed exceeds any room.
             room = ((block.end - block.position) // self.item.least_width).view(np.uint64)
             block.refuse(counts.view(np.uint64) > room, self.field, _NO_ROOM, counts)
-            found.add(rows, counts, self._find_in_block(block, counts))
+            item_places.add(rows, counts, self._find_in_block(block, counts))
             bad = (declared_end >= 0) & (declared_end != block.position)
             block.refuse(bad, self.field, _WRONG_BLOCK_SIZE)
             cursor.resume(rows, block)
@@ -195,8 +195,8 @@ class ListReader(ValueReader):
         rest = cursor.select(rows)
         counts, begins = self._walk_rows(rest, None)
         cursor.resume(rows, rest)
-        found.add(rows, counts, _places(np.arange(len(rows)), counts, 0, begins))
-        return found
+        item_places.add(rows, counts, _places(np.arange(len(rows)), counts, 0, begins))
+        return item_places
 
     def _read_block_header(self, block: Cursor) -> tuple[Int64s, Int64s]:
         """Return the number of items in each row's block, and its declared end or -1."""
@@ -220,12 +220,12 @@ class ListReader(ValueReader):
             begin = block.advance(counts * width, self.field)
             rows, ordinals = np.repeat(np.arange(len(counts)), counts), _count_up(counts)
             return rows, ordinals, begin[rows] + width * ordinals
-        found: list[_Places] = []
+        all_places: list[_Places] = []
         rows = np.flatnonzero(counts)
         ordinal = 0
         while len(rows) > FEW_LISTS:
             selected = block.select(rows)
-            found.append((rows, np.full_like(rows, ordinal), selected.position))
+            all_places.append((rows, np.full_like(rows, ordinal), selected.position))
             self.item.skip(selected)
             block.resume(rows, selected)
             ordinal += 1
@@ -233,8 +233,8 @@ class ListReader(ValueReader):
         rest = block.select(rows)
         missing, begins = self._walk_rows(rest, counts[rows] - ordinal)
         block.resume(rows, rest)
-        found.append(_places(rows, missing, ordinal, begins))
-        rows, ordinals, begins = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        all_places.append(_places(rows, missing, ordinal, begins))
+        rows, ordinals, begins = (np.concatenate(parts) for parts in zip(*all_places, strict=True))
         return rows, ordinals, begins
 
     def _walk_rows(self, cursor: Cursor, counts: Int64s | None) -> tuple[Int64s, Int64s]:
@@ -244,7 +244,7 @@ class ListReader(ValueReader):
         """
         octets = memoryview(cursor.source.buffer).cast("B")
         begins: list[int] = []
-        found, after = [], []
+        lengths, after = [], []
         for row, position in enumerate(cursor.position.tolist()):
             end, before = int(cursor.end[row]), len(begins)
             try:
@@ -255,9 +255,9 @@ class ListReader(ValueReader):
                     after.append(self._walk_items(octets, position, end, count, begins))
             except MalformedValueError as bad:
                 raise CorruptAvroError(bad.problem, int(cursor.record[row]), bad.field) from bad
-            found.append(len(begins) - before)
+            lengths.append(len(begins) - before)
         cursor.position = np.array(after, np.int64)
-        return np.array(found, np.int64), np.array(begins, np.int64)
+        return np.array(lengths, np.int64), np.array(begins, np.int64)
 
     def _walk_blocks(
         self, octets: memoryview, position: int, end: int, begins: list[int] | None

@@ -49,8 +49,8 @@ class BooleanReader(FixedWidthReader):
 
     def read(self, cursor: Cursor) -> pa.Array:
         flags = cursor.source.octets[cursor.advance(1, self.field)]
-        found = flags.astype(np.int64)
-        cursor.refuse(flags > 1, self.field, "expected a boolean (0 or 1)", found)
+        octets = flags.astype(np.int64)
+        cursor.refuse(flags > 1, self.field, "expected a boolean (0 or 1)", octets)
         bits = np.packbits(flags, bitorder="little")
         return pa.Array.from_buffers(self.arrow, len(flags), [None, pa.py_buffer(bits)])
 

@@ -75,9 +75,9 @@ def parse_trailer(octets: memoryview, offset: int, path: str) -> Trailer:
         HFileError: they are no trailer of version 3.
         UnsupportedTableError: the file is encrypted.
     """
-    found = bytes(octets[: len(_MAGIC)])
-    if found != _MAGIC:
-        raise HFileError(f"expected HFile trailer {_MAGIC!r}, found {found!r}", offset)
+    magic = bytes(octets[: len(_MAGIC)])
+    if magic != _MAGIC:
+        raise HFileError(f"expected HFile trailer {_MAGIC!r}, found {magic!r}", offset)
     # The last four bytes: one of the minor version, three of the major version.
     major = int.from_bytes(octets[-3:], "big")
     if major != _MAJOR_VERSION:
@@ -104,9 +104,9 @@ def parse_file_info(content: bytes | memoryview, offset: int, path: str) -> dict
         HFileError: the bytes are not such pairs.
         UnsupportedTableError: the entries of the file have tags, which only HBase writes.
     """
-    found = bytes(content[: len(_FILE_INFO_PREFIX)])
-    if found != _FILE_INFO_PREFIX:
-        raise HFileError(f"expected {_FILE_INFO_PREFIX!r}, found {found!r}", offset)
+    prefix = bytes(content[: len(_FILE_INFO_PREFIX)])
+    if prefix != _FILE_INFO_PREFIX:
+        raise HFileError(f"expected {_FILE_INFO_PREFIX!r}, found {prefix!r}", offset)
     pairs = _parse_delimited(memoryview(content), len(_FILE_INFO_PREFIX), offset)
     info = dict(_parse_pair(pair, offset) for key, pair in pairs if key == 1)
     if _TAGS_INFO in info:
@@ -239,12 +239,14 @@ class HFileReader:
             HFileError: a block is corrupt, or the entries are not as many as the trailer says; then
                 parts have been yielded already.
         """
-        found = 0
+        entry_count = 0
         for part in self._decode(self._data_blocks(), part_size):
-            found += len(part.keys)
+            entry_count += len(part.keys)
             yield part
-        if found != self.trailer.entry_count:
-            problem = f"expected {self.trailer.entry_count} entries in the HFile, found {found}"
+        if entry_count != self.trailer.entry_count:
+            problem = (
+                f"expected {self.trailer.entry_count} entries in the HFile, found {entry_count}"
+            )
             raise HFileError(problem, 0)
 
     def _data_places(self, keys: Sequence[bytes]) -> list[Place]:

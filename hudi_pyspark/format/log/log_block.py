@@ -181,9 +181,9 @@ def salvage_blocks(data: bytes | BytesSource, *, path: str) -> Iterator[Salvaged
 
 
 def _salvage_block(file: BytesSource, offset: int, path: str) -> SalvagedBlock:
-    found = bytes(file[offset : offset + len(MAGIC)])
-    if found != MAGIC:
-        problem = f"expected magic {MAGIC!r}, found {found!r}"
+    magic = bytes(file[offset : offset + len(MAGIC)])
+    if magic != MAGIC:
+        problem = f"expected magic {MAGIC!r}, found {magic!r}"
         corrupt = corrupt_block(file, offset, _next_magic(file, offset + 1), path)
         return SalvagedBlock(corrupt, problem, CorruptLogBlockError(problem, path, offset))
     end, problem = _block_end(file, offset)

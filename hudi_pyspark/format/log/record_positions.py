@@ -137,9 +137,9 @@ def _parse_container(reader: _OctetReader, size: int, *, is_run: bool) -> Ordina
     return values
 
 
-def _check_size(expected: int, found: int) -> None:
-    if found != expected:
-        raise ValueError(f"expected {expected} values in a container, found {found}")
+def _check_size(expected: int, actual: int) -> None:
+    if actual != expected:
+        raise ValueError(f"expected {expected} values in a container, found {actual}")
 
 
 class _OctetReader:

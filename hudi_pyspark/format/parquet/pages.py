@@ -77,9 +77,9 @@ class ColumnPages:
 
     def spans(self, pages: Mask) -> list[tuple[int, int]]:
         """Return begin and end of the bytes to read for some pages, the dictionary first."""
-        found = [(self.begin, int(self.offsets[0]))] if self.begin < self.offsets[0] else []
+        dictionary = [(self.begin, int(self.offsets[0]))] if self.begin < self.offsets[0] else []
         chosen = zip(self.offsets[pages].tolist(), self.sizes[pages].tolist(), strict=True)
-        return found + [(offset, offset + size) for offset, size in chosen]
+        return dictionary + [(offset, offset + size) for offset, size in chosen]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +100,10 @@ class ParquetPages:
         """
         chunks = self.footer.structs(_ROW_GROUPS)[group].structs(_COLUMNS)
         paths = [chunk.struct(_META_DATA).list(_PATH) for chunk in chunks]
-        found = [i for i, path in enumerate(paths) if path.items[:1] == (column.encode(),)]
-        if not found:
+        places = [i for i, path in enumerate(paths) if path.items[:1] == (column.encode(),)]
+        if not places:
             raise ParquetPagesError(f"there is no column {column!r}")
-        return found
+        return places
 
     def index_span(self, group: int, leaf: int) -> tuple[int, int]:
         """Return the begin and the end of a leaf column's offset index.

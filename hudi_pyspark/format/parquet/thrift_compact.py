@@ -68,8 +68,8 @@ class ThriftStruct(dict[int, tuple[ThriftType, ThriftValue]]):
         structs: Any = self.list(number)
         if structs.kind is not ThriftType.STRUCT:
             raise ThriftError(f"field {number} is not a list of structs")
-        found: tuple[ThriftStruct, ...] = structs.items
-        return found
+        items: tuple[ThriftStruct, ...] = structs.items
+        return items
 
     def _value(self, number: int, kinds: tuple[ThriftType, ...], what: str) -> Any:  # noqa: ANN401
         kind, value = self.get(number, (None, None))

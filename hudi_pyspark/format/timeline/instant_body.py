@@ -174,13 +174,13 @@ def read_ends(body: bytes) -> tuple[Any, dict[str, Any]]:
     fields = [{"name": name, "type": part} for name, part in types.items()]
     beginning = {"type": "record", "name": "Beginning", "fields": fields}
     block: Any = next(blocks)
-    found: Any = fastavro.schemaless_reader(block.bytes_, beginning, None)
-    if found["branch"] != 1 or found["keys"] <= 0 or found["items"] <= 0:
+    ends: Any = fastavro.schemaless_reader(block.bytes_, beginning, None)
+    if ends["branch"] != 1 or ends["keys"] <= 0 or ends["items"] <= 0:
         raise ValueError("expected a list of items")
     if block.num_records != 1 or block.codec != "null":
         raise ValueError("expected one record, not compressed")
     rest = fastavro.parse_schema({**schema, "fields": schema["fields"][1:]})
-    return found["item"], _read_end(block.bytes_.getvalue(), rest)
+    return ends["item"], _read_end(block.bytes_.getvalue(), rest)
 
 
 def _read_end(content: bytes, schema: Any) -> dict[str, Any]:  # noqa: ANN401

@@ -63,10 +63,10 @@ def read_keyed_rows(
     ):
         return None
     file.prefetch([group], [RECORD_KEY_COLUMN])
-    rows, found = _find_rows(file.parquet, group, keys)
+    rows, stored_keys = _find_rows(file.parquet, group, keys)
     if dropped is not None:
         is_kept = ~dropped[rows]
-        rows, found = rows[is_kept], found.filter(pa.array(is_kept))
+        rows, stored_keys = rows[is_kept], stored_keys.filter(pa.array(is_kept))
     if not len(rows):
         return file.parquet.schema_arrow.empty_table().select(columns)
     try:
@@ -75,20 +75,20 @@ def read_keyed_rows(
         return None  # reading the row group whole reports what is wrong with the file
     if not from_pages:
         return None
-    return pa.table({RECORD_KEY_COLUMN: found, **from_pages}).select(columns)
+    return pa.table({RECORD_KEY_COLUMN: stored_keys, **from_pages}).select(columns)
 
 
 def _find_rows(parquet: pq.ParquetFile, group: int, keys: pa.Array) -> tuple[Rows, pa.ChunkedArray]:
     """Return ordinals and keys of the rows that have some record keys."""
-    rows, found, before = [np.empty(0, np.int64)], [], 0
+    rows, key_parts, before = [np.empty(0, np.int64)], [], 0
     batches = parquet.iter_batches(_BATCH_ROWS, [group], [RECORD_KEY_COLUMN], use_threads=False)
     for batch in batches:
         mask = is_true(pc.is_in(batch.column(0), value_set=keys))
-        found.append(batch.column(0).filter(pa.array(mask)))
+        key_parts.append(batch.column(0).filter(pa.array(mask)))
         rows.append(np.flatnonzero(mask) + before)
         before += len(mask)
     check_row_count(parquet.metadata, [group], before)
-    return np.concatenate(rows), pa.chunked_array(found, keys.type)
+    return np.concatenate(rows), pa.chunked_array(key_parts, keys.type)
 
 
 def _read_pages(

@@ -148,10 +148,10 @@ class SliceOutcome:
 
     def find(self, names: Collection[str] | None = None) -> MergeOutcome | None:
         """Return the outcome with those of some columns that it has; None for all columns."""
-        found = self.store.find(self.key, names)
-        if found is None or found.counted != self._counted(found.seen):
+        outcome = self.store.find(self.key, names)
+        if outcome is None or outcome.counted != self._counted(outcome.seen):
             return None
-        return found
+        return outcome
 
     def keep(
         self,

@@ -60,7 +60,7 @@ class OutcomesOnDisk:
         try:
             self._check_owner()
             with path.open("rb") as file:
-                found = _read(file, key, names)
+                outcome = _read(file, key, names)
         except FileNotFoundError:
             return None
         except (OSError, ValueError, pa.ArrowException) as error:
@@ -68,7 +68,7 @@ class OutcomesOnDisk:
             return None
         with suppress(OSError):  # the folder may be read-only
             os.utime(path)
-        return found
+        return outcome
 
     def keep(self, key: str, outcome: MergeOutcome) -> None:
         if outcome.nbytes > self.most_bytes:
@@ -83,14 +83,14 @@ class OutcomesOnDisk:
 
     def files(self) -> list[tuple[int, int, Path]]:
         """List time of the last use (ns since the epoch), size in bytes and path of all files."""
-        found = []
+        listed = []
         with suppress(OSError):
             self._check_owner()
             for entry in os.scandir(self.folder):
                 with suppress(FileNotFoundError):  # another process has removed it
                     state = entry.stat(follow_symlinks=False)
-                    found.append((state.st_mtime_ns, state.st_size, Path(entry.path)))
-        return found
+                    listed.append((state.st_mtime_ns, state.st_size, Path(entry.path)))
+        return listed
 
     def clear(self) -> None:
         """Remove all files, also those of other versions of this package."""

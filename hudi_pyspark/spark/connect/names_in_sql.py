@@ -105,7 +105,7 @@ class SqlText:
         """
         if self.kind == "WITH":
             return True
-        found: set[str] = set()
+        names: set[str] = set()
         item: list[_Token] = []
         depth = 0
         for token in self.tokens[2:] if self.kind == "SELECT" else ():
@@ -114,11 +114,11 @@ class SqlText:
                 item.append(token)
                 continue
             if item[-1].kind == "name" and (len(item) == 1 or item[-2].word == "AS"):
-                found.add(_path(item[-1].text)[-1])
+                names.add(_path(item[-1].text)[-1])
             item = []
             if token.word == "FROM":
                 break
-        return all(path[0] in found or path[0].isdigit() for path in paths)
+        return all(path[0] in names or path[0].isdigit() for path in paths)
 
     def reads(self, view: str) -> bool:
         """Return whether a view, in lower case, may be read, and never under names of columns."""
@@ -160,17 +160,17 @@ def scan_sql(text: str) -> SqlText:
     tokens = [_Token("end", "", 0)]
     paths: set[Path] = set()
     for match in _TOKEN.finditer(text):
-        kind, found = match.lastgroup, match[0]
+        kind, written = match.lastgroup, match[0]
         if kind == "unknown":
             raise UnclearError(f"unknown syntax at {text[match.start() :][:20]!r}")
         if kind == "comment":
-            paths |= {(word.lower(),) for word in re.findall(r"\w+", found)}
+            paths |= {(word.lower(),) for word in re.findall(r"\w+", written)}
         elif kind is not None:
-            tokens.append(_Token(kind, found, match.start()))
+            tokens.append(_Token(kind, written, match.start()))
         if kind == "name":
-            paths.add(_path(found))
+            paths.add(_path(written))
         elif kind == "quoted":
-            paths.add((found[1:-1].lower(),))
+            paths.add((written[1:-1].lower(),))
     tokens += [_Token("end", "", len(text))] * 2
     _check(tokens)
     return SqlText(text, tuple(tokens), frozenset(paths))
