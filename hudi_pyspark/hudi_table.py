@@ -416,22 +416,15 @@ class HudiTable:
 
         return tuple(examine(self.view, deep=deep))
 
-    def report(self, *, compare: str | None = None) -> Report:
+    def report(self) -> Report:
         """Report how the table is doing, as a page and as JSON (extra ``report``).
 
         Opens no data file, but the footers of some where no index has their statistics.
-
-        Args:
-            compare: also report what changed: since an instant, between two
-                (``EARLIER..LATER``), or since an earlier report in a ``.json`` or ``.html`` file.
-
-        Raises:
-            InvalidOptionError: `compare` is neither an instant nor a report.
         """
         with needs_extra():
             from hudi_pyspark.report.report import Report  # noqa: PLC0415  (few need it)
 
-        return Report.of(self.view, self.scan, self.changes, compare=compare)
+        return Report.of(self.view, self.scan, self.changes)
 
     @property
     def inspect(self) -> Inspection:

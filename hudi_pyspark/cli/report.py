@@ -49,15 +49,6 @@ def report(
             "be repeated.",
         ),
     ] = None,
-    compare: Annotated[
-        str | None,
-        typer.Option(
-            "--compare",
-            metavar="OTHER",
-            help="Show what changed since an instant, between two (A..B), or since the report in "
-            "a .json or .html file.",
-        ),
-    ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the content as JSON instead of writing a page.")
     ] = False,
@@ -69,9 +60,7 @@ def report(
     """Write a page that shows how a table is doing, and what to do next."""
     tables = dict(_tables(paths, dict(map(key_and_value, catalog or ()))))
     if list(tables) == paths and len(paths) == 1:
-        made: Report | ReportIndex = tables[paths[0]]().report(compare=compare)
-    elif compare is not None:
-        raise typer.BadParameter("compares one table only", param_hint="'--compare'")
+        made: Report | ReportIndex = tables[paths[0]]().report()
     else:
         entries = (_entry(place, opened) for place, opened in tables.items())
         made = ReportIndex(", ".join(paths), tuple(entry for entry in entries if entry is not None))

@@ -38,15 +38,20 @@ def statistics(
     """Return one row; see `Inspection.statistics`. Slices and files may be known already."""
     slices = file_slices(view) if slices is None else slices
     stored = files(view, slices) if stored is None else stored
-    figures = slice_figures(slices, small_file_bytes)
-    base_bytes, log_bytes = figures["base_bytes"], figures["log_bytes"]
+    base_bytes, log_bytes = _total(slices["base_bytes"]), _total(slices["log_bytes"])
     is_cdc, is_committed = pc.equal(stored["kind"], "cdc"), stored["is_committed"]
     is_old = pc.and_not(pc.and_not(is_committed, stored["in_latest_slice"]), is_cdc)
     changed, written = _amplification(view)
     row = {
-        **figures,
         "partitions": len(view.listing.partitions()),
+        "file_groups": slices.num_rows,
+        "base_files": pc.count(slices["base_bytes"]).as_py(),
+        "base_bytes": base_bytes,
+        "log_files": _total(slices["log_count"]),
+        "log_bytes": log_bytes,
         "log_to_base_ratio": log_bytes / base_bytes if base_bytes else None,
+        "slices_with_logs": _total(pc.greater(slices["log_count"], 0)),
+        "small_files": _total(pc.less(slices["base_bytes"], small_file_bytes)),
         "stored_files": stored.num_rows,
         "stored_bytes": _total(stored["bytes"]),
         "older_bytes": _total(stored["bytes"].filter(is_old)),
@@ -59,22 +64,6 @@ def statistics(
         "pending_compactions": len(view.timeline.pending_compactions),
     }
     return [row]
-
-
-def slice_figures(slices: pa.Table, small_file_bytes: int = SMALL_FILE_BYTES) -> dict[str, int]:
-    """Return the numbers of a state of the table, given its file slices."""
-    base, logs = slices["base_bytes"], slices["log_bytes"]
-    return {
-        "bytes": _total(base) + _total(logs),
-        "base_bytes": _total(base),
-        "log_bytes": _total(logs),
-        "partitions": pc.count_distinct(slices["partition_path"]).as_py(),
-        "file_groups": slices.num_rows,
-        "base_files": pc.count(base).as_py(),
-        "small_files": _total(pc.less(base, small_file_bytes)),
-        "log_files": _total(slices["log_count"]),
-        "slices_with_logs": _total(pc.greater(slices["log_count"], 0)),
-    }
 
 
 def _total(values: pa.ChunkedArray) -> int:

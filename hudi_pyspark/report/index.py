@@ -96,7 +96,7 @@ def _row(page: str, entry: IndexEntry) -> dict[str, Any]:
         **row,
         "page": page,
         **{name: table[name] for name in names},
-        "bytes": content["figures"]["bytes"],
+        "bytes": statistics["base_bytes"] + statistics["log_bytes"],
         **{n: statistics[n] for n in ("partitions", "file_groups", "log_to_base_ratio")},
         "findings": {s.value: sum(f["severity"] == s.value for f in found) for s in Severity},
     }

@@ -22,15 +22,12 @@ def browser():
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory):
-    """Pages by name: of golden tables, of a hostile one, of a comparison, and an index."""
+    """Pages by name: of golden tables, of a hostile one, and an index."""
     folder = tmp_path_factory.mktemp("pages")
     for name in (*TABLES, "v9_mor_empty_table"):
         table = HudiTable(unpack(name, folder))
         table.report().save(folder / f"{name}.html")
     HudiTable(hostile_table(folder)).report().save(folder / "hostile.html")
-    indexed = HudiTable(folder / TABLES[0])
-    first = indexed.inspect.commits()["requested_time"][0].as_py()
-    indexed.report(compare=first).save(folder / "compared.html")
     in_process("report", *(str(folder / name) for name in TABLES), "-o", str(folder / "site"))
     return {page.stem: page for page in folder.rglob("*.html") if page.parent.name != "site"} | {
         "index": folder / "site" / "index.html"
@@ -39,7 +36,7 @@ def pages(tmp_path_factory):
 
 @pytest.mark.parametrize("is_dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("width", [360, 1200, 1280, 2000])
-@pytest.mark.parametrize("name", [*TABLES, "v9_mor_empty_table", "hostile", "compared", "index"])
+@pytest.mark.parametrize("name", [*TABLES, "v9_mor_empty_table", "hostile", "index"])
 def test_page_is_silent_fits_and_is_accessible(browser, pages, name, width, is_dark):
     browser.open(pages[name], width=width, is_dark=is_dark)
     assert browser.run("return document.documentElement.scrollWidth") <= width

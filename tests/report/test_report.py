@@ -1,7 +1,6 @@
 import ast
 import json
 import shlex
-from datetime import datetime, timezone
 from decimal import Decimal
 from html.parser import HTMLParser
 from typing import Any
@@ -10,9 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from hudi_pyspark import HudiTable, InvalidInstantError, InvalidOptionError
+from hudi_pyspark import HudiTable, InvalidOptionError
 from hudi_pyspark.report.index import IndexEntry, ReportIndex, find_tables
-from hudi_pyspark.report.report import Report
 from hudi_pyspark.report.sections import event_time, files_per_value, histogram, order_of
 from hudi_pyspark.storage import ArrowStorage
 from tests.cli.command import in_process
@@ -28,7 +26,6 @@ TABLES = [
     "v9_cow_keygen_slashes",
 ]
 BASIC = "v6_mor_part_basic"
-NOW = datetime(2026, 11, 23, 6, tzinfo=timezone.utc)
 
 
 @pytest.fixture(scope="module")
@@ -181,49 +178,14 @@ def test_lines_for_python_give_the_rows_that_hudi_gives(golden_table, case):
         assert texts(names[name].cast(expected.schema)) == texts(expected), name
 
 
-def test_json_is_the_content_and_can_be_compared_later(report, tmp_path):
+def test_json_is_the_content(report, tmp_path):
     assert json.loads(report.to_json()) == report.content
-    for name in ("a.json", "a.html"):
-        place = str(report.save(tmp_path / name))
-        table = HudiTable(unpack("v9_mor_archived", tmp_path))
-        compared = table.report(compare=place).content["comparison"]
-        assert {row["change"] for row in compared["figures"]} == {0}
-        assert (compared["partitions"], compared["new_findings"]) == ([], [])
-
-
-def test_instants_are_compared(golden_table):
-    table = HudiTable(golden_table(BASIC))
-    first, *_, last = table.inspect.commits()["requested_time"].to_pylist()
-    one = table.report(compare=first).content["comparison"]
-    two = table.report(compare=f"{first}..{last}").content["comparison"]
-    assert one == two
-    then = table.inspect.file_slices(as_of=first).to_pylist()
-    now = table.inspect.file_slices().to_pylist()
-    figures = {row["figure"]: (row["then"], row["now"]) for row in one["figures"]}
-    assert figures["file_groups"] == (len(then), len(now))
-    assert figures["log_files"] == tuple(sum(s["log_count"] for s in side) for side in (then, now))
-    assert "Changes" in Elements(Report({**table.report(compare=first).content}).to_html()).text
-
-
-@pytest.mark.parametrize(
-    ("compare", "error"),
-    [
-        ("noon", InvalidInstantError),
-        ("missing.json", InvalidOptionError),
-        ("", InvalidInstantError),
-    ],
-)
-def test_what_cannot_be_compared_is_refused(golden_table, compare, error):
-    with pytest.raises(error):
-        HudiTable(golden_table(BASIC)).report(compare=compare)
+    assert json.loads(report.save(tmp_path / "a.json").read_text("utf-8")) == report.content
 
 
 def test_file_of_another_kind_is_refused(report, tmp_path):
     with pytest.raises(InvalidOptionError, match=r"must end in \.html or \.json"):
         report.save(tmp_path / "report.pdf")
-    (tmp_path / "other.json").write_text("[]")
-    with pytest.raises(InvalidOptionError, match="is not a report"):
-        HudiTable(unpack(BASIC, tmp_path)).report(compare=str(tmp_path / "other.json"))
 
 
 def test_notebooks_show_the_page_in_a_frame_of_its_own(report):
@@ -264,11 +226,6 @@ def test_exit_code_follows_the_worst_finding(golden_table, tmp_path, severity, c
     path = str(golden_table("v6_mor_failed_rolled_back"))
     target = str(tmp_path / "report.html")
     assert in_process("report", path, "-o", target, "--fail-on", severity).code == code
-
-
-def test_several_tables_are_not_compared(golden_table):
-    paths = [str(golden_table(name)) for name in TABLES[:2]]
-    assert in_process("report", *paths, "--compare", "20260101000000").code == 2
 
 
 def test_histogram_counts_each_file_once():
