@@ -1,4 +1,4 @@
-"""Findings about the maintenance of a table: what to compact, cluster, clean, and what is late."""
+"""Findings about the maintenance of a table: what to compact, cluster and clean."""
 
 import statistics
 from collections.abc import Iterator
@@ -24,17 +24,18 @@ _SKEW, _PARTITIONS = 10, 4  # the largest partition against the median
 _LONG_PENDING = 2 * 3600  # seconds
 _MANY_INSTANTS = 100
 _ALL_FILES = 0.9  # of the files may have a value
-_LATE = 3600  # seconds
 
 
-def advise(facts: Facts, sections: dict[str, Any]) -> Iterator[Finding]:
-    """Yield what a table's maintenance has left undone, with Hudi's commands and settings."""
+def advise(facts: Facts, columns: list[dict[str, Any]]) -> Iterator[Finding]:
+    """Yield what a table's maintenance has left undone, with Hudi's commands and settings.
+
+    ``columns`` are those of the report's section about the schema.
+    """
     name = "'" + facts.view.config.name.replace("\\", "\\\\").replace("'", "\\'") + "'"
     yield from _sizes(facts.statistics, name)
     yield from _skew(facts)
     yield from _pending(facts, name)
-    yield from _columns(facts, sections["schema"]["columns"], name)
-    yield from _late(sections["growth"]["delays"])
+    yield from _columns(facts, columns, name)
 
 
 def _sizes(row: dict[str, Any], name: str) -> Iterator[Finding]:
@@ -139,20 +140,6 @@ def _columns(facts: Facts, columns: list[dict[str, Any]], name: str) -> Iterator
             "If queries filter on one of them, cluster by it: CALL run_clustering(table => "
             f"{name}, order => 'COLUMN'); hoodie.metadata.index.column.stats.column.list keeps the "
             "index to columns that help",
-        )
-
-
-def _late(delays: list[dict[str, Any]]) -> Iterator[Finding]:
-    late = [row for row in delays if row["late"] >= _LATE]
-    if late:
-        worst = max(late, key=lambda row: float(row["late"]))
-        yield _finding(
-            Severity.NOTE,
-            worst["commit"],
-            f"{len(late):,} of {counted(len(delays), 'commit')} have records that are older than "
-            f"those of earlier commits, this one by up to {duration_text(worst['late'])}",
-            "Merging by event time keeps the newer record of a key "
-            "(hoodie.record.merge.mode=EVENT_TIME_ORDERING); by commit time late records win",
         )
 
 

@@ -60,7 +60,7 @@ class Report:
             "reading": sections.reading_section(facts, scan, changes),
         }
         found = list(examine(facts.view, files=facts.is_listed, contents=False))
-        found += [*advise(facts, parts), _unchecked(facts)]
+        found += [*advise(facts, parts["schema"]["columns"]), _unchecked(facts)]
         content = {
             "format": FORMAT,
             "made_at": now.isoformat(timespec="seconds"),

@@ -4,7 +4,6 @@ import json
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
-from datetime import datetime, timezone
 from decimal import Decimal
 from typing import Any
 
@@ -15,7 +14,7 @@ import pyarrow.compute as pc
 from hudi_pyspark.columns.type_text import type_text
 from hudi_pyspark.errors import HudiError
 from hudi_pyspark.format.timeline.instant import WriteOperationType, moment_of
-from hudi_pyspark.inspection.commits import KnownCommit, counts_of, file_kind, schema_history
+from hudi_pyspark.inspection.commits import KnownCommit, counts_of, schema_history
 from hudi_pyspark.inspection.files import committed_by_path
 from hudi_pyspark.inspection.statistics import SMALL_FILE_BYTES
 from hudi_pyspark.report.facts import Facts
@@ -30,8 +29,6 @@ _MOST_DAYS = 400
 _LONGEST_VALUE = 200  # characters
 _WRITTEN = ("records", "written_bytes")
 _CHANGED = ("inserts", "updates", "deletes")
-# Whole numbers that are times since 1970, from 2001 to 2100, by their unit in seconds.
-_EPOCHS = {unit: (1e9 / unit, 4.1e9 / unit) for unit in (1.0, 1e-3, 1e-6)}
 MOST_PARTITIONS = 200  # shown one by one
 MOST_GROUPS = 100
 LARGEST_FILE_BYTES = 125_829_120  # hoodie.parquet.max.file.size, 120 MiB
@@ -149,68 +146,7 @@ def growth_section(facts: Facts) -> dict[str, Any]:
             days[moment.date().isoformat()].update({"commits": 1, **{n: row[n] for n in names}})
     all_names = ("commits", *_CHANGED, *_WRITTEN)
     rows = [{"day": day, **{n: sums[n] for n in all_names}} for day, sums in sorted(days.items())]
-    return {"days": rows[-_MOST_DAYS:], "known_days": len(rows), "delays": delays(facts)}
-
-
-def delays(facts: Facts) -> list[dict[str, Any]]:
-    """Return how late the events of each commit came, where the ordering field is a time.
-
-    Of each commit: newest and oldest (event, in milliseconds), delay (seconds from its newest event
-    to its end), late (seconds by which its oldest event is older than the newest one before).
-    """
-    bounds = _event_bounds(facts)
-    rows: list[dict[str, Any]] = []
-    newest_before = None
-    for commit in facts.commits:
-        time = commit["requested_time"]
-        ended = moment_of(commit["completion_time"] or time)
-        if time not in bounds or ended is None:
-            continue
-        oldest, newest = bounds[time]
-        late = 0.0 if newest_before is None else max(0.0, newest_before - oldest)
-        newest_before = max(newest, newest_before or newest)
-        events = {"oldest": round(oldest * 1000), "newest": round(newest * 1000)}
-        delay = ended.replace(tzinfo=timezone.utc).timestamp() - newest
-        rows.append({"commit": time, **events, "delay": delay, "late": late})
-    return rows[-_MOST_COMMITS:]
-
-
-def _event_bounds(facts: Facts) -> dict[str, tuple[float, float]]:
-    """Return oldest and newest event of commits, in seconds since 1970."""
-    table = facts.column_statistics
-    field = next(iter(facts.view.config.ordering_fields), "")
-    writers = _only_writers(facts)
-    bounds: dict[str, tuple[float, float]] = {}
-    for row in table.filter(pc.equal(table["column"], field)).to_pylist():
-        commit, low, high = writers.get(row["path"]), event_time(row["min"]), event_time(row["max"])
-        if commit is not None and low is not None and high is not None:
-            known = bounds.get(commit, (low, high))
-            bounds[commit] = min(low, known[0]), max(high, known[1])
-    return bounds
-
-
-def _only_writers(facts: Facts) -> dict[str, str]:
-    """Map the path of each file that has the records of one commit alone to this commit."""
-    has_own_logs = facts.view.config.has_completion_times
-    return {
-        stat.path: commit.instant.requested_time
-        for commit in facts.known_commits
-        if not commit.metadata.operation_type.is_table_service
-        for _, stat in commit.metadata.all_stats()
-        if stat.prev_commit is None or (has_own_logs and file_kind(stat.path) == "log")
-    }
-
-
-def event_time(text: str | None) -> float | None:
-    """Return a bound of an ordering field as seconds since 1970; None if it is not a time."""
-    try:
-        if text is not None and text.isdecimal():
-            units = (unit for unit, (low, high) in _EPOCHS.items() if low <= int(text) < high)
-            return next((int(text) * unit for unit in units), None)
-        moment = datetime.fromisoformat(text or "")
-    except ValueError:
-        return None
-    return moment.replace(tzinfo=moment.tzinfo or timezone.utc).timestamp()
+    return {"days": rows[-_MOST_DAYS:], "known_days": len(rows)}
 
 
 def storage_section(facts: Facts) -> dict[str, Any]:

@@ -54,8 +54,7 @@ class Facts:
 
 
 def found(facts: Facts) -> dict[str, Severity]:
-    sections: dict[str, Any] = {"schema": {"columns": []}, "growth": {"delays": []}}
-    return {f.subject: f.severity for f in advise(facts, sections)}  # type: ignore[arg-type]
+    return {f.subject: f.severity for f in advise(facts, [])}  # type: ignore[arg-type]
 
 
 def of(**statistics: Any) -> dict[str, Severity]:

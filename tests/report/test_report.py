@@ -11,7 +11,7 @@ import pytest
 
 from hudi_pyspark import HudiTable, InvalidOptionError
 from hudi_pyspark.report.index import IndexEntry, ReportIndex, find_tables
-from hudi_pyspark.report.sections import event_time, files_per_value, histogram, order_of
+from hudi_pyspark.report.sections import files_per_value, histogram, order_of
 from hudi_pyspark.storage import ArrowStorage
 from tests.cli.command import in_process
 from tests.conftest import GOLDEN
@@ -251,20 +251,3 @@ def test_share_of_files_that_a_value_is_in(bounds, share):
 def test_bounds_of_numbers_are_ordered_as_numbers():
     assert min(["10", "9"], key=order_of(pa.int32(), ["10", "9"])) == "9"
     assert order_of(pa.int32(), ["10", "nine"]) is str  # written while the column was text
-
-
-@pytest.mark.parametrize(
-    ("text", "seconds"),
-    [
-        ("2026-01-01 00:00:00", 1767225600),
-        ("2026-01-01 01:00:00+01:00", 1767225600),
-        ("1767225600", 1767225600),
-        ("1767225600000", 1767225600),
-        ("1767225600000000", 1767225600),
-        ("110", None),
-        ("k1", None),
-        (None, None),
-    ],
-)
-def test_ordering_values_that_are_times(text, seconds):
-    assert event_time(text) == seconds

@@ -96,7 +96,6 @@
   // Charts are drawn for the width that they have, and again when it changes.
   const chart = (id, draw) => {
     const host = document.getElementById(id);
-    if (!host) return () => {};
     let width = 0;
     const redraw = () => {
       width = host.clientWidth;
@@ -567,48 +566,6 @@
     });
   }
   press();
-
-  chart("delay", (width) => {
-    const rows = content.growth.delays;
-    const height = 170,
-      left = 58,
-      bottom = 24;
-    const ticks = niceTicks(Math.max(...rows.map((row) => row.delay), 1), 3);
-    const y = (value) =>
-      height - bottom - (Math.max(0, value) / ticks[ticks.length - 1]) * (height - bottom - 10);
-    const step = (width - left - 8) / rows.length;
-    const picture = canvas(width, height, {
-      role: "img",
-      "aria-label": `Delay of ${rows.length} commits, the last ${span(rows[rows.length - 1].delay)}`,
-    });
-    const axis = svg("g", { class: "axis" });
-    picture.append(axis);
-    for (const tick of ticks)
-      axis.append(
-        line(left, y(tick), width, y(tick)),
-        label(left - 8, y(tick) + 4, span(tick), { "text-anchor": "end" }),
-      );
-    const every = Math.ceil(rows.length / Math.max(1, Math.floor((width - left) / 130)));
-    rows.forEach((row, place) => {
-      const at = left + (place + 0.5) * step;
-      picture.append(
-        hint(
-          svg("circle", {
-            class: row.late ? "f-orange" : "f-blue",
-            cx: at,
-            cy: y(row.delay),
-            r: 4,
-          }),
-          `${moment(row.commit)}\n${span(row.delay)} from newest event to commit${row.late ? `\nrecords up to ${span(row.late)} older than known ones` : ""}`,
-        ),
-      );
-      if (place % every === 0)
-        axis.append(
-          label(at, height - 6, moment(row.commit).slice(0, 18), { "text-anchor": "middle" }),
-        );
-    });
-    return picture;
-  });
 
   // Partitions as a treemap, squarified.
   const squarify = (items, x, y, width, height) => {
