@@ -154,17 +154,6 @@ class HudiTable:
             table._defaults = {key_of("query_type"): QueryType.READ_OPTIMIZED}  # noqa: SLF001
         return table
 
-    @staticmethod
-    def names_in_catalog(database: str, catalog: Mapping[str, str]) -> list[str]:
-        """Return the names of all tables of a database in a catalog, also those not of Hudi.
-
-        The name of the database is that of a table in `from_catalog` without its last part; the
-        settings of the catalog and the errors are the same.
-        """
-        from hudi_pyspark.catalogs import list_tables  # noqa: PLC0415  (few need it)
-
-        return list_tables(database, _known_settings(catalog))
-
     @classmethod
     def from_options(cls, options: Mapping[str, str]) -> HudiTable:
         """Open the table that options of Spark name, by its path or in a catalog.

@@ -1,6 +1,5 @@
 """Tables of a Hive Metastore, by its Thrift protocol (extra ``hive``)."""
 
-from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -16,8 +15,9 @@ _TIMEOUT = 30_000  # milliseconds
 def find_in_hive(name: str, settings: Settings) -> CatalogTable:
     """Return a table of a Hive Metastore without Kerberos or TLS."""
     *catalog, database, table = split_name(name, "[catalog.]database.table", 2, 3)
-    place = _place(catalog, database)
-    found = _ask(settings, lambda client: client.get_table(place, table))
+    # A metastore looks for a catalog and its database in the same text.
+    place = f"@{catalog[0]}#{database}" if catalog else database
+    found = _ask(settings, place, table)
     if found is None:
         raise CatalogError(f"the metastore at {mask(settings['uri'])} does not have {name}")
     serde = found.sd.serdeInfo if found.sd else None
@@ -26,21 +26,8 @@ def find_in_hive(name: str, settings: Settings) -> CatalogTable:
     )
 
 
-def list_in_hive(database: str, settings: Settings) -> list[str]:
-    """Return the names of the tables of a database; arguments and errors as of `find_in_hive`."""
-    *catalog, name = split_name(database, "[catalog.]database", 1, 2)
-    place = _place(catalog, name)
-    found = _ask(settings, lambda client: client.get_all_tables(place)) or ()
-    return [f"{database}.{table}" for table in found]
-
-
-def _place(catalog: list[str], database: str) -> str:
-    """Return a database as a metastore looks for it, with its catalog in the same text."""
-    return f"@{catalog[0]}#{database}" if catalog else database
-
-
-def _ask(settings: Settings, question: Callable[[Any], Any]) -> Any:  # noqa: ANN401
-    """Ask the first metastore that answers; None if it does not have what is asked for."""
+def _ask(settings: Settings, database: str, table: str) -> Any:  # noqa: ANN401
+    """Ask the first metastore that answers for a table; None if it does not have it."""
     with needs_extra("hive"):
         from pymetastore.hive_metastore import ThriftHiveMetastore  # noqa: PLC0415  (an extra)
         from thrift.protocol.TBinaryProtocol import TBinaryProtocol  # noqa: PLC0415  (likewise)
@@ -58,7 +45,8 @@ def _ask(settings: Settings, question: Callable[[Any], Any]) -> Any:  # noqa: AN
         transport = TBufferedTransport(socket)
         try:
             transport.open()
-            return question(ThriftHiveMetastore.Client(TBinaryProtocol(transport)))
+            client = ThriftHiveMetastore.Client(TBinaryProtocol(transport))
+            return client.get_table(database, table)
         except ThriftHiveMetastore.NoSuchObjectException:
             return None
         except (TException, OSError) as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import quote
 
 from hudi_pyspark.catalogs.catalog_table import (
     CatalogTable,
@@ -22,7 +22,6 @@ from hudi_pyspark.storage.masking import mask
 
 _TIMEOUTS = (5, 30)  # seconds to connect, and between bytes
 _UNITY = "api/2.1/unity-catalog"
-_WORKSPACE = "https://workspace.cloud.databricks.com"
 # Names in the answer, by kind of credentials, and the storage options that they are.
 _VENDED = {
     "aws_temp_credentials": {
@@ -43,28 +42,13 @@ _USED = ("s3.", "gcs.", "adls.", "client.region")
 def find_in_unity(name: str, settings: Settings) -> CatalogTable:
     """Return a table of Unity Catalog."""
     split_name(name, "catalog.schema.table", 3, 3)
-    uri = uri_of(settings, _WORKSPACE)
+    uri = uri_of(settings, "https://workspace.cloud.databricks.com")
     token = settings.get("token", "")
     found = _call(f"{uri}/{_UNITY}/tables/{quote(name)}", "unity", token=token)
     location = location_of(name, found.get("storage_location"))
     if "://" not in location or location.startswith("file:"):
         return CatalogTable(location)
     return CatalogTable(location, UnityCredentials(uri, str(found["table_id"]), token))
-
-
-def list_in_unity(database: str, settings: Settings) -> list[str]:
-    """Return the names of the tables of ``catalog.schema``; errors as of `find_in_unity`."""
-    catalog, schema = split_name(database, "catalog.schema", 2, 2)
-    uri = uri_of(settings, _WORKSPACE)
-    query = {"catalog_name": catalog, "schema_name": schema}
-    names: list[str] = []
-    while True:
-        url = f"{uri}/{_UNITY}/tables?{urlencode(query)}"
-        answer = _call(url, "unity", token=settings.get("token", ""))
-        names += [f"{database}.{table['name']}" for table in answer.get("tables", ())]
-        if not answer.get("next_page_token"):
-            return names
-        query["page_token"] = answer["next_page_token"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,36 +81,17 @@ class UnityCredentials(CredentialsProvider):
 def find_in_polaris(name: str, settings: Settings) -> CatalogTable:
     """Return a generic table of Polaris."""
     catalog, *namespace, table = split_name(name, "catalog.namespace.table", 3, None)
-    reader = _reader(settings, catalog, namespace, f"/{quote(table, safe='')}")
-    answer = reader.load()
-    location = location_of(name, answer["table"].get("base-location"))
-    return CatalogTable(location, reader if answer.get("storage-credentials") else None)
-
-
-def list_in_polaris(database: str, settings: Settings) -> list[str]:
-    """Return the names of the generic tables of a namespace; errors as of `find_in_polaris`."""
-    catalog, *namespace = split_name(database, "catalog.namespace", 2, None)
-    names: list[str] = []
-    token = ""
-    while True:
-        page = f"?pageToken={quote(token)}" if token else ""
-        answer = _reader(settings, catalog, namespace, page).load()
-        names += [f"{database}.{table['name']}" for table in answer.get("identifiers", ())]
-        token = answer.get("next-page-token") or ""
-        if not token:
-            return names
-
-
-def _reader(settings: Settings, catalog: str, namespace: list[str], rest: str) -> PolarisTable:
-    """Return what loads the generic tables of a namespace, or one of them."""
     uri = uri_of(settings, "https://polaris/api/catalog")
-    levels = quote(_LEVELS.join(namespace), safe="")
-    return PolarisTable(
-        f"{uri}/polaris/v1/{quote(catalog, safe='')}/namespaces/{levels}/generic-tables{rest}",
+    place, levels, leaf = (quote(n, safe="") for n in (catalog, _LEVELS.join(namespace), table))
+    reader = PolarisTable(
+        f"{uri}/polaris/v1/{place}/namespaces/{levels}/generic-tables/{leaf}",
         uri,
         settings.get("token", ""),
         settings.get("credential", ""),
     )
+    answer = reader.load()
+    location = location_of(name, answer["table"].get("base-location"))
+    return CatalogTable(location, reader if answer.get("storage-credentials") else None)
 
 
 @dataclass(frozen=True, slots=True)

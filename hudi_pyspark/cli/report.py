@@ -10,13 +10,12 @@ from hudi_pyspark import HudiTable
 from hudi_pyspark.cli.arguments import ExitCode, key_and_value, storage_at
 from hudi_pyspark.cli.printing import emit, say_aside
 from hudi_pyspark.doctor.finding import Severity, worst
-from hudi_pyspark.errors import HudiError, TableNotFoundError
+from hudi_pyspark.errors import HudiError
 from hudi_pyspark.report.index import IndexEntry, ReportIndex, find_tables
 
 if TYPE_CHECKING:
     from hudi_pyspark.report.report import Report
 
-_ALL = ".*"  # tables of a database
 Opener = Callable[[], HudiTable]
 
 
@@ -45,8 +44,7 @@ def report(
         typer.Option(
             "--catalog",
             metavar="KEY=VALUE",
-            help="Setting of a catalog, e.g. type=glue; PATH is then a name, or 'database.*'. Can "
-            "be repeated.",
+            help="Setting of a catalog, e.g. type=glue; PATH is then a name. Can be repeated.",
         ),
     ] = None,
     as_json: Annotated[
@@ -63,7 +61,7 @@ def report(
         made: Report | ReportIndex = tables[paths[0]]().report()
     else:
         entries = (_entry(place, opened) for place, opened in tables.items())
-        made = ReportIndex(", ".join(paths), tuple(entry for entry in entries if entry is not None))
+        made = ReportIndex(", ".join(paths), tuple(entries))
     if as_json:
         emit(f"{made.to_json()}\n")
     if output is not None or not as_json:
@@ -76,10 +74,7 @@ def _tables(paths: list[str], catalog: Mapping[str, str]) -> Iterator[tuple[str,
     """Yield the tables of a command by path or name, and what opens each."""
     for path in paths:
         if catalog:
-            names = [path]
-            if path.endswith(_ALL):
-                names = HudiTable.names_in_catalog(path.removesuffix(_ALL), catalog)
-            yield from ((name, partial(HudiTable.from_catalog, name, catalog)) for name in names)
+            yield path, partial(HudiTable.from_catalog, path, catalog)
             continue
         folders = filter(None, find_tables(storage_at(path)))
         below = [f"{path.rstrip('/')}/{folder}" for folder in folders]
@@ -87,11 +82,9 @@ def _tables(paths: list[str], catalog: Mapping[str, str]) -> Iterator[tuple[str,
             yield place, partial(HudiTable, place)
 
 
-def _entry(place: str, opened: Opener) -> IndexEntry | None:
-    """Report one table of several; None for a table of a catalog that is not of Hudi."""
+def _entry(place: str, opened: Opener) -> IndexEntry:
+    """Report one table of several, or why it cannot be read."""
     try:
         return IndexEntry(place, opened().report())
-    except TableNotFoundError as error:
-        return IndexEntry(place, None, str(error)) if "/" in place else None
     except (HudiError, OSError) as error:
         return IndexEntry(place, None, str(error))
