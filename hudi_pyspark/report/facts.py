@@ -72,7 +72,7 @@ class Facts:
     @cached_property
     def marks(self) -> list[dict[str, Any]]:
         """All instants whose names are times."""
-        return timeline_marks(timeline(self.view, archived=True), commits(self.known_commits))
+        return timeline_marks(timeline(self.view, archived=True), self.commits)
 
     @cached_property
     def slices(self) -> pa.Table:
@@ -125,9 +125,9 @@ class Facts:
         return (self.now - moment).total_seconds() if moment is not None else None
 
 
-def timeline_marks(instants: pa.Table, commits: pa.Table) -> list[dict[str, Any]]:
+def timeline_marks(instants: pa.Table, commits: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return start and end (milliseconds), lane and state of each instant that is a time."""
-    commit_rows = {row["requested_time"]: row for row in commits.to_pylist()}
+    commit_rows = {row["requested_time"]: row for row in commits}
     marks = []
     for row in instants.to_pylist():
         requested, completed, action = row["requested_time"], row["completion_time"], row["action"]
@@ -144,7 +144,6 @@ def timeline_marks(instants: pa.Table, commits: pa.Table) -> list[dict[str, Any]
             "lane": _LANES_BY_OPERATION.get(operation, _LANES_BY_ACTION.get(action, action)),
             "state": "archived" if row["archived"] else row["state"],
             "instant": requested,
-            "time": f"{moment_of(requested):%Y-%m-%d %H:%M:%S}",
             "completed": completed or "",
             "action": action,
             "operation": operation,

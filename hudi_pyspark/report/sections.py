@@ -108,7 +108,7 @@ def timeline_section(facts: Facts) -> dict[str, Any]:
     newest = zip(facts.commits[-_MOST_COMMITS:], facts.known_commits[-_MOST_COMMITS:], strict=True)
     return {
         "instants": len(facts.marks),
-        "marks": [{k: v for k, v in m.items() if k != "time"} for m in facts.marks[-_MOST_MARKS:]],
+        "marks": facts.marks[-_MOST_MARKS:],
         "commits": [
             {
                 **row,

@@ -11,9 +11,6 @@ INSTANTS = pa.schema(
         ("archived", pa.bool_()),
     ]
 )
-COMMITS = pa.schema(
-    [("requested_time", pa.string()), ("operation", pa.string()), ("written_bytes", pa.int64())]
-)
 
 
 def instant(time, completed=None, action="deltacommit", state="completed", *, archived=False):
@@ -22,10 +19,7 @@ def instant(time, completed=None, action="deltacommit", state="completed", *, ar
 
 
 def marks(*instants, commits=()):
-    return timeline_marks(
-        pa.Table.from_pylist(list(instants), schema=INSTANTS),
-        pa.Table.from_pylist(list(commits), schema=COMMITS),
-    )
+    return timeline_marks(pa.Table.from_pylist(list(instants), schema=INSTANTS), list(commits))
 
 
 def test_mark_spans_from_request_to_completion():
