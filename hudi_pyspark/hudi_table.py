@@ -139,7 +139,7 @@ class HudiTable:
 
         environment = from_environment(os.environ)
         given = {f"{CATALOG_PREFIX}{key}": value for key, value in catalog.items()}
-        catalog_table = find_table(name, _known_settings(catalog))
+        catalog_table = find_table(name, {**_catalog_settings(environment), **catalog})
         named = (storage_options or {}).get(CREDENTIALS_PROVIDER)
         storage = ArrowStorage.parse(
             catalog_table.location,
@@ -521,10 +521,6 @@ class HudiTable:
 def _spark_settings(settings: Mapping[str, str | bool | float] | None) -> dict[str, object]:
     """Return storage options as options of a read in Spark."""
     return {f"{SPARK_PREFIX}{name}": value for name, value in (settings or {}).items()}
-
-
-def _known_settings(catalog: Mapping[str, str]) -> dict[str, str]:
-    return {**_catalog_settings(from_environment(os.environ)), **catalog}
 
 
 def _catalog_settings(options: Mapping[str, str]) -> dict[str, str]:

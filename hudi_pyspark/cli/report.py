@@ -75,11 +75,11 @@ def _tables(paths: list[str], catalog: Mapping[str, str]) -> Iterator[tuple[str,
     for path in paths:
         if catalog:
             yield path, partial(HudiTable.from_catalog, path, catalog)
-            continue
-        folders = filter(None, find_tables(storage_at(path)))
-        below = [f"{path.rstrip('/')}/{folder}" for folder in folders]
-        for place in below or [path]:  # opening the path itself says what is wrong
-            yield place, partial(HudiTable, place)
+        else:
+            folders = filter(None, find_tables(storage_at(path)))
+            below = [f"{path.rstrip('/')}/{folder}" for folder in folders]
+            for place in below or [path]:  # opening the path itself says what is wrong
+                yield place, partial(HudiTable, place)
 
 
 def _entry(place: str, opened: Opener) -> IndexEntry:

@@ -28,13 +28,14 @@ _MOST_FOLDERS = 1_000
 # What the statistics of columns may cost: entries of the index, else footers of base files.
 _MOST_ENTRIES = 500_000
 _MOST_FOOTERS = 100
-# A table service completes with the action of a write, but has another operation.
-_LANES_BY_OPERATION = {
+# A table service completes with the action of a write, but has another operation; a pending one
+# has none.
+_LANES = {
     "COMPACT": "compaction",
     "LOG_COMPACT": "log compaction",
     "CLUSTER": "clustering",
+    "logcompaction": "log compaction",
 }
-_LANES_BY_ACTION = {"logcompaction": "log compaction"}
 
 
 @dataclass(frozen=True)
@@ -141,7 +142,7 @@ def timeline_marks(instants: pa.Table, commits: list[dict[str, Any]]) -> list[di
             "end": end if end is not None else start,
             # A log scale has no zero; Hudi's clock ticks in milliseconds.
             "seconds": max(end - start, 1) / 1000 if end is not None else None,
-            "lane": _LANES_BY_OPERATION.get(operation, _LANES_BY_ACTION.get(action, action)),
+            "lane": _LANES.get(operation, _LANES.get(action, action)),
             "state": "archived" if row["archived"] else row["state"],
             "instant": requested,
             "completed": completed or "",

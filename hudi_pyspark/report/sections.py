@@ -255,12 +255,10 @@ def _column(field: pa.Field, statistics: pa.Table) -> dict[str, Any]:
 def order_of(data_type: pa.DataType, texts: Iterable[str]) -> Callable[[str], Any]:
     """Return the key by which texts of bounds are ordered as values."""
     order: Callable[[str], Any] = str
-    if (
-        pa.types.is_integer(data_type)
-        or pa.types.is_floating(data_type)
-        or pa.types.is_decimal(data_type)
-    ):
-        order = float if pa.types.is_floating(data_type) else Decimal
+    if pa.types.is_floating(data_type):
+        order = float
+    elif pa.types.is_integer(data_type) or pa.types.is_decimal(data_type):
+        order = Decimal
     try:
         for text in texts:
             order(text)
