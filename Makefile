@@ -258,8 +258,7 @@ build: $(BUILD_VENV)/.group-build ## build the wheel and the source distribution
 zip: build ## build dist/hudi_pyspark.zip for --py-files and addArtifacts
 	@$(BUILD_PYTHON) .ci/spark_zip.py dist/hudi_pyspark-*.whl dist/hudi_pyspark.zip
 
-# What drivers and executors of a cluster install. PySpark is the cluster's; Daft and Ray want other
-# versions of pyarrow.
+# What drivers and executors of a cluster install, beside PySpark, which is the cluster's.
 CLUSTER_EXTRAS := pandas report cli fsspec oss hdfs hive glue unity polaris
 
 constraints: $(BUILD_VENV)/.group-build ## write constraints.txt, the newest versions of everything that a cluster installs

@@ -362,13 +362,10 @@ def test_importing_the_package_imports_no_pyspark_pandas_or_polars():
         ("polars", "table.scan().to_polars()"),
         ("polars", "hudi_pyspark.scan_polars(table)"),
         ("duckdb", "table.to_duckdb('t')"),
-        ("ray", "import hudi_pyspark.frames.ray"),
-        ("daft", "import hudi_pyspark.frames.daft"),
-        ("dask", "import hudi_pyspark.frames.dask"),
     ],
 )
 def test_a_library_that_is_missing_is_named_with_its_extra(path, extra, read):
-    blocked = BLOCK.replace('"grpc"', '"grpc", "duckdb", "ray", "daft", "dask"')
+    blocked = BLOCK.replace('"grpc"', '"grpc", "duckdb"')
     code = f"""
 {blocked}
 import hudi_pyspark

@@ -17,7 +17,7 @@ MAKEFILE = (PROJECT / "Makefile").read_text(encoding="utf-8")
 PINS = [Requirement(line) for line in TEXT.splitlines() if not line.startswith("#")]
 ABOUT = load("release_check").tomllib.loads((PROJECT / "pyproject.toml").read_text("utf-8"))
 EXTRAS = ABOUT["project"]["optional-dependencies"]
-ENGINES = {"spark", "connect", "polars", "duckdb", "ray", "daft", "dask", "lance"}
+ENGINES = {"spark", "connect", "polars", "duckdb", "lance"}
 PYTHONS = [
     name.rpartition(" ")[2]
     for name in ABOUT["project"]["classifiers"]

@@ -35,7 +35,7 @@ MAY_IMPORT = {
     "metadata_table": {"errors", "format", "storage", "table", "columns", "filter", "options"},
     "planning": {*SHARED, "options", "metadata_table"},
     "reading": SHARED,
-    "frames": {*SHARED, "reading", "extras"},
+    "frames": {*SHARED, "reading"},
     "short_name": set(),
     "scan": {*PIPELINE, "extras", "short_name", "frames"},
     "inspection": PIPELINE,

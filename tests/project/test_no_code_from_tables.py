@@ -18,8 +18,6 @@ ALLOWED = {
     "hudi_pyspark.storage.connection": {"import_module"},
     # It loads the tasks that the driver pickled, as Spark does.
     "hudi_pyspark.spark.reader": {"pickle"},
-    # Likewise, as Dask does.
-    "hudi_pyspark.frames.dask": {"pickle"},
 }
 
 
