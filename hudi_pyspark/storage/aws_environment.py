@@ -5,20 +5,19 @@ The order is theirs: storage options, variables of the environment, the profile.
 
 import configparser
 import re
-import socket
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
-from urllib.parse import urlsplit
 
 import pyarrow.fs as pafs
 
 from hudi_pyspark.errors import InvalidOptionError, StorageAccessError, StorageError
+from hudi_pyspark.storage.endpoints import problem_of
 from hudi_pyspark.storage_options import Value
 
 _METADATA: Final = "http://169.254.169.254"  # of the machine, which may have a role
 _WAIT: Final = 0.5  # seconds until it is not there
-_REGIONS: Final = ("s3.us-east-1.amazonaws.com", 443)  # which knows the regions of all buckets
+_REGIONS: Final = "s3.us-east-1.amazonaws.com"  # which knows the regions of all buckets
 _WAIT_FOR_REGIONS: Final = 1.5  # seconds
 _IN_HOSTS = re.compile(r"\b([a-z]{2}(?:-[a-z]+)+-\d)\.(?:vpce\.)?amazonaws\.")
 _WITH_CREDENTIALS: Final = (
@@ -77,8 +76,8 @@ def region_of(bucket: str) -> str:
     Raises:
         StorageError: AWS does not say it.
     """
-    problem = f"{_REGIONS[0]} cannot be reached"
-    if _is_reachable(*_REGIONS, _WAIT_FOR_REGIONS):
+    problem = problem_of(_REGIONS, 443, _WAIT_FOR_REGIONS)
+    if not problem:
         try:
             return str(pafs.resolve_s3_region(bucket))
         except OSError as error:
@@ -107,8 +106,8 @@ def check_credentials(
     if any(name in profile for name in _IN_PROFILES):
         return
     if environment.get("AWS_EC2_METADATA_DISABLED", "").lower() != "true":
-        machine = urlsplit(environment.get("AWS_EC2_METADATA_SERVICE_ENDPOINT") or _METADATA)
-        if machine.hostname and _is_reachable(machine.hostname, machine.port or 80, _WAIT):
+        machine = environment.get("AWS_EC2_METADATA_SERVICE_ENDPOINT") or _METADATA
+        if not problem_of(machine, 80, _WAIT):
             return
     raise StorageAccessError(
         place,
@@ -145,11 +144,3 @@ def _read(file: str) -> Mapping[str, Mapping[str, str]]:
     except (configparser.Error, OSError, UnicodeDecodeError, RuntimeError):
         return {}  # as for SDKs; without a home there is no such file
     return {section: dict(parser[section]) for section in parser.sections()}
-
-
-def _is_reachable(host: str, port: int, seconds: float) -> bool:
-    try:
-        socket.create_connection((host, port), seconds).close()
-    except OSError:
-        return False
-    return True

@@ -7,17 +7,20 @@ from contextlib import suppress
 from datetime import datetime, timedelta, timezone
 from functools import partial
 from hashlib import sha256
+from pathlib import Path
 from threading import Lock
 from typing import Any, TypeVar
+from urllib.request import getproxies
 
 import pyarrow.fs as pafs
 
-from hudi_pyspark.errors import HudiError, InvalidOptionError, StorageError
+from hudi_pyspark.errors import HudiError, InvalidOptionError, StorageAccessError, StorageError
 from hudi_pyspark.storage import file_systems
 from hudi_pyspark.storage.argument_checks import check_arguments
 from hudi_pyspark.storage.attempts import Attempts
 from hudi_pyspark.storage.aws_environment import check_credentials
 from hudi_pyspark.storage.credentials import Credentials, CredentialsProvider, current_credentials
+from hudi_pyspark.storage.endpoints import problem_of, reach_endpoint
 from hudi_pyspark.storage.file_systems import FileSystem
 from hudi_pyspark.storage.locations import Location
 from hudi_pyspark.storage.masking import masked_error
@@ -26,6 +29,7 @@ from hudi_pyspark.storage_options import Value, file_system_arguments, secret_va
 _T = TypeVar("_T")
 
 _GCS_RETRIES = 10  # seconds that its client repeats a request; 15 minutes are its default
+_GOOGLE_MACHINE = "metadata.google.internal"  # answers on machines of Google, which have accounts
 _WEBHDFS_TIMEOUTS = (5, 30)  # seconds to connect, and between bytes; fsspec waits for ever
 _THROTTLED_ADVICE = ". Run fewer tasks at a time, or raise the storage option attempts"
 _AZURE_ADVICE = ". Give account_key, or sas_token, or tenant_id, client_id and client_secret"
@@ -69,11 +73,12 @@ class Connection:
         self._arguments = dict(arguments)
         self._provider = provider
         self._attempts = attempts
-        self._connected: tuple[FileSystem, Credentials | None] | None = None
+        self._connected: tuple[FileSystem, Credentials | None, Mapping[str, Value]] | None = None
+        self._is_reached = False
         self._lock = Lock()
 
     def __getstate__(self) -> dict[str, object]:
-        return {**self.__dict__, "_connected": None, "_lock": None}
+        return {**self.__dict__, "_connected": None, "_is_reached": False, "_lock": None}
 
     def __setstate__(self, state: dict[str, object]) -> None:
         self.__dict__.update(state, _lock=Lock())
@@ -97,7 +102,8 @@ class Connection:
         credentials = self._credentials()
         with self._lock:
             if self._connected is None or self._connected[1] is not credentials:
-                self._connected = (self._connect(credentials), credentials)
+                filesystem, arguments = self._connect(credentials)
+                self._connected = filesystem, credentials, arguments
             return self._connected[0]
 
     def request(self, request: Callable[[FileSystem], _T], place: str) -> _T:
@@ -105,7 +111,15 @@ class Connection:
         used = self._used.options if self._used is not None else {}
         secrets = secret_values({**self._arguments, **used})
         attempts = Attempts(self._attempts, secrets, _THROTTLED_ADVICE)
-        return attempts.run(lambda: request(self.current()), place, self._renew)
+        return attempts.run(lambda: request(self._reached()), place, self._renew)
+
+    def _reached(self) -> FileSystem:
+        """Return the file system; before the first request its endpoint has to answer."""
+        filesystem = self.current()
+        if self._connected is not None and not self._is_reached:
+            reach_endpoint(self._location.kind, self._connected[2])
+            self._is_reached = True
+        return filesystem
 
     def _credentials(self, refused: Credentials | None = None) -> Credentials | None:
         if self._provider is None:
@@ -115,14 +129,16 @@ class Connection:
         where = f"{self._location.scheme}://{host}{path}"
         return current_credentials(self._provider, where, refused=refused)
 
-    def _connect(self, credentials: Credentials | None) -> FileSystem:
+    def _connect(self, credentials: Credentials | None) -> tuple[FileSystem, Mapping[str, Value]]:
+        """Return a file system and its arguments, with those that the location names."""
         supplied = credentials.options if credentials is not None else {}
         more = file_system_arguments(self._location.kind, supplied, {})
         arguments = {**self._arguments, **more}
         check_arguments(self._location, arguments)
         place = f"{self._location.scheme}://{self._location.host}"
         try:
-            return _MAKERS.get(self._location.kind, _fsspec)(self._location, dict(arguments))
+            complete = dict(arguments)
+            filesystem = _MAKERS.get(self._location.kind, _fsspec)(self._location, complete)
         except Exception as error:  # noqa: BLE001  (clients have errors of their own)
             known = masked_error(error, secret_values(arguments), self._location.authority)
             if isinstance(known, HudiError | ImportError):
@@ -131,6 +147,7 @@ class Connection:
                 raise StorageError(place, str(known), 1) from None
             advice = _AZURE_ADVICE if self._location.kind == "abfs" else ""
             raise InvalidOptionError(f"storage options of {place}: {known}{advice}") from None
+        return filesystem, complete
 
     def _renew(self) -> bool:
         used = self._used
@@ -148,10 +165,17 @@ def _s3(location: Location, arguments: dict[str, Any]) -> FileSystem:
     return file_systems.S3FileSystem(pafs.S3FileSystem(retry_strategy=once, **arguments))
 
 
-def _gcs(_location: Location, arguments: dict[str, Any]) -> FileSystem:
+def _gcs(location: Location, arguments: dict[str, Any]) -> FileSystem:
     scheme, separator, host = str(arguments.get("endpoint_override", "")).partition("://")
     if separator:
         arguments.update(scheme=scheme, endpoint_override=host)
+    if not (arguments.get("access_token") or arguments.get("anonymous") or _has_google_identity()):
+        raise StorageAccessError(
+            f"gs://{location.authority}",
+            "there are no credentials. Give the storage option access_token (or "
+            "GOOGLE_APPLICATION_CREDENTIALS, gcloud auth application-default login, an account of "
+            "the machine), or anonymous=true for a public bucket",
+        )
     limit = timedelta(seconds=arguments.pop("retry_time_limit", _GCS_RETRIES))
     expires = arguments.pop("credential_token_expiration", None)
     if "access_token" in arguments:
@@ -161,6 +185,15 @@ def _gcs(_location: Location, arguments: dict[str, Any]) -> FileSystem:
             end if expires else datetime.now(timezone.utc) + timedelta(hours=1)
         )
     return file_systems.ArrowFileSystem(pafs.GcsFileSystem(retry_time_limit=limit, **arguments))
+
+
+def _has_google_identity() -> bool:
+    """Look where Google's client does, which waits a minute for a machine that does not answer."""
+    folder = os.environ.get("APPDATA") or f"{os.environ.get('HOME')}/.config"
+    login = Path(folder, "gcloud/application_default_credentials.json")
+    if os.environ.get("GOOGLE_APPLICATION_CREDENTIALS") or login.exists() or getproxies():
+        return True
+    return not problem_of(os.environ.get("GCE_METADATA_ROOT") or _GOOGLE_MACHINE, 80, 1)
 
 
 def _azure(location: Location, arguments: dict[str, Any]) -> FileSystem:
@@ -241,7 +274,7 @@ def _fsspec(location: Location, arguments: dict[str, Any]) -> FileSystem:
             "abfss://, hdfs://, webhdfs://, oss://; or pass a file system of fsspec to HudiTable"
         )
     if location.kind == "webhdfs":
-        arguments = {"port": _WEBHDFS_PORT, **_address(location), **arguments}
+        arguments.update({"port": _WEBHDFS_PORT, **_address(location), **arguments})
         if not arguments["host"]:
             raise InvalidOptionError("webhdfs:// has no host: give webhdfs://namenode:9870/path")
     try:

@@ -53,6 +53,12 @@ MISTAKES: dict[str, tuple[str, dict[str, str], dict[str, str]]] = {
         {"access_token": SECRET, "retry_time_limit": "soon"},
         {},
     ),
+    "no token, login or account of the machine": ("gs://lake/t", {}, {}),
+    "`access_token`, and `endpoint_override` where nothing listens": (
+        "gs://lake/t",
+        {"access_token": SECRET, "endpoint_override": NOTHING},
+        {},
+    ),
     "no account": ("abfss://box/t", {"sas_token": SECRET}, {}),
     "no key, SAS token or identity": (AZURE, {}, {}),
     "`account_key` without its padding": (AZURE, {"account_key": "dmVyeXNlY3JldA"}, {}),
@@ -72,9 +78,16 @@ MISTAKES: dict[str, tuple[str, dict[str, str], dict[str, str]]] = {
         {},
     ),
     "`account_key` and `sas_token`": (AZURE, {"account_key": "a2V5", "sas_token": SECRET}, {}),
+    "an account that does not exist": (AZURE, {"sas_token": SECRET}, {}),
+    "`blob_storage_authority` where nothing listens": (
+        AZURE,
+        {"sas_token": SECRET, "blob_storage_authority": "127.0.0.1:1"},
+        {},
+    ),
     "a port beyond 65535": ("hdfs://name:99999/t", {}, {}),
     "neither libhdfs nor hdfs-native": ("hdfs://name:9000/t", {}, {}),
     "no host": ("webhdfs:///t", {"token": SECRET}, {}),
+    "a host where nothing listens": ("webhdfs://127.0.0.1:1/t", {"token": SECRET}, {}),
     "no ossfs": ("oss://lake/t", {"key": "k", "secret": SECRET}, {}),
     "`endpoint` with a port beyond 65535": (
         "oss://lake/t",
@@ -102,9 +115,16 @@ from hudi_pyspark import HudiTable
 def unable(*_, **__):
     raise OSError("Unable to load libjvm: none\\nsecond line")
 
+connect = socket.create_connection
+
+def connect_on_loopback(address, *more):
+    if address[0] != "127.0.0.1":
+        raise OSError("Name or service not known")
+    return connect(address, *more)
+
 sys.modules["hdfs_native.fsspec"] = None
-pafs.HadoopFileSystem = unable  # neither HDFS nor AWS
-socket.create_connection = unable
+pafs.HadoopFileSystem = unable
+socket.create_connection = connect_on_loopback
 for line in sys.stdin:
     uri, options = json.loads(line)
     begin = time.monotonic()

@@ -121,9 +121,9 @@ def test_credentials_are_looked_for_before_the_machine_is_asked(
 
     def unreachable(*place):
         asked.append(place)
-        return False
+        return "it cannot be reached"
 
-    monkeypatch.setattr(aws_environment, "_is_reachable", unreachable)
+    monkeypatch.setattr(aws_environment, "problem_of", unreachable)
     Path(files["AWS_SHARED_CREDENTIALS_FILE"]).write_text("[ci]\naws_access_key_id = A\n")
     if is_known:
         check_credentials("s3://lake", arguments, {**files, **variables})
@@ -131,7 +131,7 @@ def test_credentials_are_looked_for_before_the_machine_is_asked(
         return
     with pytest.raises(StorageAccessError, match="s3://lake: there are no credentials"):
         check_credentials("s3://lake", arguments, {**files, **variables})
-    assert [place[:2] for place in asked] == [("169.254.169.254", 80)]
+    assert [place[:2] for place in asked] == [("http://169.254.169.254", 80)]
 
 
 def test_role_of_the_machine_counts_as_credentials(tmp_path):
