@@ -32,7 +32,6 @@ __all__ = [
     "register_payload",
     "scan_polars",
     "storage_options_from_spark",
-    "vector_search",
 ]
 __all__ += [name for name, value in vars(_errors).items() if isinstance(value, type)]
 
@@ -165,38 +164,15 @@ def scan_polars(
 
 
 def register_functions(spark: SparkSession) -> None:
-    """Register Apache Hudi's table-valued functions with a session, for SQL.
+    """Register table-valued functions with a session, for SQL.
 
-    They are ``hudi_query_timeline``, ``hudi_filesystem_view``, ``hudi_metadata``,
-    ``hudi_table_changes`` and ``hudi_inspect``. A function that the session already has is left
-    alone, with a warning.
+    They are Apache Hudi's ``hudi_metadata`` and ``hudi_table_changes``, and ``hudi_inspect``, which
+    returns any table about the table. A function that the session already has is left alone, with a
+    warning.
     """
     from hudi_pyspark.spark import functions  # noqa: PLC0415  (imports pyspark)
 
     functions.register_functions(spark)
-
-
-def vector_search(
-    df: DataFrame, column: str, query: Sequence[float], k: int, metric: str = "cosine"
-) -> DataFrame:
-    """Return the rows whose vectors are nearest to one, nearest first; Spark distributes it.
-
-    Args:
-        df: rows with a column of vectors, all of the same length; those without one are left out.
-        column: of arrays of numbers.
-        query: the vector, as many numbers.
-        k: number of rows, from 1 on.
-        metric: ``cosine`` (1 - similarity), ``l2``, or ``dot_product`` (negated).
-
-    Returns:
-        The other columns and ``_hudi_distance``, a double.
-
-    Raises:
-        InvalidOptionError: an unknown metric, or k is below 1.
-    """
-    from hudi_pyspark.spark import functions  # noqa: PLC0415  (imports pyspark)
-
-    return functions.vector_search(df, column, query, k, metric)
 
 
 def storage_options_from_spark(spark: SparkSession, path: str) -> dict[str, str]:

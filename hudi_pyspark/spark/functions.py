@@ -1,4 +1,4 @@
-"""Apache Hudi's table-valued functions, as Python UDTFs.
+"""Table-valued functions of SQL, as Python UDTFs.
 
 Spark runs a function in one task: they are for tables about a table, and for changes of a few file
 slices. Its process imports this module by name, so that a zip of the package is enough.
@@ -13,90 +13,18 @@ from inspect import signature
 from typing import Any, Final, TypeAlias
 
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.udtf import AnalyzeArgument, AnalyzeResult
 
 from hudi_pyspark.errors import InvalidOptionError, UnsupportedQueryError, UnsupportedTypeError
-from hudi_pyspark.format.file_name import LogFileName
 from hudi_pyspark.hudi_table import HudiTable
-from hudi_pyspark.inspection.definition import Rows, schema_of, table_of
 from hudi_pyspark.spark.schema import spark_schema
 
-DISTANCE: Final = "_hudi_distance"
 _MAX_SLICES = 100
 _OURS = "_hudi_pyspark_functions"
-# Columns of Apache Hudi, and those of our commits that have their values.
-_OF_COMMIT = {
-    "Total_Bytes_Written": "written_bytes",
-    "Total_Files_Updated": "updated_files",
-    "Total_Partitions_Written": "partitions",
-    "Total_Records_Written": "records",
-    "Total_Updated_Records_Written": "updates",
-    "Total_Write_Errors": "errors",
-}
-_TIMELINE = schema_of(
-    f"Timestamp, Action, State, Completion_Time, File_Name, {' int, '.join(_OF_COMMIT)} int"
-)
-_FILE_SYSTEM_VIEW = schema_of(
-    "File_ID, Partition_Path, Base_Instant_Time, Base_File_Path, Base_File_Size int, "
-    "Log_File_Count int, Log_File_Size int, Log_File_Scheduled int, Log_File_Unscheduled int"
-)
 # The columns of a function, and what reads its rows.
 _Answer: TypeAlias = tuple[pa.Schema, Callable[[], pa.Table]]
-
-
-def query_timeline(path: str, archived: str = "false") -> _Answer:
-    """Return the instants of a table with what their commits wrote; -1 where there is no commit."""
-    return _TIMELINE, partial(table_of, _instants(path, archived.lower() == "true"), _TIMELINE)
-
-
-def _instants(path: str, archived: bool) -> Rows:  # noqa: FBT001
-    inspect = HudiTable(path).inspect
-    commits = {
-        row["requested_time"]: {**row, "updated_files": row["files"] - row["new_files"]}
-        for row in inspect.commits(archived=archived).to_pylist()
-    }
-    for instant in inspect.timeline(archived=archived).to_pylist():
-        commit = commits.get(instant["requested_time"], {})
-        yield {
-            "Timestamp": instant["requested_time"],
-            "Action": instant["action"],
-            "State": instant["state"].upper(),
-            "Completion_Time": instant["completion_time"],
-            "File_Name": instant["path"].rpartition("/")[2],
-            **{name: commit.get(ours, -1) for name, ours in _OF_COMMIT.items()},
-        }
-
-
-def filesystem_view(path: str, partition: str = "") -> _Answer:
-    """Return the file slices of a table, or of one partition path and those below it."""
-    return _FILE_SYSTEM_VIEW, partial(table_of, _slices(path, partition), _FILE_SYSTEM_VIEW)
-
-
-def _slices(path: str, partition: str) -> Rows:
-    inspect = HudiTable(path).inspect
-    sizes = {row["path"]: row["bytes"] for row in inspect.files().to_pylist()}
-    for found in inspect.file_slices(older=True).to_pylist():
-        folder = found["partition_path"]
-        if partition and folder != partition and not folder.startswith(f"{partition}/"):
-            continue
-        base = found["base_file"]
-        logs = {log: sizes.get(log, 0) for log in found["log_files"]}
-        names = {log: LogFileName.parse(log.rpartition("/")[2]) for log in logs}
-        early = [log for log, n in names.items() if n and n.instant == found["base_instant_time"]]
-        planned = sum(logs[log] for log in early)
-        yield {
-            "File_ID": found["file_id"],
-            "Partition_Path": folder,
-            "Base_Instant_Time": found["base_instant_time"],
-            "Base_File_Path": f"{path.rstrip('/')}/{base}" if base else "",
-            "Base_File_Size": found["base_bytes"] if base else -1,
-            "Log_File_Count": len(logs),
-            "Log_File_Size": sum(logs.values()),
-            "Log_File_Scheduled": planned,
-            "Log_File_Unscheduled": sum(logs.values()) - planned,
-        }
 
 
 def table_changes(path: str, form: str, begin: str, end: str | None = None) -> _Answer:
@@ -142,8 +70,6 @@ def metadata_records(path: str) -> _Answer:
 
 # By name, with the arguments for messages.
 _FUNCTIONS: Final[dict[str, tuple[Callable[..., _Answer], str]]] = {
-    "hudi_query_timeline": (query_timeline, "path [, 'true']"),
-    "hudi_filesystem_view": (filesystem_view, "path [, partition]"),
     "hudi_metadata": (metadata_records, "path"),
     "hudi_table_changes": (table_changes, "path, 'latest_state' or 'cdc', begin [, end]"),
     "hudi_inspect": (inspect_table, "path, table [, 'argument=value', …]"),
@@ -214,33 +140,3 @@ def register_functions(spark: SparkSession) -> None:
         spark.udtf.register(name, _udtf(name))
         ours |= {name}
     setattr(spark, _OURS, ours)
-
-
-def vector_search(
-    df: DataFrame, column: str, query: Sequence[float], k: int, metric: str = "cosine"
-) -> DataFrame:
-    """Return the nearest rows by a column of vectors; see `hudi_pyspark`."""
-    own = sf.transform(sf.col(column), lambda x: x.cast("double"))
-    given = sf.array(*(sf.lit(float(x)) for x in query))
-    norms = sf.sqrt(_dot(own, own)) * sf.sqrt(_dot(given, given))
-    differences = sf.zip_with(own, given, lambda x, y: x - y)
-    distances = {
-        "cosine": sf.when(norms == 0, sf.lit(1.0)).otherwise(1 - _dot(own, given) / norms),
-        "l2": sf.sqrt(_dot(differences, differences)),
-        "dot_product": -_dot(own, given),
-    }
-    if metric not in distances:
-        raise InvalidOptionError(f"metric is {metric!r}; give one of {', '.join(distances)}")
-    if k < 1:
-        raise InvalidOptionError(f"k is {k}; give a number from 1 on")
-    unequal = sf.raise_error(sf.lit(f"{column} has a vector without {len(query)} numbers"))
-    distance = sf.when(sf.size(column) == len(query), distances[metric]).otherwise(
-        unequal.cast("double")
-    )
-    found = df.where(sf.col(column).isNotNull()).withColumn(DISTANCE, distance)
-    return found.drop(column).orderBy(DISTANCE).limit(k)
-
-
-def _dot(a: Column, b: Column) -> Column:
-    products = sf.zip_with(a, b, lambda x, y: x * y)
-    return sf.aggregate(products, sf.lit(0.0), lambda total, x: total + x)

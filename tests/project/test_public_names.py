@@ -38,7 +38,6 @@ PUBLIC_NAMES = {
     "register_payload",
     "scan_polars",
     "storage_options_from_spark",
-    "vector_search",
     "CatalogError",
     "StorageAccessError",
     "StorageError",

@@ -55,8 +55,8 @@ answer("batch", lambda: load(path))
 answer("stream", stream)
 spark.sql(f"CREATE TEMPORARY VIEW orders USING `hudi-py` OPTIONS (path '{{path}}')")
 hudi_pyspark.register_functions(spark)
-timeline = f"SELECT DISTINCT State FROM hudi_query_timeline('{{path}}')"
-answer("function", lambda: [row.State for row in spark.sql(timeline).collect()])
+timeline = f"SELECT DISTINCT state FROM hudi_inspect('{{path}}', 'timeline')"
+answer("function", lambda: [row.state for row in spark.sql(timeline).collect()])
 answer("relative", lambda: load("orders"))
 table = spark.read.format("hudi-py").load(path)
 answer("narrow", lambda: hudi_pyspark.explain(table.select("id").where("ts > 100")))
@@ -143,7 +143,7 @@ def test_connect_server_reads_batches_and_streams_with_a_package_that_was_sent(
     assert "No module named 'hudi_pyspark'" in answers["too early"]
     assert answers["batch"] == answers["stream"] == answers["sql"] == expected_keys()
     assert "  columns: id, ts\n  condition: ts > 100\n" in answers["narrow"]
-    assert answers["function"] == ["COMPLETED"]
+    assert answers["function"] == ["completed"]
     assert "[HUDI_PATH_NOT_FOUND]" in answers["relative"]
     assert "'orders' is a relative path" in answers["relative"]
     assert "Give an absolute path or a URI" in answers["relative"]

@@ -1,6 +1,8 @@
 """Table-valued functions in SQL, compared with Apache Hudi's procedures and queries."""
 
 import math
+import re
+from typing import Any
 
 import pytest
 from pyspark.errors import AnalysisException, PythonException
@@ -8,9 +10,9 @@ from pyspark.sql import functions as sf
 from pyspark.sql.functions import udtf
 
 import hudi_pyspark
-from hudi_pyspark.errors import InvalidOptionError
 from hudi_pyspark.spark import functions
-from tests.golden.test_procedures import answer, picked
+from tests.conftest import PROJECT
+from tests.golden.test_procedures import answer, picked, relative
 from tests.spark.frames import assert_same_rows, hudi_rows
 
 pytestmark = pytest.mark.spark
@@ -31,41 +33,43 @@ def rows(frame):
 
 
 @pytest.mark.parametrize("case", ["v9_mor_mdt_indexes", "v6_cow_archived", "v9_mor_clustering"])
-def test_timeline_has_the_numbers_of_apache_hudi(session, golden_table, case):
-    timeline = session.sql(f"SELECT * FROM hudi_query_timeline('{golden_table(case)}')")
+def test_timeline_and_commits_have_the_numbers_of_apache_hudi(session, golden_table, case):
+    path = golden_table(case)
+    active = session.sql(f"SELECT * FROM hudi_inspect('{path}', 'timeline', 'archived=false')")
+    known = [row for row in answer(case, "show_timeline") if row["timeline_type"] == "ACTIVE"]
+    found = rows(active.withColumn("state", sf.upper("state")))
+    assert picked(found, ["requested_time", "state"]) == picked(known, ["instant_time", "state"])
     commits = {
-        "commit_time": "Timestamp", "action": "Action",
-        "total_bytes_written": "Total_Bytes_Written",
-        "total_files_updated": "Total_Files_Updated",
-        "total_partitions_written": "Total_Partitions_Written",
-        "total_records_written": "Total_Records_Written",
-        "total_update_records_written": "Total_Updated_Records_Written",
-        "total_errors": "Total_Write_Errors",
+        "commit_time": "requested_time", "action": "action",
+        "total_bytes_written": "written_bytes", "total_files_updated": "updated_files",
+        "total_partitions_written": "partitions",
+        "total_records_written": "records", "total_update_records_written": "updates",
+        "total_errors": "errors",
     }  # fmt: skip
-    known = picked(answer(case, "show_commits"), list(commits))
-    written = timeline.where("State = 'COMPLETED' AND Total_Records_Written >= 0")
-    assert picked(rows(written), list(commits.values())) == known
-    instants = answer(case, "show_timeline")
-    active = [row for row in instants if row["timeline_type"] == "ACTIVE"]
-    assert picked(rows(timeline), ["Timestamp", "State"]) == picked(
-        active, ["instant_time", "state"]
+    query = f"SELECT *, files - new_files AS updated_files FROM hudi_inspect('{path}', 'commits')"
+    written = session.sql(query)
+    assert picked(rows(written), list(commits.values())) == picked(
+        answer(case, "show_commits"), list(commits)
     )
 
 
-def test_file_system_view_has_the_slices_of_apache_hudi(session, golden_table):
+def test_file_slices_are_those_of_apache_hudi(session, golden_table):
     case = "v9_mor_mdt_indexes"
     path = golden_table(case)
+    columns = {
+        "partition": "partition_path", "file_id": "file_id", "base_instant": "base_instant_time",
+        "data_file": "base_file", "data_file_size": "base_bytes", "num_delta_files": "log_count",
+        "total_delta_file_size": "log_bytes",
+    }  # fmt: skip
     known = answer(case, "show_fsview_all")
-    names = ["Partition_Path", "File_ID", "Base_Instant_Time", "Base_File_Size", "Log_File_Count"]
-    names += ["Log_File_Size"]
-    theirs = ["partition", "file_id", "base_instant", "data_file_size", "num_delta_files"]
-    theirs += ["total_delta_file_size"]
-    found = session.sql(f"SELECT * FROM hudi_filesystem_view('{path}')")
-    assert picked(rows(found), names) == picked(known, theirs)
-    files = {row["data_file"].replace("<table>", str(path)) for row in known}
-    assert {row["Base_File_Path"] for row in rows(found)} == files
-    one = session.sql(f"SELECT * FROM hudi_filesystem_view('{path}', 'amer')")
-    assert {row["Partition_Path"] for row in rows(one)} == {"amer"}
+    for row in known:
+        row["data_file"] = relative(row["data_file"])
+    query = f"SELECT * FROM hudi_inspect('{path}', 'file_slices', 'older=true')"
+    found = rows(session.sql(query))
+    assert picked(found, list(columns.values())) == picked(known, list(columns))
+    amer = rows(session.sql(f"{query} WHERE partition_path = 'amer'"))
+    assert amer == [row for row in found if row["partition_path"] == "amer"]
+    assert 0 < len(amer) < len(found)
 
 
 @pytest.mark.parametrize(
@@ -119,9 +123,9 @@ def test_inspection_and_metadata(session, golden_table):
     [
         ("hudi_table_changes('{path}', 'new', 'earliest')", "give 'latest_state' or 'cdc'"),
         ("hudi_table_changes('{path}')", "hudi_table_changes(path, 'latest_state' or 'cdc'"),
-        ("hudi_query_timeline(5)", "takes constant texts"),
-        ("hudi_query_timeline('{path}', 'true', 'x')", "takes constant texts"),
-        ("hudi_filesystem_view('/nowhere')", "HUDI_PATH_NOT_FOUND"),
+        ("hudi_metadata(5)", "takes constant texts"),
+        ("hudi_metadata('{path}', 'true')", "takes constant texts"),
+        ("hudi_inspect('/nowhere', 'files')", "HUDI_PATH_NOT_FOUND"),
         ("hudi_inspect('{path}', 'comits')", "did you mean commits?"),
     ],
 )
@@ -153,20 +157,24 @@ def test_function_of_the_session_stays(spark):
     hudi_pyspark.register_functions(session)  # our own are not warned of
 
 
-def test_nearest_vectors(spark):
+def test_expression_of_the_docs_finds_the_nearest_vectors(spark):
+    page = (PROJECT / "docs" / "migration.md").read_text(encoding="utf-8")
+    section = page.partition("\n### Nearest vectors\n")[2]
+    (code, *_) = re.findall(r"^```python\n(.*?)^```", section, re.MULTILINE | re.DOTALL)
+    names: dict[str, Any] = {"spark": spark}
+    exec(code, names)
+    distance = names["distance"]
+    assert [row.id for row in names["nearest"].orderBy("distance").collect()] == ["b", "a"]
     vectors = [(1, [1.0, 0.0]), (2, [0.0, 2.0]), (3, [3.0, 3.0]), (4, None), (5, [0.0, 0.0])]
-    frame = spark.createDataFrame(vectors, "id int, v array<float>")
+    frame = spark.createDataFrame(vectors, "id int, v array<float>").where("v IS NOT NULL")
 
     def nearest(metric, k=2):
-        found = hudi_pyspark.vector_search(frame, "v", [1, 0], k, metric)
-        assert found.columns == ["id", "_hudi_distance"]
-        return [(row.id, round(row._hudi_distance, 9)) for row in found.collect()]
+        found = frame.withColumn("d", distance("v", [1, 0], metric)).orderBy("d").limit(k)
+        return [(row.id, round(row.d, 9)) for row in found.collect()]
 
     assert nearest("cosine") == [(1, 0.0), (3, round(1 - 1 / math.sqrt(2), 9))]
     assert nearest("l2") == [(1, 0.0), (5, 1.0)]
     assert nearest("dot_product") == [(3, -3.0), (1, -1.0)]
     assert len(nearest("cosine", 9)) == 4
-    with pytest.raises(InvalidOptionError, match="cosine, l2, dot_product"):
-        hudi_pyspark.vector_search(frame, "v", [1, 0], 1, "manhattan")
     with pytest.raises(Exception, match="v has a vector without 3 numbers"):
-        hudi_pyspark.vector_search(frame, "v", [1, 0, 0], 1).collect()
+        frame.select(distance("v", [1, 0, 0])).collect()

@@ -90,7 +90,6 @@ def read_with_spark(spark: SparkSession, path: str) -> None:
     assert_type(frame, DataFrame)
     assert_type(HudiTable(path).scan().to_spark(spark), DataFrame)
     hudi_pyspark.register_functions(spark)
-    assert_type(hudi_pyspark.vector_search(frame, "v", [0.5, 1.0], 3), DataFrame)
 
 
 def merge_by_own_rule() -> None:

@@ -57,7 +57,7 @@ answer("sum", lambda: load().groupBy().sum("qty").first()[0])
 answer("limit", lambda: len(load(batch_rows="1").limit(2).collect()))
 answer("arrow", lambda: load().toArrow().num_rows)
 hudi_pyspark.register_functions(spark)
-timeline = f"SELECT count(*) FROM hudi_query_timeline('{path}') WHERE State = 'COMPLETED'"
+timeline = f"SELECT count(*) FROM hudi_inspect('{path}', 'timeline') WHERE state = 'completed'"
 answer("function", lambda: spark.sql(timeline).first()[0])
 answer("missing", lambda: load("/nowhere").count())
 answer("bad_option", lambda: load(query_type="foo").count())
