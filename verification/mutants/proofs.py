@@ -42,7 +42,7 @@ class Verdict:
     proofs: int  # how many tests execute the statement
 
 
-@dataclass
+@dataclass(eq=False)  # plugins are hashed
 class Proofs:
     """A plugin of pytest that runs the collected tests for each mutant."""
 
