@@ -6,7 +6,6 @@ import socket
 import pytest
 
 from hudi_pyspark import StorageError
-from hudi_pyspark.storage import endpoints
 from hudi_pyspark.storage.endpoints import problem_of, reach_endpoint
 from hudi_pyspark.storage.table_storage import ArrowStorage
 
@@ -27,7 +26,7 @@ def connected(monkeypatch):
         found.append(address)
         raise ConnectionRefusedError("refused")
 
-    monkeypatch.setattr(endpoints.socket, "create_connection", refuse)
+    monkeypatch.setattr(socket, "create_connection", refuse)
     return found
 
 
