@@ -15,6 +15,7 @@ from hudi_pyspark.doctor.finding import (
     Severity,
     Track,
     silently,
+    worst,
 )
 from hudi_pyspark.doctor.schema import SCHEMA, check_schema
 from hudi_pyspark.doctor.timeline import check_timeline, collect_timeline_files
@@ -116,7 +117,31 @@ def examine(
                     listed[place] = replace(finding, check=listed[place].check, message=message)
         except HudiError as error:
             listed.append(_failed(check, error.reason(), listed, committed))
-    return iter(listed)
+    return iter(_by_partition(listed, committed, stored) if files else listed)
+
+
+def _by_partition(
+    findings: list[Finding], committed: TimelineFiles, stored: StoredFiles
+) -> list[Finding]:
+    """Make one finding of the missing files of a partition, where none of its files is left."""
+    present = {path.rpartition("/")[0] for path in stored.data_files}
+    grouped: dict[tuple[str, int], list[Finding]] = {}
+    for finding in findings:
+        folder = finding.subject.rpartition("/")[0]
+        is_gone = finding.check == FILES and finding.subject in committed.written
+        place = -1 if is_gone and folder not in present else len(grouped)
+        grouped.setdefault((folder, place), []).append(finding)
+    return [
+        group[0] if len(group) == 1 else _of_partition(folder, group)
+        for (folder, _), group in grouped.items()
+    ]
+
+
+def _of_partition(folder: str, missing: list[Finding]) -> Finding:
+    severity = worst(finding.severity for finding in missing)
+    first = next(finding for finding in missing if finding.severity is severity)
+    message = f"none of its {len(missing)} files is left, such as {first.subject}: {first.message}"
+    return Finding(severity, FILES, folder or ".", message, "Restore the folder from a copy")
 
 
 def _kept_merges(view: TableView) -> Iterator[Finding]:

@@ -212,6 +212,16 @@ def test_missing_file_of_an_older_slice_is_a_warning(tmp_path):
     assert of(findings, Severity.WARNING) == [("files", relative(table, clustered))]
 
 
+def test_partition_without_any_file_is_one_finding(tmp_path):
+    table = unpack("v9_mor_compaction_inline", tmp_path)
+    shutil.rmtree(table / "emea")
+    gone = the_one(examine(table))
+    assert (gone.check, gone.subject) == ("files", "emea")
+    assert gone.message.startswith("none of its 6 files is left, such as emea/")
+    assert "needed by every read" in gone.message
+    assert of(examine(table), Severity.WARNING) == []
+
+
 def test_file_that_no_commit_knows(tmp_path):
     table = unpack(MOR, tmp_path)
     file = data_file(table, "*.parquet")
