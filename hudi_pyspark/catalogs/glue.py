@@ -7,7 +7,13 @@ from hudi_pyspark.storage.masking import mask
 
 
 def find_in_glue(name: str, settings: Settings) -> CatalogTable:
-    """Return a table of Glue; the AWS environment has the credentials for both."""
+    """Return a table of Glue; the AWS environment has the credentials for both.
+
+    Raises:
+        InvalidOptionError: the name does not have two or three parts.
+        CatalogError: Glue refuses, cannot be reached, or does not have the table.
+        ImportError: the extra ``glue`` is not installed.
+    """
     *catalog, database, table = split_name(name, "[catalog id.]database.table", 2, 3)
     place = {"CatalogId": catalog[0]} if catalog else {}
     with needs_extra("glue"):

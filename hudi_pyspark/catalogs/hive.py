@@ -13,7 +13,16 @@ _TIMEOUT = 30_000  # milliseconds
 
 
 def find_in_hive(name: str, settings: Settings) -> CatalogTable:
-    """Return a table of a Hive Metastore without Kerberos or TLS."""
+    """Return a table of a Hive Metastore without Kerberos or TLS.
+
+    Several metastores, with commas between, are asked in turn until one answers.
+
+    Raises:
+        InvalidOptionError: the name does not have two or three parts, or an address is not one of
+            Thrift.
+        CatalogError: no metastore answers, or the one that does lacks the table.
+        ImportError: the extra ``hive`` is not installed.
+    """
     *catalog, database, table = split_name(name, "[catalog.]database.table", 2, 3)
     # A metastore looks for a catalog and its database in the same text.
     place = f"@{catalog[0]}#{database}" if catalog else database

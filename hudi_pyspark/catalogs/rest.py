@@ -40,7 +40,12 @@ _USED = ("s3.", "gcs.", "adls.", "client.region")
 
 
 def find_in_unity(name: str, settings: Settings) -> CatalogTable:
-    """Return a table of Unity Catalog."""
+    """Return a table of Unity Catalog, which vends credentials unless its path is local.
+
+    Raises:
+        InvalidOptionError: the name does not have three parts, or the address is missing.
+        CatalogError: the catalog refuses, cannot be reached, or does not have the table.
+    """
     split_name(name, "catalog.schema.table", 3, 3)
     uri = uri_of(settings, "https://workspace.cloud.databricks.com")
     token = settings.get("token", "")
@@ -79,7 +84,12 @@ class UnityCredentials(CredentialsProvider):
 
 
 def find_in_polaris(name: str, settings: Settings) -> CatalogTable:
-    """Return a generic table of Polaris."""
+    """Return a generic table of Polaris, with credentials where the catalog vends some.
+
+    Raises:
+        InvalidOptionError: the name has fewer than three parts, or the address is missing.
+        CatalogError: the catalog refuses, cannot be reached, or does not have the table.
+    """
     catalog, *namespace, table = split_name(name, "catalog.namespace.table", 3, None)
     uri = uri_of(settings, "https://polaris/api/catalog")
     place, levels, leaf = (quote(n, safe="") for n in (catalog, _LEVELS.join(namespace), table))

@@ -61,7 +61,16 @@ _NEXT_WRITE = "Nothing needs to be done: the next write of Apache Hudi builds it
 def examine_table(
     storage: Storage, *, deep: bool = False, track: Track = silently
 ) -> Iterator[Finding]:
-    """Check a table, even one that is too damaged to be opened."""
+    """Check a table, even one that is too damaged to be opened.
+
+    Args:
+        storage: of the table's base path.
+        deep: decode all data files, too.
+        track: is shown what is checked, as the checks go on.
+
+    Raises:
+        TableNotFoundError: there is no table; any other error is a finding.
+    """
     try:
         view = open_table(storage)
     except TableNotFoundError:

@@ -30,7 +30,12 @@ class InspectionCall:
 
     @classmethod
     def parse(cls, options: Mapping[str, str]) -> InspectionCall:
-        """Parse options as Spark passes them: ``inspect`` and ``inspect.<argument>``."""
+        """Parse options as Spark passes them: ``inspect`` and ``inspect.<argument>``.
+
+        Raises:
+            InvalidOptionError: there is no such table, it lacks the argument, a value does not fit,
+                or another option of a read is given.
+        """
         given = {key.lower(): value for key, value in options.items()}
         name = given.pop(INSPECT).strip().lower()
         if name not in INSPECTION_TABLES:

@@ -28,7 +28,19 @@ _Answer: TypeAlias = tuple[pa.Schema, Callable[[], pa.Table]]
 
 
 def table_changes(path: str, form: str, begin: str, end: str | None = None) -> _Answer:
-    """Return the rows that a range of commits wrote, or what they changed."""
+    """Return the rows that a range of commits wrote, or what they changed.
+
+    Args:
+        path: base path of the table.
+        form: ``latest_state`` for rows, ``cdc`` for changes.
+        begin: instant, exclusive.
+        end: instant, inclusive; the latest commit by default.
+
+    Raises:
+        InvalidOptionError, InvalidInstantError: an argument is none of these.
+        HudiError: the range cannot be read; UnsupportedQueryError, when rows are read, if it has
+            more file slices than one task should read.
+    """
     if form not in ("latest_state", "cdc"):
         raise InvalidOptionError(
             f"hudi_table_changes does not know {form!r}; give 'latest_state' or 'cdc'"
@@ -52,7 +64,12 @@ def table_changes(path: str, form: str, begin: str, end: str | None = None) -> _
 
 
 def inspect_table(path: str, name: str, *arguments: str) -> _Answer:
-    """Return a table about the table, with arguments such as ``archived=true``."""
+    """Return a table about the table, with arguments such as ``archived=true``.
+
+    Raises:
+        InvalidOptionError: there is no such table, or it lacks an argument.
+        HudiError: the table cannot be opened.
+    """
     from hudi_pyspark.inspection import InspectionCall  # noqa: PLC0415  (rarely needed)
 
     given = [argument.partition("=") for argument in arguments]
