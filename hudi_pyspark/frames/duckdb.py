@@ -56,9 +56,8 @@ def relation_of_files(
         rows = {_FILE: files.astype(np.uint64), _ROW: np.concatenate(numbers)}
         database.register(dropped, pa.table(rows))
         part = _files(list(merged.parts), f", {_ROW} = true")
-        parts.append(
-            f"SELECT {columns} FROM {part} ANTI JOIN {_quoted(dropped)} USING ({_FILE}, {_ROW})"
-        )
+        without = f"ANTI JOIN {_quoted(dropped)} USING ({_FILE}, {_ROW})"
+        parts.append(f"SELECT {columns} FROM {part} {without}")
     try:
         return database.sql(" UNION ALL ".join(parts))
     except duckdb.BinderException as error:

@@ -148,13 +148,16 @@ def _obstacles(
 
 
 def _odd_columns(task: ScanTask, scan: Snapshot, path: str) -> Iterator[str]:
-    with Path(path).open("rb") as source:
-        file = open_parquet(source, verify_checksums=False)
-        if LegacyCalendar.of(file, path) is not None:
-            yield f"{path} has dates in Spark's legacy calendar"
-        for field in scan.schema:
-            if not _is_as_shown(file, field, task):
-                yield f"{path} has column {field.name!r} in another form"
+    try:
+        with Path(path).open("rb") as source:
+            file = open_parquet(source, verify_checksums=False)
+            if LegacyCalendar.of(file, path) is not None:
+                yield f"{path} has dates in Spark's legacy calendar"
+            for field in scan.schema:
+                if not _is_as_shown(file, field, task):
+                    yield f"{path} has column {field.name!r} in another form"
+    except (OSError, pa.ArrowException, UnicodeDecodeError) as error:  # reading says what is wrong
+        yield f"{path} cannot be opened: {error}"
 
 
 def _is_as_shown(file: pq.ParquetFile, field: pa.Field, task: ScanTask) -> bool:

@@ -3,6 +3,7 @@
 import logging
 from collections import Counter
 from datetime import date
+from pathlib import Path
 from random import Random
 from zipfile import ZipFile
 
@@ -182,6 +183,36 @@ def test_other_reads_stay_with_this_reader(options, why, table, caplog):
     assert bag(found) == bag(scan.to_arrow())
     (reason,) = reasons(caplog)
     assert why in reason
+
+
+@pytest.mark.parametrize(
+    ("length", "code"),
+    [
+        (None, "HUDI_MISSING_FILE"),
+        (0, "HUDI_CORRUPT_TABLE"),
+        (10, "HUDI_CORRUPT_BASE_FILE"),
+        (1_000, "HUDI_CORRUPT_BASE_FILE"),
+    ],
+)
+def test_a_lost_or_damaged_base_file_is_a_named_error(length, code, tmp_path):
+    opened = HudiTable(table_at(MOR, "20261121062703875", tmp_path).path)
+    columns = exact_columns(opened)
+    opened.scan(columns).plan()
+    for file in opened_files(opened):
+        if length is None:
+            file.unlink()
+        else:
+            file.write_bytes(file.read_bytes()[:length])
+    scan = opened.scan(columns)
+    with pytest.raises(Exception, match=code):
+        scan.to_duckdb("t", merge_first=True).sql("FROM t").fetchall()
+    with pytest.raises(Exception, match=code):
+        hudi_pyspark.scan_polars(opened, columns, merge_first=True).collect()
+
+
+def opened_files(table: HudiTable) -> list[Path]:
+    slices = table.inspect.file_slices().to_pylist()
+    return [Path(str(table.path), s["base_file"]) for s in slices if s["base_file"]]
 
 
 def test_a_folder_with_wildcards_stays_with_this_reader(tmp_path, caplog):
