@@ -18,6 +18,7 @@ from tests.golden.filters import Filter, random_filter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
     from random import Random
 
     from pyspark.sql import DataFrame
@@ -201,8 +202,8 @@ def _conditions(whole: Whole, random: Random) -> Iterator[Filter]:
     return (random_filter(rows, random) for _ in range(2 if len(rows) else 0))
 
 
-def random_options(random: Random) -> dict[str, str]:
-    """Draw options that change how rows are found.
+def random_options(random: Random, kept: Path | None = None) -> dict[str, str]:
+    """Draw options that change how rows are found; outcomes of merges may stay in a folder.
 
     None changes which rows these are, but for record positions where a key is in a base file twice
     (D15): see `Whole.has_unique_keys`.
@@ -215,5 +216,12 @@ def random_options(random: Random) -> dict[str, str]:
         "hoodie.memory.merge.max.size": ("1",),
         "batch_rows": ("1", "3"),
         "task_bytes": ("1",),
+        "merge_cache": ("memory", "off", *(["disk"] if kept else [])),
     }
-    return {key: random.choice(of) for key, of in values.items() if random.random() < 0.5}
+    drawn = {key: random.choice(of) for key, of in values.items() if random.random() < 0.5}
+    return drawn | kept_in(kept) if drawn.get("merge_cache") == "disk" else drawn
+
+
+def kept_in(folder: Path | None) -> dict[str, str]:
+    """Return options that keep outcomes of merges in files of a folder."""
+    return {"merge_cache": "disk", "merge_cache_folder": str(folder)} if folder else {}

@@ -120,7 +120,7 @@ def ask_questions(
         is_complete = query.key not in accepted_deviations() and query.rows is not None
         found = questions(whole, random, is_complete=is_complete)
         for question in random.sample(found, min(most, len(found))) if most else found:
-            options = {**random_options(random), **query.options}
+            options = {**random_options(random, path.with_name("kept")), **query.options}
             if not whole.has_unique_keys and RECORD_POSITIONS not in query.options:
                 options.pop(RECORD_POSITIONS, None)
             problems = _ask(question, whole, options, spark or table, path)

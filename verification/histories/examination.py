@@ -16,9 +16,12 @@ from verification.histories.compare import Answer, Failure, arrow_answer
 from verification.histories.comparison import Comparison
 from verification.histories.instants import Instant, completed_commits
 from verification.histories.ours import (
+    answer_after_commit,
     answers_of_one_table,
     filtered_answers,
     has_python_values,
+    kept_folder,
+    merged_first,
     other_forms,
     read_arrow,
     read_ours,
@@ -105,6 +108,7 @@ def write(history: History, worker: Worker, path: Path) -> Examination:
     """Do the steps of a history; what Apache Hudi refuses is left out, what it began stays."""
     shutil.rmtree(path, ignore_errors=True)
     shutil.rmtree(path.with_name(path.name + "_source"), ignore_errors=True)
+    shutil.rmtree(kept_folder(path), ignore_errors=True)
     found, seen = Examination(history, path), set[Instant]()
     for number, step in enumerate(history.steps):
         try:
@@ -117,6 +121,10 @@ def write(history: History, worker: Worker, path: Path) -> Examination:
         found.steps.append(step.label + reason)
         if not seen:  # a bootstrap may fail after its commit
             break
+        found.checks["answers after a commit"] += 1
+        if problem := answer_after_commit(path, number):
+            query, text = Query(QueryKind.SNAPSHOT, {}), f"after step {number}: {problem}"
+            found.outcomes.append(Outcome(query, Verdict.UNEXPLAINED, ONE_TABLE, text))
     # The completion time is in the name from version 8 on only: an upgrade renames.
     newest = {instant.requested: instant for instant in sorted(seen)}
     found.instants = tuple(newest[requested] for requested in sorted(newest))
@@ -140,12 +148,20 @@ def ask(
                 found.checks += answer.left_out
                 if answer.problem:
                     yield Outcome(answer.query, Verdict.UNEXPLAINED, "own filter", answer.problem)
+        yield from _merged_first(found, query, rows)
         for asked, problem in other_forms(found.path, query, rows, random, FORMS_OF_OURS):
             found.checks["other forms"] += 1
             if problem:
                 yield Outcome(asked, Verdict.UNEXPLAINED, "own form", problem)
         for chosen in filters[:1]:
             yield compare(found, worker, query.with_filter(chosen.text), plain)
+
+
+def _merged_first(found: Examination, query: Query, rows: pa.Table) -> Iterator[Outcome]:
+    if query.kind in (QueryKind.SNAPSHOT, QueryKind.AS_OF):
+        found.checks["merged first"] += 1
+        if problem := merged_first(found.path, query, rows):
+            yield Outcome(query, Verdict.UNEXPLAINED, "own form", problem)
 
 
 def ask_one_table(found: Examination, random: Random) -> Iterator[Outcome]:

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from hudi_pyspark import HudiError, HudiTable
+from hudi_pyspark.frames.merged_files import is_exact_type
 from hudi_pyspark.options.option import Index
 from tests.golden.compare import arrow_type_name
 from tests.golden.filters import Filter, filters_of
-from tests.golden.questions import Whole, questions, random_options
+from tests.golden.questions import Whole, kept_in, questions, random_options
 from verification.histories.compare import Answer, Failure, arrow_answer, difference
 from verification.histories.queries import METADATA, SKIPPING, Query, QueryKind
 from verification.index_combinations.left_out import left_out
@@ -35,7 +36,7 @@ def read_ours(path: Path, query: Query, table: HudiTable | None = None) -> Answe
 def answers_of_one_table(
     path: Path, queries: Sequence[Query], random: Random
 ) -> Iterator[tuple[Query, str]]:
-    """Ask one table object all queries, twice and in random order.
+    """Ask one table object all queries, twice and in random order, or a new one on kept merges.
 
     Yields:
         Each query, and how the answer differs from that of a fresh object; "" where it does not.
@@ -43,13 +44,69 @@ def answers_of_one_table(
     fresh = {str(query): read_ours(path, query) for query in queries}
     table = HudiTable(str(path))
     for query in random.sample([*queries, *queries], 2 * len(queries)):
-        expected, found = fresh[str(query)], read_ours(path, query, table)
+        if random.random() < 0.5:
+            asked, given = query, table
+        else:
+            asked, given = replace(query, own={**query.own, **kept_in(kept_folder(path))}), None
+        expected, found = fresh[str(query)], read_ours(path, asked, given)
         if isinstance(expected, Failure) or isinstance(found, Failure):
             texts = [a.error if isinstance(a, Failure) else "rows" for a in (expected, found)]
             problem = f"{texts[0]}, with earlier queries {texts[1]}" * (texts[0] != texts[1])
         else:
             problem = str(difference(expected, found) or "")
         yield query, problem
+
+
+def kept_folder(path: Path) -> Path:
+    """Return the folder, beside a table, of the outcomes of its merges."""
+    return path.with_name(f"{path.name}_kept")
+
+
+def answer_after_commit(path: Path, number: int) -> str:
+    """Compare what a table answers after a commit, with merges of earlier answers and with none.
+
+    Args:
+        path: of the table.
+        number: of the commit; it chooses one column or all.
+
+    Returns:
+        How the answers differ; "" where they do not.
+    """
+    query = Query(QueryKind.SNAPSHOT, {}, own={"columns": KEY} if number % 2 else {})
+    asked = [replace(query, own={**query.own, "merge_cache": "off"})]
+    asked.append(replace(query, own={**query.own, **kept_in(kept_folder(path))}))
+    expected, found = (_read(path, each)[0] for each in asked)
+    if isinstance(expected, Failure) or isinstance(found, Failure):
+        texts = [a.error if isinstance(a, Failure) else "rows" for a in (expected, found)]
+        return f"{texts[0]}, with kept merges {texts[1]}" * (texts[0] != texts[1])
+    return str(difference(arrow_answer(expected), arrow_answer(found)) or "")
+
+
+def merged_first(path: Path, query: Query, all_rows: pa.Table) -> str:
+    """Let DuckDB read the base files of a snapshot itself, and compare with what ours reads.
+
+    Args:
+        path: of the table.
+        query: a snapshot, or the table as it was.
+        all_rows: the answer.
+
+    Returns:
+        How the rows differ; "" where they do not.
+    """
+    table = HudiTable(str(path))
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            scan = table.scan_with({**query.own, **query.options})
+            names = [f.name for f in scan.schema if is_exact_type(f.type)]
+            chosen = table.scan_with({**query.own, **query.options, "columns": tuple(names)})
+            database = chosen.to_duckdb("t", merge_first=True)
+            found = database.sql("FROM t").to_arrow_table().cast(chosen.schema)
+    except Exception as error:  # noqa: BLE001  (a finding)
+        return f"merged first: {type(error).__name__}: {error}"
+    expected = arrow_answer(all_rows.select(names).cast(chosen.schema))
+    problem = difference(expected, arrow_answer(found))
+    return f"merged first: {problem}" if problem else ""
 
 
 def read_arrow(path: Path, query: Query) -> pa.Table | Failure:
@@ -139,7 +196,8 @@ def other_forms(
     whole = Whole(all_rows, schema)
     found = questions(whole, random)
     for question in random.sample(found, min(most, len(found))):
-        asked = replace(query, own=random_options(random) | _keeps_repeated_keys(all_rows))
+        drawn = random_options(random, kept_folder(path))
+        asked = replace(query, own=drawn | _keeps_repeated_keys(all_rows))
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")

@@ -46,17 +46,24 @@ def _of_writer(hudi: str, records: Sequence[Record]) -> Iterator[str]:
         details = _details(found) if verdict not in (Verdict.EQUAL, Verdict.BOTH_REFUSE) else ""
         yield f"    {len(found):6} {verdict.value}{details}"
     checks: Counter[str] = sum((Counter(r.get("checks", {})) for r in written), Counter())
-    forms = checks.pop("other forms", 0)
-    of_one_table = checks.pop("answers of one table", 0)
+    others = {name: checks.pop(name, 0) for name in _CHECKS}
     if filtered := checks.pop("filtered answers", 0):
         skipped = ", ".join(f"{n:,} by {index}" for index, n in checks.most_common())
         yield f"    {filtered:6} more of ours alone, filtered; left out: {skipped or 'nothing'}"
-        yield f"    {forms:6} more of ours alone: counted, by column, limited, as aggregates"
-    if of_one_table:
-        yield f"    {of_one_table:6} more of ours alone: of one table object, in random order"
+    for name, count in others.items():
+        if count:
+            yield f"    {count:6} more of ours alone: {_CHECKS[name]}"
     crashes = sum(outcome["detail"] == CRASH for outcome in outcomes)
     if crashes:
         yield f"    {crashes:6} of them killed its JVM"
+
+
+_CHECKS = {  # names of checks to their descriptions
+    "other forms": "counted, by column, limited, as aggregates",
+    "answers of one table": "of one table object, or with kept merges, in random order",
+    "answers after a commit": "after each commit, with merges that earlier answers kept",
+    "merged first": "base files by DuckDB, with merge_first=True",
+}
 
 
 def _details(outcomes: Iterable[Record]) -> str:

@@ -1,0 +1,146 @@
+"""Two processes ask golden queries in random order, and keep merges in files of one folder.
+
+``python -m verification.kept_merges FOLDER`` asks every query of the cases in a folder in many
+forms. Meanwhile the files are removed, cut and changed at random. Apache Hudi's answers are right.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import sys
+import tempfile
+import warnings
+from collections import Counter
+from concurrent.futures import ProcessPoolExecutor, wait
+from contextlib import suppress
+from multiprocessing import get_context
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING
+
+from hudi_pyspark import HudiTable
+from tests.golden.case import load_case, load_cases
+from tests.golden.deviations import accepted_deviations
+from tests.golden.questions import questions
+from tests.golden.run import whole_answer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tests.golden.case import Case
+
+ROUNDS = 2  # how often a process asks each question
+
+
+def main(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m verification.kept_merges", description=__doc__)
+    parser.add_argument("folder", type=Path, help="of golden cases")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--most", type=int, default=12, help="questions per query")
+    given = parser.parse_args(arguments)
+    random = Random(given.seed)
+    total: Counter[str] = Counter()
+    with ProcessPoolExecutor(2, get_context("spawn")) as readers:
+        for case in load_cases(given.folder):
+            if case.is_covered:
+                total += compare(case, readers, random, given.most)
+    print(", ".join(f"{count} {what}" for what, count in sorted(total.items())))
+    is_good = total["answers"] and total["files kept"] and not total["other answers"]
+    return 0 if is_good else 1
+
+
+def compare(
+    case: Case, readers: ProcessPoolExecutor, random: Random, most: int = 12
+) -> Counter[str]:
+    """Let two processes ask about a table at the same time; count answers, and those that differ.
+
+    Args:
+        case: the table, and Apache Hudi's answers.
+        readers: two processes.
+        random: chooses order and damages.
+        most: questions per query.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        path, kept = case.extract(Path(folder)), Path(folder, "kept")
+        seeds = [random.random() for _ in range(2)]
+        answers = [readers.submit(ask, case.folder, path, kept, seed, most) for seed in seeds]
+        damages = files = 0
+        while wait(answers, timeout=0.02).not_done:
+            files = max(files, len(list(kept.glob("*/*"))))
+            damages += _damage(kept, random)
+        files = max(files, len(list(kept.glob("*/*"))))
+        problems = [problem for answer in answers for problem in answer.result()]
+    wrong = [problem for problem in problems if problem]
+    for problem in wrong:
+        print(f"{case.name}: {problem}"[:1500], flush=True)
+    counts = {
+        "answers": len(problems),
+        "other answers": len(wrong),
+        "files kept": files,
+        "files damaged": damages,
+    }
+    return Counter(counts)
+
+
+def ask(cases: Path, path: Path, kept: Path, seed: float, most: int) -> list[str]:
+    """Ask all queries of a case in random order; "" for each answer that is Apache Hudi's.
+
+    Args:
+        cases: folder of the case.
+        path: of its table.
+        kept: folder of the outcomes.
+        seed: of the order.
+        most: questions per query.
+    """
+    logging.disable()  # warnings of damaged outcomes
+    warnings.simplefilter("ignore")
+    case, random = load_case(cases), Random(seed)
+    asked = []
+    for query in case.queries:
+        whole = whole_answer(case, query) if query.is_covered else None
+        if whole is None:
+            continue
+        is_complete = query.key not in accepted_deviations() and query.rows is not None
+        forms = questions(whole, Random(query.key), is_complete=is_complete)
+        chosen = Random(query.key).sample(forms, min(most, len(forms)))
+        asked += [(query, question, whole) for question in chosen] * ROUNDS
+    random.shuffle(asked)
+    long_lived, problems = HudiTable(str(path)), []
+    for query, question, whole in asked:
+        table = random.choice([long_lived, HudiTable(str(path))])
+        places = random.choice([("disk", str(kept))] * 4 + [("memory", "")])
+        names = ("merge_cache", "merge_cache_folder")
+        options = {**query.options, **dict(zip(names, places, strict=True))}
+        try:
+            found = "; ".join(question.problems(question.ask(table, options), whole))
+        except Exception as error:  # noqa: BLE001  (a finding)
+            found = f"{type(error).__name__}: {error}"
+        problems.append(f"{query.name}: {question} {options}: {found}" if found else "")
+    return problems
+
+
+def _damage(kept: Path, random: Random) -> int:
+    """Remove, cut or change a file now and then, or put it under the name of another one."""
+    files = sorted(kept.glob("*/*"))
+    if not files or random.random() < 0.5:
+        return 0
+    path, other = random.choice(files), random.choice(files)
+    with suppress(OSError):
+        content = bytearray(path.read_bytes())
+        match random.randrange(4):
+            case 0:
+                path.unlink()
+            case 1:
+                path.write_bytes(content[: random.randrange(len(content) + 1)])
+            case 2 if content:
+                content[random.randrange(len(content))] ^= random.randrange(1, 256)
+                path.write_bytes(content)
+            case _:
+                other.write_bytes(content)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
