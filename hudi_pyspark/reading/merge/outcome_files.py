@@ -63,7 +63,7 @@ class OutcomesOnDisk:
                 outcome = _read(file, key, names)
         except FileNotFoundError:
             return None
-        except (OSError, ValueError, pa.ArrowException) as error:
+        except (OSError, ValueError, struct.error, pa.ArrowException) as error:
             _warn_once(self.folder, f"{path.name} is not used: {error}")
             return None
         with suppress(OSError):  # the folder may be read-only
@@ -182,7 +182,7 @@ def _store(file: IO[bytes], key: str, outcome: MergeOutcome) -> None:
 
 
 def _read(file: IO[bytes], key: str, names: Collection[str] | None) -> MergeOutcome:
-    """Read an open file; ValueError, OSError or ArrowException if it is damaged."""
+    """Read an open file; ValueError, OSError, struct.error or ArrowException if it is damaged."""
     end = os.fstat(file.fileno()).st_size - _TAIL.size
     length, checksum, magic = _TAIL.unpack(_bytes(file, end, _TAIL.size))
     if magic != _MAGIC:
@@ -229,7 +229,7 @@ def _bytes(file: IO[bytes], begin: int, length: int) -> bytes:
     if begin < 0 or begin + length > os.fstat(file.fileno()).st_size:
         raise ValueError("a part of it is missing")
     file.seek(begin)
-    return file.read(length)
+    return file.read(length)  # less if it is cut now
 
 
 def _warn_once(folder: Path, problem: str) -> None:

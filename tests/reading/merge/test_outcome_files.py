@@ -144,6 +144,23 @@ def test_any_byte_that_changes_and_any_length_that_is_cut(store, caplog):
     assert len(caplog.records) == 1
 
 
+@pytest.mark.parametrize("reads", range(6))
+def test_file_that_is_cut_while_it_is_read_is_not_used(store, reads, monkeypatch):
+    """Its length is known by then."""
+    store.keep(SECRET, outcome_of())
+    (path,) = store.folder.iterdir()
+    left, length = iter(range(reads)), os.fstat
+
+    def length_before_the_cut(number):
+        state = length(number)
+        if next(left, None) is None:
+            os.truncate(path, 3)
+        return state
+
+    monkeypatch.setattr(os, "fstat", length_before_the_cut)
+    assert store.find(SECRET, None) is None
+
+
 def test_file_under_the_name_of_another_is_not_used(store):
     store.keep(SECRET, outcome_of())
     (path,) = store.folder.iterdir()
