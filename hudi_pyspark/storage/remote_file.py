@@ -1,6 +1,7 @@
 """A file on another machine, read in ranges that fail by name and never come short."""
 
 import io
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -17,6 +18,9 @@ HOLE: Final = 1 << 20  # bytes that are read faster than skipped, where a read i
 THREADS: Final = 8  # requests at a time, of one file or for several small ones
 _END = 512 << 10  # bytes, of which Hudi's default Bloom filter takes most
 _MOST_AT_ONCE = 8 << 20  # bytes of a request of `prefetch`
+# Seconds for which an open file counts as the one that was opened. pyarrow asks for ranges without
+# the ETag, which it learns by opening a file: one request for each such time.
+_TRUSTED = 10.0
 
 
 class RemoteFile(io.RawIOBase):
@@ -32,6 +36,7 @@ class RemoteFile(io.RawIOBase):
         super().__init__()
         self._request = request
         self._opened: tuple[FileSystem, OpenFile] | None = (filesystem, opened)
+        self._opened_at = time.monotonic()
         self._lock = Lock()  # for the open file; the ranges are read in parallel
         self._path = path
         self._size, self._version = opened.size, opened.version
@@ -107,8 +112,10 @@ class RemoteFile(io.RawIOBase):
 
     def _open_on(self, filesystem: FileSystem) -> OpenFile:
         with self._lock:
-            if self._opened is None or self._opened[0] is not filesystem:
+            is_old = time.monotonic() > self._opened_at + _TRUSTED
+            if is_old or self._opened is None or self._opened[0] is not filesystem:
                 opened = filesystem.open(self._path)
+                self._opened_at = time.monotonic()
                 if (opened.size, opened.version) != (self._size, self._version):
                     raise CorruptTableError(f"{self._path} was replaced while it was read")
                 self._opened = (filesystem, opened)

@@ -4,7 +4,9 @@ Writers of Hudi never replace a data file. A restore from a backup, or a replica
 """
 
 import io
+import os
 import shutil
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow.fs as pafs
@@ -13,7 +15,7 @@ import pytest
 
 from hudi_pyspark import HudiTable
 from hudi_pyspark.errors import CorruptTableError, MissingFileError
-from hudi_pyspark.storage import ArrowStorage
+from hudi_pyspark.storage import ArrowStorage, remote_file
 from hudi_pyspark.storage.file_systems import OpenFile
 from hudi_pyspark.storage.remote_file import RemoteFile
 from tests.contracts.served_storage import MOR
@@ -72,6 +74,34 @@ def test_shorter_file_is_noticed_without_another_failure(s3, tmp_path):
         file.seek(5_000)
         with pytest.raises(CorruptTableError, match="was replaced while it was read"):
             file.read(100)
+
+
+def test_object_of_equal_size_and_time_is_noticed_by_its_tag(s3, tmp_path, monkeypatch):
+    """Ranges that are ten seconds apart, without any failure."""
+    (tmp_path / "t").mkdir()
+    path = tmp_path / "t/f.bin"
+    path.write_bytes(CONTENT)
+    written, seconds = path.stat().st_mtime_ns, 0.0
+    monkeypatch.setattr(remote_file, "time", SimpleNamespace(monotonic=lambda: seconds))
+    kinds: list[str] = []
+
+    def count(_, request):
+        kinds.append(request.kind)
+        return NONE
+
+    with (
+        fail_between(s3.endpoint, count) as proxy,
+        storage_of(proxy.endpoint).open_input("f.bin") as file,
+    ):
+        assert file.read(10) == CONTENT[:10]
+        seconds += 10
+        assert file.read(10) == CONTENT[10:20]
+        assert kinds == ["HEAD", "GET", "GET"]
+        path.write_bytes(CONTENT[::-1])
+        os.utime(path, ns=(written, written))
+        seconds += 0.1
+        with pytest.raises(CorruptTableError, match=r"t/f\.bin was replaced while it was read"):
+            file.read(10)
 
 
 def test_time_of_change_counts_where_a_store_has_no_tag():
