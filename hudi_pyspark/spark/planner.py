@@ -39,6 +39,7 @@ from hudi_pyspark.spark.schema import (
     unchanged_columns,
 )
 from hudi_pyspark.spark.stream import HudiStreamReader
+from hudi_pyspark.spark.worker_errors import only_message
 from hudi_pyspark.table.merge_mode import MergeCache
 
 if TYPE_CHECKING:
@@ -64,9 +65,10 @@ class _InspectionReader(DataSourceReader):
         return [InputPartition(self.call.name)]
 
     def read(self, _partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        table = self.call.run(HudiTable.from_options(self.options).inspect)
-        check_names(self.schema.names, table.schema.names, self.call.name)
-        conformed = conform(table, self.schema, {}, source=f"inspect.{self.call.name}")
+        with only_message():
+            table = self.call.run(HudiTable.from_options(self.options).inspect)
+            check_names(self.schema.names, table.schema.names, self.call.name)
+            conformed = conform(table, self.schema, {}, source=f"inspect.{self.call.name}")
         yield from conformed.replace_schema_metadata(None).to_batches(max_chunksize=10_000)
 
 

@@ -71,10 +71,12 @@ def _warn_of_settings(spark: SparkSession) -> None:
     names = {name.removeprefix("spark.hadoop.") for name in getattr(spark.conf, "getAll", ())}
     ignored = sorted(n for n in names if n.lower() in BY_NAME or is_hadoop_setting(n))
     if ignored:
+        advice = "give them to each read as options"
+        if is_classic(spark):
+            advice += "; hudi_pyspark.storage_options_from_spark(spark, path) has those of Hadoop"
         warnings.warn(
             f"a Python data source does not see settings of the session such as "
-            f"{', '.join(ignored[:3])}: give them to each read as options; "
-            "hudi_pyspark.storage_options_from_spark(spark, path) has those of Hadoop",
+            f"{', '.join(ignored[:3])}: {advice}",
             UserWarning,
             stacklevel=3,
         )

@@ -54,7 +54,8 @@ def test_register_warns_of_a_setting_and_not_of_those_of_spark(spark):
         hudi_pyspark.register(spark)
     spark.conf.set("hoodie.datasource.query.type", "read_optimized")
     try:
-        with pytest.warns(UserWarning, match="such as hoodie.datasource.query.type: give them"):
+        with pytest.warns(UserWarning, match="such as hoodie.datasource.query.type: give") as seen:
             hudi_pyspark.register(spark)
+        assert "storage_options_from_spark" in str(seen[0].message)
     finally:
         spark.conf.unset("hoodie.datasource.query.type")

@@ -65,6 +65,17 @@ def test_message_of_a_task_stands_in_the_second_line(spark, golden_table, tmp_pa
 
 
 @pytest.mark.spark
+def test_message_of_an_inspection_stands_in_the_second_line(spark, golden_table):
+    options = {"inspect": "commit_files", "inspect.instant": "20000101"}
+    files = load(spark, golden_table("v9_mor_compaction_inline"), **options)
+    with pytest.raises(PythonException) as raised:
+        files.count()
+    lines = str(raised.value).splitlines()
+    assert "[HUDI_INVALID_INSTANT]" in lines[1]
+    assert len(lines) <= 3
+
+
+@pytest.mark.spark
 def test_errors_of_other_sources_keep_their_tracebacks(spark):
     spark.dataSource.register(Failing)
     for _ in range(2):

@@ -14,7 +14,7 @@ from tests.spark.deployment import client
 pytestmark = pytest.mark.spark
 
 CLIENT = """
-import json, shutil, sys
+import json, shutil, sys, warnings
 from pathlib import Path
 import pyspark.sql.functions as sf
 from pyspark.sql import SparkSession
@@ -67,6 +67,16 @@ def compressed(make):
 
     hook.narrow = spy_on_kinds
     return make(other.read.format("hudi-py").load(path)).count(), kinds
+
+
+# What `register` says of a setting of the session.
+def warnings_of(name):
+    spark.conf.set(name, "read_optimized")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        hudi_pyspark.register(spark)
+    spark.conf.unset(name)
+    return [str(w.message) for w in caught if "hoodie" in str(w.message)]
 
 
 t = load()
@@ -222,6 +232,7 @@ CHECKPOINT = "(t.select('id').localCheckpoint().distinct().count(),)"
 HIDDEN = "spark.sql('SELECT id FROM orders').where('ts > 100').count()"
 VIEW_OF_HINTS = "spark.sql('FROM chosen |> AGGREGATE count(ts), max(ts)').first()[:]"
 COMPRESSED = "compressed(lambda t: t.select('id').where('ts > 0' + ' AND ts > 0' * 50))"
+SETTING = "warnings_of('hoodie.datasource.query.type')"
 # Ways to cache a table or its view, and queries of either, which the cache must answer.
 CACHES = {
     "persist": "lambda t: t.persist()",
@@ -238,8 +249,15 @@ CACHED = {
 }
 OTHERS = (
     cached(), NESTED, EXPLAINED, WRITTEN, SQL_WRITTEN, STREAM, BATCHES, FETCHED, CHECKPOINT,
-    VIEW_OF_HINTS, HIDDEN, REPLACED, OTHER_SESSION, COMPRESSED, *CACHED.values(), OFF,
+    VIEW_OF_HINTS, HIDDEN, REPLACED, OTHER_SESSION, COMPRESSED, SETTING,
+    *CACHED.values(), OFF,
 )  # fmt: skip
+
+
+def test_register_warns_of_settings_that_the_source_does_not_see(answers):
+    (text,), _ = answers[SETTING]
+    assert "such as hoodie.datasource.query.type: give them to each read as options" in text
+    assert "storage_options_from_spark" not in text  # a client does not see those of Hadoop
 
 
 def test_what_is_cached_is_not_changed(answers):
