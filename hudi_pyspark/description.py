@@ -125,7 +125,9 @@ def counted(count: int, noun: str) -> str:
 
 
 def duration_text(seconds: float) -> str:
-    """Return a duration in its largest unit."""
+    """Return a duration in its largest unit; ``in 2 days`` if it is negative."""
+    if seconds < 0:  # the clock of the writer is ahead
+        return f"in {duration_text(-seconds)}"
     for unit, length in (("day", 86400), ("hour", 3600), ("minute", 60)):
         if seconds >= length:
             return counted(int(seconds / length), unit)

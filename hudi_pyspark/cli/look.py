@@ -13,7 +13,7 @@ from hudi_pyspark import HudiTable
 from hudi_pyspark.cli import arguments
 from hudi_pyspark.cli.printing import say, say_aside, show, show_pairs
 from hudi_pyspark.columns.type_text import type_text
-from hudi_pyspark.description import duration_text
+from hudi_pyspark.description import counted, duration_text
 from hudi_pyspark.format.timeline.instant import moment_of
 from hudi_pyspark.options.instant_text import local_now
 from hudi_pyspark.table.meta_columns import META_COLUMNS
@@ -48,7 +48,7 @@ def describe(path: arguments.PathArgument, output: arguments.OutputOption = "tab
     pairs = {
         "name": description.name,
         **dict(description.rows()),
-        "pending": f"{pending} instants" if pending else "nothing",
+        "pending": counted(pending, "instant") if pending else "nothing",
         "columns": columns,
     }
     show_pairs(pairs, output)

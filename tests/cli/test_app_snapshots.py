@@ -17,6 +17,12 @@ SNAPSHOTS = Path(__file__).parent / "snapshots"
 MOR = "v9_mor_clustering"
 CDC = "v9_mor_cdc_data_before_after"
 V6 = "v6_mor_part_basic"
+WRITERS = {  # the tables of docs/writers.md
+    "flink": "flink_v6_mor_compacted",
+    "java": "java_v9_mor_compaction",
+    "rust": "rust_v9_mor_compaction",
+    "streamer": "hudi_trips_logical_types_json_mor_read_v9_parquet_log",
+}
 
 COMMANDS = {
     "describe": ["describe", MOR],
@@ -50,6 +56,11 @@ COMMANDS = {
     "scan": ["scan", CDC, "--columns", "id,name,amount,ts", "--as-of", "20261121063211642"],
     "diff": ["diff", CDC, "20261121063211338", "20261121063212107"],
     "diff-json": ["diff", CDC, "20261121063212498", "20261121063212948", "-o", "json"],
+    **{
+        f"{command}-{writer}": [command, table]
+        for writer, table in WRITERS.items()
+        for command in ("describe", "commits", "slices", "doctor")
+    },
     "doctor": ["doctor", MOR, "--deep"],
     "doctor-torn-block": ["doctor", "v9_mor_corrupt_log_block"],
     "doctor-pending": ["doctor", "v6_mor_compaction_pending"],
