@@ -12,6 +12,10 @@ PYTEST_ARGS ?=
 CASES ?= tests/golden
 FIND_JAVA := $(PYTHON) .ci/java.py --install
 
+# Processes that tests start compile nothing again, and pytest rewrites its files once: some images
+# of containers set this variable.
+export PYTHONDONTWRITEBYTECODE :=
+
 # An environment with nothing but the tools that build: the others take a gigabyte.
 BUILD_VENV := .venv-build
 BUILD_PYTHON := $(BUILD_VENV)/bin/python
