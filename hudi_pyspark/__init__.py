@@ -28,7 +28,6 @@ __all__ = [
     "explain",
     "read",
     "register",
-    "register_functions",
     "register_payload",
     "scan_polars",
     "storage_options_from_spark",
@@ -161,18 +160,6 @@ def scan_polars(
     frame = frame_of_files(scan) if merge_first else None
     frame = lazy_frame(scan, str(scan)) if frame is None else frame
     return frame if limit is None else frame.limit(limit)
-
-
-def register_functions(spark: SparkSession) -> None:
-    """Register table-valued functions with a session, for SQL.
-
-    They are Apache Hudi's ``hudi_metadata`` and ``hudi_table_changes``, and ``hudi_inspect``, which
-    returns any table about the table. A function that the session already has is left alone, with a
-    warning.
-    """
-    from hudi_pyspark.spark import functions  # noqa: PLC0415  (imports pyspark)
-
-    functions.register_functions(spark)
 
 
 def storage_options_from_spark(spark: SparkSession, path: str) -> dict[str, str]:

@@ -3,7 +3,6 @@
 import json
 
 import pytest
-from pyspark.errors import PythonException
 
 import hudi_pyspark
 from tests.practice.test_legacy_calendar import BORN, SEEN
@@ -137,11 +136,3 @@ def test_connect_sessions_find_the_rows(connect_port, paths):
         # The server takes a day that the Gregorian calendar left out for the first one after it.
         assert answers.pop("left out") == sorted(k for k in BORN if BORN[k] == "1582-10-15") != []
         assert answers == QUERIES
-
-
-def test_functions_of_sql_refuse_such_rows_by_name(spark, paths):
-    own = spark.newSession()
-    hudi_pyspark.register_functions(own)
-    changes = f"hudi_table_changes('{paths['far']}', 'latest_state', 'earliest')"
-    with pytest.raises(PythonException, match=r"outside of the years 1 to 9999.*hudi-py"):
-        own.sql(f"SELECT * FROM {changes}").collect()

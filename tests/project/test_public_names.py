@@ -34,7 +34,6 @@ PUBLIC_NAMES = {
     "explain",
     "read",
     "register",
-    "register_functions",
     "register_payload",
     "scan_polars",
     "storage_options_from_spark",

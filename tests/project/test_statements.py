@@ -143,8 +143,8 @@ STATEMENTS: list[tuple[str, str, Probe]] = [
     ),
     (
         "supported",
-        "| [table-valued functions of SQL](migration.md#functions) | yes | yes |",
-        lambda _: callable(hudi_pyspark.register_functions),
+        "| table-valued functions: [views](migration.md#functions-of-apache-hudi) | no | no |",
+        lambda _: not hasattr(hudi_pyspark, "register_functions"),
     ),
     (
         "supported",

@@ -54,9 +54,11 @@ spark.addArtifacts(spark_zip, pyfile=True)
 answer("batch", lambda: load(path))
 answer("stream", stream)
 spark.sql(f"CREATE TEMPORARY VIEW orders USING `hudi-py` OPTIONS (path '{{path}}')")
-hudi_pyspark.register_functions(spark)
-timeline = f"SELECT DISTINCT state FROM hudi_inspect('{{path}}', 'timeline')"
-answer("function", lambda: [row.state for row in spark.sql(timeline).collect()])
+spark.sql(
+    f"CREATE TEMPORARY VIEW instants USING `hudi-py` OPTIONS (path '{{path}}', inspect 'timeline')"
+)
+timeline = "SELECT DISTINCT state FROM instants"
+answer("timeline", lambda: [row.state for row in spark.sql(timeline).collect()])
 answer("relative", lambda: load("orders"))
 table = spark.read.format("hudi-py").load(path)
 answer("narrow", lambda: hudi_pyspark.explain(table.select("id").where("ts > 100")))
@@ -143,7 +145,7 @@ def test_connect_server_reads_batches_and_streams_with_a_package_that_was_sent(
     assert "No module named 'hudi_pyspark'" in answers["too early"]
     assert answers["batch"] == answers["stream"] == answers["sql"] == expected_keys()
     assert "  columns: id, ts\n  condition: ts > 100\n" in answers["narrow"]
-    assert answers["function"] == ["completed"]
+    assert answers["timeline"] == ["completed"]
     assert "[HUDI_PATH_NOT_FOUND]" in answers["relative"]
     assert "'orders' is a relative path" in answers["relative"]
     assert "Give an absolute path or a URI" in answers["relative"]

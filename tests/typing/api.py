@@ -89,7 +89,6 @@ def read_with_spark(spark: SparkSession, path: str) -> None:
     frame = hudi_pyspark.read(spark, path, ["id"], filter="id = 'a'", batch_rows=10_000)
     assert_type(frame, DataFrame)
     assert_type(HudiTable(path).scan().to_spark(spark), DataFrame)
-    hudi_pyspark.register_functions(spark)
 
 
 def merge_by_own_rule() -> None:

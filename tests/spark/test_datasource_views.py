@@ -1,16 +1,14 @@
-"""Table-valued functions in SQL, compared with Apache Hudi's procedures and queries."""
+"""Views in SQL that replace functions of Apache Hudi, compared with its procedures and queries."""
 
 import math
 import re
+from itertools import count
 from typing import Any
 
 import pytest
-from pyspark.errors import AnalysisException, PythonException
 from pyspark.sql import functions as sf
-from pyspark.sql.functions import udtf
 
 import hudi_pyspark
-from hudi_pyspark.spark import functions
 from tests.conftest import PROJECT
 from tests.golden.test_procedures import answer, picked, relative
 from tests.spark.frames import assert_same_rows, hudi_rows
@@ -18,14 +16,24 @@ from tests.spark.frames import assert_same_rows, hudi_rows
 pytestmark = pytest.mark.spark
 
 CHANGES = "v9_mor_compaction_inline"
+NUMBERS = count()
 
 
 @pytest.fixture(scope="module")
 def session(spark):
     own = spark.newSession()
     own.conf.set("spark.sql.session.timeZone", "UTC")
-    hudi_pyspark.register_functions(own)
+    hudi_pyspark.register(own)
     return own
+
+
+def view(session, path, **options):
+    """Name of a new view with some options, as SQL makes it."""
+    name = f"view_{next(NUMBERS)}"
+    texts = [f"{key.replace('__', '.')} '{value}'" for key, value in options.items()]
+    listed = ", ".join([f"path '{path}'", *texts])
+    session.sql(f"CREATE TEMPORARY VIEW {name} USING `hudi-py` OPTIONS ({listed})")
+    return name
 
 
 def rows(frame):
@@ -35,7 +43,7 @@ def rows(frame):
 @pytest.mark.parametrize("case", ["v9_mor_mdt_indexes", "v6_cow_archived", "v9_mor_clustering"])
 def test_timeline_and_commits_have_the_numbers_of_apache_hudi(session, golden_table, case):
     path = golden_table(case)
-    active = session.sql(f"SELECT * FROM hudi_inspect('{path}', 'timeline', 'archived=false')")
+    active = session.table(view(session, path, inspect="timeline", inspect__archived="false"))
     known = [row for row in answer(case, "show_timeline") if row["timeline_type"] == "ACTIVE"]
     found = rows(active.withColumn("state", sf.upper("state")))
     assert picked(found, ["requested_time", "state"]) == picked(known, ["instant_time", "state"])
@@ -46,8 +54,8 @@ def test_timeline_and_commits_have_the_numbers_of_apache_hudi(session, golden_ta
         "total_records_written": "records", "total_update_records_written": "updates",
         "total_errors": "errors",
     }  # fmt: skip
-    query = f"SELECT *, files - new_files AS updated_files FROM hudi_inspect('{path}', 'commits')"
-    written = session.sql(query)
+    name = view(session, path, inspect="commits")
+    written = session.sql(f"SELECT *, files - new_files AS updated_files FROM {name}")
     assert picked(rows(written), list(commits.values())) == picked(
         answer(case, "show_commits"), list(commits)
     )
@@ -64,7 +72,8 @@ def test_file_slices_are_those_of_apache_hudi(session, golden_table):
     known = answer(case, "show_fsview_all")
     for row in known:
         row["data_file"] = relative(row["data_file"])
-    query = f"SELECT * FROM hudi_inspect('{path}', 'file_slices', 'older=true')"
+    name = view(session, path, inspect="file_slices", inspect__older="true")
+    query = f"SELECT * FROM {name}"
     found = rows(session.sql(query))
     assert picked(found, list(columns.values())) == picked(known, list(columns))
     amer = rows(session.sql(f"{query} WHERE partition_path = 'amer'"))
@@ -73,20 +82,21 @@ def test_file_slices_are_those_of_apache_hudi(session, golden_table):
 
 
 @pytest.mark.parametrize(
-    ("case", "arguments", "query"),
+    ("case", "options", "query"),
     [
-        (CHANGES, "'latest_state', 'earliest'", "incr_all"),
-        (CHANGES, "'latest_state', '20261121062659947', '20261121062706925'", "incr_mid"),
-        ("v9_cow_cdc_data_before", "'cdc', 'earliest'", "cdc_all"),
+        (CHANGES, {"begin": "earliest"}, "incr_all"),
+        (CHANGES, {"begin": "20261121062659947", "end": "20261121062706925"}, "incr_mid"),
+        ("v9_cow_cdc_data_before", {"begin": "earliest", "cdc": "true"}, "cdc_all"),
     ],
 )
-def test_changes_are_those_of_apache_hudi(session, golden_table, case, arguments, query):
-    found = session.sql(f"SELECT * FROM hudi_table_changes('{golden_table(case)}', {arguments})")
+def test_changes_are_those_of_apache_hudi(session, golden_table, case, options, query):
+    name = view(session, golden_table(case), query_type="incremental", **options)
+    changes = session.table(name)
     known = hudi_rows(session, case, query)
     if query == "cdc_all":  # the texts of values differ on purpose: see the docs
-        assert changed(found) == changed(known)
+        assert changed(changes) == changed(known)
     else:
-        assert_same_rows(found.select(known.columns), known)
+        assert_same_rows(changes.select(known.columns), known)
 
 
 def changed(frame):
@@ -96,65 +106,12 @@ def changed(frame):
     return sorted(map(str, frame.select("op", "ts_ms", *keys).collect()))
 
 
-def test_maps_and_structs_are_values_of_spark(session, golden_table):
-    case = "v9_mor_all_types"
-    found = session.sql(
-        f"SELECT * FROM hudi_table_changes('{golden_table(case)}', 'latest_state', 'earliest')"
-    )
-    known = hudi_rows(session, case)
-    assert_same_rows(
-        found.select("id", "c_map_s", "c_struct", "c_arr_s"),
-        known.select("id", "c_map_s", "c_struct", "c_arr_s"),
-    )
-
-
-def test_inspection_and_metadata(session, golden_table):
-    path = golden_table("v9_mor_mdt_indexes")
-    found = session.sql(f"SELECT * FROM hudi_inspect('{path}', 'file_slices', 'older=true')")
-    assert found.count() == len(answer("v9_mor_mdt_indexes", "show_fsview_all"))
+def test_records_of_the_metadata_table_name_the_partitions(session, golden_table):
+    name = view(session, golden_table("v9_mor_mdt_indexes"), inspect="metadata_records")
     listed = "metadata_partition = 'files' AND key <> '__all_partitions__'"
-    keys = session.sql(f"SELECT key FROM hudi_metadata('{path}') WHERE {listed}")
+    keys = session.sql(f"SELECT key FROM {name} WHERE {listed}")
     known = answer("v9_mor_mdt_indexes", "show_metadata_table_partitions")
     assert picked(rows(keys), ["key"]) == picked(known, list(known[0]))
-
-
-@pytest.mark.parametrize(
-    ("call", "text"),
-    [
-        ("hudi_table_changes('{path}', 'new', 'earliest')", "give 'latest_state' or 'cdc'"),
-        ("hudi_table_changes('{path}')", "hudi_table_changes(path, 'latest_state' or 'cdc'"),
-        ("hudi_metadata(5)", "takes constant texts"),
-        ("hudi_metadata('{path}', 'true')", "takes constant texts"),
-        ("hudi_inspect('/nowhere', 'files')", "HUDI_PATH_NOT_FOUND"),
-        ("hudi_inspect('{path}', 'comits')", "did you mean commits?"),
-    ],
-)
-def test_mistakes_are_named(session, golden_table, call, text):
-    query = f"SELECT * FROM {call.format(path=golden_table(CHANGES))}"
-    with pytest.raises((AnalysisException, PythonException)) as raised:
-        session.sql(query).collect()
-    assert text in str(raised.value)
-
-
-def test_large_range_is_refused(golden_table, monkeypatch):
-    monkeypatch.setattr(functions, "_MAX_SLICES", 0)
-    _, read = functions.table_changes(str(golden_table(CHANGES)), "latest_state", "earliest")
-    with pytest.raises(hudi_pyspark.UnsupportedQueryError, match="TEMPORARY VIEW changes USING"):
-        read()
-
-
-def test_function_of_the_session_stays(spark):
-    class Mine:
-        def eval(self):
-            yield (5,)
-
-    own = spark.newSession()
-    own.udtf.register("hudi_metadata", udtf(Mine, returnType="n int"))
-    with pytest.warns(UserWarning, match="has a function hudi_metadata, which stays as it is"):
-        hudi_pyspark.register_functions(own)
-    assert own.sql("SELECT n FROM hudi_metadata()").first()[0] == 5
-    hudi_pyspark.register_functions(session := spark.newSession())
-    hudi_pyspark.register_functions(session)  # our own are not warned of
 
 
 def test_expression_of_the_docs_finds_the_nearest_vectors(spark):
