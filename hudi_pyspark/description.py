@@ -1,27 +1,20 @@
-"""A table in a few lines: its properties and last commits, without any listing."""
+"""A table in a few lines: its properties and its last commit, without reading any file."""
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING
 
-from hudi_pyspark.errors import HudiError
-
 if TYPE_CHECKING:
     from hudi_pyspark.table.view import TableView
-
-# Each costs one small file. Hudi keeps at least twenty commits on the active timeline.
-_DESCRIBED_COMMITS = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Description:
     """The main facts about a table; `str` returns them as text.
 
-    The size of the whole table would need a listing (`HudiTable.inspect`), so that the size of the
-    last commits is given instead.
+    It has no sizes, which need a listing: `Inspection.statistics` returns them.
     """
 
     name: str
@@ -34,9 +27,6 @@ class Description:
     last_commit: str  # requested time; "" if there is none
     last_action: str  # "" if there is no commit
     commits: int  # completed, on the active timeline
-    sized_commits: int  # number of last commits that the two fields below count
-    written_files: int
-    written_bytes: int
 
     def rows(self) -> tuple[tuple[str, str], ...]:
         """Return labels and texts, in the order in which they are shown."""
@@ -51,7 +41,6 @@ class Description:
             ("ordering", ", ".join(self.ordering_fields) or "none"),
             ("partitions", ", ".join(self.partition_fields) or "none"),
             ("last commit", last_commit),
-            ("size", self._size()),
         )
 
     def to_html(self) -> str:
@@ -67,28 +56,10 @@ class Description:
         lines = [f"  {label:<12}{text}" for label, text in self.rows()]
         return "\n".join([f"HudiTable {self.name}", *lines])
 
-    def _size(self) -> str:
-        if not self.commits:
-            return "nothing written yet"
-        if not self.sized_commits:
-            return "unknown: the last commits cannot be read"
-        written = f"{byte_text(self.written_bytes)} in {counted(self.written_files, 'file')}"
-        if self.sized_commits == 1:
-            return f"{written}, written by the last commit"
-        return f"{written}, written by the last {self.sized_commits} commits"
-
 
 def describe(view: TableView) -> Description:
-    """Describe a table; reads the metadata of its last commits and lists nothing.
-
-    If a commit cannot be read, only the size is missing, so that a damaged table can be described.
-    """
+    """Describe a table by its properties and timeline; reads no file and lists no folder."""
     config, commits = view.config, view.commits
-    last = commits[-_DESCRIBED_COMMITS:]
-    metadata = []
-    with suppress(HudiError, OSError):
-        metadata = list(view.commit_metadata.of([c.requested_time for c in last]).values())
-    stats = [stat for commit in metadata for _, stat in commit.all_stats()]
     return Description(
         name=config.name,
         path=view.storage.describe(""),
@@ -100,10 +71,6 @@ def describe(view: TableView) -> Description:
         last_commit=commits[-1].requested_time if commits else "",
         last_action=str(commits[-1].action) if commits else "",
         commits=len(commits),
-        sized_commits=len(metadata),
-        # Before version 8 commits append to log files of others.
-        written_files=len({stat.path for stat in stats}),
-        written_bytes=sum(stat.total_write_bytes for stat in stats),
     )
 
 

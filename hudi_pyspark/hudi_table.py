@@ -503,10 +503,7 @@ class HudiTable:
 
     @cached_property
     def description(self) -> Description:
-        """Name, type, version, keys, partitions, last commit and size, without any listing.
-
-        The first call reads the metadata of the last ten commits.
-        """
+        """Name, type, version, keys, partitions and last commit; no file is read for them."""
         from hudi_pyspark.description import describe  # noqa: PLC0415  (few need it)
 
         return describe(self.view)

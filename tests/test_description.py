@@ -1,4 +1,4 @@
-"""What a table says of itself, checked against the sizes that its timeline files hold."""
+"""What a table says of itself, without reading any file."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ import pytest
 from hudi_pyspark import HudiTable
 from hudi_pyspark.description import byte_text, describe
 from hudi_pyspark.storage import ArrowStorage
-from hudi_pyspark.table.view import open_table
 from tests.memory_storage import MemoryStorage
-from tests.table.tiny_table import TinyTable, base, log
+from tests.table.tiny_table import TinyTable, base
 
 MOR = "v9_mor_compaction_inline"
 
@@ -47,23 +46,18 @@ def test_opening_reads_the_properties_and_lists_the_timeline_once(monkeypatch):
     assert storage.calls == {"read": 1, "list .hoodie/timeline": 1}
 
 
-def test_describing_reads_ten_commits_once_and_lists_nothing(monkeypatch):
+def test_describing_reads_nothing_and_lists_nothing(monkeypatch):
     storage = CountingStorage(written(12).files)
     monkeypatch.setattr(ArrowStorage, "parse", classmethod(lambda *_given: storage))
     table = HudiTable("memory")
     storage.calls.clear()
-    for _ in range(2):
-        assert "written by the last 10 commits" in repr(table)
-        assert "written by the last 10 commits" in table._repr_html_()
-    assert storage.calls == {"read": 10}
+    assert "of 12 commits" in repr(table)
+    assert "of 12 commits" in table._repr_html_()
+    assert storage.calls == {}
 
 
 def test_text_tells_what_the_table_is(golden_table):
     path = golden_table(MOR)
-    data = [f for f in path.rglob("*_*_*") if f.suffix == ".parquet" or ".log." in f.name]
-    # Nothing was cleaned away, so that the six commits wrote what lies there.
-    size = sum(f.stat().st_size for f in data if ".hoodie/" not in str(f))
-    count = sum(".hoodie/" not in str(f) for f in data)
     assert repr(HudiTable(str(path))).splitlines() == [
         f"HudiTable {MOR}",
         f"  path        {path}",
@@ -72,7 +66,6 @@ def test_text_tells_what_the_table_is(golden_table):
         "  ordering    ts",
         "  partitions  region",
         "  last commit 20261121062710569 (deltacommit), of 6 commits",
-        f"  size        {size / 1000:.1f} kB in {count} files, written by the last 6 commits",
     ]
 
 
@@ -81,13 +74,11 @@ def test_html_has_the_same_rows_and_escapes_them():
     html = describe(table).to_html()
     assert "<b>HudiTable a&lt;b</b>" in html
     assert "x, y" in html
-    assert "nothing written yet" in html
 
 
 def test_table_without_commits_says_so():
     rows = dict(describe(TinyTable().open()).rows())
     assert rows["last commit"] == "none"
-    assert rows["size"] == "nothing written yet"
     assert (rows["record key"], rows["ordering"], rows["partitions"]) == (
         "not named",
         "none",
@@ -95,36 +86,15 @@ def test_table_without_commits_says_so():
     )
 
 
-def test_file_that_several_commits_append_to_counts_once():
-    first = f"p/{log('f1', '010')}"
-    table = TinyTable(version=6)
-    for time, size in (("010", 10), ("020", 5)):
-        stat = {"path": first, "fileId": "f1", "fileSizeInBytes": 15, "totalWriteBytes": size}
-        table.instant(f"{time}.deltacommit", {"partitionToWriteStats": {"p": [stat]}})
-    assert dict(describe(table.data(first).open()).rows())["size"] == (
-        "15 B in 1 file, written by the last 2 commits"
-    )
-
-
 def test_one_commit_is_the_last_commit():
     rows = dict(describe(written(1).open()).rows())
     assert rows["last commit"] == "010 (deltacommit), of 1 commit"
-    assert rows["size"].endswith("in 1 file, written by the last commit")
 
 
-def test_damaged_commit_takes_only_the_size_away():
+def test_damaged_commits_do_not_matter():
     table = written(2).instant("030_035.deltacommit", b"{broken")
     rows = dict(describe(table.open()).rows())
-    assert rows["size"] == "unknown: the last commits cannot be read"
-    assert rows["last commit"].startswith("030")
-
-
-def test_commit_that_was_archived_meanwhile_takes_only_the_size_away():
-    files = written(2).files
-    storage = MemoryStorage(files)
-    view = open_table(storage)
-    del storage.files[".hoodie/timeline/020_025.deltacommit"]
-    assert dict(describe(view).rows())["size"] == "unknown: the last commits cannot be read"
+    assert rows["last commit"] == "030 (deltacommit), of 3 commits"
 
 
 @pytest.mark.parametrize(

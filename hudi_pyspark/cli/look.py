@@ -37,7 +37,7 @@ _SCHEMA_HISTORY = ("requested_time", "operation", "added", "dropped", "changed",
 
 
 def describe(path: arguments.PathArgument, output: arguments.OutputOption = "table") -> None:
-    """Describe a table: type, version, keys, partitions, last commit, size."""
+    """Describe a table: type, version, keys, partitions, last commit, columns."""
     table = HudiTable(path)
     description = table.description
     if output != "table":
