@@ -28,9 +28,9 @@ def find_in_glue(name: str, settings: Settings) -> CatalogTable:
             endpoint_url=settings.get("uri") or None,
             config=Config(retries={"mode": "standard", "max_attempts": 5}),
         )
-        found = client.get_table(DatabaseName=database, Name=table, **place)["Table"]
+        definition = client.get_table(DatabaseName=database, Name=table, **place)["Table"]
     except (ClientError, BotoCoreError) as error:
         raise CatalogError(f"Glue, table {name}: {mask(str(error))}") from None
-    storage = found.get("StorageDescriptor", {})
+    storage = definition.get("StorageDescriptor", {})
     serde = storage.get("SerdeInfo", {})
     return CatalogTable.of_serde(name, storage.get("Location"), serde.get("Parameters"))

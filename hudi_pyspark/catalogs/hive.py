@@ -26,12 +26,13 @@ def find_in_hive(name: str, settings: Settings) -> CatalogTable:
     *catalog, database, table = split_name(name, "[catalog.]database.table", 2, 3)
     # A metastore looks for a catalog and its database in the same text.
     place = f"@{catalog[0]}#{database}" if catalog else database
-    found = _ask(settings, place, table)
-    if found is None:
+    definition = _ask(settings, place, table)
+    if definition is None:
         raise CatalogError(f"the metastore at {mask(settings['uri'])} does not have {name}")
-    serde = found.sd.serdeInfo if found.sd else None
+    storage = definition.sd
+    serde = storage.serdeInfo if storage else None
     return CatalogTable.of_serde(
-        name, found.sd.location if found.sd else None, serde.parameters if serde else None
+        name, storage.location if storage else None, serde.parameters if serde else None
     )
 
 

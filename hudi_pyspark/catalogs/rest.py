@@ -49,11 +49,11 @@ def find_in_unity(name: str, settings: Settings) -> CatalogTable:
     split_name(name, "catalog.schema.table", 3, 3)
     uri = uri_of(settings, "https://workspace.cloud.databricks.com")
     token = settings.get("token", "")
-    found = _call(f"{uri}/{_UNITY}/tables/{quote(name)}", "unity", token=token)
-    location = location_of(name, found.get("storage_location"))
+    table = _call(f"{uri}/{_UNITY}/tables/{quote(name)}", "unity", token=token)
+    location = location_of(name, table.get("storage_location"))
     if "://" not in location or location.startswith("file:"):
         return CatalogTable(location)
-    return CatalogTable(location, UnityCredentials(uri, str(found["table_id"]), token))
+    return CatalogTable(location, UnityCredentials(uri, str(table["table_id"]), token))
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,8 +172,8 @@ def _call(
     def ask() -> Mapping[str, Any]:
         answer = requests.request(method, url, headers=headers, timeout=_TIMEOUTS, **body)
         answer.raise_for_status()
-        found: Mapping[str, Any] = answer.json()
-        return found
+        content: Mapping[str, Any] = answer.json()
+        return content
 
     try:
         return Attempts(secrets=[s for s in (token, *secrets) if s]).run(ask, url)

@@ -88,7 +88,11 @@ class Query:
     ] = None
 
     def read_options(self, columns: str | None = None) -> dict[str, str]:
-        """Return the read options: those that commands have names for, and any others."""
+        """Return the read options: those that commands have names for, and any others.
+
+        Raises:
+            BadParameter: of Typer; an option is given by its name and by ``--option``, too.
+        """
         named = {"columns": columns, **asdict(self)}
         given = dict(map(key_and_value, named.pop("options") or ()))
         is_range = self.begin is not None or self.end is not None
@@ -145,7 +149,13 @@ def with_shared_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def storage_at(path: str) -> ArrowStorage:
-    """Return the storage of a path, with the settings of the environment."""
+    """Return the storage of a path, with the settings of the environment.
+
+    Raises:
+        InvalidOptionError: the path has settings in it, or a setting is unknown or has no such
+            value.
+        StorageError: nothing reaches the path, or the storage does not answer.
+    """
     return ArrowStorage.parse(path, environment=from_environment(os.environ))
 
 
@@ -155,7 +165,11 @@ def names_in(columns: str | None) -> list[str] | None:
 
 
 def key_and_value(text: str, option: str = "--option") -> tuple[str, str]:
-    """Split ``KEY=VALUE``, which may have a secret, so that no message has it."""
+    """Split ``KEY=VALUE``, which may have a secret, so that no message has it.
+
+    Raises:
+        BadParameter: of Typer; the text has no key, or no sign between key and value.
+    """
     key, separator, value = text.partition("=")
     if not separator or not key:
         raise typer.BadParameter("expected KEY=VALUE", param_hint=f"'{option}'")

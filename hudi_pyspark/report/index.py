@@ -90,7 +90,7 @@ def _row(page: str, entry: IndexEntry) -> dict[str, Any]:
     if entry.report is None:
         return row
     content = entry.report.content
-    table, statistics, found = content["table"], content["statistics"], content["findings"]
+    table, statistics, findings = content["table"], content["statistics"], content["findings"]
     names = ("name", "type", "version", "rows", "last_commit", "last_commit_age")
     return {
         **row,
@@ -98,7 +98,7 @@ def _row(page: str, entry: IndexEntry) -> dict[str, Any]:
         **{name: table[name] for name in names},
         "bytes": statistics["base_bytes"] + statistics["log_bytes"],
         **{n: statistics[n] for n in ("partitions", "file_groups", "log_to_base_ratio")},
-        "findings": {s.value: sum(f["severity"] == s.value for f in found) for s in Severity},
+        "findings": {s.value: sum(f["severity"] == s.value for f in findings) for s in Severity},
     }
 
 

@@ -59,14 +59,14 @@ class Report:
             "schema": sections.schema_section(facts),
             "reading": sections.reading_section(facts, scan, changes),
         }
-        found = list(examine(facts.view, files=facts.is_listed, contents=False))
-        found += [*advise(facts, parts["schema"]["columns"]), _unchecked(facts)]
+        findings = list(examine(facts.view, files=facts.is_listed, contents=False))
+        findings += [*advise(facts, parts["schema"]["columns"]), _unchecked(facts)]
         content = {
             "format": FORMAT,
             "made_at": now.isoformat(timespec="seconds"),
             "table": sections.head(facts),
             "statistics": facts.statistics,
-            "findings": _ordered(found),
+            "findings": _ordered(findings),
             **parts,
         }
         return cls(json.loads(json.dumps(content)))  # as it is when loaded
@@ -115,17 +115,17 @@ class Report:
         )
 
 
-def _ordered(found: list[Finding]) -> list[dict[str, Any]]:
+def _ordered(findings: list[Finding]) -> list[dict[str, Any]]:
     """Return findings, the worst first, but only some of many that are alike."""
     alike: dict[tuple[str, ...], list[Finding]] = {}
     for severity in reversed(Severity):
-        for finding in (f for f in found if f.severity is severity):
+        for finding in (f for f in findings if f.severity is severity):
             key = severity.value, finding.check, finding.advice
             alike.setdefault(key, []).append(finding)
     return [
-        asdict(finding) | {"severity": severity, "alike": len(findings)}
-        for (severity, *_), findings in alike.items()
-        for finding in findings[:_MOST_ALIKE]
+        asdict(finding) | {"severity": severity, "alike": len(group)}
+        for (severity, *_), group in alike.items()
+        for finding in group[:_MOST_ALIKE]
     ]
 
 
