@@ -194,27 +194,15 @@ def metadata(
         typer.Argument(metavar="PARTITION", help="Partition of the metadata table, e.g. files."),
     ] = None,
     *,
-    validate: Annotated[
-        bool, typer.Option("--validate", help="List what differs from the table instead.")
-    ] = False,
     limit: arguments.LimitOption = None,
     output: arguments.OutputOption = "table",
 ) -> None:
-    """Print the records of the metadata table, or what differs from the table."""
+    """Print the records of the metadata table; ``hudi-py doctor`` says where it is wrong."""
     table = HudiTable(path)
-    has_metadata = bool(table.view.config.metadata_partitions)
-    if not has_metadata and partition is None:
+    if not table.view.config.metadata_partitions and partition is None:
         say_aside("the table has no metadata table, so reads list folders")
         if output == "table":
             return
-    if validate:
-        differences = table.inspect.metadata_validation()
-        if has_metadata and not differences.num_rows:
-            say_aside("the metadata table agrees with timeline, storage and a sample of rows")
-            if output == "table":
-                return
-        show(differences, output)
-        return
     records = table.inspect.metadata_records(partition)
     if output == "table":
         grouped = records.group_by(["metadata_partition", "type"]).aggregate([("key", "count")])

@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 
 import pyarrow as pa
 import pytest
@@ -83,19 +82,6 @@ def test_beginning_of_a_file_id_is_enough_for_its_history(golden_table):
     whole = in_process("history", table, "4facb1b4-c19b-4e8a-a45e-2fe528f24aae-0", *group)
     assert in_process("history", table, "4facb1b4", *group).out == whole.out != ""
     assert in_process("history", table, "", *group).code == 2
-
-
-def test_metadata_table_can_be_compared_with_the_table(golden_table, tmp_path):
-    base = shutil.copytree(golden_table("v9_mor_mdt_indexes"), tmp_path / "table")
-    assert in_process("metadata", str(base), "--validate", "-o", "json").out == "[]\n"
-    agrees = "the metadata table agrees with timeline, storage and a sample of rows\n"
-    ended = in_process("metadata", str(base), "--validate")
-    assert (ended.out, ended.err) == ("", agrees)
-    gone = min(base.glob("*/*.parquet"))
-    gone.unlink()
-    out = in_process("metadata", str(base), "--validate", "-o", "json").out
-    assert "not on the storage" in out
-    assert str(gone.relative_to(base)) in out
 
 
 def test_table_without_a_metadata_table_says_so(table):
