@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 def running(server: Server) -> Iterator[Server]:
     """Run a server in a thread until the block ends."""
     with server:
-        # It looks this often, in seconds, whether it shall end: with the half second of the default,
-        # tests waited for the ends of their servers longer than they read.
+        # It looks this often, in seconds, whether it shall end. With the default, half a second,
+        # tests would wait for the ends of their servers longer than they read.
         thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
         thread.start()
         try:
