@@ -111,6 +111,7 @@ def room_graph() -> dict[str, set[str]]:
     modules = load_modules()
     graph: dict[str, set[str]] = defaultdict(set)
     for module in modules.values():
+        graph.setdefault(_room(module), set())  # also of one that imports for types alone
         for _, source, name in bindings(module, modules):
             # The package loads what it names from the module that has it.
             owner = _LOADED_WHEN_NAMED.get(name, source) if source == "hudi_pyspark" else source
