@@ -20,7 +20,7 @@ export PYTHONDONTWRITEBYTECODE :=
 BUILD_VENV := .venv-build
 BUILD_PYTHON := $(BUILD_VENV)/bin/python
 
-.PHONY: help install demo test test-fast test-spark test-platform test-cluster cluster-demo test-storage test-browser test-engines test-property test-lowest golden index-combinations random-plans histories live-writer fuzz damage mutants \
+.PHONY: help install demo test test-fast test-spark test-platform test-cluster cluster-demo test-storage test-browser test-engines test-property test-lowest golden index-combinations random-plans histories live-writer fuzz damage damage-metadata mutants \
 	check lint types format bench bench-guard bench-full docs site build constraints sbom audit zip matrix release-check
 
 help: ## list the targets
@@ -178,7 +178,14 @@ DAMAGE_ARGS ?=
 damage: $(VENV)/.group-test ## damage golden tables in every way and read them (STEP=50 TABLES=names DAMAGE_ARGS=--metadata)
 	@$(PYTHON) -m verification.damaged_tables --step $(STEP) $(DAMAGE_ARGS) $(TABLES)
 
-damage: TABLES =
+FLIPS_ARGS ?=
+
+damage-metadata: $(VENV)/.group-test ## flip each byte of metadata tables (STEP=1 TABLES=names FLIPS_ARGS="--others 4 --timeline 20")
+	@$(PYTHON) -m verification.flipped_metadata --step $(STEP) $(FLIPS_ARGS) $(TABLES)
+
+damage-metadata: STEP = 1
+
+damage damage-metadata: TABLES =
 
 MUTANTS_ARGS ?=
 

@@ -295,12 +295,14 @@ def metadata_damages_of(case: str, step: int) -> Iterator[Damage]:
 
 def read(storage: MemoryStorage, filters: Sequence[str] = ("",)) -> pa.Table:
     """The rows of snapshot queries, by the metadata table if there is one; in no special order."""
-    view = open_table(storage)
+    view, metadata = open_table(storage), None
     if FILES in view.config.metadata_partitions:
-        view = view.with_listing(MetadataListing(view))
+        listing = MetadataListing(view)
+        view, metadata = view.with_listing(listing), listing.indexed_by
     tables = []
     for text in filters:
-        scan = Scan.of(view, ReadOptions.parse({"filter": text} if text else {}), {})
+        options = ReadOptions.parse({"filter": text} if text else {})
+        scan = Scan.of(view, options, {}, metadata=metadata)  # without it, no index is asked
         tables.append(pa.Table.from_batches(scan.to_batches(threads=1), scan.schema))
     return pa.concat_tables(tables)
 

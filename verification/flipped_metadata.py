@@ -1,18 +1,22 @@
 """Flips each byte of metadata tables, and compares what is read from the file that has it.
 
-``python -m verification.flipped_metadata --step 1 --timeline 5`` flips each byte of the files that
-hold records, and every fifth of the timelines. A flip is good where the entries of its file, or the
-slices and commits of the metadata table, are those of the undamaged one, or a named error comes:
-then planning lists folders (`make damage DAMAGE_ARGS=--metadata` reads such tables as a whole).
-Where neither is so, the whole table is read, and its rows decide.
+``python -m verification.flipped_metadata --step 1 --others 4 --timeline 20`` flips each byte of the
+files of the partition ``files``, every fourth of the indexes and every twentieth of the timelines.
+A flip is good where the entries of its file, or the slices and commits of the metadata table, are
+those of the undamaged one, or where a named error comes: then planning lists folders with a warning
+(`make damage DAMAGE_ARGS=--metadata` reads such tables as a whole). Where neither is so, the whole
+table is read, by the keys whose entries are lost, too. Its rows decide, and entries with other
+values are bad even where the rows are the same, unless there was a warning.
 """
 
 from __future__ import annotations
 
 import argparse
+import logging
 import sys
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 from multiprocessing import get_context
@@ -21,17 +25,19 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from hudi_pyspark.errors import HudiError
+from hudi_pyspark.format.hfile.reader import SCHEMA_INFO
 from hudi_pyspark.metadata_table import records
 from hudi_pyspark.metadata_table.entries import MetadataSlice
 from hudi_pyspark.metadata_table.listing import MetadataListing
 from hudi_pyspark.metadata_table.table import MetadataTable
 from hudi_pyspark.table.view import open_table
 from tests.memory_storage import MemoryStorage
-from verification.damaged_tables import BARE, ENDED, OTHER, Damage, files_of, outcome_of
+from verification.damaged_tables import BARE, NAMED, OTHER, SAME, Damage, files_of, filters_of, read
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
+    from hudi_pyspark.metadata_table.entries import Entries
     from hudi_pyspark.storage import FileInfo
     from hudi_pyspark.table.file_group import FileSlice
 
@@ -44,7 +50,7 @@ TABLES = (
     "v10_up_v9_mor_deletes",
     "x_v9_mor_pv_stays_record",
     "v6_mor_mdt_indexes",
-    "v8_mor_partial_merge_into",
+    "trino_hudi_non_part_mor",
     "v9_mor_mdt_indexes",
     "v10_mor_mdt_indexes",
     "v10_mor_log_compaction",
@@ -52,7 +58,10 @@ TABLES = (
 )
 _METADATA = ".hoodie/metadata/"
 _AT_ONCE = 4_000  # flips of a job
+_MOST_KEYS = 8  # by which a table is asked
 SAME_ENTRIES, REFUSED, NOT_READ = "the same entries", "a named error", "not read"
+WARNED, UNSEEN = "the same rows and a warning", "other entries without a word"
+BAD = (BARE, OTHER, UNSEEN)
 
 
 class SharedFiles(MemoryStorage):
@@ -100,14 +109,54 @@ class Flips:
         whole, damage = self.files[path], Damage("flip", path, place)
         self.files[path] = damage.of({path: whole}).files[path]
         try:
-            found = self._facts(path)
+            if self._facts(path) == expected:
+                return SAME_ENTRIES
+            found = self._values(path)
         except HudiError:
             return REFUSED
         except Exception as error:  # noqa: BLE001  (a finding)
             return f"{BARE}: {type(error).__name__}"
         finally:
             self.files[path] = whole
-        return SAME_ENTRIES if found == expected else outcome_of(self.case, damage)[0]
+        return self._outcome_of_rows(damage, found)
+
+    def _outcome_of_rows(self, damage: Damage, found: dict[str, Any]) -> str:
+        """Read the whole table, by keys whose entries are lost or are others, too."""
+        expected = self.values(damage.path)
+        others = {key for key in found if found[key] != expected.get(key)}
+        lost = sorted((expected.keys() - found.keys()) | (others & expected.keys()))
+        is_of_keys = damage.path.startswith(f"{_METADATA}{records.RECORD_INDEX}/")
+        asked = [f"_hoodie_record_key = '{key}'" for key in lost[:_MOST_KEYS] if is_of_keys]
+        try:
+            with _warnings() as warnings:
+                rows = self._rows(damage.of(files_of(self.case)), asked)
+        except HudiError:
+            return NAMED
+        except Exception as error:  # noqa: BLE001  (a finding)
+            return f"{BARE}: {type(error).__name__}"
+        if rows != self._good_rows(tuple(asked)):
+            return OTHER
+        return WARNED if warnings else UNSEEN if others else SAME
+
+    @cache  # noqa: B019  (lives as long as the process)
+    def _good_rows(self, asked: tuple[str, ...]) -> list[str]:
+        return self._rows(MemoryStorage(files_of(self.case)), asked)
+
+    def _rows(self, storage: MemoryStorage, filters: Iterable[str]) -> list[str]:
+        table = read(storage, (*filters_of(self.case), *filters))
+        return sorted(map(repr, table.to_pylist()))
+
+    @cache  # noqa: B019  (lives as long as the process)
+    def values(self, path: str) -> dict[str, Any]:
+        """Return the entries of the undamaged file, by key; none for a timeline."""
+        return self._values(path)
+
+    def _values(self, path: str) -> dict[str, Any]:
+        inside = path.removeprefix(_METADATA)
+        if inside.startswith(".hoodie/"):
+            return {}
+        merged = records.merged_values(self._slice_of(inside).all())
+        return {key: (kind, value) for key, kind, value in merged}
 
     @cache  # noqa: B019  (lives as long as the process)
     def facts(self, path: str) -> object:
@@ -121,18 +170,18 @@ class Flips:
         return self._facts_of_entries(inside) if inside in self._slices else None
 
     def _facts_of_entries(self, path: str) -> object:
-        """All entries of one file, and those that are looked up by key."""
-        read = MetadataSlice(
-            self._metadata.view.storage,
-            self._slices[path],
-            self._metadata._valid_among,
-        )
-        entries = list(records.merged_values(read.all()))
+        """All entries of one file, and those that are looked up by key, as bytes of Avro."""
+        entries = self._slice_of(path)
+        stored = [_stored(each) for each in entries.all()]
         if path not in self._keys:
-            names = [key for key, _, _ in entries]
+            names = sorted({key for keys, _, _ in stored for key in keys})
             self._keys[path] = pa.array([*names, "nobody"], pa.string())
-        looked_up = list(records.merged_values(read.find(self._keys[path])))
-        return entries, looked_up, read.instants
+        looked_up = [_stored(each) for each in entries.find(self._keys[path])]
+        return stored, looked_up, entries.instants
+
+    def _slice_of(self, path: str) -> MetadataSlice:
+        metadata = self._metadata
+        return MetadataSlice(metadata.view.storage, self._slices[path], metadata._valid_among)
 
     def _facts_of_table(self) -> object:
         """What planning asks a metadata table: files, commits and slices."""
@@ -146,6 +195,31 @@ class Flips:
         ]
         sizes = opened.file_sizes([path or records.UNPARTITIONED for path in partitions])
         return partitions, sizes, opened.recorded_commits, slices
+
+
+def _stored(entries: Entries) -> tuple[list[str], list[bytes], bytes]:
+    """Return keys, values and schema; no values where a log block deletes the keys."""
+    keys, hfile = entries.keys.to_pylist(), entries.hfile
+    if hfile is None:
+        return keys, [], b""
+    spans = zip(hfile.value_starts.tolist(), hfile.value_ends.tolist(), strict=True)
+    values = [bytes(hfile.values_data[begin:end]) for begin, end in spans]
+    return keys, values, bytes(hfile.file_info[SCHEMA_INFO])
+
+
+@contextmanager
+def _warnings() -> Iterator[list[str]]:
+    """Collect the warnings of the package, which are not printed."""
+    messages: list[str] = []
+    handler, logger = logging.Handler(logging.WARNING), logging.getLogger("hudi_pyspark")
+    handler.emit = lambda record: messages.append(record.getMessage())  # type: ignore[method-assign]
+    logger.addHandler(handler)
+    propagated, logger.propagate = logger.propagate, False
+    try:
+        yield messages
+    finally:
+        logger.removeHandler(handler)
+        logger.propagate = propagated
 
 
 def _one_by_one(file_slice: FileSlice) -> Iterator[tuple[str, FileSlice]]:
@@ -162,18 +236,25 @@ def _flips(case: str) -> Flips:
 
 
 def run_job(case: str, path: str, places: range) -> Counter[str]:
-    """Flip some bytes of a file; count the outcomes."""
+    """Flip some bytes of a file, and count the outcomes."""
     flips = _flips(case)
     return Counter(flips.outcome(path, place) for place in places)
 
 
-def jobs(case: str, step: int, timeline: int) -> Iterator[tuple[str, str, range]]:
-    """Yield case, path and places of flips; none of files that no query reads."""
+def jobs(case: str, steps: tuple[int, int, int]) -> Iterator[tuple[str, str, range]]:
+    """Yield case, path and places of flips; none of files that no query reads.
+
+    Args:
+        case: a golden table.
+        steps: bytes from one flip to the next, in the partition of files, in indexes and in the
+            timeline.
+    """
     flips = _flips(case)
     for number, (path, content) in enumerate(sorted(flips.files.items())):
         if not path.startswith(_METADATA) or flips.facts(path) is None:
             continue
-        each = timeline if path.startswith(f"{_METADATA}.hoodie/") else step
+        kind = _kind_of(path)
+        each = {records.FILES: steps[0], ".hoodie": steps[2]}.get(kind, steps[1])
         places = range(number * 7 % each, len(content), each)
         yield from (
             (case, path, places[begin : begin + _AT_ONCE])
@@ -181,28 +262,38 @@ def jobs(case: str, step: int, timeline: int) -> Iterator[tuple[str, str, range]
         )
 
 
+def _kind_of(path: str) -> str:
+    return path.removeprefix(_METADATA).partition("/")[0]
+
+
 def main() -> int:
-    """Print the outcomes; the status is 1 if one is neither the same rows nor a named error."""
+    """Print the outcomes; the status is 1 if one is bad, or a table has no metadata table."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--step", type=int, default=1, help="bytes of files with records")
-    parser.add_argument("--timeline", type=int, default=5, help="bytes of files of the timeline")
+    parser.add_argument("--step", type=int, default=1, help="bytes of the partition of files")
+    parser.add_argument("--others", type=int, default=4, help="bytes of indexes")
+    parser.add_argument("--timeline", type=int, default=20, help="bytes of files of the timeline")
     parser.add_argument("tables", nargs="*", help="names of golden tables")
     given = parser.parse_args()
-    bad = False
+    steps = given.step, given.others, given.timeline
+    total, bad = Counter[str](), False
     with ProcessPoolExecutor(mp_context=get_context("spawn")) as processes:
         for case in given.tables or TABLES:
-            listed = list(jobs(case, given.step, given.timeline))
+            listed = list(jobs(case, steps))
             counts: dict[str, Counter[str]] = {}
             for (_, path, _), found in zip(
                 listed, processes.map(run_job, *zip(*listed, strict=True)), strict=True
             ):
-                kind = path.removeprefix(_METADATA).partition("/")[0]
+                kind = _kind_of(path)
                 counts[kind] = counts.get(kind, Counter()) + found
+                if any(outcome.startswith(BAD) for outcome in found):
+                    print(f"bad in {case}, {path}: {dict(found)}", flush=True)
             for kind, found in counts.items():
                 outcomes = ", ".join(f"{count:,} {outcome}" for outcome, count in found.items())
                 print(f"{case} {kind}: {found.total():,} flips: {outcomes}", flush=True)
-                bad |= any(o.startswith((BARE, ENDED, OTHER)) for o in found)
-    return int(bad)
+                total += found
+            bad |= records.FILES not in counts
+    print(f"{total.total():,} flips: {', '.join(f'{n:,} {o}' for o, n in total.items())}")
+    return int(bad or any(outcome.startswith(BAD) for outcome in total))
 
 
 if __name__ == "__main__":

@@ -127,7 +127,13 @@ class MetadataSlice:
         logs = SliceBlocks(self.file_slice.log_files, OnDamage.FAIL, _MOST_BYTES)
         blocks = list(logs.framed(self.storage, LogFiles(self.storage)))
         valid = self.valid_among({block.instant_time or "" for block in blocks})
-        return scan_blocks(blocks, BlockFilter(max(valid.times, default=""), valid))
+        scan = scan_blocks(blocks, BlockFilter(max(valid.times, default=""), valid))
+        # No checksum covers the header of a block: an instant that is damaged there counts as one
+        # that never completed, whose records would be left out.
+        for log in self.file_slice.log_files:
+            if lost := {log.committed_by, log.first_committed_by} - scan.seen - {""}:
+                raise CorruptLogBlockError(f"no block is of commit {min(lost)}", log.path, 0)
+        return scan
 
 
 def _layer_of(block: LogBlock) -> _Layer:

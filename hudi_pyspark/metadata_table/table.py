@@ -125,9 +125,7 @@ class MetadataTable:
             for _, _, files in records.merged_values(of_files.all(), records.LISTINGS)
             for name in files
         )
-        instants = {
-            name.instant for name in listed if name is not None and name.instant is not None
-        }
+        instants = {name.instant or "" for name in listed if name is not None}
         return max(instants.difference(times), default="")
 
     def slices(self, partition: str, *, check_files: bool) -> list[MetadataSlice]:
@@ -236,8 +234,7 @@ class MetadataTable:
         index = self._index(records.RECORD_INDEX)
         complete = {unquote(name) for name, shards in index.items() if shards.are_complete()}
         # A partitioned record index has the partition, escaped, in the names of its file groups.
-        id_of_all = "record-index"
-        known = [p for p in partition_paths if {id_of_all, f"{id_of_all}-{p}"} & complete]
+        known = [p for p in partition_paths if {"record-index", f"record-index-{p}"} & complete]
         if not known:
             location = self.view.storage.describe(records.RECORD_INDEX)
             raise CorruptTableError(
@@ -321,9 +318,8 @@ class MetadataTable:
         pending = {i.requested_time for i in table.pending}
         for instant in own.completed:
             time = instant.requested_time
-            if instant.action in (Action.ROLLBACK, Action.RESTORE) or time.startswith(
-                _INITIAL_INSTANTS
-            ):
+            is_initial = time.startswith(_INITIAL_INSTANTS)
+            if is_initial or instant.action in (Action.ROLLBACK, Action.RESTORE):
                 valid.add(time)
             elif instant.action in (Action.DELTA_COMMIT, Action.COMMIT):
                 is_own = may_be_own or len(time) == _OWN_INSTANT_LENGTH

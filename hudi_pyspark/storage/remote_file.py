@@ -115,9 +115,9 @@ class RemoteFile(io.RawIOBase):
             is_old = time.monotonic() > self._opened_at + _TRUSTED
             if is_old or self._opened is None or self._opened[0] is not filesystem:
                 opened = filesystem.open(self._path)
-                self._opened_at = time.monotonic()
                 if (opened.size, opened.version) != (self._size, self._version):
                     raise CorruptTableError(f"{self._path} was replaced while it was read")
+                self._opened_at = time.monotonic()
                 self._opened = (filesystem, opened)
             return self._opened[1]
 

@@ -100,8 +100,9 @@ def test_object_of_equal_size_and_time_is_noticed_by_its_tag(s3, tmp_path, monke
         path.write_bytes(CONTENT[::-1])
         os.utime(path, ns=(written, written))
         seconds += 0.1
-        with pytest.raises(CorruptTableError, match=r"t/f\.bin was replaced while it was read"):
-            file.read(10)
+        for _ in range(2):  # the file does not count as the one that was opened from then on
+            with pytest.raises(CorruptTableError, match=r"t/f\.bin was replaced while it was read"):
+                file.read(10)
 
 
 def test_time_of_change_counts_where_a_store_has_no_tag():
