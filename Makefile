@@ -59,7 +59,8 @@ test-fast: $(VENV)/.group-test ## run the tests that need no Java, on all cores
 
 # Two workers, each with a Spark session that its tests share.
 test-spark: $(VENV)/.group-test ## run the tests that need Spark
-	@home=$$($(FIND_JAVA)) && JAVA_HOME="$$home" $(PYTEST) -n 2 --dist loadgroup -m spark $(PYTEST_ARGS)
+	@home=$$($(FIND_JAVA)) && export JAVA_HOME="$$home" && $(PYTHON) -m tests.spark.class_archive && \
+		$(PYTEST) -n 2 --dist loadgroup -m spark $(PYTEST_ARGS)
 
 test-platform: $(VENV)/.group-test ## run the Spark tests that depend on the versions of Python and Spark
 	@home=$$($(FIND_JAVA)) && \

@@ -51,13 +51,14 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 def set_spark_environment() -> None:
     """Set what a Spark session, here or in a child process, needs from the environment."""
+    from tests.spark.class_archive import jvm_options  # it imports PySpark
+
     found = java.find()
     if found is None:
         pytest.fail(java.WHAT_TO_DO, pytrace=False)
     os.environ["JAVA_HOME"] = str(found.home)
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-    # JVMs of tests live for seconds: less compilation takes less time.
-    os.environ["SPARK_SUBMIT_OPTS"] = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+    os.environ["SPARK_SUBMIT_OPTS"] = jvm_options(found.home)
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"  # a host name that does not resolve stops Spark
     # Python workers must find this package where it is not installed.
     os.environ["PYTHONPATH"] = os.pathsep.join(

@@ -11,10 +11,11 @@ class OneServer(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no type
     """
 
     def _split_scope(self, nodeid: str) -> str:
-        file = nodeid.partition("::")[0]
-        return "connect" if file in _OF_CONNECT else nodeid
+        file, _, test = nodeid.partition("::")
+        return "connect" if file in _OF_CONNECT or "connect" in test else nodeid
 
 
+# Files whose every test asks that server; tests of other files say "connect" in their names.
 _OF_CONNECT = {
     "tests/spark/connect/test_session.py",
     "tests/spark/connect/test_session_on_a_server.py",

@@ -125,12 +125,25 @@ def wanted(copy, conditions):
     return dict(zip(conditions, found))
 
 
-def compared(spark, path, copied):
-    """Return what is found and what is wanted, with ANSI mode and without."""
+def compared(spark, path, copied, way):
+    """Return what is found and what is wanted, with ANSI mode and without.
+
+    Args:
+        spark: session.
+        path: table.
+        copied: Parquet file with its rows.
+        way: number of the way, from 0 to 3, which asks the first condition and each fourth one of
+            the others; -1 asks all.
+    """
     source = spark.read.format("hudi-py")
     answers = []
+
+    def chosen(conditions):
+        return conditions if way < 0 else conditions[way::4]
+
+    of_both = CONDITIONS[:1] + chosen(CONDITIONS[1:])
     try:
-        for ansi, conditions in ("true", CONDITIONS), ("false", CONDITIONS + WITHOUT_ANSI):
+        for ansi, conditions in ("true", of_both), ("false", of_both + chosen(WITHOUT_ANSI)):
             spark.conf.set("spark.sql.ansi.enabled", ansi)
             of_copy = wanted(spark.read.parquet(copied), conditions)
             answers.append([asked(source.load(path), conditions), of_copy])
@@ -153,13 +166,13 @@ import json, sys
 from pyspark.sql import SparkSession
 {SCRIPT}
 TERMS = 40  # PySpark's own client calls itself for each
-port, is_registered, path, copied = sys.argv[1:]
+port, is_registered, path, copied, way = sys.argv[1:]
 spark = SparkSession.builder.remote(f"sc://127.0.0.1:{{port}}").getOrCreate()
 spark.conf.set("spark.sql.session.timeZone", "UTC")
 if is_registered == "True":
     import hudi_pyspark
     hudi_pyspark.register(spark)
-print("ANSWERS", json.dumps({{"compared": compared(spark, path, copied)}}))
+print("ANSWERS", json.dumps({{"compared": compared(spark, path, copied, int(way))}}))
 spark.stop()
 """
 
@@ -198,16 +211,30 @@ def check(answers):
     assert answers[2][0]['F.col("name") == "N3"'] > 8  # in both cases
 
 
+# `make test` asks each condition in one of the four ways, `make test-cluster` in all of them.
+SPARK_WAYS = pytest.mark.parametrize(
+    "all_conditions",
+    [False, pytest.param(True, marks=pytest.mark.cluster)],
+    ids=["some-conditions", "all-conditions"],
+)
+REGISTERED = pytest.mark.parametrize("is_registered", [False, True], ids=["plain", "registered"])
+
+
 @pytest.mark.spark
-@pytest.mark.parametrize("is_registered", [False, True], ids=["plain", "registered"])
-def test_conditions_in_classic_sessions(spark, request, path, is_registered):
+@SPARK_WAYS
+@REGISTERED
+def test_conditions_in_classic_sessions(spark, request, path, is_registered, all_conditions):
     session = request.getfixturevalue("ruled") if is_registered else spark
+    way = -1 if all_conditions else int(is_registered)
     names: dict[str, Any] = {}
     exec(SCRIPT, names)
-    check(names["compared"](session, str(path), str(COPY)))
+    check(names["compared"](session, str(path), str(COPY), way))
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("is_registered", [False, True], ids=["plain", "registered"])
-def test_conditions_over_connect(connect_port, path, is_registered):
-    check(client(CLIENT, connect_port, str(is_registered), str(path), str(COPY))["compared"])
+@SPARK_WAYS
+@REGISTERED
+def test_conditions_over_connect(connect_port, path, is_registered, all_conditions):
+    way = -1 if all_conditions else 2 + is_registered
+    arguments = (str(is_registered), str(path), str(COPY), str(way))
+    check(client(CLIENT, connect_port, *arguments)["compared"])

@@ -103,12 +103,16 @@ def test_registered_sessions_find_the_rows(ruled, paths, name):
     assert {c: found(frame, c) for c in QUERIES[name]} == QUERIES[name]
 
 
-@pytest.mark.parametrize("zone", ["UTC", "America/New_York", "Asia/Kolkata"])
+ZONES = ["UTC", "America/New_York", "Asia/Kolkata"]
+
+
+@pytest.mark.parametrize("zone", ZONES)
 def test_registered_sessions_push_the_days_and_microseconds_that_spark_compares(ruled, paths, zone):
     ruled.conf.set("spark.sql.session.timeZone", zone)
     try:
         frame = load(ruled, paths["legacy"])
-        for condition in QUERIES["legacy"]:
+        # Each zone has a third of the days and of the times.
+        for condition in list(QUERIES["legacy"])[ZONES.index(zone) :: len(ZONES)]:
             narrow = frame.where(condition)
             literal = condition.split("'")[1].replace(" ", "T")
             if not condition.startswith("s."):  # a field of a struct is left to Spark

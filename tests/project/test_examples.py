@@ -36,7 +36,7 @@ def run_demo(*arguments: str) -> str:
     "arguments",
     [
         pytest.param(["--without-spark"], id="without-spark"),
-        pytest.param([], id="with-spark", marks=pytest.mark.spark),
+        pytest.param([], id="with-spark", marks=pytest.mark.cluster),
     ],
 )
 def test_demo_shows_the_rows_that_hudi_reads(request, arguments):

@@ -127,7 +127,13 @@ def test_readme_is_short():
 
 @pytest.mark.spark
 @pytest.mark.usefixtures("spark_environment")
-@pytest.mark.parametrize("names_python", [True, False], ids=["example", "register"])
+@pytest.mark.parametrize(
+    "names_python",
+    [
+        pytest.param(True, id="example", marks=pytest.mark.cluster),
+        pytest.param(False, id="register"),
+    ],
+)
 def test_first_example_runs_in_a_python_that_is_not_on_the_path(
     tmp_path, monkeypatch, names_python
 ):

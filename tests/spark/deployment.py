@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING, Any
 
 import pyspark
 
+from tests.spark.class_archive import QUICK_JVM
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 SPARK_HOME = Path(pyspark.__file__).resolve().parent
-# JVMs that live for seconds: less compilation, less memory.
-_QUICK_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 # Ends when its standard input does, so also when the tests are killed.
 CONNECT_SERVER = """
 import sys
@@ -86,7 +86,7 @@ def environment(python: str) -> dict[str, str]:
         "PYSPARK_PYTHON": python,
         "PYSPARK_DRIVER_PYTHON": python,
         "SPARK_HOME": str(SPARK_HOME),
-        "JDK_JAVA_OPTIONS": _QUICK_JVM,
+        "JDK_JAVA_OPTIONS": QUICK_JVM,
     }
 
 

@@ -39,7 +39,12 @@ def assert_same_rows(found: DataFrame, expected: DataFrame) -> None:
 
 
 def _ordered(frame: DataFrame) -> DataFrame:
-    """Sort by all columns; chispa hashes those that Spark cannot sort, and Spark hashes no map."""
+    """Sort by all columns; chispa hashes those that Spark cannot sort, and Spark hashes no map.
+
+    One partition is sorted, since Spark runs a query twice whose rows it sorts across several.
+    """
     columns = {field.name: sf.col(f"`{field.name}`") for field in frame.schema}
     maps = {field.name for field in frame.schema if isinstance(field.dataType, MapType)}
-    return frame.sort(*(sf.map_entries(c) if n in maps else c for n, c in columns.items()))
+    return frame.repartition(1).sortWithinPartitions(
+        *(sf.map_entries(c) if n in maps else c for n, c in columns.items())
+    )

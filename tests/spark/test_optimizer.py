@@ -168,7 +168,7 @@ def test_random_queries_answer_as_on_the_rows_of_apache_hudi(spark, ruled, golde
     ]
     dice = random.Random(case)
     filters = list(filters_of(query.expected_rows(), per_column=2))
-    for made in dice.sample(filters, min(6, len(filters))):
+    for made in dice.sample(filters, min(3, len(filters))):
         columns = dice.sample(simple, dice.randint(1, 3))
         left = ours.where(made.text).select(*columns)
         right = reference.where(made.text).select(*columns)

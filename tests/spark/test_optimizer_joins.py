@@ -124,7 +124,9 @@ def test_joins_on_columns_of_every_type_have_the_rows_of_apache_hudi(
         and not f.name.startswith("_hoodie")
     ]
     filtered = 0
-    columns = simple if name == "semi" else ["id", "c_int", "c_date"]
+    # One kind of join has columns of all types, the others have one column each.
+    others = ["id", "c_int", "c_date"]
+    columns = simple if name == "semi" else [others[list(QUERIES).index(name) % 3]]
     for column in columns:
         answers = []
         for table in (load(ruled, golden_table(TYPES)), known):
@@ -134,7 +136,7 @@ def test_joins_on_columns_of_every_type_have_the_rows_of_apache_hudi(
             answers.append(QUERIES[name](fact, sf.broadcast(keys)))
         filtered += "dynamicpruning" in plan_of(answers[0]).lower()
         assert_same_rows(*answers)
-    assert filtered == {"semi": len(columns) - 2, "inner": 3, "twice": 3, "counted": 3}.get(name, 0)
+    assert filtered == {"semi": len(columns) - 2, "inner": 1, "twice": 1, "counted": 1}.get(name, 0)
 
 
 def test_more_keys_than_a_filter_takes_filter_nothing(ruled, golden_table, tmp_path):

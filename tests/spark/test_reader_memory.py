@@ -62,6 +62,7 @@ def large_block(tmp_path_factory):
     return folder
 
 
+@pytest.mark.cluster
 def test_file_slice_that_needs_more_memory_than_a_worker_has_fails_the_query(large_block):
     answers = client(LIMITED, str(large_block), LIMIT, timeout=900)
     assert "rows" not in answers

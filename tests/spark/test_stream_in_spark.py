@@ -100,6 +100,7 @@ def test_sink_is_the_incremental_answer_after_each_commit_and_each_kill(replay):
                 "cdc_c3_c4": ("20261121070004238", "20261121070005243"),
             },
             id="v6-cow",
+            marks=pytest.mark.cluster,
         ),
     ],
 )
