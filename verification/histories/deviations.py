@@ -33,7 +33,7 @@ from verification.histories.flink_deviations import (
 from verification.histories.history import LAGS
 from verification.histories.instants import Instant, completed_commits
 from verification.histories.ours import KEY, read_ours
-from verification.histories.queries import END, METADATA, Query, QueryKind, as_of
+from verification.histories.queries import END, METADATA, QUERY_TYPE, Query, QueryKind, as_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -533,6 +533,15 @@ def _repeated_keys(c: Comparison) -> bool:
     return all(keys[row[place]] > 1 for row in (*found.missing, *found.extra))
 
 
+def _nested_as_another_kind(c: Comparison) -> bool:
+    """D57: files hold a nested value, the table a type of another kind; a snapshot fails."""
+    if not isinstance(c.ours, Failure) or "no rule of schema evolution" not in c.ours.message:
+        return False
+    is_nested = any(f"is stored as {kind}<" in c.ours.message for kind in ("struct", "list", "map"))
+    snapshot = Query(QueryKind.SNAPSHOT, {QUERY_TYPE: "snapshot"})
+    return is_nested and isinstance(c.ask_hudi(snapshot), Failure)
+
+
 RULES: Sequence[tuple[str, Callable[[Comparison], bool]]] = (
     ("D3", _missing_file),
     ("D7", _partition_value),
@@ -552,6 +561,7 @@ RULES: Sequence[tuple[str, Callable[[Comparison], bool]]] = (
     ("D34", logs_of_compacted_groups),
     ("D35", _replaced_twice),
     ("D36", _repeated_keys),
+    ("D57", _nested_as_another_kind),
     ("D59", _uncommitted_files),
 )
 
