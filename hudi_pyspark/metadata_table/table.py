@@ -83,8 +83,10 @@ class MetadataTable:
         known = {instant.requested_time for instant in self.view.timeline.completed}
         # Commits before its own timeline are in its base files.
         first = min((time for time in known if not time.startswith(_INITIAL_INSTANTS)), default="")
-        times = (commit.requested_time for commit in self.table.commits)
-        return [time for time in times if time >= first and time not in known]
+        # One that is pending here has lost its end: it is no commit before that timeline.
+        pending = {instant.requested_time for instant in self.view.timeline.pending}
+        times = {commit.requested_time for commit in self.table.commits} - known
+        return sorted(time for time in times if time >= first or time in pending)
 
     @cached_property
     def recorded_commits(self) -> frozenset[str]:

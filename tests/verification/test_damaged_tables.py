@@ -118,3 +118,17 @@ def test_a_call_that_fails_is_not_taken_for_a_missing_file():
     calls = [d for d in damages_of(CASE, step=1 << 30) if d.kind == "fail"]
     assert {outcome_of(CASE, damage)[0] for damage in calls} <= {SAME, NAMED, STORAGE}
     assert len(calls) > 5
+
+
+@pytest.mark.parametrize(
+    ("case", "instant"),
+    [
+        ("x_v8_cow_ix_stats_base", "20261122065219569_20261122065250620"),
+        ("x_v9_cow_ix_stats_base", "20261122064538430_20261122064555505"),
+    ],
+)
+def test_lost_end_of_the_first_commit_of_a_metadata_table_loses_no_row(case, instant, caplog):
+    """Its log blocks of the record index do not count any more; keys are looked up."""
+    path = f".hoodie/metadata/.hoodie/timeline/{instant}.deltacommit"
+    assert outcome_of(case, Damage("remove", path, 0))[0] == SAME
+    assert f"lacks commit {instant[:17]}" in caplog.text
