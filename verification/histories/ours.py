@@ -49,12 +49,15 @@ def answers_of_one_table(
         else:
             asked, given = replace(query, own={**query.own, **kept_in(kept_folder(path))}), None
         expected, found = fresh[str(query)], read_ours(path, asked, given)
-        if isinstance(expected, Failure) or isinstance(found, Failure):
-            texts = [a.error if isinstance(a, Failure) else "rows" for a in (expected, found)]
-            problem = f"{texts[0]}, with earlier queries {texts[1]}" * (texts[0] != texts[1])
-        else:
-            problem = str(difference(expected, found) or "")
-        yield query, problem
+        yield query, _problem(expected, found, "with earlier queries")
+
+
+def _problem(expected: Answer | Failure, found: Answer | Failure, how: str) -> str:
+    """Say how an answer, or a refusal, differs from the expected one; "" if it does not."""
+    if isinstance(expected, Failure) or isinstance(found, Failure):
+        texts = [a.error if isinstance(a, Failure) else "rows" for a in (expected, found)]
+        return f"{texts[0]}, {how} {texts[1]}" * (texts[0] != texts[1])
+    return str(difference(expected, found) or "")
 
 
 def kept_folder(path: Path) -> Path:
@@ -73,13 +76,9 @@ def answer_after_commit(path: Path, number: int) -> str:
         How the answers differ; "" where they do not.
     """
     query = Query(QueryKind.SNAPSHOT, {}, own={"columns": KEY} if number % 2 else {})
-    asked = [replace(query, own={**query.own, "merge_cache": "off"})]
-    asked.append(replace(query, own={**query.own, **kept_in(kept_folder(path))}))
-    expected, found = (_read(path, each)[0] for each in asked)
-    if isinstance(expected, Failure) or isinstance(found, Failure):
-        texts = [a.error if isinstance(a, Failure) else "rows" for a in (expected, found)]
-        return f"{texts[0]}, with kept merges {texts[1]}" * (texts[0] != texts[1])
-    return str(difference(arrow_answer(expected), arrow_answer(found)) or "")
+    without = replace(query, own={**query.own, "merge_cache": "off"})
+    kept = replace(query, own={**query.own, **kept_in(kept_folder(path))})
+    return _problem(read_ours(path, without), read_ours(path, kept), "with kept merges")
 
 
 def merged_first(path: Path, query: Query, all_rows: pa.Table) -> str:
