@@ -16,6 +16,7 @@ from verification.damaged_tables import (
     StorageGone,
     damages_of,
     files_of,
+    filters_of,
     metadata_damages_of,
     outcome_of,
     read,
@@ -132,3 +133,18 @@ def test_lost_end_of_the_first_commit_of_a_metadata_table_loses_no_row(case, ins
     path = f".hoodie/metadata/.hoodie/timeline/{instant}.deltacommit"
     assert outcome_of(case, Damage("remove", path, 0))[0] == SAME
     assert f"lacks commit {instant[:17]}" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "case", ["v6_mor_mdt_indexes", "x_v8_mor_ix_secondary", "v9_mor_mdt_indexes"]
+)
+def test_markers_of_folders_change_no_row(case, caplog):
+    """Hadoop's older file systems of S3 leave an empty object beside each folder, at all depths."""
+    files = files_of(case)
+    folders = {
+        path.rsplit("/", depth)[0] for path in files for depth in range(1, path.count("/") + 1)
+    }
+    marked = MemoryStorage({**files, **{f"{folder}_$folder$": b"" for folder in folders}})
+    good, found = (read(s, filters_of(case)) for s in (MemoryStorage(files), marked))
+    assert sorted(map(repr, found.to_pylist())) == sorted(map(repr, good.to_pylist()))
+    assert caplog.text == ""
