@@ -27,17 +27,17 @@ import pyarrow as pa
 from hudi_pyspark.errors import HudiError
 from hudi_pyspark.format.hfile.reader import SCHEMA_INFO
 from hudi_pyspark.metadata_table import records
-from hudi_pyspark.metadata_table.entries import MetadataSlice
+from hudi_pyspark.metadata_table.entries import Entries, MetadataSlice
 from hudi_pyspark.metadata_table.listing import MetadataListing
 from hudi_pyspark.metadata_table.table import MetadataTable
+from hudi_pyspark.table import listing
 from hudi_pyspark.table.view import open_table
 from tests.memory_storage import MemoryStorage
 from verification.damaged_tables import BARE, NAMED, OTHER, SAME, Damage, files_of, filters_of, read
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from hudi_pyspark.metadata_table.entries import Entries
     from hudi_pyspark.storage import FileInfo
     from hudi_pyspark.table.file_group import FileSlice
 
@@ -59,6 +59,7 @@ TABLES = (
 _METADATA = ".hoodie/metadata/"
 _AT_ONCE = 4_000  # flips of a job
 _MOST_KEYS = 8  # by which a table is asked
+_MOST_DECODED = 2_000  # values that are kept
 SAME_ENTRIES, REFUSED, NOT_READ = "the same entries", "a named error", "not read"
 WARNED, UNSEEN = "the same rows and a warning", "other entries without a word"
 BAD = (BARE, OTHER, UNSEEN)
@@ -67,8 +68,11 @@ BAD = (BARE, OTHER, UNSEEN)
 class SharedFiles(MemoryStorage):
     """Files that change under a table that is open."""
 
-    def __init__(self, files: dict[str, bytes], prefix: str = "") -> None:
+    def __init__(
+        self, files: dict[str, bytes], prefix: str = "", seen: set[str] | None = None
+    ) -> None:
         self.files, self._prefix = files, prefix
+        self.seen = set() if seen is None else seen  # paths of the files that were read
 
     def list_directory(self, directory: str) -> list[FileInfo]:
         if not self._prefix:
@@ -77,13 +81,14 @@ class SharedFiles(MemoryStorage):
         return SharedFiles(self.files).list_directory(place)
 
     def read_bytes(self, path: str) -> bytes:
+        self.seen.add(f"{self._prefix}{path}")
         try:
             return self.files[f"{self._prefix}{path}"]
         except KeyError:
             raise FileNotFoundError(path) from None
 
     def at(self, location: str) -> SharedFiles:
-        return SharedFiles(self.files, f"{self._prefix}{location.rstrip('/')}/")
+        return SharedFiles(self.files, f"{self._prefix}{location.rstrip('/')}/", self.seen)
 
 
 class Flips:
@@ -165,9 +170,10 @@ class Flips:
 
     def _facts(self, path: str) -> object:
         inside = path.removeprefix(_METADATA)
-        if inside.startswith(".hoodie/"):
-            return self._facts_of_table()
-        return self._facts_of_entries(inside) if inside in self._slices else None
+        if not inside.startswith(".hoodie/"):
+            return self._facts_of_entries(inside) if inside in self._slices else None
+        facts = self._facts_of_table()
+        return facts if path in self._storage.seen else None
 
     def _facts_of_entries(self, path: str) -> object:
         """All entries of one file, and those that are looked up by key, as bytes of Avro."""
@@ -230,6 +236,50 @@ def _one_by_one(file_slice: FileSlice) -> Iterator[tuple[str, FileSlice]]:
         yield log.path, replace(file_slice, base_file=None, log_files=(log,))
 
 
+class _OneThread:
+    """Calls functions in the thread that asks: files in memory are not worth waiting for."""
+
+    def __init__(self, _threads: int) -> None: ...
+
+    def __enter__(self) -> _OneThread:
+        return self
+
+    def __exit__(self, *_error: object) -> None: ...
+
+    map = staticmethod(map)
+
+
+def _decode_once() -> None:
+    """Let equal bytes of entries be decoded once: a flip changes one file of many."""
+    decode = Entries.decode
+    decoded: dict[tuple[object, ...], pa.Table] = {}
+
+    def remembered(entries: Entries, columns: Sequence[str]) -> pa.Table:
+        key = (*map(str, columns), *_stored_as_one(entries))
+        if key in decoded:
+            return decoded[key]
+        table = decode(entries, columns)
+        if len(decoded) < _MOST_DECODED:
+            decoded[key] = table
+        return table
+
+    Entries.decode = remembered  # type: ignore[method-assign, assignment]
+
+
+def _stored_as_one(entries: Entries) -> tuple[object, ...]:
+    hfile = entries.hfile
+    assert hfile is not None, "deleted keys have no values"
+    keys = "\n".join(entries.keys.to_pylist())
+    ends = hfile.value_starts.tobytes(), hfile.value_ends.tobytes()
+    return keys, bytes(hfile.file_info[SCHEMA_INFO]), *ends, bytes(hfile.values_data)
+
+
+def _begin_process() -> None:
+    listing.ThreadPoolExecutor = _OneThread  # type: ignore[attr-defined, assignment]
+    pa.set_cpu_count(1)
+    _decode_once()
+
+
 @cache
 def _flips(case: str) -> Flips:
     return Flips(case)
@@ -276,7 +326,8 @@ def main() -> int:
     given = parser.parse_args()
     steps = given.step, given.others, given.timeline
     total, bad = Counter[str](), False
-    with ProcessPoolExecutor(mp_context=get_context("spawn")) as processes:
+    context = get_context("spawn")
+    with ProcessPoolExecutor(mp_context=context, initializer=_begin_process) as processes:
         for case in given.tables or TABLES:
             listed = list(jobs(case, steps))
             counts: dict[str, Counter[str]] = {}
