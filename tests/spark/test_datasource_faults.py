@@ -13,7 +13,6 @@ from contextlib import ExitStack
 import pytest
 
 from tests.conftest import PROJECT
-from tests.spark.deployment import connect_server
 from tests.storage.faulty_proxy import BODIES, NONE, fail_between
 from tests.storage.s3_server import serve
 
@@ -122,17 +121,20 @@ class Failing:
         return request.path.endswith("hoodie.properties")
 
 
-def run_job(how, cases, folder, s3, stack):
-    """Read through a proxy for each case; return its faults, and what came of it."""
+def run_job(port, cases, folder, s3, stack):
+    """Read through a proxy for each case; return its faults, and what came of it.
+
+    Args:
+        port: of a Connect server, or "" for a classic session.
+        cases: mode, fault, step, and whether one request fails or all.
+        folder: for the event log of a classic session.
+        s3: the store.
+        stack: ends the proxies.
+    """
+    how = "connect" if port else "classic"
     events = folder / "events"
     events.mkdir()
-    place = events.as_uri()
-    defaults = f"spark.eventLog.enabled true\nspark.eventLog.dir {place}\n"
-    (folder / "spark-defaults.conf").write_text(f"{defaults}spark.eventLog.compress false\n")
-    if how == "connect":
-        monkeypatch = stack.enter_context(pytest.MonkeyPatch.context())
-        monkeypatch.setenv("SPARK_CONF_DIR", str(folder))
-        place = stack.enter_context(connect_server())
+    place = port or events.as_uri()
     faults = [Failing(fault, step, once=once) for _, fault, step, once in cases]
     proxies = [stack.enter_context(fail_between(s3.endpoint, of_case)) for of_case in faults]
     asked = [[case[0], proxy.endpoint] for case, proxy in zip(cases, proxies, strict=True)]
@@ -148,9 +150,8 @@ def run_job(how, cases, folder, s3, stack):
     lines = [line.split(" ", 3) for line in done.stdout.splitlines() if line.startswith("CASE ")]
     assert len(lines) == len(cases), printed[-3000:]
     logs = [f.read_text("utf-8") for f in events.rglob("*") if f.is_file()]
-    assert any("SparkListenerApplicationStart" in text for text in logs)
-    if how == "connect":
-        logs = []  # it has the plans that clients send, with all options: docs/storage.md says so
+    # That of a server has the plans that clients send, with all options: docs/storage.md says so.
+    assert port or any("SparkListenerApplicationStart" in text for text in logs)
     for text in (printed, *logs):
         assert SECRET not in text, text[max(0, text.find(SECRET) - 500) :][:1000]
     return [
@@ -165,10 +166,10 @@ def s3(golden_table):
         yield server
 
 
-def check(how, cases, folder, s3):
+def check(port, cases, folder, s3):
     started = time.monotonic()
     with ExitStack() as stack:
-        results = run_job(how, cases, folder, s3, stack)
+        results = run_job(port, cases, folder, s3, stack)
     wrong = []
     for case, (of_case, requests, seconds, found) in zip(cases, results, strict=True):
         _, fault, step, once = case
@@ -182,19 +183,23 @@ def check(how, cases, folder, s3):
     assert not wrong, (time.monotonic() - started, wrong)
 
 
-@pytest.mark.usefixtures("spark_environment")
-@pytest.mark.parametrize("how", ["classic", "connect"])
-def test_faults_of_a_store_in_batches_and_streams(how, tmp_path, s3):
-    cases = [(mode, *case, False) for mode in ("batch", "stream") for case in QUICK]
-    cases += [(mode, "reset", "scan", True) for mode in ("batch", "stream")]
-    check(how, cases, tmp_path, s3)
+@pytest.fixture(params=["classic", "connect"])
+def port(request, spark_environment):  # noqa: ARG001
+    """The port of the Connect server that tests share, or "" for a classic session."""
+    return request.getfixturevalue("connect_port") if request.param == "connect" else ""
+
+
+def test_faults_of_a_store_in_batches_and_streams(port, tmp_path, s3):
+    # A classic session has the faults in batches, a client of Connect has them in streams; each
+    # has one of them in the other mode. The test below has all.
+    most, other = ("stream", "batch") if port else ("batch", "stream")
+    cases = [(most, *case, False) for case in QUICK] + [(other, *QUICK[0], False)]
+    check(port, [*cases, (most, "reset", "scan", True)], tmp_path, s3)
 
 
 @pytest.mark.cluster
-@pytest.mark.usefixtures("spark_environment")
 @pytest.mark.parametrize("mode", ["batch", "stream"])
-@pytest.mark.parametrize("how", ["classic", "connect"])
-def test_every_fault_of_a_store(how, mode, tmp_path, s3):
+def test_every_fault_of_a_store(port, mode, tmp_path, s3):
     cases = [(mode, *case, False) for case in FOREVER]
     cases += [(mode, *case, True) for case in sorted(ONCE)]
-    check(how, cases, tmp_path, s3)
+    check(port, cases, tmp_path, s3)
