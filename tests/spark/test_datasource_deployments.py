@@ -152,6 +152,7 @@ def test_connect_server_reads_batches_and_streams_with_a_package_that_was_sent(
 
 
 @pytest.mark.spark
+@pytest.mark.cluster
 def test_job_with_py_files_survives_the_loss_of_an_executor_and_streams(
     bare_python, golden_table, spark_zip, tmp_path
 ):

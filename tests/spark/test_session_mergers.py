@@ -81,6 +81,7 @@ def test_without_a_merger_the_advice_reaches_the_user(spark, own_payload):
         frame.collect()
 
 
+# A function of a module first, which needs no registration, then one of the script itself.
 SCRIPT = """
 import sys
 import hudi_pyspark
@@ -91,34 +92,23 @@ def newest(older, newer):
     return newer
 
 
-hudi_pyspark.register_payload("com.acme.MyPayload", newest)
 spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
 hudi_pyspark.register(spark)
-print("rows", spark.read.format("hudi-py").load(sys.argv[1]).count())
+options = {"payload_merger": "acme_mergers:newest"}
+table = spark.read.format("hudi-py").options(**options).load(sys.argv[1])
+print("rows by a module", table.count())
+hudi_pyspark.register_payload("com.acme.MyPayload", newest)
+hudi_pyspark.register(spark)
+print("rows by the script", spark.read.format("hudi-py").load(sys.argv[1]).count())
 spark.stop()
 """
 
 
 @pytest.mark.usefixtures("spark_environment")
-def test_merger_of_a_script_works(own_payload, tmp_path):
-    script = tmp_path / "job.py"
-    script.write_text(SCRIPT)
-    done = subprocess.run(
-        [sys.executable, str(script), own_payload], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    assert f"rows {expected().expected_rows().num_rows}" in done.stdout
-
-
-@pytest.mark.usefixtures("spark_environment")
-def test_option_names_a_function_of_an_installed_module(own_payload, tmp_path):
+def test_merger_of_a_script_and_of_an_installed_module_work(own_payload, tmp_path):
     (tmp_path / "acme_mergers.py").write_text("def newest(older, newer):\n    return newer\n")
     script = tmp_path / "job.py"
-    script.write_text(
-        SCRIPT.replace('hudi_pyspark.register_payload("com.acme.MyPayload", newest)\n', "").replace(
-            ".load(", '.option("payload_merger", "acme_mergers:newest").load('
-        )
-    )
+    script.write_text(SCRIPT)
     path = os.pathsep.join([str(tmp_path), os.environ["PYTHONPATH"]])
     done = subprocess.run(
         [sys.executable, str(script), own_payload],
@@ -128,4 +118,5 @@ def test_option_names_a_function_of_an_installed_module(own_payload, tmp_path):
         env={**os.environ, "PYTHONPATH": path},
     )
     assert done.returncode == 0, done.stderr
-    assert f"rows {expected().expected_rows().num_rows}" in done.stdout
+    rows = expected().expected_rows().num_rows
+    assert done.stdout.splitlines() == [f"rows by a module {rows}", f"rows by the script {rows}"]
