@@ -20,7 +20,7 @@ export PYTHONDONTWRITEBYTECODE :=
 BUILD_VENV := .venv-build
 BUILD_PYTHON := $(BUILD_VENV)/bin/python
 
-.PHONY: help install demo test test-fast test-spark test-platform test-cluster cluster-demo test-storage test-browser test-engines test-property test-lowest golden index-combinations random-plans histories live-writer fuzz damage damage-metadata mutants \
+.PHONY: help install demo test test-fast test-spark test-platform test-cluster test-full cluster-demo test-storage test-browser test-engines test-property test-lowest golden index-combinations random-plans histories live-writer fuzz damage damage-metadata mutants \
 	check lint types format bench bench-guard bench-full docs site build constraints sbom audit zip matrix release-check
 
 help: ## list the targets
@@ -68,6 +68,9 @@ test-platform: $(VENV)/.group-test ## run the Spark tests that depend on the ver
 
 test-cluster: $(VENV)/.group-test ## run the Spark tests that start a standalone cluster or take minutes
 	@home=$$($(FIND_JAVA)) && JAVA_HOME="$$home" $(PYTEST) -m cluster $(PYTEST_ARGS)
+
+test-full: $(VENV)/.group-test ## ask all questions of which `make test` asks a sample
+	@$(PYTEST) -n auto -m full $(PYTEST_ARGS)
 
 cluster-demo: zip $(VENV)/.group-test ## read a table on S3 in a cluster of processes, with the package sent in each way
 	@home=$$($(FIND_JAVA)) && JAVA_HOME="$$home" $(PYTHON) -m verification.cluster

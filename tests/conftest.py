@@ -33,7 +33,7 @@ settings.load_profile("ci")
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out tests of clusters, servers, notebooks, … unless they are asked for."""
-    for marker in ("cluster", "servers", "notebook", "browser", "engines"):
+    for marker in ("cluster", "full", "servers", "notebook", "browser", "engines"):
         if marker not in config.option.markexpr:
             items[:] = [item for item in items if item.get_closest_marker(marker) is None]
     # Those that start a Spark of their own take longest: they come first, so that workers of xdist

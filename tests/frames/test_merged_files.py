@@ -68,6 +68,7 @@ def arrow(database: duckdb.DuckDBPyConnection, schema: pa.Schema) -> pa.Table:
     return database.sql("FROM t").to_arrow_table().cast(schema)
 
 
+@pytest.mark.full
 def test_most_tables_are_read_by_the_engine(golden_table):
     native = set()
     for case in CASES:

@@ -19,6 +19,7 @@ from hudi_pyspark.errors import MissingFileError
 from hudi_pyspark.metadata_table.shards import shards_of
 from hudi_pyspark.table.file_group import FileSlice
 from tests.metadata_table.indexed import EXTRA, answer_of_hudi, pruned
+from tests.sampling import SAMPLED, sample
 
 # Of Apache Hudi 1.2.0: two commits, and a third one that was interrupted. The first wrote the keys
 # k000 to k059 into three partitions, the second every third of them again.
@@ -80,13 +81,17 @@ def values_by_key(path, keys, column):
 
 
 @pytest.mark.parametrize("kept", [1, 99])
-def test_lost_file_group_of_the_record_index_loses_no_row(indexed, tmp_path, kept, caplog):
+@SAMPLED
+def test_lost_file_group_of_the_record_index_loses_no_row(
+    indexed, tmp_path, kept, is_whole, caplog
+):
     path, rows = indexed
     forget_commits(path, kept)
     expected = {key: row["_hoodie_commit_time"] for key, row in rows.items()}
     groups = groups_of(path)
     assert len(groups) > 1
-    for name, files in groups.items():
+    for name in groups if is_whole else sample(groups, f"{path.name} {kept}", 4):
+        files = groups[name]
         caplog.clear()
         aside = tmp_path / "aside"
         aside.mkdir()
@@ -157,7 +162,8 @@ def test_partitioned_record_index_is_used_by_partition(tmp_path, caplog):
 
 
 @pytest.mark.parametrize("kept", [1, 99])
-def test_lost_file_group_of_a_partitioned_record_index_loses_no_row(tmp_path, kept):
+@SAMPLED
+def test_lost_file_group_of_a_partitioned_record_index_loses_no_row(tmp_path, kept, is_whole):
     path = unpacked(PARTITIONED, tmp_path)
     forget_commits(path, kept)
     groups = groups_of(path)
@@ -166,7 +172,8 @@ def test_lost_file_group_of_a_partitioned_record_index_loses_no_row(tmp_path, ke
     lost = [[g for g in groups if g.startswith(name)] for name in names]
     lost += [[name] for of_partition in lost for name in of_partition]
     assert len(lost) == 9
-    for several in lost:
+    # One partition of three, and two of the six file groups.
+    for several in lost if is_whole else sample(lost, f"partitioned {kept}", 3):
         kept_content = {file: file.read_bytes() for g in several for file in groups[g]}
         for file in kept_content:
             file.unlink()
@@ -196,7 +203,8 @@ def java_hash(text):
 
 @pytest.mark.parametrize("count", [1, 2, 3, 10, 97])
 @pytest.mark.parametrize("spelling", ["id{}", "{:08}", "2024-01-01-{}-käse"])
-def test_keys_prove_the_number_of_file_groups(count, spelling):
+@SAMPLED
+def test_keys_prove_the_number_of_file_groups(count, spelling, is_whole):
     keys = [spelling.format(i) for i in range(40 * count)]
     groups = [
         group(
@@ -206,7 +214,7 @@ def test_keys_prove_the_number_of_file_groups(count, spelling):
     ]
     (whole,) = shards_of(groups).values()
     assert whole.are_complete()
-    for lost in range(1, count):
+    for lost in range(1, count) if is_whole else sample(range(1, count), spelling, 8):
         (rest,) = shards_of(groups[:-lost]).values()
         assert not rest.are_complete()
         list(rest.find(keys))
