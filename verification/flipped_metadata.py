@@ -26,11 +26,14 @@ import pyarrow as pa
 
 from hudi_pyspark.errors import HudiError
 from hudi_pyspark.format.hfile.reader import SCHEMA_INFO
+from hudi_pyspark.format.timeline.instant_metadata import CommitMetadata
 from hudi_pyspark.metadata_table import records
 from hudi_pyspark.metadata_table.entries import Entries, MetadataSlice
 from hudi_pyspark.metadata_table.listing import MetadataListing
 from hudi_pyspark.metadata_table.table import MetadataTable
 from hudi_pyspark.table import listing
+from hudi_pyspark.table.commit_history import CommitHistory
+from hudi_pyspark.table.timeline import instant_path
 from hudi_pyspark.table.view import open_table
 from tests.memory_storage import MemoryStorage
 from verification.damaged_tables import BARE, NAMED, OTHER, SAME, Damage, files_of, filters_of, read
@@ -38,6 +41,8 @@ from verification.damaged_tables import BARE, NAMED, OTHER, SAME, Damage, files_
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from hudi_pyspark.format.timeline.instant import Instant
+    from hudi_pyspark.format.timeline.instant_body import BodyParser
     from hudi_pyspark.storage import FileInfo
     from hudi_pyspark.table.file_group import FileSlice
 
@@ -58,6 +63,7 @@ TABLES = (
 )
 _METADATA = ".hoodie/metadata/"
 _AT_ONCE = 4_000  # flips of a job
+_WHOLLY = 10  # of the flips of instants, one of as many asks the whole of them
 _MOST_KEYS = 8  # by which a table is asked
 _MOST_DECODED = 2_000  # values that are kept
 SAME_ENTRIES, REFUSED, NOT_READ = "the same entries", "a named error", "not read"
@@ -69,26 +75,29 @@ class SharedFiles(MemoryStorage):
     """Files that change under a table that is open."""
 
     def __init__(
-        self, files: dict[str, bytes], prefix: str = "", seen: set[str] | None = None
+        self, files: dict[str, bytes], prefix: str = "", reads: Counter[str] | None = None
     ) -> None:
-        self.files, self._prefix = files, prefix
-        self.seen = set() if seen is None else seen  # paths of the files that were read
+        self.files, self.prefix = files, prefix
+        self.reads = Counter() if reads is None else reads  # by the path of a file
 
     def list_directory(self, directory: str) -> list[FileInfo]:
-        if not self._prefix:
+        if not self.prefix:
             return super().list_directory(directory)
-        place = f"{self._prefix}{directory}".rstrip("/")
+        place = f"{self.prefix}{directory}".rstrip("/")
         return SharedFiles(self.files).list_directory(place)
 
+    def describe(self, path: str) -> str:
+        return f"{self.prefix}{path}"
+
     def read_bytes(self, path: str) -> bytes:
-        self.seen.add(f"{self._prefix}{path}")
+        self.reads[f"{self.prefix}{path}"] += 1
         try:
-            return self.files[f"{self._prefix}{path}"]
+            return self.files[f"{self.prefix}{path}"]
         except KeyError:
             raise FileNotFoundError(path) from None
 
     def at(self, location: str) -> SharedFiles:
-        return SharedFiles(self.files, f"{self._prefix}{location.rstrip('/')}/", self.seen)
+        return SharedFiles(self.files, f"{self.prefix}{location.rstrip('/')}/", self.reads)
 
 
 class Flips:
@@ -105,6 +114,17 @@ class Flips:
             for opened in self._metadata.slices(partition, check_files=True):
                 self._slices.update(_one_by_one(opened.file_slice))
         self._keys: dict[str, pa.Array] = {}
+        loads: list[tuple[str, BodyParser[Any], object]] = []
+        whole = self._facts_of_table()
+        with _noted(loads):
+            self._storage.reads.clear()
+            if self._facts_of_table() != whole:
+                raise AssertionError(f"the texts of commits decide what is read of {case}")
+        # By the path of an instant of which nothing else is read: parsers and what they return.
+        self._contents: dict[str, list[tuple[BodyParser[Any], object]]] = {}
+        for path, reads in self._storage.reads.items():
+            of_path = [(parse, content) for each, parse, content in loads if each == path]
+            self._contents[path] = of_path if len(of_path) == reads else []
 
     def outcome(self, path: str, place: int) -> str:
         """Flip one byte, and say what becomes of it."""
@@ -114,6 +134,8 @@ class Flips:
         whole, damage = self.files[path], Damage("flip", path, place)
         self.files[path] = damage.of({path: whole}).files[path]
         try:
+            if place % _WHOLLY and (loaded := self._loaded(path)):
+                return loaded
             if self._facts(path) == expected:
                 return SAME_ENTRIES
             found = self._values(path)
@@ -124,6 +146,21 @@ class Flips:
         finally:
             self.files[path] = whole
         return self._outcome_of_rows(damage, found)
+
+    def _loaded(self, path: str) -> str | None:
+        """Decode one instant alone, if nothing else is read of its file; None if it is another.
+
+        Equal contents are equal facts. That the table names what an instant names as an error is
+        seen where the whole is asked: at each place that ``_WHOLLY`` divides.
+        """
+        try:
+            equal = [
+                _without_texts(parse(self.files[path], path=path)) == content
+                for parse, content in self._contents.get(path, ())
+            ]
+        except HudiError:
+            return REFUSED
+        return SAME_ENTRIES if equal and all(equal) else None
 
     def _outcome_of_rows(self, damage: Damage, found: dict[str, Any]) -> str:
         """Read the whole table, by keys whose entries are lost or are others, too."""
@@ -172,8 +209,9 @@ class Flips:
         inside = path.removeprefix(_METADATA)
         if not inside.startswith(".hoodie/"):
             return self._facts_of_entries(inside) if inside in self._slices else None
+        self._storage.reads.clear()
         facts = self._facts_of_table()
-        return facts if path in self._storage.seen else None
+        return facts if path in self._storage.reads else None
 
     def _facts_of_entries(self, path: str) -> object:
         """All entries of one file, and those that are looked up by key, as bytes of Avro."""
@@ -211,6 +249,30 @@ def _stored(entries: Entries) -> tuple[list[str], list[bytes], bytes]:
     spans = zip(hfile.value_starts.tolist(), hfile.value_ends.tolist(), strict=True)
     values = [bytes(hfile.values_data[begin:end]) for begin, end in spans]
     return keys, values, bytes(hfile.file_info[SCHEMA_INFO])
+
+
+def _without_texts(content: Any) -> Any:
+    """Leave out what commits repeat, such as the schema: half of their bytes, which nobody asks."""
+    is_commit = isinstance(content, CommitMetadata)
+    return replace(content, extra_metadata={}) if is_commit else content
+
+
+@contextmanager
+def _noted(loads: list[tuple[str, BodyParser[Any], object]]) -> Iterator[None]:
+    """Note path, parser and content of each instant that is loaded, and leave out its texts."""
+    load = CommitHistory.load
+
+    def noted(history: CommitHistory, instant: Instant, parse: BodyParser[Any]) -> Any:
+        content = _without_texts(load(history, instant, parse))
+        path = history.storage.describe(instant_path(instant, history.config))
+        loads.append((path, parse, content))
+        return content
+
+    CommitHistory.load = noted  # type: ignore[method-assign, assignment]
+    try:
+        yield
+    finally:
+        CommitHistory.load = load  # type: ignore[method-assign]
 
 
 @contextmanager
