@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from hudi_pyspark.columns.arrays import first_rows
 from hudi_pyspark.columns.nested_fields import narrow_fields
 from hudi_pyspark.errors import InvalidOptionError, UnsupportedQueryError
 from hudi_pyspark.extras import needs_extra
@@ -308,15 +309,9 @@ class Scan:
 
     def _batches(self, threads: int | None = None) -> Iterator[pa.RecordBatch]:
         """Yield the rows up to the limit; nothing is read past it."""
-        remaining = self._limit
-        if remaining == 0:
-            return
-        for table in self._tables(self.plan(), threads):
-            yield from table.select(self._result.names).slice(0, remaining).to_batches()
-            if remaining is not None:
-                remaining -= table.num_rows
-                if remaining <= 0:
-                    return
+        tasks = [] if self._limit == 0 else self.plan()
+        for rows in first_rows(self._tables(tasks, threads), self._limit):
+            yield from rows.select(self._result.names).to_batches()
 
     def _tables(self, tasks: Sequence[ReadTask], threads: int | None = None) -> Iterator[pa.Table]:
         usual, more = 1, 0

@@ -1,8 +1,7 @@
 """Comparison of snapshots: of two, row by row, and of those of a record, commit by commit."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -42,13 +41,19 @@ def diff_snapshots(
     is_changed = np.logical_or.reduce([*differs.values(), np.zeros(now.num_rows, np.bool_)])
     updated = np.flatnonzero(is_changed)
     changed = [[name for name in compared if differs[name][row]] for row in updated]
-    part = partial(_part, keys=keys, compared=compared)
+    images = {
+        "changed_columns": pa.array(changed, pa.list_(pa.string())),
+        "before": _struct(was.take(updated), compared),
+        "after": _struct(now.take(updated), compared),
+    }
+    inserted = new.filter(places.is_null())
+    deleted = old.filter(pc.invert(pc.is_in(old_keys, value_set=new_keys)))
     parts = [
-        part(UPDATE, before=was.take(updated), after=now.take(updated), changed=changed),
-        part(INSERT, after=new.filter(places.is_null())),
-        part(DELETE, before=old.filter(pc.invert(pc.is_in(old_keys, value_set=new_keys)))),
+        _part(UPDATE, now.take(updated), keys, images),
+        _part(INSERT, inserted, keys, {"after": _struct(inserted, compared)}),
+        _part(DELETE, deleted, keys, {"before": _struct(deleted, compared)}),
     ]
-    return pa.concat_tables(parts)
+    return pa.concat_tables(parts, promote_options="default")  # with nulls for what a part lacks
 
 
 def _conform(table: pa.Table, schema: pa.Schema) -> pa.Table:
@@ -100,28 +105,10 @@ def _struct(table: pa.Table, names: Sequence[str]) -> pa.StructArray:
 
 
 def _part(
-    change: str,
-    keys: Sequence[str],
-    compared: Sequence[str],
-    *,
-    before: pa.Table | None = None,
-    after: pa.Table | None = None,
-    changed: Sequence[list[str]] | None = None,
+    change: str, rows: pa.Table, keys: Sequence[str], images: Mapping[str, pa.Array]
 ) -> pa.Table:
-    present = after if after is not None else before
-    assert present is not None  # a change has at least one side
-    count = present.num_rows
-    no_image = pa.nulls(count, _struct(present, compared).type)
-    columns = changed if changed is not None else [None] * count
-    return pa.table(
-        {
-            "change": pa.array([change] * count, pa.string()),
-            **{name: present.column(name) for name in keys},
-            "changed_columns": pa.array(columns, pa.list_(pa.string())),
-            "before": no_image if before is None else _struct(before, compared),
-            "after": no_image if after is None else _struct(after, compared),
-        }
-    )
+    columns = {name: rows.column(name) for name in keys}
+    return pa.table({"change": pa.repeat(change, rows.num_rows), **columns, **images})
 
 
 @with_columns(

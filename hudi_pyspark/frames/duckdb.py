@@ -1,18 +1,13 @@
 """A read as a relation of DuckDB on the base files of a table (extra ``duckdb``)."""
 
-from __future__ import annotations
-
 import logging
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import duckdb
 import numpy as np
 import pyarrow as pa
 
 from hudi_pyspark.frames.merged_files import Snapshot, is_exact_type, merged_files
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _FILE, _ROW = "file_index", "file_row_number"  # columns that DuckDB adds to those of the files
 _log = logging.getLogger(__name__)

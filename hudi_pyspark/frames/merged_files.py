@@ -4,13 +4,11 @@ A merge decides which rows of a base file count (`reading.merge.outcome`). After
 Parquet files with its own reader, leaves out rows by number, and adds the records of log files.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -19,14 +17,11 @@ from hudi_pyspark.columns.arrays import Mask, any_of
 from hudi_pyspark.columns.timestamp_repair import is_as_declared
 from hudi_pyspark.format.parquet.checked_file import chunk_bounds, chunk_statistics, open_parquet
 from hudi_pyspark.format.parquet.legacy_calendar import LegacyCalendar
-from hudi_pyspark.reading.merge.outcome import OutcomesInMemory
+from hudi_pyspark.reading.merge.outcome import OutcomesInMemory, OutcomeStore
 from hudi_pyspark.reading.slice_reader import merge_outcome
+from hudi_pyspark.storage import Storage
 from hudi_pyspark.table.file_group import PARQUET
 from hudi_pyspark.tasks import ReadTask, ScanTask
-
-if TYPE_CHECKING:
-    from hudi_pyspark.reading.merge.outcome import OutcomeStore
-    from hudi_pyspark.storage import Storage
 
 _TIMES = (pa.timestamp("us"), pa.timestamp("us", "UTC"))
 _WILDCARDS = frozenset("*?[]{}")

@@ -184,7 +184,8 @@ class Planner:
         is_narrowed = hints.is_pinned or len(columns) < len(scan.schema)
         is_narrowed |= self._client.is_given or GivenOptions.of(self._options).has("columns")
         limit = min(limits, default=None)
-        return HudiReader(scan, columns, arrow_schema_of(schema), limit, is_narrowed=is_narrowed)
+        arrow_schema = arrow_schema_of(schema)
+        return HudiReader(scan, scan.storage, columns, arrow_schema, limit, is_narrowed)
 
     def stream_reader(
         self, schema: StructType, mergers: Mapping[str, PayloadMerger]
@@ -193,17 +194,15 @@ class Planner:
         StreamOptions.parse(self._options)  # refuses options that streams do not have
         # The scan of an empty batch, so that invalid options raise before the first batch.
         scan = self._table().scan_range(self._options, LAST_OFFSET, LAST_OFFSET, mergers)
-        source = scan.schema
+        # The optimizer narrows the schema of the reader of a batch.
+        wanted = self._client.without_placeholder(read_hints(schema).columns)
         return HudiStreamReader(
             self._options,
             partial(HudiTable.from_options, self._options),
-            mergers=mergers,
-            source=source,
-            # The optimizer narrows the schema of the reader of a batch.
-            columns=requested_columns(
-                self._client.without_placeholder(read_hints(schema).columns), source
-            ),
-            schema=arrow_schema_of(schema),
+            mergers,
+            scan.schema,
+            requested_columns(wanted, scan.schema),
+            arrow_schema_of(schema),
         )
 
     def _inspects(self) -> bool:

@@ -159,6 +159,7 @@ def warn_of_all_columns() -> None:
     _log.warning(_ALL_COLUMNS)
 
 
+@dataclass(eq=False, repr=False)
 class HudiReader(DataSourceReader):
     """A reader that plans on the driver and reads on the executors.
 
@@ -166,50 +167,43 @@ class HudiReader(DataSourceReader):
     and what the tasks share goes along, once. The scan, which only the driver needs, does not.
     """
 
-    def __init__(
-        self,
-        scan: Scan,
-        columns: Sequence[str],
-        schema: pa.Schema,
-        limit: int | None = None,
-        *,
-        is_narrowed: bool = False,
-    ) -> None:
-        self._scan: Scan | None = scan
-        self._columns = columns
-        self._schema = schema
-        self._limit = limit
-        self._is_narrowed = is_narrowed
-        self._storage: Storage = scan.storage
+    scan: Scan | None  # None on executors
+    storage: Storage
+    columns: Sequence[str]
+    schema: pa.Schema
+    limit: int | None = None
+    is_narrowed: bool = False
+
+    def __post_init__(self) -> None:
         self._planned: PackedTasks | None = None
         self._shared: Sequence[SharedPlan] = ()
         self._explained = ""  # also where nothing can show it
 
     def __getstate__(self) -> dict[str, object]:
-        if self._scan is not None:
+        if self.scan is not None:
             # partitions() raises it again: an error in here would look like one of pickling.
             with suppress(HudiError, OSError):
-                self._plan(self._scan)
-        return {**self.__dict__, "_scan": None, "_planned": None}
+                self._plan(self.scan)
+        return {**self.__dict__, "scan": None, "_planned": None}
 
     def pruneColumns(self, required: object) -> None:  # noqa: N802  (Sail's name)
         """Read only some columns, in their order; Sail calls this, and no release of Spark does."""
         if not isinstance(required, pa.Schema):
             return
         names = required.names
-        if not names or not set(names) <= set(self._columns):
+        if not names or not set(names) <= set(self.columns):
             raise NotImplementedError(f"the source does not read {names} alone")
-        self._columns, self._is_narrowed = names, True
-        self._schema = pa.schema([self._schema.field(name) for name in names])
+        self.columns, self.is_narrowed = names, True
+        self.schema = pa.schema([self.schema.field(name) for name in names])
         self._planned = None
 
     @only_message()
     def partitions(self) -> list[InputPartition]:
-        if self._scan is None:
+        if self.scan is None:
             raise RuntimeError("partitions are planned on the driver only")
         try:
             # Of no groups Spark would make one partition, too: without an explanation.
-            first, *others = self._plan(self._scan).groups or [PackedTasks.of([()]).groups[0]]
+            first, *others = self._plan(self.scan).groups or [PackedTasks.of([()]).groups[0]]
             explained = HudiPartition(first, explained=self._explained)
             return [explained, *(HudiPartition(tasks) for tasks in others)]
         except NotImplementedError as error:
@@ -220,9 +214,9 @@ class HudiReader(DataSourceReader):
     def _plan(self, scan: Scan) -> PackedTasks:
         if self._planned is None:
             let_spark_collect_logs()
-            planned = scan.planned(self._columns, fields=self._schema)
+            planned = scan.planned(self.columns, fields=self.schema)
             self._planned = PackedTasks.of(planned.groups)
-            if self._is_narrowed:
+            if self.is_narrowed:
                 self._explained = f"{planned.row_bytes}\0{planned.explain()}"
             else:
                 warn_of_all_columns()
@@ -232,5 +226,5 @@ class HudiReader(DataSourceReader):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         let_spark_collect_logs()
         yield from read_partition(
-            partition, self._storage, self._schema, self._limit, shared=self._shared
+            partition, self.storage, self.schema, self.limit, shared=self._shared
         )

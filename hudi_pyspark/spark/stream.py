@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
@@ -30,48 +31,40 @@ except ImportError:
 
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping
 
     import pyarrow as pa
 
     from hudi_pyspark.custom_mergers import PayloadMerger
     from hudi_pyspark.hudi_table import HudiTable
-    from hudi_pyspark.storage import Storage
 
     Offset = dict[str, str]
 
 
+@dataclass(eq=False, repr=False)  # the options may contain secrets
 class HudiStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """A reader of micro-batches: the rows written after one instant, up to another.
 
     Every call opens the table anew, since its timeline grows.
     """
 
-    def __init__(
-        self,
-        options: Mapping[str, str],
-        open_table: Callable[[], HudiTable],
-        *,
-        mergers: Mapping[str, PayloadMerger],
-        source: pa.Schema,
-        columns: Sequence[str],
-        schema: pa.Schema,
-    ) -> None:
-        self._given = dict(options)
-        self._options = StreamOptions.parse(options)
-        self._open_table = open_table
-        self._mergers = mergers
-        self._source = source
-        self._columns = list(columns)
-        self._schema = schema
-        self._storage: Storage = self._open_table().storage
+    given: Mapping[str, str]  # all options
+    open_table: Callable[[], HudiTable]
+    mergers: Mapping[str, PayloadMerger]
+    source: pa.Schema  # of the table, when the query began
+    columns: list[str]  # that the query reads
+    schema: pa.Schema  # of the batches
+
+    def __post_init__(self) -> None:
+        self._options = StreamOptions.parse(self.given)
+        self._storage = self.open_table().storage
         self._last = ""  # offset up to which Spark has planned, where it does not pass it
         # Offset where a stream of the latest begins; "" once its first batch is planned.
         self._start: str | None = None
         self._until = ""  # where Trigger.AvailableNow ends
 
     def initialOffset(self) -> Offset:  # noqa: N802  (Spark's name)
-        self._last = stream_offsets.initial_offset(self._open_table().view, self._options)
+        self._last = stream_offsets.initial_offset(self.open_table().view, self._options)
         if self._start is None and self._options.start_offset == "latest":
             self._start = self._last
         return {OFFSET_KEY: self._last}
@@ -92,7 +85,7 @@ class HudiStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             self._start = ""
             return {OFFSET_KEY: begin}
         limited = begin != "" and not (_HAS_READ_LIMITS and isinstance(limit, ReadAllAvailable))
-        view = self._open_table().view
+        view = self.open_table().view
         begin = begin or stream_offsets.first_offset(self._options)
         end = stream_offsets.next_offset(
             view, begin, self._options, until=self._until, limited=limited
@@ -109,11 +102,11 @@ class HudiStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return ReadAllAvailable()
 
     def reportLatestOffset(self) -> Offset | None:  # noqa: N802  (Spark's name)
-        latest = max(stream_offsets.commit_offsets(self._open_table().view), default="")
+        latest = max(stream_offsets.commit_offsets(self.open_table().view), default="")
         return {OFFSET_KEY: latest} if latest else None
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802  (Spark's name)
-        self._until = max(stream_offsets.commit_offsets(self._open_table().view), default="0")
+        self._until = max(stream_offsets.commit_offsets(self.open_table().view), default="0")
 
     def partitions(self, start: Offset, end: Offset) -> list[InputPartition]:
         """Plan the rows written after one offset, up to another; none if it is not later.
@@ -127,21 +120,21 @@ class HudiStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         # planned again, and after a rollback, where Spark does not pass the current offset.
         if until <= begin:
             return []
-        scan = self._open_table().scan_range(self._given, begin, until, self._mergers)
+        scan = self.open_table().scan_range(self.given, begin, until, self.mergers)
         self._check_schema(scan.schema)
-        packed = PackedTasks.of(scan.plan_groups(self._columns))
+        packed = PackedTasks.of(scan.plan_groups(self.columns))
         return [HudiPartition(tasks, packed.shared) for tasks in packed.groups]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         # Spark's optimizer may have narrowed the schema since the partition was planned.
-        yield from read_partition(partition, self._storage, self._schema, columns=self._columns)
+        yield from read_partition(partition, self._storage, self.schema, columns=self.columns)
 
     def _check_schema(self, current: pa.Schema) -> None:
         """Refuse to lose new columns in a query that reads all, or columns that any query reads."""
-        reads_all = self._columns == self._source.names
-        names = current.names if reads_all else self._columns
+        reads_all = self.columns == self.source.names
+        names = current.names if reads_all else self.columns
         now = [(n, str(current.field(n).type)) for n in names if n in current.names]
-        then = [(n, str(self._source.field(n).type)) for n in self._columns]
+        then = [(n, str(self.source.field(n).type)) for n in self.columns]
         if now != then:
             changed = sorted({f"{name} {kind}" for name, kind in set(now) ^ set(then)})
             raise StreamSchemaChangedError(

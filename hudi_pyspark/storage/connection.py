@@ -4,6 +4,7 @@ import importlib
 import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from functools import partial
 from hashlib import sha256
@@ -56,32 +57,25 @@ class GivenFileSystem:
         return Attempts().run(lambda: request(self._filesystem), place)
 
 
+@dataclass(eq=False, repr=False)  # the arguments may be secrets
 class Connection:
     """A file system that is made from settings; the settings travel, and not the file system.
 
     ``provider`` supplies more of them, for a while; None if the arguments are all.
     """
 
-    def __init__(
-        self,
-        location: Location,
-        arguments: Mapping[str, Value],
-        provider: CredentialsProvider | None,
-        attempts: int,
-    ) -> None:
-        self._location = location
-        self._arguments = dict(arguments)
-        self._provider = provider
-        self._attempts = attempts
+    location: Location
+    arguments: Mapping[str, Value]
+    provider: CredentialsProvider | None
+    attempts: int
+
+    def __post_init__(self) -> None:
         self._connected: tuple[FileSystem, Credentials | None, Mapping[str, Value]] | None = None
         self._is_reached = False
         self._lock = Lock()
 
-    def __getstate__(self) -> dict[str, object]:
-        return {**self.__dict__, "_connected": None, "_is_reached": False, "_lock": None}
-
-    def __setstate__(self, state: dict[str, object]) -> None:
-        self.__dict__.update(state, _lock=Lock())
+    def __reduce__(self) -> tuple[object, ...]:
+        return Connection, (self.location, self.arguments, self.provider, self.attempts)
 
     @property
     def identity(self) -> str:
@@ -89,12 +83,12 @@ class Connection:
 
         "" where a provider supplies credentials: what they are changes, and may differ by reader.
         """
-        if self._provider is not None:
+        if self.provider is not None:
             return ""
         secrets = {
             name: value for name, value in os.environ.items() if name.startswith(_IN_ENVIRONMENT)
         }
-        parts = self._location, sorted(self._arguments.items()), sorted(secrets.items())
+        parts = self.location, sorted(self.arguments.items()), sorted(secrets.items())
         return sha256(repr(parts).encode()).hexdigest()
 
     def current(self) -> FileSystem:
@@ -109,43 +103,43 @@ class Connection:
     def request(self, request: Callable[[FileSystem], _T], place: str) -> _T:
         """Make a request, several times where it fails; see `Attempts.run`."""
         used = self._used.options if self._used is not None else {}
-        secrets = secret_values({**self._arguments, **used})
-        attempts = Attempts(self._attempts, secrets, _THROTTLED_ADVICE)
+        secrets = secret_values({**self.arguments, **used})
+        attempts = Attempts(self.attempts, secrets, _THROTTLED_ADVICE)
         return attempts.run(lambda: request(self._reached()), place, self._renew)
 
     def _reached(self) -> FileSystem:
         """Return the file system; before the first request its endpoint has to answer."""
         filesystem = self.current()
         if self._connected is not None and not self._is_reached:
-            reach_endpoint(self._location.kind, self._connected[2])
+            reach_endpoint(self.location.kind, self._connected[2])
             self._is_reached = True
         return filesystem
 
     def _credentials(self, refused: Credentials | None = None) -> Credentials | None:
-        if self._provider is None:
+        if self.provider is None:
             return None
-        host = self._location.host
-        path = self._location.path if host else self._location.path.lstrip("/")
-        where = f"{self._location.scheme}://{host}{path}"
-        return current_credentials(self._provider, where, refused=refused)
+        host = self.location.host
+        path = self.location.path if host else self.location.path.lstrip("/")
+        where = f"{self.location.scheme}://{host}{path}"
+        return current_credentials(self.provider, where, refused=refused)
 
     def _connect(self, credentials: Credentials | None) -> tuple[FileSystem, Mapping[str, Value]]:
         """Return a file system and its arguments, with those that the location names."""
         supplied = credentials.options if credentials is not None else {}
-        more = file_system_arguments(self._location.kind, supplied, {})
-        arguments = {**self._arguments, **more}
-        check_arguments(self._location, arguments)
-        place = f"{self._location.scheme}://{self._location.host}"
+        more = file_system_arguments(self.location.kind, supplied, {})
+        arguments = {**self.arguments, **more}
+        check_arguments(self.location, arguments)
+        place = f"{self.location.scheme}://{self.location.host}"
         try:
             complete = dict(arguments)
-            filesystem = _MAKERS.get(self._location.kind, _fsspec)(self._location, complete)
+            filesystem = _MAKERS.get(self.location.kind, _fsspec)(self.location, complete)
         except Exception as error:  # noqa: BLE001  (clients have errors of their own)
-            known = masked_error(error, secret_values(arguments), self._location.authority)
+            known = masked_error(error, secret_values(arguments), self.location.authority)
             if isinstance(known, HudiError | ImportError):
                 raise known from None
             if isinstance(error, OSError):
                 raise StorageError(place, str(known), 1) from None
-            advice = _AZURE_ADVICE if self._location.kind == "abfs" else ""
+            advice = _AZURE_ADVICE if self.location.kind == "abfs" else ""
             raise InvalidOptionError(f"storage options of {place}: {known}{advice}") from None
         return filesystem, complete
 

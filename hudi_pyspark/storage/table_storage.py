@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, TypeVar
 from urllib.parse import quote
@@ -26,6 +27,7 @@ _T = TypeVar("_T")
 _LOCAL_FILES = ArrowFileSystem(pafs.LocalFileSystem())
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class ArrowStorage:
     """A base path on a file system; the file systems of fsspec are reached as pyarrow's are.
 
@@ -33,22 +35,12 @@ class ArrowStorage:
     a bucket; ``settings`` and ``provider`` are for other locations that the table names.
     """
 
-    def __init__(
-        self,
-        files: Connection | GivenFileSystem,
-        base_path: str,
-        scheme: str = "",
-        *,
-        host: str = "",
-        settings: Mapping[str, Value] | None = None,
-        provider: CredentialsProvider | None = None,
-    ) -> None:
-        self._files = files
-        self.base_path = base_path
-        self.scheme = scheme
-        self._host = host
-        self._settings = dict(settings or {})
-        self._provider = provider
+    files: Connection | GivenFileSystem
+    base_path: str
+    scheme: str = ""
+    host: str = ""
+    settings: Mapping[str, Value] = field(default_factory=dict)
+    provider: CredentialsProvider | None = None
 
     @classmethod
     def parse(
@@ -92,14 +84,8 @@ class ArrowStorage:
                 arguments["region"] = region_of(location.authority)
         connection = Connection(location, arguments, provider, attempts)
         connection.current()  # raises now where nothing reaches the location
-        return cls(
-            connection,
-            location.path,
-            location.scheme,
-            host=location.host,
-            settings={**more, **given},
-            provider=provider,
-        )
+        settings = {**more, **given}
+        return cls(connection, location.path, location.scheme, location.host, settings, provider)
 
     @classmethod
     def on(cls, filesystem: object, path: str) -> ArrowStorage:
@@ -115,17 +101,17 @@ class ArrowStorage:
     @property
     def filesystem(self) -> pafs.FileSystem:
         """The file system as pyarrow has it."""
-        return self._files.current().filesystem
+        return self.files.current().filesystem
 
     @property
     def is_local(self) -> bool:
-        return isinstance(self._files, GivenFileSystem) and isinstance(
+        return isinstance(self.files, GivenFileSystem) and isinstance(
             self.filesystem, pafs.LocalFileSystem
         )
 
     @property
     def identity(self) -> str:
-        return "local" if self.is_local else self._files.identity
+        return "local" if self.is_local else self.files.identity
 
     def list_directory(self, directory: str) -> list[FileInfo]:
         path = self._absolute(directory)
@@ -144,13 +130,13 @@ class ArrowStorage:
         def open_now(files: FileSystem) -> RemoteFile:
             opened = files.open(absolute)
             place = self.describe(path)
-            return RemoteFile(lambda r: self._files.request(r, place), files, opened, absolute)
+            return RemoteFile(lambda r: self.files.request(r, place), files, opened, absolute)
 
         return self._request(open_now, path)
 
     def describe(self, path: str) -> str:
         absolute = self._absolute(path)
-        return f"{self.scheme}://{self._host}{absolute}" if self.scheme else absolute
+        return f"{self.scheme}://{self.host}{absolute}" if self.scheme else absolute
 
     def at(self, location: str) -> ArrowStorage:
         """Return the storage of another location: a path or a URI, as a bootstrap records it.
@@ -162,25 +148,19 @@ class ArrowStorage:
         here = self.describe("")
         if location.startswith(f"{here}/"):  # whatever file system this is
             rest = trim(f"{self.base_path}{location.removeprefix(here)}")
-            return self._on_same_files(rest, self.scheme, self._host)
+            return replace(self, base_path=rest)
         if not separator or scheme == "file":
             return ArrowStorage.parse(location)
         if same_store(self.scheme, scheme):
             # The same store with the same credentials; only the bucket may be another.
-            return self._on_same_files(trim(rest), scheme)
+            return replace(self, base_path=trim(rest), scheme=scheme, host="")
         uri = f"{scheme}://{quote(rest, safe='/@:')}"
-        return ArrowStorage.parse(uri, environment=self._settings, provider=self._provider)
-
-    def _on_same_files(self, base_path: str, scheme: str, host: str = "") -> ArrowStorage:
-        settings, provider = self._settings, self._provider
-        return ArrowStorage(
-            self._files, base_path, scheme, host=host, settings=settings, provider=provider
-        )
+        return ArrowStorage.parse(uri, environment=self.settings, provider=self.provider)
 
     def _request(self, request: Callable[[FileSystem], _T], path: str) -> _T:
         if self.is_local:
-            return request(self._files.current())
-        return self._files.request(request, self.describe(path))
+            return request(self.files.current())
+        return self.files.request(request, self.describe(path))
 
     def _absolute(self, path: str) -> str:
         return f"{self.base_path}/{path}" if path else self.base_path

@@ -312,7 +312,7 @@ def test_every_batch_has_exactly_the_schema_that_spark_compares(make_reader):
     reader = make_reader(ALL_TYPES)
     batches = [batch for part in reader.partitions() for batch in reader.read(part)]
     assert batches
-    assert all(batch.schema.equals(reader._schema, check_metadata=True) for batch in batches)
+    assert all(batch.schema.equals(reader.schema, check_metadata=True) for batch in batches)
 
 
 @pytest.mark.parametrize("dumps", [pickle.dumps, cloudpickle.dumps], ids=["pickle", "cloudpickle"])

@@ -103,7 +103,7 @@ def test_requests_after_the_first_connect_no_more():
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.settimeout(5)
         place = f"webhdfs://127.0.0.1:{server.getsockname()[1]}/t"
-        first = ArrowStorage.parse(place)._files
+        first = ArrowStorage.parse(place).files
         for connection in (first, pickle.loads(pickle.dumps(first))):  # as in a task
             for _ in range(3):
                 assert connection.request(lambda _: "answer", place) == "answer"
