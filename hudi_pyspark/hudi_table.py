@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
-from functools import cached_property
+from functools import cached_property, partial
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
@@ -365,13 +365,12 @@ class HudiTable:
             SchemaEvolutionError: a column's old values do not fit its new type.
         """
         with needs_extra():
-            from hudi_pyspark.snapshot_diff import diff_snapshots  # noqa: PLC0415  (few need it)
+            from hudi_pyspark.snapshot_diff import HIDDEN, diff_snapshots  # noqa: PLC0415  (few need it)
 
         scans = [self.scan(as_of=earlier), self.scan(as_of=later)]
         known = list(dict.fromkeys(name for s in reversed(scans) for name in s.schema.names))
         keys = self._key_columns(known)
-        hidden = {*meta_columns.META_COLUMNS, meta_columns.OPERATION_COLUMN}
-        compared = [n for n in known if n not in hidden]
+        compared = [n for n in known if n not in HIDDEN]
         if columns is not None:
             compared = [spelled_column(name, known) for name in columns]
         wanted = list(dict.fromkeys([*keys, *compared]))
@@ -484,16 +483,15 @@ class HudiTable:
         indexes = None if listing is None else listing.indexed_by
         known_mergers = registered_payloads() if mergers is None else mergers
 
-        def choose() -> Scan:
-            return Scan.of(
-                view,
-                options,
-                known_mergers,
-                limit=limit,
-                spark_options=spark_options,
-                metadata=indexes,
-            )
-
+        choose = partial(
+            Scan.of,
+            view,
+            options,
+            known_mergers,
+            limit=limit,
+            spark_options=spark_options,
+            metadata=indexes,
+        )
         self._outcomes.most_bytes = options.merge_cache_bytes or IN_MEMORY
         return replace(read_twice(self.storage, choose), store=self._outcomes)
 

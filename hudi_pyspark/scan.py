@@ -147,22 +147,18 @@ class Scan:
         schema = pa.schema([self._result.field(name) for name in columns])
         return replace(self, _result=schema, _spark_options=None)
 
-    def plan(
-        self, columns: Sequence[str] | None = None, *, fields: pa.Schema | None = None
-    ) -> list[ReadTask]:
+    def plan(self, columns: Sequence[str] | None = None) -> list[ReadTask]:
         """Return the tasks of the read: one per file slice, or per change of a file group.
 
         Args:
             columns: names of columns of the answer, to read only those.
-            fields: some of these columns with the nested fields that are wanted; tasks may leave
-                out the others.
 
         Raises:
             MissingFileError: a committed file is not on the storage.
             IncrementalRangeError: a range cannot be answered, because its files are gone.
             UnsupportedTableError: a slice that cannot be read correctly.
         """
-        return list(_plan(self, columns, fields).tasks)
+        return list(_plan(self, columns, None).tasks)
 
     def plan_groups(self, columns: Sequence[str] | None = None) -> list[tuple[ReadTask, ...]]:
         """Return the tasks of `plan` in groups of about equal cost (option ``task_bytes``).
@@ -174,7 +170,13 @@ class Scan:
     def planned(
         self, columns: Sequence[str] | None = None, *, fields: pa.Schema | None = None
     ) -> ExplainedScan:
-        """Return the groups of `plan_groups`, with what explains them."""
+        """Return the groups of `plan_groups`, with what explains them.
+
+        Args:
+            columns: names of columns of the answer, to read only those.
+            fields: some of these columns with the nested fields that are wanted; tasks may leave
+                out the others.
+        """
         begin = time.perf_counter()
         plan = _plan(self, columns, fields)
         with _collection_paused():

@@ -1,7 +1,7 @@
 """Comparison of snapshots: of two, row by row, and of those of a record, commit by commit."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -11,14 +11,14 @@ from hudi_pyspark.columns.arrays import differing_values
 from hudi_pyspark.columns.text import json_text
 from hudi_pyspark.errors import MissingFileError, SchemaEvolutionError, TimeTravelError
 from hudi_pyspark.inspection.commits import known_commits
-from hudi_pyspark.inspection.definition import with_columns
+from hudi_pyspark.inspection.definition import Rows, with_columns
 from hudi_pyspark.inspection.timeline import instant_row
 from hudi_pyspark.table import meta_columns
 from hudi_pyspark.table.view import TableView
 
 INSERT, UPDATE, DELETE = "insert", "update", "delete"
 _KEYS = (meta_columns.PARTITION_PATH_COLUMN, meta_columns.RECORD_KEY_COLUMN)
-_HIDDEN = {*meta_columns.META_COLUMNS, meta_columns.OPERATION_COLUMN}
+HIDDEN = {*meta_columns.META_COLUMNS, meta_columns.OPERATION_COLUMN}
 
 
 def diff_snapshots(
@@ -99,9 +99,7 @@ def _texts(table: pa.Table, names: Sequence[str]) -> pa.Array:
 
 
 def _struct(table: pa.Table, names: Sequence[str]) -> pa.StructArray:
-    columns = [table.column(name).combine_chunks() for name in names]
-    fields = [table.schema.field(name) for name in names]
-    return pa.StructArray.from_arrays(columns, fields=fields)
+    return table.select(names).to_struct_array().combine_chunks()
 
 
 def _part(
@@ -115,9 +113,7 @@ def _part(
     "requested_time, completion_time, operation, change, changed_columns texts, partition_path, "
     "before, after, problem"
 )
-def record_history(
-    view: TableView, lookup: Callable[[str | None], pa.Table]
-) -> Iterator[dict[str, object]]:
+def record_history(view: TableView, lookup: Callable[[str | None], pa.Table]) -> Rows:
     """Yield one row per change of a record; see `HudiTable.history`.
 
     ``lookup`` returns the rows with its key as of an instant; None for the latest.
@@ -154,7 +150,7 @@ def _changes(before: pa.Table, after: pa.Table, time: str) -> list[dict[str, obj
     Its partition path belongs to the key: a record that moved is deleted and inserted.
     """
     names = dict.fromkeys([*after.column_names, *before.column_names])
-    compared = [name for name in names if name not in _HIDDEN]
+    compared = [name for name in names if name not in HIDDEN]
     changes = diff_snapshots(before, after, _KEYS, compared)
     if not changes.num_rows and time in after[meta_columns.COMMIT_TIME_COLUMN].to_pylist():
         return [{"change": UPDATE, "changed_columns": []}]

@@ -172,8 +172,7 @@ def _call(
     def ask() -> Mapping[str, Any]:
         answer = requests.request(method, url, headers=headers, timeout=_TIMEOUTS, **body)
         answer.raise_for_status()
-        content: Mapping[str, Any] = answer.json()
-        return content
+        return dict(answer.json())
 
     try:
         return Attempts(secrets=[s for s in (token, *secrets) if s]).run(ask, url)

@@ -121,11 +121,8 @@ def json_lines(table: pa.Table) -> list[str]:
     """Return one JSON object per row, nulls included."""
     if not table.num_columns:
         return ["{}"] * table.num_rows
-    lines: list[str] = []
-    for batch in table.to_batches():
-        rows = pa.StructArray.from_arrays(batch.columns, fields=list(batch.schema))
-        lines += json_text(rows).to_pylist()
-    return lines
+    rows = table.to_struct_array()
+    return [line for chunk in rows.chunks for line in json_text(chunk).to_pylist()]
 
 
 def csv_of(table: pa.Table, *, has_header: bool = True) -> bytes:
@@ -142,8 +139,7 @@ def csv_of(table: pa.Table, *, has_header: bool = True) -> bytes:
     buffer = pa.BufferOutputStream()
     options = pa_csv.WriteOptions(include_header=has_header)
     pa_csv.write_csv(pa.table(columns, names=table.column_names), buffer, options)
-    content: bytes = buffer.getvalue().to_pybytes()
-    return content
+    return bytes(buffer.getvalue().to_pybytes())
 
 
 def _texts(values: pa.Array) -> pa.Array:

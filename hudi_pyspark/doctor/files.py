@@ -12,7 +12,7 @@ from hudi_pyspark.doctor.timeline import TimelineFiles
 from hudi_pyspark.errors import HudiError, MissingFileError
 from hudi_pyspark.format.file_name import BaseFileName, LogFileName, is_partition_marker
 from hudi_pyspark.format.log.log_file import frame_log_file
-from hudi_pyspark.inspection.files import files, stored_files
+from hudi_pyspark.inspection.files import file_slices, files, stored_files
 from hudi_pyspark.table.bootstrap import is_skeleton, load_bootstrap_sources
 from hudi_pyspark.table.file_group import FileSlice, LogFile
 from hudi_pyspark.table.file_groups import FOREIGN_NAME_ADVICE, may_lose_rows
@@ -142,13 +142,11 @@ def _writers(view: TableView, file: LogFile) -> Iterator[str]:
 
 def _unknown(view: TableView, stored: StoredFiles) -> Iterator[Finding]:
     pending = {instant.requested_time for instant in view.timeline.pending}
-    table = files(view)
+    table = files(view, file_slices(view))
     uncommitted = table.filter(pc.invert(table.column("is_committed")))
-    paths = uncommitted["path"].to_pylist()
-    by_time: dict[str, list[str]] = {}
-    for path, time in zip(paths, uncommitted["instant_time"].to_pylist(), strict=True):
-        by_time.setdefault(time, []).append(path)
-    for time, paths in by_time.items():
+    by_time = uncommitted.group_by("instant_time", use_threads=False).aggregate([("path", "list")])
+    for row in by_time.to_pylist():
+        time, paths = row["instant_time"], row["path_list"]
         subject = time if len(paths) > 1 else paths[0]
         files_of = f"{counted(len(paths), 'file')} of {time}: {_some(paths)}"
         if time in pending:

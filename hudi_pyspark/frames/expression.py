@@ -149,13 +149,13 @@ def _exactly(condition: Expression, schema: pa.Schema) -> Predicate | None:
     return predicate
 
 
-def pruning(expression: Expression, schema: pa.Schema, *, when: bool = True) -> Predicate | None:
-    """Return what holds wherever a condition is true, or where it is false; None for nothing.
+def pruning(expression: Expression, schema: pa.Schema) -> Predicate | None:
+    """Return what holds wherever a condition is true; None for nothing.
 
     The condition has the meaning that pyarrow or polars gives it, on columns of the schema.
     """
     return _joined(
-        expression, lambda part, is_wanted: _of_one_column(part, schema, when=is_wanted), when=when
+        expression, lambda part, is_wanted: _of_one_column(part, schema, when=is_wanted), when=True
     )
 
 

@@ -17,9 +17,9 @@ from hudi_pyspark.columns.arrays import Mask, any_of
 from hudi_pyspark.columns.timestamp_repair import is_as_declared
 from hudi_pyspark.format.parquet.checked_file import chunk_bounds, chunk_statistics, open_parquet
 from hudi_pyspark.format.parquet.legacy_calendar import LegacyCalendar
+from hudi_pyspark.frames.dataset import Source
 from hudi_pyspark.reading.merge.outcome import OutcomesInMemory, OutcomeStore
 from hudi_pyspark.reading.slice_reader import merge_outcome
-from hudi_pyspark.storage import Storage
 from hudi_pyspark.table.file_group import PARQUET
 from hudi_pyspark.tasks import ReadTask, ScanTask
 
@@ -40,13 +40,9 @@ is_exact_type: Callable[[pa.DataType], bool] = any_of(
 """Types that engines read from Parquet as this reader does, and whose bounds hold for all rows."""
 
 
-class Snapshot(Protocol):
+class Snapshot(Source, Protocol):
     """A scan."""
 
-    @property
-    def schema(self) -> pa.Schema: ...
-    @property
-    def storage(self) -> Storage: ...
     @property
     def store(self) -> OutcomeStore | None: ...
 

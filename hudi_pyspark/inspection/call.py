@@ -45,10 +45,8 @@ class InspectionCall:
                 f"unknown inspection table {name!r}{hint} (known: {', '.join(INSPECTION_TABLES)})"
             )
         table_keys = {option.key for option in options_of(TableOptions).values()}
-        _, *parameters = inspect.signature(
-            INSPECTION_TABLES[name], eval_str=True
-        ).parameters.values()
-        known = {parameter.name: parameter for parameter in parameters}  # without self
+        signature = inspect.signature(INSPECTION_TABLES[name], eval_str=True)
+        known = {n: p for n, p in signature.parameters.items() if n != "self"}
         arguments: dict[str, str | bool | int] = {}
         for key, text in given.items():
             is_setting = is_storage_option(key) or key.startswith(CATALOG_PREFIX)

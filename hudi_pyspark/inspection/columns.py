@@ -9,7 +9,6 @@ from hudi_pyspark.columns.text import scalar_text
 from hudi_pyspark.errors import CorruptBaseFileError, MissingFileError
 from hudi_pyspark.format.parquet.checked_file import chunk_bounds, chunk_statistics, open_parquet
 from hudi_pyspark.inspection.definition import Rows, with_columns
-from hudi_pyspark.inspection.files import file_slices
 from hudi_pyspark.metadata_table.column_stats import bound_value
 from hudi_pyspark.metadata_table.table import load_metadata
 from hudi_pyspark.storage import Storage
@@ -23,9 +22,8 @@ INDEX = "column_stats"
     "path, partition_path, column, min, max, values int, nulls int, bytes int, "
     "uncompressed_bytes int, source"
 )
-def column_statistics(view: TableView, slices: pa.Table | None = None) -> Rows:
-    """Return one row per column of each file, on request of some slices only."""
-    slices = file_slices(view) if slices is None else slices
+def column_statistics(view: TableView, slices: pa.Table) -> Rows:
+    """Return one row per column of each file of some slices."""
     partition_of: dict[str, str] = {}
     names = ("partition_path", "base_file", "log_files", "missing_files")
     for row in slices.select(names).to_pylist():

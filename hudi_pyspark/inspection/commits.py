@@ -179,10 +179,9 @@ def schema_history(view: TableView) -> Iterator[dict[str, object]]:
         if not text or (text == last_text and version == last_version):
             continue
         types = {field.name: type_text(field.type) for field in arrow_schema(parse_schema(text))}
-        both = [name for name in types if name in earlier]
         # Writers spell schemas differently (record names, defaults): only columns are compared.
         if version != last_version or list(types.items()) != list(earlier.items()):
-            changed = [name for name in both if earlier[name] != types[name]]
+            changed = [n for n in types if n in earlier and earlier[n] != types[n]]
             yield {
                 **instant_row(commit.instant),
                 "operation": commit.metadata.operation_type.value,

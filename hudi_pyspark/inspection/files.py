@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from hudi_pyspark.format.file_name import parse_data_file_name
 from hudi_pyspark.inspection.commits import kind_of, known_commits
-from hudi_pyspark.inspection.definition import COLUMNS, schema_of, table_of, with_columns
+from hudi_pyspark.inspection.definition import COLUMNS, Rows, schema_of, table_of, with_columns
 from hudi_pyspark.table.file_groups import PARTITIONS_AT_ONCE, by_path, committed_files
 from hudi_pyspark.table.listing import path_in
 from hudi_pyspark.table.table_services import known_rollbacks
@@ -46,9 +46,7 @@ class StoredFile:
     "partition_path, file_id, base_instant_time, base_file, base_bytes int, log_files texts, "
     "log_count int, log_bytes int, log_to_base_ratio float, missing_files texts, is_latest bool"
 )
-def file_slices(
-    view: TableView, as_of: str | None = None, *, older: bool = False
-) -> Iterator[dict[str, object]]:
+def file_slices(view: TableView, as_of: str | None = None, *, older: bool = False) -> Rows:
     """Yield one row per slice; see `Inspection.file_slices`."""
     current = view.slices.as_of(as_of, check_files=False)
     if as_of is not None:
@@ -83,7 +81,6 @@ def _is_stored(file_slice: FileSlice) -> bool:
 
 def _slice_row(file_slice: FileSlice) -> dict[str, object]:
     base, logs = file_slice.base_file, file_slice.log_files
-    missing = [base.path] if base is not None and not base.is_listed else []
     log_bytes = sum(log.size for log in logs)
     return {
         "partition_path": file_slice.partition_path,
@@ -95,13 +92,12 @@ def _slice_row(file_slice: FileSlice) -> dict[str, object]:
         "log_count": len(logs),
         "log_bytes": log_bytes,
         "log_to_base_ratio": log_bytes / base.size if base is not None and base.size else None,
-        "missing_files": [*missing, *(log.path for log in logs if not log.is_listed)],
+        "missing_files": [f.path for f in (base, *logs) if f is not None and not f.is_listed],
     }
 
 
-def files(view: TableView, slices: pa.Table | None = None) -> pa.Table:
+def files(view: TableView, slices: pa.Table) -> pa.Table:
     """Return one row per data file on the storage; see `Inspection.files`."""
-    slices = file_slices(view) if slices is None else slices
     rows = (
         {
             "path": file.path,

@@ -4,15 +4,8 @@ from collections.abc import Callable
 
 import pyarrow as pa
 
-from hudi_pyspark.inspection import services
+from hudi_pyspark.inspection import commits, services
 from hudi_pyspark.inspection.columns import column_statistics
-from hudi_pyspark.inspection.commits import (
-    commit_files,
-    commits,
-    known_commits,
-    properties,
-    schema_history,
-)
 from hudi_pyspark.inspection.files import file_slices, files
 from hudi_pyspark.inspection.log_blocks import log_blocks
 from hudi_pyspark.inspection.log_records import log_records
@@ -67,7 +60,7 @@ class Inspection:
             request to completion; null before table version 8); extra_metadata (other keys and
             values of the commit, such as checkpoints of Hudi Streamer and Flink; no schemas).
         """
-        return commits(known_commits(self.view, archived=archived))
+        return commits.commits(commits.known_commits(self.view, archived=archived))
 
     def commit_files(self, instant: str) -> pa.Table:
         """Return the write statistics of one commit, one row per file.
@@ -84,7 +77,7 @@ class Inspection:
         Raises:
             InvalidInstantError: there is no such commit.
         """
-        return commit_files(self.view, instant)
+        return commits.commit_files(self.view, instant)
 
     def file_slices(self, as_of: str | None = None, *, older: bool = False) -> pa.Table:
         """Return the file slices of the table; missing files are listed and raise no error.
@@ -118,7 +111,7 @@ class Inspection:
             names it, or of the rollback that wrote it; null if unknown); is_committed (false for
             files of a failed or unfinished write); in_latest_slice.
         """
-        return files(self.view)
+        return files(self.view, file_slices(self.view))
 
     def partitions(self) -> pa.Table:
         """Return the partitions, with the number and size of their files.
@@ -130,7 +123,8 @@ class Inspection:
             included); rows (as commits recorded; null where log files must be merged to know);
             last_commit (requested time of the newest commit that wrote one of the files).
         """
-        return partitions(self.view)
+        slices = file_slices(self.view)
+        return partitions(self.view, slices, files(self.view, slices))
 
     def history(self, file_id: str) -> pa.Table:
         """Return the instants that touched a file group, oldest first, archived ones included.
@@ -280,7 +274,7 @@ class Inspection:
             uncompressed_bytes (of the column in the file; 0 for log files); source
             (``metadata_table`` or ``parquet_footer``).
         """
-        return column_statistics(self.view)
+        return column_statistics(self.view, file_slices(self.view))
 
     def metadata_records(self, partition: str | None = None) -> pa.Table:
         """Return the merged records of the metadata table in ``.hoodie/metadata``.
@@ -333,7 +327,8 @@ class Inspection:
             also by table services), write_amplification (written_records divided by
             changed_records; null without changes), pending_compactions.
         """
-        return statistics(self.view, small_file_bytes)
+        slices = file_slices(self.view)
+        return statistics(self.view, small_file_bytes, slices, files(self.view, slices))
 
     def properties(self) -> pa.Table:
         """Return ``hoodie.properties`` as written.
@@ -341,7 +336,7 @@ class Inspection:
         Returns:
             key; value.
         """
-        return properties(self.view)
+        return commits.properties(self.view)
 
     def schema_history(self) -> pa.Table:
         """Return the changes of the table's columns, oldest first, archived commits included.
@@ -351,7 +346,7 @@ class Inspection:
             if schema on read never changed the columns); added, dropped, changed
             (columns with types); columns (their number); avro_schema (JSON, without meta columns).
         """
-        return schema_history(self.view)
+        return commits.schema_history(self.view)
 
 
 INSPECTION_TABLES: dict[str, Callable[..., pa.Table]] = {

@@ -137,11 +137,7 @@ def _sampled_keys(view: TableView, sample: int) -> dict[str, FileGroupId]:
     if not view.config.populate_meta_fields:
         return {}
     planner = SlicePlanner(view, ReadOptions(), {})
-    whole = [
-        s
-        for s in view.slices.as_of(check_files=False)
-        if all(file.is_listed for file in (s.base_file, *s.log_files) if file is not None)
-    ]
+    whole = [s for s in view.slices.as_of(check_files=False) if not s.lacks_files]
     slices = planner.with_sources(whole)
     slices = slices[:: max(1, len(slices) // _SAMPLED_SLICES)][:_SAMPLED_SLICES]
     try:

@@ -11,7 +11,6 @@ def commit_range(view: TableView, begin: str, end: str, *, cdc: bool) -> Rows:
     """Return the row of one range; see `Inspection.commit_range`."""
     given = {"query_type": "incremental", "begin": begin, "end": end, "cdc": str(cdc).lower()}
     options = ReadOptions.parse({key_of(name): text for name, text in given.items() if text})
-    if options.incremental is None:
-        raise AssertionError("the query type is incremental")
+    assert options.incremental is not None  # by the query type
     parsed, query_end = options.incremental, resolve_query(view, options).end
     return [{"begin": parsed.begin, "end": query_end, "is_empty": query_end <= parsed.begin}]

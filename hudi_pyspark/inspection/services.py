@@ -1,11 +1,14 @@
 """The table services, from compactions to savepoints, and all that happened to a file group."""
 
 import difflib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from typing import TypeVar
 
 from hudi_pyspark.errors import InvalidOptionError, MissingFileError
 from hudi_pyspark.format.file_name import parse_data_file_name
 from hudi_pyspark.format.timeline.instant import Action, Instant, InstantState, WriteOperationType
+from hudi_pyspark.format.timeline.instant_body import BodyParser
 from hudi_pyspark.format.timeline.instant_metadata import (
     PlannedSlice,
     ReplacePlan,
@@ -22,6 +25,7 @@ from hudi_pyspark.table.table_services import known_cleans, known_restores, know
 from hudi_pyspark.table.timeline import instant_path, read_instant
 from hudi_pyspark.table.view import TableView
 
+_T = TypeVar("_T")
 # Writes to a MERGE_ON_READ table are delta commits, but its first bulk insert is a commit, too; old
 # releases did not record the operation of a compaction.
 _COMPACTED_AS = {
@@ -63,7 +67,7 @@ def compactions(view: TableView) -> Iterator[dict[str, object]]:
     """Yield one row per compaction or log compaction; see `Inspection.compactions`."""
     for instant, action in _compaction_instants(view):
         row = {**instant_row(instant), "action": action, **_written(view, instant)}
-        plan = _compaction_plan(view, instant, action)
+        plan = _plan(view, instant, action, parse_compaction_plan)
         if plan is not None:
             row |= {
                 "partition_paths": sorted({planned.partition_path for planned in plan}),
@@ -92,32 +96,29 @@ def clustering(view: TableView) -> Iterator[dict[str, object]]:
         yield row
 
 
-def _pending_plans(view: TableView) -> Iterator[tuple[Instant, str, tuple[PlannedSlice, ...]]]:
+def _pending_plans(view: TableView) -> Iterator[tuple[Instant, Action, Iterable[PlannedSlice]]]:
     """Yield the instant, action and input slices of each pending compaction and clustering."""
     for instant, action in _compaction_instants(view):
-        compaction = None if instant.is_completed else _compaction_plan(view, instant, action)
-        if compaction is not None:
-            yield instant, action, compaction
-    for instant in filter(view.history.is_clustering, view.timeline.instants):
-        plan = None if instant.is_completed else _replace_plan(view, instant)
-        if plan is not None:
-            yield instant, str(Action.CLUSTERING), tuple(plan.all_slices())
-
-
-def _compaction_plan(
-    view: TableView, instant: Instant, action: Action
-) -> tuple[PlannedSlice, ...] | None:
-    """Return the slices of a pending or completed compaction; None if its file is missing."""
-    body = _read_requested(view, instant, action)
-    return parse_compaction_plan(body, path=instant_path(instant, view.config)) if body else None
+        if not instant.is_completed:
+            yield instant, action, _plan(view, instant, action, parse_compaction_plan) or ()
+    for instant in filter(view.history.is_clustering, view.timeline.pending):
+        plan = _replace_plan(view, instant)
+        yield instant, Action.CLUSTERING, plan.all_slices() if plan is not None else ()
 
 
 def _replace_plan(view: TableView, instant: Instant) -> ReplacePlan | None:
-    """Return the plan of a replace commit or clustering; None if its file is missing or empty."""
-    for action in (Action.CLUSTERING, Action.REPLACE_COMMIT):
-        body = _read_requested(view, instant, action)
-        if body:
-            return parse_replace_plan(body, path=instant_path(instant, view.config))
+    """Return the plan of a clustering, which may be requested as a replace commit."""
+    plan = _plan(view, instant, Action.CLUSTERING, parse_replace_plan)
+    return plan or _plan(view, instant, Action.REPLACE_COMMIT, parse_replace_plan)
+
+
+def _plan(view: TableView, instant: Instant, action: Action, parse: BodyParser[_T]) -> _T | None:
+    """Return the plan with which an action was requested; None if its file is missing or empty."""
+    requested = Instant(instant.requested_time, action, InstantState.REQUESTED)
+    path = instant_path(requested, view.config)
+    with suppress(MissingFileError):
+        body = read_instant(view.storage, path)
+        return parse(body, path=path) if body else None
     return None
 
 
@@ -132,15 +133,6 @@ def _compaction_instants(view: TableView) -> Iterator[tuple[Instant, Action]]:
             service, operations = _COMPACTED_AS[instant.action]
             if view.commit_metadata[instant.requested_time].operation_type in operations:
                 yield instant, service
-
-
-def _read_requested(view: TableView, instant: Instant, action: Action) -> bytes | None:
-    """Return the body of an action's plan; None if its file is missing."""
-    requested = Instant(instant.requested_time, action, InstantState.REQUESTED)
-    try:
-        return read_instant(view.storage, instant_path(requested, view.config))
-    except MissingFileError:
-        return None
 
 
 def _written(view: TableView, instant: Instant) -> dict[str, object]:
@@ -174,9 +166,7 @@ def rollbacks(view: TableView, *, archived: bool) -> Rows:
     ]
     for instant in view.timeline.pending:
         if instant.action in (Action.ROLLBACK, Action.RESTORE):
-            body = _read_requested(view, instant, instant.action)
-            path = instant_path(instant, view.config)
-            undone = parse_rollback_plan(body, path=path) if body is not None else None
+            undone = _plan(view, instant, instant.action, parse_rollback_plan)
             rows.append({**instant_row(instant), "archived": False, "rolled_back": undone})
     return sorted_by_time(rows)
 

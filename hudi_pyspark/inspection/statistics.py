@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from hudi_pyspark.errors import CorruptTableError
 from hudi_pyspark.inspection.commits import file_kind, known_schema
 from hudi_pyspark.inspection.definition import Rows, schema_of, table_of, with_columns
-from hudi_pyspark.inspection.files import commits_of, committed_by_path, file_slices, files
+from hudi_pyspark.inspection.files import commits_of, committed_by_path
 from hudi_pyspark.planning.partition_values import partition_scalars
 from hudi_pyspark.table.file_groups import CommittedFile
 from hudi_pyspark.table.view import TableView
@@ -29,15 +29,8 @@ _COLUMNS = schema_of(
     "commits int, changed_records int, written_records int, write_amplification float, "
     "pending_compactions int"
 )
-def statistics(
-    view: TableView,
-    small_file_bytes: int,
-    slices: pa.Table | None = None,
-    stored: pa.Table | None = None,
-) -> Rows:
-    """Return one row; see `Inspection.statistics`. Slices and files may be known already."""
-    slices = file_slices(view) if slices is None else slices
-    stored = files(view, slices) if stored is None else stored
+def statistics(view: TableView, small_file_bytes: int, slices: pa.Table, stored: pa.Table) -> Rows:
+    """Return one row out of the tables of slices and files; see `Inspection.statistics`."""
     base_bytes, log_bytes = _total(slices["base_bytes"]), _total(slices["log_bytes"])
     is_cdc, is_committed = pc.equal(stored["kind"], "cdc"), stored["is_committed"]
     is_old = pc.and_not(pc.and_not(is_committed, stored["in_latest_slice"]), is_cdc)
@@ -91,12 +84,8 @@ def partitions_schema(view: TableView) -> pa.Schema:
     return _COLUMNS.insert(1, values) if types else _COLUMNS
 
 
-def partitions(
-    view: TableView, slices: pa.Table | None = None, stored: pa.Table | None = None
-) -> pa.Table:
+def partitions(view: TableView, slices: pa.Table, stored: pa.Table) -> pa.Table:
     """Return one row per partition; see `Inspection.partitions`, and `statistics`."""
-    slices = file_slices(view) if slices is None else slices
-    stored = files(view, slices) if stored is None else stored
     names = (stored[name].to_pylist() for name in ("path", "instant_time"))
     committed = committed_by_path(commits_of(view, zip(*names, strict=True)))
     sums = [(name, "sum") for name in ("base_bytes", "log_count", "log_bytes")]

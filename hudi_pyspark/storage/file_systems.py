@@ -103,8 +103,7 @@ class ArrowFileSystem(FileSystem):
         return OpenFile(file.size(), version, partial(self._read_range, path, file), file.close)
 
     def _read_range(self, _path: str, file: pa.NativeFile, begin: int, end: int) -> bytes:
-        content: bytes = file.read_at(end - begin, begin)
-        return content
+        return bytes(file.read_at(end - begin, begin))
 
 
 class S3FileSystem(ArrowFileSystem):
@@ -218,8 +217,7 @@ class FsspecFileSystem(FileSystem):
         return OpenFile(int(info["size"]), version, partial(self._read_range, path))
 
     def _read_range(self, path: str, begin: int, end: int) -> bytes:
-        content: bytes = self._fsspec.cat_file(path, start=begin, end=end)
-        return content
+        return bytes(self._fsspec.cat_file(path, start=begin, end=end))
 
 
 def _modified_ms(entry: Mapping[str, Any]) -> int:
@@ -245,8 +243,7 @@ class WebHdfsFileSystem(FsspecFileSystem):
 
     def _read_range(self, path: str, begin: int, end: int) -> bytes:
         answer = self._fsspec._call("OPEN", path=path, offset=begin, length=end - begin)  # noqa: SLF001
-        content: bytes = answer.content
-        return content
+        return bytes(answer.content)
 
 
 class HdfsNativeFileSystem(FsspecFileSystem):

@@ -119,8 +119,7 @@ class ArrowStorage:
 
     def read_bytes(self, path: str) -> bytes:
         with self.open_input(path) as file:
-            content: bytes = file.read()
-            return content
+            return bytes(file.read())
 
     def open_input(self, path: str) -> pa.NativeFile | IO[bytes]:
         absolute = self._absolute(path)

@@ -122,7 +122,7 @@ def test_nested_fields_are_those_of_apache_hudis_rows(golden_table, case):
         wanted = pa.schema([(n, _some_fields(scan.schema.field(n).type, dice)) for n in names])
         answers = [
             conform(rows, wanted, {}, source="the result")
-            for task in scan.plan(names, fields=wanted)
+            for task in scan.planned(names, fields=wanted).tasks
             for rows in read_task(task, scan.storage)
         ]
         answer = pa.concat_tables(answers) if answers else wanted.empty_table()

@@ -226,8 +226,7 @@ def is_ours(source: Any) -> bool:  # noqa: ANN401  (protobuf)
 
 def key_of(source: Any) -> bytes:  # noqa: ANN401  (protobuf)
     """Return what is the same for reads that Spark takes from the same cache."""
-    text: bytes = source.SerializeToString(deterministic=True)
-    return text
+    return bytes(source.SerializeToString(deterministic=True))
 
 
 def leaves_of(relation: Any) -> Iterator[Any]:  # noqa: ANN401  (protobuf)
