@@ -1,7 +1,5 @@
 """Optional libraries: where one is missing, the error says what to install."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 

@@ -141,15 +141,11 @@ class HudiTable:
         given = {f"{CATALOG_PREFIX}{key}": value for key, value in catalog.items()}
         catalog_table = find_table(name, {**_catalog_settings(environment), **catalog})
         named = (storage_options or {}).get(CREDENTIALS_PROVIDER)
-        storage = ArrowStorage.parse(
-            catalog_table.location,
-            storage_options,
-            environment,
-            None if named else catalog_table.provider,
-        )
+        location, provider = catalog_table.location, None if named else catalog_table.provider
+        storage = ArrowStorage.parse(location, storage_options, environment, provider)
         table = cls.__new__(cls)
         spark_options = {**_spark_settings(storage_options), **given, "table": name}
-        table._open(catalog_table.location, storage, spark_options)  # noqa: SLF001  (its own)
+        table._open(location, storage, spark_options)  # noqa: SLF001  (its own)
         if catalog_table.is_read_optimized:
             table._defaults = {key_of("query_type"): QueryType.READ_OPTIMIZED}  # noqa: SLF001
         return table

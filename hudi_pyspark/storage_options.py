@@ -73,15 +73,9 @@ SETTINGS: Mapping[str, Mapping[str, str]] = {
         "endpoint": "fs.oss.endpoint",
     },
 }
-_TIME = 10_000_000_000  # in seconds, of the next three centuries
-_LARGEST = {
-    "connect_timeout": _TIME,
-    "request_timeout": _TIME,
-    "credential_token_expiration": _TIME,
-    "retry_time_limit": _TIME,
-    "port": 65_535,
-    "attempts": _TIME,
-}
+_SECONDS = ("connect_timeout", "request_timeout", "credential_token_expiration", "retry_time_limit")
+# Seconds may be a time of the next three centuries.
+_LARGEST = {**dict.fromkeys((*_SECONDS, "attempts"), 10_000_000_000), "port": 65_535}
 _SWITCHES = {"anonymous", "force_virtual_addressing", "kerberos", "use_https"}
 _OPPOSITE = "fs.s3a.path.style.access"  # the opposite of its argument
 # Settings of every storage on another machine, that are not passed to its file system.

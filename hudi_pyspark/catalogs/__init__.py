@@ -8,8 +8,6 @@ from hudi_pyspark.catalogs.glue import find_in_glue
 from hudi_pyspark.catalogs.hive import find_in_hive
 from hudi_pyspark.errors import InvalidOptionError
 
-__all__ = ["CATALOGS", "find_table"]
-
 CATALOGS: Mapping[str, Callable[[str, Settings], CatalogTable]] = {
     "hive": find_in_hive,
     "glue": find_in_glue,

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from hudi_pyspark.errors import CatalogError, InvalidOptionError
 from hudi_pyspark.storage.credentials import CredentialsProvider
 
-Settings: TypeAlias = Mapping[str, str]
+Settings = Mapping[str, str]
 
 _READ_OPTIMIZED = "hoodie.query.as.ro.table"  # Apache Hudi writes it to the table `…_ro`
 

@@ -1,7 +1,5 @@
 """Catalogs that vend credentials, by HTTP: Unity Catalog and Apache Polaris, and their extras."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any

@@ -90,8 +90,7 @@ def commits(
         now = now.astimezone(timezone.utc)
     clock = now.replace(tzinfo=None)
     moments = map(moment_of, commits.column(time).to_pylist())
-    spans = [None if moment is None else clock - moment for moment in moments]
-    ages = [None if span is None else duration_text(span.total_seconds()) for span in spans]
+    ages = [None if m is None else duration_text((clock - m).total_seconds()) for m in moments]
     durations = [
         None if milliseconds is None else f"{milliseconds / 1000:.3g} s"
         for milliseconds in commits.column("milliseconds").to_pylist()

@@ -55,20 +55,13 @@ class Machine:
         return shutil.which(command, path=self.env.get("PATH", ""))
 
 
-def examine_environment(
-    machine: Machine, settings: Mapping[str, str] | None = None
-) -> Iterator[Finding]:
-    """Check that a machine can read tables: Python and its packages, then what Spark needs.
-
-    Args:
-        machine: what is there to be checked.
-        settings: of Spark; None means those that files and the environment define.
-    """
+def examine_environment(machine: Machine) -> Iterator[Finding]:
+    """Check that a machine can read tables: Python and its packages, then what Spark needs."""
     yield _check_python(machine)
     for package, floor in {**NEEDED, **OPTIONAL}.items():
         if package in NEEDED or machine.version_of(package) is not None:
             yield _check_package(machine, package, floor)
-    settings = spark_settings(machine.env) if settings is None else settings
+    settings = spark_settings(machine.env)
     if machine.version_of("databricks-connect") is not None:  # has a pyspark of its own
         yield _check_pruning(machine, {**settings, _API_MODE: "connect"})
         return

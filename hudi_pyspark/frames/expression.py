@@ -13,7 +13,6 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -78,7 +77,7 @@ class Call:
     options: Mapping[str, object] = field(default_factory=dict)
 
 
-Expression: TypeAlias = Field | Literal | Call
+Expression = Field | Literal | Call
 
 
 def fields_of(expression: Expression) -> Iterator[Field]:

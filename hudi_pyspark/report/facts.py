@@ -67,8 +67,7 @@ class Facts:
     @cached_property
     def commits(self) -> list[dict[str, Any]]:
         """The same as rows of `Inspection.commits`."""
-        rows: list[dict[str, Any]] = commits(self.known_commits).to_pylist()
-        return rows
+        return list(commits(self.known_commits).to_pylist())
 
     @cached_property
     def marks(self) -> list[dict[str, Any]]:
@@ -86,8 +85,7 @@ class Facts:
     @cached_property
     def statistics(self) -> dict[str, Any]:
         table = statistics(self.view, SMALL_FILE_BYTES, self.slices, self.files)
-        row: dict[str, Any] = table.to_pylist()[0]
-        return row
+        return dict(table.to_pylist()[0])
 
     @cached_property
     def partitions(self) -> pa.Table:

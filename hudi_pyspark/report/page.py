@@ -25,12 +25,8 @@ def render(template: str, content: Mapping[str, Any]) -> str:
         f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; "
         "base-uri 'none'; form-action 'none'"
     )
-    page: str = (
-        _environment()
-        .get_template(template)
-        .render(content=content, style=style, script=script, policy=policy)
-    )
-    return page
+    page = _environment().get_template(template)
+    return page.render(content=content, style=style, script=script, policy=policy)
 
 
 @cache

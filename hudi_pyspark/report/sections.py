@@ -183,8 +183,7 @@ def largest_groups(slices: pa.Table, most: int) -> list[dict[str, Any]]:
     order = [("log_bytes", "descending"), ("base_bytes", "descending")]
     names = [("partition_path", "ascending"), ("file_id", "ascending")]
     places = pc.sort_indices(slices, sort_keys=[*order, *names])[:most]
-    shown: list[dict[str, Any]] = slices.take(places).to_pylist()
-    return shown
+    return list(slices.take(places).to_pylist())
 
 
 def older_bytes(files: pa.Table) -> dict[tuple[str, str], int]:

@@ -169,16 +169,14 @@ class Planner:
         wanted = self._client.without_placeholder(hints.columns)
         columns = requested_columns(wanted, scan.schema)
         asked = unchanged_columns(scan.schema, wanted)
-        for texts, schema_of_texts in (
-            (hints.filters, asked),
-            (self._client.filters, comparable(asked)),
-        ):
-            for text in texts:
-                # Spark applies all of them: one may be left out, and none fails a query.
-                try:
-                    scan = scan.where(parse_filter(text, schema_of_texts, is_exact=True))
-                except Exception as error:  # noqa: BLE001, PERF203
-                    _log.info("a condition does not reach the scan: %.300s", error)
+        conditions = [(text, asked) for text in hints.filters]
+        conditions += [(text, comparable(asked)) for text in self._client.filters]
+        for text, compared in conditions:
+            # Spark applies all of them: one may be left out, and none fails a query.
+            try:
+                scan = scan.where(parse_filter(text, compared, is_exact=True))
+            except Exception as error:  # noqa: BLE001, PERF203
+                _log.info("a condition does not reach the scan: %.300s", error)
         limits = [limit for limit in (hints.limit, self._client.limit) if limit is not None]
         # By the optimizer's rule, by a client, by the option columns or by .schema(...).
         is_narrowed = hints.is_pinned or len(columns) < len(scan.schema)

@@ -53,11 +53,8 @@ def register(spark: SparkSession) -> None:
         return
     # Spark plans in another Python process. A class of the module __main__ is pickled by value,
     # together with its functions, wherever the user defined them.
-    source = type(
-        HudiDataSource.__name__,
-        (HudiDataSource,),
-        {"payload_mergers": mergers, "__module__": "__main__"},
-    )
+    members = {"payload_mergers": mergers, "__module__": "__main__"}
+    source = type(HudiDataSource.__name__, (HudiDataSource,), members)
     if not _try_to_register(spark, source):
         raise UnsupportedQueryError(
             "this version of Spark does not replace the source that it loaded by itself, which "

@@ -6,17 +6,16 @@ client of S3 asks another port, and what the others say shows what is wrong.
 
 import re
 from collections.abc import Mapping
-from typing import Final
 from urllib.parse import urlsplit
 
 from hudi_pyspark.errors import InvalidOptionError
 from hudi_pyspark.storage.locations import Location
 from hudi_pyspark.storage_options import Value
 
-_SCHEMES: Final = ("scheme", "blob_storage_scheme", "dfs_storage_scheme")
-_AUTHORITIES: Final = ("blob_storage_authority", "dfs_storage_authority")
-_ENDPOINTS: Final = ("endpoint_override", "endpoint")
-_HOST_AND_PORT: Final = "give host or host:port, with a port of at most 65535"
+_SCHEMES = ("scheme", "blob_storage_scheme", "dfs_storage_scheme")
+_AUTHORITIES = ("blob_storage_authority", "dfs_storage_authority")
+_ENDPOINTS = ("endpoint_override", "endpoint")
+_HOST_AND_PORT = "give host or host:port, with a port of at most 65535"
 _UNPRINTED = re.compile(r"[\x00-\x1f\x7f]")
 _BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?")
 _OF_URIS = re.compile(r"[A-Za-z0-9\-._~:/?#\[\]@!$&'()*+,;=%]*")

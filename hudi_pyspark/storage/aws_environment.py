@@ -7,7 +7,6 @@ import configparser
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
 
 import pyarrow.fs as pafs
 
@@ -15,18 +14,18 @@ from hudi_pyspark.errors import InvalidOptionError, StorageAccessError, StorageE
 from hudi_pyspark.storage.endpoints import problem_of
 from hudi_pyspark.storage_options import Value
 
-_METADATA: Final = "http://169.254.169.254"  # of the machine, which may have a role
-_WAIT: Final = 0.5  # seconds until it is not there
-_REGIONS: Final = "s3.us-east-1.amazonaws.com"  # which knows the regions of all buckets
-_WAIT_FOR_REGIONS: Final = 1.5  # seconds
+_METADATA = "http://169.254.169.254"  # of the machine, which may have a role
+_WAIT = 0.5  # seconds until it is not there
+_REGIONS = "s3.us-east-1.amazonaws.com"  # which knows the regions of all buckets
+_WAIT_FOR_REGIONS = 1.5  # seconds
 _IN_HOSTS = re.compile(r"\b([a-z]{2}(?:-[a-z]+)+-\d)\.(?:vpce\.)?amazonaws\.")
-_WITH_CREDENTIALS: Final = (
+_WITH_CREDENTIALS = (
     "AWS_ACCESS_KEY_ID",
     "AWS_WEB_IDENTITY_TOKEN_FILE",
     "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
     "AWS_CONTAINER_CREDENTIALS_FULL_URI",
 )
-_IN_PROFILES: Final = (
+_IN_PROFILES = (
     "aws_access_key_id",
     "role_arn",
     "credential_process",

@@ -2,14 +2,13 @@
 
 import socket
 from collections.abc import Mapping
-from typing import Final
 from urllib.parse import urlsplit
 from urllib.request import getproxies
 
 from hudi_pyspark.storage_options import Value
 
-_WAIT: Final = 1.5  # seconds: the first packet of a connection is sent again after one
-_OPTIONS: Final = {"gs": "endpoint_override", "abfs": "blob_storage_authority", "webhdfs": "host"}
+_WAIT = 1.5  # seconds: the first packet of a connection is sent again after one
+_OPTIONS = {"gs": "endpoint_override", "abfs": "blob_storage_authority", "webhdfs": "host"}
 
 
 def reach_endpoint(kind: str, arguments: Mapping[str, Value]) -> None:

@@ -6,12 +6,11 @@ import os
 import posixpath
 import re
 from dataclasses import dataclass
-from typing import Final
 from urllib.parse import unquote, unquote_to_bytes
 
 from hudi_pyspark.errors import InvalidOptionError
 
-LOCAL: Final = ""
+LOCAL = ""
 # Hadoop has other names for the same stores.
 _KINDS = {
     "s3a": "s3",

@@ -3,13 +3,12 @@
 import errno
 import re
 from collections.abc import Iterable, Iterator
-from typing import Final
 from urllib.parse import quote, quote_plus, unquote
 
 from hudi_pyspark.errors import HudiError
 
-_HIDDEN: Final = "***"
-_LONG: Final = 8  # characters; a shorter secret may be part of an ordinary word
+_HIDDEN = "***"
+_LONG = 8  # characters; a shorter secret may be part of an ordinary word
 # Clients sign, encode and sort the parameters of a URL, so that no value is found in what they
 # show. The first ones are of WebHDFS, whose name node issues tokens of its own.
 _PARAMETERS = re.compile(

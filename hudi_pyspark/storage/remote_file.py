@@ -6,16 +6,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from threading import Lock
-from typing import Final, TypeAlias
 
 from hudi_pyspark.errors import CorruptTableError, HudiError
 from hudi_pyspark.storage.file_systems import FileSystem, OpenFile
 from hudi_pyspark.storage.protocol import Storage
 
-Span: TypeAlias = "tuple[int, int]"  # begin and end, in bytes
+Span = tuple[int, int]  # begin and end, in bytes
 
-HOLE: Final = 1 << 20  # bytes that are read faster than skipped, where a read is a request
-THREADS: Final = 8  # requests at a time, of one file or for several small ones
+HOLE = 1 << 20  # bytes that are read faster than skipped, where a read is a request
+THREADS = 8  # requests at a time, of one file or for several small ones
 _END = 512 << 10  # bytes, of which Hudi's default Bloom filter takes most
 _MOST_AT_ONCE = 8 << 20  # bytes of a request of `prefetch`
 # Seconds for which an open file counts as the one that was opened. pyarrow asks for ranges without

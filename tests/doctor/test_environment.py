@@ -2,8 +2,10 @@
 
 import os
 import re
+import shlex
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -57,7 +59,9 @@ def machine(commands, *, python=(3, 11, 7), versions=GOOD, **env) -> Machine:
 
 
 def found(machine, *severities, **settings):
-    findings = examine_environment(machine, settings)
+    arguments = [part for item in settings.items() for part in ("--conf", "=".join(item))]
+    env = {**machine.env, "PYSPARK_SUBMIT_ARGS": shlex.join(arguments)}
+    findings = examine_environment(replace(machine, env=env))
     return {(f.check, f.subject): f for f in findings if f.severity in severities}
 
 
@@ -110,7 +114,7 @@ def test_old_java(commands, tmp_path):
     java.chmod(0o755)
     here = machine(commands, JAVA_HOME=str(home))
     old = Machine(here.env, here.python, here.version_of, lambda _: ANSWERS["old"])
-    (finding,) = (f for f in examine_environment(old, {}) if f.check == "java")
+    (finding,) = (f for f in examine_environment(old) if f.check == "java")
     assert finding.severity is Severity.PROBLEM
     assert finding.message.startswith("Java 8:")
 
