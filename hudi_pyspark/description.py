@@ -1,9 +1,13 @@
 """A table in a few lines: its properties and its last commit, without reading any file."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from html import escape
+from typing import TYPE_CHECKING
 
-from hudi_pyspark.table.view import TableView
+if TYPE_CHECKING:
+    from hudi_pyspark.table.view import TableView
 
 
 @dataclass(frozen=True, slots=True)

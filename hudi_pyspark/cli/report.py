@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -12,7 +12,9 @@ from hudi_pyspark.cli.printing import emit, say_aside
 from hudi_pyspark.doctor.finding import Severity, worst
 from hudi_pyspark.errors import HudiError
 from hudi_pyspark.report.index import IndexEntry, ReportIndex, find_tables
-from hudi_pyspark.report.report import Report
+
+if TYPE_CHECKING:
+    from hudi_pyspark.report.report import Report
 
 Opener = Callable[[], HudiTable]
 

@@ -1,9 +1,15 @@
 """Every instant of a table, active and archived, and the columns that tables of instants share."""
 
-from hudi_pyspark.format.timeline.instant import Instant
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from hudi_pyspark.inspection.definition import Rows, with_columns
 from hudi_pyspark.table.timeline import instant_path
-from hudi_pyspark.table.view import TableView
+
+if TYPE_CHECKING:
+    from hudi_pyspark.format.timeline.instant import Instant
+    from hudi_pyspark.table.view import TableView
 
 
 @with_columns("requested_time, completion_time, action, state, archived bool, path")

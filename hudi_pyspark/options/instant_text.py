@@ -1,10 +1,15 @@
 """Instants out of the text that a user gives."""
 
+from __future__ import annotations
+
 import re
 from datetime import datetime, timedelta, timezone
+from typing import TYPE_CHECKING
 
 from hudi_pyspark.errors import FutureInstantError, InvalidInstantError
-from hudi_pyspark.table.view import TableView
+
+if TYPE_CHECKING:
+    from hudi_pyspark.table.view import TableView
 
 _ZONED = re.compile(
     r"(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\.\d{3}|\.\d{6})?)[+-]\d\d:\d\d", re.ASCII

@@ -1,17 +1,22 @@
 """The page over several tables, and the tables of a folder."""
 
+from __future__ import annotations
+
 import json
 import re
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from hudi_pyspark.doctor.finding import Severity, worst
 from hudi_pyspark.report.page import render
-from hudi_pyspark.report.report import Report
-from hudi_pyspark.storage import Storage
 from hudi_pyspark.table.config import METADATA_FOLDER
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from hudi_pyspark.report.report import Report
+    from hudi_pyspark.storage import Storage
 
 _DEEPEST = 4  # folders between a warehouse and a table
 
