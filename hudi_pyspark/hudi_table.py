@@ -226,8 +226,6 @@ class HudiTable:
                 that is no such condition or compares what cannot be compared.
             TimeTravelError: the state at that instant cannot be answered.
         """
-        if query_type is None and (begin is not None or end is not None):
-            query_type = "incremental"
         text = filter if isinstance(filter, str) else None
         named = {"columns": columns, "filter": text, "as_of": as_of, "begin": begin, "end": end}
         given = {**named, "query_type": query_type}.items()

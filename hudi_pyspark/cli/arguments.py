@@ -95,8 +95,6 @@ class Query:
         """
         named = {"columns": columns, **asdict(self)}
         given = dict(map(key_and_value, named.pop("options") or ()))
-        is_range = self.begin is not None or self.end is not None
-        named["query_type"] = self.query_type or ("incremental" if is_range else None)
         chosen = {name: value for name, value in named.items() if value is not None}
         twice = [name for name in chosen if name in given]
         if twice:

@@ -10,7 +10,6 @@ from hudi_pyspark.columns.timestamp_repair import mislabelled_columns, repairabl
 from hudi_pyspark.description import counted
 from hudi_pyspark.doctor.files import StoredFiles
 from hudi_pyspark.doctor.finding import RESTORE, Finding, Severity, Track, reason_of
-from hudi_pyspark.doctor.timeline import TimelineFiles
 from hudi_pyspark.errors import CorruptLogBlockError, HudiError
 from hudi_pyspark.format.file_name import LogFileName
 from hudi_pyspark.format.log.data_block import decode_data_block, native_deletes
@@ -21,7 +20,6 @@ from hudi_pyspark.inspection.commits import known_schema
 from hudi_pyspark.reading.base_files.base_file import read_base_file
 from hudi_pyspark.storage import Storage
 from hudi_pyspark.table.schema import resolve_schema
-from hudi_pyspark.table.view import TableView
 
 LOGS = "log files"
 BASES = "base files"
@@ -29,16 +27,14 @@ _BATCH_ROWS = 65_536
 _RESTORE = f"{RESTORE}; `hudi-py log blocks` shows which parts are readable"
 
 
-def check_logs(
-    view: TableView, committed: TimelineFiles, stored: StoredFiles, track: Track, *, deep: bool
-) -> Iterator[Finding]:
+def check_logs(stored: StoredFiles, track: Track, *, deep: bool) -> Iterator[Finding]:
     """Split every log file into its blocks, and on request decode every record."""
     paths = [path for path, name in stored.data_files.items() if isinstance(name, LogFileName)]
-    timestamps = _Timestamps(known_schema(view) if deep and paths else pa.schema([]))
+    timestamps = _Timestamps(known_schema(stored.view) if deep and paths else pa.schema([]))
     has_problem, blocks = False, 0
     for path in track(paths, "Reading log files"):
-        size = _committed_bytes(view, committed, stored, path)
-        for result in _check_log(view.storage, path, size, timestamps if deep else None):
+        size = _committed_bytes(stored, path)
+        for result in _check_log(stored.view.storage, path, size, timestamps if deep else None):
             if isinstance(result, LogBlock):
                 blocks += 1
                 continue
@@ -51,20 +47,20 @@ def check_logs(
     yield from timestamps.findings(LOGS)
 
 
-def _committed_bytes(
-    view: TableView, committed: TimelineFiles, stored: StoredFiles, path: str
-) -> int:
+def _committed_bytes(stored: StoredFiles, path: str) -> int:
     """Return how many bytes of a log file completed commits are known to have written."""
-    if path in committed.written:
-        return committed.written[path].size
+    if path in stored.timeline.written:
+        return stored.timeline.written[path].size
     # From layout 2 on a log file has one writer, and its name has the writer's instant.
-    is_old = view.config.has_completion_times and _is_of_archived_commit(view, stored, path)
+    has_one_writer = stored.view.config.has_completion_times
+    is_old = has_one_writer and _is_of_archived_commit(stored, path)
     return stored.sizes[path] if is_old else 0
 
 
-def _is_of_archived_commit(view: TableView, stored: StoredFiles, path: str) -> bool:
+def _is_of_archived_commit(stored: StoredFiles, path: str) -> bool:
     """Return whether a commit without known metadata wrote a file."""
     time = stored.data_files[path].instant
+    view = stored.view
     return time in view.history.committed and time not in view.commit_metadata
 
 
@@ -136,9 +132,7 @@ class _Timestamps:
             )
 
 
-def check_base_files(
-    view: TableView, committed: TimelineFiles, stored: StoredFiles, track: Track, *, deep: bool
-) -> Iterator[Finding]:
+def check_base_files(stored: StoredFiles, track: Track, *, deep: bool) -> Iterator[Finding]:
     """Open every committed base file, and on request read all of its columns.
 
     Files of failed writes are not opened, since they may be incomplete.
@@ -147,13 +141,13 @@ def check_base_files(
         path
         for path, name in stored.data_files.items()
         if not isinstance(name, LogFileName)
-        and (path in committed.written or _is_of_archived_commit(view, stored, path))
+        and (path in stored.timeline.written or _is_of_archived_commit(stored, path))
     ]
-    columns = resolve_schema(view) if deep and paths else pa.schema([])
+    columns = resolve_schema(stored.view) if deep and paths else pa.schema([])
     timestamps = _Timestamps(columns)
     has_problem = False
     for path in track(paths, "Opening base files"):
-        problem = _problem_of(view.storage, path, columns.names, timestamps)
+        problem = _problem_of(stored.view.storage, path, columns.names, timestamps)
         if problem:
             has_problem = True
             yield Finding(Severity.PROBLEM, BASES, path, problem)

@@ -106,13 +106,11 @@ def examine(
         checks.append((SCHEMA, check_schema(view)))
     if files:
         stored = collect_stored_files(view, committed)
-        checks.append((FILES, check_files(view, committed, stored)))
-        checks.append((SIZES, check_sizes(view, committed, stored)))
+        checks += [(FILES, check_files(stored)), (SIZES, check_sizes(stored))]
         if contents:
-            checks.append((LOGS, check_logs(view, committed, stored, track, deep=deep)))
-            checks.append((BASES, check_base_files(view, committed, stored, track, deep=deep)))
-        checks.append((METADATA_TABLE, check_metadata_table(view, committed, stored)))
-        checks.append((MERGES, _kept_merges(view)))
+            checks.append((LOGS, check_logs(stored, track, deep=deep)))
+            checks.append((BASES, check_base_files(stored, track, deep=deep)))
+        checks += [(METADATA_TABLE, check_metadata_table(stored)), (MERGES, _kept_merges(view))]
     listed = [*check_properties(view.storage, view.config), *check_timeline(view, committed)]
     for check, findings in checks:
         earlier = {f.subject: place for place, f in enumerate(listed) if f.check in (FILES, SIZES)}
@@ -126,18 +124,16 @@ def examine(
                     listed[place] = replace(finding, check=listed[place].check, message=message)
         except HudiError as error:
             listed.append(_failed(check, error.reason(), listed, committed))
-    return iter(_by_partition(listed, committed, stored) if files else listed)
+    return iter(_by_partition(listed, stored) if files else listed)
 
 
-def _by_partition(
-    findings: list[Finding], committed: TimelineFiles, stored: StoredFiles
-) -> list[Finding]:
+def _by_partition(findings: list[Finding], stored: StoredFiles) -> list[Finding]:
     """Make one finding of the missing files of a partition, where none of its files is left."""
     present = {path.rpartition("/")[0] for path in stored.data_files}
     grouped: dict[tuple[str, int], list[Finding]] = {}
     for finding in findings:
         folder = finding.subject.rpartition("/")[0]
-        is_gone = finding.check == FILES and finding.subject in committed.written
+        is_gone = finding.check == FILES and finding.subject in stored.timeline.written
         place = -1 if is_gone and folder not in present else len(grouped)
         grouped.setdefault((folder, place), []).append(finding)
     return [
@@ -219,10 +215,9 @@ def _checksum(config: TableConfig) -> Finding:
     )
 
 
-def check_metadata_table(
-    view: TableView, committed: TimelineFiles, stored: StoredFiles
-) -> Iterator[Finding]:
+def check_metadata_table(stored: StoredFiles) -> Iterator[Finding]:
     """Compare the metadata table, if there is one, with the timeline and the storage."""
+    view = stored.view
     names = view.config.metadata_partitions
     building = view.config.properties.get(_INFLIGHT, "")
     if building:
@@ -249,18 +244,16 @@ def check_metadata_table(
         if name not in folders
     ]
     sample = 0 if missing else RECORD_SAMPLE
-    findings = [*missing, *_differences(metadata, committed, stored, sample)]
+    findings = [*missing, *_differences(metadata, stored, sample)]
     yield from findings
     if not findings:
         message = f"partitions {', '.join(names)}; it lists the files on the storage"
         yield Finding(Severity.OK, METADATA_TABLE, "", message)
 
 
-def _differences(
-    metadata: MetadataTable, committed: TimelineFiles, stored: StoredFiles, sample: int
-) -> Iterator[Finding]:
+def _differences(metadata: MetadataTable, stored: StoredFiles, sample: int) -> Iterator[Finding]:
     """Compare it with the timeline, the storage and some of the rows."""
-    paths = committed.written.keys()
+    paths = stored.timeline.written.keys()
     differing = list(differences(metadata, stored=stored.sizes, committed=paths, sample=sample))
     missing = [d.subject for d in differing if d.check == "commits"]
     if missing:
@@ -270,7 +263,7 @@ def _differences(
         if difference.check == "record_index":
             yield _of_record(difference)
         elif difference.check != "commits":
-            yield _of_file(difference, committed)
+            yield _of_file(difference, stored.timeline)
 
 
 def _of_file(difference: Difference, committed: TimelineFiles) -> Finding:

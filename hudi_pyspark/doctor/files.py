@@ -26,6 +26,8 @@ SIZES = "sizes"
 class StoredFiles:
     """The files in the folders of a table's partitions."""
 
+    view: TableView
+    timeline: TimelineFiles  # those that its instants name
     sizes: Mapping[str, int]  # by path relative to the base path; bytes
     data_files: Mapping[str, BaseFileName | LogFileName]  # by path; CDC log files included
     unmarked: tuple[str, ...]  # partitions that commits name, without a marker file
@@ -37,16 +39,17 @@ def collect_stored_files(view: TableView, committed: TimelineFiles) -> StoredFil
     named = {path.rpartition("/")[0] for path in committed.written}
     stored = list(stored_files(view, named))
     return StoredFiles(
+        view,
+        committed,
         {file.path: file.size for file in stored},
         {file.path: file.name for file in stored if file.name is not None},
         tuple(sorted((named & {file.partition_path for file in stored}).difference(marked))),
     )
 
 
-def check_files(
-    view: TableView, committed: TimelineFiles, stored: StoredFiles
-) -> Iterator[Finding]:
+def check_files(stored: StoredFiles) -> Iterator[Finding]:
     """Find committed files that are missing, and files that no commit names."""
+    view, committed = stored.view, stored.timeline
     unreadable = {
         path: f"committed by {committed.written[path].committed_by}, {problem}"
         for path, problem in committed.unreadable.items()
@@ -56,7 +59,7 @@ def check_files(
         for path, message in sorted(unreadable.items()):
             yield Finding(Severity.PROBLEM, FILES, path, message, FOREIGN_NAME_ADVICE)
         return
-    findings = [*_missing(view, committed, stored), *_missing_sources(view)]
+    findings = [*_missing(stored), *_missing_sources(view)]
     message = (
         "the partition has files but no .hoodie_partition_metadata: readers that list folders do "
         "not find it. This package does, since commits name it"
@@ -64,7 +67,7 @@ def check_files(
     advice = "Copy the marker file of another partition of the same depth into it"
     unmarked = (path or "." for path in stored.unmarked)
     if not committed.undecodable:  # which files they name is not known
-        findings += _unknown(view, stored)
+        findings += _unknown(stored)
     findings += [Finding(Severity.WARNING, FILES, path, message, advice) for path in unmarked]
     yield from findings
     if not any(f.severity is Severity.PROBLEM for f in (*findings, *committed.undecodable)):
@@ -73,7 +76,8 @@ def check_files(
         yield Finding(Severity.OK, FILES, "", message)
 
 
-def _missing(view: TableView, committed: TimelineFiles, stored: StoredFiles) -> Iterator[Finding]:
+def _missing(stored: StoredFiles) -> Iterator[Finding]:
+    view, committed = stored.view, stored.timeline
     slices = view.slices.as_of(check_files=False)
     missing = {path for file_slice in slices for path in _missing_from(view, file_slice)}
     # Cleans are archived too; after that it is unknown which files they removed.
@@ -140,9 +144,9 @@ def _writers(view: TableView, file: LogFile) -> Iterator[str]:
         return  # the check of log files reports it
 
 
-def _unknown(view: TableView, stored: StoredFiles) -> Iterator[Finding]:
-    pending = {instant.requested_time for instant in view.timeline.pending}
-    table = files(view, file_slices(view))
+def _unknown(stored: StoredFiles) -> Iterator[Finding]:
+    pending = {instant.requested_time for instant in stored.view.timeline.pending}
+    table = files(stored.view, file_slices(stored.view))
     uncommitted = table.filter(pc.invert(table.column("is_committed")))
     by_time = uncommitted.group_by("instant_time", use_threads=False).aggregate([("path", "list")])
     for row in by_time.to_pylist():
@@ -175,14 +179,11 @@ def _some(paths: list[str]) -> str:
     return ", ".join(paths[:3]) + (", …" if len(paths) > 3 else "")
 
 
-def check_sizes(
-    view: TableView, committed: TimelineFiles, stored: StoredFiles
-) -> Iterator[Finding]:
+def check_sizes(stored: StoredFiles) -> Iterator[Finding]:
     """Compare the sizes on the storage with those in commits."""
-    files = sorted(committed.written.items())
+    files = sorted(stored.timeline.written.items())
     sized = {path: file.size for path, file in files if path in stored.sizes and file.size}
-    judged = [_judge_size(view, path, size, stored.sizes[path]) for path, size in sized.items()]
-    findings = [finding for finding in judged if finding is not None]
+    findings = [f for path, size in sized.items() for f in _judge_size(stored, path, size)]
     yield from findings
     if sized and all(finding.severity is Severity.WARNING for finding in findings):
         message = f"{counted(len(sized), 'file')} of the size that commits recorded"
@@ -191,16 +192,14 @@ def check_sizes(
         yield Finding(Severity.OK, SIZES, "", message)
 
 
-def _judge_size(view: TableView, path: str, committed: int, stored: int) -> Finding | None:
-    name = path.rpartition("/")[2]
-    if stored == committed:
-        return None
-    message = f"{stored} bytes on the storage, {committed} in its commit"
-    if stored < committed:
-        return Finding(Severity.PROBLEM, SIZES, path, f"{message}: truncated", RESTORE)
-    if not name.startswith("."):
-        return Finding(Severity.PROBLEM, SIZES, path, f"{message}: overwritten", RESTORE)
-    if not view.config.has_completion_times:
-        return None  # later commits append to the same log file
-    message = f"{message}: bytes were appended after the commit"
-    return Finding(Severity.WARNING, SIZES, path, message)
+def _judge_size(stored: StoredFiles, path: str, committed: int) -> Iterator[Finding]:
+    size, is_log = stored.sizes[path], path.rpartition("/")[2].startswith(".")
+    message = f"{size} bytes on the storage, {committed} in its commit"
+    if size < committed:
+        yield Finding(Severity.PROBLEM, SIZES, path, f"{message}: truncated", RESTORE)
+    elif size > committed and not is_log:
+        yield Finding(Severity.PROBLEM, SIZES, path, f"{message}: overwritten", RESTORE)
+    # Before layout 2 later commits append to the same log file.
+    elif size > committed and stored.view.config.has_completion_times:
+        message = f"{message}: bytes were appended after the commit"
+        yield Finding(Severity.WARNING, SIZES, path, message)

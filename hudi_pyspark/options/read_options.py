@@ -331,7 +331,7 @@ class GivenOptions:
     def of(cls, options: Mapping[str, object]) -> GivenOptions:
         """Take the read options among others, by any of their names, in any case.
 
-        A begin, or CDC, makes the query incremental where no query type is given.
+        A begin, an end, or CDC makes the query incremental where no query type is given.
         """
         query_type = key_of("query_type")
         values: dict[str, object] = {}
@@ -346,7 +346,7 @@ class GivenOptions:
                 )
             values[known.key] = value
         given = cls(values)
-        is_range = given.has("begin") or (given.has("cdc") and given.value("cdc"))
+        is_range = given.has("begin") or given.has("end") or given.value("cdc")
         if query_type not in values and is_range:
             values[query_type] = QueryType.INCREMENTAL
         return given

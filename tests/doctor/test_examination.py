@@ -443,7 +443,7 @@ class TestMetadataTable:
         view = open_table(ArrowStorage.parse(str(table)))
         committed = collect_timeline_files(view, silently)
         stored = collect_stored_files(view, committed)
-        found = the_one(list(check_metadata_table(view, committed, stored)))
+        found = the_one(list(check_metadata_table(stored)))
         assert found.subject == relative(table, file)
         assert found.message.endswith("; commits agree with the metadata table")
         assert found.advice == "Restore the file from a copy of the table"
@@ -452,16 +452,11 @@ class TestMetadataTable:
         table = unpack(V6, tmp_path)
         file = data_file(table, "*.parquet")
         file.unlink()
-        stored = collect_stored_files(
-            view := open_table(ArrowStorage.parse(str(table))),
-            (
-                committed := replace(
-                    collect_timeline_files(view, silently),
-                    removed=frozenset({relative(table, file)}),
-                )
-            ),
-        )
-        found = the_one(list(check_metadata_table(view, committed, stored)))
+        view = open_table(ArrowStorage.parse(str(table)))
+        removed = frozenset({relative(table, file)})
+        committed = replace(collect_timeline_files(view, silently), removed=removed)
+        stored = collect_stored_files(view, committed)
+        found = the_one(list(check_metadata_table(stored)))
         assert found.advice.startswith("Until it is rebuilt")
 
     def test_is_behind_the_timeline(self, tmp_path):
