@@ -7,6 +7,7 @@ import pyarrow.parquet as pq
 
 from hudi_pyspark.format.avro.schema import VARIANT
 from hudi_pyspark.format.column_names import spelled
+from hudi_pyspark.format.nested_types import with_fields
 
 
 def narrow_type(data_type: pa.DataType, wanted: pa.DataType) -> pa.DataType:
@@ -84,17 +85,7 @@ def _count_leaves(data_type: pa.DataType) -> int:
 
 
 def nullable(field: pa.Field) -> pa.Field:
-    """Return a field that may be null, and so may all fields in it."""
-    return pa.field(field.name, _nullable_type(field.type), nullable=True)
-
-
-def _nullable_type(data_type: pa.DataType) -> pa.DataType:
-    if data_type == VARIANT:
-        return VARIANT  # Spark recognises it by the metadata of its fields
-    if pa.types.is_struct(data_type):
-        return pa.struct([nullable(child) for child in data_type])
-    if pa.types.is_list(data_type):
-        return pa.list_(nullable(data_type.value_field))
-    if pa.types.is_map(data_type):
-        return pa.map_(data_type.key_type, nullable(data_type.item_field))
-    return data_type
+    """Return a field that may be null, and so may all fields in it, but for those of a variant."""
+    # Spark recognises a variant by the metadata of its fields.
+    data_type = VARIANT if field.type == VARIANT else with_fields(field.type, nullable)
+    return pa.field(field.name, data_type, nullable=True)

@@ -103,11 +103,7 @@ def _struct(values: pa.StructArray) -> pa.Array:
         text = json_text(pc.struct_field(values, [index]))
         label = json.dumps(field.name, ensure_ascii=False)
         parts.append(pc.binary_join_element_wise(f"{label}:", text, ""))
-    inner = (
-        pc.binary_join_element_wise(*parts, ",")
-        if parts
-        else pa.array([""] * len(values), pa.string())
-    )
+    inner = pc.binary_join_element_wise(*(parts or [pa.repeat("", len(values))]), ",")
     text = pc.binary_join_element_wise("{", inner, "}", "")
     return pc.if_else(pc.is_null(values), pa.scalar(None, pa.string()), text)
 

@@ -17,15 +17,10 @@ from hudi_pyspark.format.column_names import spelled
 from hudi_pyspark.format.parquet.legacy_calendar import INT96_ZONE
 
 
-def repairable_columns(schema: pa.Schema) -> pa.Schema:
-    """Return the columns that files may hold under a wrong type, of a table's columns."""
-    return pa.schema([field for field in schema if _is_repairable(field)])
-
-
 def repair_timestamps(
     table: pa.Table, columns: Iterable[pa.Field], *, in_avro: bool = False
 ) -> pa.Table:
-    """Return a file's table with its real types, for the table's `repairable_columns`."""
+    """Return a file's table with its real types, given the columns of the table it belongs to."""
     for name, data_type in mislabelled_columns(table.schema, columns, in_avro=in_avro).items():
         index = table.schema.get_field_index(name)
         column = pa.chunked_array(
@@ -41,7 +36,8 @@ def mislabelled_columns(
     """Return the table's columns that a file has under a wrong type, with their real types."""
     real_types = {}
     for field in columns:
-        if schema.get_field_index(field.name) >= 0:  # and the file has one such column
+        may_be_wrong = pa.types.is_timestamp(field.type) or pa.types.is_nested(field.type)
+        if may_be_wrong and schema.get_field_index(field.name) >= 0:  # the file has one such column
             stored = schema.field(field.name).type
             data_type = repaired_type(stored, field, in_avro=in_avro)
             if data_type != stored:
@@ -78,10 +74,3 @@ def repaired_type(stored: pa.DataType, wanted: pa.Field, *, in_avro: bool = Fals
         # Timestamps of the type INT96 are always labelled rightly.
         is_wrong = in_avro or (None not in (stored.tz, target.tz) and stored.tz != INT96_ZONE)
     return pa.timestamp(unit, target.tz) if is_wrong else stored
-
-
-def _is_repairable(field: pa.Field) -> bool:
-    data_type = field.type
-    if pa.types.is_timestamp(data_type):
-        return data_type.tz is None or counts_milliseconds(field)
-    return any(_is_repairable(data_type.field(i)) for i in range(data_type.num_fields))

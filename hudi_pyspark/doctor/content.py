@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 
-from hudi_pyspark.columns.timestamp_repair import mislabelled_columns, repairable_columns
+from hudi_pyspark.columns.timestamp_repair import mislabelled_columns
 from hudi_pyspark.description import counted
 from hudi_pyspark.doctor.files import StoredFiles
 from hudi_pyspark.doctor.finding import RESTORE, Finding, Severity, Track, reason_of
@@ -110,7 +110,7 @@ class _Timestamps:
     """Files that hold timestamps under another type than the latest schema of the table."""
 
     def __init__(self, schema: pa.Schema) -> None:
-        self._columns = repairable_columns(schema)
+        self._columns = schema
         self._files: dict[str, set[str]] = {}
 
     def look_at(self, path: str, schema: pa.Schema) -> None:

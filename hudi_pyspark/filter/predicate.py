@@ -381,8 +381,7 @@ def is_in(column: str, data_type: pa.DataType, literals: Sequence[Literal]) -> I
         raise InvalidOptionError(f"column {column!r}: the list of values is empty")
     scalars = [_scalar(column, data_type, literal) for literal in literals]
     common = reduce(_common, (scalar.type for scalar in scalars))
-    is_one = all(scalar.type == common for scalar in scalars)
-    values = pa.array(scalars if is_one else [_fitting(s.as_py(), common) for s in scalars], common)
+    values = pa.concat_arrays([cast_to(pa.repeat(scalar, 1), common) for scalar in scalars])
     if pa.types.is_floating(common):
         values = pc.add(values, pa.scalar(0, common))  # -0.0 equals 0.0
     return IsIn(column, values.unique())
@@ -556,14 +555,6 @@ def _common(left: pa.DataType, right: pa.DataType) -> pa.DataType:
             "into lists of values of about the same size"
         )
     return pa.decimal128(scale + whole, scale)
-
-
-def _fitting(value: Literal, data_type: pa.DataType) -> Literal:
-    if pa.types.is_decimal(data_type) and isinstance(value, int):
-        return Decimal(value)
-    if pa.types.is_floating(data_type) and isinstance(value, int | Decimal):
-        return float(value)
-    return value
 
 
 def cast_to(values: pa.Array, data_type: pa.DataType) -> pa.Array:

@@ -115,8 +115,7 @@ def _inflate_snappy(chunk: bytes) -> bytes:
 
 def _inflate_zstd(chunk: bytes) -> bytes:
     with pa.CompressedInputStream(pa.BufferReader(chunk), "zstd") as stream:
-        content: bytes = stream.read()
-    return content
+        return bytes(stream.read())
 
 
 _INFLATERS = {

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from hudi_pyspark.columns.arrays import Mask
 from hudi_pyspark.columns.schema_evolution import conform, stored_columns
-from hudi_pyspark.columns.timestamp_repair import repair_timestamps, repairable_columns
+from hudi_pyspark.columns.timestamp_repair import repair_timestamps
 from hudi_pyspark.errors import CorruptTableError
 from hudi_pyspark.filter.bounds import keys_array
 from hudi_pyspark.filter.predicate import Predicate, matching, top_level_columns
@@ -388,7 +388,6 @@ def read_base_rows(
     if base.bootstrap_source:
         read = partial(read_bootstrap_file, storage, base.path, base.bootstrap_source)
     columns, settings = list(stored.values()), task.settings
-    repairable = repairable_columns(task.working)
     for stored_table in read(
         columns=columns, batch_rows=settings.batch_rows, verify_checksums=settings.verify_checksums
     ):
@@ -396,7 +395,7 @@ def read_base_rows(
         if shared.schema_on_read is not None:
             table = shared.schema_on_read.rename(stored_table, stored, base.instant_time)
         _check_partition_columns(task, table, base.path)
-        table = repair_timestamps(table, repairable)
+        table = repair_timestamps(table, task.working)
         rows = conform(table, task.working, task.partition.constants, source=base.path, casts=True)
         if task.file_slice.log_files:
             rows = with_record_key(rows, shared.key_fields)

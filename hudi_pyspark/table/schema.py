@@ -17,6 +17,7 @@ from hudi_pyspark.format.avro.schema import (
     parse_schema,
 )
 from hudi_pyspark.format.column_names import spelled
+from hudi_pyspark.format.nested_types import with_fields
 from hudi_pyspark.format.timeline.internal_schema import parse_internal_schema, parse_schema_history
 from hudi_pyspark.storage.protocol import FileInfo
 from hudi_pyspark.table.config import METADATA_FOLDER
@@ -93,13 +94,7 @@ def as_shown(field: pa.Field) -> pa.Field:
     field, data_type = field.with_nullable(True), field.type  # noqa: FBT003
     if pa.types.is_timestamp(data_type) and data_type.unit == "ms":
         return field.with_type(pa.timestamp("us", data_type.tz)).with_metadata(MILLISECONDS)
-    if pa.types.is_struct(data_type) and data_type != VARIANT:
-        return field.with_type(pa.struct([as_shown(part) for part in data_type]))
-    if pa.types.is_list(data_type):
-        return field.with_type(pa.list_(as_shown(data_type.value_field)))
-    if pa.types.is_map(data_type):
-        return field.with_type(pa.map_(data_type.key_field, as_shown(data_type.item_field)))
-    return field
+    return field if data_type == VARIANT else field.with_type(with_fields(data_type, as_shown))
 
 
 def column_defaults(view: TableView, as_of: str | None = None) -> dict[str, pa.Scalar]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -135,13 +136,9 @@ def load_timeline(storage: Storage, config: TableConfig) -> Timeline:
 def _listed_instants(storage: Storage, config: TableConfig) -> list[Instant]:
     instants = []
     for file in _timeline_entries(storage, config):
-        if file.is_directory:
-            continue
-        try:
-            instant = Instant.parse(file.name, config.layout)
-        except NotAnInstant:
-            continue
-        instants.append(instant)
+        if not file.is_directory:
+            with suppress(NotAnInstant):
+                instants.append(Instant.parse(file.name, config.layout))
     return instants
 
 

@@ -169,7 +169,7 @@ def _write_blocks(
             rows = _rows(block)
         if block.record_positions_text:
             positions = decode_positions(
-                block.record_positions_text, rows.num_rows, path=block.path, offset=0
+                block.record_positions_text, rows.num_rows, is_list=False, path=block.path, offset=0
             )
             assert positions is not None
             header[HeaderKey.RECORD_POSITIONS.name] = position_text(positions.tolist())

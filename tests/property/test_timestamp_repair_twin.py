@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hudi_pyspark.columns.schema_evolution import conform
-from hudi_pyspark.columns.timestamp_repair import repair_timestamps, repairable_columns
+from hudi_pyspark.columns.timestamp_repair import repair_timestamps
 from hudi_pyspark.format.avro.decoder import decode_records
 from hudi_pyspark.format.avro.schema import arrow_schema, parse_schema
 from hudi_pyspark.table.schema import as_shown
@@ -151,7 +151,7 @@ def test_columns_are_read_as_the_twin_reads_each_value(data):
     in_parquet = through_parquet(stored)
     for table, factors in ((stored, FACTORS_IN_AVRO), (in_parquet, FACTORS)):
         in_avro = factors is FACTORS_IN_AVRO
-        repaired = repair_timestamps(table, repairable_columns(wanted), in_avro=in_avro)
+        repaired = repair_timestamps(table, wanted, in_avro=in_avro)
         read = conform(repaired, wanted, {}, source="f").combine_chunks()
         for number, kind in enumerate(kinds):
             found = numbers(pa.concat_arrays(read.column(f"f{number}").chunks or [pa.nulls(0)]))

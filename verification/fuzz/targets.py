@@ -29,7 +29,7 @@ from hudi_pyspark.format.log.data_block import (
 from hudi_pyspark.format.log.delete_block import decode_delete_block, decode_deletes
 from hudi_pyspark.format.log.log_block import DATA_BLOCKS, LogBlockType, salvage_blocks
 from hudi_pyspark.format.log.log_file import salvage_log_file
-from hudi_pyspark.format.log.record_positions import decode_position_list, decode_positions
+from hudi_pyspark.format.log.record_positions import decode_positions
 from hudi_pyspark.format.orc_footer import parse_orc_footer, parse_writer_zone
 from hudi_pyspark.format.parquet.pages import ParquetPages, ParquetPagesError
 from hudi_pyspark.format.parquet.thrift_compact import ThriftError, parse_struct, struct_bytes
@@ -110,7 +110,9 @@ def _content(block: LogBlock) -> None:
     elif block.block_type is LogBlockType.DELETE_BLOCK:
         assert decode_deletes(block, native_deletes(block)).is_commit_time is not None
     if block.record_positions_text is not None and not block.native_extension:
-        decode_positions(block.record_positions_text, len(block.content), path=PATH, offset=0)
+        decode_positions(
+            block.record_positions_text, len(block.content), is_list=False, path=PATH, offset=0
+        )
 
 
 def _avro_schema(data: bytes) -> None:
@@ -196,11 +198,11 @@ def _bloom_filter(data: bytes) -> None:
 
 def _positions(data: bytes) -> None:
     """A bitmap that would be in Base64."""
-    decode_positions(base64.b64encode(data).decode(), len(data), path=PATH, offset=0)
+    decode_positions(base64.b64encode(data).decode(), len(data), is_list=False, path=PATH, offset=0)
 
 
 def _position_list(data: bytes) -> None:
-    decode_position_list(base64.b64encode(data).decode(), len(data), path=PATH)
+    decode_positions(base64.b64encode(data).decode(), len(data), is_list=True, path=PATH, offset=0)
 
 
 def _properties(data: bytes) -> None:

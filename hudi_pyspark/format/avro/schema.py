@@ -24,16 +24,16 @@ MILLISECONDS = {b"hudi.unit": b"ms"}
 
 
 class Primitive(Enum):
-    """The types of Avro that have neither a name nor parts."""
+    """The types of Avro that have neither a name nor parts, each with its Arrow type."""
 
-    NULL = "null"
-    BOOLEAN = "boolean"
-    INT = "int"
-    LONG = "long"
-    FLOAT = "float"
-    DOUBLE = "double"
-    BYTES = "bytes"
-    STRING = "string"
+    NULL = pa.null()
+    BOOLEAN = pa.bool_()
+    INT = pa.int32()
+    LONG = pa.int64()
+    FLOAT = pa.float32()
+    DOUBLE = pa.float64()
+    BYTES = pa.binary()
+    STRING = pa.string()
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class _Typed:
         """
         match self:
             case AvroPrimitive(kind, None):
-                arrow = _ARROW_PRIMITIVES[kind]
+                arrow = kind.value
             case AvroFixed(logical=None):
                 arrow = pa.binary()
             case (
@@ -186,18 +186,7 @@ AvroType: TypeAlias = (
     | AvroReference
 )
 
-_PRIMITIVES: Final = {kind.value: kind for kind in Primitive}
-
-_ARROW_PRIMITIVES: Final = {
-    Primitive.NULL: pa.null(),
-    Primitive.BOOLEAN: pa.bool_(),
-    Primitive.INT: pa.int32(),
-    Primitive.LONG: pa.int64(),
-    Primitive.FLOAT: pa.float32(),
-    Primitive.DOUBLE: pa.float64(),
-    Primitive.BYTES: pa.binary(),
-    Primitive.STRING: pa.string(),
-}
+_PRIMITIVES: Final = {kind.name.lower(): kind for kind in Primitive}
 
 # By logical type: its carrier, and its Arrow type, if any. On another carrier Avro ignores it.
 LOGICAL_TYPES: Final[dict[str, tuple[Primitive | None, pa.DataType | None]]] = {
@@ -334,7 +323,7 @@ def _arrow_union(union: AvroUnion, path: str) -> pa.DataType:
     if len(union.members) == 1:
         return union.members[0].arrow_type(path)
     if union.promotion is not None:
-        return _ARROW_PRIMITIVES[union.promotion]
+        return union.promotion.value
     members = ((f"member{i}", member) for i, member in enumerate(union.members))
     return pa.struct([(name, member.arrow_type(f"{path}.{name}")) for name, member in members])
 

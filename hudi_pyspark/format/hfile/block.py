@@ -55,8 +55,7 @@ class Block:
     @staticmethod
     def stored_size(octets: memoryview) -> int:
         """Return the total size of the block whose header `octets` starts with."""
-        size: int = _HEADER.unpack_from(octets)[1]
-        return HEADER_SIZE + max(0, size)
+        return HEADER_SIZE + max(0, int(_HEADER.unpack_from(octets)[1]))
 
     @property
     def magic(self) -> bytes:
@@ -66,8 +65,7 @@ class Block:
     @property
     def content_size(self) -> int:
         """Bytes of the inflated content, as the header has it."""
-        size: int = _HEADER.unpack_from(self.stored)[2]
-        return size
+        return int(_HEADER.unpack_from(self.stored)[2])
 
     @property
     def end(self) -> int:

@@ -8,7 +8,6 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -18,11 +17,8 @@ import pyarrow.compute as pc
 from hudi_pyspark.errors import CorruptAvroError, CorruptLogBlockError
 from hudi_pyspark.format.avro.decoder import decode_records
 from hudi_pyspark.format.avro.schema import AvroRecord, parse_schema
-from hudi_pyspark.format.log.kryo import parse_delete_records, parse_hoodie_keys
-
-if TYPE_CHECKING:
-    from hudi_pyspark.format.log.kryo import KryoDelete, KryoValue
-    from hudi_pyspark.format.log.log_block import LogBlock
+from hudi_pyspark.format.log.kryo import KryoDelete, KryoValue, parse_deletes
+from hudi_pyspark.format.log.log_block import LogBlock
 
 _VERSION_AND_LENGTH = struct.Struct(">ii")
 _DAY_MS = 86_400_000
@@ -162,10 +158,8 @@ def decode_delete_block(content: memoryview, *, path: str, offset: int) -> Delet
         problem = f"expected {length} bytes of deletes, found {len(payload)}"
         raise CorruptLogBlockError(problem, path, offset)
     match version:
-        case 1:
-            return _from_kryo(parse_hoodie_keys(payload[:length], path=path, offset=offset))
-        case 2:
-            return _from_kryo(parse_delete_records(payload[:length], path=path, offset=offset))
+        case 1 | 2:
+            return _from_kryo(parse_deletes(payload[:length], version, path=path, offset=offset))
         case 3:
             return _decode_avro(payload[:length], path, offset)
         case _:

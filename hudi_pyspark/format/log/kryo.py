@@ -37,28 +37,22 @@ class KryoDelete(NamedTuple):
     value: KryoValue | None = None  # a java.sql.Date is milliseconds since the epoch
 
 
-def parse_hoodie_keys(payload: memoryview, *, path: str, offset: int) -> list[KryoDelete]:
-    """Parse the `HoodieKey[]` of a version 1 delete block, in block order.
+def parse_deletes(payload: memoryview, version: int, *, path: str, offset: int) -> list[KryoDelete]:
+    """Parse the deletes of a block, in block order.
 
-    Raises:
-        CorruptLogBlockError: the bytes are not such an array, with the block's path and offset.
-    """
-    return _parse_array(_KryoReader(payload, path, offset), _HOODIE_KEY, _read_key)
-
-
-def parse_delete_records(payload: memoryview, *, path: str, offset: int) -> list[KryoDelete]:
-    """Parse the `DeleteRecord[]` of a version 2 delete block, in block order.
+    Args:
+        payload: an array of `HoodieKey`, or of `DeleteRecord`.
+        version: of the delete block: 1 has the former, 2 the latter.
+        path: the log file, for errors only.
+        offset: of the block in the file, in bytes; for errors only.
 
     Raises:
         CorruptLogBlockError: the bytes are not such an array, with the block's path and offset.
         UnsupportedTableError: an ordering value has a Java class that is not known; it names both.
     """
-    return _parse_array(_KryoReader(payload, path, offset), _DELETE_RECORD, _read_delete)
+    element_class, read_element = _ELEMENTS[version]
+    reader = _KryoReader(payload, path, offset)
 
-
-def _parse_array(
-    reader: _KryoReader, element_class: str, read_element: Callable[[_KryoReader], KryoDelete]
-) -> list[KryoDelete]:
     def read_elements(reader: _KryoReader) -> list[KryoDelete]:
         count = reader.read_varint() - 1
         return [reader.read_object(element_class, read_element) for _ in range(count)]
@@ -87,6 +81,9 @@ def _read_delete(reader: _KryoReader) -> KryoDelete:
         )
     value = read_value(reader)
     return key if value is None else KryoDelete(key.record_key, java_class, value)
+
+
+_ELEMENTS = {1: (_HOODIE_KEY, _read_key), 2: (_DELETE_RECORD, _read_delete)}
 
 
 def _read_decimal(reader: _KryoReader) -> Decimal:
@@ -220,8 +217,7 @@ class _KryoReader:
         return (number >> 1) ^ -(number & 1)
 
     def read_float(self, form: str) -> float:
-        value: float = struct.unpack(form, self.read_bytes(struct.calcsize(form)))[0]
-        return value
+        return float(struct.unpack(form, self.read_bytes(struct.calcsize(form)))[0])
 
     def read_bytes(self, length: int) -> bytes:
         if not 0 <= length <= len(self.payload) - self.position:

@@ -299,8 +299,7 @@ class _Cursor:
         return self.file[self.skip(length, what) : self.offset]
 
     def read_int(self, what: str) -> int:
-        value: int = _INT.unpack(self.read_bytes(_INT.size, what))[0]
-        return value
+        return int(_INT.unpack(self.read_bytes(_INT.size, what))[0])
 
     def read_map(self, what: str) -> dict[int, str]:
         """Read an int count, then per entry: int key, int byte length, UTF-8 text."""

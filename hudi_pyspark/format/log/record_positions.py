@@ -25,17 +25,28 @@ class _TooMany(Exception):
     """There are more positions than wanted. Some bytes may claim very many."""
 
 
-def decode_positions(text: str, most: int, *, path: str, offset: int) -> Ordinals | None:
-    """Decode a Roaring bitmap of 64-bit numbers in its portable form, as Base64; they ascend.
+def decode_positions(
+    text: str, most: int, *, is_list: bool, path: str, offset: int
+) -> Ordinals | None:
+    """Decode positions, which are written as Base64.
 
     None where there are more than ``most`` numbers, which a few bytes may claim: then the positions
     are not usable.
 
+    Args:
+        text: a Roaring bitmap of 64-bit numbers in its portable form, which ascend; or, of a native
+            log, a list of numbers in any order: a count, then LEB128 numbers.
+        most: as many numbers are of use.
+        is_list: the text is such a list.
+        path: of the log file.
+        offset: of the block in it, in bytes.
+
     Raises:
-        CorruptLogBlockError: the text is not such a bitmap, with the block's path and offset.
+        CorruptLogBlockError: the text is neither, with the block's path and offset.
     """
     try:
-        return _parse_bitmap64(_OctetReader(base64.b64decode(text, validate=True)), most)
+        reader = _OctetReader(base64.b64decode(text, validate=True))
+        return _parse_list(reader, most) if is_list else _parse_bitmap64(reader, most)
     except _TooMany:
         return None
     except (ValueError, OverflowError) as error:
@@ -43,27 +54,11 @@ def decode_positions(text: str, most: int, *, path: str, offset: int) -> Ordinal
         raise CorruptLogBlockError(problem, path, offset) from error
 
 
-def decode_position_list(text: str, most: int, *, path: str) -> Ordinals | None:
-    """Decode a native log's positions, which need not ascend: a count, then LEB128 numbers.
-
-    None where there are more than ``most``, as for `decode_positions`.
-
-    Raises:
-        CorruptLogBlockError: the text is not such a list, with the file's path.
-    """
-    try:
-        reader = _OctetReader(base64.b64decode(text, validate=True))
-        count = int.from_bytes(reader.read(_COUNT_BYTES), "big", signed=True)
-        if count > most:
-            return None
-        octets = reader.octets[reader.position :]
-        return _parse_varints(np.frombuffer(octets, np.uint8), count)
-    except ValueError as error:
-        problem = f"record positions cannot be decoded: {error}"
-        raise CorruptLogBlockError(problem, path, 0) from error
-
-
-def _parse_varints(octets: npt.NDArray[np.uint8], count: int) -> Ordinals:
+def _parse_list(reader: _OctetReader, most: int) -> Ordinals:
+    count = int.from_bytes(reader.read(_COUNT_BYTES), "big", signed=True)
+    if count > most:
+        raise _TooMany
+    octets = np.frombuffer(reader.octets[reader.position :], np.uint8)
     """Decode LEB128 numbers of up to 63 bits, which fill the octets."""
     ends = np.flatnonzero(octets < 0x80)
     if len(ends) != count or (len(octets) - 1 != ends[-1] if count else len(octets)):

@@ -60,20 +60,15 @@ def open_parquet(
 def _without_arrow_schema(metadata: pq.FileMetaData) -> pq.FileMetaData:
     """Return a footer in which pyarrow does not find its own types."""
     value = metadata.metadata[_ARROW_SCHEMA]
-    footer = _serialized(metadata)
+    sink = pa.BufferOutputStream()
+    metadata.write_metadata_file(sink)
+    footer = sink.getvalue().to_pybytes()
     # Values of the file may be the same bytes, but no value follows the key in this way.
     entry = footer.rindex(value)
     key = footer.rindex(_ARROW_SCHEMA, 0, entry)
     return pq.read_metadata(
         pa.BufferReader(footer[:key] + _NOT_ARROW_SCHEMA + footer[key + len(_ARROW_SCHEMA) :])
     )
-
-
-def _serialized(metadata: pq.FileMetaData) -> bytes:
-    sink = pa.BufferOutputStream()
-    metadata.write_metadata_file(sink)
-    footer: bytes = sink.getvalue().to_pybytes()
-    return footer
 
 
 def read_columns(file: pq.ParquetFile, columns: Sequence[str]) -> pa.Table:

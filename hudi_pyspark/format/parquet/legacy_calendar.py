@@ -24,6 +24,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from hudi_pyspark.errors import UnsupportedTableError
+from hudi_pyspark.format.nested_types import with_fields
 
 Int64s = npt.NDArray[np.int64]
 
@@ -203,19 +204,11 @@ def with_instants(schema: pa.Schema, leaves: pq.ParquetSchema) -> pa.Schema:
     names = {c.path.partition(".")[0] for c in columns if c.physical_type == "INT96"}
     if not names:
         return schema
-    fields = [f.with_type(_instants(f.type)) if f.name in names else f for f in schema]
+    fields = [_as_instants(field) if field.name in names else field for field in schema]
     return pa.schema(fields, metadata=schema.metadata)
 
 
-def _instants(data_type: pa.DataType) -> pa.DataType:
-    if pa.types.is_timestamp(data_type):
-        return pa.timestamp(data_type.unit, data_type.tz or INT96_ZONE)
-    if pa.types.is_struct(data_type):
-        return pa.struct([field.with_type(_instants(field.type)) for field in data_type])
-    if pa.types.is_list(data_type):
-        return pa.list_(data_type.value_field.with_type(_instants(data_type.value_type)))
-    if pa.types.is_map(data_type):
-        return pa.map_(
-            data_type.key_field, data_type.item_field.with_type(_instants(data_type.item_type))
-        )
-    return data_type
+def _as_instants(field: pa.Field) -> pa.Field:
+    if pa.types.is_timestamp(field.type):
+        return field.with_type(pa.timestamp(field.type.unit, field.type.tz or INT96_ZONE))
+    return field.with_type(with_fields(field.type, _as_instants))

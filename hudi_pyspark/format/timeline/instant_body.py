@@ -100,18 +100,12 @@ def required(record: Mapping[str, Any], name: str, kind: type[_T]) -> _T:
 
 def text(record: Mapping[str, Any], name: str) -> str:
     """Return a text; "" for null."""
-    value = record.get(name)
-    if type(value) is str:
-        return value
-    return "" if value is None else required(record, name, str)
+    return "" if record.get(name) is None else required(record, name, str)
 
 
 def number(record: Mapping[str, Any], name: str) -> int:
     """Return a whole number; 0 for null."""
-    value = record.get(name)
-    if type(value) is int:
-        return value
-    return 0 if value is None else required(record, name, int)
+    return 0 if record.get(name) is None else required(record, name, int)
 
 
 def mapping(record: Mapping[str, Any], name: str) -> dict[str, Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +13,7 @@ import pyarrow.compute as pc
 from hudi_pyspark.columns.arrays import Mask, Rows, as_one_array, field_array, is_null, is_true
 from hudi_pyspark.columns.file_columns import match_columns
 from hudi_pyspark.columns.schema_evolution import SchemaOnRead, conform, stored_columns
-from hudi_pyspark.columns.timestamp_repair import repair_timestamps, repairable_columns
+from hudi_pyspark.columns.timestamp_repair import repair_timestamps
 from hudi_pyspark.errors import CorruptTableError
 from hudi_pyspark.filter.predicate import find_field
 from hudi_pyspark.format.avro.schema import counts_milliseconds
@@ -22,7 +21,7 @@ from hudi_pyspark.format.column_names import with_names
 from hudi_pyspark.format.log import data_block
 from hudi_pyspark.format.log.delete_block import OrderingWrapper, decode_deletes
 from hudi_pyspark.format.log.log_block import LogBlock, LogBlockType
-from hudi_pyspark.format.log.record_positions import decode_position_list, decode_positions
+from hudi_pyspark.format.log.record_positions import decode_positions
 from hudi_pyspark.reading.log_records.ordering import (
     OrderingValues,
     comparable,
@@ -60,7 +59,7 @@ _WRAPPERS = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class LogDecoder:
     """Decoder of the data and delete blocks of a slice, for the columns of a schema.
 
@@ -82,10 +81,6 @@ class LogDecoder:
     def has_keys(self) -> bool:
         return RECORD_KEY_COLUMN in self.schema.names
 
-    @cached_property
-    def _repairable(self) -> pa.Schema:
-        return repairable_columns(self.schema)
-
     def decode(self, block: LogBlock) -> LogRecords:
         """Decode one block; without keys and positions, if it lacks both."""
         if block.block_type is LogBlockType.DELETE_BLOCK:
@@ -104,7 +99,7 @@ class LogDecoder:
         if self.schema_on_read is not None:
             decoded = self.schema_on_read.rename(decoded, stored, instant)
         in_avro = block.block_type is LogBlockType.AVRO_DATA_BLOCK
-        decoded = repair_timestamps(decoded, self._repairable, in_avro=in_avro)
+        decoded = repair_timestamps(decoded, self.schema, in_avro=in_avro)
         rows = conform(decoded, self.schema, self.constants, source=_place(block), casts=True)
         rows = with_record_key(rows, self.key_fields)
         if wanted is not None:
@@ -179,17 +174,14 @@ class LogDecoder:
 
     def _positions(self, block: LogBlock, length: int) -> Rows | None:
         """Return the row positions of a block's records, if there is one for each of them."""
-        text = block.record_positions_text
-        base = self.positions_of
-        if text and base is not None and block.positions_base_instant == base:
-            positions = (
-                decode_position_list(text, length, path=block.path)
-                if block.native_extension
-                else decode_positions(text, length, path=block.path, offset=block.offset)
-            )
-            if positions is not None and len(positions) == length:
-                return positions
-        return None
+        text, base = block.record_positions_text, self.positions_of
+        if not text or base is None or block.positions_base_instant != base:
+            return None
+        is_list = bool(block.native_extension)
+        positions = decode_positions(
+            text, length, is_list=is_list, path=block.path, offset=block.offset
+        )
+        return positions if positions is not None and len(positions) == length else None
 
 
 def _place(block: LogBlock) -> str:

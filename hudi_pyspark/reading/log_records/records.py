@@ -54,8 +54,7 @@ class Marks:
 
     @property
     def nbytes(self) -> int:
-        size: int = sum(array.nbytes for array in [*self.arrays(), *self.ordering.fields])
-        return size
+        return int(sum(array.nbytes for array in [*self.arrays(), *self.ordering.fields]))
 
     @property
     def is_commit_time_delete(self) -> Mask:

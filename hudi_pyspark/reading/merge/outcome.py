@@ -44,8 +44,7 @@ class MergeOutcome:
     @property
     def nbytes(self) -> int:
         kept = self.kept.nbytes if self.kept is not None else 0
-        size: int = self.dropped.nbytes + kept + self.records.nbytes
-        return size
+        return int(self.dropped.nbytes + kept + self.records.nbytes)
 
     @property
     def row_count(self) -> int:

@@ -4,11 +4,7 @@ from decimal import Decimal
 import pytest
 
 from hudi_pyspark.errors import CorruptLogBlockError, UnsupportedTableError
-from hudi_pyspark.format.log.kryo import (
-    KryoDelete,
-    parse_delete_records,
-    parse_hoodie_keys,
-)
+from hudi_pyspark.format.log.kryo import KryoDelete, parse_deletes
 
 # Made by Hudi's SerializationUtils.
 TWO_KEYS = bytes.fromhex(
@@ -31,11 +27,11 @@ def ascii_text(text: str) -> bytes:
 
 
 def keys(payload: bytes) -> list[KryoDelete]:
-    return parse_hoodie_keys(memoryview(payload), path="f.log", offset=7)
+    return parse_deletes(memoryview(payload), 1, path="f.log", offset=7)
 
 
 def deletes(payload: bytes) -> list[KryoDelete]:
-    return parse_delete_records(memoryview(payload), path="f.log", offset=7)
+    return parse_deletes(memoryview(payload), 2, path="f.log", offset=7)
 
 
 def key_named(text: bytes) -> bytes:

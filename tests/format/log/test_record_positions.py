@@ -5,12 +5,12 @@ import numpy as np
 import pytest
 
 from hudi_pyspark.errors import CorruptLogBlockError
-from hudi_pyspark.format.log.record_positions import decode_position_list, decode_positions
+from hudi_pyspark.format.log.record_positions import decode_positions
 from tests.format.log.native_writer import position_text
 
 
 def decode(text: str):
-    positions = decode_positions(text, 1 << 16, path="f.log", offset=7)
+    positions = decode_positions(text, 1 << 16, is_list=False, path="f.log", offset=7)
     assert positions is not None
     return positions.tolist()
 
@@ -62,14 +62,17 @@ def test_positions_are_decoded_in_ascending_order(text, expected):
 
 
 def test_positions_are_int64():
-    positions = decode_positions("", 0, path="f.log", offset=0)
+    positions = decode_positions("", 0, is_list=False, path="f.log", offset=0)
     assert positions is not None
     assert positions.dtype == np.int64
 
 
 def test_more_positions_than_records_are_none():
     text = bitmap64((0, bitmap_container()), (1, four_containers_with_runs()))
-    counts = {most: decode_positions(text, most, path="f.log", offset=0) for most in (32777, 32778)}
+    counts = {
+        most: decode_positions(text, most, is_list=False, path="f.log", offset=0)
+        for most in (32777, 32778)
+    }
     assert counts[32777] is None
     assert counts[32778] is not None
 
@@ -79,7 +82,10 @@ def test_runs_that_claim_billions_take_no_memory():
     octets = struct.pack("<HH", 12347, count - 1) + b"\xff" * (count // 8)
     octets += b"".join(struct.pack("<HH", high, 65535) for high in range(count)) + bytes(4 * count)
     octets += struct.pack("<HHH", 1, 0, 65535) * count
-    assert decode_positions(bitmap64((0, octets)), 1 << 20, path="f.log", offset=0) is None
+    assert (
+        decode_positions(bitmap64((0, octets)), 1 << 20, is_list=False, path="f.log", offset=0)
+        is None
+    )
 
 
 ONE = struct.pack("<IIHHIH", 12346, 1, 0, 0, 16, 5)
@@ -128,20 +134,22 @@ def test_text_that_is_no_bitmap_is_refused(text, problem):
     ],
 )
 def test_positions_of_native_log_keep_their_order(text, positions):
-    decoded = decode_position_list(text, 1000, path="f")
+    decoded = decode_positions(text, 1000, is_list=True, path="f", offset=0)
     assert decoded is not None
     assert decoded.tolist() == positions
 
 
 def test_a_million_positions_are_decoded():
     numbers = np.random.default_rng(1).permutation(1_000_000)
-    decoded = decode_position_list(position_text(numbers.tolist()), 1_000_000, path="f")
+    decoded = decode_positions(
+        position_text(numbers.tolist()), 1_000_000, is_list=True, path="f", offset=0
+    )
     assert decoded is not None
     assert (decoded == numbers).all()
 
 
 def test_more_positions_than_records_are_of_no_use():
-    assert decode_position_list(position_text([1, 2, 3]), 2, path="f") is None
+    assert decode_positions(position_text([1, 2, 3]), 2, is_list=True, path="f", offset=0) is None
 
 
 @pytest.mark.parametrize(
@@ -158,4 +166,4 @@ def test_more_positions_than_records_are_of_no_use():
 )
 def test_damaged_position_list_is_refused(octets, problem):
     with pytest.raises(CorruptLogBlockError, match=problem):
-        decode_position_list(base64.b64encode(octets).decode(), 9, path="f")
+        decode_positions(base64.b64encode(octets).decode(), 9, is_list=True, path="f", offset=0)
