@@ -6,6 +6,7 @@ Writers of Hudi never replace a data file. A restore from a backup, or a replica
 import io
 import os
 import shutil
+from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
 
@@ -162,25 +163,46 @@ def test_base_file_that_is_replaced_before_a_failure_is_read_anew(
     assert found.num_rows == len(set(found["_hoodie_record_key"].to_pylist())) == ROWS
 
 
+@contextmanager
+def storage_with_file(kind, folder):
+    """Serve a file by a server of a store, and give the storage that reads it."""
+    served = servers.moto() if kind == "moto" else getattr(servers, SERVERS[kind])(folder)
+    with served as server:
+        if kind == "moto":
+            files = pafs.S3FileSystem(allow_bucket_creation=True, **server.options)
+            files.create_dir("lake")
+        yield ArrowStorage.parse(server.write({"f.bin": CONTENT}), server.options)
+
+
 @pytest.mark.servers
 @pytest.mark.parametrize("kind", ["moto", "gcs", "azurite"])
 @pytest.mark.parametrize("later", [CONTENT[:100], CONTENT * 2])
 def test_servers_of_stores(kind, later, tmp_path):
     """GCS reads the version that was opened, and no other; S3 and Azure the present one."""
-    served = servers.moto() if kind == "moto" else getattr(servers, SERVERS[kind])(tmp_path)
-    with served as server:
-        if kind == "moto":
-            files = pafs.S3FileSystem(allow_bucket_creation=True, **server.options)
-            files.create_dir("lake")
-        location = server.write({"f.bin": CONTENT})
-        storage = ArrowStorage.parse(location, server.options)
-        with storage.open_input("f.bin") as file:
-            assert file.read(10) == CONTENT[:10]
-            with storage.filesystem.open_output_stream(f"{storage.base_path}/f.bin") as sink:
-                sink.write(later)
-            file.seek(5_000)
-            if kind != "gcs" and len(later) > len(CONTENT):
-                assert file.read(100) == later[5_000:5_100]  # as it was, up to its own end
-                return
-            with pytest.raises((CorruptTableError, MissingFileError), match="was replaced"):
-                file.read(100)
+    with storage_with_file(kind, tmp_path) as storage, storage.open_input("f.bin") as file:
+        assert file.read(10) == CONTENT[:10]
+        with storage.filesystem.open_output_stream(f"{storage.base_path}/f.bin") as sink:
+            sink.write(later)
+        file.seek(5_000)
+        if kind != "gcs" and len(later) > len(CONTENT):
+            assert file.read(100) == later[5_000:5_100]  # as it was, up to its own end
+            return
+        with pytest.raises((CorruptTableError, MissingFileError), match="was replaced"):
+            file.read(100)
+
+
+@pytest.mark.servers
+@pytest.mark.parametrize("kind", ["moto", "gcs", "azurite"])
+def test_servers_of_stores_show_another_content_of_the_same_size(kind, tmp_path, monkeypatch):
+    """The ETag of S3 and Azure is another one, at the next look ten seconds later."""
+    seconds = 0.0
+    monkeypatch.setattr(remote_file, "time", SimpleNamespace(monotonic=lambda: seconds))
+    with storage_with_file(kind, tmp_path) as storage, storage.open_input("f.bin") as file:
+        assert file.read(10) == CONTENT[:10]
+        seconds += 11
+        assert file.read(10) == CONTENT[10:20]
+        with storage.filesystem.open_output_stream(f"{storage.base_path}/f.bin") as sink:
+            sink.write(CONTENT[::-1])
+        seconds += 11
+        with pytest.raises((CorruptTableError, MissingFileError), match="was replaced"):
+            file.read(10)
