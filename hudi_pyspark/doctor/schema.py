@@ -73,12 +73,8 @@ def _merging(config: TableConfig, schema: pa.Schema) -> Iterator[Finding]:
     )
     severity = Severity.PROBLEM if config.is_merge_on_read else Severity.WARNING
     for name in rule.ordering_fields:
-        spelling = spelled_path(name, schema)
-        if find_field(schema, spelling) is None:
-            message = f"the table's schema lacks {name}, so log files cannot be merged"
-            yield Finding(severity, SCHEMA, key, message, advice)
-        elif spelling != name:
-            yield _in_other_case(key, name, spelling)
+        message = f"the table's schema lacks {name}, so log files cannot be merged"
+        yield from _field(schema, name, Finding(severity, SCHEMA, key, message, advice))
 
 
 def _fields(config: TableConfig, schema: pa.Schema) -> Iterator[Finding]:
@@ -88,20 +84,21 @@ def _fields(config: TableConfig, schema: pa.Schema) -> Iterator[Finding]:
         (_RECORD_KEY, config.record_key_fields, key_severity),
         (_PARTITION, config.partition_fields, Severity.WARNING),
     ):
+        advice = f"Set {key} in {PROPERTIES_FILE} to columns of the table"
         for name in names:
-            spelling = spelled_path(name, schema)
-            if find_field(schema, spelling) is None:
-                message = f"the table's schema lacks {name}, which Apache Hudi's writers need"
-                advice = f"Set {key} in {PROPERTIES_FILE} to columns of the table"
-                yield Finding(severity, SCHEMA, key, message, advice)
-            elif spelling != name and key == _PARTITION:
-                yield _in_other_case(key, name, spelling)
+            message = f"the table's schema lacks {name}, which Apache Hudi's writers need"
+            yield from _field(schema, name, Finding(severity, SCHEMA, key, message, advice))
 
 
-def _in_other_case(key: str, name: str, spelling: str) -> Finding:
-    message = f"the table's schema spells {name} as {spelling}: queries of Apache Hudi may fail"
-    advice = f"Set {key} in {PROPERTIES_FILE} to {spelling} while nobody writes"
-    return Finding(Severity.WARNING, SCHEMA, key, message, advice)
+def _field(schema: pa.Schema, name: str, missing: Finding) -> Iterator[Finding]:
+    """Yield what is wrong with the name of a field: it is missing, or has another case."""
+    spelling, key = spelled_path(name, schema), missing.subject
+    if find_field(schema, spelling) is None:
+        yield missing
+    elif spelling != name and key != _RECORD_KEY:
+        message = f"the table's schema spells {name} as {spelling}: queries of Apache Hudi may fail"
+        advice = f"Set {key} in {PROPERTIES_FILE} to {spelling} while nobody writes"
+        yield Finding(Severity.WARNING, SCHEMA, key, message, advice)
 
 
 def _key_generator(config: TableConfig) -> Iterator[Finding]:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
     from hudi_pyspark.custom_mergers import PayloadMerger
-    from hudi_pyspark.spark.planner import OpenedTable, Planner
+    from hudi_pyspark.spark.planner import Planner
     from hudi_pyspark.spark.stream import HudiStreamReader
 
 _ONLY_READS = "this source only reads: write tables with Apache Hudi, format('hudi')"
@@ -42,17 +42,17 @@ class HudiDataSource(DataSource):
 
     @only_message()
     def schema(self) -> StructType:
-        return self._get_planner().schema()
+        return self.planner().schema()
 
     @only_message()
     def reader(self, schema: StructType) -> DataSourceReader:
-        planner = self._get_planner()
+        planner = self.planner()
         return planner.state_reader(self, schema) or planner.reader(schema, self.payload_mergers)
 
     # Not with only_message: Spark's process of a stream ends with an error of Spark's own, whose
     # cause the traceback alone shows.
     def streamReader(self, schema: StructType) -> HudiStreamReader:  # noqa: N802  (Spark's name)
-        return self._get_planner().stream_reader(schema, self.payload_mergers)
+        return self.planner().stream_reader(schema, self.payload_mergers)
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:  # noqa: FBT001, ARG002
         raise UnsupportedQueryError(_ONLY_READS)
@@ -63,10 +63,6 @@ class HudiDataSource(DataSource):
         overwrite: bool,  # noqa: FBT001, ARG002
     ) -> DataSourceStreamWriter:
         raise UnsupportedQueryError(_ONLY_READS)
-
-    def opened(self) -> OpenedTable:
-        """Return the table as this source knows it; not a method of Spark's."""
-        return self._get_planner().opened()
 
     # Spark sends a source to a process of the stream. The files of ``addArtifacts`` and
     # ``--py-files`` are on its machine, but it looks for them in a folder that does not exist.
@@ -80,7 +76,8 @@ class HudiDataSource(DataSource):
 
         return restore, (_Zip(archive), type(self)), self.__dict__
 
-    def _get_planner(self) -> Planner:
+    def planner(self) -> Planner:
+        """Return what plans the reads of this source; not a method of Spark's."""
         if self._planner is None:
             try:
                 from hudi_pyspark.spark.planner import Planner  # noqa: PLC0415  (see above)

@@ -72,14 +72,6 @@ class _InspectionReader(DataSourceReader):
         yield from conformed.replace_schema_metadata(None).to_batches(max_chunksize=10_000)
 
 
-@dataclass(repr=False)  # the settings may contain secrets
-class OpenedTable:
-    """A table with a state that was listed, and the options that decide how it was opened."""
-
-    settings: Mapping[str, str]
-    table: HudiTable | None  # None if nothing has asked for it
-
-
 @dataclass
 class _StateReader(DataSourceReader):
     """A reader without rows, whose partition carries the newest state of a table to the rule.
@@ -110,7 +102,7 @@ class Planner:
             key: value for key, value in options.items() if key not in (OPTION, REQUEST)
         }
         self._client = ClientHints.from_option(options.get(OPTION, ""))
-        self._opened: HudiTable | None = None
+        self.opened: HudiTable | None = None
 
     def schema(self) -> StructType:
         """Return the columns of the result."""
@@ -133,25 +125,24 @@ class Planner:
         state = None if isinstance(schema, pa.Schema) else read_hints(schema).state
         if state is None:
             return None
-        before = self._opened
-        other = _opened_by(state)
-        if other.table is None or other.settings != self.opened().settings:
+        before = self.opened
+        other: Planner | None = _PICKLER.loads(b64decode(state)).planner() if state else None
+        if other is None or other.opened is None or other.settings() != self.settings():
             self._table()
-        elif before is None or before.view.timeline != other.table.view.timeline:
-            self._opened = other.table
-        if self._opened is before:
+        elif before is None or before.view.timeline != other.opened.view.timeline:
+            self.opened = other.opened
+        if self.opened is before:
             return _StateReader("")
         return _StateReader(b64encode(_PICKLER.dumps(source)).decode())
 
-    def opened(self) -> OpenedTable:
-        """Return the table as this planner knows it, for other scans of the same query."""
+    def settings(self) -> dict[str, str]:
+        """Return the options that decide how the table is opened."""
         of_table = {key_of(name) for name in options_of(TableOptions)}
-        settings = {
+        return {
             name.lower(): value
             for name, value in self._options.items()
             if name.lower() not in BY_NAME or BY_NAME[name.lower()].key in of_table
         }
-        return OpenedTable(settings, self._opened)
 
     def reader(
         self, schema: StructType | pa.Schema, mergers: Mapping[str, PayloadMerger]
@@ -214,10 +205,10 @@ class Planner:
 
     def _table(self, *, is_pinned: bool = False) -> HudiTable:
         """Return the current table; unless it has grown, only its timeline is listed again."""
-        if self._opened is None or not (is_pinned or self._opened.is_current()):
+        if self.opened is None or not (is_pinned or self.opened.is_current()):
             path = "" if GivenOptions.of(self._options).has("table") else self._path()
             try:
-                self._opened = HudiTable.from_options(self._options)
+                self.opened = HudiTable.from_options(self._options)
             except PathNotFoundError as error:
                 if not path or "://" in path or path.startswith(("/", "file:/")):
                     raise
@@ -226,7 +217,7 @@ class Planner:
                     "query looks for it in its own folder: with Spark Connect a temporary one on "
                     "the server. Give an absolute path or a URI"
                 ) from None
-        return self._opened
+        return self.opened
 
     def _path(self) -> str:
         if {"provider", "location"} <= self._options.keys():  # only CREATE TABLE sets these
@@ -247,8 +238,3 @@ class Planner:
                 f"temporary view; {_NO_CATALOG_TABLES}"
             )
         return path
-
-
-def _opened_by(state: str) -> OpenedTable:
-    """Return what another source of the query has opened; "" for none."""
-    return _PICKLER.loads(b64decode(state)).opened() if state else OpenedTable({}, None)

@@ -62,8 +62,6 @@ def requested_columns(requested: StructType, table: pa.Schema) -> list[str]:
     """
     wanted = arrow_schema_of(requested)
     check_names(wanted.names, table.names, "the table")
-    if all(wanted.field(n).type == table.field(n).type for n in wanted.names):
-        return list(wanted.names)
     available = [table.field(name).with_nullable(True) for name in wanted.names]  # noqa: FBT003
     # Of each column a null: one without rows has no chunk to convert.
     nulls = [pa.nulls(1, field.type) for field in available]

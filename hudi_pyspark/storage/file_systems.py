@@ -45,9 +45,7 @@ class OpenFile:
 class FileSystem(Protocol):
     """What a storage asks of a file system. Paths are absolute inside of it."""
 
-    @property
-    def filesystem(self) -> pafs.FileSystem:
-        """The same as a file system of pyarrow."""
+    filesystem: pafs.FileSystem  # the same as a file system of pyarrow
 
     def list_directory(self, path: str) -> list[FileInfo]:
         """List the files and folders directly in a folder; [] if there is none."""
@@ -60,11 +58,7 @@ class ArrowFileSystem(FileSystem):
     """A file system of pyarrow; picklable."""
 
     def __init__(self, filesystem: pafs.FileSystem) -> None:
-        self._arrow = filesystem
-
-    @property
-    def filesystem(self) -> pafs.FileSystem:
-        return self._arrow
+        self.filesystem = filesystem
 
     def list_directory(self, path: str) -> list[FileInfo]:
         """List a folder; ConnectionError where a page of the answer was lost."""
@@ -72,7 +66,7 @@ class ArrowFileSystem(FileSystem):
         # pyarrow ends a listing where S3, or a proxy before it, answers the request for the next
         # page with something that is not a list. The folder itself may be an object of a page.
         may_be_cut = entries and len(entries) % _PAGE in (0, _PAGE - 1)
-        if self._arrow.type_name != "s3" or not may_be_cut:
+        if self.filesystem.type_name != "s3" or not may_be_cut:
             return entries
         again = self._listed(path)
         if len(again) < len(entries):
@@ -81,9 +75,9 @@ class ArrowFileSystem(FileSystem):
 
     def _listed(self, path: str) -> list[FileInfo]:
         # With allow_not_found, pyarrow lists nothing where a request to HDFS fails or is refused.
-        selector = pafs.FileSelector(path, allow_not_found=self._arrow.type_name != "hdfs")
+        selector = pafs.FileSelector(path, allow_not_found=self.filesystem.type_name != "hdfs")
         try:
-            infos = self._arrow.get_file_info(selector)
+            infos = self.filesystem.get_file_info(selector)
         except FileNotFoundError:
             return []
         return [
@@ -97,7 +91,7 @@ class ArrowFileSystem(FileSystem):
         ]
 
     def open(self, path: str) -> OpenFile:
-        file = self._arrow.open_input_file(path)
+        file = self.filesystem.open_input_file(path)
         known = file.metadata()
         version = known.get("ETag"), known.get("generation")
         return OpenFile(file.size(), version, partial(self._read_range, path, file), file.close)
@@ -145,7 +139,7 @@ class S3FileSystem(ArrowFileSystem):
 
     def _problem_of(self, asked: str | pafs.FileSelector) -> str:
         try:
-            self._arrow.get_file_info(asked)
+            self.filesystem.get_file_info(asked)
         except OSError as error:
             return f" {error}"
         return ""
@@ -184,10 +178,7 @@ class FsspecFileSystem(FileSystem):
 
     def __init__(self, filesystem: Any) -> None:  # noqa: ANN401  (fsspec has no types)
         self._fsspec = filesystem
-
-    @property
-    def filesystem(self) -> pafs.FileSystem:
-        return pafs.PyFileSystem(pafs.FSSpecHandler(self._fsspec))
+        self.filesystem = pafs.PyFileSystem(pafs.FSSpecHandler(filesystem))
 
     def list_directory(self, path: str) -> list[FileInfo]:
         self._fsspec.invalidate_cache()
