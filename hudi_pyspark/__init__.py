@@ -48,9 +48,7 @@ def __getattr__(name: str) -> object:
     module = _LOADED_WHEN_NAMED.get(name)
     if module is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value: object = getattr(import_module(module), name)
-    globals()[name] = value
-    return value
+    return getattr(import_module(module), name)
 
 
 def __dir__() -> list[str]:

@@ -173,14 +173,12 @@ def _failed(check: str, reason: str, findings: list[Finding], committed: Timelin
 def check_properties(storage: Storage, config: TableConfig) -> Iterator[Finding]:
     """Check the properties of a table that could be opened."""
     if not _is_readable(storage):
-        yield Finding(
-            Severity.PROBLEM,
-            PROPERTIES,
-            PROPERTIES_FILE,
-            f"missing or unreadable; {PROPERTIES_FILE}.backup was read instead",
+        message = f"missing or unreadable; {PROPERTIES_FILE}.backup was read instead"
+        advice = (
             "An update of the properties was interrupted. Let a writer of Apache Hudi recover "
-            "them, or copy the backup over the file",
+            "them, or copy the backup over the file"
         )
+        yield Finding(Severity.PROBLEM, PROPERTIES, PROPERTIES_FILE, message, advice)
     message = (
         f"table version {config.version}, {config.table_type.value}: supported; Apache Hudi before "
         f"{_RELEASES[config.version]} refuses it"

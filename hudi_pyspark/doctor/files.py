@@ -92,14 +92,11 @@ def _missing(stored: StoredFiles) -> Iterator[Finding]:
             continue
         # On a file system that appends, another file may have the blocks of a log file.
         elif has_all_cleans and (has_one_commit or path.rpartition("/")[2][0] != "."):
-            yield Finding(
-                Severity.WARNING,
-                FILES,
-                path,
+            message = (
                 f"committed by {commit}, but not on the storage, and no clean removed it. "
-                "The latest snapshot does not need it; time travel and incremental reads may",
-                RESTORE,
+                "The latest snapshot does not need it; time travel and incremental reads may"
             )
+            yield Finding(Severity.WARNING, FILES, path, message, RESTORE)
 
 
 def _missing_sources(view: TableView) -> Iterator[Finding]:
@@ -157,14 +154,12 @@ def _unknown(stored: StoredFiles) -> Iterator[Finding]:
             message = f"{files_of}. It has not completed; readers skip what it wrote"
             yield Finding(Severity.NOTE, FILES, subject, message)
             continue
-        yield Finding(
-            Severity.WARNING,
-            FILES,
-            subject,
+        message = (
             f"{files_of}. No commit names them: a failed or repeated attempt of a write left them. "
-            "Readers skip them",
-            "Nothing needs to be done; they only take space",
+            "Readers skip them"
         )
+        advice = "Nothing needs to be done; they only take space"
+        yield Finding(Severity.WARNING, FILES, subject, message, advice)
     others = {path: path.rpartition("/")[2] for path in stored.sizes.keys() - stored.data_files}
     foreign = sorted(
         p for p, name in others.items() if not is_partition_marker(name) and name[0] not in "._"

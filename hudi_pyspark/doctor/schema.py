@@ -149,15 +149,13 @@ def _columns_without_nulls(view: TableView) -> Iterator[Finding]:
             and (not record or record in names)
         ]
         if lacking:
-            yield Finding(
-                Severity.WARNING,
-                SCHEMA,
-                path,
+            message = (
                 f"declared without nulls, but {counted(len(lacking), 'file')} from before it was "
                 f"added lack it, {min(lacking)} first. Here their rows have null; Apache Hudi "
-                "cannot read them, or shows 0",
-                "Write once with a column that may be null",
+                "cannot read them, or shows 0"
             )
+            advice = "Write once with a column that may be null"
+            yield Finding(Severity.WARNING, SCHEMA, path, message, advice)
 
 
 def _fields_of(avro: AvroType, path: str = "") -> Iterator[tuple[str, AvroField]]:

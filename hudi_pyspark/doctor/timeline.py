@@ -80,14 +80,12 @@ def _pending(view: TableView) -> Iterator[Finding]:
             )
             yield Finding(Severity.NOTE, CHECK, subject, message)
             continue
-        yield Finding(
-            Severity.WARNING,
-            CHECK,
-            subject,
+        message = (
             f"{instant.action} {state}: a writer is running, or it failed. Its rows are not read, "
-            "and time travel to it or later raises an error",
-            "If no writer is running, start one: Apache Hudi rolls back failed writes",
+            "and time travel to it or later raises an error"
         )
+        advice = "If no writer is running, start one: Apache Hudi rolls back failed writes"
+        yield Finding(Severity.WARNING, CHECK, subject, message, advice)
 
 
 def collect_timeline_files(view: TableView, track: Track) -> TimelineFiles:

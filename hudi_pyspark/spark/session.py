@@ -166,9 +166,8 @@ def _classic_scans(df: DataFrame) -> Iterator[str]:
     execution: Any = df._jdf.queryExecution()  # noqa: SLF001  (the only way to the plan)
     leaves = execution.optimizedPlan().collectLeaves()
     for leaf in (leaves.apply(place) for place in range(leaves.size())):
-        if leaf.getClass().getSimpleName() != "DataSourceV2ScanRelation":
-            continue
-        if leaf.relation().name() != SHORT_NAME:
+        is_scan = leaf.getClass().getSimpleName() == "DataSourceV2ScanRelation"
+        if not is_scan or leaf.relation().name() != SHORT_NAME:
             continue
         schema = StructType.fromJson(json.loads(leaf.scan().readSchema().json()))
         hints = read_hints(schema)
