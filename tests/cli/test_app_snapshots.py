@@ -59,7 +59,7 @@ COMMANDS = {
     **{
         f"{command}-{writer}": [command, table]
         for writer, table in WRITERS.items()
-        for command in ("describe", "commits", "slices", "doctor")
+        for command in ("describe", "timeline", "commits", "files", "slices", "doctor")
     },
     "doctor": ["doctor", MOR, "--deep"],
     "doctor-torn-block": ["doctor", "v9_mor_corrupt_log_block"],
