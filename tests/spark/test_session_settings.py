@@ -8,6 +8,7 @@ import pytest
 
 import hudi_pyspark
 from hudi_pyspark.spark.session import _warn_of_settings
+from tests.spark.deployment import client, connect_server
 
 pytestmark = pytest.mark.spark
 
@@ -59,3 +60,37 @@ def test_register_warns_of_a_setting_and_not_of_those_of_spark(spark):
         assert "storage_options_from_spark" in str(seen[0].message)
     finally:
         spark.conf.unset("hoodie.datasource.query.type")
+
+
+CONNECT = """
+import json, sys, warnings
+from pyspark.sql import SparkSession
+import hudi_pyspark
+
+spark = SparkSession.builder.remote(f"sc://127.0.0.1:{sys.argv[1]}").getOrCreate()
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    hudi_pyspark.register(spark)
+hadoop = spark.conf.get("fs.s3a.secret.key", None)
+said = [str(warning.message) for warning in caught if "Python data source" in str(warning.message)]
+print("ANSWERS", json.dumps({"said": said, "hadoop": hadoop}))
+"""
+CORE_SITE = """<configuration>
+  <property><name>fs.s3a.secret.key</name><value>of the server</value></property>
+</configuration>
+"""
+
+
+@pytest.mark.usefixtures("spark_environment")
+def test_register_over_connect_warns_of_what_a_client_sees(tmp_path, monkeypatch):
+    # Spark passes on the settings of the server's Spark, but not those of its Hadoop.
+    (tmp_path / "spark-defaults.conf").write_text("spark.hadoop.fs.s3a.endpoint http://minio\n")
+    (tmp_path / "core-site.xml").write_text(CORE_SITE)
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    monkeypatch.setenv("HADOOP_CONF_DIR", str(tmp_path))
+    with connect_server() as port:
+        answers = client(CONNECT, port)
+    assert answers["hadoop"] is None
+    (said,) = answers["said"]
+    assert "settings of the session such as fs.s3a.endpoint: give them" in said
+    assert "storage_options_from_spark" not in said
