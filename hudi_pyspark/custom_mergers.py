@@ -69,6 +69,5 @@ def find_merger(
                 "which calls no payload class. Leave the option out"
             )
         return merger
-    if not is_custom:
-        return None
-    return registered.get(rule.payload_class) or registered.get(rule.merge_strategy_id)
+    known = registered if is_custom else {}
+    return known.get(rule.payload_class) or known.get(rule.merge_strategy_id)

@@ -466,9 +466,7 @@ class HudiTable:
         self,
         options: ReadOptions,
         mergers: Mapping[str, PayloadMerger] | None,
-        *,
-        limit: int | None = None,
-        spark_options: Mapping[str, object] | None = None,
+        **others: Any,  # noqa: ANN401  (of `Scan.of`)
     ) -> Scan:
         has_files = FILES in self.config.metadata_partitions
         is_listed = options.use_metadata_table and has_files
@@ -477,15 +475,7 @@ class HudiTable:
         indexes = None if listing is None else listing.indexed_by
         known_mergers = registered_payloads() if mergers is None else mergers
 
-        choose = partial(
-            Scan.of,
-            view,
-            options,
-            known_mergers,
-            limit=limit,
-            spark_options=spark_options,
-            metadata=indexes,
-        )
+        choose = partial(Scan.of, view, options, known_mergers, metadata=indexes, **others)
         self._outcomes.most_bytes = options.merge_cache_bytes or IN_MEMORY
         return replace(read_twice(self.storage, choose), store=self._outcomes)
 

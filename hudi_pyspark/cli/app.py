@@ -8,13 +8,13 @@ from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.text import Text
 from typer.core import TyperGroup
 
 from hudi_pyspark import __version__, errors
 from hudi_pyspark.cli import cache, health, logs, look, rows
 from hudi_pyspark.cli.arguments import ExitCode, with_shared_options
+from hudi_pyspark.cli.printing import say_aside
 from hudi_pyspark.cli.report import report
 
 # The first that an error is of; others are of the system.
@@ -120,5 +120,4 @@ def _root(
 
 
 def _print_aside(word: str, style: str, message: str) -> None:
-    console = Console(stderr=True, highlight=False, markup=False)
-    console.print("hudi-py ", Text(word, style=style), ": ", message, sep="", soft_wrap=True)
+    say_aside(Text.assemble("hudi-py ", (word, style), ": ", message))

@@ -43,13 +43,12 @@ def describe(path: arguments.PathArgument, output: arguments.OutputOption = "tab
     if output != "table":
         show_pairs(asdict(description), output)
         return
-    columns = [f"{field.name} {type_text(field.type)}" for field in table.schema]
     pending = len(table.view.timeline.pending)
     pairs = {
         "name": description.name,
         **dict(description.rows()),
         "pending": counted(pending, "instant") if pending else "nothing",
-        "columns": columns,
+        "columns": [f"{field.name} {type_text(field.type)}" for field in table.schema],
     }
     show_pairs(pairs, output)
 

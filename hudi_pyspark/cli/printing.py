@@ -161,7 +161,7 @@ def say(text: Text | str) -> None:
     _console().print(text, soft_wrap=True)
 
 
-def say_aside(text: str) -> None:
+def say_aside(text: Text | str) -> None:
     """Print a line for people on standard error, so that it is not part of the result."""
     Console(stderr=True, highlight=False, markup=False).print(text, soft_wrap=True)
 

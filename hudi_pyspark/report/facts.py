@@ -155,6 +155,4 @@ def timeline_marks(instants: pa.Table, commits: list[dict[str, Any]]) -> list[di
 def _epoch_ms(instant: str | None) -> int | None:
     """Return an instant as milliseconds, as if it were UTC: the zone is unknown and not shown."""
     moment = moment_of(instant)
-    if moment is None:
-        return None
-    return round(moment.replace(tzinfo=timezone.utc).timestamp() * 1000)
+    return None if moment is None else round(moment.replace(tzinfo=timezone.utc).timestamp() * 1000)
