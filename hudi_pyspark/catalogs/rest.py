@@ -91,12 +91,8 @@ def find_in_polaris(name: str, settings: Settings) -> CatalogTable:
     catalog, *namespace, table = split_name(name, "catalog.namespace.table", 3, None)
     uri = uri_of(settings, "https://polaris/api/catalog")
     place, levels, leaf = (quote(n, safe="") for n in (catalog, _LEVELS.join(namespace), table))
-    reader = PolarisTable(
-        f"{uri}/polaris/v1/{place}/namespaces/{levels}/generic-tables/{leaf}",
-        uri,
-        settings.get("token", ""),
-        settings.get("credential", ""),
-    )
+    url = f"{uri}/polaris/v1/{place}/namespaces/{levels}/generic-tables/{leaf}"
+    reader = PolarisTable(url, uri, settings.get("token", ""), settings.get("credential", ""))
     answer = reader.load()
     location = location_of(name, answer["table"].get("base-location"))
     return CatalogTable(location, reader if answer.get("storage-credentials") else None)

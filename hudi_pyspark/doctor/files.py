@@ -38,13 +38,10 @@ def collect_stored_files(view: TableView, committed: TimelineFiles) -> StoredFil
     marked = view.listing.partitions()
     named = {path.rpartition("/")[0] for path in committed.written}
     stored = list(stored_files(view, named))
-    return StoredFiles(
-        view,
-        committed,
-        {file.path: file.size for file in stored},
-        {file.path: file.name for file in stored if file.name is not None},
-        tuple(sorted((named & {file.partition_path for file in stored}).difference(marked))),
-    )
+    sizes = {file.path: file.size for file in stored}
+    data_files = {file.path: file.name for file in stored if file.name is not None}
+    unmarked = sorted((named & {file.partition_path for file in stored}).difference(marked))
+    return StoredFiles(view, committed, sizes, data_files, tuple(unmarked))
 
 
 def check_files(stored: StoredFiles) -> Iterator[Finding]:

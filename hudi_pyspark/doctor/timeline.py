@@ -102,12 +102,8 @@ def collect_timeline_files(view: TableView, track: Track) -> TimelineFiles:
         else:
             removed |= body
     files = committed_files(commits)
-    return TimelineFiles(
-        by_path(files),
-        unreadable_files(files, view.config),
-        frozenset(removed),
-        tuple(undecodable),
-    )
+    unreadable = unreadable_files(files, view.config)
+    return TimelineFiles(by_path(files), unreadable, frozenset(removed), tuple(undecodable))
 
 
 def _decoded(view: TableView, instant: Instant) -> CommitMetadata | set[str] | Finding:

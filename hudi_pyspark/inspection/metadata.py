@@ -57,13 +57,9 @@ def metadata_validation(view: TableView, sample: int) -> Rows:
         (f.path, f.name.instant, f.size) for f in stored_files(view) if f.name is not None
     ]
     commits = commits_of(view, ((path, instant) for path, instant, _ in on_storage))
-    differing = differences(
-        MetadataTable.open(view),
-        stored={path: size for path, _, size in on_storage},
-        committed=committed_by_path(commits).keys(),
-        sample=sample,
-    )
-    return map(asdict, differing)
+    metadata, committed = MetadataTable.open(view), committed_by_path(commits).keys()
+    stored = {path: size for path, _, size in on_storage}
+    return map(asdict, differences(metadata, stored=stored, committed=committed, sample=sample))
 
 
 @dataclass(frozen=True, slots=True)

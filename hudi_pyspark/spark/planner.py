@@ -185,14 +185,9 @@ class Planner:
         scan = self._table().scan_range(self._options, LAST_OFFSET, LAST_OFFSET, mergers)
         # The optimizer narrows the schema of the reader of a batch.
         wanted = self._client.without_placeholder(read_hints(schema).columns)
-        return HudiStreamReader(
-            self._options,
-            partial(HudiTable.from_options, self._options),
-            mergers,
-            scan.schema,
-            requested_columns(wanted, scan.schema),
-            arrow_schema_of(schema),
-        )
+        columns = requested_columns(wanted, scan.schema)
+        opened, batches = partial(HudiTable.from_options, self._options), arrow_schema_of(schema)
+        return HudiStreamReader(self._options, opened, mergers, scan.schema, columns, batches)
 
     def _inspects(self) -> bool:
         return INSPECT in {key.lower() for key in self._options}
