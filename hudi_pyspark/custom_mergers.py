@@ -20,6 +20,7 @@ class PayloadMerger:
     columns: tuple[str, ...] | None  # that the function needs to see; None for all
 
 
+Mergers = Mapping[str, PayloadMerger]  # by the name of a payload class, or a merge strategy's id
 _registered: dict[str, PayloadMerger] = {}
 
 
@@ -47,14 +48,12 @@ def register_payload(
     _registered[class_name] = PayloadMerger(merger, named)
 
 
-def registered_payloads() -> Mapping[str, PayloadMerger]:
+def registered_payloads() -> Mergers:
     """Return all mergers that were registered in this process, by class name."""
     return dict(_registered)
 
 
-def find_merger(
-    rule: MergeRule, reference: str, registered: Mapping[str, PayloadMerger]
-) -> PayloadMerger | None:
+def find_merger(rule: MergeRule, reference: str, registered: Mergers) -> PayloadMerger | None:
     """Return a table's merger, by ``reference`` (``module:function``) or its class; None for none.
 
     Raises:

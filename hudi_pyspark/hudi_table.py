@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from hudi_pyspark.custom_mergers import PayloadMerger, registered_payloads
+from hudi_pyspark.custom_mergers import Mergers, registered_payloads
 from hudi_pyspark.errors import InvalidOptionError, UnsupportedQueryError
 from hudi_pyspark.extras import needs_extra
 from hudi_pyspark.filter.predicate import is_in, spelled_column
@@ -418,7 +418,7 @@ class HudiTable:
     def scan_with(
         self,
         options: Mapping[str, object],
-        mergers: Mapping[str, PayloadMerger] | None = None,
+        mergers: Mergers | None = None,
         *,
         limit: int | None = None,
     ) -> Scan:
@@ -447,11 +447,7 @@ class HudiTable:
         return self._scan(parsed, mergers, limit=limit, spark_options=spark_options)
 
     def scan_range(
-        self,
-        options: Mapping[str, str],
-        begin: str,
-        end: str,
-        mergers: Mapping[str, PayloadMerger] | None = None,
+        self, options: Mapping[str, str], begin: str, end: str, mergers: Mergers | None = None
     ) -> Scan:
         """Choose one batch of a stream: from an offset, exclusive, to another, inclusive.
 
@@ -462,12 +458,7 @@ class HudiTable:
         by_offset = replace(parsed.incremental, by_offset=True)
         return self._scan(replace(parsed, incremental=by_offset), mergers)
 
-    def _scan(
-        self,
-        options: ReadOptions,
-        mergers: Mapping[str, PayloadMerger] | None,
-        **others: Any,  # noqa: ANN401  (of `Scan.of`)
-    ) -> Scan:
+    def _scan(self, options: ReadOptions, mergers: Mergers | None, **others: Any) -> Scan:  # noqa: ANN401  (of `Scan.of`)
         has_files = FILES in self.config.metadata_partitions
         is_listed = options.use_metadata_table and has_files
         listing = self._metadata_listing.anew() if is_listed else None

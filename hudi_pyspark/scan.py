@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
     from pyspark.sql import DataFrame, SparkSession
 
-    from hudi_pyspark.custom_mergers import PayloadMerger
+    from hudi_pyspark.custom_mergers import Mergers
     from hudi_pyspark.frames.dataset import HudiDataset
     from hudi_pyspark.metadata_table.table import MetadataTable
     from hudi_pyspark.reading.merge.outcome import OutcomeStore
@@ -73,7 +73,7 @@ class Scan:
         cls,
         view: TableView,
         options: ReadOptions,
-        mergers: Mapping[str, PayloadMerger],
+        mergers: Mergers,
         *,
         limit: int | None = None,
         spark_options: Mapping[str, object] | None = None,

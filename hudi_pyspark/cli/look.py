@@ -60,8 +60,7 @@ def timeline(
     listing: arguments.Listing,
 ) -> None:
     """List the instants of a table, oldest first."""
-    instants = HudiTable(path).inspect.timeline(archived=archived)
-    listing.show(instants, _TIMELINE)
+    listing.show(HudiTable(path).inspect.timeline(archived=archived), _TIMELINE)
 
 
 def commits(
@@ -107,8 +106,7 @@ def commit(
     path: arguments.PathArgument, instant: InstantArgument, listing: arguments.Listing
 ) -> None:
     """List the files that one commit wrote."""
-    files = HudiTable(path).inspect.commit_files(instant)
-    listing.show(files, _COMMIT)
+    listing.show(HudiTable(path).inspect.commit_files(instant), _COMMIT)
 
 
 def slices(

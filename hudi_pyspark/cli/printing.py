@@ -5,7 +5,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, TypeVar
+from typing import Any, Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -65,7 +65,6 @@ _NUMBERS = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal)
 NOTHING = "-"
 
 Output = Literal["table", "json", "csv"]
-_T = TypeVar("_T")
 
 
 def show(
@@ -266,7 +265,7 @@ def _pairs(pairs: Iterable[tuple[str, str]]) -> Table:
     return grid
 
 
-def track(items: Sequence[_T], description: str) -> Iterable[_T]:
+def track(items: Sequence[Any], description: str) -> Iterable[Any]:
     """Yield items and show a progress bar; the `Track` of the doctor."""
     console = Console(stderr=True)
     return rich_track(

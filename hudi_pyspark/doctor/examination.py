@@ -252,7 +252,7 @@ def check_metadata_table(stored: StoredFiles) -> Iterator[Finding]:
 def _differences(metadata: MetadataTable, stored: StoredFiles, sample: int) -> Iterator[Finding]:
     """Compare it with the timeline, the storage and some of the rows."""
     paths = stored.timeline.written.keys()
-    differing = list(differences(metadata, stored=stored.sizes, committed=paths, sample=sample))
+    differing = list(differences(metadata, stored.sizes, paths, sample))
     missing = [d.subject for d in differing if d.check == "commits"]
     if missing:
         message = f"its timeline lacks {len(missing)} commits from this one on"

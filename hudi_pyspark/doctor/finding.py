@@ -3,12 +3,11 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 from hudi_pyspark.errors import HudiError
 from hudi_pyspark.table.config import PROPERTIES_FILE
 
-_T = TypeVar("_T")
 RESTORE = "Restore the file from a copy of the table"
 RESTORE_PROPERTIES = (
     "Unless a writer of Apache Hudi set this, the file was edited or is damaged: compare it with "
@@ -45,7 +44,7 @@ class Finding:
 Track: TypeAlias = "Callable[[Sequence[Any], str], Iterable[Any]]"
 
 
-def silently(items: Sequence[_T], _description: str) -> Iterable[_T]:
+def silently(items: Sequence[Any], _description: str) -> Iterable[Any]:
     """Return the items: a `Track` that shows nothing."""
     return items
 

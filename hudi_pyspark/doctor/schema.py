@@ -103,11 +103,8 @@ def _field(schema: pa.Schema, name: str, missing: Finding) -> Iterator[Finding]:
 
 def _key_generator(config: TableConfig) -> Iterator[Finding]:
     """Check that the key generator fits the fields that it gets."""
-    named, keys, partitions = (
-        config.key_generator,
-        len(config.record_key_fields),
-        len(config.partition_fields),
-    )
+    named = config.key_generator
+    keys, partitions = len(config.record_key_fields), len(config.partition_fields)
     problem = ""
     if named and named not in (*_GENERATORS, *_INNER_GENERATORS):
         problem = f"known: {', '.join(_GENERATORS)}"

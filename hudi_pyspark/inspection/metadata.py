@@ -59,7 +59,7 @@ def metadata_validation(view: TableView, sample: int) -> Rows:
     commits = commits_of(view, ((path, instant) for path, instant, _ in on_storage))
     metadata, committed = MetadataTable.open(view), committed_by_path(commits).keys()
     stored = {path: size for path, _, size in on_storage}
-    return map(asdict, differences(metadata, stored=stored, committed=committed, sample=sample))
+    return map(asdict, differences(metadata, stored, committed, sample))
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +74,7 @@ class Difference:
 
 
 def differences(
-    metadata: MetadataTable,
-    *,
-    stored: Mapping[str, int],
-    committed: AbstractSet[str],
-    sample: int = RECORD_SAMPLE,
+    metadata: MetadataTable, stored: Mapping[str, int], committed: AbstractSet[str], sample: int
 ) -> Iterator[Difference]:
     """Compare the metadata table with its table."""
     for time in metadata.missing_commits:

@@ -294,7 +294,6 @@ def reading_section(
     begin = instants[-2] if len(instants) > 1 else "earliest"
     load = f'spark.read.format("{SHORT_NAME}")'
     quoted = ascii(path)  # of Python; signs that a page might turn around are escapes there
-    opened = f"table = HudiTable({quoted})"
     end = f".load({quoted})"
     queries: dict[str, Callable[[], object]] = {
         "snapshot": scan,
@@ -312,7 +311,7 @@ def reading_section(
             "incremental": f'{load}.option("begin", "{begin}"){end}',
         },
         "python": {
-            "open": f"from hudi_pyspark import HudiTable\n\n{opened}",
+            "open": f"from hudi_pyspark import HudiTable\n\ntable = HudiTable({quoted})",
             "snapshot": "rows = table.scan().to_arrow()  # or pandas, polars, duckdb",
             "incremental": f'changed = table.scan(begin="{begin}").to_arrow()',
         },

@@ -16,12 +16,10 @@ from hudi_pyspark.short_name import SHORT_NAME
 from hudi_pyspark.spark.worker_errors import only_message
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from pyspark.sql.datasource import DataSourceReader, DataSourceStreamWriter, DataSourceWriter
     from pyspark.sql.types import StructType
 
-    from hudi_pyspark.custom_mergers import PayloadMerger
+    from hudi_pyspark.custom_mergers import Mergers
     from hudi_pyspark.spark.planner import Planner
     from hudi_pyspark.spark.stream import HudiStreamReader
 
@@ -32,7 +30,7 @@ class HudiDataSource(DataSource):
     """``spark.read.format("hudi-py").load(base_path)``."""
 
     # Users' mergers by payload class; see hudi_pyspark.spark.session.register.
-    payload_mergers: ClassVar[Mapping[str, PayloadMerger]] = {}
+    payload_mergers: ClassVar[Mergers] = {}
 
     _planner: Planner | None = None
 

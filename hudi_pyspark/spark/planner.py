@@ -45,7 +45,7 @@ from hudi_pyspark.table.merge_mode import MergeCache
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
-    from hudi_pyspark.custom_mergers import PayloadMerger
+    from hudi_pyspark.custom_mergers import Mergers
     from hudi_pyspark.inspection import InspectionCall
 
 _log = logging.getLogger(__name__)
@@ -144,9 +144,7 @@ class Planner:
             if name.lower() not in BY_NAME or BY_NAME[name.lower()].key in of_table
         }
 
-    def reader(
-        self, schema: StructType | pa.Schema, mergers: Mapping[str, PayloadMerger]
-    ) -> DataSourceReader:
+    def reader(self, schema: StructType | pa.Schema, mergers: Mergers) -> DataSourceReader:
         """Return the reader of a batch query."""
         if isinstance(schema, pa.Schema):  # Sail's
             schema = spark_schema(schema)
@@ -176,9 +174,7 @@ class Planner:
         arrow_schema = arrow_schema_of(schema)
         return HudiReader(scan, scan.storage, columns, arrow_schema, limit, is_narrowed)
 
-    def stream_reader(
-        self, schema: StructType, mergers: Mapping[str, PayloadMerger]
-    ) -> HudiStreamReader:
+    def stream_reader(self, schema: StructType, mergers: Mergers) -> HudiStreamReader:
         """Return the reader of a stream."""
         StreamOptions.parse(self._options)  # refuses options that streams do not have
         # The scan of an empty batch, so that invalid options raise before the first batch.

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from hudi_pyspark.custom_mergers import PayloadMerger
+    from hudi_pyspark.custom_mergers import Mergers
     from hudi_pyspark.hudi_table import HudiTable
 
     Offset = dict[str, str]
@@ -50,7 +50,7 @@ class HudiStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     given: Mapping[str, str]  # all options
     open_table: Callable[[], HudiTable]
-    mergers: Mapping[str, PayloadMerger]
+    mergers: Mergers
     source: pa.Schema  # of the table, when the query began
     columns: list[str]  # that the query reads
     schema: pa.Schema  # of the batches
