@@ -122,14 +122,12 @@ class _Timestamps:
         if self._files:
             names = ", ".join(sorted(set().union(*self._files.values())))
             files = counted(len(self._files), check.removesuffix("s"))
-            yield Finding(
-                Severity.NOTE,
-                check,
-                min(self._files),
+            message = (
                 f"{files} from an older Hudi or Flink, this one first, hold {names} as long or as "
-                "timestamp-micros. They are read in the type of the table's schema",
-                "Clustering or compaction with Apache Hudi 1.1 or later writes the right type",
+                "timestamp-micros. They are read in the type of the table's schema"
             )
+            advice = "Clustering or compaction with Apache Hudi 1.1 or later writes the right type"
+            yield Finding(Severity.NOTE, check, min(self._files), message, advice)
 
 
 def check_base_files(stored: StoredFiles, track: Track, *, deep: bool) -> Iterator[Finding]:

@@ -76,9 +76,8 @@ def examine_table(
     except TableNotFoundError:
         raise
     except HudiError as error:
-        yield Finding(
-            Severity.PROBLEM, PROPERTIES, PROPERTIES_FILE, error.reason(), RESTORE_PROPERTIES
-        )
+        reason = error.reason()
+        yield Finding(Severity.PROBLEM, PROPERTIES, PROPERTIES_FILE, reason, RESTORE_PROPERTIES)
         return
     yield from examine(view, deep=deep, track=track)
 

@@ -65,9 +65,8 @@ def _ignored(view: TableView) -> Iterator[Finding]:
             f"of {counted(len(deltas), 'delta commit')} from this one on, and base files of those "
             "that follow the first commit"
         )
-        yield Finding(
-            Severity.PROBLEM, CHECK, deltas[0].requested_time, message, RESTORE_PROPERTIES
-        )
+        first = deltas[0].requested_time
+        yield Finding(Severity.PROBLEM, CHECK, first, message, RESTORE_PROPERTIES)
 
 
 def _pending(view: TableView) -> Iterator[Finding]:

@@ -64,23 +64,18 @@ def _sizes(row: dict[str, Any], name: str) -> Iterator[Finding]:
             "hoodie.clustering.inline=true, hoodie.parquet.small.file.limit=104857600",
         )
     if row["older_bytes"] > DUE["older_bytes"] * base_bytes and row["commits"] > DUE["commits"]:
-        yield _finding(
-            Severity.NOTE,
-            "cleaning",
-            f"older slices take {byte_text(row['older_bytes'])}, base files "
-            f"{byte_text(base_bytes)}",
+        older, base = byte_text(row["older_bytes"]), byte_text(base_bytes)
+        message = f"older slices take {older}, base files {base}"
+        advice = (
             f"CALL run_clean(table => {name}, retain_commits => 10); for later writes: "
-            "hoodie.clean.automatic=true, hoodie.clean.commits.retained=10",
+            "hoodie.clean.automatic=true, hoodie.clean.commits.retained=10"
         )
-
+        yield _finding(Severity.NOTE, "cleaning", message, advice)
     if (row["write_amplification"] or 0) > DUE["write_amplification"]:
-        yield _finding(
-            Severity.NOTE,
-            "write amplification",
-            f"commits changed {row['changed_records']:,} records and wrote "
-            f"{row['written_records']:,}",
-            "MERGE_ON_READ, or smaller files: hoodie.parquet.max.file.size",
-        )
+        changed, written = row["changed_records"], row["written_records"]
+        message = f"commits changed {changed:,} records and wrote {written:,}"
+        advice = "MERGE_ON_READ, or smaller files: hoodie.parquet.max.file.size"
+        yield _finding(Severity.NOTE, "write amplification", message, advice)
 
 
 def _skew(facts: Facts) -> Iterator[Finding]:
@@ -113,13 +108,12 @@ def _pending(facts: Facts, name: str) -> Iterator[Finding]:
             )
     active = len(facts.view.timeline.instants)
     if active > _MANY_INSTANTS:
-        yield _finding(
-            Severity.NOTE,
-            "archiving",
-            f"the active timeline has {active:,} instants; every reader and writer lists them",
+        message = f"the active timeline has {active:,} instants; every reader and writer lists them"
+        advice = (
             f"CALL archive_commits(table => {name}); for later writes: "
-            "hoodie.archive.automatic=true, hoodie.keep.max.commits=30",
+            "hoodie.archive.automatic=true, hoodie.keep.max.commits=30"
         )
+        yield _finding(Severity.NOTE, "archiving", message, advice)
 
 
 def _columns(facts: Facts, columns: list[dict[str, Any]], name: str) -> Iterator[Finding]:

@@ -134,6 +134,5 @@ def _unchecked(facts: Facts) -> Finding:
     if not facts.is_listed:
         what += ", nor whether they are on the storage: the metadata table lists them"
     path = facts.view.storage.describe("")
-    return Finding(
-        Severity.NOTE, "doctor", "", what, f"hudi-py doctor {shlex.quote(path)} checks them"
-    )
+    advice = f"hudi-py doctor {shlex.quote(path)} checks them"
+    return Finding(Severity.NOTE, "doctor", "", what, advice)

@@ -71,12 +71,11 @@ def _warn_of_settings(spark: SparkSession) -> None:
         advice = "give them to each read as options"
         if is_classic(spark):
             advice += "; hudi_pyspark.storage_options_from_spark(spark, path) has those of Hadoop"
-        warnings.warn(
-            f"a Python data source does not see settings of the session such as "
-            f"{', '.join(ignored[:3])}: {advice}",
-            UserWarning,
-            stacklevel=3,
+        some = ", ".join(ignored[:3])
+        text = (
+            f"a Python data source does not see settings of the session such as {some}: {advice}"
         )
+        warnings.warn(text, UserWarning, stacklevel=3)
 
 
 def narrow_scans(spark: SparkSession) -> str:
