@@ -72,9 +72,7 @@ def _warn_of_settings(spark: SparkSession) -> None:
         if is_classic(spark):
             advice += "; hudi_pyspark.storage_options_from_spark(spark, path) has those of Hadoop"
         some = ", ".join(ignored[:3])
-        text = (
-            f"a Python data source does not see settings of the session such as {some}: {advice}"
-        )
+        text = f"a Python data source does not see settings of the session such as {some}: {advice}"
         warnings.warn(text, UserWarning, stacklevel=3)
 
 
