@@ -60,8 +60,7 @@ def statistics(view: TableView, small_file_bytes: int, slices: pa.Table, stored:
 
 
 def _total(values: pa.ChunkedArray) -> int:
-    total: int | None = pc.sum(values).as_py()
-    return total or 0
+    return int(pc.sum(values).as_py() or 0)
 
 
 def _amplification(view: TableView) -> tuple[int, int]:
