@@ -88,7 +88,7 @@ def _merged_records(
         "kind": pa.array(np.where(winners.has_row, "data", "delete")),
         "key": merged.keys,
         "is_delete": pa.array(winners.marks.is_delete),
-        "ordering": _ordering(winners.rows, task.shared.rule, len(merged)),
+        "ordering": _ordering(winners.rows, task.shared.rule),
         "record": _structs(rows, mask=pa.array(~winners.has_row)),
     }
     missing = [
@@ -134,15 +134,14 @@ def _data_rows(
     view: TableView, block: DecodedBlock, rule: MergeRule, columns: pa.Schema
 ) -> pa.Table:
     rows, problem = _conform(block, columns)
-    count = rows.num_rows
     key_fields = () if view.config.populate_meta_fields else view.config.record_key_fields
     return pa.table(
         {
             **_block_columns(block, "data"),
-            "key": _keys(rows, key_fields, count),
+            "key": _keys(rows, key_fields),
             "is_delete": pa.array(deleting_rows(rows, rule)),
-            "ordering": _ordering(rows, rule, count),
-            "problem": pa.array([problem or None] * count, pa.string()),
+            "ordering": _ordering(rows, rule),
+            "problem": pa.array([problem or None] * rows.num_rows, pa.string()),
             "record": _structs(rows),
         }
     )
@@ -168,21 +167,19 @@ def _conform(block: DecodedBlock, schema: pa.Schema) -> tuple[pa.Table, str]:
     return pa.Table.from_arrays(columns, schema=schema), "; ".join(problems)
 
 
-def _keys(rows: pa.Table, key_fields: Sequence[str], count: int) -> pa.Array:
+def _keys(rows: pa.Table, key_fields: Sequence[str]) -> pa.Array:
     """Return the record keys; null where the records have none, as in a CDC log."""
     try:
-        if key_fields:
-            return record_keys(rows, key_fields)
-        return field_array(rows, RECORD_KEY_COLUMN)
+        return record_keys(rows, key_fields) if key_fields else field_array(rows, RECORD_KEY_COLUMN)
     except CorruptTableError:
-        return pa.nulls(count, pa.string())
+        return pa.nulls(rows.num_rows, pa.string())
 
 
-def _ordering(rows: pa.Table, rule: MergeRule, count: int) -> pa.Array:
+def _ordering(rows: pa.Table, rule: MergeRule) -> pa.Array:
     """Return the ordering values as text, one per ordering field; null without such fields."""
     names = [n for n in rule.ordering_fields if n.partition(".")[0] in rows.schema.names]
     if not names:
-        return pa.nulls(count, pa.list_(pa.string()))
+        return pa.nulls(rows.num_rows, pa.list_(pa.string()))
     texts = [
         field_array(rows, name, role="ordering field").cast(pa.string()).to_pylist()
         for name in names

@@ -12,15 +12,8 @@ from hudi_pyspark.errors import InvalidOptionError
 
 LOCAL = ""
 # Hadoop has other names for the same stores.
-_KINDS = {
-    "s3a": "s3",
-    "s3n": "s3",
-    "gcs": "gs",
-    "abfss": "abfs",
-    "wasb": "abfs",
-    "wasbs": "abfs",
-    "az": "abfs",
-}
+_KINDS = {"s3a": "s3", "s3n": "s3", "gcs": "gs"}
+_KINDS |= dict.fromkeys(("abfss", "wasb", "wasbs", "az"), "abfs")
 _BUCKETS = frozenset({"s3", "gs", "oss"})  # their paths begin with the bucket
 _HOSTS = frozenset({"hdfs", "webhdfs"})  # their URIs begin with a host, which is not in the path
 _VOLUMES = "/Volumes/"  # where Databricks mounts volumes, on every machine
