@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from hudi_pyspark import errors
 from hudi_pyspark.format.timeline.instant import COMMIT_ACTIONS, Action
 from hudi_pyspark.options.option import HollowCommits, OnMissing, RangeMerge
-from hudi_pyspark.planning.stream_offsets import LAST_OFFSET
+from hudi_pyspark.planning.stream_offsets import FIRST_OFFSET, LAST_OFFSET
 from hudi_pyspark.table.commit_slices import commits_without_files, slices_of_groups, written_slices
 from hudi_pyspark.table.config import has_completion_times
 from hudi_pyspark.table.timeline import compared_times
@@ -184,6 +184,18 @@ class AskedRange:
             )
         return self.end
 
+    def end_of_read(self, begin: str, end: str) -> str:
+        """Return the end of a read of a commit range: its last commit, or its begin if it has none.
+
+        Args:
+            begin: exclusive; the end is never before it.
+            end: inclusive; "" for the latest commit. A later commit may still complete before an
+                end that lies behind the last one, which the next query must not miss.
+        """
+        beyond = [at for at in self.times.values() if end and at > end]
+        last = _last_before(self.view, self.times, beyond, by_completion=self.by_completion)
+        return max(begin, last)
+
     def matches_glob(self, paths: Iterable[str]) -> bool:
         """Return whether one of the files has a full path that ends like the glob of the options.
 
@@ -279,3 +291,28 @@ def slice_paths(file_slice: FileSlice) -> list[str]:
     """Return the paths of a slice's files, relative to the base path."""
     base = [file_slice.base_file.path] if file_slice.base_file is not None else []
     return base + [log.path for log in file_slice.log_files]
+
+
+def end_of_state(view: TableView, as_of: str | None) -> str:
+    """Return the end of a read of a whole state: of the latest one, or as of a requested time.
+
+    The next incremental query begins there. It is the last time that such queries compare before
+    which the state lacks no commit. Before table version 8, that is before the first pending
+    commit, so the next query may return rows of commits that the state has already, but misses
+    none.
+    """
+    by_completion = view.config.has_completion_times
+    times = compared_times(view.commits, by_completion=by_completion)
+    lacking = [at for time, at in times.items() if as_of is not None and time > as_of]
+    return _last_before(view, times, lacking, by_completion=by_completion)
+
+
+def _last_before(
+    view: TableView, times: Mapping[str, str], lacking: list[str], *, by_completion: bool
+) -> str:
+    """Return the last time of commits before those that are lacking or, if these count, pending."""
+    pending = None if by_completion else view.history.first_incomplete_commit()
+    limits = [*lacking, *([pending.requested_time] if pending is not None else [])]
+    limit = min(limits, default=None)
+    known = [at for at in times.values() if limit is None or at < limit]
+    return max(known, default=FIRST_OFFSET)

@@ -17,8 +17,7 @@ from hudi_pyspark.options.instant_text import local_now, resolve_as_of
 from hudi_pyspark.options.option import CdcFormat, QueryType
 from hudi_pyspark.options.read_options import ReadOptions
 from hudi_pyspark.planning.changes import check_changes, plan_changes
-from hudi_pyspark.planning.commit_range import AskedRange
-from hudi_pyspark.planning.read_end import end_of_range, end_of_state
+from hudi_pyspark.planning.commit_range import AskedRange, end_of_state
 from hudi_pyspark.planning.slice_tasks import SlicePlanner, plan, read_settings
 from hudi_pyspark.table.file_group import FileSlice
 from hudi_pyspark.table.listing import PartitionChoice
@@ -178,7 +177,7 @@ class RangeQuery(Query):
 
     @property
     def end(self) -> str:
-        return end_of_range(self.asked, self.commit_range.begin, self.commit_range.end)
+        return self.asked.end_of_read(self.commit_range.begin, self.commit_range.end)
 
     @property
     def slices(self) -> Sequence[FileSlice]:
@@ -230,7 +229,7 @@ class ChangesQuery(Query):
 
     @property
     def end(self) -> str:
-        return end_of_range(self.asked, self.asked.options.begin, self.asked.options.end)
+        return self.asked.end_of_read(self.asked.options.begin, self.asked.options.end)
 
     def answer_schema(self, table_schema: pa.Schema) -> pa.Schema:
         return cdc_schema(table_schema, as_struct=self.asked.options.cdc_format is CdcFormat.STRUCT)

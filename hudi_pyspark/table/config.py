@@ -239,6 +239,7 @@ class TableConfig:
     create_schema: str = _read(_first("hoodie.table.create.schema"))  # Avro JSON, "" when absent
     # "" for a table that was not bootstrapped
     bootstrap_base_path: str = _read(_first("hoodie.bootstrap.base.path"))
+    # in an LSM_TREE files are sorted by record key, and merged all alike
     storage_layout: str = _read(_one_of("hoodie.table.storage.layout", _STORAGE_LAYOUTS))
     properties: Mapping[str, str] = _read(dict)  # all of them, as in the file
 
@@ -264,11 +265,6 @@ class TableConfig:
     @property
     def is_merge_on_read(self) -> bool:
         return self.table_type is TableType.MERGE_ON_READ
-
-    @property
-    def is_lsm_tree(self) -> bool:
-        """Whether files are sorted by record key, and merged all alike."""
-        return self.storage_layout == "LSM_TREE"
 
     @classmethod
     def parse(cls, properties: Mapping[str, str]) -> TableConfig:

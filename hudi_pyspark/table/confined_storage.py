@@ -11,6 +11,7 @@ from hudi_pyspark.errors import PathOutsideTableError
 from hudi_pyspark.storage.protocol import FileInfo, Storage
 
 _ABSOLUTE = re.compile(r"[/\\]|[A-Za-z][A-Za-z0-9+.-]*://")
+_NOT_IN_NAMES = re.compile("[\0\ud800-\udfff]")  # of files; halves of characters are not UTF-8
 _SEPARATOR = re.compile(r"[/\\]")
 
 
@@ -54,18 +55,10 @@ class ConfinedStorage:
         Some storages take a backslash for a separator, and some decode percent signs.
         """
         segments = {s for text in (path, unquote(path)) for s in _SEPARATOR.split(text)}
-        if ".." in segments or "\0" in path or _ABSOLUTE.match(path) or not _is_utf8(path):
+        if ".." in segments or _ABSOLUTE.match(path) or _NOT_IN_NAMES.search(path):
             raise PathOutsideTableError(
                 f"the metadata of {self.inner.describe('')} names the path {path!r}, which is not "
                 "inside the table. The metadata is damaged, or was written to make readers open "
                 "other files: find out who wrote it"
             )
         return path
-
-
-def _is_utf8(path: str) -> bool:
-    try:
-        path.encode()
-    except UnicodeEncodeError:
-        return False
-    return True

@@ -359,8 +359,6 @@ def data_files(
 
 def _repeated_instants(base_files: Sequence[BaseFile]) -> list[str]:
     """Return the instants of several attempts at one base file."""
-    if len({(base.file_id, base.instant_time) for base in base_files}) == len(base_files):
-        return []
     counts = Counter((base.file_id, base.instant_time) for base in base_files)
     return sorted({time for (_, time), count in counts.items() if count > 1})
 

@@ -76,11 +76,7 @@ def scan_blocks(blocks: Iterable[LogBlock], block_filter: BlockFilter) -> LogSca
             # A rollback undoes earlier blocks only: its target instant may be used again later.
             by_instant.pop(block.target_instant_time or "", None)
         elif block.block_type not in RECORD_BLOCKS:
-            raise CorruptLogBlockError(
-                f"a {block.block_type.name} cannot be in a log file of a slice",
-                block.path,
-                block.offset,
-            )
+            raise block.corrupt("such a block cannot be in a log file of a slice")
         else:
             seen.add(block.instant_time or "")
             if block_filter.admits(block):

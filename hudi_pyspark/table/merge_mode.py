@@ -174,7 +174,7 @@ def resolve_merge_rule(
         delete_marker=marker,
         merge_properties=tuple(config.merge_properties.items()),
         column_defaults=tuple(column_defaults.items()),
-        folds_base_rows=config.is_lsm_tree,
+        folds_base_rows=config.storage_layout == "LSM_TREE",
     )
 
 

@@ -353,8 +353,8 @@ def test_unsupported_version_in_the_main_file_does_not_fall_back():
 
 def test_storage_layout_is_read_and_an_unknown_one_refused():
     key = "hoodie.table.storage.layout"
-    assert not parse({}, "10").is_lsm_tree
-    assert not parse({key: "default"}, "10").is_lsm_tree
-    assert parse({key: "lsm_tree"}, "10").is_lsm_tree
+    assert parse({}, "10").storage_layout == "DEFAULT"
+    assert parse({key: "default"}, "10").storage_layout == "DEFAULT"
+    assert parse({key: "lsm_tree"}, "10").storage_layout == "LSM_TREE"
     with pytest.raises(UnsupportedTableError, match=f"{key} is 'heap'; known: DEFAULT, LSM_TREE"):
         parse({key: "heap"}, "10")

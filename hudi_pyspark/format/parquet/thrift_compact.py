@@ -53,8 +53,7 @@ class ThriftStruct(dict[int, tuple[ThriftType, ThriftValue]]):
     """Fields by number, in order, with their types; ThriftError if one is not as asked for."""
 
     def integer(self, number: int) -> int:
-        value: int = self._value(number, _INTEGERS, "an integer")
-        return value
+        return int(self._value(number, _INTEGERS, "an integer"))
 
     def list(self, number: int) -> ThriftList:
         value: ThriftList = self._value(number, (ThriftType.LIST, ThriftType.SET), "a list")

@@ -106,12 +106,10 @@ def equals_marker(column: pa.ChunkedArray, marker: str) -> Mask:
     """Return the rows whose text or bytes equal a marker; none in columns of other types."""
     data_type = column.type
     if pa.types.is_string(data_type):
-        equal = pc.equal(column, marker)
-    elif pa.types.is_binary(data_type):
-        equal = pc.equal(column, pa.scalar(marker.encode(), pa.binary()))
-    else:
-        return np.zeros(len(column), np.bool_)
-    return is_true(equal)
+        return is_true(pc.equal(column, marker))
+    if pa.types.is_binary(data_type):
+        return is_true(pc.equal(column, marker.encode()))
+    return np.zeros(len(column), np.bool_)
 
 
 def both_rows(older: Records, newer: Records) -> Mask:

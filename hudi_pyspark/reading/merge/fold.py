@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hudi_pyspark.columns.arrays import Mask, Rows
+from hudi_pyspark.columns.arrays import Rows
 from hudi_pyspark.custom_mergers import PayloadMerger
 from hudi_pyspark.errors import UnsupportedMergeError
 from hudi_pyspark.reading.log_records.records import NO_ROW, ColumnSets, LogRecords, Records
@@ -45,8 +45,10 @@ def fold_log(log: LogRecords, rule: MergeRule, merger: PayloadMerger | None = No
     """
     codes, keys, positions = _identify(log)
     if not winners_take_values(log, rule):
-        by_arrival = rule.mode is RecordMergeMode.COMMIT_TIME_ORDERING
-        winners = _last_of_each(codes) if by_arrival else _newest_of_each(codes, log)
+        if rule.mode is RecordMergeMode.COMMIT_TIME_ORDERING:
+            winners = _last_of_each(codes, np.arange(len(codes)), len(keys))
+        else:
+            winners = _newest_of_each(codes, log)
         row, marks = log.row[winners], log.marks.take(winners)
         return replace(log, row=row, keys=keys, positions=positions, marks=marks)
     if rule.needs_fold and len(log.column_sets):
@@ -93,13 +95,9 @@ def fold_in_rounds(
     for turn in range(1, int(counts.max(initial=0))):
         open_keys = int(np.searchsorted(-counts, -turn, side="left"))
         newer = records(arrival[first[:open_keys] + turn])
-        merged = pair_rule(_slice(state, 0, open_keys), newer)
-        state = Records.concat([merged, _slice(state, open_keys, len(state))])
+        merged = pair_rule(state.take(np.arange(open_keys)), newer)
+        state = Records.concat([merged, state.take(np.arange(open_keys, len(state)))])
     return state, keys
-
-
-def _slice(records: Records, start: int, stop: int) -> Records:
-    return records.take(np.arange(start, stop))
 
 
 def _identify(log: LogRecords) -> tuple[Rows, pa.Array, Rows | None]:
@@ -111,10 +109,13 @@ def _identify(log: LogRecords) -> tuple[Rows, pa.Array, Rows | None]:
     return np.asarray(encoded.indices).astype(np.int64), encoded.dictionary, None
 
 
-def _last_of_each(codes: Rows) -> Rows:
-    """Return, for each code from 0 on, the last record that has it."""
-    last = np.empty(int(codes.max()) + 1 if len(codes) else 0, np.int64)
-    last[codes] = np.arange(len(codes))
+def _last_of_each(codes: Rows, records: Rows, count: int, none: int = NO_ROW) -> Rows:
+    """Return, for each code below a count, the last of some records that has it.
+
+    ``none`` is the answer for a code that none of these records has.
+    """
+    last = np.full(count, none, np.int64)
+    last[codes[records]] = records
     return last
 
 
@@ -141,32 +142,16 @@ def _after_resets(codes: Rows, log: LogRecords) -> Rows:
     if not commit_time.any() and not log.marks.has_other_class.any():
         return everything
     count = int(codes.max()) + 1
-    last_commit_time = _last_where(commit_time, codes, count)[codes]
+    last_commit_time = _last_of_each(codes, np.flatnonzero(commit_time), count)[codes]
     is_candidate = everything >= last_commit_time
     # The first row after such a delete replaces it; delete-block records in between change nothing.
-    is_row = log.row != NO_ROW
-    first_row = _first_where(is_row & (everything > last_commit_time), codes, count)[codes]
+    later_rows = np.flatnonzero((log.row != NO_ROW) & (everything > last_commit_time))
+    first_row = _last_of_each(codes, later_rows[::-1], count, none=len(codes))[codes]
     has_reset = last_commit_time != NO_ROW
     is_reset_itself = everything == last_commit_time
     replaced = has_reset & (first_row < len(codes))
     is_candidate &= ~(is_reset_itself & replaced)
     is_candidate &= ~(has_reset & ~is_reset_itself & (everything < first_row))
     other_class = log.marks.has_other_class & ~commit_time & is_candidate
-    last_other_class = _last_where(other_class, codes, count)[codes]
+    last_other_class = _last_of_each(codes, np.flatnonzero(other_class), count)[codes]
     return everything[is_candidate & (everything >= last_other_class)]
-
-
-def _last_where(mask: Mask, codes: Rows, count: int) -> Rows:
-    """Return the last record of the mask for each code, NO_ROW if there is none."""
-    last = np.full(count, NO_ROW, np.int64)
-    rows = np.flatnonzero(mask)
-    last[codes[rows]] = rows
-    return last
-
-
-def _first_where(mask: Mask, codes: Rows, count: int) -> Rows:
-    """Return the first record of the mask for each code, the number of records if there is none."""
-    first = np.full(count, len(codes), np.int64)
-    rows = np.flatnonzero(mask)[::-1]
-    first[codes[rows]] = rows
-    return first

@@ -47,8 +47,8 @@ def load_log(
 ) -> LoadedLog:
     """Decode a slice's log records, blocks oldest first; the caller closes the result."""
     parts = map(decoder.decode, blocks)
-    first_parts, are_all = _up_to(parts, memory.records)
-    if are_all:
+    first_parts = next(_group(parts, memory.records), [])
+    if sum(part.nbytes for part in first_parts) < memory.records:
         return LogInMemory(decoder.concatenate(first_parts))
     by_position = all(part.positions is not None for part in first_parts if len(part))
     with ExitStack() as on_error:
@@ -173,17 +173,6 @@ class LogOnDisk:
 
 
 LoadedLog: TypeAlias = LogInMemory | LogOnDisk
-
-
-def _up_to(parts: Iterator[LogRecords], limit: int) -> tuple[list[LogRecords], bool]:
-    """Take parts until they are larger than a limit; return them, and whether these are all."""
-    taken, size = [], 0
-    for part in parts:
-        taken.append(part)
-        size += part.nbytes
-        if size > limit:
-            return taken, False
-    return taken, True
 
 
 def _drain(parts: list[LogRecords]) -> Iterator[LogRecords]:
