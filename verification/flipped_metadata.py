@@ -221,7 +221,7 @@ class Flips:
             names = sorted({key for keys, _, _ in stored for key in keys})
             self._keys[path] = pa.array([*names, "nobody"], pa.string())
         looked_up = [_stored(each) for each in entries.find(self._keys[path])]
-        return stored, looked_up, entries.instants
+        return stored, looked_up, entries.scan.instants
 
     def _slice_of(self, path: str) -> MetadataSlice:
         metadata = self._metadata

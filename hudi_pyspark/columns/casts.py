@@ -101,10 +101,6 @@ def _carrier(target: pa.DataType) -> pa.DataType:
     return pa.int32() if pa.types.is_date(target) else target
 
 
-def _boolean(text: str, _: pa.DataType) -> bool | None:
-    return _BOOLEANS.get(text.lower())
-
-
 def _whole(text: str, target: pa.DataType) -> int | None:
     match = _WHOLE.fullmatch(text)
     if match is None or text in ("", "+", "-"):
@@ -147,7 +143,7 @@ def _date(text: str, _: pa.DataType) -> int | None:
 
 
 _PARSERS: tuple[tuple[Callable[[pa.DataType], bool], Callable[[str, pa.DataType], Any]], ...] = (
-    (pa.types.is_boolean, _boolean),
+    (pa.types.is_boolean, lambda text, _: _BOOLEANS.get(text.lower())),
     (pa.types.is_integer, _whole),
     (pa.types.is_floating, _floating),
     (pa.types.is_decimal, _decimal),

@@ -25,13 +25,9 @@ def narrow_type(data_type: pa.DataType, wanted: pa.DataType) -> pa.DataType:
         ]
         return pa.struct(chosen) if chosen else data_type
     if pa.types.is_list(data_type) and pa.types.is_list(wanted):
-        item = data_type.value_field
-        return pa.list_(item.with_type(narrow_type(item.type, wanted.value_type)))
+        return with_fields(data_type, lambda f: f.with_type(narrow_type(f.type, wanted.value_type)))
     if pa.types.is_map(data_type) and pa.types.is_map(wanted):
-        item = data_type.item_field
-        return pa.map_(
-            data_type.key_field, item.with_type(narrow_type(item.type, wanted.item_type))
-        )
+        return with_fields(data_type, lambda f: f.with_type(narrow_type(f.type, wanted.item_type)))
     return data_type
 
 

@@ -135,7 +135,7 @@ def _columns_without_nulls(view: TableView) -> Iterator[Finding]:
     ]
     stored = {time: {path.lower() for path in fields[text]} for time, text in texts.items()}
     slices = view.slices.as_of(check_files=False) if required else []
-    files = [file for s in slices for file in (s.base_file, *s.log_files) if file]
+    files = [file for s in slices for file in s.files]
     for path in required:
         record, _, _ = path.lower().rpartition(".")
         lacking = [

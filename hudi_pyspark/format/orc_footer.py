@@ -1,7 +1,7 @@
 """Facts of an ORC file that pyarrow does not offer: its time zone, and timestamp bounds."""
 
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -113,13 +113,8 @@ def _inflate_snappy(chunk: bytes) -> bytes:
     return bytes(pa.decompress(chunk, size, "snappy", asbytes=True))
 
 
-def _inflate_zstd(chunk: bytes) -> bytes:
-    with pa.CompressedInputStream(pa.BufferReader(chunk), "zstd") as stream:
-        return bytes(stream.read())
-
-
-_INFLATERS = {
+_INFLATERS: Mapping[str, Callable[[bytes], bytes]] = {
     "ZLIB": lambda chunk: zlib.decompress(chunk, -zlib.MAX_WBITS),
     "SNAPPY": _inflate_snappy,
-    "ZSTD": _inflate_zstd,
+    "ZSTD": lambda chunk: pa.CompressedInputStream(pa.BufferReader(chunk), "zstd").read(),
 }

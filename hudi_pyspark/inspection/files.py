@@ -168,7 +168,7 @@ def committed_by_path(commits: Iterable[KnownCommit]) -> Mapping[str, CommittedF
 
 
 def _paths_of(*slices: FileSlice) -> set[str]:
-    return {file.path for s in slices for file in (s.base_file, *s.log_files) if file is not None}
+    return {file.path for s in slices for file in s.files}
 
 
 def _rollback_writers(view: TableView) -> dict[str, str]:

@@ -20,7 +20,7 @@ from hudi_pyspark.filter.predicate import Predicate, columns_of, find_field
 from hudi_pyspark.format.avro.schema import counts_milliseconds
 from hudi_pyspark.format.parquet.legacy_calendar import widened
 from hudi_pyspark.metadata_table.records import column_keys, file_key, partition_keys
-from hudi_pyspark.table.file_group import BaseFile, FileSlice, LogFile
+from hudi_pyspark.table.file_group import FileSlice, LogFile
 from hudi_pyspark.table.meta_columns import META_COLUMNS
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def _have_rows(
     has_rows = np.ones(len(owners), np.bool_)
     if not asked.any():
         return has_rows
-    files = [file for file_slice in slices for file in _files_of(file_slice)]
+    files = [file for file_slice in slices for file in file_slice.files]
     logs = {n: f for n in np.flatnonzero(asked) if isinstance(f := files[n], LogFile)}
     commits = table.commit_metadata
     times = {log.instant_time for log in logs.values() if not log.is_deletes}
@@ -124,11 +124,6 @@ def _have_rows(
     }
     has_rows[[n for n, log in logs.items() if log.is_deletes or log.path in deleted]] = False
     return has_rows
-
-
-def _files_of(file_slice: FileSlice) -> list[BaseFile | LogFile]:
-    base = [] if file_slice.base_file is None else [file_slice.base_file]
-    return [*file_slice.log_files, *base]
 
 
 def _newest(layers: Sequence[Entries]) -> tuple[pa.Array, pa.Array]:
@@ -181,7 +176,7 @@ def _keys(
     partitions = partition_keys({s.partition_path for s in slices})
     files, rests, are_alone = [], [], []
     for number, file_slice in enumerate(slices):
-        of_slice = _files_of(file_slice)
+        of_slice = file_slice.files
         files += [number] * len(of_slice)
         partition = partitions[file_slice.partition_path]
         rests += [partition + file_key(file) for file in of_slice]

@@ -114,15 +114,10 @@ class MetadataSlice:
                     source = FileSource(opened)
                 reader = HFileReader.open(source, path=base.path)
             layers.append(_Layer(reader, errors))
-        return layers + [_layer_of(block) for block in self._scan.blocks]
-
-    @property
-    def instants(self) -> frozenset[str]:
-        """The instants whose log blocks count."""
-        return self._scan.instants
+        return layers + [_layer_of(block) for block in self.scan.blocks]
 
     @cached_property
-    def _scan(self) -> LogScan:
+    def scan(self) -> LogScan:
         """The log blocks; CorruptTableError if the files lack some that commits have written."""
         logs = SliceBlocks(self.file_slice.log_files, OnDamage.FAIL, _MOST_BYTES)
         blocks = list(logs.framed(self.storage, LogFiles(self.storage)))

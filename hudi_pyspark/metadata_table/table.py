@@ -108,7 +108,7 @@ class MetadataTable:
         if max(own, default="") > newest:
             return frozenset()
         recorded = own.intersection(c.requested_time for c in self.table.commits)
-        by_blocks = frozenset[str]().union(*(s.instants for s in self.file_listing))
+        by_blocks = frozenset[str]().union(*(s.scan.instants for s in self.file_listing))
         others = recorded - by_blocks
         newest = self._newest_without(by_blocks) if others else ""
         return frozenset(recorded - {time for time in others if time > newest})
@@ -153,7 +153,7 @@ class MetadataTable:
             slices = self.slices(records.FILES, check_files=True)  # lost, or there never was one
         config, history = self.view.config, self.view.history
         base = max((s.file_slice.base_instant_time for s in slices), default="")
-        read = {base, *(time for s in slices for time in s.instants)}
+        read = {base, *(time for s in slices for time in s.scan.instants)}
         completed = {instant.requested_time for instant in self.table.timeline.completed}
         # A commit's metadata is read only where its block was not: it may have written none.
         for time in history.commit_metadata:
@@ -265,17 +265,12 @@ class MetadataTable:
         without a base file begins with the empty log file with which its group was created.
         """
         base = file_slice.base_file
-        logs = file_slice.log_files if self.view.config.has_completion_times else ()
-        missing = [(log.path, log.instant_time) for log in logs if not log.is_listed]
-        if base is not None and not base.is_listed:
-            missing.append((base.path, base.instant_time))
         if base is None and file_slice.log_files[0].write_token != _INITIAL_WRITE_TOKEN:
             location = self.view.storage.describe(file_slice.log_files[0].path)
             raise CorruptTableError(
                 f"{location} has neither a base file below it nor the first log file of its group"
             )
-        for path, time in missing:
-            raise MissingFileError.since_commit(self.view.storage.describe(path), time)
+        self.view.slices.check_files(file_slice)
         known = committed.get(base.path.rpartition("/")[2]) if base is not None else None
         if base is not None and known is not None and known.size not in (0, base.size):
             location = self.view.storage.describe(base.path)

@@ -14,7 +14,6 @@ from hudi_pyspark import errors
 from hudi_pyspark.format.file_name import is_log_file_name
 from hudi_pyspark.format.timeline.instant import WriteOperationType
 from hudi_pyspark.options.option import CdcFormat, OnMissing
-from hudi_pyspark.planning.commit_range import slice_paths
 from hudi_pyspark.table.commit_slices import written_slices
 from hudi_pyspark.table.file_group import FileSlice, LogFile
 from hudi_pyspark.tasks import CdcTask, ChangeSource, ScanTask, data_columns
@@ -98,7 +97,7 @@ def plan_changes(asked: AskedRange, table_schema: pa.Schema, plan: Plan) -> list
 
 def _task_paths(task: CdcTask) -> list[str]:
     slices = [scan.file_slice for scan in (task.before, task.after) if scan is not None]
-    return [file.path for file in task.cdc_files] + [p for s in slices for p in slice_paths(s)]
+    return [f.path for f in task.cdc_files] + [f.path for s in slices for f in s.files]
 
 
 def _known_begin(asked: AskedRange, end: str) -> str:

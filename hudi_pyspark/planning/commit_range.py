@@ -129,7 +129,7 @@ class AskedRange:
         if commit_range.full_scan:
             slices = self.view.slices.as_of(choice=choice)
         self._announce(commit_range)
-        return commit_range, [s for s in slices if self.matches_glob(slice_paths(s))]
+        return commit_range, [s for s in slices if self.matches_glob(f.path for f in s.files)]
 
     def slices_at_end(
         self, commit_range: CommitRange, slices: Sequence[FileSlice], *, check_files: bool = False
@@ -285,12 +285,6 @@ class AskedRange:
         if self.options.skip_clustering:
             kept = [t for t in kept if not history.is_clustering(commits[t])]
         return kept
-
-
-def slice_paths(file_slice: FileSlice) -> list[str]:
-    """Return the paths of a slice's files, relative to the base path."""
-    base = [file_slice.base_file.path] if file_slice.base_file is not None else []
-    return base + [log.path for log in file_slice.log_files]
 
 
 def end_of_state(view: TableView, as_of: str | None) -> str:

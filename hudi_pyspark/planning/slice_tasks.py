@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cached_property, partial
+from functools import cached_property
 from hashlib import sha256
 from operator import attrgetter
 from types import MappingProxyType
@@ -169,16 +169,14 @@ def _partitions(
     config, schema = context.config, context.table_schema
     always = context.options.partition_values_from_path or config.drop_partition_columns
     read_for_merge = merge_columns(schema, context.rule, context.key_fields, context.merger)
-    resolve = partial(
-        resolve_partition_values,
-        config=config,
-        schema=schema,
-        always_from_path=always,
-        read_for_merge=read_for_merge,
-    )
     paths = sorted({file_slice.partition_path for file_slice in slices})
     chosen = PartitionPruner(predicate, config, schema, always).choose(paths)
-    values = {path: resolve(path) for path in chosen}
+    values = {
+        path: resolve_partition_values(
+            path, config, schema, always_from_path=always, read_for_merge=read_for_merge
+        )
+        for path in chosen
+    }
     if from_files:
         return {path: PartitionValues(v.columns, v.path_values) for path, v in values.items()}
     return values

@@ -104,6 +104,11 @@ class FileSlice:
     log_files: tuple[LogFile, ...]  # oldest first: the order in which the merge applies them
 
     @property
+    def files(self) -> list[BaseFile | LogFile]:
+        """The base file, if there is one, and the log files."""
+        return [file for file in (self.base_file, *self.log_files) if file is not None]
+
+    @property
     def is_empty(self) -> bool:
         return self.base_file is None and not self.log_files
 

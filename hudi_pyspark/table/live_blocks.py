@@ -15,17 +15,6 @@ class BlockFilter:
     until: str  # instant, inclusive; blocks of later instants are skipped
     committed: CommittedTimes | None  # None where uncommitted log files were dropped as a whole
 
-    def admits(self, block: LogBlock) -> bool:
-        """Decide whether a data or delete block was written by a commit that the query sees.
-
-        Raises:
-            CorruptLogBlockError: the block names no instant.
-        """
-        time = block.instant_time
-        if time is None:
-            raise CorruptLogBlockError("the block names no instant", block.path, block.offset)
-        return self.counts(time)
-
     def counts(self, time: str) -> bool:
         """Decide whether the query sees the commit of an instant."""
         return time <= self.until and (self.committed is None or time in self.committed)
@@ -78,9 +67,12 @@ def scan_blocks(blocks: Iterable[LogBlock], block_filter: BlockFilter) -> LogSca
         elif block.block_type not in RECORD_BLOCKS:
             raise block.corrupt("such a block cannot be in a log file of a slice")
         else:
-            seen.add(block.instant_time or "")
-            if block_filter.admits(block):
-                by_instant.setdefault(block.instant_time or "", []).append(block)
+            time = block.instant_time
+            if time is None:
+                raise CorruptLogBlockError("the block names no instant", block.path, block.offset)
+            seen.add(time)
+            if block_filter.counts(time):
+                by_instant.setdefault(time, []).append(block)
     order = _without_compacted(by_instant)
     counted = [block for group in by_instant.values() for block in group]
     folded = {time for block in counted for time in block.compacted_block_times}

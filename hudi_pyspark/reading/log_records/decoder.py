@@ -191,9 +191,8 @@ def _place(block: LogBlock) -> str:
 def deleting_rows(rows: pa.Table, rule: MergeRule) -> Mask:
     """Return the rows of a data block that delete their key."""
     deletes = np.zeros(rows.num_rows, np.bool_)
-    if DELETED_COLUMN in rows.schema.names and pa.types.is_boolean(
-        rows.schema.field(DELETED_COLUMN).type
-    ):
+    deleted = find_field(rows.schema, DELETED_COLUMN)
+    if deleted is not None and pa.types.is_boolean(deleted.type):
         deletes |= is_true(rows.column(DELETED_COLUMN))
     if OPERATION_COLUMN in rows.schema.names:
         deletes |= is_true(pc.is_in(rows.column(OPERATION_COLUMN), pa.array(_DELETING_OPERATIONS)))

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hudi_pyspark.columns.arrays import Mask, Rows, field_array, is_null, is_true
+from hudi_pyspark.columns.arrays import Mask, Rows, any_of, field_array, is_null, is_true
 from hudi_pyspark.errors import UnsupportedTableError
 from hudi_pyspark.format.column_names import spelled_path
 
@@ -79,11 +79,7 @@ def comparable(values: pa.Array, name: str) -> pa.Array:
     data_type = values.type
     if pa.types.is_int32(data_type):
         return pc.fill_null(values, pa.scalar(0, data_type)).cast(pa.int64())
-    if (
-        pa.types.is_int64(data_type)
-        or pa.types.is_string(data_type)
-        or pa.types.is_decimal(data_type)
-    ):
+    if _IS_ORDERED_AS_IN_JAVA(data_type):
         return values
     if pa.types.is_timestamp(data_type):
         return values.cast(pa.int64())
@@ -97,6 +93,9 @@ def comparable(values: pa.Array, name: str) -> pa.Array:
         f"ordering field {name!r} is of type {data_type}, which Apache Hudi cannot order either. "
         "Read the base files alone with hoodie.datasource.query.type=read_optimized"
     )
+
+
+_IS_ORDERED_AS_IN_JAVA = any_of(pa.types.is_int64, pa.types.is_string, pa.types.is_decimal)
 
 
 def _floating_order(values: pa.Array) -> pa.Array:

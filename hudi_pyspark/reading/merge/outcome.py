@@ -196,12 +196,9 @@ def _states_of_files(task: ScanTask, storage: Storage) -> list[tuple[int, ...]]:
     """
     if not storage.is_local:
         return []
-    base = task.file_slice.base_file
-    paths = [base.path] if base is not None else []
-    paths += [log.path for log in task.file_slice.log_files]
     states: list[tuple[int, ...]] = []
-    for path in paths:
-        place = storage.describe(path)
+    for file in task.file_slice.files:
+        place = storage.describe(file.path)
         if not os.access(place, os.R_OK):
             raise PermissionError(place)
         state = os.stat(place)  # noqa: PTH116  (for each read)
