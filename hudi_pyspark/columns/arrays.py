@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from hudi_pyspark.columns.text import json_text
 from hudi_pyspark.errors import CorruptTableError
+from hudi_pyspark.format.nested_types import find_field
 
 Mask = npt.NDArray[np.bool_]
 Rows = npt.NDArray[np.int64]
@@ -32,21 +33,12 @@ def field_array(table: pa.Table, name: str, *, role: str = "column") -> pa.Array
     Raises:
         CorruptTableError: the table lacks it; ``role`` says what it is for.
     """
-    head, *path = name.split(".")
+    if find_field(table.schema, name) is None:
+        raise CorruptTableError(f"{role} {name!r} does not exist in the table schema")
     if name in table.schema.names:
-        head, path = name, []
-    if head not in table.schema.names:
-        raise _missing(role, name)
-    column = table.column(head)
-    for child in path:
-        if not pa.types.is_struct(column.type) or column.type.get_field_index(child) < 0:
-            raise _missing(role, name)
-        column = pc.struct_field(column, [column.type.get_field_index(child)])
-    return as_one_array(column)
-
-
-def _missing(role: str, name: str) -> CorruptTableError:
-    return CorruptTableError(f"{role} {name!r} does not exist in the table schema")
+        return as_one_array(table.column(name))
+    head, *path = name.split(".")
+    return as_one_array(pc.struct_field(table.column(head), path))
 
 
 def repeat(value: pa.Scalar, length: int) -> pa.Array:

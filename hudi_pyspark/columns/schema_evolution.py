@@ -90,13 +90,6 @@ def _promote(array: pa.Array, target: pa.DataType, rules: _Rules) -> pa.Array:
         return array
     if pa.types.is_null(data_type):
         return pa.nulls(len(array), target)
-    if pa.types.is_dictionary(data_type):
-        return _promote(array.dictionary_decode(), target, rules)
-    return _promote_nested(array, target, rules)
-
-
-def _promote_nested(array: pa.Array, target: pa.DataType, rules: _Rules) -> pa.Array:
-    data_type = array.type
     if pa.types.is_struct(target) and pa.types.is_struct(data_type):
         return _promote_struct(array, target, rules)
     if pa.types.is_map(target) and pa.types.is_map(data_type):

@@ -7,7 +7,6 @@ import pyarrow as pa
 from hudi_pyspark.description import counted
 from hudi_pyspark.doctor.finding import RESTORE_PROPERTIES, Finding, Severity
 from hudi_pyspark.errors import CorruptTableError, UnsupportedMergeError
-from hudi_pyspark.filter.predicate import find_field
 from hudi_pyspark.format.avro.schema import (
     AvroField,
     AvroRecord,
@@ -17,6 +16,7 @@ from hudi_pyspark.format.avro.schema import (
     parts_of,
 )
 from hudi_pyspark.format.column_names import spelled_path
+from hudi_pyspark.format.nested_types import find_field
 from hudi_pyspark.inspection.commits import known_schema
 from hudi_pyspark.table.config import PROPERTIES_FILE, TableConfig
 from hudi_pyspark.table.merge_mode import check_supported, resolve_merge_rule

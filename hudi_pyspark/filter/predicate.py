@@ -585,21 +585,6 @@ def _text(value: pa.Scalar) -> str:
     return f"'{scalar_text(value)}'" if is_quoted else scalar_text(value)
 
 
-def find_field(schema: pa.Schema, name: str) -> pa.Field | None:
-    """Return a column, or a nested field by its dotted name; None if absent."""
-    if name in schema.names:
-        return schema.field(name)
-    head, _, rest = name.partition(".")
-    if head not in schema.names or not rest:
-        return None
-    field = schema.field(head)
-    for part in rest.split("."):
-        if not pa.types.is_struct(field.type) or field.type.get_field_index(part) < 0:
-            return None
-        field = field.type.field(part)
-    return field
-
-
 def spelled_column(written: str, names: Sequence[str]) -> str:
     """Return a column as it is spelled among some: exactly, or else in any case, as in Spark.
 

@@ -1,8 +1,23 @@
-"""Arrow types that hold fields: structs, lists and maps."""
+"""Fields of schemas, and of Arrow types that hold fields: structs, lists and maps."""
 
 from collections.abc import Callable
 
 import pyarrow as pa
+
+
+def find_field(schema: pa.Schema, name: str) -> pa.Field | None:
+    """Return a column, or a nested field by its dotted name; None if absent."""
+    if name in schema.names:
+        return schema.field(name)
+    head, _, rest = name.partition(".")
+    if head not in schema.names or not rest:
+        return None
+    field = schema.field(head)
+    for part in rest.split("."):
+        if not pa.types.is_struct(field.type) or field.type.get_field_index(part) < 0:
+            return None
+        field = field.type.field(part)
+    return field
 
 
 def with_fields(data_type: pa.DataType, change: Callable[[pa.Field], pa.Field]) -> pa.DataType:

@@ -16,8 +16,9 @@ import pyarrow.compute as pc
 from hudi_pyspark.columns.arrays import as_one_array, is_true
 from hudi_pyspark.columns.nested_fields import nullable
 from hudi_pyspark.filter.bounds import ColumnBounds, may_match_merged
-from hudi_pyspark.filter.predicate import Predicate, columns_of, find_field
+from hudi_pyspark.filter.predicate import Predicate, columns_of
 from hudi_pyspark.format.avro.schema import counts_milliseconds
+from hudi_pyspark.format.nested_types import find_field
 from hudi_pyspark.format.parquet.legacy_calendar import widened
 from hudi_pyspark.metadata_table.records import column_keys, file_key, partition_keys
 from hudi_pyspark.table.file_group import FileSlice, LogFile

@@ -4,13 +4,10 @@ A global index may leave a row whose partition value changed in its old folder. 
 shows the folder's value for such a row, so that pruning by the path and the rows agree.
 """
 
-from __future__ import annotations
-
 import re
 import struct
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 import numpy as np
@@ -19,13 +16,10 @@ import pyarrow.compute as pc
 
 from hudi_pyspark.columns.arrays import Mask, any_of, is_number, repeat
 from hudi_pyspark.errors import CorruptTableError
-from hudi_pyspark.filter.predicate import columns_of, conjunction, conjuncts, parse_date
+from hudi_pyspark.filter.predicate import Predicate, columns_of, conjunction, conjuncts, parse_date
 from hudi_pyspark.format.avro.schema import counts_milliseconds
+from hudi_pyspark.table.config import TableConfig
 from hudi_pyspark.tasks import PartitionValues
-
-if TYPE_CHECKING:
-    from hudi_pyspark.filter.predicate import Predicate
-    from hudi_pyspark.table.config import TableConfig
 
 NULL_PARTITION_VALUE = "__HIVE_DEFAULT_PARTITION__"
 _OFFSETS = struct.Struct("=ii")

@@ -46,7 +46,7 @@ class ThriftList:
     """Values of one type."""
 
     kind: ThriftType
-    items: tuple[ThriftValue, ...]
+    items: tuple[Any, ...]  # of the kind
 
 
 class ThriftStruct(dict[int, tuple[ThriftType, ThriftValue]]):
@@ -64,11 +64,10 @@ class ThriftStruct(dict[int, tuple[ThriftType, ThriftValue]]):
         return value
 
     def structs(self, number: int) -> tuple[ThriftStruct, ...]:
-        structs: Any = self.list(number)
+        structs = self.list(number)
         if structs.kind is not ThriftType.STRUCT:
             raise ThriftError(f"field {number} is not a list of structs")
-        items: tuple[ThriftStruct, ...] = structs.items
-        return items
+        return structs.items
 
     def _value(self, number: int, kinds: tuple[ThriftType, ...], what: str) -> Any:  # noqa: ANN401
         kind, value = self.get(number, (None, None))

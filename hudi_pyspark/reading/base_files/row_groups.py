@@ -16,8 +16,9 @@ import pyarrow.parquet as pq
 from hudi_pyspark.columns.arrays import Mask
 from hudi_pyspark.columns.timestamp_repair import is_as_declared
 from hudi_pyspark.filter.bounds import ColumnBounds, may_match
-from hudi_pyspark.filter.predicate import Predicate, find_field
+from hudi_pyspark.filter.predicate import Predicate
 from hudi_pyspark.format.bloom_filter import BloomFilter, BloomFilterError
+from hudi_pyspark.format.nested_types import find_field
 from hudi_pyspark.format.parquet.checked_file import chunk_bounds, chunk_statistics
 from hudi_pyspark.format.parquet.legacy_calendar import widened
 

@@ -15,13 +15,13 @@ from hudi_pyspark.columns.file_columns import match_columns
 from hudi_pyspark.columns.schema_evolution import SchemaOnRead, conform, stored_columns
 from hudi_pyspark.columns.timestamp_repair import repair_timestamps
 from hudi_pyspark.errors import CorruptTableError
-from hudi_pyspark.filter.predicate import find_field
 from hudi_pyspark.format.avro.schema import counts_milliseconds
 from hudi_pyspark.format.column_names import with_names
 from hudi_pyspark.format.log import data_block
 from hudi_pyspark.format.log.delete_block import OrderingWrapper, decode_deletes
 from hudi_pyspark.format.log.log_block import LogBlock, LogBlockType
 from hudi_pyspark.format.log.record_positions import decode_positions
+from hudi_pyspark.format.nested_types import find_field
 from hudi_pyspark.reading.log_records.ordering import (
     OrderingValues,
     comparable,
