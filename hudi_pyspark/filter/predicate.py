@@ -164,8 +164,7 @@ class Like:
     @property
     def prefix(self) -> str:
         """The text with which every match starts."""
-        match = re.match(r"[^%_\\]*", self.pattern)
-        return match[0] if match else ""
+        return re.split(r"[%_\\]", self.pattern, maxsplit=1)[0]
 
     def evaluate(self, rows: pa.Table) -> pa.Array:
         matches = pc.match_substring_regex(field_array(rows, self.column), _regex(self.pattern))

@@ -18,8 +18,6 @@ _VERSION = -1
 _MURMUR = 1
 _MOST_HASHES = 256  # Hudi takes 30 for one false positive in a billion
 _MULTIPLIER = np.uint32(0x5BD1E995)
-_SIMPLE = "SIMPLE"
-_DYNAMIC = "DYNAMIC_V0"
 
 
 class BloomFilterError(ValueError):
@@ -51,9 +49,9 @@ class BloomFilter:
     @classmethod
     def _of(cls, data: bytes, kind: str) -> BloomFilter:
         bits, hash_count = _header(data, 0)
-        if kind == _SIMPLE:
+        if kind == "SIMPLE":
             return cls((_vector(data, _HEADER.size, bits),), bits, hash_count)
-        if kind != _DYNAMIC:
+        if kind != "DYNAMIC_V0":
             raise BloomFilterError(f"a filter of the unknown kind {kind!r}")
         _, _, count = _DYNAMIC_HEADER.unpack_from(data, _HEADER.size)
         rows, position = [], _HEADER.size + _DYNAMIC_HEADER.size

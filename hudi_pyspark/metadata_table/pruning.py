@@ -11,10 +11,7 @@ import pyarrow as pa
 
 from hudi_pyspark.errors import HudiError
 from hudi_pyspark.format.bloom_filter import BloomFilter, BloomFilterError
-from hudi_pyspark.metadata_table.column_stats import (
-    columns_with_bounds,
-    is_base_alone,
-)
+from hudi_pyspark.metadata_table.column_stats import columns_with_bounds, is_base_alone
 from hudi_pyspark.metadata_table.records import file_key, merged_values, partition_keys
 from hudi_pyspark.options.option import Index
 

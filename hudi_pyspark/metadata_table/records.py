@@ -109,23 +109,20 @@ def _listed_files(maps: pa.MapArray) -> list[list[tuple[str, int, bool]]]:
 def _python_values(column: pa.Array) -> list[Any]:
     """Return values as Python objects, those of unions without a name of their branch."""
     if not pa.types.is_struct(column.type):
-        plain: list[Any] = column.to_pylist()
-        return plain
+        return list(column.to_pylist())
     names = column.type.names
-    values: list[Any] = [None] * len(column)
     if names == [f"member{number}" for number in range(len(names))]:  # a union
+        values: list[Any] = [None] * len(column)
         for branch in column.flatten():
             rows = np.flatnonzero(branch.is_valid())
             for row, value in zip(rows.tolist(), _python_values(branch.take(rows)), strict=True):
                 values[row] = value
         return values
     rows_of_fields = zip(*map(_python_values, column.flatten()), strict=True)
-    for row, (fields, is_valid) in enumerate(
-        zip(rows_of_fields, column.is_valid().to_pylist(), strict=True)
-    ):
-        if is_valid:
-            values[row] = dict(zip(names, fields, strict=True))
-    return values
+    return [
+        dict(zip(names, fields, strict=True)) if is_valid else None
+        for fields, is_valid in zip(rows_of_fields, column.is_valid().to_pylist(), strict=True)
+    ]
 
 
 def _merged(kind: int, before: dict[str, Any] | None, after: Any) -> dict[str, Any]:  # noqa: ANN401

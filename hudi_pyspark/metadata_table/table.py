@@ -21,11 +21,7 @@ from hudi_pyspark.format.file_name import parse_data_file_name
 from hudi_pyspark.format.timeline.instant import Action
 from hudi_pyspark.metadata_table import records
 from hudi_pyspark.metadata_table.column_stats import KnownBounds
-from hudi_pyspark.metadata_table.entries import (
-    MOST_BYTES_AS_A_WHOLE,
-    Entries,
-    MetadataSlice,
-)
+from hudi_pyspark.metadata_table.entries import MOST_BYTES_AS_A_WHOLE, Entries, MetadataSlice
 from hudi_pyspark.metadata_table.shards import Shards, shards_of
 from hudi_pyspark.options.option import Index
 from hudi_pyspark.table.config import METADATA_FOLDER

@@ -156,8 +156,10 @@ def _cast_or_none(
 
 
 def _folder_value(name: str, folder: str, config: TableConfig) -> str | None:
-    text = without_name(folder, name)
-    is_hive_style = len(text) < len(folder)
+    # The schema may spell the column in another way than the table's properties and folders.
+    start = len(name) + 1
+    is_hive_style = folder[:start].lower() == f"{name}=".lower()
+    text = folder[start:] if is_hive_style else folder
     if text == NULL_PARTITION_VALUE:
         return None
     if config.url_encode_partitions or is_hive_style:
@@ -165,13 +167,6 @@ def _folder_value(name: str, folder: str, config: TableConfig) -> str | None:
     if config.slash_separated_dates and (match := _DATE_FOLDERS.fullmatch(text)):
         return "-".join(match.groups())
     return text
-
-
-def without_name(folder: str, name: str) -> str:
-    """Return the value in a folder's name, in Hive's style or not."""
-    # The schema may spell the column in another way than the table's properties and folders.
-    start = len(name) + 1
-    return folder[start:] if folder[:start].lower() == f"{name}=".lower() else folder
 
 
 def partition_scalars(

@@ -51,11 +51,6 @@ class Timeline:
         """Instants that are requested or inflight."""
         return tuple(i for i in self.instants if i.state is not InstantState.COMPLETED)
 
-    @cached_property
-    def pending_writes(self) -> tuple[Instant, ...]:
-        """Pending actions that write data files, table services included."""
-        return tuple(i for i in self.pending if i.comparable_action in _MERGE_ON_READ_ACTIONS)
-
     def commits(self, *, merge_on_read: bool) -> tuple[Instant, ...]:
         """Return the commits in any state; COPY_ON_WRITE tables have no delta commits."""
         actions = _MERGE_ON_READ_ACTIONS if merge_on_read else _COPY_ON_WRITE_ACTIONS
@@ -69,11 +64,6 @@ class Timeline:
     def pending_compactions(self) -> tuple[Instant, ...]:
         """Compactions that are planned or running."""
         return tuple(i for i in self.pending if i.action is Action.COMPACTION)
-
-    @cached_property
-    def savepoint_times(self) -> frozenset[str]:
-        """Requested times of the commits that savepoints keep."""
-        return frozenset(i.requested_time for i in self.instants if i.action is Action.SAVEPOINT)
 
 
 @dataclass(frozen=True)
@@ -92,8 +82,11 @@ class CommittedTimes:
     @classmethod
     def of(cls, instants: Iterable[Instant], timeline: Timeline) -> CommittedTimes:
         times = frozenset(i.requested_time for i in instants)
-        first = min(times - timeline.savepoint_times, default="")
-        return cls(times, first, frozenset(i.requested_time for i in timeline.pending_writes))
+        saved = {i.requested_time for i in timeline.of_action(Action.SAVEPOINT)}
+        # Pending actions that write data files, table services included.
+        writes = (i for i in timeline.pending if i.comparable_action in _MERGE_ON_READ_ACTIONS)
+        pending = frozenset(i.requested_time for i in writes)
+        return cls(times, min(times - saved, default=""), pending)
 
     def __contains__(self, time: str) -> bool:
         # Before Hudi 0.10 instants had 14 digits; newer writers pad them with 999 milliseconds.

@@ -114,15 +114,16 @@ def test_commits_of_copy_on_write_are_no_delta_commits():
 
 def test_pending_actions_by_kind():
     assert times(MIXED.pending_compactions) == ["17"]
-    assert times(MIXED.pending_writes) == ["15", "17", "19", "21", "23", "25"]
+    writes = CommittedTimes.of((), MIXED).pending
+    assert writes == {"15", "17", "19", "21", "23", "25"}
     assert names(MIXED.of_action(Action.CLEAN)) == ["07_08.clean", "27.clean.inflight"]
-    assert MIXED.savepoint_times == {"01"}
+    assert CommittedTimes.of(MIXED.commits(merge_on_read=False), MIXED).first == "05"
 
 
 def test_completed_compaction_is_no_longer_pending():
     found = timeline("1.compaction.requested", "1.compaction.inflight", "1_2.commit")
     assert found.pending_compactions == ()
-    assert found.pending_writes == ()
+    assert CommittedTimes.of(found.completed, found).pending == frozenset()
 
 
 @pytest.mark.parametrize(
@@ -195,7 +196,7 @@ def test_completed_instant_without_completion_time_is_one_of_an_upgraded_table()
 def test_table_without_timeline_folder_has_an_empty_timeline():
     found = load_timeline(MemoryStorage({}), TableConfig.parse({"hoodie.table.version": "9"}))
     assert found == Timeline(())
-    assert found.completed == found.pending == found.pending_writes == ()
+    assert found.completed == found.pending == ()
 
 
 class ChangingFolder(MemoryStorage):

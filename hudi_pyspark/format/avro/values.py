@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
@@ -211,16 +212,11 @@ def _is_ascii(array: pa.Array) -> bool:
 
 def _validate(array: pa.Array, cursor: Cursor, field: str, problem: str) -> None:
     """Check every value of an array, and name the record of the first bad one."""
-    if _is_valid(array):
-        return
-    low, high = 0, len(array)  # the first bad value is in array[low:high]
-    while high - low > 1:
-        middle = (low + high) // 2
-        if _is_valid(array.slice(low, middle - low)):
-            low = middle
-        else:
-            high = middle
-    raise CorruptAvroError(problem, int(cursor.record[low]), field)
+    if not _is_valid(array):
+        # The shortest beginning that is not valid ends with the first bad value.
+        ends = range(1, len(array) + 1)
+        bad = bisect_left(ends, True, key=lambda end: not _is_valid(array.slice(0, end)))  # noqa: FBT003
+        raise CorruptAvroError(problem, int(cursor.record[bad]), field)
 
 
 def _is_valid(array: pa.Array) -> bool:

@@ -84,22 +84,6 @@ class DeleteRecords:
     ordering: tuple[OrderingGroup, ...]  # by wrapper: one group, unless the block mixes types
     array_ordering: ArrayOrdering | None  # None unless the table has several ordering fields
 
-    @classmethod
-    def of_columns(cls, keys: pa.StringArray, orderings: Sequence[pa.Array]) -> DeleteRecords:
-        """Wrap a native log's columns; an ordering is null where a delete has none."""
-        groups = tuple(
-            OrderingGroup(
-                OrderingWrapper.INT if pa.types.is_int32(values.type) else None,
-                pa.array(np.flatnonzero(values.is_valid())),
-                values.drop_null(),
-            )
-            for values in orderings
-        )
-        if len(groups) <= 1:
-            return cls(keys, groups, None)
-        rows = pa.array(np.arange(len(keys)))
-        return cls(keys, (), ArrayOrdering(rows, tuple((group,) for group in groups)))
-
     @property
     def is_commit_time(self) -> pa.BooleanArray:
         """For each record, whether it wins over all earlier ones, whatever their ordering value.
@@ -130,7 +114,18 @@ def decode_deletes(block: LogBlock, rows: pa.Table | None) -> DeleteRecords:
     keys, *orderings = (rows.column(name).combine_chunks() for name in (_RECORD_KEY, *names))
     if not pa.types.is_string(keys.type):
         raise block.corrupt(f"expected record keys as text, found {keys.type}")
-    return DeleteRecords.of_columns(keys, orderings)
+    groups = tuple(
+        OrderingGroup(
+            OrderingWrapper.INT if pa.types.is_int32(values.type) else None,
+            pa.array(np.flatnonzero(values.is_valid())),
+            values.drop_null(),  # an ordering is null where a delete has none
+        )
+        for values in orderings
+    )
+    if len(groups) <= 1:
+        return DeleteRecords(keys, groups, None)
+    every_row = pa.array(np.arange(len(keys)))
+    return DeleteRecords(keys, (), ArrayOrdering(every_row, tuple((group,) for group in groups)))
 
 
 def decode_delete_block(content: memoryview, *, path: str, offset: int) -> DeleteRecords:

@@ -93,6 +93,12 @@ def check_row_count(metadata: pq.FileMetaData, groups: Iterable[int], rows: int)
         raise pa.ArrowInvalid(f"expected {expected} rows in the row groups, found {rows}")
 
 
+def chunk_begin(chunk: pq.ColumnChunkMetaData) -> int:
+    """Return where a chunk of a column begins, in bytes from the start of the file."""
+    pages = (chunk.data_page_offset, chunk.dictionary_page_offset)
+    return int(min(offset for offset in pages if offset is not None))
+
+
 def chunk_statistics(metadata: pq.FileMetaData, group: int, leaf: int) -> pq.Statistics | None:
     """Return the statistics of a column chunk; None if there are none, or of another type."""
     chunk = metadata.row_group(group).column(leaf)

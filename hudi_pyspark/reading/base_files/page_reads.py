@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from hudi_pyspark.columns.arrays import is_true
-from hudi_pyspark.format.parquet.checked_file import check_row_count, open_parquet
+from hudi_pyspark.format.parquet.checked_file import check_row_count, chunk_begin, open_parquet
 from hudi_pyspark.format.parquet.pages import MAGIC, TAIL, ParquetPages, ParquetPagesError
 from hudi_pyspark.format.parquet.thrift_compact import ThriftError
 from hudi_pyspark.storage.remote_file import RemoteFile, Span, coalesce, prefetch
@@ -169,9 +169,7 @@ class PagedFile:
             for ordinal in range(row_group.num_columns):
                 chunk = row_group.column(ordinal)
                 if is_among(columns, chunk.path_in_schema):
-                    begin = chunk.data_page_offset
-                    if chunk.has_dictionary_page:
-                        begin = min(begin, chunk.dictionary_page_offset)
+                    begin = chunk_begin(chunk)
                     yield begin, begin + chunk.total_compressed_size
 
     @cached_property

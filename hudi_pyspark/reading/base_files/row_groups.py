@@ -19,7 +19,7 @@ from hudi_pyspark.filter.bounds import ColumnBounds, may_match
 from hudi_pyspark.filter.predicate import Predicate
 from hudi_pyspark.format.bloom_filter import BloomFilter, BloomFilterError
 from hudi_pyspark.format.nested_types import find_field
-from hudi_pyspark.format.parquet.checked_file import chunk_bounds, chunk_statistics
+from hudi_pyspark.format.parquet.checked_file import chunk_begin, chunk_bounds, chunk_statistics
 from hudi_pyspark.format.parquet.legacy_calendar import widened
 
 _BLOOM_FILTER = b"org.apache.hudi.bloomfilter"
@@ -139,12 +139,8 @@ class RowGroupFilter:
 
 def _middle(row_group: pq.RowGroupMetaData) -> int:
     """Return the byte that decides which part of the file a row group belongs to."""
-    first = row_group.column(0)
-    starts = [first.data_page_offset]
-    if first.dictionary_page_offset is not None:
-        starts.append(first.dictionary_page_offset)
     size = sum(row_group.column(i).total_compressed_size for i in range(row_group.num_columns))
-    return int(min(starts) + size // 2)
+    return chunk_begin(row_group.column(0)) + int(size) // 2
 
 
 def _bounds(statistics: pq.Statistics, rows: int, data_type: pa.DataType) -> ColumnBounds:
