@@ -20,11 +20,8 @@ def parse_properties(text: bytes) -> dict[str, str]:
     Raises:
         ValueError: ``\u`` without four hexadecimal digits.
     """
-    properties: dict[str, str] = {}
-    for line in _logical_lines(text.decode("iso-8859-1")):
-        key, value = _ENTRY.findall(line)[0]
-        properties[_unescape(key)] = _unescape(value)
-    return properties
+    entries = (_ENTRY.findall(line)[0] for line in _logical_lines(text.decode("iso-8859-1")))
+    return {_unescape(key): _unescape(value) for key, value in entries}
 
 
 def table_checksum(database: str, table: str) -> int:

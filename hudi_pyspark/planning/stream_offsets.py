@@ -100,8 +100,8 @@ def _within_bytes(
         return ahead[-1]
     end, total = ahead[0], 0
     for offset in ahead:
-        stats = view.commit_metadata[offsets[offset]].write_stats.values()
-        total += sum(stat.file_size for group in stats for stat in group)
+        metadata = view.commit_metadata[offsets[offset]]
+        total += sum(stat.file_size for _, stat in metadata.all_stats())
         if total > max_bytes:
             break
         end = offset

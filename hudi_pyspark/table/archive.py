@@ -103,29 +103,27 @@ def load_archived_metadata(
     for instant in instants:
         wanted.setdefault(instant.path, set()).add((instant.requested_time, instant.action))
 
-    def read(path: str) -> dict[tuple[str, str, str], Mapping[str, Any]]:
+    def read(path: str) -> dict[tuple[str, str], Mapping[str, Any]]:
         keys = wanted[path]
         if path.endswith(".parquet"):
             times = [time for time, _ in keys]
             rows = _read_history_rows(storage, path, _METADATA_COLUMNS, times)
             return {
-                (path, time, action): instant_body.read_body(body or b"", path=path)
+                (time, action): instant_body.read_body(body or b"", path=path)
                 for time, action, body in rows
                 if (time, action) in keys
             }
         entries = _completed_entries(storage, path, (*_ENTRY_FIELDS, *_BODY_FIELDS))
         return {
-            (path, *key): next((entry[field] for field in _BODY_FIELDS if entry.get(field)), {})
+            key: next((entry[field] for field in _BODY_FIELDS if entry.get(field)), {})
             for entry in entries
             if (key := (entry["commitTime"], entry["actionType"])) in keys
         }
 
-    bodies: dict[tuple[str, str, str], Mapping[str, Any]] = {}
-    for part in read_together(read, wanted):
-        bodies.update(part)
+    bodies = dict(zip(wanted, read_together(read, wanted), strict=True))
     metadata = []
     for instant in instants:
-        body = bodies.get((instant.path, instant.requested_time, instant.action))
+        body = bodies[instant.path].get((instant.requested_time, instant.action))
         if body is None:
             problem = f"{instant.action} {instant.requested_time} is no longer in this file"
             raise CorruptTimelineError(instant.path, problem)

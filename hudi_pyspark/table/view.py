@@ -111,14 +111,11 @@ def _no_table(storage: Storage) -> TableNotFoundError:
         is_pattern = any(sign in here for sign in "*?[{")
         problem = ", and patterns are not expanded" if is_pattern else " or is empty"
         return PathNotFoundError(f"{here} does not exist{problem}. {advice}")
-    parent = "."
-    for _ in range(16):
-        parent = f"{parent}/.."
+    for levels in range(1, 17):
         try:
-            storage.read_bytes(f"{parent}/{PROPERTIES_FILE}")
+            storage.read_bytes(f".{'/..' * levels}/{PROPERTIES_FILE}")
         except (OSError, ValueError):
             continue
-        levels = parent.count("..")
         base_path = "/".join(here.rstrip("/").split("/")[:-levels])
         return PathInsideTableError(
             f"{here} lies inside the Hudi table {base_path}. Load {base_path} and filter on the "

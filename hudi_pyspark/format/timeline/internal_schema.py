@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from hudi_pyspark.format.timeline.instant_body import records, required, undecodable_as_corrupt
 
-if TYPE_CHECKING:
-    Part: TypeAlias = "StructPart" | "ListPart" | "MapPart" | None
+Part: TypeAlias = "StructPart | ListPart | MapPart | None"
 
 _PROBLEM = "not an internal schema"
 

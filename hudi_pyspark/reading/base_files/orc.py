@@ -141,16 +141,13 @@ def _check_range(schema: pa.Schema, names: Sequence[str], footer: OrcFooter, pat
     column = 1  # 0 is the record as a whole
     for field in schema:
         following = column + _column_count(field.type)
-        for least, greatest in (
-            footer.timestamp_bounds[c]
-            for c in range(column, following)
-            if field.name in names and c in footer.timestamp_bounds
-        ):
-            if least < -_LAST_MILLIS or greatest > _LAST_MILLIS:
-                raise UnsupportedTypeError(
-                    f"{path}: column {field.name!r} has timestamps before the year 1678 or after "
-                    "2262, which Arrow cannot read from ORC files"
-                )
+        known = (footer.timestamp_bounds.get(c, (0, 0)) for c in range(column, following))
+        is_beyond = any(max(-least, greatest) > _LAST_MILLIS for least, greatest in known)
+        if is_beyond and field.name in names:
+            raise UnsupportedTypeError(
+                f"{path}: column {field.name!r} has timestamps before the year 1678 or after "
+                "2262, which Arrow cannot read from ORC files"
+            )
         column = following
 
 

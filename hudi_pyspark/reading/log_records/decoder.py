@@ -105,11 +105,14 @@ class LogDecoder:
         if wanted is not None:
             rows = rows.filter(pc.is_in(rows.column(RECORD_KEY_COLUMN), value_set=wanted))
         keys, length = self._keys(block, rows), rows.num_rows
+        columns = ALL_COLUMNS  # of any block but those of partial updates, which are in its schema
+        if block.is_partial:  # no update changes the columns that come from the path
+            columns = self.column_sets.number(frozenset(n for n in stored if stored[n] in names))
         marks = Marks(
             is_delete=deleting_rows(rows, self.rule),
             has_default_ordering=_default_ordering(rows, self.rule.ordering_fields),
             has_other_class=np.zeros(length, np.bool_),
-            columns=np.full(length, self._column_set(block, stored, names), np.int32),
+            columns=np.full(length, columns, np.int32),
             ordering=comparable_ordering(rows, self.rule.ordering_fields),
         )
         positions = self._positions(block, length)
@@ -153,16 +156,6 @@ class LogDecoder:
             return deleted
         is_wanted = is_true(pc.is_in(deleted.keys, value_set=self.wanted_keys))
         return replace(deleted.take(np.flatnonzero(is_wanted)), positions=None)
-
-    def _column_set(
-        self, block: LogBlock, stored: Mapping[str, str], names: Mapping[str, str]
-    ) -> int:
-        """Return the number of the set of columns that a block's rows have."""
-        # A block of partial updates has the columns of its schema; any other counts as whole.
-        if not block.is_partial:
-            return ALL_COLUMNS
-        # No update changes the columns that come from the path.
-        return self.column_sets.number(frozenset(n for n in stored if stored[n] in names))
 
     def _keys(self, block: LogBlock, rows: pa.Table) -> pa.Array:
         if not self.has_keys:
