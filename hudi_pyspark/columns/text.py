@@ -23,11 +23,8 @@ _PLAIN_FROM, _PLAIN_TO = 1e-3, 1e7
 
 def json_text(values: pa.Array) -> pa.Array:
     """Return the JSON text of each value; ``null`` where it is null."""
-    data_type = values.type
-    for fits, convert in _CONVERSIONS:
-        if fits(data_type):
-            return pc.fill_null(convert(values), "null")
-    return pc.fill_null(values.cast(pa.string()), "null")
+    convert = next(convert for fits, convert in _CONVERSIONS if fits(values.type))
+    return pc.if_else(pc.is_valid(values), convert(values), "null")
 
 
 def _number(values: pa.Array) -> pa.Array:
@@ -49,15 +46,12 @@ def _decimal(values: pa.Array) -> pa.Array:
 
 
 def _string(values: pa.Array) -> pa.Array:
-    escaped = values
-    for raw, escape in _ESCAPES:
-        escaped = pc.replace_substring(escaped, raw, escape)
     if pc.any(pc.match_substring_regex(values, _CONTROL)).as_py():
-        texts = [
-            None if v is None else json.dumps(v, ensure_ascii=False) for v in values.to_pylist()
-        ]
+        texts = [json.dumps(value, ensure_ascii=False) for value in values.to_pylist()]
         return pa.array(texts, pa.string())
-    return _quoted(escaped)
+    for raw, escape in _ESCAPES:
+        values = pc.replace_substring(values, raw, escape)
+    return _quoted(values)
 
 
 def _quoted(texts: pa.Array) -> pa.Array:
@@ -104,8 +98,7 @@ def _struct(values: pa.StructArray) -> pa.Array:
         label = json.dumps(field.name, ensure_ascii=False)
         parts.append(pc.binary_join_element_wise(f"{label}:", text, ""))
     inner = pc.binary_join_element_wise(*(parts or [pa.repeat("", len(values))]), ",")
-    text = pc.binary_join_element_wise("{", inner, "}", "")
-    return pc.if_else(pc.is_null(values), pa.scalar(None, pa.string()), text)
+    return pc.binary_join_element_wise("{", inner, "}", "")
 
 
 def _map(values: pa.MapArray) -> pa.Array:
@@ -124,10 +117,10 @@ def _joined(values: pa.Array, texts: pa.Array, opening: str, closing: str) -> pa
     lengths = np.asarray(pc.fill_null(pc.list_value_length(values), 0))
     offsets = pa.array(np.concatenate(([0], np.cumsum(lengths))), pa.int32())
     lists = pa.ListArray.from_arrays(offsets, texts)
-    text = pc.binary_join_element_wise(opening, pc.binary_join(lists, ","), closing, "")
-    return pc.if_else(pc.is_null(values), pa.scalar(None, pa.string()), text)
+    return pc.binary_join_element_wise(opening, pc.binary_join(lists, ","), closing, "")
 
 
+# The first that fits is used; what it makes of nulls does not matter.
 _CONVERSIONS: tuple[tuple[Callable[[pa.DataType], bool], Callable[[pa.Array], pa.Array]], ...] = (
     (pa.types.is_floating, _number),
     (pa.types.is_decimal, _decimal),
@@ -138,6 +131,7 @@ _CONVERSIONS: tuple[tuple[Callable[[pa.DataType], bool], Callable[[pa.Array], pa
     (pa.types.is_struct, _struct),
     (pa.types.is_map, _map),
     (pa.types.is_list, lambda values: _joined(values, json_text(values.flatten()), "[", "]")),
+    (lambda _: True, lambda values: values.cast(pa.string())),
 )
 
 
