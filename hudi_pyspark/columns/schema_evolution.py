@@ -179,9 +179,7 @@ _is_bytes = any_of(
 
 
 def _is_local_timestamp(data_type: pa.DataType) -> bool:
-    return (
-        pa.types.is_timestamp(data_type) and data_type.tz is None and data_type.unit in ("ms", "us")
-    )
+    return data_type in (pa.timestamp("ms"), pa.timestamp("us"))
 
 
 def _vector(array: pa.Array, target: pa.DataType) -> pa.Array:

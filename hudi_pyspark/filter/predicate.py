@@ -618,9 +618,8 @@ def spelled_field(written: str, schema: pa.Schema) -> tuple[str, pa.DataType]:
     name = spelled_column(head, schema.names)
     kind = schema.field(name).type
     for part in rest:
-        fields = (
-            {f"{name}.{field.name}": field for field in kind} if pa.types.is_struct(kind) else {}
-        )
+        parts = kind if pa.types.is_struct(kind) else ()
+        fields = {f"{name}.{field.name}": field for field in parts}
         name = spelled_column(f"{name}.{part}", list(fields) or schema.names)
         kind = fields[name].type
     return name, kind

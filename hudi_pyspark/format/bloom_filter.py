@@ -90,12 +90,8 @@ class BloomFilter:
 
 def _header(data: bytes, position: int) -> tuple[int, int]:
     version, hash_count, hash_kind, bits = _HEADER.unpack_from(data, position)
-    if (
-        version != _VERSION
-        or hash_kind != _MURMUR
-        or bits <= 0
-        or not 0 < hash_count <= _MOST_HASHES
-    ):
+    is_known = (version, hash_kind) == (_VERSION, _MURMUR)
+    if not is_known or bits <= 0 or not 0 < hash_count <= _MOST_HASHES:
         raise BloomFilterError(
             f"version {version} with {hash_count} hashes of kind {hash_kind} and {bits} bits"
         )

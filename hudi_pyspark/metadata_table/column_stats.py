@@ -281,9 +281,8 @@ def _logical(values: pa.Array, ordinal: int, infos: pa.Array) -> pa.Array:
 def _certain(values: pa.Array, data_type: pa.DataType) -> pa.Array:
     """Return values in the type of a column; null where one is not certain to be one."""
     zoned, is_zoned = (getattr(of, "tz", None) is not None for of in (values.type, data_type))
-    if zoned != is_zoned or not any(
-        is_one(values.type) and is_one(data_type) for is_one in _CERTAIN
-    ):
+    is_certain = any(is_one(values.type) and is_one(data_type) for is_one in _CERTAIN)
+    if zoned != is_zoned or not is_certain:
         return pa.nulls(len(values), data_type)
     if pa.types.is_string(data_type):
         return pc.if_else(pc.match_substring_regex(values, _BEYOND_SURROGATES), None, values)

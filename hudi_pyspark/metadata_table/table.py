@@ -156,8 +156,7 @@ class MetadataTable:
             ended = self._completed_at(time) if config.has_completion_times else time
             is_unread = time in completed and time not in read and ended > base
             if is_unread and records.FILES in history.commit_metadata[time].write_stats:
-                location = self.view.storage.describe(records.FILES)
-                raise CorruptTableError(f"{location} lacks what commit {time} recorded there")
+                raise self._corrupt(records.FILES, f"lacks what commit {time} recorded there")
         return slices
 
     @cached_property
@@ -234,10 +233,10 @@ class MetadataTable:
         # A partitioned record index has the partition, escaped, in the names of its file groups.
         known = [p for p in partition_paths if {"record-index", f"record-index-{p}"} & complete]
         if not known:
-            location = self.view.storage.describe(records.RECORD_INDEX)
-            raise CorruptTableError(
-                f"{location} may have lost file groups: the keys in the others do not prove that "
-                "these are all. Restore it from a copy, or build the index again"
+            raise self._corrupt(
+                records.RECORD_INDEX,
+                "may have lost file groups: the keys in the others do not prove that these are "
+                "all. Restore it from a copy, or build the index again",
             )
         return known
 
@@ -248,10 +247,8 @@ class MetadataTable:
             is_exact = partition == records.RECORD_INDEX
             self._indexes[partition] = shards_of(self.slices(partition, check_files=is_exact))
         if not self._indexes[partition]:
-            location = self.view.storage.describe(partition)
-            raise CorruptTableError(
-                f"{location} has no files, although hoodie.table.metadata.partitions names it"
-            )
+            problem = "has no files, although hoodie.table.metadata.partitions names it"
+            raise self._corrupt(partition, problem)
         return self._indexes[partition]
 
     def _check_files(self, file_slice: FileSlice, committed: Mapping[str, CommittedFile]) -> None:
@@ -262,17 +259,16 @@ class MetadataTable:
         """
         base = file_slice.base_file
         if base is None and file_slice.log_files[0].write_token != _INITIAL_WRITE_TOKEN:
-            location = self.view.storage.describe(file_slice.log_files[0].path)
-            raise CorruptTableError(
-                f"{location} has neither a base file below it nor the first log file of its group"
-            )
+            problem = "has neither a base file below it nor the first log file of its group"
+            raise self._corrupt(file_slice.log_files[0].path, problem)
         self.view.slices.check_files(file_slice)
         known = committed.get(base.path.rpartition("/")[2]) if base is not None else None
         if base is not None and known is not None and known.size not in (0, base.size):
-            location = self.view.storage.describe(base.path)
-            raise CorruptTableError(
-                f"{location} has {base.size} bytes, but its commit says {known.size}"
-            )
+            problem = f"has {base.size} bytes, but its commit says {known.size}"
+            raise self._corrupt(base.path, problem)
+
+    def _corrupt(self, path: str, problem: str) -> CorruptTableError:
+        return CorruptTableError(f"{self.view.storage.describe(path)} {problem}")
 
     def _built_at(self, partition: str) -> str:
         """Return the completion time of the commit that last built a partition; "" if unknown."""

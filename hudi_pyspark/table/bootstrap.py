@@ -31,11 +31,8 @@ INDEX_FILE = (
 def is_skeleton(file_slice: FileSlice, config: TableConfig) -> bool:
     """Return whether the slice's base file holds meta columns only."""
     base = file_slice.base_file
-    return (
-        bool(config.bootstrap_base_path)
-        and base is not None
-        and base.instant_time == BOOTSTRAP_INSTANT
-    )
+    is_of_bootstrap = base is not None and base.instant_time == BOOTSTRAP_INSTANT
+    return is_of_bootstrap and bool(config.bootstrap_base_path)
 
 
 @dataclass(frozen=True)

@@ -226,11 +226,8 @@ class CommitHistory:
         None if the instant has no completed savepoint, if the cleaner kept the files of all
         commits from it on, or if the savepoint may lack files.
         """
-        completed = self.timeline.completed
-        savepoints = (
-            i for i in completed if (i.requested_time, i.action) == (as_of, Action.SAVEPOINT)
-        )
-        savepoint = next(savepoints, None)
+        savepoints = (i for i in self.timeline.of_action(Action.SAVEPOINT) if i.is_completed)
+        savepoint = next((i for i in savepoints if i.requested_time == as_of), None)
         if savepoint is None or as_of >= self._first_kept or not self._is_whole(savepoint):
             return None
         return self.load(savepoint, parse_savepoint_metadata).file_names

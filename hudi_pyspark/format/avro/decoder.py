@@ -73,9 +73,8 @@ def decode_records(
     bad = (starts < 0) | (ends < starts) | (ends > buffer.size)
     if bad.any():
         record = int(bad.argmax())
-        problem = (
-            f"expected bytes within [0, {buffer.size}), found [{starts[record]}, {ends[record]})"
-        )
+        span = f"[{starts[record]}, {ends[record]})"
+        problem = f"expected bytes within [0, {buffer.size}), found {span}"
         raise CorruptAvroError(problem, record, "")
     reader = _reader_of(schema, None if columns is None else tuple(columns))
     batches = [

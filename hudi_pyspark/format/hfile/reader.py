@@ -243,11 +243,9 @@ class HFileReader:
         for part in self._decode(self._data_blocks(), part_size):
             entry_count += len(part.keys)
             yield part
-        if entry_count != self.trailer.entry_count:
-            problem = (
-                f"expected {self.trailer.entry_count} entries in the HFile, found {entry_count}"
-            )
-            raise HFileError(problem, 0)
+        expected = self.trailer.entry_count
+        if entry_count != expected:
+            raise HFileError(f"expected {expected} entries in the HFile, found {entry_count}", 0)
 
     def _data_places(self, keys: Sequence[bytes]) -> list[Place]:
         """Return the data blocks that may hold one of some keys, by the index."""
