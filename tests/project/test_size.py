@@ -6,7 +6,7 @@ import tokenize
 
 from tests.project.package_source import load_modules
 
-CEILING = 23_068
+CEILING = 22_994
 """Code lines of the package. 23,000 is the goal: look for what can go before you add to it."""
 
 _WITHOUT_CODE = {
