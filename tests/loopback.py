@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 @contextmanager
 def running(server: Server) -> Iterator[Server]:
     """Run a server in a thread until the block ends."""
+    # Handlers send a header and its body apart. By Nagle's algorithm the body would wait until the
+    # client acknowledges the header, which it does up to 40 ms later.
+    handler: Any = server.RequestHandlerClass
+    handler.disable_nagle_algorithm = True
     with server:
         # It looks this often, in seconds, whether it shall end. With the default, half a second,
         # tests would wait for the ends of their servers longer than they read.
