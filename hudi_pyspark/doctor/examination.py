@@ -28,7 +28,7 @@ from hudi_pyspark.planning.query import resolve_query
 from hudi_pyspark.planning.slice_tasks import SlicePlanner
 from hudi_pyspark.reading.slice_reader import count_merged
 from hudi_pyspark.table.config import METADATA_FOLDER, PROPERTIES_FILE
-from hudi_pyspark.table.merge_mode import MergeCache
+from hudi_pyspark.table.merge_mode import MergeCache, resolve_merge_rule
 from hudi_pyspark.table.view import open_table
 
 if TYPE_CHECKING:
@@ -45,6 +45,17 @@ PROPERTIES = "properties"
 # The first release of Apache Hudi that reads each version: HoodieTableVersion.
 _RELEASES = ("0.3", "0.6", "0.9", "0.10", "0.11", "0.12", "0.14", "0.16", "1.0", "1.1", "1.3")
 _CHECKSUM = "hoodie.table.checksum"
+# Apache Hudi knows these in capitals alone. Other checks name unknown words where none is listed.
+_WORDS = {
+    "hoodie.table.type": "",
+    "hoodie.table.base.file.format": "",
+    "hoodie.table.keygenerator.type": "",
+    "hoodie.table.partial.update.mode": "",
+    "hoodie.table.log.file.format": "HOODIE_LOG PARQUET ORC HFILE LANCE VORTEX",
+    "hoodie.bootstrap.index.type": "HFILE NO_OP",
+}
+_LAYOUT = "hoodie.timeline.layout.version"
+_MODE = "hoodie.record.merge.mode"
 METADATA_TABLE = "metadata table"
 MERGES = "merges"
 _METADATA_FOLDER = f"{METADATA_FOLDER}/metadata"
@@ -184,6 +195,9 @@ def check_properties(storage: Storage, config: TableConfig) -> Iterator[Finding]
     )
     yield Finding(Severity.OK, PROPERTIES, "hoodie.table.version", message)
     yield _checksum(config)
+    for key, reason in _refused(config):
+        message = f"{reason}: Apache Hudi refuses the table, which is read here"
+        yield Finding(Severity.NOTE, PROPERTIES, key, message, RESTORE_PROPERTIES)
 
 
 def _is_readable(storage: Storage) -> bool:
@@ -192,6 +206,32 @@ def _is_readable(storage: Storage) -> bool:
     except (FileNotFoundError, ValueError):
         return False
     return "hoodie.table.name" in properties or "hoodie.table.version" in properties
+
+
+def _refused(config: TableConfig) -> Iterator[tuple[str, str]]:
+    """Yield properties on which Apache Hudi 1.2.0 fails, as tried with it, and why."""
+    properties = config.properties
+    for key, known in _WORDS.items():
+        value = properties.get(key, "")
+        if value != value.upper() or (known and value and value not in known.split()):
+            yield key, f"{value!r} is none of its words, which are in capitals"
+    # Without the name a checksum does not fit, which is a finding already.
+    needed = [_LAYOUT] if _CHECKSUM in properties else [_LAYOUT, "hoodie.table.name"]
+    if config.is_merge_on_read and config.has_completion_times:
+        needed.append(_MODE)
+    yield from ((key, "missing") for key in needed if not properties.get(key))
+    if config.is_merge_on_read and config.version == 8 and _is_contradicted(config):
+        yield _MODE, f"{config.merge_mode} contradicts the payload class or the merge strategy"
+
+
+def _is_contradicted(config: TableConfig) -> bool:
+    """Return whether payload class and merge strategy imply another merge mode than the table's."""
+    if not all((config.merge_mode, config.payload_class, config.merge_strategy_id)):
+        return False
+    silent = replace(config, merge_mode="")
+    mode = resolve_merge_rule(silent, "", "").mode.value
+    of_payload = resolve_merge_rule(replace(silent, merge_strategy_id=""), "", "").mode.value
+    return mode != config.merge_mode or mode not in (of_payload, "CUSTOM")
 
 
 def _checksum(config: TableConfig) -> Finding:

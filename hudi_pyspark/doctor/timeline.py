@@ -10,10 +10,11 @@ from hudi_pyspark.doctor.finding import RESTORE, RESTORE_PROPERTIES, Finding, Se
 from hudi_pyspark.errors import CorruptTableError, HudiError
 from hudi_pyspark.format.timeline import instant_metadata
 from hudi_pyspark.format.timeline.instant import COMMIT_ACTIONS, Action
+from hudi_pyspark.format.timeline.instant_body import read_body
 from hudi_pyspark.format.timeline.instant_metadata import CommitMetadata
 from hudi_pyspark.table.file_groups import by_path, committed_files, unreadable_files
 from hudi_pyspark.table.listing import path_in
-from hudi_pyspark.table.timeline import instant_path
+from hudi_pyspark.table.timeline import instant_path, plan_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from hudi_pyspark.table.view import TableView
 
 CHECK = "timeline"
+_PLANNING = (Action.LOG_COMPACTION, Action.CLUSTERING, Action.REPLACE_COMMIT)
 _REMOVING: Mapping[Action, BodyParser[CleanMetadata | RollbackMetadata]] = {
     Action.CLEAN: instant_metadata.parse_clean_metadata,
     Action.ROLLBACK: instant_metadata.parse_rollback_metadata,
@@ -73,6 +75,10 @@ def _pending(view: TableView) -> Iterator[Finding]:
     """Report the instants that are planned or begun, but not completed."""
     for instant in view.timeline.pending:
         subject, state = instant.requested_time, instant.state.name.lower()
+        if instant.action in _PLANNING and (problem := _problem_of_plan(view, instant)):
+            message = f"reads ignore the plan, and Apache Hudi refuses the table: {problem}"
+            yield Finding(Severity.NOTE, CHECK, subject, message, RESTORE)
+            continue
         if instant.action not in COMMIT_ACTIONS or view.history.is_clustering(instant):
             message = (
                 f"{instant.action} {state}: planned or begun, but not completed; reads ignore it"
@@ -85,6 +91,19 @@ def _pending(view: TableView) -> Iterator[Finding]:
         )
         advice = "If no writer is running, start one: Apache Hudi rolls back failed writes"
         yield Finding(Severity.WARNING, CHECK, subject, message, advice)
+
+
+def _problem_of_plan(view: TableView, instant: Instant) -> str:
+    """Return why a plan cannot be decoded; "" if it can, or if there is none."""
+    path = plan_path(instant, view.config)
+    try:
+        body = view.storage.read_bytes(path)
+        read_body(body, path=path)
+    except FileNotFoundError:
+        return ""
+    except (HudiError, OSError) as error:
+        return reason_of(error)
+    return "" if body or instant.action is not Action.LOG_COMPACTION else "it is empty"
 
 
 def collect_timeline_files(view: TableView, track: Track) -> TimelineFiles:
