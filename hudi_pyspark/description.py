@@ -74,16 +74,15 @@ def describe(view: TableView) -> Description:
     )
 
 
-def byte_text(count: int) -> str:
+def byte_text(count: float) -> str:
     """Format a number of bytes for people, e.g. ``12.3 MB``, by powers of 1000."""
     if count < 1000:
         return f"{count} B"
-    size = float(count)
     for unit in ("kB", "MB", "GB", "TB"):
-        size /= 1000
-        if size < 999.95:
-            return f"{size:.1f} {unit}"
-    return f"{size / 1000:.1f} PB"
+        count /= 1000
+        if count < 999.95:
+            return f"{count:.1f} {unit}"
+    return f"{count / 1000:.1f} PB"
 
 
 def counted(count: int, noun: str) -> str:

@@ -3,9 +3,7 @@
 import importlib.util
 import sys
 
-_MISSING = (
-    "hudi-py needs two packages that are not installed (extra 'cli'):\n    pip install typer rich\n"
-)
+_MISSING = "hudi-py lacks two packages (extra 'cli'):\n    pip install typer rich\n"
 
 
 def main() -> None:

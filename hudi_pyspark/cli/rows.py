@@ -9,7 +9,6 @@ from typing import IO, Annotated, Literal
 import pyarrow as pa
 import pyarrow.parquet as pq
 import typer
-from pyarrow.fs import FileType
 
 from hudi_pyspark import HudiTable
 from hudi_pyspark.cli import arguments, printing
@@ -18,7 +17,6 @@ from hudi_pyspark.scan import Scan
 from hudi_pyspark.table.meta_columns import META_COLUMNS
 
 FileFormat = Literal["parquet", "csv", "json"]
-STANDARD_OUTPUT = "-"
 _HISTORY = ("requested_time", "action", "event", "path", "records", "bytes")
 _RECORD_HISTORY = ("requested_time", "operation", "change", "changed_columns", "after", "problem")
 
@@ -75,14 +73,9 @@ def scan(
     *,
     query: arguments.Query,
     to: Annotated[
-        FileFormat | None, typer.Option("--to", help="Write the rows in this format.")
+        FileFormat | None,
+        typer.Option("--to", help="Write the rows in this format."),
     ] = None,
-    file: Annotated[
-        str, typer.Option("--file", help="File to write: a path, a URI, or - for standard output.")
-    ] = STANDARD_OUTPUT,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace an existing file.")
-    ] = False,
     limit: arguments.LimitOption = None,
     meta: arguments.MetaOption = False,
     explain: Annotated[
@@ -101,7 +94,7 @@ def scan(
         )
         _show_rows(table, output, hides_meta=columns is None and not meta and output == "table")
     else:
-        _export(checked, to, file, overwrite=overwrite)
+        _export(checked, to)
 
 
 def diff(
@@ -161,44 +154,18 @@ def _show_rows(table: pa.Table, output: printing.Output, *, hides_meta: bool) ->
     printing.show(shown, output, null="null")
 
 
-def _export(scan: Scan, file_format: FileFormat, place: str, *, overwrite: bool) -> None:
-    if place == STANDARD_OUTPUT and file_format == "parquet" and sys.stdout.isatty():
-        raise typer.BadParameter("Parquet on a terminal: give --file", param_hint="'--to'")
-    with _opened(place, overwrite=overwrite) as sink:
-        rows = 0
-        with _writing(file_format, scan.schema, sink) as write:
-            for batch in printing.count_rows(scan.to_batches()):
-                write(pa.Table.from_batches([batch]))
-                rows += batch.num_rows
-    if place != STANDARD_OUTPUT:
-        printing.say_aside(f"{rows} rows written to {place}")
-
-
-@contextmanager
-def _opened(place: str, *, overwrite: bool) -> Iterator[IO[bytes] | pa.NativeFile]:
-    """Open a file or standard output for writing; remove a file that is not finished."""
-    if place == STANDARD_OUTPUT:
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
-        return
-    target = arguments.storage_at(place)
-    path, filesystem = target.base_path, target.filesystem
-    if not overwrite and filesystem.get_file_info(path).type != FileType.NotFound:
-        raise typer.BadParameter(
-            f"{place} exists; give --overwrite to replace it", param_hint="'--file'"
-        )
-    try:
-        with filesystem.open_output_stream(path) as sink:
-            yield sink
-    except BaseException:
-        if filesystem.get_file_info(path).type == FileType.File:
-            filesystem.delete_file(path)
-        raise
+def _export(scan: Scan, file_format: FileFormat) -> None:
+    if file_format == "parquet" and sys.stdout.isatty():
+        raise typer.BadParameter("Parquet on a terminal: add > FILE", param_hint="'--to'")
+    with _writing(file_format, scan.schema, sys.stdout.buffer) as write:
+        for batch in printing.count_rows(scan.to_batches()):
+            write(pa.Table.from_batches([batch]))
+    sys.stdout.flush()
 
 
 @contextmanager
 def _writing(
-    file_format: FileFormat, schema: pa.Schema, sink: IO[bytes] | pa.NativeFile
+    file_format: FileFormat, schema: pa.Schema, sink: IO[bytes]
 ) -> Iterator[Callable[[pa.Table], object]]:
     if file_format == "parquet":
         with pq.ParquetWriter(sink, schema) as writer:

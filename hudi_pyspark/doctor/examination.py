@@ -28,7 +28,7 @@ from hudi_pyspark.planning.query import resolve_query
 from hudi_pyspark.planning.slice_tasks import SlicePlanner
 from hudi_pyspark.reading.slice_reader import count_merged
 from hudi_pyspark.table.config import METADATA_FOLDER, PROPERTIES_FILE
-from hudi_pyspark.table.merge_mode import MergeCache, resolve_merge_rule
+from hudi_pyspark.table.merge_mode import MergeCache
 from hudi_pyspark.table.view import open_table
 
 if TYPE_CHECKING:
@@ -54,8 +54,6 @@ _WORDS = {
     "hoodie.table.log.file.format": "HOODIE_LOG PARQUET ORC HFILE LANCE VORTEX",
     "hoodie.bootstrap.index.type": "HFILE NO_OP",
 }
-_LAYOUT = "hoodie.timeline.layout.version"
-_MODE = "hoodie.record.merge.mode"
 METADATA_TABLE = "metadata table"
 MERGES = "merges"
 _METADATA_FOLDER = f"{METADATA_FOLDER}/metadata"
@@ -216,22 +214,12 @@ def _refused(config: TableConfig) -> Iterator[tuple[str, str]]:
         if value != value.upper() or (known and value and value not in known.split()):
             yield key, f"{value!r} is none of its words, which are in capitals"
     # Without the name a checksum does not fit, which is a finding already.
-    needed = [_LAYOUT] if _CHECKSUM in properties else [_LAYOUT, "hoodie.table.name"]
+    needed = ["hoodie.timeline.layout.version"]
+    if _CHECKSUM not in properties:
+        needed.append("hoodie.table.name")
     if config.is_merge_on_read and config.has_completion_times:
-        needed.append(_MODE)
+        needed.append("hoodie.record.merge.mode")
     yield from ((key, "missing") for key in needed if not properties.get(key))
-    if config.is_merge_on_read and config.version == 8 and _is_contradicted(config):
-        yield _MODE, f"{config.merge_mode} contradicts the payload class or the merge strategy"
-
-
-def _is_contradicted(config: TableConfig) -> bool:
-    """Return whether payload class and merge strategy imply another merge mode than the table's."""
-    if not all((config.merge_mode, config.payload_class, config.merge_strategy_id)):
-        return False
-    silent = replace(config, merge_mode="")
-    mode = resolve_merge_rule(silent, "", "").mode.value
-    of_payload = resolve_merge_rule(replace(silent, merge_strategy_id=""), "", "").mode.value
-    return mode != config.merge_mode or mode not in (of_payload, "CUSTOM")
 
 
 def _checksum(config: TableConfig) -> Finding:

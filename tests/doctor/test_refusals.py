@@ -15,8 +15,7 @@ from tests.damage import set_property, unpack
 V6, V8, V9 = "v6_mor_part_basic", "v8_mor_cdc_data_before", "v9_mor_clustering"
 ROWS = {V6: 47, V8: 9, V9: 23}  # of Apache Hudi's snapshots
 LATER = "20991231235959999"
-MODE, PAYLOAD = "hoodie.record.merge.mode", "hoodie.compaction.payload.class"
-STRATEGY = "hoodie.record.merge.strategy.id"
+MODE = "hoodie.record.merge.mode"
 PROPERTIES = [
     ("hoodie.table.type", "merge_on_read", V6, "No enum constant HoodieTableType.merge_on_read"),
     ("hoodie.table.type", "merge_on_read", V9, "No enum constant HoodieTableType.merge_on_read"),
@@ -30,13 +29,6 @@ PROPERTIES = [
     ("hoodie.timeline.layout.version", None, V9, "TableNotFoundException"),
     (MODE, None, V8, "NullPointerException"),
     (MODE, None, V9, "NullPointerException"),
-    (MODE, "COMMIT_TIME_ORDERING", V8, "is inconsistent with payload class"),
-]
-CONTRADICTIONS = [
-    (PAYLOAD, "com.acme.Payload", "conflict with each other"),
-    (PAYLOAD, "org.apache.hudi.common.model.OverwriteWithLatestAvroPayload", "conflict"),
-    (STRATEGY, "ce9acb64-bde0-424c-9b91-f6ebba25356d", "conflict with each other"),
-    (STRATEGY, "00000000-0000-0000-0000-000000000000", "is inconsistent with payload class"),
 ]
 PLANS = [
     ("logcompaction", b"", "it is empty", "EOFException"),
@@ -65,15 +57,6 @@ def test_property_that_apache_hudi_refuses(tmp_path, key, value, case, error):
     ((severity, subject, _),) = noted(table)
     assert (severity, subject) == (Severity.NOTE, key), error
     assert HudiTable(table).scan().to_arrow().num_rows == ROWS[case]
-
-
-@pytest.mark.parametrize(("key", "value", "error"), CONTRADICTIONS)
-def test_merge_mode_that_class_or_strategy_contradicts(tmp_path, key, value, error):
-    table = unpack(V8, tmp_path)
-    set_property(table, key, value)
-    ((severity, subject, _),) = noted(table)
-    assert (severity, subject) == (Severity.NOTE, MODE), error
-    assert HudiTable(table).scan().to_arrow().num_rows == ROWS[V8]
 
 
 def test_missing_name_without_a_checksum(tmp_path):

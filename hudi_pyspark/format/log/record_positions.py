@@ -55,11 +55,11 @@ def decode_positions(
 
 
 def _parse_list(reader: _OctetReader, most: int) -> Ordinals:
+    """Decode a count, and as many LEB128 numbers of up to 63 bits, which fill the octets."""
     count = int.from_bytes(reader.read(_COUNT_BYTES), "big", signed=True)
     if count > most:
         raise _TooMany
     octets = np.frombuffer(reader.octets[reader.position :], np.uint8)
-    """Decode LEB128 numbers of up to 63 bits, which fill the octets."""
     ends = np.flatnonzero(octets < 0x80)
     if len(ends) != count or (len(octets) - 1 != ends[-1] if count else len(octets)):
         raise ValueError(f"expected {count} numbers in {len(octets)} bytes, found {len(ends)}")
