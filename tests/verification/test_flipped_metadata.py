@@ -86,5 +86,5 @@ def test_lost_row_is_seen(monkeypatch):
         valid = self.valid_among({block.instant_time or "" for block in blocks})
         return scan_blocks(blocks, BlockFilter(max(valid.times, default=""), valid))
 
-    monkeypatch.setattr(MetadataSlice, "_scan", property(unchecked))
+    monkeypatch.setattr(MetadataSlice, "scan", property(unchecked))
     assert Flips(RECORD_INDEX).outcome(LOG, place_in_instant()) == OTHER
