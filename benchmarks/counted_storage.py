@@ -51,7 +51,7 @@ class CountedStorage(ArrowStorage):
     @classmethod
     def count(cls, table: HudiTable) -> None:
         """Count the requests of a table from now on."""
-        table.storage.inner.__class__ = cls  # what confines paths wraps it
+        object.__setattr__(table.storage.inner, "__class__", cls)  # what confines paths wraps it
         CountedStorage.requests = 0
 
     @classmethod
