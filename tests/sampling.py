@@ -19,12 +19,12 @@ SAMPLED = pytest.mark.parametrize(
 
 
 def sample(questions: Iterable[Asked], name: str, every: int) -> list[Asked]:
-    """Choose one question of so many, the same ones in each run.
+    """Choose one of every few questions, the same ones in each run.
 
     Args:
         questions: in an order that mixes their kinds.
         name: of the case; where the choice begins depends on it, so that cases differ.
-        every: one question of as many is chosen, and at least one if there is any.
+        every: how many questions one is chosen of; at least one is, if there is any.
     """
     listed = list(questions)
     first = crc32(name.encode()) % max(1, min(every, len(listed)))

@@ -63,7 +63,7 @@ TABLES = (
 )
 _METADATA = ".hoodie/metadata/"
 _AT_ONCE = 4_000  # flips of a job
-_WHOLLY = 10  # of the flips of instants, one of as many asks the whole of them
+_WHOLLY = 10  # at each tenth byte of an instant, a flip asks the metadata table as a whole
 _MOST_KEYS = 8  # by which a table is asked
 _MOST_DECODED = 2_000  # values that are kept
 SAME_ENTRIES, REFUSED, NOT_READ = "the same entries", "a named error", "not read"

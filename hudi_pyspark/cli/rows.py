@@ -2,9 +2,7 @@
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import IO, Annotated, Literal
+from typing import Annotated, Literal
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -73,8 +71,7 @@ def scan(
     *,
     query: arguments.Query,
     to: Annotated[
-        FileFormat | None,
-        typer.Option("--to", help="Write the rows in this format."),
+        FileFormat | None, typer.Option("--to", help="Write the rows in this format.")
     ] = None,
     limit: arguments.LimitOption = None,
     meta: arguments.MetaOption = False,
@@ -155,25 +152,20 @@ def _show_rows(table: pa.Table, output: printing.Output, *, hides_meta: bool) ->
 
 
 def _export(scan: Scan, file_format: FileFormat) -> None:
-    if file_format == "parquet" and sys.stdout.isatty():
-        raise typer.BadParameter("Parquet on a terminal: add > FILE", param_hint="'--to'")
-    with _writing(file_format, scan.schema, sys.stdout.buffer) as write:
-        for batch in printing.count_rows(scan.to_batches()):
-            write(pa.Table.from_batches([batch]))
-    sys.stdout.flush()
-
-
-@contextmanager
-def _writing(
-    file_format: FileFormat, schema: pa.Schema, sink: IO[bytes]
-) -> Iterator[Callable[[pa.Table], object]]:
+    """Write the rows to standard output, batch by batch."""
+    sink, batches = sys.stdout.buffer, printing.count_rows(scan.to_batches())
     if file_format == "parquet":
-        with pq.ParquetWriter(sink, schema) as writer:
-            yield writer.write_table
+        if sys.stdout.isatty():
+            raise typer.BadParameter("Parquet on a terminal: add > FILE", param_hint="'--to'")
+        with pq.ParquetWriter(sink, scan.schema) as writer:
+            for batch in batches:
+                writer.write_batch(batch)
     elif file_format == "csv":
-        sink.write(printing.csv_of(schema.empty_table()))
-        yield lambda rows: sink.write(printing.csv_of(rows, has_header=False))
+        sink.write(printing.csv_of(scan.schema.empty_table()))
+        for batch in batches:
+            sink.write(printing.csv_of(pa.Table.from_batches([batch]), has_header=False))
     else:
-        yield lambda rows: sink.write(
-            "".join(f"{line}\n" for line in printing.json_lines(rows)).encode()
-        )
+        for batch in batches:
+            lines = printing.json_lines(pa.Table.from_batches([batch]))
+            sink.write("".join(f"{line}\n" for line in lines).encode())
+    sink.flush()

@@ -85,6 +85,8 @@ class _NoPromotion(TypeError):
 
 def _promote(array: pa.Array, target: pa.DataType, rules: _Rules) -> pa.Array:
     """Convert an array by Hudi's rules of type promotion."""
+    if pa.types.is_dictionary(array.type):
+        array = array.dictionary_decode()
     data_type = array.type
     if data_type.equals(target):
         return array

@@ -24,6 +24,8 @@ def match_names(wanted: Iterable[str], stored: Collection[str]) -> dict[str, str
     """
     names = dict.fromkeys(wanted)
     exact = names.keys() & set(stored)
+    if len(exact) == len(names):
+        return {name: name for name in names}
     left = _by_lower_case(name for name in dict.fromkeys(stored) if name not in exact)
     missing = _by_lower_case(name for name in names if name not in exact)
     matched = {name: name for name in exact}

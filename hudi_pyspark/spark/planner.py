@@ -171,8 +171,7 @@ class Planner:
         is_narrowed = hints.is_pinned or len(columns) < len(scan.schema)
         is_narrowed |= self._client.is_given or GivenOptions.of(self._options).has("columns")
         limit = min(limits, default=None)
-        arrow_schema = arrow_schema_of(schema)
-        return HudiReader(scan, scan.storage, columns, arrow_schema, limit, is_narrowed)
+        return HudiReader(scan, scan.storage, columns, arrow_schema_of(schema), limit, is_narrowed)
 
     def stream_reader(self, schema: StructType, mergers: Mergers) -> HudiStreamReader:
         """Return the reader of a stream."""

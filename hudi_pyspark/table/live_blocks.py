@@ -65,7 +65,7 @@ def scan_blocks(blocks: Iterable[LogBlock], block_filter: BlockFilter) -> LogSca
             # A rollback undoes earlier blocks only: its target instant may be used again later.
             by_instant.pop(block.target_instant_time or "", None)
         elif block.block_type not in RECORD_BLOCKS:
-            raise block.corrupt("such a block cannot be in a log file of a slice")
+            raise block.corrupt(f"a {block.block_type.name} cannot be in a log file of a slice")
         else:
             time = block.instant_time
             if time is None:

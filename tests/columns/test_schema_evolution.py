@@ -59,6 +59,9 @@ PROMOTIONS = [
     pytest.param(pa.large_binary(), [b"\x00"], pa.binary(), [b"\x00"], id="large-bytes"),
     pytest.param(pa.binary(2), [b"ab"], pa.binary(), [b"ab"], id="fixed-bytes"),
     pytest.param(
+        pa.dictionary(pa.int8(), pa.string()), ["a", "b"], pa.string(), ["a", "b"], id="dictionary"
+    ),
+    pytest.param(
         pa.decimal128(9, 2),
         [Decimal("1.25")],
         pa.decimal128(20, 4),

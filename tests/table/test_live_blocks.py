@@ -152,7 +152,7 @@ def test_corrupt_blocks_are_skipped_and_told():
 
 
 def test_cdc_block_is_refused():
-    with pytest.raises(CorruptLogBlockError, match="such a block cannot be in a log file"):
+    with pytest.raises(CorruptLogBlockError, match="a CDC_DATA_BLOCK cannot be in a log file"):
         contents(block("002", "a", kind="CDC_DATA"))
 
 

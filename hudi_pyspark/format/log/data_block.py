@@ -64,7 +64,9 @@ def decode_data_block(
         CorruptLogBlockError: the content cannot be decoded, with the block's path and offset.
         UnsupportedTableError: it has types, a version or a codec that cannot be read.
     """
-    decode = _NATIVE_DECODERS.get(block.native_extension) or _DECODERS[block.block_type]
+    decode = _NATIVE_DECODERS.get(block.native_extension) or _DECODERS.get(block.block_type)
+    if decode is None:
+        raise ValueError(f"a {block.block_type.name} has no records to decode")
     try:
         return decode(block, block_schema(block), columns, only)
     except CorruptAvroError as error:

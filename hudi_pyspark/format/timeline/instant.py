@@ -149,7 +149,12 @@ class Instant:
         Args:
             layout: of the timeline: 1 up to table version 7, 2 from version 8 on. Only names of
                 layout 2 have the completion time.
+
+        Raises:
+            ValueError: a requested savepoint, which has no file.
         """
+        if self.state is InstantState.REQUESTED and self.action is Action.SAVEPOINT:
+            raise ValueError(f"savepoint {self.requested_time} has no requested file")
         if self.state is InstantState.COMPLETED:
             time = self.requested_time
             if layout >= 2 and self.completion_time is not None:

@@ -1,6 +1,7 @@
 import io
 import json
 import struct
+from dataclasses import replace
 from datetime import date, datetime, timezone
 from decimal import Decimal
 from pathlib import Path
@@ -353,4 +354,10 @@ def test_column_of_a_type_without_counterpart_is_named():
     nanos = {"type": "long", "logicalType": "timestamp-nanos"}
     block = block_of(LogBlockType.AVRO_DATA_BLOCK, record(when=nanos), avro_content([]))
     with pytest.raises(UnsupportedTypeError, match="when"):
+        decode_data_block(block, None)
+
+
+def test_block_without_records_cannot_be_decoded():
+    block = replace(golden("v6_mor_appended_logs.log")[0], block_type=LogBlockType.DELETE_BLOCK)
+    with pytest.raises(ValueError, match="a DELETE_BLOCK has no records to decode"):
         decode_data_block(block, None)

@@ -130,6 +130,11 @@ def test_layout_1_leaves_the_completion_time_out_of_the_name():
     assert Instant(T, Action.COMMIT, COMPLETED, C).file_name(1) == f"{T}.commit"
 
 
+def test_requested_savepoint_has_no_file():
+    with pytest.raises(ValueError, match="has no requested file"):
+        Instant(T, Action.SAVEPOINT, REQUESTED).file_name(2)
+
+
 def test_actions_are_hudis_words():
     parsed = Instant.parse(f"{T}.deltacommit", 1).action
     assert (parsed, f"{parsed}", {"deltacommit": 1}[parsed]) == ("deltacommit", "deltacommit", 1)
