@@ -212,7 +212,7 @@ def _refused(config: TableConfig) -> Iterator[tuple[str, str]]:
     for key, known in _WORDS.items():
         value = properties.get(key, "")
         if value != value.upper() or (known and value and value not in known.split()):
-            yield key, f"{value!r} is none of its words, which are in capitals"
+            yield key, f"{value!r} is not one of this property's words, which are in capitals"
     # Without the name a checksum does not fit, which is a finding already.
     needed = ["hoodie.timeline.layout.version"]
     if _CHECKSUM not in properties:

@@ -9,6 +9,7 @@ import pytest
 from hudi_pyspark import HudiTable
 from hudi_pyspark.doctor.examination import examine_table
 from hudi_pyspark.doctor.finding import Severity
+from hudi_pyspark.errors import UnsupportedTableError
 from hudi_pyspark.storage import ArrowStorage
 from tests.damage import set_property, unpack
 
@@ -57,6 +58,18 @@ def test_property_that_apache_hudi_refuses(tmp_path, key, value, case, error):
     ((severity, subject, _),) = noted(table)
     assert (severity, subject) == (Severity.NOTE, key), error
     assert HudiTable(table).scan().to_arrow().num_rows == ROWS[case]
+
+
+@pytest.mark.parametrize("short", ["MOR", "cow"])
+def test_short_name_of_a_table_type_is_refused_here_too(tmp_path, short):
+    """Users wrote it to properties, on which Apache Hudi failed (apache/hudi #10703)."""
+    table = unpack(V9, tmp_path)
+    set_property(table, "hoodie.table.type", short)
+    problem = f"hoodie.table.type is '{short}'; known: COPY_ON_WRITE, MERGE_ON_READ"
+    with pytest.raises(UnsupportedTableError, match=problem):
+        HudiTable(table)
+    findings = list(examine_table(ArrowStorage.parse(str(table))))
+    assert [problem in f.message for f in findings if f.severity is Severity.PROBLEM] == [True]
 
 
 def test_missing_name_without_a_checksum(tmp_path):
