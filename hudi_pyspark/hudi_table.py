@@ -215,9 +215,9 @@ class HudiTable:
                 datetime, with a zone if the timeline is in UTC.
             begin: instant of an incremental query, exclusive, or ``earliest``: rows that were
                 written after it, as they are at the end.
-            end: its last instant, inclusive; the latest by default.
+            end: its last instant, inclusive; the latest by default. It needs ``begin``.
             query_type: ``snapshot`` (default), ``read_optimized`` or ``incremental`` (default
-                with ``begin``).
+                with ``begin`` or ``end``).
             limit: most rows to read, whichever come first; reading stops there.
             options: any other read option by its alias, e.g. ``batch_rows=10_000``.
 
