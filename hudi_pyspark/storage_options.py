@@ -88,8 +88,8 @@ _SECRET_NAME = re.compile(r"secret|token|password|account.?key|\Akey\Z")
 def from_environment(environment: Mapping[str, str]) -> dict[str, str]:
     """Return settings in variables such as ``HOODIE_ENV_fs_DOT_s3a_DOT_access_DOT_key``."""
     return {
-        name[len(_ENVIRONMENT_PREFIX) :].replace("_DOT_", "."): value
-        for name, value in environment.items()
+        name[len(_ENVIRONMENT_PREFIX) :].replace("_DOT_", "."): environment[name]
+        for name in environment
         if name.startswith(_ENVIRONMENT_PREFIX)
     }
 

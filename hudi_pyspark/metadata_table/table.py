@@ -114,14 +114,11 @@ class MetadataTable:
 
         Base files that are too large for it count as what their names say.
         """
-        base_files = [s.file_slice.base_file for s in self.file_listing]
-        if any(b is not None and b.size > MOST_BYTES_AS_A_WHOLE for b in base_files):
+        if not self._listing_is_small:
+            base_files = [s.file_slice.base_file for s in self.file_listing]
             return max(b.instant_time for b in base_files if b is not None)
         listed = (
-            parse_data_file_name(name)
-            for of_files in self.file_listing
-            for _, _, files in records.merged_values(of_files.all(), records.LISTINGS)
-            for name in files
+            parse_data_file_name(name) for files in self._all_sizes.values() for name in files
         )
         instants = {name.instant or "" for name in listed if name is not None}
         return max(instants.difference(times), default="")
@@ -173,12 +170,21 @@ class MetadataTable:
 
     def file_sizes(self, names: Iterable[str]) -> dict[str, dict[str, int]]:
         """Return the sizes of files in bytes, by the name of their partition and their own."""
+        if self._listing_is_small:
+            return {name: self._all_sizes[name] for name in names if name in self._all_sizes}
         keys = pa.array(names, pa.string())
-        return {
-            key: value
-            for of_files in self.file_listing
-            for key, _, value in records.merged_values(of_files.find(keys), records.LISTINGS)
-        }
+        return _merged_sizes(of_files.find(keys) for of_files in self.file_listing)
+
+    @cached_property
+    def _listing_is_small(self) -> bool:
+        """Whether all of it is decoded at once, for less than some of it, time and again."""
+        base_files = [s.file_slice.base_file for s in self.file_listing]
+        return all(b is None or b.size <= MOST_BYTES_AS_A_WHOLE for b in base_files)
+
+    @cached_property
+    def _all_sizes(self) -> dict[str, dict[str, int]]:
+        """The sizes of all files, by the name of their partition and their own."""
+        return _merged_sizes(of_files.all() for of_files in self.file_listing)
 
     def _committed(self, partition: str) -> dict[str, CommittedFile]:
         """Return what commits record of a partition's files since it was last built.
@@ -366,6 +372,15 @@ def listed_files(view: TableView) -> dict[str, int]:
         for record in load_metadata(view, records.FILES)
         if record.type_name == "FILES"
         for name, file in record.value.items()
+    }
+
+
+def _merged_sizes(slices: Iterable[Iterable[Entries]]) -> dict[str, dict[str, int]]:
+    """Return the sizes in slices of the listing, by partition and file; oldest entries first."""
+    return {
+        key: value
+        for parts in slices
+        for key, _, value in records.merged_values(parts, records.LISTINGS)
     }
 
 
