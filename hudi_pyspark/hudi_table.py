@@ -459,8 +459,7 @@ class HudiTable:
         return self._scan(replace(parsed, incremental=by_offset), mergers)
 
     def _scan(self, options: ReadOptions, mergers: Mergers | None, **others: Any) -> Scan:  # noqa: ANN401  (of `Scan.of`)
-        has_files = FILES in self.config.metadata_partitions
-        is_listed = options.use_metadata_table and has_files
+        is_listed = options.use_metadata_table and FILES in self.config.metadata_partitions
         listing = self._metadata_listing.anew() if is_listed else None
         view = self.view if listing is None else self.view.with_listing(listing)
         indexes = None if listing is None else listing.indexed_by

@@ -300,8 +300,7 @@ def _spelled(joined: Joined) -> list[Predicate | str]:
 
 def holds(predicate: Predicate, rows: pa.Table) -> Mask:
     """Return a mask of the rows for which the predicate is true, not null, as in a WHERE clause."""
-    result = predicate.evaluate(rows)
-    return np.asarray(pc.fill_null(result, fill_value=False))
+    return np.asarray(pc.fill_null(predicate.evaluate(rows), fill_value=False))
 
 
 def matching(predicate: Predicate | None, rows: pa.Table) -> pa.Table:

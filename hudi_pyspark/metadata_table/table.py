@@ -114,13 +114,10 @@ class MetadataTable:
 
         Base files that are too large for it count as what their names say.
         """
-        if not self._listing_is_small:
-            base_files = [s.file_slice.base_file for s in self.file_listing]
-            return max(b.instant_time for b in base_files if b is not None)
-        listed = (
-            parse_data_file_name(name) for files in self._all_sizes.values() for name in files
-        )
-        instants = {name.instant or "" for name in listed if name is not None}
+        if self._all_sizes is None:
+            return max(s.file_slice.base_instant_time for s in self.file_listing)
+        names = [name for sizes in self._all_sizes.values() for name in sizes]
+        instants = {n.instant or "" for n in map(parse_data_file_name, names) if n is not None}
         return max(instants.difference(times), default="")
 
     def slices(self, partition: str, *, check_files: bool) -> list[MetadataSlice]:
@@ -170,20 +167,20 @@ class MetadataTable:
 
     def file_sizes(self, names: Iterable[str]) -> dict[str, dict[str, int]]:
         """Return the sizes of files in bytes, by the name of their partition and their own."""
-        if self._listing_is_small:
+        if self._all_sizes is not None:
             return {name: self._all_sizes[name] for name in names if name in self._all_sizes}
         keys = pa.array(names, pa.string())
         return _merged_sizes(of_files.find(keys) for of_files in self.file_listing)
 
     @cached_property
-    def _listing_is_small(self) -> bool:
-        """Whether all of it is decoded at once, for less than some of it, time and again."""
-        base_files = [s.file_slice.base_file for s in self.file_listing]
-        return all(b is None or b.size <= MOST_BYTES_AS_A_WHOLE for b in base_files)
+    def _all_sizes(self) -> dict[str, dict[str, int]] | None:
+        """The sizes of all files; None where decoding all of the listing at once costs more.
 
-    @cached_property
-    def _all_sizes(self) -> dict[str, dict[str, int]]:
-        """The sizes of all files, by the name of their partition and their own."""
+        A small listing is decoded in one piece for less than a part of it for each question.
+        """
+        base_files = [s.file_slice.base_file for s in self.file_listing]
+        if any(b is not None and b.size > MOST_BYTES_AS_A_WHOLE for b in base_files):
+            return None
         return _merged_sizes(of_files.all() for of_files in self.file_listing)
 
     def _committed(self, partition: str) -> dict[str, CommittedFile]:

@@ -52,8 +52,7 @@ def working_schema(
     """
     columns = [table_schema.field(f.name) if f.name in whole else f for f in result]
     names, shown = table_schema.names, set(result.names)
-    wanted = [*result.names, *needed]
-    lower = {name.lower() for name in wanted}
+    lower = {name.lower() for name in [*result.names, *needed]}
     # Those that differ in case alone stay together: a file may have one of them.
     others = dict.fromkeys([*needed, *(name for name in names if name.lower() in lower)])
     columns += [table_schema.field(n) for n in others if n in names and n not in shown]

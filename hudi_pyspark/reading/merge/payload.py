@@ -234,8 +234,7 @@ def _mysql_sequence(records: Records) -> OrderingValues:
 def _operation_is(records: Records, field: str, operation: str) -> Mask:
     if field not in records.rows.schema.names:
         return np.zeros(len(records), np.bool_)
-    text = pc.utf8_lower(records.rows.column(field))
-    return is_true(pc.equal(text, operation))
+    return is_true(pc.equal(pc.utf8_lower(records.rows.column(field)), operation))
 
 
 def _is_default(rows: pa.Table, name: str, rule: MergeRule) -> Mask:
