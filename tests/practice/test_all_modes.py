@@ -306,7 +306,7 @@ def test_answers_do_not_depend_on_earlier_queries(path_of):
 
 
 # Spark has four ways to ask. In `make test-cluster` each way asks all tables. In `make test` each
-# way asks a quarter of them, so that one way asks every table; all ways ask two of them.
+# second table is asked in one way, and two of them in all ways; without Spark all are asked there.
 SPARK_WAYS = pytest.mark.parametrize(
     "all_tables",
     [False, pytest.param(True, marks=pytest.mark.cluster)],
@@ -321,14 +321,15 @@ def names_of(way, *, all_tables):
     return [
         name
         for number, name in enumerate(PRACTICE)
-        if all_tables or number % 4 == way or name in IN_EVERY_WAY
+        if all_tables or number % 8 == way or name in IN_EVERY_WAY
     ]
 
 
-def test_each_table_is_asked_in_some_way():
+def test_each_second_table_is_asked_in_some_way():
     asked = [names_of(way, all_tables=False) for way in range(4)]
-    assert set().union(*asked) == set(PRACTICE) == set(names_of(0, all_tables=True))
-    assert all(len(names) >= len(PRACTICE) // 4 for names in asked)
+    assert len(set().union(*asked)) >= len(PRACTICE) // 2
+    assert all(len(names) >= len(PRACTICE) // 8 for names in asked)
+    assert names_of(0, all_tables=True) == list(PRACTICE)
 
 
 @pytest.fixture

@@ -26,6 +26,7 @@ spark.stop()
 
 
 @pytest.mark.spark
+@pytest.mark.cluster
 @pytest.mark.usefixtures("spark_environment")
 def test_workers_have_loaded_the_package_and_read(tmp_path):
     queries = load_case(GOLDEN / CASE).queries

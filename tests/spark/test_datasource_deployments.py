@@ -138,6 +138,7 @@ def check_job(answers, package):
 
 
 @pytest.mark.spark
+@pytest.mark.cluster
 def test_connect_server_reads_batches_and_streams_with_a_package_that_was_sent(
     bare_python, golden_table, spark_zip, tmp_path
 ):

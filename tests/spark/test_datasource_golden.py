@@ -67,7 +67,13 @@ def ruled(spark):
 
 
 @pytest.mark.parametrize(
-    ("case", "query"), CHOSEN[::2], ids=[f"{case.name}-{query.name}" for case, query in CHOSEN[::2]]
+    ("case", "query"),
+    [
+        # Of four queries one is asked in `make test`, and another one in `make test-cluster`.
+        pytest.param(*chosen, marks=pytest.mark.cluster if number % 2 else ())
+        for number, chosen in enumerate(CHOSEN[::2])
+    ],
+    ids=[f"{case.name}-{query.name}" for case, query in CHOSEN[::2]],
 )
 def test_other_forms_of_a_query_answer_what_follows_from_its_rows(ruled, golden_table, case, query):
     """Half of the queries in one form; `make golden SPARK=2` asks two forms of all golden ones."""

@@ -106,6 +106,7 @@ spark.stop()
 """
 
 
+@pytest.mark.cluster
 def test_worker_that_is_killed_while_it_reads_leaves_no_rows_and_its_task_is_tried_again(
     tmp_path, monkeypatch
 ):

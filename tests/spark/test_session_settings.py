@@ -81,6 +81,7 @@ CORE_SITE = """<configuration>
 """
 
 
+@pytest.mark.cluster
 @pytest.mark.usefixtures("spark_environment")
 def test_register_over_connect_warns_of_what_a_client_sees(tmp_path, monkeypatch):
     # Spark passes on the settings of the server's Spark, but not those of its Hadoop.
