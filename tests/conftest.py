@@ -26,7 +26,7 @@ GOLDEN = PROJECT / "tests" / "golden"
 
 # No deadline: the first example pays for imports, and on a busy machine time says nothing.
 QUIET = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("ci", QUIET, max_examples=50)
+settings.register_profile("ci", QUIET, max_examples=30)
 settings.register_profile("thorough", QUIET, max_examples=2_000)
 settings.load_profile("ci")
 

@@ -42,7 +42,7 @@ def test_filtered_read_gives_the_rows_of_apache_hudi_that_fulfil_the_filter(
         filters = list(filters_of(query.expected_rows()))
         # All filters of a case's first query, and each third one of the others.
         some = filters[number % 3 :: 3] if number else filters
-        some = some if is_whole else sample(some, query.key, 4)
+        some = some if is_whole else sample(some, query.key, 8)
         assert filtered_differences(query, path, some) == {}, query.name
 
 
@@ -55,6 +55,6 @@ def test_row_is_returned_exactly_where_its_shown_partition_value_passes(case, is
     for number, query in enumerate(known_queries(case)):
         shown = query.expected_rows().select([*partition_columns, "id"])
         filters = list(filters_of(shown, per_column=2 if number else 8))
-        filters = filters if is_whole else sample(filters, query.key, 4)
+        filters = filters if is_whole else sample(filters, query.key, 8)
         found = filtered_differences(query, path, filters)
         assert found == {}, query.name

@@ -24,6 +24,7 @@ from tests.golden.deviations import certain_answers
 from tests.golden.filters import Filter, random_filter
 from tests.golden.questions import Question, Whole
 from tests.golden.run import ask_questions, judge, run_case, run_query
+from tests.sampling import SAMPLED, sample
 
 CASES = load_cases(GOLDEN)
 EXTRA = load_cases(GOLDEN.with_name("golden_extra"))
@@ -67,9 +68,17 @@ ANSWERED = {
 }
 
 
+def with_some_queries(case: Case) -> Case:
+    """The case with its first query, mostly the snapshot, and half of the others: three or more."""
+    first, *others = (query for query in case.queries if query.is_covered)
+    some = sample(others, case.name, 2 if len(others) > 3 else 1)
+    return replace(case, queries=(first, *some))
+
+
 @pytest.mark.parametrize("case", CASES + EXTRA, ids=lambda case: case.name)
-def test_every_query_answers_as_apache_hudi(case):
-    outcomes = list(run_case(case))
+@SAMPLED
+def test_every_query_answers_as_apache_hudi(case, is_whole):
+    outcomes = list(run_case(case if is_whole else with_some_queries(case)))
     assert outcomes
     assert [(o.query.name, o.problems) for o in outcomes if o.problems] == []
 
@@ -100,15 +109,19 @@ def one_table_of_each_merge(cases: list[Case]) -> list[Case]:
 
 
 @pytest.mark.parametrize("case", one_table_of_each_merge(CASES), ids=lambda case: case.name)
-def test_every_query_of_log_files_answers_the_same_when_their_records_are_spilled(case):
-    outcomes = run_case(case, {"hoodie.memory.merge.max.size": "1"})
+@SAMPLED
+def test_every_query_of_log_files_answers_the_same_when_their_records_are_spilled(case, is_whole):
+    some = case if is_whole else with_some_queries(case)
+    outcomes = run_case(some, {"hoodie.memory.merge.max.size": "1"})
     assert [(o.query.name, o.problems) for o in outcomes if o.problems] == []
 
 
 @pytest.mark.parametrize("case", CASES + EXTRA, ids=lambda case: case.name)
-def test_other_forms_of_a_query_answer_what_follows_from_its_rows(case, tmp_path):
+@SAMPLED
+def test_other_forms_of_a_query_answer_what_follows_from_its_rows(case, is_whole, tmp_path):
     """A few, the same ones in each run; `make golden` asks all."""
     some = Random(case.name).sample(case.queries, min(3, len(case.queries)))
+    some = some if is_whole else sample(some, case.name, 2)
     found = ask_questions(replace(case, queries=tuple(some)), case.extract(tmp_path), 1, most=1)
     assert [str(asked) for asked in found if asked.problems] == []
 

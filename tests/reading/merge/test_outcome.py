@@ -37,6 +37,7 @@ from tests.reading.test_slice_reader import (
     task,
     upsert,
 )
+from tests.sampling import SAMPLED
 
 MERGED = [("a", "log"), ("c", "base c")]
 
@@ -343,12 +344,13 @@ CASES = [
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_warm_table_answers_as_one_that_merges_each_time(name, tmp_path):
+@SAMPLED
+def test_warm_table_answers_as_one_that_merges_each_time(name, is_whole, tmp_path):
     path = str(load_case(GOLDEN / name).extract(Path(tmp_path)))
     table, random = HudiTable(path), Random(name)
     names = table.schema.names
     instants = [commit.requested_time for commit in table.view.commits[-3:]]
-    for _ in range(25):
+    for _ in range(25 if is_whole else 12):
         columns = random.sample(names, random.randint(1, 3))
         options: dict[str, Any] = {"batch_rows": random.choice([1, 3, 1000])}
         if random.random() < 0.3 and "savepoint" not in name:
