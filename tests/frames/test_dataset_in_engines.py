@@ -21,7 +21,7 @@ from tests.golden.filters import random_filter
 
 pytestmark = [pytest.mark.engines, pytest.mark.filterwarnings("default")]
 ENGINES = ["ray", "daft", "dask"]
-COUNT = settings().max_examples // 10  # conditions for each table
+COUNT = settings().max_examples // 6  # conditions for each table
 
 
 @pytest.fixture(scope="module", autouse=True)
