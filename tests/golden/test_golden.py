@@ -69,7 +69,7 @@ ANSWERED = {
 
 
 def with_some_queries(case: Case) -> Case:
-    """The case with its first query, mostly the snapshot, and half of the others: three or more."""
+    """Keep the first query, mostly the snapshot, and half of the others: three or more in all."""
     first, *others = (query for query in case.queries if query.is_covered)
     some = sample(others, case.name, 2 if len(others) > 3 else 1)
     return replace(case, queries=(first, *some))

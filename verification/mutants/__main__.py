@@ -92,7 +92,7 @@ def run(mutants: Sequence[Mutant], tests: Sequence[str]) -> list[Verdict]:
         inner.mkdir()
         os.environ["TMPDIR"] = tempfile.tempdir = str(inner)
         status = pytest.main(
-            [*tests, "-q", "-s", "-m", "not spark", "-k", f"not ({REPEATED})",
+            [*tests, "-q", "-s", "-m", "not spark or full", "-k", f"not ({REPEATED})",
              "-p", "no:cacheprovider", "-p", "no:xdist",
              *(f"--ignore=tests/{name}" for name in LEFT_OUT)],
             plugins=[Proofs(mutants, every_module, announce, inner)],
