@@ -214,6 +214,39 @@ def test_log_file_that_another_commit_wrote_is_another_one(storage, store):
     assert rows(task(logs=logs), storage, store) == [("a", "new"), ("c", "base c")]
 
 
+@pytest.mark.parametrize("change", [{"path": "other.orc"}, {"bootstrap_source": "file:/source"}])
+def test_base_files_of_other_formats_and_of_bootstraps_are_merged_each_time(storage, store, change):
+    merged = task()
+    assert SliceOutcome.of(merged, storage, store) is not None
+    base_file = merged.file_slice.base_file
+    assert base_file is not None
+    base_file = replace(base_file, **change)
+    other = replace(merged, file_slice=replace(merged.file_slice, base_file=base_file))
+    assert SliceOutcome.of(other, storage, store) is None
+
+
+def test_storage_without_a_name_for_its_reader_shares_no_outcome(storage, store):
+    storage.identity = ""
+    assert SliceOutcome.of(task(), storage, store) is not None
+
+    class SharedOutcomes(OutcomesInMemory):
+        is_shared = True
+
+    assert SliceOutcome.of(task(), storage, SharedOutcomes()) is None
+    storage.identity = "a reader"
+    assert SliceOutcome.of(task(), storage, SharedOutcomes()) is not None
+
+
+def test_largest_outcome_that_is_kept(storage, store, monkeypatch):
+    kept = SliceOutcome.of(task(), storage, store)
+    assert kept is not None
+    monkeypatch.setattr("hudi_pyspark.reading.merge.outcome.MOST_BYTES", outcome_of(9).nbytes)
+    kept.add(outcome_of(10))
+    assert kept.find() is None
+    kept.add(outcome_of(9))
+    assert store.find(kept.key, None) is not None
+
+
 @pytest.mark.parametrize("on_damage", [OnDamage.WARN, OnDamage.IGNORE])
 def test_damaged_log_is_read_each_time(storage, store, on_damage):
     lost = (LOGS[0], log_file(LOG_PATHS[1], "003", committed_size=10_000))
@@ -322,6 +355,26 @@ def test_least_recently_used_outcomes_go_first():
     assert known() == ["a", "c"]
     store.keep("d", outcome_of(101))
     assert known() == []
+
+
+def test_bytes_of_an_outcome_are_those_of_its_parts():
+    plain = outcome_of(32)
+    assert plain.nbytes == 8 + 32
+    assert replace(plain, kept=np.ones(5, np.bool_)).nbytes == 8 + 5 + 32
+
+
+def test_limit_of_bytes_is_exact():
+    store, size = OutcomesInMemory(80), outcome_of(32).nbytes
+    store.keep("a", outcome_of(32))
+    store.keep("b", outcome_of(32))
+    assert 2 * size == store.most_bytes
+    assert list(store._outcomes) == ["a", "b"]
+    store.keep("b", outcome_of(33))
+    assert list(store._outcomes) == ["b"]
+    store = OutcomesInMemory(2 * size - 1)
+    store.keep("a", outcome_of(32))
+    store.keep("b", outcome_of(32))
+    assert list(store._outcomes) == ["b"]
 
 
 def test_copy_in_another_process_begins_empty():
