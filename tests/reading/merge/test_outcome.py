@@ -114,6 +114,15 @@ def test_merge_of_some_keys_is_not_kept_and_uses_what_is(storage, store):
     assert read_files(storage)[1] == []
 
 
+def test_merge_of_all_keys_of_the_base_file_is_not_that_of_the_slice(storage, store):
+    storage.files[LOG_PATHS[1]] += upsert("n", 12, "003", v="new")
+    size = len(storage.files[LOG_PATHS[1]])
+    grown = log_file(LOG_PATHS[1], "003", size=size, committed_size=size)
+    logs = (LOGS[0], grown)
+    assert rows(keyed("a", "b", "c", logs=logs), storage, store) == MERGED
+    assert rows(task(logs=logs), storage, store) == [*MERGED, ("n", "new")]
+
+
 def test_record_key_finds_its_pages_in_a_merged_slice(store):
     octets = io.BytesIO()
     table = pa.Table.from_pylist(
