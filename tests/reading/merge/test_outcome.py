@@ -372,6 +372,27 @@ def test_bytes_of_an_outcome_are_those_of_its_parts():
     assert replace(plain, kept=np.ones(5, np.bool_)).nbytes == 8 + 5 + 32
 
 
+def test_columns_of_another_type_are_lacking():
+    known, same = outcome_of(1), pa.field("a", pa.uint8())
+
+    def lacking(*fields):
+        return known.lacking(pa.schema(fields)).names
+
+    assert lacking(same) == []
+    assert lacking(pa.field("a", pa.int64()), pa.field("b", pa.uint8())) == ["a", "b"]
+    assert lacking(same.with_metadata({"is": "other"})) == ["a"]
+
+
+def test_outcome_of_another_number_of_records_replaces_the_known_one(storage, store):
+    place = SliceOutcome.of(task(), storage, store)
+    assert place is not None
+    place.add(outcome_of(3))
+    place.add(replace(outcome_of(4), records=pa.table({"b": [1, 2, 3, 4]})))
+    found = store.find(place.key, None)
+    assert found is not None
+    assert (found.count, found.records.column_names) == (4, ["b"])
+
+
 def test_limit_of_bytes_is_exact():
     store, size = OutcomesInMemory(80), outcome_of(32).nbytes
     store.keep("a", outcome_of(32))
