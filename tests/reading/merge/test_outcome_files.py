@@ -1,5 +1,6 @@
 """Outcomes in files: never a wrong one, never a failure, whatever happens to folder and files."""
 
+import errno
 import io
 import logging
 import os
@@ -8,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -204,6 +206,28 @@ def test_clock_that_jumps_changes_only_the_order(store):
     assert [path.name[2:3] for _, _, path in store.files()] == ["c"]
 
 
+def test_all_files_can_be_removed(store, tmp_path):
+    store.keep(SECRET, outcome_of())
+    store.clear()
+    assert store.files() == []
+    (store.folder / "small").write_bytes(b"1")
+    (store.folder / "link").symlink_to(tmp_path / "none")
+    assert {path.name for _, _, path in store.files()} == {"small", "link"}
+    store.clear()
+    assert list(store.folder.iterdir()) == []
+
+
+def test_a_part_outside_of_the_file_is_missing(tmp_path):
+    """Its length may be damaged: so much memory is not asked for."""
+    path = tmp_path / "file"
+    path.write_bytes(b"1234")
+    with path.open("rb") as file:
+        assert outcome_files._bytes(file, 1, 3) == b"234"
+        for begin, length in ((-1, 1), (0, 5), (1, 4), (0, 1 << 62)):
+            with pytest.raises(ValueError, match="a part of it is missing"):
+                outcome_files._bytes(file, begin, length)
+
+
 def test_what_a_killed_writer_left_goes_like_the_rest(store):
     store.keep(SECRET, outcome_of())
     left = store.folder / "tmpabcdef"
@@ -227,8 +251,28 @@ def test_folder_that_cannot_be_made(tmp_path, caplog):
     (tmp_path / "file").write_text("")
     store = OutcomesOnDisk(tmp_path / "file" / "kept")
     store.keep(SECRET, outcome_of())
+    assert "are not kept" in caplog.text
     assert store.find(SECRET, None) is None
     assert len(caplog.records) == 1
+
+
+def test_outcome_is_written_in_its_folder_and_nowhere_else(store, tmp_path, monkeypatch):
+    """The rename would fail between disks, and a folder for temporary files may be small."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "none"))
+    store.keep(SECRET, outcome_of())
+    assert same(store.find(SECRET, None), outcome_of())
+
+
+def test_warning_names_what_failed_first(store, caplog, monkeypatch):
+    def fail(*_):
+        for path in store.folder.iterdir():
+            path.unlink()  # another process clears the folder
+        raise OSError(errno.ENOSPC, "No space left")
+
+    monkeypatch.setattr(outcome_files, "_store", fail)
+    store.keep(SECRET, outcome_of())
+    assert "are not kept: [Errno 28] No space left" in caplog.text
+    assert store.files() == []
 
 
 def test_full_disk_at_every_byte(store):
@@ -341,9 +385,19 @@ def test_folders():
     local = {"SPARK_LOCAL_DIRS": "/local/1,/local/2", "XDG_CACHE_HOME": "/home/caches"}
     assert cache_folder("", local) == Path(f"/local/1/hudi-py-merges-{user}")
     assert cache_folder("/mine", local) == Path(f"/mine/hudi-py-merges-{user}")
+    one = {"SPARK_LOCAL_DIRS": "/local/1"}
+    assert cache_folder("", one) == Path(f"/local/1/hudi-py-merges-{user}")
     del local["SPARK_LOCAL_DIRS"]
     assert cache_folder("", local) == Path(f"/home/caches/hudi-py-merges-{user}")
     assert cache_folder("", {}) == Path.home() / f".cache/hudi-py-merges-{user}"
+
+
+def test_options_name_folder_and_bytes(tmp_path):
+    settings = replace(task().settings, merge_cache_folder=str(tmp_path), merge_cache_bytes=77)
+    known = OutcomesOnDisk.of(settings, {})
+    assert (known.folder, known.most_bytes) == (cache_folder(str(tmp_path), {}), 77)
+    usual = OutcomesOnDisk.of(replace(settings, merge_cache_bytes=0), {})
+    assert usual.most_bytes == OutcomesOnDisk(tmp_path).most_bytes
 
 
 def test_damage_in_a_folder_changes_no_answer(tmp_path, caplog):
