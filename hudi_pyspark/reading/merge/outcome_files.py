@@ -94,7 +94,7 @@ class OutcomesOnDisk:
 
     def clear(self) -> None:
         """Remove all files, also those of other versions of this package."""
-        self._remove(0)
+        self._remove(-1)  # empty ones, too
 
     def _path(self, key: str) -> Path:
         return self.folder / f"{OUTCOME_FORMAT}-{key}"
