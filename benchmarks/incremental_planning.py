@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hudi_pyspark.options.read_options import ReadOptions
-from hudi_pyspark.scan import Scan
+from hudi_pyspark.scan import choose_scan
 from hudi_pyspark.storage import ArrowStorage
 from hudi_pyspark.table.meta_columns import META_COLUMNS
 from hudi_pyspark.table.view import open_table
@@ -136,7 +136,7 @@ def measure(base: Path, begin: str) -> tuple[float, int, Counter[str]]:
     storage = CountingStorage(ArrowStorage.parse(str(base)))
     start = time.perf_counter()
     options = ReadOptions.parse({"query_type": "incremental", "begin": begin})
-    tasks = Scan.of(open_table(storage), options, {}).plan()
+    tasks = choose_scan(open_table(storage), options, {}).plan()
     return time.perf_counter() - start, len(tasks), storage.counts
 
 

@@ -28,7 +28,7 @@ from hudi_pyspark.options.read_options import (
 )
 from hudi_pyspark.planning.stream_offsets import range_options
 from hudi_pyspark.reading.merge.outcome import IN_MEMORY, OutcomesInMemory
-from hudi_pyspark.scan import Scan
+from hudi_pyspark.scan import Scan, choose_scan
 from hudi_pyspark.storage import ArrowStorage, Storage
 from hudi_pyspark.storage.second_read import read_twice
 from hudi_pyspark.storage_options import (
@@ -458,14 +458,14 @@ class HudiTable:
         by_offset = replace(parsed.incremental, by_offset=True)
         return self._scan(replace(parsed, incremental=by_offset), mergers)
 
-    def _scan(self, options: ReadOptions, mergers: Mergers | None, **others: Any) -> Scan:  # noqa: ANN401  (of `Scan.of`)
+    def _scan(self, options: ReadOptions, mergers: Mergers | None, **others: Any) -> Scan:  # noqa: ANN401  (of `choose_scan`)
         is_listed = options.use_metadata_table and FILES in self.config.metadata_partitions
         listing = self._metadata_listing.anew() if is_listed else None
         view = self.view if listing is None else self.view.with_listing(listing)
         indexes = None if listing is None else listing.indexed_by
         known_mergers = registered_payloads() if mergers is None else mergers
 
-        choose = partial(Scan.of, view, options, known_mergers, metadata=indexes, **others)
+        choose = partial(choose_scan, view, options, known_mergers, metadata=indexes, **others)
         self._outcomes.most_bytes = options.merge_cache_bytes or IN_MEMORY
         return replace(read_twice(self.storage, choose), store=self._outcomes)
 

@@ -68,33 +68,6 @@ class Scan:
     store: OutcomeStore | None = None
     """Where the outcomes of merges are kept; None to merge anew."""
 
-    @classmethod
-    def of(
-        cls,
-        view: TableView,
-        options: ReadOptions,
-        mergers: Mergers,
-        *,
-        limit: int | None = None,
-        spark_options: Mapping[str, object] | None = None,
-        metadata: Callable[[], MetadataTable] | None = None,
-    ) -> Scan:
-        """Choose what to read of a table; raises what `HudiTable.scan_with` does.
-
-        ``metadata`` returns the metadata table where the view's files come from it.
-        """
-        if limit is not None and not (hasattr(limit, "__index__") and limit >= 0):
-            raise InvalidOptionError(f"limit is {limit!r}; give a number of rows from 0 on")
-        query = resolve_query(view, options)
-        planner = SlicePlanner(view, options, mergers, query.schema_instant, metadata)
-        answer = query.answer_schema(planner.table_schema)
-        result = result_schema(
-            answer, options.columns, include_meta_columns=options.include_meta_columns
-        )
-        predicate = parse_filter(options.filter, answer) if options.filter else None
-        query = query.choosing(planner.partition_choice(predicate))
-        return cls(query, planner, result, predicate, limit, spark_options)
-
     @property
     def schema(self) -> pa.Schema:
         """Columns of the answer."""
@@ -337,6 +310,32 @@ class Scan:
 
     def __repr__(self) -> str:
         return f"Scan({self})"
+
+
+def choose_scan(
+    view: TableView,
+    options: ReadOptions,
+    mergers: Mergers,
+    *,
+    limit: int | None = None,
+    spark_options: Mapping[str, object] | None = None,
+    metadata: Callable[[], MetadataTable] | None = None,
+) -> Scan:
+    """Choose what to read of a table; raises what `HudiTable.scan_with` does.
+
+    ``metadata`` returns the metadata table where the view's files come from it.
+    """
+    if limit is not None and not (hasattr(limit, "__index__") and limit >= 0):
+        raise InvalidOptionError(f"limit is {limit!r}; give a number of rows from 0 on")
+    query = resolve_query(view, options)
+    planner = SlicePlanner(view, options, mergers, query.schema_instant, metadata)
+    answer = query.answer_schema(planner.table_schema)
+    result = result_schema(
+        answer, options.columns, include_meta_columns=options.include_meta_columns
+    )
+    predicate = parse_filter(options.filter, answer) if options.filter else None
+    query = query.choosing(planner.partition_choice(predicate))
+    return Scan(query, planner, result, predicate, limit, spark_options)
 
 
 def _plan(scan: Scan, columns: Sequence[str] | None, fields: pa.Schema | None) -> Plan:

@@ -11,7 +11,7 @@ import pytest
 from hudi_pyspark import SpillError, UnsupportedTypeError
 from hudi_pyspark.format.log.log_block import HeaderKey, LogBlockType
 from hudi_pyspark.options.read_options import ReadOptions
-from hudi_pyspark.scan import Scan
+from hudi_pyspark.scan import choose_scan
 from tests.format.log.log_writer import avro_content, avro_records, write_block
 from tests.table.tiny_table import TinyTable, log
 
@@ -45,7 +45,7 @@ def read(columns, logs, **options):
     without_meta = {**schema, "fields": schema["fields"][len(META) :]}
     table.write("010", "deltacommit", *paths, extra={"schema": json.dumps(without_meta)})
     chosen = ReadOptions.parse({"include_meta_columns": "false", **options})
-    scan = Scan.of(table.open(), chosen, {})
+    scan = choose_scan(table.open(), chosen, {})
     return pa.Table.from_batches(scan.to_batches(), scan.schema).to_pylist()
 
 

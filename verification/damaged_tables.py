@@ -28,7 +28,7 @@ from hudi_pyspark.errors import HudiError
 from hudi_pyspark.metadata_table.listing import MetadataListing
 from hudi_pyspark.metadata_table.records import FILES
 from hudi_pyspark.options.read_options import ReadOptions
-from hudi_pyspark.scan import Scan
+from hudi_pyspark.scan import choose_scan
 from hudi_pyspark.table.view import open_table
 from tests.conftest import GOLDEN
 from tests.memory_storage import MemoryStorage
@@ -302,7 +302,7 @@ def read(storage: MemoryStorage, filters: Sequence[str] = ("",)) -> pa.Table:
     tables = []
     for text in filters:
         options = ReadOptions.parse({"filter": text} if text else {})
-        scan = Scan.of(view, options, {}, metadata=metadata)  # without it, no index is asked
+        scan = choose_scan(view, options, {}, metadata=metadata)  # without it, no index is asked
         tables.append(pa.Table.from_batches(scan.to_batches(threads=1), scan.schema))
     return pa.concat_tables(tables)
 

@@ -9,7 +9,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from hudi_pyspark import Scan
 from hudi_pyspark.errors import (
     CorruptLogBlockError,
     CorruptTableError,
@@ -24,6 +23,7 @@ from hudi_pyspark.options.read_options import IncrementalOptions, ReadOptions
 from hudi_pyspark.planning.changes import check_changes, plan_changes
 from hudi_pyspark.planning.commit_range import AskedRange
 from hudi_pyspark.reading.changes import read_changes
+from hudi_pyspark.scan import choose_scan
 from hudi_pyspark.tasks import ChangeSource
 from tests.format.log.log_writer import avro_content, avro_records, write_block
 from tests.planning.test_commit_range import archive
@@ -416,7 +416,7 @@ def image(key, ts, v):
 def changes(table, begin, **more):
     """Change rows as tuples, with images as values, in order of operation and key."""
     given = {"cdc": "true", "cdc_format": "struct", "begin": begin, **more}
-    answer = Scan.of(table.open(), ReadOptions.parse(given), {}).to_arrow()
+    answer = choose_scan(table.open(), ReadOptions.parse(given), {}).to_arrow()
     rows = [tuple(r.values()) for r in answer.to_pylist()]
     return sorted(rows, key=lambda r: (r[0], (r[2] or r[3])["id"]))
 
@@ -468,7 +468,7 @@ class TestLogFileChanges:
 
     def test_images_are_json_texts_unless_told(self):
         table = self.table(data_block(LOG_SCHEMA, [row("n", 5, None, "020")], instant="020"))
-        answer = Scan.of(table.open(), ReadOptions.parse({"cdc": "true", "begin": "010"}), {})
+        answer = choose_scan(table.open(), ReadOptions.parse({"cdc": "true", "begin": "010"}), {})
         assert answer.schema.names == ["op", "ts_ms", "before", "after"]
         assert answer.to_arrow().to_pylist() == [
             {"op": "i", "ts_ms": "020", "before": None, "after": '{"id":"n","ts":5,"v":null}'}
