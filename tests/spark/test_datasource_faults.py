@@ -51,7 +51,6 @@ ONCE = {
     for fault in ("503", "500", "reset", "cut", "short", "zeros")
     for step in ("open", "scan")
 } | {(fault, "plan") for fault in ("503", "reset", "empty", "html")}
-QUICK = [("403", "scan"), ("500", "open"), ("short", "scan")]
 JOB = """
     import json, sys, time
     import hudi_pyspark
@@ -183,18 +182,10 @@ def check(port, cases, folder, s3):
     assert not wrong, (time.monotonic() - started, wrong)
 
 
-@pytest.fixture(params=["classic", pytest.param("connect", marks=pytest.mark.cluster)])
+@pytest.fixture(params=["classic", "connect"])
 def port(request, spark_environment):  # noqa: ARG001
     """The port of the Connect server that tests share, or "" for a classic session."""
     return request.getfixturevalue("connect_port") if request.param == "connect" else ""
-
-
-def test_faults_of_a_store_in_batches_and_streams(port, tmp_path, s3):
-    # A classic session has the faults in batches, a client of Connect has them in streams; each
-    # has one of them in the other mode. The test below has all. `make test-cluster` has Connect.
-    most, other = ("stream", "batch") if port else ("batch", "stream")
-    cases = [(most, *case, False) for case in QUICK] + [(other, *QUICK[0], False)]
-    check(port, [*cases, (most, "reset", "scan", True)], tmp_path, s3)
 
 
 @pytest.mark.cluster

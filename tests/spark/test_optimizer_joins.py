@@ -111,7 +111,11 @@ QUERIES = {
 }
 
 
-@pytest.mark.parametrize("name", QUERIES)
+@pytest.mark.parametrize(
+    "name",
+    # It joins on each column in turn.
+    [pytest.param(name, marks=pytest.mark.cluster) if name == "semi" else name for name in QUERIES],
+)
 def test_joins_on_columns_of_every_type_have_the_rows_of_apache_hudi(
     spark, ruled, golden_table, name
 ):
