@@ -54,6 +54,19 @@ def test_slices_are_those_of_the_folders(golden_table, name):
 
 
 @pytest.mark.parametrize("name", LISTED)
+def test_slices_by_a_large_listing_are_those_of_the_folders(golden_table, name, monkeypatch):
+    """Of a large listing only the partitions that are asked for are decoded."""
+    monkeypatch.setattr("hudi_pyspark.metadata_table.table.MOST_BYTES_AS_A_WHOLE", 0)
+    monkeypatch.setattr("hudi_pyspark.metadata_table.entries.MOST_BYTES_AS_A_WHOLE", 0)
+    view = HudiTable(str(golden_table(name))).view
+    by_metadata = view.with_listing(MetadataListing(view))
+    assert by_metadata.slices.as_of() == view.slices.as_of()
+    metadata = MetadataTable.open(view)
+    bases = [s.file_slice.base_file for s in metadata.file_listing]
+    assert (metadata._all_sizes is None) == any(bases)
+
+
+@pytest.mark.parametrize("name", LISTED)
 def test_merged_listing_is_that_of_single_records(golden_table, name):
     view = HudiTable(str(golden_table(name))).view
     listing = MetadataListing(view)
