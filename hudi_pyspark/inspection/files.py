@@ -97,7 +97,13 @@ def _slice_row(file_slice: FileSlice) -> dict[str, object]:
 
 
 def files(view: TableView, slices: pa.Table) -> pa.Table:
-    """Return one row per data file on the storage; see `Inspection.files`."""
+    """Return one row per data file on the storage; see `Inspection.files`.
+
+    Args:
+        view: the table.
+        slices: the latest slices, whose files are marked: columns ``base_file`` and ``log_files``
+            of `Inspection.file_slices`.
+    """
     rows = (
         {
             "path": file.path,

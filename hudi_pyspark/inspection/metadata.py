@@ -76,7 +76,17 @@ class Difference:
 def differences(
     metadata: MetadataTable, stored: Mapping[str, int], committed: AbstractSet[str], sample: int
 ) -> Iterator[Difference]:
-    """Compare the metadata table with its table."""
+    """Compare the metadata table with its table: commits, files, their sizes, places of records.
+
+    Args:
+        metadata: the metadata table, which knows its table.
+        stored: the size in bytes of each data file on the storage, by its path in the table.
+        committed: the paths of the files that completed commits name.
+        sample: how many record keys are looked up in the record index; 0 for none.
+
+    Raises:
+        MissingFileError, CorruptTableError: a file of the metadata table is gone or damaged.
+    """
     for time in metadata.missing_commits:
         yield Difference("commits", time, None, time, "the commit is missing on its timeline")
     names = metadata.table.config.metadata_partitions
