@@ -321,9 +321,20 @@ def choose_scan(
     spark_options: Mapping[str, object] | None = None,
     metadata: Callable[[], MetadataTable] | None = None,
 ) -> Scan:
-    """Choose what to read of a table; raises what `HudiTable.scan_with` does.
+    """Choose what to read of a table; files are listed when the scan's tasks are asked for.
 
-    ``metadata`` returns the metadata table where the view's files come from it.
+    Args:
+        view: the table, with the listing that finds its files.
+        options: of the read.
+        mergers: functions for payload classes of other projects, by their names.
+        limit: most rows to read; None for all.
+        spark_options: those with which Spark does the same read; None if it cannot.
+        metadata: returns the metadata table where the view's files come from it; without it, no
+            index is asked.
+
+    Raises:
+        InvalidOptionError: the limit is not a number of rows, or an option contradicts the table.
+        HudiError: others of `HudiTable.scan_with`.
     """
     if limit is not None and not (hasattr(limit, "__index__") and limit >= 0):
         raise InvalidOptionError(f"limit is {limit!r}; give a number of rows from 0 on")

@@ -150,7 +150,11 @@ FAILURES = """
 @pytest.mark.usefixtures("spark_environment")
 @pytest.mark.parametrize(
     "how",
-    ["none", *(pytest.param(how, marks=pytest.mark.cluster) for how in ("classic", "connect"))],
+    [
+        "none",
+        pytest.param("classic", marks=pytest.mark.cluster),
+        pytest.param("connect", marks=pytest.mark.cluster),
+    ],
 )
 def test_no_failure_shows_a_secret(how, tmp_path, s3, request):
     secret = "Zm9vYmFyYmF6cXV4"  # also Base64, of a length that Azure's client takes

@@ -87,13 +87,17 @@ def test_rows_are_counted_without_any_file(storage, store):
     assert read_files(storage) == (0, [])
 
 
+def appended(storage, block):
+    """Append a block to the last log file; return the log files of the slice."""
+    storage.files[LOG_PATHS[1]] += block
+    size = len(storage.files[LOG_PATHS[1]])
+    return LOGS[0], log_file(LOG_PATHS[1], "003", size=size, committed_size=size)
+
+
 def test_log_file_that_grew_is_another_one(storage, store):
     assert rows(task(), storage, store) == MERGED
-    more = upsert("c", 12, "003", v="appended")
-    storage.files[LOG_PATHS[1]] += more
-    size = len(storage.files[LOG_PATHS[1]])
-    grown = log_file(LOG_PATHS[1], "003", size=size, committed_size=size)
-    assert rows(task(logs=(LOGS[0], grown)), storage, store) == [("a", "log"), ("c", "appended")]
+    logs = appended(storage, upsert("c", 12, "003", v="appended"))
+    assert rows(task(logs=logs), storage, store) == [("a", "log"), ("c", "appended")]
 
 
 def keyed(*keys, **options):
@@ -115,10 +119,7 @@ def test_merge_of_some_keys_is_not_kept_and_uses_what_is(storage, store):
 
 
 def test_merge_of_all_keys_of_the_base_file_is_not_that_of_the_slice(storage, store):
-    storage.files[LOG_PATHS[1]] += upsert("n", 12, "003", v="new")
-    size = len(storage.files[LOG_PATHS[1]])
-    grown = log_file(LOG_PATHS[1], "003", size=size, committed_size=size)
-    logs = (LOGS[0], grown)
+    logs = appended(storage, upsert("n", 12, "003", v="new"))
     assert rows(keyed("a", "b", "c", logs=logs), storage, store) == MERGED
     assert rows(task(logs=logs), storage, store) == [*MERGED, ("n", "new")]
 
