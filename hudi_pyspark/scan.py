@@ -28,7 +28,7 @@ from hudi_pyspark.planning.query import Plan, Query, resolve_query
 from hudi_pyspark.planning.slice_tasks import SlicePlanner
 from hudi_pyspark.planning.task_groups import cost, group_tasks
 from hudi_pyspark.reading.read_task import read_task
-from hudi_pyspark.reading.slice_reader import count_merged
+from hudi_pyspark.reading.slice_reader import count_merged, merged_on_disk
 from hudi_pyspark.reading.threads import read_in_parallel
 from hudi_pyspark.short_name import SHORT_NAME
 from hudi_pyspark.storage.second_read import read_twice
@@ -141,7 +141,11 @@ class Scan:
         return list(self.planned(columns).groups)
 
     def planned(
-        self, columns: Sequence[str] | None = None, *, fields: pa.Schema | None = None
+        self,
+        columns: Sequence[str] | None = None,
+        *,
+        fields: pa.Schema | None = None,
+        cores: int = 0,
     ) -> ExplainedScan:
         """Return the groups of `plan_groups`, with what explains them.
 
@@ -149,11 +153,14 @@ class Scan:
             columns: names of columns of the answer, to read only those.
             fields: some of these columns with the nested fields that are wanted; tasks may leave
                 out the others.
+            cores: groups that are read at the same time; where there would be fewer, they are
+                smaller. 0 if that is unknown.
         """
         begin = time.perf_counter()
         plan = _plan(self, columns, fields)
         with _collection_paused():
-            groups = group_tasks(plan.tasks, self._planner.options.task_bytes)
+            merged = merged_on_disk(plan.tasks, self.storage)
+            groups = group_tasks(plan.tasks, self._planner.options.task_bytes, cores, merged)
         names = self._result.names if columns is None else columns
         planned = ExplainedScan(
             self._query, self._planner, groups, names, self._predicate, plan.notes

@@ -25,8 +25,7 @@ def find_in_hive(name: str, settings: Settings) -> CatalogTable:
     """
     *catalog, database, table = split_name(name, "[catalog.]database.table", 2, 3)
     # A metastore looks for a catalog and its database in the same text.
-    place = f"@{catalog[0]}#{database}" if catalog else database
-    definition = _ask(settings, place, table)
+    definition = _ask(settings, f"@{catalog[0]}#{database}" if catalog else database, table)
     if definition is None:
         raise CatalogError(f"the metastore at {mask(settings['uri'])} does not have {name}")
     storage = definition.sd

@@ -98,8 +98,7 @@ def commits(
     shown = shown.set_column(position, "duration", pa.array(durations, pa.string()))
     extra = [", ".join(f"{k}={v}" for k, v in e) or None for e in shown[-1].to_pylist()]
     shown = shown.set_column(position + 1, "extra_metadata", pa.array(extra, pa.string()))
-    brief = (time, *(_COMMITS if has_completion_times else _COMMITS[:-1]))
-    listing.show(shown, brief)
+    listing.show(shown, (time, *(_COMMITS if has_completion_times else _COMMITS[:-1])))
 
 
 def commit(

@@ -84,8 +84,7 @@ class BloomFilter:
         for _ in range(self.hash_count):
             seed = _murmur(data, seed)
             hashes.append(seed)
-        signed = np.stack(hashes, axis=1).view(np.int32).astype(np.int64)
-        return np.abs(signed) % self.bits
+        return np.abs(np.stack(hashes, axis=1).view(np.int32).astype(np.int64)) % self.bits
 
 
 def _header(data: bytes, position: int) -> tuple[int, int]:

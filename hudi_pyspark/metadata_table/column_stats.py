@@ -81,8 +81,7 @@ class KnownBounds:
         if not fields:
             return
         self.files, keys = _keys(list(fields), self.slices)
-        wanted = pa.concat_arrays([*keys.values()]).drop_null()
-        by_slice = self.find(wanted.to_pylist())
+        by_slice = self.find(pa.concat_arrays([*keys.values()]).drop_null().to_pylist())
         known, statistics = _newest([entries for of_slice in by_slice for entries in of_slice])
         for name, of_column in keys.items():
             rows = pc.index_in(of_column, value_set=known)

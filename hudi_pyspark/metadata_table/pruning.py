@@ -77,8 +77,7 @@ def _by_record_index(
         return None
     located = metadata.locate(question.record_keys)
     groups = {group for of_key in located.values() for group in of_key}
-    partitions = {s.partition_path for s in slices}
-    known = metadata.partitions_with_known_keys(partitions)
+    known = metadata.partitions_with_known_keys({s.partition_path for s in slices})
     return [
         s
         for s in slices

@@ -357,8 +357,7 @@ class GivenOptions:
     def value(self, name: str) -> object:
         """Return the typed value of a field's option, or its default."""
         known = _BY_FIELD[name]
-        given = self.has(name)
-        return known.parse(self.values[known.key]) if given else known.kind.default
+        return known.parse(self.values[known.key]) if self.has(name) else known.kind.default
 
     def parse(self, kind: type[_T], **others: object) -> _T:
         """Make the value of a class from its options and other fields."""

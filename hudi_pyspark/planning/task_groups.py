@@ -3,11 +3,11 @@
 import heapq
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, repeat, starmap
 
 import numpy as np
 
-from hudi_pyspark.table.file_group import PARQUET, FileSlice
+from hudi_pyspark.table.file_group import PARQUET, LogFile
 from hudi_pyspark.tasks import CdcTask, ReadTask, ScanTask
 
 # Records of logs are decoded here, sorted and merged; those of base files only decompressed.
@@ -20,48 +20,71 @@ _OPENING = 512 * 1024
 _SMALLEST_PART = 4 << 20
 
 
-def group_tasks(tasks: Sequence[ReadTask], target: int) -> list[tuple[ReadTask, ...]]:
+def group_tasks(
+    tasks: Sequence[ReadTask], target: int, cores: int = 0, merged: Sequence[bool] = ()
+) -> list[tuple[ReadTask, ...]]:
     """Spread tasks over groups of about ``target`` bytes, the most expensive first.
 
     A slice with logs may cost more, since it cannot be divided. There are at most as many groups as
     pieces of tasks, and none without tasks. The same tasks in the same order give the same groups.
+
+    Args:
+        tasks: of one read.
+        target: bytes of a group, as `cost` counts them.
+        cores: groups that are read at the same time; there are as many where they have 4 MiB
+            each. 0 if that is unknown.
+        merged: of each task, whether the outcome of its merge is kept, so that its logs cost
+            nothing; () if none is.
     """
-    costs = np.fromiter((cost(task) for task in tasks), np.int64, len(tasks))
+    wholes = list(zip(tasks, merged or repeat(False, len(tasks)), strict=True))  # noqa: FBT003
+    costs = np.fromiter(starmap(cost, wholes), np.int64, len(wholes))
     target = max(target, int(costs.sum()) // _MOST_GROUPS)
-    pieces = [piece for task in tasks for piece in _pieces(task, target)]
-    if len(pieces) > len(tasks):
-        costs = np.fromiter((cost(piece) for piece in pieces), np.int64, len(pieces))
-    count = min(len(pieces), max(1, -(-int(costs.sum()) // target)))
+    pieces = [(piece, known) for task, known in wholes for piece in _pieces(task, target)]
+    if len(pieces) > len(wholes):
+        costs = np.fromiter(starmap(cost, pieces), np.int64, len(pieces))
+    total = int(costs.sum())
+    # Most base files have one row group, so more parts of them would give no core work.
+    wanted = max(1, -(-total // target), min(cores, total // _SMALLEST_PART))
+    count = min(len(pieces), wanted)
     groups: list[list[ReadTask]] = [[] for _ in range(count)]
     # Longest first, each to the group that has least so far.
     loads = [(0, number) for number in range(count)]
     for row in np.argsort(-costs, kind="stable").tolist():
         load, number = loads[0]
-        groups[number].append(pieces[row])
+        groups[number].append(pieces[row][0])
         heapq.heapreplace(loads, (load + int(costs[row]), number))
     return [tuple(group) for group in groups]
 
 
-def cost(task: ReadTask) -> int:
-    """Return the cost of a task, in bytes of base files that take as long to read."""
+def cost(task: ReadTask, is_merged: bool = False) -> int:  # noqa: FBT001, FBT002  (of pairs)
+    """Return the cost of a task, in bytes of base files that take as long to read.
+
+    Args:
+        task: a read of a slice, or of changes.
+        is_merged: the outcome of its merge is kept, so that no log file is read.
+    """
     if isinstance(task, CdcTask):
-        slices = [scan.file_slice for scan in (task.before, task.after) if scan is not None]
-        logged = sum(file.size * _LOG_WEIGHT + _OPENING for file in task.cdc_files)
-        return logged + sum(map(_slice_cost, slices))
-    if task.byte_range is not None:
-        return task.byte_range[1] - task.byte_range[0] + _OPENING
-    return _slice_cost(task.file_slice)
+        images = (image for image in (task.before, task.after) if image is not None)
+        return sum(map(cost, images)) + _cost_of_logs(task.cdc_files)
+    logs = () if is_merged else task.file_slice.log_files
+    base = task.file_slice.base_file
+    begin, end = task.byte_range or (0, base.size if base is not None else 0)
+    # Where rows are only counted, a footer is enough.
+    read = end - begin if logs or not _only_counts(task) else 0
+    return read + _OPENING + _cost_of_logs(logs)
 
 
-def _slice_cost(file_slice: FileSlice) -> int:
-    base = file_slice.base_file
-    bases = base.size + _OPENING if base is not None else 0
-    return bases + sum(log.size * _LOG_WEIGHT + _OPENING for log in file_slice.log_files)
+def _cost_of_logs(files: Sequence[LogFile]) -> int:
+    return sum(file.size * _LOG_WEIGHT + _OPENING for file in files)
+
+
+def _only_counts(task: ScanTask) -> bool:
+    return not task.shared.result.names and task.predicate is None
 
 
 def _pieces(task: ReadTask, target: int) -> Iterator[ReadTask]:
     """Yield the task, or parts of its base file that have about the target size."""
-    size = _divisible_bytes(task) if not isinstance(task, CdcTask) else 0
+    size = 0 if isinstance(task, CdcTask) else _divisible_bytes(task)
     count = -(-size // max(target, _SMALLEST_PART))
     if isinstance(task, CdcTask) or count <= 1:
         yield task
@@ -74,5 +97,6 @@ def _pieces(task: ReadTask, target: int) -> Iterator[ReadTask]:
 def _divisible_bytes(task: ScanTask) -> int:
     """Return the size of a base file whose row groups several tasks may read; 0 for any other."""
     base = task.file_slice.base_file
-    is_alone = base is not None and not task.file_slice.log_files and not base.bootstrap_source
-    return base.size if base is not None and is_alone and base.path.endswith(PARQUET) else 0
+    if base is None or task.file_slice.log_files or base.bootstrap_source or _only_counts(task):
+        return 0
+    return base.size if base.path.endswith(PARQUET) else 0

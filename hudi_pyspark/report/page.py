@@ -51,8 +51,7 @@ def _asset(name: str) -> str:
 
 
 def _digest(text: str) -> str:
-    digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-    return f"sha256-{digest}"
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
 def instant_text(instant: str | None) -> str:

@@ -133,6 +133,5 @@ def _unchecked(facts: Facts) -> Finding:
     what = "the contents of data files were not checked"
     if not facts.is_listed:
         what += ", nor whether they are on the storage: the metadata table lists them"
-    path = facts.view.storage.describe("")
-    advice = f"hudi-py doctor {shlex.quote(path)} checks them"
+    advice = f"hudi-py doctor {shlex.quote(facts.view.storage.describe(''))} checks them"
     return Finding(Severity.NOTE, "doctor", "", what, advice)

@@ -20,6 +20,7 @@ import java.util.WeakHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.function.UnaryOperator;
 import org.apache.spark.JobArtifactSet;
+import org.apache.spark.SparkContext;
 import org.apache.spark.sql.catalyst.QueryPlanningTracker$;
 import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
@@ -100,6 +101,7 @@ public class NarrowScans extends Rule {
   public static final String PLACEHOLDER = "hudi-py.placeholder";
   public static final String PINNED = "hudi-py.pinned";
   public static final String KEEPS = "hudi-py.keeps";
+  public static final String CORES = "hudi-py.cores";
   public static final String STATE = "hudi-py.state";
 
   private static final Logger LOG = LoggerFactory.getLogger("hudi_pyspark.NarrowScans");
@@ -295,6 +297,8 @@ public class NarrowScans extends Rule {
     if (!SQLConf.get().getConfString(ENCRYPTED, "false").equals("true")) {
       fields.set(0, marked((StructField) fields.get(0), KEEPS, "true"));
     }
+    String cores = String.valueOf(SparkContext.getOrCreate().defaultParallelism());
+    fields.set(0, marked((StructField) fields.get(0), CORES, cores));
     if (!filters.isEmpty()) {
       fields.set(0, marked((StructField) fields.get(0), FILTERS, filters));
     }

@@ -27,6 +27,7 @@ _LIMIT = "hudi-py.limit"
 _PLACEHOLDER = "hudi-py.placeholder"
 _PINNED = "hudi-py.pinned"
 _KEEPS = "hudi-py.keeps"
+_CORES = "hudi-py.cores"
 _STATE = "hudi-py.state"
 
 
@@ -42,6 +43,7 @@ class Hints:
     is_pinned: bool
     # Spark's local folders, which are not encrypted, may have what merges decided.
     keeps_merges: bool
+    cores: int  # tasks that Spark runs at the same time, by its default parallelism; 0: unknown
     # Instead of rows, the rule asks for the newest state of the table: "" if no other scan of the
     # query has one, else the source whose state this one has to share. None where rows are read.
     state: str | None
@@ -58,6 +60,7 @@ def read_hints(schema: StructType) -> Hints:
         limit=int(limit) if limit is not None else None,
         is_pinned=_PINNED in first,
         keeps_merges=_KEEPS in first,
+        cores=int(first.get(_CORES, 0)),
         state=first.get(_STATE),
     )
 

@@ -171,7 +171,8 @@ class Planner:
         is_narrowed = hints.is_pinned or len(columns) < len(scan.schema)
         is_narrowed |= self._client.is_given or GivenOptions.of(self._options).has("columns")
         limit = min(limits, default=None)
-        return HudiReader(scan, scan.storage, columns, arrow_schema_of(schema), limit, is_narrowed)
+        asked_for = arrow_schema_of(schema)
+        return HudiReader(scan, scan.storage, columns, asked_for, limit, is_narrowed, hints.cores)
 
     def stream_reader(self, schema: StructType, mergers: Mergers) -> HudiStreamReader:
         """Return the reader of a stream."""

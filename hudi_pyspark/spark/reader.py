@@ -35,7 +35,6 @@ _log = logging.getLogger(__name__)
 _COLLECTS_LOGS = "PYSPARK_SPARK_SESSION_UUID"
 # Before the bytes of the rows and an explanation, which end with \0; as in NarrowScans.java.
 EXPLAINED = "\0hudi-py\0"
-_FIRST_BATCH = 256  # rows; few, for queries that stop after some rows
 _ALL_COLUMNS = (
     "hudi-py: this scan reads all columns and files, whatever the query needs. Call "
     "hudi_pyspark.register(spark) once in each session; where Spark's optimizer is out of reach "
@@ -131,17 +130,12 @@ def let_spark_collect_logs() -> None:
 def _batches(
     tasks: Sequence[ReadTask], storage: Storage, schema: pa.Schema, limit: int | None
 ) -> Iterator[pa.RecordBatch]:
-    is_first = True
     tables = (table for task in tasks for table in read_task(task, storage))
     # Spark accepts the first batch only if its schema is exactly the expected one. Only then rows
     # are cut off: Arrow does not bound a slice without columns by itself.
     conformed = (conform(table, schema, {}, source="the result") for table in tables)
     for rows in first_rows(conformed, limit):
-        rest = rows.replace_schema_metadata(None)
-        if is_first and rest.num_rows:
-            yield from rest.slice(0, _FIRST_BATCH).to_batches()
-            rest, is_first = rest.slice(_FIRST_BATCH), False
-        yield from rest.to_batches()
+        yield from rows.replace_schema_metadata(None).to_batches()
 
 
 @cache
@@ -173,6 +167,7 @@ class HudiReader(DataSourceReader):
     schema: pa.Schema
     limit: int | None = None
     is_narrowed: bool = False
+    cores: int = 0  # as in `Hints`
 
     def __post_init__(self) -> None:
         self._planned: PackedTasks | None = None
@@ -214,7 +209,7 @@ class HudiReader(DataSourceReader):
     def _plan(self, scan: Scan) -> PackedTasks:
         if self._planned is None:
             let_spark_collect_logs()
-            planned = scan.planned(self.columns, fields=self.schema)
+            planned = scan.planned(self.columns, fields=self.schema, cores=self.cores)
             self._planned = PackedTasks.of(planned.groups)
             if self.is_narrowed:
                 self._explained = f"{planned.row_bytes}\0{planned.explain()}"

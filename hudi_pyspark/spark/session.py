@@ -166,8 +166,7 @@ def _classic_scans(df: DataFrame) -> Iterator[str]:
         is_scan = leaf.getClass().getSimpleName() == "DataSourceV2ScanRelation"
         if not is_scan or leaf.relation().name() != SHORT_NAME:
             continue
-        schema = StructType.fromJson(json.loads(leaf.scan().readSchema().json()))
-        hints = read_hints(schema)
+        hints = read_hints(StructType.fromJson(json.loads(leaf.scan().readSchema().json())))
         options = dict(leaf.relation().options().asCaseSensitiveMap())
         state = _state_of(options, is_newest=hints.is_pinned)
         path = leaf.relation().options().get("path")

@@ -119,8 +119,7 @@ class CommitHistory:
         """Return the requested time of the last commit before another; "" if there is none."""
         active = [c.requested_time for c in self.commits if c.requested_time < time]
         # The archive goes on behind the active timeline: a file group may be older than that.
-        earlier = active or [t for t in self.archived_times if t < time]
-        return max(earlier, default="")
+        return max(active or [t for t in self.archived_times if t < time], default="")
 
     def first_incomplete_commit(self) -> Instant | None:
         """Return the oldest commit that is still being written; clusterings do not count."""

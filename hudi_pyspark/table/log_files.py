@@ -111,8 +111,7 @@ class LogFiles:
 
     def open(self, path: str) -> BytesSource:
         """Open a file that is read piece by piece, best from the start to the end."""
-        file = self._opened(path)
-        return _StoredFile(self, path, file.seek(0, os.SEEK_END))
+        return _StoredFile(self, path, self._opened(path).seek(0, os.SEEK_END))
 
     def read(self, path: str, start: int, stop: int) -> memoryview:
         """Read some bytes of a file; a request as long as a piece is not kept for the next one."""

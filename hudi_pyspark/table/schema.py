@@ -58,8 +58,7 @@ def resolve_schema(view: TableView, as_of: str | None = None) -> pa.Schema:
             f"{view.storage.describe('')} has no schema yet: no commit has completed and "
             "hoodie.table.create.schema is not set. Write to the table first"
         )
-    shown = pa.schema([as_shown(field) for field in schema])
-    schema = _with_meta_columns(shown, view)
+    schema = _with_meta_columns(pa.schema([as_shown(field) for field in schema]), view)
     if not view.config.drop_partition_columns:
         return schema
     dropped = [n for n in view.config.partition_fields if spelled(n, schema.names) is None]

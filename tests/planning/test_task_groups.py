@@ -86,3 +86,43 @@ def test_reads_of_very_many_bytes_have_larger_groups_instead_of_more(monkeypatch
 
 def test_nothing_to_read_is_no_group():
     assert group_tasks([], MIB) == []
+
+
+def test_small_read_has_a_group_for_each_core():
+    tasks = tasks_of(*[10 * MIB] * 12)
+    assert [len(group_tasks(tasks, 64 * MIB, cores)) for cores in (0, 2, 6, 100)] == [2, 2, 6, 12]
+    assert len(group_tasks(tasks_of(*[MIB] * 12), 64 * MIB, 100)) == 4  # 4 MiB each at least
+    whole = [task for group in group_tasks(tasks_of(50 * MIB), 64 * MIB, 8) for task in group]
+    assert [task.byte_range for task in whole if isinstance(task, ScanTask)] == [None]
+
+
+def test_cores_make_no_fewer_groups():
+    tasks = tasks_of(*[60 * MIB] * 5, logs=1)
+    assert group_tasks(tasks, 64 * MIB, 2) == group_tasks(tasks, 64 * MIB)
+
+
+def test_logs_of_slices_that_were_merged_before_cost_nothing():
+    (task,) = tasks_of(20 * MIB, logs=3)
+    (alone,) = tasks_of(20 * MIB)
+    assert cost(task, True) == cost(alone) < cost(task) / 9  # noqa: FBT003  (of pairs)
+    tasks = tasks_of(*[20 * MIB] * 6, logs=1)
+    assert [len(g) for g in packed(tasks, 64 * MIB)] == [1] * 6
+    known = group_tasks(tasks, 64 * MIB, merged=[True] * 6)
+    assert [len(group) for group in known] == [3, 3]
+    some = group_tasks(tasks, 64 * MIB, merged=[False, *[True] * 5])
+    assert [len(group) for group in some] == [1, 3, 2]
+    assert some[0] == (tasks[0],)
+
+
+def test_counting_rows_costs_a_footer_of_a_base_file_and_all_of_a_log():
+    def counting(logs):
+        made = slice_of("p", "f", logs=logs)
+        base = replace(made.base_file, size=200 * MIB)
+        logged = tuple(replace(log, size=20 * MIB) for log in made.log_files)
+        (task,) = planned(replace(made, base_file=base, log_files=logged), columns=())
+        return task
+
+    assert cost(counting(logs=0)) < MIB
+    assert cost(counting(logs=1)) > 220 * MIB
+    assert cost(counting(logs=1), True) < MIB  # noqa: FBT003
+    assert packed([counting(logs=0)], 64 * MIB) == [(counting(logs=0),)]  # in one part

@@ -1,5 +1,6 @@
 """Queries as users write them read only what they need: a rule of Spark's optimizer sees to it."""
 
+import json
 import logging
 import random
 import re
@@ -410,7 +411,14 @@ def test_stream_that_is_read_twice_in_a_query_stays_whole(ruled, golden_table):
 def test_schema_without_hints_has_none(ruled, golden_table):
     schema = load(ruled, golden_table(MOR)).schema
     hints = read_hints(schema)
-    assert (hints.columns, hints.filters, hints.limit) == (schema, (), None)
+    assert (hints.columns, hints.filters, hints.limit, hints.cores) == (schema, (), None, 0)
+
+
+def test_scan_knows_how_many_tasks_run_at_the_same_time(ruled, golden_table):
+    plan = load(ruled, golden_table(MOR)).select("id")._jdf.queryExecution().optimizedPlan()
+    schema = plan.collectLeaves().head().scan().readSchema().json()
+    hints = read_hints(StructType.fromJson(json.loads(schema)))
+    assert hints.cores == ruled.sparkContext.defaultParallelism > 0
 
 
 def test_deep_condition_reaches_the_scan_or_is_left_out(ruled, golden_table):

@@ -59,6 +59,18 @@ def test_merges_are_kept_and_used(ruled, table, folder):
     assert folder.stat().st_mode & 0o777 == 0o700
 
 
+def test_slices_that_were_merged_before_share_tasks(ruled, table, folder):
+    def tasks():
+        # 0.5 MiB for opening each file, and three times the bytes of logs.
+        frame = ruled.read.format("hudi-py").option("task_bytes", 2 << 20).load(table)
+        frame.collect()
+        return frame.rdd.getNumPartitions()
+
+    cold, warm = tasks(), tasks()
+    assert kept(folder)
+    assert warm < cold
+
+
 def test_another_folder(ruled, table, folder, tmp_path):
     options = {"merge_cache": "disk", "merge_cache_folder": str(tmp_path / "mine")}
     ruled.read.format("hudi-py").options(**options).load(table).collect()

@@ -166,8 +166,7 @@ class ListReader(ValueReader):
         self.item = item
 
     def read(self, cursor: Cursor) -> pa.Array:
-        item_places = self._find(cursor)
-        offsets, items = item_places.items(cursor)
+        offsets, items = self._find(cursor).items(cursor)
         values = self.item.read(items)
         buffers = [None, pa.py_buffer(offsets.astype(np.int32))]
         return pa.Array.from_buffers(self.arrow, len(cursor), buffers, children=[values])

@@ -69,8 +69,7 @@ class FixedReader(FixedWidthReader):
     """fixed without a logical type that matters: binary."""
 
     def read(self, cursor: Cursor) -> pa.Array:
-        begin = cursor.advance(self.width, self.field)
-        return _slices(cursor, begin, self.arrow)
+        return _slices(cursor, cursor.advance(self.width, self.field), self.arrow)
 
 
 class FixedUuidReader(FixedWidthReader):

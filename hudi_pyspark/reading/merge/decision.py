@@ -114,5 +114,4 @@ def equals_marker(column: pa.ChunkedArray, marker: str) -> Mask:
 
 def both_rows(older: Records, newer: Records) -> Mask:
     """Return the pairs of two rows, neither of which is a delete."""
-    deletes = older.marks.is_delete | newer.marks.is_delete
-    return older.has_row & newer.has_row & ~deletes
+    return older.has_row & newer.has_row & ~(older.marks.is_delete | newer.marks.is_delete)

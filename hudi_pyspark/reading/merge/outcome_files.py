@@ -70,6 +70,10 @@ class OutcomesOnDisk:
             os.utime(path)
         return outcome
 
+    def has(self, key: str) -> bool:
+        """Return whether a file has the name of an outcome."""
+        return self._path(key).exists()
+
     def keep(self, key: str, outcome: MergeOutcome) -> None:
         if outcome.nbytes > self.most_bytes:
             return

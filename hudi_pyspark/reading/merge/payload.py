@@ -128,8 +128,7 @@ def _is_unordered(records: Records, rule: MergeRule) -> Mask:
     """Return the rows whose only ordering field is null: a payload class prefers the newer one."""
     if len(rule.ordering_fields) != 1:
         return np.zeros(len(records), np.bool_)
-    values = ordering_field(records.rows, rule.ordering_fields[0])
-    return is_null(values) & records.has_row
+    return is_null(ordering_field(records.rows, rule.ordering_fields[0])) & records.has_row
 
 
 def overwrite_non_defaults(older: Records, newer: Records, rule: MergeRule) -> Decision:

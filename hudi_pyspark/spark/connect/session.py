@@ -167,8 +167,7 @@ class NarrowPlans:
         import zstandard  # noqa: PLC0415  (PySpark compresses plans only where it is installed)
 
         plan = base_pb2.Plan()
-        is_command = operation.op_type == operation.OP_TYPE_COMMAND
-        part = plan.command if is_command else plan.root
+        part = plan.command if operation.op_type == operation.OP_TYPE_COMMAND else plan.root
         part.ParseFromString(zstandard.decompress(operation.data))
         reads = self.narrow(plan)
         operation.data = zstandard.compress(part.SerializeToString(deterministic=True))

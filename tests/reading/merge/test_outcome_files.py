@@ -23,13 +23,15 @@ import pyarrow.parquet as pq
 import pytest
 
 from hudi_pyspark import HudiTable
+from hudi_pyspark.planning.task_groups import cost
+from hudi_pyspark.reading import slice_reader
 from hudi_pyspark.reading.merge import outcome_files
 from hudi_pyspark.reading.merge.outcome import MergeOutcome
 from hudi_pyspark.reading.merge.outcome_files import OutcomesOnDisk, cache_folder
 from hudi_pyspark.reading.slice_reader import read
 from hudi_pyspark.storage import ArrowStorage
 from hudi_pyspark.table.merge_mode import MergeCache
-from hudi_pyspark.tasks import OUTCOME_FORMAT
+from hudi_pyspark.tasks import OUTCOME_FORMAT, ScanTask
 from tests.conftest import GOLDEN
 from tests.damage import unpack
 from tests.golden.case import load_case
@@ -416,6 +418,26 @@ def test_damage_in_a_folder_changes_no_answer(tmp_path, caplog):
                 content[random.randrange(len(content))] ^= 1 << random.randrange(8)
                 file.write_bytes(content[: random.choice([len(content), len(content) // 2])])
     assert len(caplog.records) == 1
+
+
+def test_groups_of_tasks_leave_out_logs_whose_merges_lie_on_the_disk(tmp_path, monkeypatch):
+    table = HudiTable(str(unpack("v9_mor_clustering", tmp_path)))
+    options: dict[str, Any] = {"merge_cache": "disk", "merge_cache_folder": str(tmp_path / "kept")}
+    (group,) = table.scan(**options).plan_groups()
+    merges = [task for task in group if isinstance(task, ScanTask) and task.file_slice.log_files]
+    few = sum(cost(task, task in merges) for task in group)
+
+    def groups(**more):
+        return len(table.scan(**options | more, task_bytes=few).plan_groups())
+
+    assert merges
+    assert groups() == 2
+    table.scan(**options).to_arrow()
+    assert groups() == 1
+    assert groups(merge_cache="off") == groups(merge_cache="memory") == 2
+    assert groups(merge_cache_folder=str(tmp_path / "other")) == 2
+    monkeypatch.setattr(slice_reader, "_MOST_SOUGHT", len(group) - 1)
+    assert groups() == 2  # of very many nothing is looked for
 
 
 def both(path, folder, *, hits):
