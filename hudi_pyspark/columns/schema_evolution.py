@@ -133,6 +133,7 @@ def _promote_map(array: pa.MapArray, target: pa.MapType, rules: _Rules) -> pa.Ar
 
 def _with_items(array: pa.Array, items: pa.Array, target: pa.DataType) -> pa.Array:
     """Return a list or map array with the same nulls and lengths, but other items."""
+    # The first buffers are the nulls and the offsets.
     return pa.Array.from_buffers(target, len(array), array.buffers()[:2], children=[items])
 
 

@@ -84,6 +84,7 @@ class BloomFilter:
         for _ in range(self.hash_count):
             seed = _murmur(data, seed)
             hashes.append(seed)
+        # Hashes are signed numbers of 32 bits, and abs of the least one needs 64.
         return np.abs(np.stack(hashes, axis=1).view(np.int32).astype(np.int64)) % self.bits
 
 

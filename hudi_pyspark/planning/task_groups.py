@@ -44,8 +44,7 @@ def group_tasks(
         costs = np.fromiter(starmap(cost, pieces), np.int64, len(pieces))
     total = int(costs.sum())
     # Most base files have one row group, so more parts of them would give no core work.
-    wanted = max(1, -(-total // target), min(cores, total // _SMALLEST_PART))
-    count = min(len(pieces), wanted)
+    count = min(len(pieces), max(1, -(-total // target), min(cores, total // _SMALLEST_PART)))
     groups: list[list[ReadTask]] = [[] for _ in range(count)]
     # Longest first, each to the group that has least so far.
     loads = [(0, number) for number in range(count)]
@@ -79,7 +78,9 @@ def _cost_of_logs(files: Sequence[LogFile]) -> int:
 
 
 def _only_counts(task: ScanTask) -> bool:
-    return not task.shared.result.names and task.predicate is None
+    """Return whether all rows of a base file count, and none of their values is needed."""
+    shared = task.shared
+    return not shared.result.names and shared.predicate is None and shared.commit_range is None
 
 
 def _pieces(task: ReadTask, target: int) -> Iterator[ReadTask]:

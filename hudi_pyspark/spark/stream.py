@@ -131,7 +131,8 @@ class HudiStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def _check_schema(self, current: pa.Schema) -> None:
         """Refuse to lose new columns in a query that reads all, or columns that any query reads."""
-        names = current.names if self.columns == self.source.names else self.columns
+        reads_all = self.columns == self.source.names
+        names = current.names if reads_all else self.columns
         now = [(n, str(current.field(n).type)) for n in names if n in current.names]
         then = [(n, str(self.source.field(n).type)) for n in self.columns]
         if now != then:

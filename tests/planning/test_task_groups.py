@@ -1,13 +1,15 @@
 from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hudi_pyspark.planning import task_groups
 from hudi_pyspark.planning.task_groups import cost, group_tasks
-from hudi_pyspark.tasks import ScanTask
+from hudi_pyspark.tasks import CommitRange, ScanTask
 from tests.planning.test_slice_tasks import planned, slice_of
 
 MIB = 1 << 20
@@ -114,15 +116,22 @@ def test_logs_of_slices_that_were_merged_before_cost_nothing():
     assert some[0] == (tasks[0],)
 
 
-def test_counting_rows_costs_a_footer_of_a_base_file_and_all_of_a_log():
-    def counting(logs):
-        made = slice_of("p", "f", logs=logs)
-        base = replace(made.base_file, size=200 * MIB)
-        logged = tuple(replace(log, size=20 * MIB) for log in made.log_files)
-        (task,) = planned(replace(made, base_file=base, log_files=logged), columns=())
-        return task
+def counting(task: ScanTask, **shared: Any) -> ScanTask:
+    """The same task without columns."""
+    return replace(task, shared=replace(task.shared, result=pa.schema([]), **shared))
 
-    assert cost(counting(logs=0)) < MIB
-    assert cost(counting(logs=1)) > 220 * MIB
-    assert cost(counting(logs=1), True) < MIB  # noqa: FBT003
-    assert packed([counting(logs=0)], 64 * MIB) == [(counting(logs=0),)]  # in one part
+
+def test_counting_rows_costs_a_footer_of_a_base_file_and_all_of_a_log():
+    alone, logged = (counting(*tasks_of(200 * MIB, logs=logs)) for logs in (0, 1))
+    assert cost(alone) < MIB
+    assert cost(logged) > 220 * MIB
+    assert cost(logged, True) < MIB  # noqa: FBT003  (of pairs)
+    assert packed([alone], 64 * MIB) == [(alone,)]  # in one part
+
+
+def test_counting_the_rows_of_a_commit_range_reads_their_times():
+    (task,) = tasks_of(200 * MIB)
+    commits = CommitRange("001", "002", by_completion_time=True, commits=("002",), full_scan="")
+    of_range = counting(task, commit_range=commits)
+    assert cost(of_range) == cost(task)
+    assert len(packed([of_range], 64 * MIB)) == 4

@@ -207,8 +207,7 @@ def _in_calendar(kind: str, make: Callable[[], date]) -> str:
 
 
 def _string(value: str) -> str:
-    escaped = value.replace("\\", "\\\\").replace("'", "\\'")
-    return f"'{escaped}'"
+    return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 _LITERALS: dict[str, Callable[[Any], str]] = {
