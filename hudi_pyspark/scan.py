@@ -136,7 +136,8 @@ class Scan:
     def plan_groups(self, columns: Sequence[str] | None = None) -> list[tuple[ReadTask, ...]]:
         """Return the tasks of `plan` in groups of about equal cost (option ``task_bytes``).
 
-        Small slices share a group; a large base file without logs is read by several.
+        Small slices share a group; a large base file without logs is read by several. Logs cost
+        nothing where ``merge_cache=disk`` has what their merge decided on this machine.
         """
         return list(self.planned(columns).groups)
 
@@ -153,8 +154,8 @@ class Scan:
             columns: names of columns of the answer, to read only those.
             fields: some of these columns with the nested fields that are wanted; tasks may leave
                 out the others.
-            cores: groups that are read at the same time; where there would be fewer, they are
-                smaller. 0 if that is unknown.
+            cores: groups that are read at the same time: there are as many where each has 4 MiB,
+                and more if ``task_bytes`` gives more. 0 if that is unknown.
         """
         begin = time.perf_counter()
         plan = _plan(self, columns, fields)
