@@ -36,14 +36,8 @@ from hudi_pyspark.filter.predicate import (
 )
 from hudi_pyspark.filter.predicate import Literal as PythonLiteral
 
-_SIGNS = {
-    "equal": Operator.EQUAL,
-    "not_equal": Operator.NOT_EQUAL,
-    "less": Operator.LESS,
-    "less_equal": Operator.LESS_OR_EQUAL,
-    "greater": Operator.GREATER,
-    "greater_equal": Operator.GREATER_OR_EQUAL,
-}
+# By the names of pyarrow's functions.
+_SIGNS = {operator.compute.__name__: operator for operator in Operator}
 _COMPARED_ALIKE = (
     (pa.types.is_string, any_of(pa.types.is_large_string, pa.types.is_string_view)),
     (pa.types.is_binary, any_of(pa.types.is_large_binary, pa.types.is_binary_view)),
@@ -124,7 +118,7 @@ def predicate_of(condition: object, schema: pa.Schema) -> Predicate:
             )
         return predicate if is_wanted else predicate.negate()
 
-    whole = _joined(parse_expression(condition) or Literal(pa.NA), exactly, when=True)
+    whole = _joined(parse_expression(condition) or Literal(pa.NA), exactly)
     assert whole is not None  # each part has a predicate
     return whole
 
@@ -153,18 +147,16 @@ def pruning(expression: Expression, schema: pa.Schema) -> Predicate | None:
 
     The condition has the meaning that pyarrow or polars gives it, on columns of the schema.
     """
-    return _joined(
-        expression, lambda part, is_wanted: _of_one_column(part, schema, when=is_wanted), when=True
-    )
+    return _joined(expression, lambda part, when: _of_one_column(part, schema, when=when))
 
 
 def _joined(
-    expression: Expression, of_part: Callable[[Expression, bool], Predicate | None], *, when: bool
+    expression: Expression, of_part: Callable[[Expression, bool], Predicate | None]
 ) -> Predicate | None:
-    """Join what holds where the parts of a condition are true, or where they are false."""
+    """Join what holds where the parts of a condition are true, or, as it needs, are false."""
     # Calls before their arguments; from the end, the values of the arguments are there already.
     order: list[tuple[Expression, bool]] = []
-    waiting = [(expression, when)]
+    waiting = [(expression, True)]
     while waiting:
         part, is_wanted = waiting.pop()
         match part:
