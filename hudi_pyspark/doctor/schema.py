@@ -18,7 +18,7 @@ from hudi_pyspark.format.avro.schema import (
 from hudi_pyspark.format.column_names import spelled_path
 from hudi_pyspark.format.nested_types import find_field
 from hudi_pyspark.inspection.commits import known_schema
-from hudi_pyspark.table.config import PROPERTIES_FILE, TableConfig
+from hudi_pyspark.table.config import KEY_GENERATORS, PROPERTIES_FILE, TableConfig
 from hudi_pyspark.table.merge_mode import check_supported, resolve_merge_rule
 from hudi_pyspark.table.view import TableView
 
@@ -26,7 +26,6 @@ SCHEMA = "schema"
 _ORDERING = ("hoodie.table.ordering.fields", "hoodie.table.precombine.field")
 _RECORD_KEY = "hoodie.table.recordkey.fields"
 _PARTITION = "hoodie.table.partition.fields"
-_GENERATORS = ("SIMPLE", "COMPLEX", "TIMESTAMP", "CUSTOM", "NON_PARTITION", "GLOBAL_DELETE")
 _INNER_GENERATORS = (
     "AUTO_RECORD",
     "HOODIE_TABLE_METADATA",
@@ -106,8 +105,8 @@ def _key_generator(config: TableConfig) -> Iterator[Finding]:
     named = config.key_generator
     keys, partitions = len(config.record_key_fields), len(config.partition_fields)
     problem = ""
-    if named and named not in (*_GENERATORS, *_INNER_GENERATORS):
-        problem = f"known: {', '.join(_GENERATORS)}"
+    if named and named not in (*KEY_GENERATORS.values(), *_INNER_GENERATORS):
+        problem = f"known: {', '.join(KEY_GENERATORS.values())}"
     elif named == "NON_PARTITION" and partitions:
         problem = f"but {_PARTITION} is {config.properties[_PARTITION]}"
     elif named == "SIMPLE" and (keys > 1 or partitions > 1):

@@ -25,7 +25,7 @@ from hudi_pyspark.filter.predicate import (
     conjuncts,
     fold,
 )
-from hudi_pyspark.table.config import TableConfig
+from hudi_pyspark.table.config import KEY_GENERATORS, TableConfig
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 
 
@@ -128,10 +128,6 @@ def _list_may_match(values: pa.Array, low: pa.Array, high: pa.Array) -> Mask:
     return np.less_equal(listed[np.searchsorted(listed, first)], last)  # the least that is not low
 
 
-# Key generators that make the key from the text of its fields. A user's own may do anything.
-_KEYS_OF_FIELDS = frozenset(
-    {"SIMPLE", "COMPLEX", "TIMESTAMP", "CUSTOM", "NON_PARTITION", "GLOBAL_DELETE"}
-)
 _MOST_KEYS = 10_000
 
 
@@ -149,7 +145,7 @@ def wanted_record_keys(
     if direct is not None:
         return tuple(str(value) for value in direct)
     fields = config.record_key_fields
-    if not fields or config.key_generator not in _KEYS_OF_FIELDS:
+    if not fields or config.key_generator not in KEY_GENERATORS.values():
         return None
     texts = [_listed_texts(parts, name, schema) for name in fields]
     known = [text for text in texts if text is not None]

@@ -27,8 +27,9 @@ _CDC_LOGGING_MODES = ("DATA_BEFORE_AFTER", "DATA_BEFORE", "OP_KEY_ONLY")
 _MERGE_PROPERTY_PREFIX = "hoodie.record.merge.property."
 # Table versions whose timeline lives in .hoodie/timeline and carries completion times.
 _FIRST_LAYOUT_2_VERSION = 8
-# By class, each of which has a twin with "Avro" in its name.
-_KEY_GENERATORS = {
+# Key generators that make the key from the text of its fields, by class, each of which has a twin
+# with "Avro" in its name. A user's own may do anything.
+KEY_GENERATORS = {
     "SimpleKeyGenerator": "SIMPLE",
     "ComplexKeyGenerator": "COMPLEX",
     "TimestampBasedKeyGenerator": "TIMESTAMP",
@@ -136,7 +137,7 @@ def _key_generator(properties: Mapping[str, str]) -> str:
     if named:
         return named.upper().removesuffix("_AVRO")
     simple_name = properties.get("hoodie.table.keygenerator.class", "").rpartition(".")[2]
-    return _KEY_GENERATORS.get(simple_name.replace("Avro", "", 1), "")
+    return KEY_GENERATORS.get(simple_name.replace("Avro", "", 1), "")
 
 
 def _partition_fields(properties: Mapping[str, str]) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -7,8 +7,6 @@ META_COLUMNS = (
     "_hoodie_partition_path",
     "_hoodie_file_name",
 )
-COMMIT_TIME_COLUMN = META_COLUMNS[0]
+COMMIT_TIME_COLUMN, _, RECORD_KEY_COLUMN, PARTITION_PATH_COLUMN, _ = META_COLUMNS
 OPERATION_COLUMN = "_hoodie_operation"
 DELETED_COLUMN = "_hoodie_is_deleted"  # a data column: true for rows that delete their key
-RECORD_KEY_COLUMN = "_hoodie_record_key"
-PARTITION_PATH_COLUMN = "_hoodie_partition_path"
