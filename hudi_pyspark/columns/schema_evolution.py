@@ -16,6 +16,7 @@ from hudi_pyspark.columns.casts import from_number, from_text, rounded
 from hudi_pyspark.columns.text import java_text, widened
 from hudi_pyspark.errors import SchemaEvolutionError
 from hudi_pyspark.format.column_names import AmbiguousNamesError, match_names, spelled
+from hudi_pyspark.format.nested_types import with_items, without_offset
 from hudi_pyspark.format.timeline.internal_schema import ListPart, MapPart, StructPart
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ def _promote(array: pa.Array, target: pa.DataType, rules: _Rules) -> pa.Array:
         return _promote_map(array, target, rules)
     if _is_list(target) and _is_list(data_type):
         array = without_offset(array.cast(pa.list_(data_type.value_field)))
-        return _with_items(array, _promote(array.values, target.value_type, rules), target)
+        return with_items(array, _promote(array.values, target.value_type, rules), target)
     for is_stored, is_target, convert in rules:
         if is_stored(data_type) and is_target(target):
             return convert(array, target)
@@ -128,20 +129,7 @@ def _promote_map(array: pa.MapArray, target: pa.MapType, rules: _Rules) -> pa.Ar
         ],
         fields=[target.key_field, target.item_field],
     )
-    return _with_items(array, entries, target)
-
-
-def _with_items(array: pa.Array, items: pa.Array, target: pa.DataType) -> pa.Array:
-    """Return a list or map array with the same nulls and lengths, but other items."""
-    # The first buffers are the nulls and the offsets.
-    return pa.Array.from_buffers(target, len(array), array.buffers()[:2], children=[items])
-
-
-def without_offset(array: pa.Array) -> pa.Array:
-    """Return the same values in an array that starts at the beginning of its buffers."""
-    if array.offset == 0:
-        return array
-    return array.take(pa.array(np.arange(len(array))))
+    return with_items(array, entries, target)
 
 
 _is_list = any_of(pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+import numpy as np
 import pyarrow as pa
 
 
@@ -32,3 +33,14 @@ def with_fields(data_type: pa.DataType, change: Callable[[pa.Field], pa.Field]) 
     if pa.types.is_map(data_type):
         return pa.map_(data_type.key_field, change(data_type.item_field))
     return data_type
+
+
+def with_items(array: pa.Array, items: pa.Array, target: pa.DataType) -> pa.Array:
+    """Return a list or map array `without_offset` with the same nulls and lengths, other items."""
+    # The first buffers are the nulls and the offsets.
+    return pa.Array.from_buffers(target, len(array), array.buffers()[:2], children=[items])
+
+
+def without_offset(array: pa.Array) -> pa.Array:
+    """Return the same values in an array that starts at the beginning of its buffers."""
+    return array.take(pa.array(np.arange(len(array)))) if array.offset else array

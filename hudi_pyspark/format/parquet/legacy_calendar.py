@@ -24,7 +24,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from hudi_pyspark.errors import UnsupportedTableError
-from hudi_pyspark.format.nested_types import with_fields
+from hudi_pyspark.format.nested_types import with_fields, with_items, without_offset
 
 Int64s = npt.NDArray[np.int64]
 
@@ -90,12 +90,9 @@ class LegacyCalendar:
                 children, fields=list(data_type), mask=array.is_null() if array.null_count else None
             )
         if pa.types.is_list(data_type) or pa.types.is_map(data_type):
-            if array.offset:
-                array = array.take(pa.array(np.arange(len(array))))
+            array = without_offset(array)
             items = _entries(array) if pa.types.is_map(data_type) else array.values
-            return pa.Array.from_buffers(
-                data_type, len(array), array.buffers()[:2], children=[self._converted(items)]
-            )
+            return with_items(array, self._converted(items), data_type)
         return array
 
     def _rebase_of(self, data_type: pa.DataType) -> tuple[int, Callable[[Int64s], Int64s]] | None:
