@@ -3,11 +3,12 @@
 import difflib
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from typing import TypeVar
 
 from hudi_pyspark.errors import InvalidOptionError, MissingFileError
 from hudi_pyspark.format.file_name import parse_data_file_name
-from hudi_pyspark.format.timeline.instant import Action, Instant, InstantState, WriteOperationType
+from hudi_pyspark.format.timeline.instant import Action, Instant, WriteOperationType
 from hudi_pyspark.format.timeline.instant_body import BodyParser
 from hudi_pyspark.format.timeline.instant_metadata import (
     PlannedSlice,
@@ -22,7 +23,7 @@ from hudi_pyspark.inspection.definition import Rows, with_columns
 from hudi_pyspark.inspection.timeline import instant_row, sorted_by_time
 from hudi_pyspark.table.listing import path_in
 from hudi_pyspark.table.table_services import known_cleans, known_restores, known_rollbacks
-from hudi_pyspark.table.timeline import instant_path, read_instant
+from hudi_pyspark.table.timeline import plan_path, read_instant
 from hudi_pyspark.table.view import TableView
 
 _T = TypeVar("_T")
@@ -114,8 +115,7 @@ def _replace_plan(view: TableView, instant: Instant) -> ReplacePlan | None:
 
 def _plan(view: TableView, instant: Instant, action: Action, parse: BodyParser[_T]) -> _T | None:
     """Return the plan with which an action was requested; None if its file is missing or empty."""
-    requested = Instant(instant.requested_time, action, InstantState.REQUESTED)
-    path = instant_path(requested, view.config)
+    path = plan_path(replace(instant, action=action), view.config)
     with suppress(MissingFileError):
         body = read_instant(view.storage, path)
         return parse(body, path=path) if body else None
@@ -151,7 +151,7 @@ def _written(view: TableView, instant: Instant) -> dict[str, object]:
 )
 def rollbacks(view: TableView, *, archived: bool) -> Rows:
     """Return one row per rollback or restore; see `Inspection.rollbacks`."""
-    restores = ((instant, restore, False) for instant, restore in known_restores(view))
+    done = [*known_rollbacks(view, archived=archived), *known_restores(view)]
     rows: list[dict[str, object]] = [
         {
             **instant_row(instant),
@@ -162,7 +162,7 @@ def rollbacks(view: TableView, *, archived: bool) -> Rows:
             "rollback_blocks": sum(len(p.rollback_log_files) for p in metadata.partitions),
             "milliseconds": metadata.milliseconds,
         }
-        for instant, metadata, is_archived in [*known_rollbacks(view, archived=archived), *restores]
+        for instant, metadata, is_archived in done
     ]
     for instant in view.timeline.pending:
         if instant.action in (Action.ROLLBACK, Action.RESTORE):

@@ -293,11 +293,8 @@ class MetadataTable:
         """
         if all(time in self._valid for time in times):
             return self._valid
-        rolled_back: set[str] = set()
-        for _, rollback, _ in known_rollbacks(self.table, archived=False):
-            rolled_back.update(rollback.rolled_back_times)
-        for _, restore in known_restores(self.table):
-            rolled_back.update(restore.rolled_back_times)
+        undone = [*known_rollbacks(self.table, archived=False), *known_restores(self.table)]
+        rolled_back = {time for _, rollback, _ in undone for time in rollback.rolled_back_times}
         return replace(self._valid, times=self._valid.times | rolled_back)
 
     @cached_property

@@ -123,11 +123,8 @@ class CommitHistory:
 
     def first_incomplete_commit(self) -> Instant | None:
         """Return the oldest commit that is still being written; clusterings do not count."""
-        pending = (
-            i
-            for i in self.timeline.commits(merge_on_read=self.config.is_merge_on_read)
-            if i.state is not InstantState.COMPLETED
-        )
+        commits = self.timeline.commits(merge_on_read=self.config.is_merge_on_read)
+        pending = (i for i in commits if not i.is_completed)
         return next((i for i in pending if not self.is_clustering(i)), None)
 
     def is_clustering(self, instant: Instant) -> bool:

@@ -168,17 +168,16 @@ def internal_schema_versions(view: TableView) -> tuple[InternalSchema, ...]:
     Raises:
         CorruptTimelineError: a commit or the history file cannot be decoded.
     """
-    versions: dict[int, InternalSchema] = {}
     known = view.commit_metadata.of(view.commit_metadata)
-    for commit in view.commits:
-        text = known[commit.requested_time].internal_schema_text
-        if text:
-            schema = parse_internal_schema(text, path=instant_path(commit, view.config))
-            versions[schema.version_id] = schema
+    schemas = [
+        parse_internal_schema(text, path=instant_path(commit, view.config))
+        for commit in view.commits
+        if (text := known[commit.requested_time].internal_schema_text)
+    ]
     if completed := _history_files(view, list_known_folder(view.storage, SCHEMA_FOLDER)):
         path = f"{SCHEMA_FOLDER}/{max(completed)}"
-        for schema in parse_schema_history(view.storage.read_bytes(path), path=path):
-            versions[schema.version_id] = schema
+        schemas += parse_schema_history(view.storage.read_bytes(path), path=path)
+    versions = {schema.version_id: schema for schema in schemas}
     return tuple(versions[version_id] for version_id in sorted(versions))
 
 

@@ -36,11 +36,11 @@ def known_rollbacks(
     return _known(view, Action.ROLLBACK, rollback_metadata_of, archived=archived)
 
 
-def known_restores(view: TableView) -> Iterator[tuple[Instant, RollbackMetadata]]:
-    """Yield completed restores of the active timeline with what each did."""
+def known_restores(view: TableView) -> Iterator[tuple[Instant, RollbackMetadata, bool]]:
+    """Yield completed restores of the active timeline as `known_rollbacks` does."""
     for instant in view.timeline.of_action(Action.RESTORE):
         if instant.is_completed:
-            yield instant, view.history.load(instant, parse_restore_metadata)
+            yield instant, view.history.load(instant, parse_restore_metadata), False
 
 
 def _known(
