@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from hudi_pyspark.format.file_name import parse_data_file_name
 from hudi_pyspark.inspection.commits import kind_of, known_commits
 from hudi_pyspark.inspection.definition import COLUMNS, Rows, schema_of, table_of, with_columns
-from hudi_pyspark.table.file_groups import PARTITIONS_AT_ONCE, by_path, committed_files
+from hudi_pyspark.table.file_groups import by_path, committed_files
 from hudi_pyspark.table.listing import path_in
 from hudi_pyspark.table.table_services import known_rollbacks
 
@@ -64,19 +64,14 @@ def file_slices(view: TableView, as_of: str | None = None, *, older: bool = Fals
         latest = _paths_of(*current)
         for file_slice in view.slices.all():
             is_latest = not latest.isdisjoint(_paths_of(file_slice))
-            if is_latest or _is_stored(file_slice):
+            # Commits also name slices of which a clean has removed all files.
+            if is_latest or any(file.is_listed for file in file_slice.files):
                 yield {**_slice_row(file_slice), "is_latest": is_latest}
         return
     # Forgotten one by one, so that very many are not in memory beside their rows.
     current.reverse()
     while current:
         yield {**_slice_row(current.pop()), "is_latest": True}
-
-
-def _is_stored(file_slice: FileSlice) -> bool:
-    """Return whether a slice still has a file; commits also name slices that a clean removed."""
-    base = file_slice.base_file
-    return (base is not None and base.is_listed) or any(f.is_listed for f in file_slice.log_files)
 
 
 def _slice_row(file_slice: FileSlice) -> dict[str, object]:
@@ -92,7 +87,7 @@ def _slice_row(file_slice: FileSlice) -> dict[str, object]:
         "log_count": len(logs),
         "log_bytes": log_bytes,
         "log_to_base_ratio": log_bytes / base.size if base is not None and base.size else None,
-        "missing_files": [f.path for f in (base, *logs) if f is not None and not f.is_listed],
+        "missing_files": [file.path for file in file_slice.files if not file.is_listed],
     }
 
 
@@ -147,13 +142,10 @@ def _pairs(left: pa.ChunkedArray, right: pa.ChunkedArray) -> Iterator[tuple[str,
 
 def stored_files(view: TableView, also: Iterable[str] = ()) -> Iterator[StoredFile]:
     """Yield the files in the folders of the table's partitions, by partition and name."""
-    partitions = sorted({*view.listing.partitions(), *also})
-    for start in range(0, len(partitions), PARTITIONS_AT_ONCE):
-        listed = view.listing.files(partitions[start : start + PARTITIONS_AT_ONCE])
-        for partition, files in listed.items():
-            for file in sorted(files, key=lambda f: f.name):
-                path, name = path_in(partition, file.name), parse_data_file_name(file.name)
-                yield StoredFile(path, partition, name, file.size, file.modified_ms)
+    for partition, files in view.groups.listed(sorted({*view.listing.partitions(), *also})):
+        for file in sorted(files, key=lambda f: f.name):
+            path, name = path_in(partition, file.name), parse_data_file_name(file.name)
+            yield StoredFile(path, partition, name, file.size, file.modified_ms)
 
 
 def commits_of(view: TableView, on_storage: Iterable[tuple[str, str]]) -> list[KnownCommit]:

@@ -112,7 +112,7 @@ class FileGroups:
         """
         history, config = self.history, self.history.config
         may_count = cache(self._may_count)  # very many files have the same instants
-        for partition, files in self._listed(partitions):
+        for partition, files in self.listed(partitions):
             listed = files
             if only is not None:
                 listed = [file for file in files if file.name in only[partition]]
@@ -152,7 +152,7 @@ class FileGroups:
                         f"{FOREIGN_NAME_ADVICE}"
                     )
 
-    def _listed(self, partitions: Sequence[str]) -> Iterator[tuple[str, list[FileInfo]]]:
+    def listed(self, partitions: Sequence[str]) -> Iterator[tuple[str, list[FileInfo]]]:
         """Yield partitions with their files; only a few partitions are in memory at a time."""
         for start in range(0, len(partitions), PARTITIONS_AT_ONCE):
             some = partitions[start : start + PARTITIONS_AT_ONCE]
