@@ -13,6 +13,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -44,6 +45,7 @@ _COMPARED_ALIKE = (
     (any_of(pa.types.is_integer, pa.types.is_floating), pa.types.is_float64),
     (pa.types.is_floating, pa.types.is_floating),
 )
+_T = TypeVar("_T")
 _MOST_LISTED = 10_000
 _log = logging.getLogger(__name__)
 
@@ -142,12 +144,24 @@ def _exactly(condition: Expression, schema: pa.Schema) -> Predicate | None:
     return predicate
 
 
+def if_understood(meaning: Callable[[], _T]) -> _T | None:
+    """Return the meaning of a condition; None where finding it fails: the engine evaluates it."""
+    try:
+        return meaning()
+    except Exception as error:  # noqa: BLE001  (one may be of any kind, or too deep)
+        _log.info("a condition does not reach the scan: %.300s", error)
+        return None
+
+
 def pruning(expression: Expression, schema: pa.Schema) -> Predicate | None:
     """Return what holds wherever a condition is true; None for nothing.
 
     The condition has the meaning that pyarrow or polars gives it, on columns of the schema.
     """
-    return _joined(expression, lambda part, when: _of_one_column(part, schema, when=when))
+    return _joined(
+        expression,
+        lambda part, when: if_understood(lambda: _of_one_column(part, schema, when=when)),
+    )
 
 
 def _joined(
@@ -185,12 +199,8 @@ def _joined(
 
 def _of_one_column(condition: Expression, schema: pa.Schema, *, when: bool) -> Predicate | None:
     """Return what holds of the only column of a condition; see `pruning`."""
-    try:
-        named = _only_column(condition, schema)
-        return _of_column(*named, condition, when=when) if named is not None else None
-    except Exception as error:  # noqa: BLE001  (the engine evaluates it)
-        _log.info("a condition does not reach the scan: %.300s", error)
-        return None
+    named = _only_column(condition, schema)
+    return _of_column(*named, condition, when=when) if named is not None else None
 
 
 def _of_column(
@@ -289,14 +299,14 @@ def parse_expression(expression: pc.Expression) -> Expression | None:
     right, and the columns of its only row have literals and options. Whatever is unexpected gives
     None: then nothing is pruned, and the engine evaluates the condition.
     """
-    try:
+
+    def parsed() -> Expression:
         _, (written, *_) = expression.__reduce__()
         file = pa.ipc.open_file(written)
         columns = [column[0] for column in file.get_batch(0).columns]
         return _parse(_metadata(file.schema), columns)
-    except Exception as error:  # noqa: BLE001  (the engine evaluates it)
-        _log.info("a condition does not reach the scan: %.300s", error)
-        return None
+
+    return if_understood(parsed)
 
 
 def columns_of(parsed: Expression | None, schema: pa.Schema) -> set[str]:

@@ -1,6 +1,5 @@
 """A read as a LazyFrame of polars (extra ``polars``)."""
 
-import logging
 from collections.abc import Callable, Iterator
 from functools import partial
 
@@ -10,12 +9,10 @@ import pyarrow as pa
 from polars.io.plugins import register_io_source
 
 from hudi_pyspark.columns.arrays import any_of, first_rows
-from hudi_pyspark.filter.predicate import Predicate
 from hudi_pyspark.frames.dataset import Source
-from hudi_pyspark.frames.expression import Call, Expression, Field, Literal, pruning
+from hudi_pyspark.frames.expression import Call, Expression, Field, Literal, if_understood, pruning
 from hudi_pyspark.frames.merged_files import Snapshot, is_exact_type, merged_files
 
-_log = logging.getLogger(__name__)
 _ROW = "row number"  # in a base file
 # How each function is written in polars; an expression is one of them if polars finds both equal.
 _FUNCTIONS: dict[str, Callable[..., pl.Expr]] = {
@@ -52,7 +49,7 @@ def lazy_frame(source: Source, name: str) -> pl.LazyFrame:
     ) -> Iterator[pl.DataFrame]:
         wanted = source if columns is None else source.select(columns)
         if predicate is not None and rows is None:  # rows are counted before they are filtered
-            implied = _implied(predicate, source.schema)
+            implied = if_understood(lambda: pruning(parse_expression(predicate), source.schema))
             wanted = wanted if implied is None else wanted.where(implied)
         for batch in first_rows(wanted.to_batches(None if rows is None else 1), rows):
             frame = pl.DataFrame(batch)
@@ -90,15 +87,6 @@ def frame_of_files(scan: Snapshot) -> pl.LazyFrame | None:
         numbered = read(path, row_index_name=_ROW).join(rows, on=_ROW, how="anti")
         frames.append(numbered.select(scan.schema.names))
     return pl.concat(frames)
-
-
-def _implied(condition: pl.Expr, schema: pa.Schema) -> Predicate | None:
-    """Return what holds wherever a condition is true; None for nothing that is known."""
-    try:
-        return pruning(parse_expression(condition), schema)
-    except Exception as error:  # noqa: BLE001  (polars evaluates it; one may be too deep to parse)
-        _log.info("a condition does not reach the scan: %.300s", error)
-        return None
 
 
 def parse_expression(expression: pl.Expr) -> Expression:
