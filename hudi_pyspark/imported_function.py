@@ -25,15 +25,14 @@ def import_function(option: str, reference: str) -> Callable[..., Any]:
     module_name, colon, name = reference.partition(":")
     _check_allowed(option, module_name)
     try:
-        imported = getattr(importlib.import_module(module_name), name) if colon else None
+        imported: object = getattr(importlib.import_module(module_name), name) if colon else None
     except (ImportError, AttributeError, ValueError, TypeError) as error:
         raise InvalidOptionError(f"{option} is {reference!r}: {error}") from error
     if not callable(imported):
         raise InvalidOptionError(
             f"{option} is {reference!r}; give module:function, importable on every executor"
         )
-    function: Callable[..., Any] = imported
-    return function
+    return imported
 
 
 def _check_allowed(option: str, module: str) -> None:

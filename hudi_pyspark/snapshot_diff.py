@@ -89,8 +89,7 @@ def _identities(table: pa.Table, keys: pa.Array, repeated: pa.Array) -> pa.Array
 
 def _repeated(keys: pa.Array) -> pa.Array:
     counted = keys.value_counts()
-    values: pa.Array = counted.field("values").filter(pc.greater(counted.field("counts"), 1))
-    return values
+    return counted.field("values").filter(pc.greater(counted.field("counts"), 1))
 
 
 def _texts(table: pa.Table, names: Sequence[str]) -> pa.Array:

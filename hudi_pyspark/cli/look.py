@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import asdict
-from datetime import timezone
 from typing import Annotated, Literal
 
 import pyarrow as pa
@@ -15,7 +14,7 @@ from hudi_pyspark.cli.printing import say, say_aside, show, show_pairs
 from hudi_pyspark.columns.type_text import type_text
 from hudi_pyspark.description import counted, duration_text
 from hudi_pyspark.format.timeline.instant import moment_of
-from hudi_pyspark.options.instant_text import local_now
+from hudi_pyspark.options.instant_text import local_now, wall_clock
 from hudi_pyspark.table.meta_columns import META_COLUMNS
 
 InstantArgument = Annotated[
@@ -83,10 +82,7 @@ def commits(
     # The time that --begin compares with: commits have no other before table version 8.
     has_completion_times = table.view.config.has_completion_times
     time = "completion_time" if has_completion_times else "requested_time"
-    now = local_now()
-    if table.view.config.timeline_timezone == "UTC":
-        now = now.astimezone(timezone.utc)
-    clock = now.replace(tzinfo=None)
+    clock = wall_clock(local_now(), table.view.config)
     moments = map(moment_of, commits.column(time).to_pylist())
     ages = [None if m is None else duration_text((clock - m).total_seconds()) for m in moments]
     durations = [

@@ -18,7 +18,7 @@ from rich.progress import track as rich_track
 from rich.table import Table
 from rich.text import Text
 
-from hudi_pyspark.columns.arrays import any_of
+from hudi_pyspark.columns.arrays import is_number
 from hudi_pyspark.columns.text import json_text
 from hudi_pyspark.description import byte_text
 
@@ -62,7 +62,6 @@ _STYLES = {
     "delete": "red",
     "broken": "bold red",
 }
-_is_number = any_of(pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal)
 NOTHING = "-"
 
 Output = Literal["table", "json", "csv"]
@@ -182,7 +181,7 @@ def _console() -> Console:
 
 def _print_cells(table: pa.Table, null: str) -> None:
     columns = [
-        _Column(name, tuple(_cells(name, column, null)), _is_number(column.type))
+        _Column(name, tuple(_cells(name, column, null)), is_number(column.type))
         for name, column in zip(table.column_names, table.columns, strict=True)
     ]
     console = _console()

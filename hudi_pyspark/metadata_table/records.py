@@ -136,14 +136,12 @@ def _merged(kind: int, before: dict[str, Any] | None, after: Any) -> dict[str, A
                 sizes[name] = max(size, sizes.get(name, 0))
         return sizes
     is_range = kind in _COLUMN_RANGES and not after.get("isDeleted")
-    if before and is_range and not after.get("isTightBound", True):
+    if before and is_range and not after.get("isTightBound", True) and not before["isDeleted"]:
         return _merged_range(before, after)
     return dict(after)
 
 
 def _merged_range(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
-    if before["isDeleted"]:
-        return dict(after)
     merged = dict(after)
     for name, choose in (("minValue", min), ("maxValue", max)):
         bounds = [v for v in (before[name], after[name]) if v is not None]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from hudi_pyspark.errors import FutureInstantError, InvalidInstantError
 
 if TYPE_CHECKING:
+    from hudi_pyspark.table.config import TableConfig
     from hudi_pyspark.table.view import TableView
 
 _ZONED = re.compile(
@@ -97,6 +98,12 @@ def resolve_as_of(text: str, view: TableView, now: datetime) -> str:
         )
     view.history.check_as_of(instant)
     return instant
+
+
+def wall_clock(moment: datetime, config: TableConfig) -> datetime:
+    """Return a moment that has a zone on the clock of a table's timeline, without a zone."""
+    zone = timezone.utc if config.timeline_timezone == "UTC" else moment.tzinfo
+    return moment.astimezone(zone).replace(tzinfo=None)
 
 
 def local_now() -> datetime:

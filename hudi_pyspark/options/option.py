@@ -220,9 +220,7 @@ INDEXES = Kind(
     _parse_indexes,
     frozenset(Index),
 )
-INSTANT: Kind[str | None] = Kind(
-    "an instant, see below", lambda _name, value: parse_as_of(as_text(value)), None
-)
+INSTANT: Kind[str | None] = Kind("an instant, see below", text("", parse_as_of).parse, None)
 ANY_NUMBER = whole_number(most=None)  # 0 for no limit
 FUNCTION = text("`module:function`")
 RANGE_INSTANT = text("an instant, digits of any length, `earliest`", parse_range_instant)

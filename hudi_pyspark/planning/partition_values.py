@@ -139,20 +139,13 @@ def folder_values(
     if pa.types.is_string(data_type) or pa.types.is_integer(data_type):
         with suppress(pa.ArrowInvalid):  # some are not numbers
             return pa.array(texts, pa.string()).cast(data_type), np.ones(len(texts), np.bool_)
-    pairs = zip(folders, texts, strict=True)
-    values = [_cast_or_none(name, text, data_type, folder) for folder, text in pairs]
-    unknown = pa.nulls(1, data_type)
-    arrays = [unknown if value is None else repeat(value, 1) for value in values]
-    return pa.concat_arrays(arrays), np.array([value is not None for value in values])
-
-
-def _cast_or_none(
-    name: str, text: str | None, target: pa.DataType, partition_path: str
-) -> pa.Scalar | None:
-    try:
-        return _cast(name, text, target, partition_path)
-    except CorruptTableError:
-        return None
+    values = [pa.nulls(1, data_type)] * len(texts)
+    is_known = np.zeros(len(texts), np.bool_)
+    for place, (folder, text) in enumerate(zip(folders, texts, strict=True)):
+        with suppress(CorruptTableError):
+            values[place] = repeat(_cast(name, text, data_type, folder), 1)
+            is_known[place] = True
+    return pa.concat_arrays(values), is_known
 
 
 def _folder_value(name: str, folder: str, config: TableConfig) -> str | None:

@@ -19,6 +19,7 @@ from hudi_pyspark.inspection.statistics import SMALL_FILE_BYTES, partitions, sta
 from hudi_pyspark.inspection.timeline import timeline
 from hudi_pyspark.metadata_table.listing import MetadataListing
 from hudi_pyspark.metadata_table.records import FILES
+from hudi_pyspark.options.instant_text import wall_clock
 from hudi_pyspark.table.meta_columns import META_COLUMNS
 from hudi_pyspark.table.view import TableView
 
@@ -50,14 +51,12 @@ class Facts:
     @classmethod
     def of(cls, view: TableView, now: datetime) -> Facts:
         """Choose the source of files; `now` has a zone."""
-        if view.config.timeline_timezone == "UTC":
-            now = now.astimezone(timezone.utc)
         is_listed = True
         if FILES in view.config.metadata_partitions:
             indexed = view.with_listing(MetadataListing(view))
             if len(indexed.listing.partitions()) > _MOST_FOLDERS:
                 view, is_listed = indexed, False
-        return cls(view, now.replace(tzinfo=None), is_listed)
+        return cls(view, wall_clock(now, view.config), is_listed)
 
     @cached_property
     def known_commits(self) -> list[KnownCommit]:

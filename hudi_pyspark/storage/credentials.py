@@ -56,8 +56,7 @@ class NamedProvider(CredentialsProvider):
                 f"{CREDENTIALS_PROVIDER} {self.reference} must return a dict of storage options; "
                 f"it returned {type(options).__name__}"
             )
-        answer: Mapping[str, object] = options
-        return answer
+        return dict(options.items())
 
 
 @dataclass(frozen=True, slots=True)

@@ -294,9 +294,7 @@ def _check_variant(record: AvroRecord, path: str) -> None:
 
 def is_nullable(avro: AvroType) -> bool:
     """Return whether a value of the type can be null."""
-    if isinstance(avro, AvroUnion):
-        return avro.null_branch is not None
-    return _is_null(avro)
+    return _is_null(avro) or (isinstance(avro, AvroUnion) and avro.null_branch is not None)
 
 
 def _arrow_part(name: str, avro: AvroType, path: str) -> pa.Field:

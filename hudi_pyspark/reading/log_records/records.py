@@ -130,8 +130,7 @@ class Records:
         sources = {name: pa.array(np.where(mask, loser, winner)) for name, mask in filled.items()}
         rows = chosen.rows
         columns = {name: rows.column(name) for name in rows.schema.names}
-        for name, source in sources.items():
-            columns[name] = pairs.rows.column(name).take(source)
+        columns |= {name: pairs.rows.column(name).take(source) for name, source in sources.items()}
         ordering = list(chosen.marks.ordering.fields)
         for number, name in enumerate(ordering_fields):
             column = name.partition(".")[0]
