@@ -20,14 +20,14 @@ from hudi_pyspark.doctor.finding import (
 from hudi_pyspark.doctor.schema import SCHEMA, check_schema
 from hudi_pyspark.doctor.timeline import check_timeline, collect_timeline_files
 from hudi_pyspark.errors import HudiError, MissingFileError, TableNotFoundError
-from hudi_pyspark.format.properties import parse_properties, table_checksum
+from hudi_pyspark.format.properties import table_checksum
 from hudi_pyspark.inspection.metadata import RECORD_SAMPLE, differences
 from hudi_pyspark.metadata_table.table import MetadataTable
 from hudi_pyspark.options.read_options import ReadOptions
 from hudi_pyspark.planning.query import resolve_query
 from hudi_pyspark.planning.slice_tasks import SlicePlanner
 from hudi_pyspark.reading.slice_reader import count_merged
-from hudi_pyspark.table.config import METADATA_FOLDER, PROPERTIES_FILE
+from hudi_pyspark.table.config import METADATA_FOLDER, PROPERTIES_FILE, read_properties
 from hudi_pyspark.table.merge_mode import MergeCache
 from hudi_pyspark.table.view import open_table
 
@@ -180,7 +180,9 @@ def _failed(check: str, reason: str, findings: list[Finding], committed: Timelin
 
 def check_properties(storage: Storage, config: TableConfig) -> Iterator[Finding]:
     """Check the properties of a table that could be opened."""
-    if not _is_readable(storage):
+    try:
+        read_properties(storage, PROPERTIES_FILE)
+    except (FileNotFoundError, ValueError):
         message = f"missing or unreadable; {PROPERTIES_FILE}.backup was read instead"
         advice = (
             "An update of the properties was interrupted. Let a writer of Apache Hudi recover "
@@ -196,14 +198,6 @@ def check_properties(storage: Storage, config: TableConfig) -> Iterator[Finding]
     for key, reason in _refused(config):
         message = f"{reason}: Apache Hudi refuses the table, which is read here"
         yield Finding(Severity.NOTE, PROPERTIES, key, message, RESTORE_PROPERTIES)
-
-
-def _is_readable(storage: Storage) -> bool:
-    try:
-        properties = parse_properties(storage.read_bytes(PROPERTIES_FILE))
-    except (FileNotFoundError, ValueError):
-        return False
-    return "hoodie.table.name" in properties or "hoodie.table.version" in properties
 
 
 def _refused(config: TableConfig) -> Iterator[tuple[str, str]]:

@@ -24,7 +24,6 @@ _NEWER_THAN_VERSION_0 = ("hoodie.table.checksum", "hoodie.timeline.path")
 _BASE_FILE_FORMATS = ("PARQUET", "ORC", "HFILE", "LANCE")
 _STORAGE_LAYOUTS = ("DEFAULT", "LSM_TREE")
 _CDC_LOGGING_MODES = ("DATA_BEFORE_AFTER", "DATA_BEFORE", "OP_KEY_ONLY")
-_MERGE_PROPERTY_PREFIX = "hoodie.record.merge.property."
 # Table versions whose timeline lives in .hoodie/timeline and carries completion times.
 _FIRST_LAYOUT_2_VERSION = 8
 # Key generators that make the key from the text of its fields, by class, each of which has a twin
@@ -160,7 +159,7 @@ _table_type = _one_of("hoodie.table.type", [kind.value for kind in TableType])
 
 
 def _merge_properties(properties: Mapping[str, str]) -> dict[str, str]:
-    prefix = _MERGE_PROPERTY_PREFIX
+    prefix = "hoodie.record.merge.property."
     return {key[len(prefix) :]: properties[key] for key in properties if key.startswith(prefix)}
 
 
@@ -298,6 +297,19 @@ def spelled_config(config: TableConfig, schema: pa.Schema) -> TableConfig:
     return config if is_same else replace(config, **spelled)
 
 
+def read_properties(storage: Storage, path: str) -> dict[str, str]:
+    """Read a file of properties.
+
+    Raises:
+        FileNotFoundError: there is none.
+        ValueError: it is not one, or not that of a table.
+    """
+    properties = parse_properties(storage.read_bytes(path))
+    if "hoodie.table.name" not in properties and _VERSION not in properties:
+        raise ValueError("it names neither hoodie.table.name nor hoodie.table.version")
+    return properties
+
+
 def load_table_config(storage: Storage) -> TableConfig:
     """Read ``hoodie.properties``, or its backup while a writer replaces the file.
 
@@ -309,15 +321,13 @@ def load_table_config(storage: Storage) -> TableConfig:
     problem = ""
     for path in (PROPERTIES_FILE, f"{PROPERTIES_FILE}.backup"):
         try:
-            properties = parse_properties(storage.read_bytes(path))
-        except FileNotFoundError:
+            properties = read_properties(storage, path)
+        except FileNotFoundError:  # noqa: PERF203  (of two files)
             continue
         except ValueError as error:
             problem = str(error)
-            continue
-        if "hoodie.table.name" in properties or "hoodie.table.version" in properties:
+        else:
             return TableConfig.parse(properties)
-        problem = "it names neither hoodie.table.name nor hoodie.table.version"
     if problem:
         raise CorruptTableError(
             f"{storage.describe(PROPERTIES_FILE)} (and its .backup) cannot be read: {problem}. "
