@@ -36,6 +36,7 @@ from hudi_pyspark.storage_options import (
     SPARK_PREFIX,
     from_environment,
     storage_options_of,
+    without_prefix,
 )
 from hudi_pyspark.table import meta_columns
 from hudi_pyspark.table.schema import resolve_schema
@@ -139,7 +140,7 @@ class HudiTable:
 
         environment = from_environment(os.environ)
         given = {f"{CATALOG_PREFIX}{key}": value for key, value in catalog.items()}
-        catalog_table = find_table(name, {**_catalog_settings(environment), **catalog})
+        catalog_table = find_table(name, {**without_prefix(environment, CATALOG_PREFIX), **catalog})
         named = (storage_options or {}).get(CREDENTIALS_PROVIDER)
         location, provider = catalog_table.location, None if named else catalog_table.provider
         storage = ArrowStorage.parse(location, storage_options, environment, provider)
@@ -163,7 +164,8 @@ class HudiTable:
             return cls(named.path, storage_options=settings)
         if given.has("path"):
             raise InvalidOptionError("give a path or the option table, not both")
-        catalog = _catalog_settings({name.lower(): value for name, value in options.items()})
+        lower = {name.lower(): value for name, value in options.items()}
+        catalog = without_prefix(lower, CATALOG_PREFIX)
         return cls.from_catalog(named.table, catalog, storage_options=settings)
 
     def is_current(self) -> bool:
@@ -490,14 +492,6 @@ class HudiTable:
 def _spark_settings(settings: Mapping[str, str | bool | float] | None) -> dict[str, object]:
     """Return storage options as options of a read in Spark."""
     return {f"{SPARK_PREFIX}{name}": value for name, value in (settings or {}).items()}
-
-
-def _catalog_settings(options: Mapping[str, str]) -> dict[str, str]:
-    return {
-        name.removeprefix(CATALOG_PREFIX): value
-        for name, value in options.items()
-        if name.startswith(CATALOG_PREFIX)
-    }
 
 
 def _key_text(key: object) -> str:

@@ -87,11 +87,13 @@ _SECRET_NAME = re.compile(r"secret|token|password|account.?key|\Akey\Z")
 
 def from_environment(environment: Mapping[str, str]) -> dict[str, str]:
     """Return settings in variables such as ``HOODIE_ENV_fs_DOT_s3a_DOT_access_DOT_key``."""
-    return {
-        name[len(_ENVIRONMENT_PREFIX) :].replace("_DOT_", "."): environment[name]
-        for name in environment
-        if name.startswith(_ENVIRONMENT_PREFIX)
-    }
+    settings = without_prefix(environment, _ENVIRONMENT_PREFIX)
+    return {name.replace("_DOT_", "."): value for name, value in settings.items()}
+
+
+def without_prefix(settings: Mapping[str, str], prefix: str) -> dict[str, str]:
+    """Return the settings whose names begin with a prefix, by their names without it."""
+    return {k.removeprefix(prefix): v for k, v in settings.items() if k.startswith(prefix)}
 
 
 def to_environment(name: str, value: str) -> dict[str, str]:
