@@ -120,9 +120,8 @@ def _kind_of(error: Exception, place: str) -> _Kind:
         return _Kind.GONE
     if _THROTTLED.search(answer):
         return _Kind.THROTTLED
-    if isinstance(error, PermissionError):
-        return _Kind.REFUSED
-    is_refused = _REFUSED.search(answer) and not _TRANSIENT.search(answer)
+    is_said = _REFUSED.search(answer) and not _TRANSIENT.search(answer)
+    is_refused = is_said or isinstance(error, PermissionError)
     return _Kind.REFUSED if is_refused else _Kind.OTHER
 
 

@@ -160,8 +160,7 @@ class PagedFile:
 
     def prefetch(self, groups: Iterable[int], columns: Sequence[str]) -> None:
         """Fetch columns, or leaf columns, of row groups in parallel, where reads are requests."""
-        if self.is_remote:
-            prefetch(self._file, self._chunks(groups, columns))
+        prefetch(self._file, self._chunks(groups, columns))
 
     def _chunks(self, groups: Iterable[int], columns: Sequence[str]) -> Iterator[Span]:
         for group in groups:
