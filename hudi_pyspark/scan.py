@@ -164,7 +164,7 @@ class Scan:
             groups = group_tasks(plan.tasks, self._planner.options.task_bytes, cores, merged)
         names = self._result.names if columns is None else columns
         planned = ExplainedScan(
-            self._query, self._planner, groups, names, self._predicate, plan.notes
+            self._query, self._planner, groups, names, self._predicate, plan.notes, merged
         )
         if _log.isEnabledFor(logging.INFO):
             milliseconds = (time.perf_counter() - begin) * 1000

@@ -25,6 +25,7 @@ class ExplainedScan:
     columns: Sequence[str]
     predicate: Predicate | None  # only rows for which it is true; None for all
     notes: Sequence[str]  # of the plan: what each index did to the file slices
+    merged: Sequence[bool | None] = ()  # of each task, as `merged_on_disk` says
 
     @cached_property
     def tasks(self) -> list[ReadTask]:

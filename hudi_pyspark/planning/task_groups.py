@@ -21,7 +21,7 @@ _SMALLEST_PART = 4 << 20
 
 
 def group_tasks(
-    tasks: Sequence[ReadTask], target: int, cores: int = 0, merged: Sequence[bool] = ()
+    tasks: Sequence[ReadTask], target: int, cores: int = 0, merged: Sequence[bool | None] = ()
 ) -> list[tuple[ReadTask, ...]]:
     """Spread tasks over groups of about ``target`` bytes, the most expensive first.
 
@@ -55,7 +55,7 @@ def group_tasks(
     return [tuple(group) for group in groups]
 
 
-def cost(task: ReadTask, is_merged: bool = False) -> int:  # noqa: FBT001, FBT002  (of pairs)
+def cost(task: ReadTask, is_merged: bool | None = False) -> int:  # noqa: FBT001, FBT002  (of pairs)
     """Return the cost of a task, in bytes of base files that take as long to read.
 
     Args:

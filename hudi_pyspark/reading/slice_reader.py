@@ -151,18 +151,20 @@ def count_merged(
     return sum(place.find([]) is not None for place in places), len(places)
 
 
-def merged_on_disk(tasks: Sequence[ReadTask], storage: Storage) -> list[bool]:
+def merged_on_disk(tasks: Sequence[ReadTask], storage: Storage) -> list[bool | None]:
     """Say of each task whether the outcome of its merge seems to lie on a disk of this machine.
 
-    No file is opened. Of more than 1,000 tasks nothing is looked for: [].
+    None where there is no merge, or it is not kept on a disk. No file is opened. Of more than 1,000
+    tasks nothing is looked for: [].
     """
     sought = tasks if len(tasks) <= _MOST_SOUGHT else ()
     return [_is_on_disk(_place_of(task, storage, None)) for task in sought]
 
 
-def _is_on_disk(place: SliceOutcome | None) -> bool:
-    store = place.store if place is not None else None
-    return place is not None and isinstance(store, OutcomesOnDisk) and store.has(place.key)
+def _is_on_disk(place: SliceOutcome | None) -> bool | None:
+    if place is None or not isinstance(place.store, OutcomesOnDisk):
+        return None
+    return place.store.has(place.key)
 
 
 def merge_outcome(task: ScanTask, storage: Storage, store: OutcomeStore) -> MergeOutcome | None:
@@ -204,7 +206,8 @@ def _with_columns(
     # What the merge looks at need not be decoded.
     rule = replace(task.shared.rule, ordering_fields=(), delete_field="", delete_marker="")
     shared = replace(task.shared, working=lacking, rule=rule, key_fields=(), record_keys=None)
-    decoder = log_decoder(replace(task, shared=shared), by_position=False)
+    task = replace(task, shared=shared)
+    decoder = log_decoder(task, by_position=False)
     tables, begin = [lacking.empty_table()], 0
     with closing(LogFiles(storage)) as files:
         for block in read_live_blocks(task, storage, files).blocks:

@@ -25,11 +25,14 @@ import org.apache.spark.sql.catalyst.QueryPlanningTracker$;
 import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.AttributeSet;
+import org.apache.spark.sql.catalyst.expressions.DynamicPruningSubquery;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.IsNotNull;
 import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.Literal$;
 import org.apache.spark.sql.catalyst.expressions.ProjectionOverSchema;
 import org.apache.spark.sql.catalyst.expressions.SchemaPruning$;
+import org.apache.spark.sql.catalyst.optimizer.PruneFilters$;
 import org.apache.spark.sql.catalyst.optimizer.PushDownPredicates$;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
@@ -95,6 +98,8 @@ import scala.runtime.AbstractPartialFunction;
  */
 public class NarrowScans extends Rule {
   public static final String ENABLED = "spark.hudi-py.optimizer.enabled";
+  /** Base files, in bytes, from which a scan is filtered by the keys of joins: see leastBytes. */
+  public static final String JOINED = "spark.hudi-py.optimizer.joins.leastBytes";
   public static final String COLUMNAR = "spark.hudi-py.columnar.enabled";
   public static final String FILTERS = "hudi-py.filters";
   public static final String LIMIT = "hudi-py.limit";
@@ -107,9 +112,12 @@ public class NarrowScans extends Rule {
   private static final Logger LOG = LoggerFactory.getLogger("hudi_pyspark.NarrowScans");
   private static final String SOURCE = "hudi-py";
   private static final String ENCRYPTED = "spark.io.encryption.enabled";
+  private static final String AWAITS_MERGES = "awaits merges"; // as in reader.py
   private static final String EXPLAINED = "\0hudi-py\0";
   private static final int MOST_SCANS = 100; // that are kept for each DataFrame
   private static final int MOST_KEYS = 10000; // of a join, which filter a scan
+  // Spark estimates rows by bytes of files, before conditions.
+  private static final int LIKELY_KEYS = 5 * MOST_KEYS;
   private static final String[] COMPARISONS = {
     "EqualTo", "EqualNullSafe", "LessThan", "LessThanOrEqual", "GreaterThan", "GreaterThanOrEqual"
   };
@@ -136,11 +144,11 @@ public class NarrowScans extends Rule {
         return plan;
       }
       LogicalPlan root = (LogicalPlan) plan;
-      LogicalPlan narrowed = withRuntimeFilters(visit(root, root, null, new ArrayList(), -1));
+      LogicalPlan narrowed = visit(root, root, null, new ArrayList(), -1);
       if (!(root instanceof Subquery)) { // what becomes of that is not known yet
         planTogether(narrowed);
       }
-      return narrowed;
+      return withRuntimeFilters(narrowed);
     } catch (Throwable error) {
       LOG.info("columns are not pruned: " + error);
       return plan;
@@ -161,13 +169,36 @@ public class NarrowScans extends Rule {
       if (!joined.containsPattern(TreePattern$.MODULE$.DYNAMIC_PRUNING_SUBQUERY())) {
         return plan;
       }
+      joined = (LogicalPlan) joined.transformAllExpressions(new WithoutManyKeys());
       joined = (LogicalPlan) PushDownPredicates$.MODULE$.apply(joined);
-      return CleanupDynamicPruningFilters$.MODULE$.apply(joined);
+      joined = (LogicalPlan) CleanupDynamicPruningFilters$.MODULE$.apply(joined);
+      return (LogicalPlan) PruneFilters$.MODULE$.apply(joined);
     } catch (Throwable error) {
       LOG.info("scans are not filtered by joins: " + error);
       return plan;
     } finally {
       JOINS.remove();
+    }
+  }
+
+  /** Less is read sooner than keys are collected and the scan is planned again. */
+  private static long leastBytes() {
+    return Long.parseLong(SQLConf.get().getConfString(JOINED, "8388608"));
+  }
+
+  /** Drops conditions whose keys are likely too many: Spark collects all of them for the driver. */
+  private static class WithoutManyKeys extends AbstractPartialFunction {
+    public boolean isDefinedAt(Object expression) {
+      if (!(expression instanceof DynamicPruningSubquery)) {
+        return false;
+      }
+      LogicalPlan keys = ((DynamicPruningSubquery) expression).buildQuery();
+      double width = 8 + keys.schema().defaultSize(); // of a row, as Spark estimates it
+      return keys.stats().sizeInBytes().toDouble() / width > LIKELY_KEYS;
+    }
+
+    public Object applyOrElse(Object expression, Function1 otherwise) {
+      return isDefinedAt(expression) ? Literal$.MODULE$.TrueLiteral() : otherwise.apply(expression);
     }
   }
 
@@ -468,21 +499,35 @@ public class NarrowScans extends Rule {
     StructField[] question = {marked(scan.readSchema().apply(0), STATE, state)};
     PythonScan asked = planAnew(scan, last, new StructType(question));
     String answer = explained(asked.toBatch())[0];
-    if (answer.isEmpty()) {
+    if (answer.isEmpty() && !awaitsMerges(last)) {
       return last; // with the scans that are planned already
     }
-    Object before = get(last, "dataSourceInPython");
     PythonDataSourceV2 fresh = copy(last);
-    Object schema = before.getClass().getMethod("schema").invoke(before);
-    set(
-        fresh,
-        "dataSourceInPython",
-        before
-            .getClass()
-            .getConstructors()[0]
-            .newInstance(Base64.getDecoder().decode(answer), schema));
+    if (!answer.isEmpty()) {
+      Object before = get(last, "dataSourceInPython");
+      Object schema = before.getClass().getMethod("schema").invoke(before);
+      set(
+          fresh,
+          "dataSourceInPython",
+          before
+              .getClass()
+              .getConstructors()[0]
+              .newInstance(Base64.getDecoder().decode(answer), schema));
+    }
     newest.put(loaded, fresh);
     return fresh;
+  }
+
+  /** Whether a scan was planned before the slices were merged that are merged by now, maybe. */
+  private boolean awaitsMerges(PythonDataSourceV2 source) {
+    Map scans = (Map) known.get(source);
+    Object[] planned = scans == null ? new Object[0] : scans.values().toArray();
+    for (int i = 0; i < planned.length; i++) {
+      if (((Planned) planned[i]).awaitsMerges()) {
+        return true;
+      }
+    }
+    return false;
   }
 
   private static byte[] bytesOf(PythonDataSourceV2 source) throws Exception {
@@ -576,22 +621,36 @@ public class NarrowScans extends Rule {
       return new Planned(scan, source, new StructType(fields), width, columnar);
     }
 
-    /** The bytes of the rows, and the explanation, which the first partition carries. */
+    boolean awaitsMerges() {
+      try {
+        return isStarted && explained()[2].equals(AWAITS_MERGES);
+      } catch (Exception error) {
+        LOG.debug("a scan is not planned: " + error); // reading raises what is wrong
+        return false;
+      }
+    }
+
+    /** The bytes of the rows, the explanation and a note, which the first partition carries. */
     synchronized String[] explained() throws Exception {
       explained = explained == null ? NarrowScans.explained(batch()) : explained;
       return explained;
     }
 
-    OptionalLong size() {
+    /** The bytes of the rows with all columns; -1 where they are unknown. */
+    long bytes() {
       try {
-        // As Spark's file sources do, which read some columns of files.
-        double share = Math.min(1, (double) scan.readSchema().defaultSize() / width);
-        double factor = SQLConf.get().fileCompressionFactor() * share;
-        return OptionalLong.of((long) (Long.parseLong(explained()[0]) * factor));
+        return Long.parseLong(explained()[0]);
       } catch (Exception error) {
         LOG.debug("the size of the scan is unknown: " + error); // reading raises what is wrong
-        return OptionalLong.empty();
+        return -1;
       }
+    }
+
+    OptionalLong size() {
+      // As Spark's file sources do, which read some columns of files.
+      double share = Math.min(1, (double) scan.readSchema().defaultSize() / width);
+      double factor = SQLConf.get().fileCompressionFactor() * share;
+      return bytes() < 0 ? OptionalLong.empty() : OptionalLong.of((long) (bytes() * factor));
     }
 
     /** Adds the lines of the explanation. */
@@ -682,7 +741,8 @@ public class NarrowScans extends Rule {
     public NamedReference[] filterAttributes() {
       StructField[] fields = readSchema().fields();
       ArrayList columns = new ArrayList();
-      for (int i = 0; i < fields.length && JOINS.get() != null; i++) {
+      boolean isFiltered = JOINS.get() != null && planned.bytes() >= leastBytes();
+      for (int i = 0; i < fields.length && isFiltered; i++) {
         DataType type = fields[i].dataType();
         // A join takes 0.0 for -0.0, which a filter does not.
         boolean isFloat = type instanceof DoubleType || type instanceof FloatType;
@@ -732,7 +792,7 @@ public class NarrowScans extends Rule {
     String pickle =
         new String(((PythonInputPartition) first).pickedPartition(), StandardCharsets.UTF_8);
     int begin = pickle.indexOf(EXPLAINED) + EXPLAINED.length();
-    return pickle.substring(begin).split("\0", 3);
+    return pickle.substring(begin).split("\0", 4);
   }
 
   /** A source that has not planned yet, and no reader. */

@@ -8,8 +8,6 @@ imports are done. Set it before the session starts; every executor needs the pac
 """
 
 import gc
-import sys
-from importlib import import_module
 
 import pyarrow as pa
 import pyarrow.compute
@@ -19,8 +17,6 @@ from pyspark import daemon
 import hudi_pyspark.spark.reader  # noqa: F401
 
 if __name__ == "__main__":
-    if "data_source" in sys.argv[-1]:  # it forks processes that plan, instead of workers
-        import_module("hudi_pyspark.spark.planner")
     pa.array([0])  # the first array of pyarrow imports pandas, if it is installed
     # Workers share the memory of loaded modules as long as garbage collection does not write to it.
     gc.collect()

@@ -14,6 +14,7 @@ from pyspark.sql.datasource import DataSource
 from hudi_pyspark.errors import MissingModuleError, UnsupportedQueryError
 from hudi_pyspark.short_name import SHORT_NAME
 from hudi_pyspark.spark.worker_errors import only_message
+from hudi_pyspark.spark.worker_process import keep_modules, send_at_once
 
 if TYPE_CHECKING:
     from pyspark.sql.datasource import DataSourceReader, DataSourceStreamWriter, DataSourceWriter
@@ -74,6 +75,12 @@ class HudiDataSource(DataSource):
 
         return restore, (_Zip(archive), type(self)), self.__dict__
 
+    # Spark sends the source to each process that plans, and with each task.
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        keep_modules()
+        send_at_once()
+
     def planner(self) -> Planner:
         """Return what plans the reads of this source; not a method of Spark's."""
         if self._planner is None:
@@ -87,6 +94,7 @@ class HudiDataSource(DataSource):
                     "spark.pyspark.python"
                 ) from error
             self._planner = Planner(self.options)
+            keep_modules()
         return self._planner
 
 

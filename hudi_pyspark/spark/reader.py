@@ -33,8 +33,11 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 # Set where spark.sql.pyspark.worker.logging.enabled is true, from Spark 4.1 on.
 _COLLECTS_LOGS = "PYSPARK_SPARK_SESSION_UUID"
-# Before the bytes of the rows and an explanation, which end with \0; as in NarrowScans.java.
+# Before the bytes of the rows, an explanation and a note, which end with \0. NarrowScans.java has
+# the same words.
 EXPLAINED = "\0hudi-py\0"
+# Last in the explanation of a plan: another may be better once the first query has merged slices.
+_AWAITS_MERGES = "awaits merges"
 _ALL_COLUMNS = (
     "hudi-py: this scan reads all columns and files, whatever the query needs. Call "
     "hudi_pyspark.register(spark) once in each session; where Spark's optimizer is out of reach "
@@ -212,7 +215,8 @@ class HudiReader(DataSourceReader):
             planned = scan.planned(self.columns, fields=self.schema, cores=self.cores)
             self._planned = PackedTasks.of(planned.groups)
             if self.is_narrowed:
-                self._explained = f"{planned.row_bytes}\0{planned.explain()}"
+                awaits = _AWAITS_MERGES if False in planned.merged else ""
+                self._explained = f"{planned.row_bytes}\0{planned.explain()}\0{awaits}"
             else:
                 warn_of_all_columns()
             self._shared = self._planned.shared

@@ -13,7 +13,6 @@ RUNNERS = {"eval", "exec", "compile", "__import__", "read_pickle", "allow_pickle
 ALLOWED = {
     # They import what the package's own list or the caller's option names, or an extra.
     "hudi_pyspark": {"import_module"},
-    "hudi_pyspark.spark.daemon": {"import_module"},
     "hudi_pyspark.imported_function": {"import_module"},
     "hudi_pyspark.storage.connection": {"import_module"},
     # It loads the tasks that the driver pickled, as Spark does.

@@ -10,11 +10,13 @@ pytestmark = pytest.mark.spark
 MOR = "v9_mor_compaction_inline"
 TYPES = "v9_mor_all_types"
 ADAPTIVE = "spark.sql.adaptive.enabled"
+LEAST_BYTES = "spark.hudi-py.optimizer.joins.leastBytes"
 
 
 @pytest.fixture
 def ruled(ruled):
     ruled.conf.set(ADAPTIVE, "false")
+    ruled.conf.set(LEAST_BYTES, "0")  # the tables of these tests are small
     return ruled
 
 
@@ -143,11 +145,40 @@ def test_joins_on_columns_of_every_type_have_the_rows_of_apache_hudi(
     assert filtered == {"semi": len(columns) - 2, "inner": 1, "twice": 1, "counted": 1}.get(name, 0)
 
 
+def test_small_scan_is_read_without_waiting_for_keys(ruled, golden_table):
+    table = load(ruled, golden_table(MOR))
+    joined = table.join(sf.broadcast(table.where("region = 'emea'").select("id")), "id")
+    assert "dynamicpruning" in plan_of(joined).lower()
+    ruled.conf.unset(LEAST_BYTES)
+    joined = joined.select("id")
+    assert "dynamicpruning" not in plan_of(joined).lower()
+    regions = [row["region"] for row in hudi_rows(ruled, MOR).collect()]
+    assert joined.count() == regions.count("emea") > 0
+
+
+@pytest.mark.parametrize("is_filtered", [True, False])
+def test_keys_that_are_likely_too_many_are_not_collected(
+    ruled, golden_table, tmp_path, is_filtered
+):
+    table = load(ruled, golden_table(MOR))
+    ruled.range(100_000).select(sf.col("id").alias("ts")).write.parquet(str(tmp_path / "many"))
+    size = sum(file.stat().st_size for file in (tmp_path / "many").glob("*.parquet"))
+    # Spark takes a row of one long for 16 bytes.
+    factor = (0.9 if is_filtered else 1.1) * 50_000 * 16 / size
+    ruled.conf.set("spark.sql.sources.fileCompressionFactor", str(factor))
+    keys = ruled.read.parquet(str(tmp_path / "many")).where("ts < 90000")
+    joined = table.join(sf.broadcast(keys), "ts", "left_semi")
+    assert ("dynamicpruning" in plan_of(joined).lower()) == is_filtered
+    known = [row["ts"] for row in hudi_rows(ruled, MOR).collect()]
+    assert joined.count() == sum(0 <= time < 90_000 for time in known) > 0
+
+
 def test_more_keys_than_a_filter_takes_filter_nothing(ruled, golden_table, tmp_path):
     table = load(ruled, golden_table(MOR))
-    many = ruled.range(20_000).select(sf.col("id").cast("string").alias("id"))
-    many.write.parquet(str(tmp_path / "many"))
-    keys = ruled.read.parquet(str(tmp_path / "many")).where("id <> 'none'")
-    joined = table.join(sf.broadcast(keys), "id", "left_semi")
-    expected = [row for row in hudi_rows(ruled, MOR).collect() if row["id"].isdigit()]
-    assert joined.count() == len(expected)
+    ruled.range(20_000).select(sf.col("id").alias("ts")).write.parquet(str(tmp_path / "many"))
+    keys = ruled.read.parquet(str(tmp_path / "many")).where("ts >= 0")
+    joined = table.join(sf.broadcast(keys), "ts", "left_semi")
+    assert "RuntimeFilters" in plan_of(joined)
+    known = [row["ts"] for row in hudi_rows(ruled, MOR).collect()]
+    assert len(joined.collect()) == sum(0 <= time < 20_000 for time in known) > 0
+    assert rows_read(joined) == [len(known)]

@@ -71,6 +71,26 @@ def test_slices_that_were_merged_before_share_tasks(ruled, table, folder):
     assert warm < cold
 
 
+def test_frame_that_is_asked_again_is_planned_again_until_its_slices_are_merged(
+    ruled, table, folder
+):
+    frame = ruled.read.format("hudi-py").option("task_bytes", 2 << 20).load(table)
+    frame.createOrReplaceTempView("merged_later")
+
+    def scan():
+        planned = ruled.sql("SELECT * FROM merged_later")._jdf.queryExecution().executedPlan()
+        leaf = planned.collectLeaves().head()
+        return leaf.batch(), leaf.inputPartitions().size()
+
+    first, cold = scan()
+    assert not scan()[0].equals(first)
+    frame.collect()
+    assert kept(folder)
+    last, warm = scan()
+    assert warm < cold
+    assert scan()[0].equals(last)
+
+
 def test_another_folder(ruled, table, folder, tmp_path):
     options = {"merge_cache": "disk", "merge_cache_folder": str(tmp_path / "mine")}
     ruled.read.format("hudi-py").options(**options).load(table).collect()

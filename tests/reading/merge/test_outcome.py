@@ -118,6 +118,15 @@ def test_merge_of_some_keys_is_not_kept_and_uses_what_is(storage, store):
     assert read_files(storage)[1] == []
 
 
+def test_columns_that_a_query_for_keys_decodes_are_those_of_all_records_and_kept(storage, store):
+    assert rows(task(columns=()), storage, store) == [(), ()]
+    assert rows(keyed("a", "b"), storage, store) == [("a", "log")]
+    read_files(storage)
+    assert rows(keyed("a", "b"), storage, store) == [("a", "log")]
+    assert rows(task(), storage, store) == MERGED
+    assert read_files(storage)[1] == []
+
+
 def test_merge_of_all_keys_of_the_base_file_is_not_that_of_the_slice(storage, store):
     logs = appended(storage, upsert("n", 12, "003", v="new"))
     assert rows(keyed("a", "b", "c", logs=logs), storage, store) == MERGED

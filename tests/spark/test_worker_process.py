@@ -1,0 +1,91 @@
+"""Processes of Spark do not wait for acknowledgements, nor for collections of what stays."""
+
+import pickle
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hudi_pyspark.spark import datasource
+from hudi_pyspark.spark.datasource import HudiDataSource
+from hudi_pyspark.spark.worker_process import keep_modules, send_at_once
+
+on_linux = pytest.mark.skipif(
+    not hasattr(socket, "TCP_QUICKACK"), reason="only Linux has the option"
+)
+
+
+@pytest.fixture
+def connection():
+    """Both ends of a connection on the loopback interface."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = server.getsockname()
+        with socket.create_connection(address) as one, server.accept()[0] as other:
+            yield one, other
+
+
+def sends_at_once(end):
+    return bool(end.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+
+
+@on_linux
+def test_connections_send_at_once(connection, tmp_path):
+    left, right = socket.socketpair()  # Unix domain sockets have no such option
+    with left, right, (tmp_path / "file").open("wb"):
+        assert not any(map(sends_at_once, connection))
+        opened = sorted(Path("/proc/self/fd").iterdir())
+        assert len(opened) < 90
+        send_at_once()
+        assert sorted(Path("/proc/self/fd").iterdir()) == opened
+        assert all(map(sends_at_once, connection))
+        left.sendall(b"still")
+        assert right.recv(9) == b"still"
+    connection[0].sendall(b"still")
+    assert connection[1].recv(9) == b"still"
+
+
+def test_other_systems_have_nothing_to_change(connection, monkeypatch):
+    monkeypatch.delattr(socket, "TCP_QUICKACK", raising=False)
+    send_at_once()
+    assert not any(map(sends_at_once, connection))
+
+
+SCRIPT = """
+import gc
+from hudi_pyspark.spark.worker_process import keep_modules
+
+assert gc.get_freeze_count() == 0
+keep_modules()
+kept = gc.get_freeze_count()
+later = [[] for _ in range(1000)]
+keep_modules()
+print(kept > 1000, gc.get_freeze_count() == kept)
+"""
+
+
+def test_what_is_loaded_is_kept_and_what_comes_later_is_not():
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["True", "True"]
+
+
+def test_source_prepares_the_process_that_it_comes_to(monkeypatch):
+    calls = []
+    for function in (send_at_once, keep_modules):
+        name = function.__name__
+        monkeypatch.setattr(datasource, name, lambda name=name: calls.append(name))
+    sent = pickle.dumps(HudiDataSource({"path": "/none"}))
+    assert calls == []
+    arrived = pickle.loads(sent)
+    assert sorted(calls) == ["keep_modules", "send_at_once"]
+    assert arrived.options == {"path": "/none"}
+
+
+def test_modules_of_the_planner_are_kept(monkeypatch):
+    calls = []
+    monkeypatch.setattr(datasource, "keep_modules", lambda: calls.append(sorted(sys.modules)))
+    HudiDataSource({"path": "/none"}).planner()
+    assert "hudi_pyspark.spark.planner" in calls[0]
