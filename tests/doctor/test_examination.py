@@ -154,10 +154,13 @@ def test_missing_checksum_is_only_noted(tmp_path):
     assert ("properties", "hoodie.table.checksum") in of(examine(table), Severity.NOTE)
 
 
-def test_properties_read_from_their_backup(tmp_path):
+@pytest.mark.parametrize("left", [None, b"", b"a=b", b"\\uXY"])
+def test_properties_read_from_their_backup(tmp_path, left):
     table = unpack(COW, tmp_path)
     file = table / ".hoodie" / "hoodie.properties"
     file.rename(file.with_name("hoodie.properties.backup"))
+    if left is not None:
+        file.write_bytes(left)
     assert problems(examine(table)) == [("properties", ".hoodie/hoodie.properties")]
 
 

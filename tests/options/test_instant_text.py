@@ -5,7 +5,7 @@ from datetime import datetime, timedelta, timezone
 import pytest
 
 from hudi_pyspark.errors import FutureInstantError, InvalidInstantError, TimeTravelError
-from hudi_pyspark.options.instant_text import local_now, parse_instant, resolve_as_of
+from hudi_pyspark.options.instant_text import local_now, parse_instant, resolve_as_of, wall_clock
 from hudi_pyspark.options.read_options import ReadOptions
 from hudi_pyspark.table.view import TableView
 from tests.table.tiny_table import TinyTable
@@ -178,6 +178,13 @@ def test_present_time_is_that_of_the_clock():
     before = datetime.now(UTC)
     now = local_now().astimezone(UTC)
     assert before <= now <= datetime.now(UTC)
+
+
+@pytest.mark.parametrize(("zone", "hour"), [("LOCAL", 8), ("UTC", 12)])
+def test_clock_of_a_timeline_is_of_utc_or_of_the_zone_of_the_moment(zone, hour):
+    config = timeline(zone=zone).config
+    clock = wall_clock(NOON.astimezone(EASTERN), config)
+    assert clock.isoformat() == f"2024-06-15T{hour:02}:00:00"
 
 
 @pytest.mark.parametrize(
