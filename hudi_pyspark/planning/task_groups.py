@@ -44,7 +44,8 @@ def group_tasks(
         costs = np.fromiter(starmap(cost, pieces), np.int64, len(pieces))
     total = int(costs.sum())
     # Most base files have one row group, so more parts of them would give no core work.
-    count = min(len(pieces), max(1, -(-total // target), min(cores, total // _SMALLEST_PART)))
+    wanted = max(1, -(-total // target), min(cores, total // _SMALLEST_PART))
+    count = min(len(pieces), wanted)
     groups: list[list[ReadTask]] = [[] for _ in range(count)]
     # Longest first, each to the group that has least so far.
     loads = [(0, number) for number in range(count)]

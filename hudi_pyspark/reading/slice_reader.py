@@ -203,7 +203,8 @@ def _with_columns(
     if known.kept is None:
         return None
     lacking = _with_siblings(known.lacking(wanted).names, wanted)
-    # What the merge looks at need not be decoded.
+    # What the merge looks at need not be decoded. All records are, whatever keys the task asks for,
+    # so that later reads find their columns.
     rule = replace(task.shared.rule, ordering_fields=(), delete_field="", delete_marker="")
     shared = replace(task.shared, working=lacking, rule=rule, key_fields=(), record_keys=None)
     task = replace(task, shared=shared)

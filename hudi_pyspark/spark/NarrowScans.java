@@ -98,7 +98,7 @@ import scala.runtime.AbstractPartialFunction;
  */
 public class NarrowScans extends Rule {
   public static final String ENABLED = "spark.hudi-py.optimizer.enabled";
-  /** Base files, in bytes, from which a scan is filtered by the keys of joins: see leastBytes. */
+  /** Bytes of a scan's rows from which the keys of joins filter it: see leastBytes. */
   public static final String JOINED = "spark.hudi-py.optimizer.joins.leastBytes";
   public static final String COLUMNAR = "spark.hudi-py.columnar.enabled";
   public static final String FILTERS = "hudi-py.filters";
@@ -621,6 +621,7 @@ public class NarrowScans extends Rule {
       return new Planned(scan, source, new StructType(fields), width, columnar);
     }
 
+    /** Whether another plan may be better, once slices are merged that were not. */
     boolean awaitsMerges() {
       try {
         return isStarted && explained()[2].equals(AWAITS_MERGES);

@@ -3,10 +3,12 @@
 import gc
 import os
 import socket
+import sys
 from contextlib import suppress
 from stat import S_ISSOCK
 
 _FIRST_FILES = 100  # that a process opens: the connection with Spark is one of them
+_kept_modules = 0  # number of modules when garbage collection was last kept from them
 
 
 def send_at_once() -> None:
@@ -32,7 +34,10 @@ def keep_modules() -> None:
     """Leave the modules that are loaded out of garbage collections.
 
     Spark collects garbage after each plan and each task, and the next one waits for it: 0.04 s for
-    the modules of this package and of pyarrow, which never become garbage.
+    the modules of this package and of pyarrow, which never become garbage. Other objects that are
+    there stay out of them, too, so this happens only where modules have come since the last time.
     """
-    if gc.get_freeze_count() == 0:
+    global _kept_modules  # noqa: PLW0603  (of the process)
+    if len(sys.modules) > _kept_modules:
         gc.freeze()
+        _kept_modules = len(sys.modules)

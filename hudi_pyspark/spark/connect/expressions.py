@@ -207,7 +207,8 @@ def _in_calendar(kind: str, make: Callable[[], date]) -> str:
 
 
 def _string(value: str) -> str:
-    return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    escaped = value.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"
 
 
 _LITERALS: dict[str, Callable[[Any], str]] = {
