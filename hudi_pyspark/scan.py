@@ -154,14 +154,18 @@ class Scan:
             columns: names of columns of the answer, to read only those.
             fields: some of these columns with the nested fields that are wanted; tasks may leave
                 out the others.
-            cores: groups that are read at the same time: there are as many where each has 4 MiB,
-                and more if ``task_bytes`` gives more. 0 if that is unknown.
+            cores: groups that are read at the same time: there are as many where each has 4 MiB
+                of the columns, and more if ``task_bytes`` gives more. 0 if that is unknown; then
+                groups have bytes of whole files.
         """
         begin = time.perf_counter()
         plan = _plan(self, columns, fields)
         with _collection_paused():
             merged = merged_on_disk(plan.tasks, self.storage)
-            groups = group_tasks(plan.tasks, self._planner.options.task_bytes, cores, merged)
+            # Without the rule many small tasks are the safe choice: there may be many cores.
+            of_table = len(self._planner.context.table_schema.names) if cores else 0
+            target = self._planner.options.task_bytes
+            groups = group_tasks(plan.tasks, target, cores, merged, of_table)
         names = self._result.names if columns is None else columns
         planned = ExplainedScan(
             self._query, self._planner, groups, names, self._predicate, plan.notes, merged

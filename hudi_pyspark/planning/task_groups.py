@@ -3,6 +3,7 @@
 import heapq
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise, repeat, starmap
 
 import numpy as np
@@ -21,7 +22,11 @@ _SMALLEST_PART = 4 << 20
 
 
 def group_tasks(
-    tasks: Sequence[ReadTask], target: int, cores: int = 0, merged: Sequence[bool | None] = ()
+    tasks: Sequence[ReadTask],
+    target: int,
+    cores: int = 0,
+    merged: Sequence[bool | None] = (),
+    columns: int = 0,
 ) -> list[tuple[ReadTask, ...]]:
     """Spread tasks over groups of about ``target`` bytes, the most expensive first.
 
@@ -35,13 +40,16 @@ def group_tasks(
             each. 0 if that is unknown.
         merged: of each task, whether the outcome of its merge is kept, so that its logs cost
             nothing; () if none is.
+        columns: of the table, so that some of them cost their share of a base file; 0 to count
+            whole files.
     """
     wholes = list(zip(tasks, merged or repeat(False, len(tasks)), strict=True))  # noqa: FBT003
-    costs = np.fromiter(starmap(cost, wholes), np.int64, len(wholes))
+    costs_of = partial(cost, columns=columns)
+    costs = np.fromiter(starmap(costs_of, wholes), np.int64, len(wholes))
     target = max(target, int(costs.sum()) // _MOST_GROUPS)
     pieces = [(piece, known) for task, known in wholes for piece in _pieces(task, target)]
     if len(pieces) > len(wholes):
-        costs = np.fromiter(starmap(cost, pieces), np.int64, len(pieces))
+        costs = np.fromiter(starmap(costs_of, pieces), np.int64, len(pieces))
     total = int(costs.sum())
     # Most base files have one row group, so more parts of them would give no core work.
     wanted = max(1, -(-total // target), min(cores, total // _SMALLEST_PART))
@@ -56,12 +64,18 @@ def group_tasks(
     return [tuple(group) for group in groups]
 
 
-def cost(task: ReadTask, is_merged: bool | None = False) -> int:  # noqa: FBT001, FBT002  (of pairs)
+def cost(
+    task: ReadTask,
+    is_merged: bool | None = False,  # noqa: FBT001, FBT002  (of pairs)
+    *,
+    columns: int = 0,
+) -> int:
     """Return the cost of a task, in bytes of base files that take as long to read.
 
     Args:
         task: a read of a slice, or of changes.
         is_merged: the outcome of its merge is kept, so that no log file is read.
+        columns: as in `group_tasks`.
     """
     if isinstance(task, CdcTask):
         images = (image for image in (task.before, task.after) if image is not None)
@@ -69,13 +83,19 @@ def cost(task: ReadTask, is_merged: bool | None = False) -> int:  # noqa: FBT001
     logs = () if is_merged else task.file_slice.log_files
     base = task.file_slice.base_file
     begin, end = task.byte_range or (0, base.size if base is not None else 0)
-    # Where rows are only counted, a footer is enough.
-    read = end - begin if logs or not _only_counts(task) else 0
-    return read + _OPENING + _cost_of_logs(logs)
+    read = (end - begin) * (1.0 if logs else _share(task, columns))
+    return int(read) + _OPENING + _cost_of_logs(logs)
 
 
 def _cost_of_logs(files: Sequence[LogFile]) -> int:
     return sum(file.size * _LOG_WEIGHT + _OPENING for file in files)
+
+
+def _share(task: ScanTask, columns: int) -> float:
+    """Return the share of a base file that a task without a merge reads; a footer is none."""
+    if _only_counts(task):
+        return 0.0
+    return min(1.0, len(task.working.names) / columns) if columns else 1.0
 
 
 def _only_counts(task: ScanTask) -> bool:

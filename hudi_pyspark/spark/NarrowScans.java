@@ -112,7 +112,6 @@ public class NarrowScans extends Rule {
   private static final Logger LOG = LoggerFactory.getLogger("hudi_pyspark.NarrowScans");
   private static final String SOURCE = "hudi-py";
   private static final String ENCRYPTED = "spark.io.encryption.enabled";
-  private static final String AWAITS_MERGES = "awaits merges"; // as in reader.py
   private static final String EXPLAINED = "\0hudi-py\0";
   private static final int MOST_SCANS = 100; // that are kept for each DataFrame
   private static final int MOST_KEYS = 10000; // of a join, which filter a scan
@@ -131,6 +130,9 @@ public class NarrowScans extends Rule {
 
   /** Sources with the newest known state of their table, by the source of a DataFrame or a view. */
   private final Map newest = new WeakHashMap();
+
+  /** How many slices awaited their merge when a scan was read, by the source that came after. */
+  private final Map awaited = new WeakHashMap();
 
   /** The sources that a query reads: all its scans of a table read one state. */
   private final Map queries = new WeakHashMap();
@@ -499,17 +501,20 @@ public class NarrowScans extends Rule {
     StructField[] question = {marked(scan.readSchema().apply(0), STATE, state)};
     PythonScan asked = planAnew(scan, last, new StructType(question));
     String answer = explained(asked.toBatch())[0];
-    if (answer.isEmpty() && !awaitsMerges(last)) {
+    if (answer.isEmpty() && !isBetterPlanned(last)) {
       return last; // with the scans that are planned already
     }
     PythonDataSourceV2 fresh = copy(last);
+    if (answer.isEmpty()) {
+      awaited.put(fresh, awaitedWhenRead(last));
+    }
     if (!answer.isEmpty()) {
-      Object before = get(last, "dataSourceInPython");
-      Object schema = before.getClass().getMethod("schema").invoke(before);
+      Object opened = get(last, "dataSourceInPython");
+      Object schema = opened.getClass().getMethod("schema").invoke(opened);
       set(
           fresh,
           "dataSourceInPython",
-          before
+          opened
               .getClass()
               .getConstructors()[0]
               .newInstance(Base64.getDecoder().decode(answer), schema));
@@ -518,16 +523,38 @@ public class NarrowScans extends Rule {
     return fresh;
   }
 
-  /** Whether a scan was planned before the slices were merged that are merged by now, maybe. */
-  private boolean awaitsMerges(PythonDataSourceV2 source) {
+  /**
+   * Whether a scan awaits merges of slices that have been merged since, maybe. Not where it was read
+   * twice while the same number awaited theirs: these merges are too large to be kept.
+   */
+  private boolean isBetterPlanned(PythonDataSourceV2 source) {
+    Map before = (Map) awaited.get(source);
     Map scans = (Map) known.get(source);
-    Object[] planned = scans == null ? new Object[0] : scans.values().toArray();
-    for (int i = 0; i < planned.length; i++) {
-      if (((Planned) planned[i]).awaitsMerges()) {
+    Object[] keys = scans == null ? new Object[0] : scans.keySet().toArray();
+    for (int i = 0; i < keys.length; i++) {
+      Planned planned = (Planned) scans.get(keys[i]);
+      String slices = planned.awaitingMerges();
+      boolean isAsBefore = before != null && planned.isRead && slices.equals(before.get(keys[i]));
+      if (!slices.equals("0") && !isAsBefore) {
         return true;
       }
     }
     return false;
+  }
+
+  /** How many slices await their merge in each scan that was read, by its schema. */
+  private Map awaitedWhenRead(PythonDataSourceV2 source) {
+    Map before = (Map) awaited.get(source);
+    Map scans = (Map) known.get(source);
+    Map all = before == null || before.size() >= MOST_SCANS ? new HashMap() : new HashMap(before);
+    Object[] keys = scans == null ? new Object[0] : scans.keySet().toArray();
+    for (int i = 0; i < keys.length; i++) {
+      Planned planned = (Planned) scans.get(keys[i]);
+      if (planned.isRead) {
+        all.put(keys[i], planned.awaitingMerges());
+      }
+    }
+    return all;
   }
 
   private static byte[] bytesOf(PythonDataSourceV2 source) throws Exception {
@@ -588,6 +615,7 @@ public class NarrowScans extends Rule {
     final int width; // of a row with all columns, as Spark estimates it
     private final UnaryOperator columnar;
     volatile boolean isStarted;
+    volatile boolean isRead;
     private Batch batch;
     private String[] explained;
 
@@ -621,17 +649,17 @@ public class NarrowScans extends Rule {
       return new Planned(scan, source, new StructType(fields), width, columnar);
     }
 
-    /** Whether another plan may be better, once slices are merged that were not. */
-    boolean awaitsMerges() {
+    /** How many slices await their merge: with fewer, another plan may be better. */
+    String awaitingMerges() {
       try {
-        return isStarted && explained()[2].equals(AWAITS_MERGES);
+        return isStarted ? explained()[2] : "0";
       } catch (Exception error) {
         LOG.debug("a scan is not planned: " + error); // reading raises what is wrong
-        return false;
+        return "0";
       }
     }
 
-    /** The bytes of the rows, the explanation and a note, which the first partition carries. */
+    /** The row bytes, explanation and awaited merges, which the first partition carries. */
     synchronized String[] explained() throws Exception {
       explained = explained == null ? NarrowScans.explained(batch()) : explained;
       return explained;
@@ -774,6 +802,7 @@ public class NarrowScans extends Rule {
     }
 
     public PartitionReaderFactory createReaderFactory() {
+      filtered.isRead = true;
       return filtered.batch().createReaderFactory();
     }
 

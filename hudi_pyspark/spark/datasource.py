@@ -46,7 +46,12 @@ class HudiDataSource(DataSource):
     @only_message()
     def reader(self, schema: StructType) -> DataSourceReader:
         planner = self.planner()
-        return planner.state_reader(self, schema) or planner.reader(schema, self.payload_mergers)
+        state_reader = planner.state_reader(self, schema)
+        if state_reader is not None:
+            return state_reader
+        # Spark sends this source with each task, which needs no planner.
+        self._planner = None
+        return planner.reader(schema, self.payload_mergers)
 
     # Not with only_message: Spark's process of a stream ends with an error of Spark's own, whose
     # cause the traceback alone shows.

@@ -33,11 +33,9 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 # Set where spark.sql.pyspark.worker.logging.enabled is true, from Spark 4.1 on.
 _COLLECTS_LOGS = "PYSPARK_SPARK_SESSION_UUID"
-# Before the bytes of the rows, an explanation and a note, which end with \0. NarrowScans.java has
-# the same words.
+# Before the bytes of the rows, an explanation and the number of slices that await their merge, which
+# end with \0. NarrowScans.java has the same words.
 EXPLAINED = "\0hudi-py\0"
-# Last in the explanation of a plan: another may be better once the first query has merged slices.
-_AWAITS_MERGES = "awaits merges"
 _ALL_COLUMNS = (
     "hudi-py: this scan reads all columns and files, whatever the query needs. Call "
     "hudi_pyspark.register(spark) once in each session; where Spark's optimizer is out of reach "
@@ -215,8 +213,9 @@ class HudiReader(DataSourceReader):
             planned = scan.planned(self.columns, fields=self.schema, cores=self.cores)
             self._planned = PackedTasks.of(planned.groups)
             if self.is_narrowed:
-                awaits = _AWAITS_MERGES if False in planned.merged else ""
-                self._explained = f"{planned.row_bytes}\0{planned.explain()}\0{awaits}"
+                # Another plan may be better once fewer slices await their merge.
+                awaiting = planned.merged.count(False)
+                self._explained = f"{planned.row_bytes}\0{planned.explain()}\0{awaiting}"
             else:
                 warn_of_all_columns()
             self._shared = self._planned.shared

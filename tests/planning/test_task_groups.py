@@ -116,6 +116,24 @@ def test_logs_of_slices_that_were_merged_before_cost_nothing():
     assert some[0] == (tasks[0],)
 
 
+def test_some_columns_cost_their_share_of_a_base_file():
+    (alone,), (logged,) = tasks_of(64 * MIB), tasks_of(64 * MIB, logs=1)
+    columns = 8 * len(alone.working.names)
+    opening = cost(alone) - 64 * MIB
+    assert cost(alone, columns=columns) == 8 * MIB + opening
+    assert cost(alone, columns=1) == cost(alone)  # a column that the table lacks is no more
+    assert cost(logged, columns=columns) == cost(logged)  # the merge needs the others
+    assert 8 * MIB < cost(logged, True, columns=columns) < cost(alone)  # noqa: FBT003  (of pairs)
+    tasks = tasks_of(*[64 * MIB] * 8)
+    assert [len(group_tasks(tasks, 64 * MIB, 2, columns=n)) for n in (0, columns)] == [8, 2]
+    parts = [
+        task
+        for group in group_tasks(tasks_of(200 * MIB), 64 * MIB, 2, columns=columns)
+        for task in group
+    ]
+    assert len(parts) == 4  # of which each core reads some
+
+
 def counting(task: ScanTask, **shared: Any) -> ScanTask:
     """The same task without columns."""
     return replace(task, shared=replace(task.shared, result=pa.schema([]), **shared))

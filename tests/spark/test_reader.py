@@ -78,6 +78,14 @@ def test_reader_that_is_pickled_first_reads_the_partitions(golden_table):
     assert rows == HudiTable(source.options["path"]).scan().count() > 0
 
 
+def test_source_that_travels_with_each_task_holds_no_table(golden_table):
+    source = HudiDataSource({"path": str(golden_table(MOR))})
+    schema = source.schema()
+    assert b"Planner" in cloudpickle.dumps(source)  # for the process that plans
+    source.reader(schema).partitions()
+    assert b"Planner" not in cloudpickle.dumps(source)
+
+
 def test_refusal_is_raised_by_partitions_not_by_pickling(tmp_path):
     path = BAD_INPUTS_BY_NAME["foreign-payload"].prepare(tmp_path)
     source = HudiDataSource({"path": str(path)})
