@@ -4,7 +4,7 @@
 
 Without a table, one of a million base rows and 200,000 log records is written into a temporary
 folder (`spill.py`). Each way reads the same rows, but for the bare base files, which lack those of
-the logs; the least of five rounds counts. Ways take turns within a round, so that other work on the
+the logs; the least of twenty rounds counts. Ways take turns within a round, so that other work on the
 machine meets all of them.
 """
 
@@ -25,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks import spill
 
-ROUNDS = 5
+ROUNDS = 20
 LOG_ROWS = 200_000
 WAYS = {
     "bare base files": {"query_type": "read_optimized"},
