@@ -4,8 +4,8 @@
 
 Without a table, one of a million base rows and 200,000 log records is written into a temporary
 folder (`spill.py`). Each way reads the same rows, but for the bare base files, which lack those of
-the logs; the least of twenty rounds counts. Ways take turns within a round, so that other work on the
-machine meets all of them.
+the logs; the least of twenty rounds counts. Ways take turns within a round, so that other work on
+the machine meets all of them.
 """
 
 from __future__ import annotations

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 # Set where spark.sql.pyspark.worker.logging.enabled is true, from Spark 4.1 on.
 _COLLECTS_LOGS = "PYSPARK_SPARK_SESSION_UUID"
-# Before the bytes of the rows, an explanation and the number of slices that await their merge, which
-# end with \0. NarrowScans.java has the same words.
+# Before the bytes of the rows, an explanation and the number of slices that await their merge, each
+# with \0 at its end. NarrowScans.java has the same words.
 EXPLAINED = "\0hudi-py\0"
 _ALL_COLUMNS = (
     "hudi-py: this scan reads all columns and files, whatever the query needs. Call "
