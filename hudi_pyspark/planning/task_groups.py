@@ -106,9 +106,12 @@ def _only_counts(task: ScanTask) -> bool:
 
 def _pieces(task: ReadTask, target: int) -> Iterator[ReadTask]:
     """Yield the task, or parts of its base file that have about the target size."""
-    size = 0 if isinstance(task, CdcTask) else _divisible_bytes(task)
+    if isinstance(task, CdcTask):
+        yield task
+        return
+    size = _divisible_bytes(task)
     count = -(-size // max(target, _SMALLEST_PART))
-    if isinstance(task, CdcTask) or count <= 1:
+    if count <= 1:
         yield task
         return
     cuts = [size * number // count for number in range(count + 1)]

@@ -7,12 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hudi_pyspark.filter.sql_text import parse_filter
 from hudi_pyspark.planning import task_groups
 from hudi_pyspark.planning.task_groups import cost, group_tasks
-from hudi_pyspark.tasks import CommitRange, ScanTask
-from tests.planning.test_slice_tasks import planned, slice_of
+from hudi_pyspark.tasks import CdcTask, ChangeSource, CommitRange, ScanTask
+from tests.planning.test_slice_tasks import TABLE, planned, slice_of
 
 MIB = 1 << 20
+OPENING = MIB // 2
 
 
 def tasks_of(*sizes: int, logs: int = 0, extension: str = "parquet") -> list[ScanTask]:
@@ -59,6 +61,43 @@ def test_large_base_file_without_logs_is_read_in_parts_that_cover_it():
 def test_other_slices_are_not_divided(logs, extension):
     ((task,),) = packed(tasks_of(200 * MIB, logs=logs, extension=extension), 64 * MIB)
     assert task.byte_range is None
+
+
+def test_base_file_of_a_bootstrap_is_not_divided():
+    (task,) = tasks_of(200 * MIB)
+    base = task.file_slice.base_file
+    assert base is not None
+    skeleton = replace(base, bootstrap_source="other/file.parquet")
+    bootstrapped = replace(task, file_slice=replace(task.file_slice, base_file=skeleton))
+    assert packed([bootstrapped], 64 * MIB) == [(bootstrapped,)]
+
+
+def test_base_file_of_two_groups_is_read_in_halves():
+    groups = packed(tasks_of(128 * MIB), 64 * MIB)
+    assert sorted(task.byte_range for group in groups for task in group if task.byte_range) == [
+        (0, 64 * MIB),
+        (64 * MIB, 128 * MIB),
+    ]
+
+
+def test_cost_is_the_bytes_that_are_read_and_half_a_mebibyte_for_each_file():
+    (task,), (logged,) = tasks_of(30 * MIB), tasks_of(2 * MIB, logs=2)
+    assert cost(task) == 30 * MIB + OPENING
+    assert cost(replace(task, byte_range=(10 * MIB, 30 * MIB))) == 20 * MIB + OPENING
+    assert cost(logged) == 2 * MIB + OPENING + 2 * (3 * 2 * MIB + OPENING)
+    only_logs = replace(logged, file_slice=replace(logged.file_slice, base_file=None))
+    assert cost(only_logs) == cost(logged) - 2 * MIB
+
+
+def test_changes_cost_both_images_and_their_files():
+    (before,), (after,) = tasks_of(30 * MIB), tasks_of(2 * MIB, logs=1)
+    images = pa.schema({"id": pa.int64()})
+    change = CdcTask(ChangeSource.LOG_FILE, "003", images, as_struct=True, after=after)
+    assert cost(change) == cost(after)
+    files = after.file_slice.log_files
+    change = replace(change, before=before, cdc_files=files)
+    assert cost(change) == cost(before) + cost(after) + 3 * 2 * MIB + OPENING
+    assert group_tasks([change], MIB) == [(change,)]
 
 
 def test_log_records_cost_more_than_base_rows():
@@ -119,8 +158,7 @@ def test_logs_of_slices_that_were_merged_before_cost_nothing():
 def test_some_columns_cost_their_share_of_a_base_file():
     (alone,), (logged,) = tasks_of(64 * MIB), tasks_of(64 * MIB, logs=1)
     columns = 8 * len(alone.working.names)
-    opening = cost(alone) - 64 * MIB
-    assert cost(alone, columns=columns) == 8 * MIB + opening
+    assert cost(alone, columns=columns) == 8 * MIB + OPENING
     assert cost(alone, columns=1) == cost(alone)  # a column that the table lacks is no more
     assert cost(logged, columns=columns) == cost(logged)  # the merge needs the others
     assert 8 * MIB < cost(logged, True, columns=columns) < cost(alone)  # noqa: FBT003  (of pairs)
@@ -145,6 +183,12 @@ def test_counting_rows_costs_a_footer_of_a_base_file_and_all_of_a_log():
     assert cost(logged) > 220 * MIB
     assert cost(logged, True) < MIB  # noqa: FBT003  (of pairs)
     assert packed([alone], 64 * MIB) == [(alone,)]  # in one part
+
+
+def test_counting_the_rows_of_a_filter_reads_its_columns():
+    (task,) = tasks_of(200 * MIB)
+    filtered = counting(task, predicate=parse_filter("id > 1", TABLE))
+    assert cost(filtered) == cost(task)
 
 
 def test_counting_the_rows_of_a_commit_range_reads_their_times():

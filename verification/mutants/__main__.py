@@ -27,6 +27,7 @@ PACKAGE = Path("hudi_pyspark")
 PARTS = {
     "merge": ("merge/merge", "fold", "decision", "payload", "spilled_merge"),
     "kept merges": ("merge/outcome", "outcome_files"),
+    "packing": ("task_groups",),
     "log records": ("log_records/records", "log_records/decoder", "record_keys"),
     "live blocks": ("live_blocks", "log_files"),
     "slices": ("file_slices", "commit_slices", "table/file_groups", "file_group"),
