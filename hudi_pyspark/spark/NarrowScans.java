@@ -802,7 +802,7 @@ public class NarrowScans extends Rule {
     }
 
     public PartitionReaderFactory createReaderFactory() {
-      filtered.isRead = true;
+      planned.isRead = true; // also where the keys of a join filter it
       return filtered.batch().createReaderFactory();
     }
 
