@@ -109,8 +109,10 @@ def test_frame_that_is_asked_again_is_planned_again_until_its_slices_are_merged(
     "text",
     [
         "SELECT * FROM asked_again",
-        "SELECT /*+ BROADCAST(k) */ * FROM asked_again a JOIN (SELECT _hoodie_record_key AS key "
-        "FROM asked_again WHERE _hoodie_commit_seqno > '0') k ON a._hoodie_record_key = k.key",
+        (
+            "SELECT /*+ BROADCAST(k) */ * FROM asked_again a JOIN (SELECT _hoodie_record_key AS key "
+            "FROM asked_again WHERE _hoodie_commit_seqno > '0') k ON a._hoodie_record_key = k.key"
+        ),
     ],
 )
 def test_frame_whose_merges_are_never_kept_is_planned_anew_once(ruled, table, folder, text):
