@@ -11,6 +11,13 @@ from tests.damage import unpack
 
 pytestmark = pytest.mark.spark
 
+WHOLE = "SELECT * FROM asked_again"
+JOINED = """
+    SELECT /*+ BROADCAST(few) */ * FROM asked_again JOIN (
+        SELECT _hoodie_record_key AS key FROM asked_again WHERE _hoodie_commit_seqno > '0'
+    ) few ON _hoodie_record_key = few.key
+"""
+
 
 @pytest.fixture
 def table(tmp_path):
@@ -41,7 +48,7 @@ def rows(frame):
     return sorted(map(str, frame.collect()))
 
 
-def asked_again(frame, text="SELECT * FROM asked_again"):
+def asked_again(frame, text=WHOLE):
     """Spark's plan of a query of a view, and its first scan."""
     frame.createOrReplaceTempView("asked_again")
     query = frame.sparkSession.sql(text)._jdf.queryExecution()
@@ -105,16 +112,7 @@ def test_frame_that_is_asked_again_is_planned_again_until_its_slices_are_merged(
     assert are_same(scan()[0], last)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "SELECT * FROM asked_again",
-        (
-            "SELECT /*+ BROADCAST(k) */ * FROM asked_again a JOIN (SELECT _hoodie_record_key AS key "
-            "FROM asked_again WHERE _hoodie_commit_seqno > '0') k ON a._hoodie_record_key = k.key"
-        ),
-    ],
-)
+@pytest.mark.parametrize("text", [WHOLE, JOINED])
 def test_frame_whose_merges_are_never_kept_is_planned_anew_once(ruled, table, folder, text):
     ruled.conf.set("spark.sql.adaptive.enabled", "false")
     ruled.conf.set("spark.hudi-py.optimizer.joins.leastBytes", "0")  # so that keys filter the scan
