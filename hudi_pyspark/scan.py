@@ -154,9 +154,9 @@ class Scan:
             columns: names of columns of the answer, to read only those.
             fields: some of these columns with the nested fields that are wanted; tasks may leave
                 out the others.
-            cores: groups that are read at the same time: there are as many where each has 4 MiB
-                of the columns, and more if ``task_bytes`` gives more. 0 if that is unknown; then
-                groups have bytes of whole files.
+            cores: groups that are read at the same time: there are as many where each has 4 MiB,
+                and more if ``task_bytes`` gives more. Of base files that are not merged, the share
+                of the columns counts. 0 if that is unknown; then whole files count.
         """
         begin = time.perf_counter()
         plan = _plan(self, columns, fields)

@@ -92,7 +92,11 @@ def _cost_of_logs(files: Sequence[LogFile]) -> int:
 
 
 def _share(task: ScanTask, columns: int) -> float:
-    """Return the share of a base file that a task without a merge reads; a footer is none."""
+    """Return the share of a base file that a task without a merge reads.
+
+    It is 0 where the footer is enough. Columns count alike, whatever their types: no plan opens a
+    file, and only a footer has their sizes.
+    """
     if _only_counts(task):
         return 0.0
     return min(1.0, len(task.working.names) / columns) if columns else 1.0

@@ -507,8 +507,7 @@ public class NarrowScans extends Rule {
     PythonDataSourceV2 fresh = copy(last);
     if (answer.isEmpty()) {
       awaited.put(fresh, awaitedWhenRead(last));
-    }
-    if (!answer.isEmpty()) {
+    } else {
       Object opened = get(last, "dataSourceInPython");
       Object schema = opened.getClass().getMethod("schema").invoke(opened);
       set(
@@ -528,13 +527,13 @@ public class NarrowScans extends Rule {
    * twice while the same number awaited theirs: these merges are too large to be kept.
    */
   private boolean isBetterPlanned(PythonDataSourceV2 source) {
-    Map before = (Map) awaited.get(source);
-    Map scans = (Map) known.get(source);
-    Object[] keys = scans == null ? new Object[0] : scans.keySet().toArray();
+    Map before = valuesOf(awaited, source);
+    Map scans = valuesOf(known, source);
+    Object[] keys = scans.keySet().toArray();
     for (int i = 0; i < keys.length; i++) {
       Planned planned = (Planned) scans.get(keys[i]);
       String slices = planned.awaitingMerges();
-      boolean isAsBefore = before != null && planned.isRead && slices.equals(before.get(keys[i]));
+      boolean isAsBefore = planned.isRead && slices.equals(before.get(keys[i]));
       if (!slices.equals("0") && !isAsBefore) {
         return true;
       }
@@ -544,10 +543,10 @@ public class NarrowScans extends Rule {
 
   /** How many slices await their merge in each scan that was read, by its schema. */
   private Map awaitedWhenRead(PythonDataSourceV2 source) {
-    Map before = (Map) awaited.get(source);
-    Map scans = (Map) known.get(source);
-    Map all = before == null || before.size() >= MOST_SCANS ? new HashMap() : new HashMap(before);
-    Object[] keys = scans == null ? new Object[0] : scans.keySet().toArray();
+    Map before = valuesOf(awaited, source);
+    Map scans = valuesOf(known, source);
+    Map all = before.size() >= MOST_SCANS ? new HashMap() : new HashMap(before);
+    Object[] keys = scans.keySet().toArray();
     for (int i = 0; i < keys.length; i++) {
       Planned planned = (Planned) scans.get(keys[i]);
       if (planned.isRead) {
@@ -555,6 +554,16 @@ public class NarrowScans extends Rule {
       }
     }
     return all;
+  }
+
+  /** What a map has for a source, by schema; an empty map at first. */
+  private static Map valuesOf(Map sources, PythonDataSourceV2 source) {
+    Map values = (Map) sources.get(source);
+    if (values == null) {
+      values = new HashMap();
+      sources.put(source, values);
+    }
+    return values;
   }
 
   private static byte[] bytesOf(PythonDataSourceV2 source) throws Exception {
@@ -568,11 +577,7 @@ public class NarrowScans extends Rule {
     PythonScan python = pythonScan(scan);
     PythonDataSourceV2 source =
         current == null ? copy((PythonDataSourceV2) get(python, "ds")) : current;
-    Map scans = (Map) known.get(source);
-    if (scans == null) {
-      scans = new HashMap();
-      known.put(source, scans);
-    }
+    Map scans = valuesOf(known, source);
     // Executors lack the jar where a session has its own artifacts.
     boolean isColumnar =
         columnar != null
