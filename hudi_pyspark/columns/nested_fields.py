@@ -5,16 +5,18 @@ from collections.abc import Collection, Iterator
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from hudi_pyspark.format.avro.schema import VARIANT
 from hudi_pyspark.format.column_names import spelled
-from hudi_pyspark.format.nested_types import with_fields
+from hudi_pyspark.format.nested_types import is_variant, with_fields
 
 
 def narrow_type(data_type: pa.DataType, wanted: pa.DataType) -> pa.DataType:
     """Return a type without nested fields that ``wanted`` lacks; all of a struct if it has none.
 
-    Names match without case, too, so that fields which differ in case alone stay together.
+    Names match without case, too, so that fields which differ in case alone stay together. A
+    variant stays whole, with what the file shreds of it.
     """
+    if is_variant(wanted):
+        return data_type
     if pa.types.is_struct(data_type) and pa.types.is_struct(wanted):
         names = [field.name for field in wanted]
         pairs = ((field, spelled(field.name, names)) for field in data_type)
@@ -42,6 +44,11 @@ def narrow_fields(
         else field
         for field, name in names
     )
+
+
+def named_fields(data_type: pa.DataType) -> list[pa.Field]:
+    """Return the fields that dotted names reach: those of a struct, and none of a variant."""
+    return list(data_type) if pa.types.is_struct(data_type) and not is_variant(data_type) else []
 
 
 def leaf_paths(file: pq.ParquetFile, wanted: pa.Schema) -> list[str]:
@@ -83,5 +90,5 @@ def _count_leaves(data_type: pa.DataType) -> int:
 def nullable(field: pa.Field) -> pa.Field:
     """Return a field that may be null, and so may all fields in it, but for those of a variant."""
     # Spark recognises a variant by the metadata of its fields.
-    data_type = VARIANT if field.type == VARIANT else with_fields(field.type, nullable)
+    data_type = field.type if is_variant(field.type) else with_fields(field.type, nullable)
     return pa.field(field.name, data_type, nullable=True)

@@ -16,7 +16,12 @@ from hudi_pyspark.columns.casts import from_number, from_text, rounded
 from hudi_pyspark.columns.text import java_text, widened
 from hudi_pyspark.errors import SchemaEvolutionError
 from hudi_pyspark.format.column_names import AmbiguousNamesError, match_names, spelled
-from hudi_pyspark.format.nested_types import with_items, without_offset
+from hudi_pyspark.format.nested_types import (
+    TYPED_VALUE,
+    is_variant,
+    with_items,
+    without_offset,
+)
 from hudi_pyspark.format.timeline.internal_schema import ListPart, MapPart, StructPart
 
 if TYPE_CHECKING:
@@ -93,6 +98,8 @@ def _promote(array: pa.Array, target: pa.DataType, rules: _Rules) -> pa.Array:
         return array
     if pa.types.is_null(data_type):
         return pa.nulls(len(array), target)
+    if is_variant(target) and data_type.get_field_index(TYPED_VALUE) >= 0:
+        raise _NoPromotion("the file shreds the variant, which this release does not rebuild")
     if pa.types.is_struct(target) and pa.types.is_struct(data_type):
         return _promote_struct(array, target, rules)
     if pa.types.is_map(target) and pa.types.is_map(data_type):
@@ -109,6 +116,8 @@ def _promote(array: pa.Array, target: pa.DataType, rules: _Rules) -> pa.Array:
 def _promote_struct(array: pa.StructArray, target: pa.StructType, rules: _Rules) -> pa.Array:
     children = []
     stored = [field.name for field in array.type]
+    if TYPED_VALUE in stored and _is_binaries_of_variant(target):
+        raise _NoPromotion("the file has a shredded VARIANT, the table an ordinary struct")
     matched = match_names([field.name for field in target], stored)
     for field in target:
         if field.name in matched:
@@ -118,6 +127,12 @@ def _promote_struct(array: pa.StructArray, target: pa.StructType, rules: _Rules)
             children.append(pa.nulls(len(array), field.type))
     mask = pc.is_null(array) if array.null_count else None
     return pa.StructArray.from_arrays(children, fields=list(target), mask=mask)
+
+
+def _is_binaries_of_variant(target: pa.StructType) -> bool:
+    return {field.name for field in target} == {"metadata", "value"} and all(
+        _is_bytes(field.type) for field in target
+    )
 
 
 def _promote_map(array: pa.MapArray, target: pa.MapType, rules: _Rules) -> pa.Array:
@@ -302,6 +317,8 @@ def _rename(array: pa.Array, new: Part, old: Part) -> pa.Array:
 
 def _rename_struct(array: pa.StructArray, new: StructPart, old: StructPart) -> pa.Array:
     in_file, names, children = [field.name for field in array.type], [], []
+    if TYPED_VALUE in in_file and {field.name for field in new.fields} == {"metadata", "value"}:
+        return array  # a variant that the file shreds
     for field in new.fields:
         stored = old.by_id(field.id)
         if stored is None or (name := spelled(stored.name, in_file)) is None:

@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 
-from hudi_pyspark.format.avro.schema import VARIANT
+from hudi_pyspark.format.nested_types import is_variant
 
 _SPARK_NAMES = {
     pa.bool_(): "boolean",
@@ -13,13 +13,14 @@ _SPARK_NAMES = {
     pa.float32(): "float",
     pa.float64(): "double",
     pa.date32(): "date",
-    VARIANT: "variant",
 }
 
 
 def type_text(data_type: pa.DataType) -> str:
     """Return the name that Spark has for the type of a column, e.g. ``array<bigint>``."""
-    if pa.types.is_struct(data_type) and data_type != VARIANT:
+    if is_variant(data_type):
+        return "variant"
+    if pa.types.is_struct(data_type):
         return f"struct<{','.join(f'{field.name}:{type_text(field.type)}' for field in data_type)}>"
     if pa.types.is_map(data_type):
         return f"map<{type_text(data_type.key_type)},{type_text(data_type.item_type)}>"

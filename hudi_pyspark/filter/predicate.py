@@ -21,6 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hudi_pyspark.columns.arrays import Mask, any_of, field_array
+from hudi_pyspark.columns.nested_fields import named_fields
 from hudi_pyspark.columns.text import scalar_text
 from hudi_pyspark.errors import InvalidOptionError
 
@@ -617,8 +618,7 @@ def spelled_field(written: str, schema: pa.Schema) -> tuple[str, pa.DataType]:
     name = spelled_column(head, schema.names)
     kind = schema.field(name).type
     for part in rest:
-        parts = kind if pa.types.is_struct(kind) else ()
-        fields = {f"{name}.{field.name}": field for field in parts}
+        fields = {f"{name}.{field.name}": field for field in named_fields(kind)}
         name = spelled_column(f"{name}.{part}", list(fields) or schema.names)
         kind = fields[name].type
     return name, kind

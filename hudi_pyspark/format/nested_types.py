@@ -1,13 +1,31 @@
 """Fields of schemas, and of Arrow types that hold fields: structs, lists and maps."""
 
 from collections.abc import Callable
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
 
+# The struct that PySpark takes for a VARIANT: its values' own two binaries, in this order.
+VARIANT: Final = pa.struct(
+    [
+        pa.field("value", pa.binary(), nullable=False),
+        pa.field("metadata", pa.binary(), nullable=False, metadata={b"variant": b"true"}),
+    ]
+)
+TYPED_VALUE: Final = "typed_value"  # the field of a variant that a file shreds
+
+
+def is_variant(data_type: pa.DataType) -> bool:
+    """Return whether a type is that of VARIANT columns, not of a struct with the same fields."""
+    return bool(data_type.equals(VARIANT, check_metadata=True))
+
 
 def find_field(schema: pa.Schema, name: str) -> pa.Field | None:
-    """Return a column, or a nested field by its dotted name; None if absent."""
+    """Return a column, or a nested field by its dotted name; None if absent.
+
+    The binaries of a variant are not fields: a file may keep parts of the value elsewhere.
+    """
     if name in schema.names:
         return schema.field(name)
     head, _, rest = name.partition(".")
@@ -16,6 +34,8 @@ def find_field(schema: pa.Schema, name: str) -> pa.Field | None:
     field = schema.field(head)
     for part in rest.split("."):
         if not pa.types.is_struct(field.type) or field.type.get_field_index(part) < 0:
+            return None
+        if is_variant(field.type):
             return None
         field = field.type.field(part)
     return field

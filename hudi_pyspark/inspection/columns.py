@@ -7,7 +7,12 @@ import pyarrow as pa
 
 from hudi_pyspark.columns.text import scalar_text
 from hudi_pyspark.errors import CorruptBaseFileError, MissingFileError
-from hudi_pyspark.format.parquet.checked_file import chunk_bounds, chunk_statistics, open_parquet
+from hudi_pyspark.format.parquet.checked_file import (
+    chunk_bounds,
+    chunk_statistics,
+    open_parquet,
+    unknown_type,
+)
 from hudi_pyspark.inspection.definition import Rows, with_columns
 from hudi_pyspark.metadata_table.column_stats import bound_value
 from hudi_pyspark.metadata_table.table import load_metadata
@@ -73,8 +78,8 @@ def _footer_rows(storage: Storage, path: str) -> Iterator[dict[str, object]]:
     except MemoryError:
         raise
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        problem = f"cannot be read as Parquet: {error}"
-        raise CorruptBaseFileError(storage.describe(path), problem) from error
+        place, problem = storage.describe(path), f"cannot be read as Parquet: {error}"
+        raise unknown_type(error, place) or CorruptBaseFileError(place, problem) from error
     groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
     for number in range(metadata.num_columns):
         chunks = [group.column(number) for group in groups]

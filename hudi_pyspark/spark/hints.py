@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 from pyspark.sql.types import StructType
 
-from hudi_pyspark.format.avro.schema import VARIANT
+from hudi_pyspark.format.nested_types import is_variant
 
 Path: TypeAlias = tuple[str, ...]  # names of a column and of nested fields, maybe after an alias
 
@@ -115,7 +115,7 @@ def _after(name: str, paths: Iterable[Path]) -> set[Path]:
 
 def _narrowed(data_type: pa.DataType, rests: set[Path]) -> pa.DataType:
     """Return a type with the fields that paths go on with; whole where one of them ends."""
-    if () in rests or data_type == VARIANT:
+    if () in rests or is_variant(data_type):
         return data_type
     if pa.types.is_list(data_type):
         item = data_type.value_field

@@ -11,13 +11,12 @@ import pyarrow as pa
 from hudi_pyspark.errors import CorruptTableError, UnsupportedTableError
 from hudi_pyspark.format.avro.schema import (
     MILLISECONDS,
-    VARIANT,
     arrow_schema,
     column_type,
     parse_schema,
 )
 from hudi_pyspark.format.column_names import spelled
-from hudi_pyspark.format.nested_types import with_fields
+from hudi_pyspark.format.nested_types import is_variant, with_fields
 from hudi_pyspark.format.timeline.internal_schema import parse_internal_schema, parse_schema_history
 from hudi_pyspark.storage.protocol import FileInfo
 from hudi_pyspark.table.config import METADATA_FOLDER
@@ -93,7 +92,7 @@ def as_shown(field: pa.Field) -> pa.Field:
     field, data_type = field.with_nullable(True), field.type  # noqa: FBT003
     if pa.types.is_timestamp(data_type) and data_type.unit == "ms":
         return field.with_type(pa.timestamp("us", data_type.tz)).with_metadata(MILLISECONDS)
-    return field if data_type == VARIANT else field.with_type(with_fields(data_type, as_shown))
+    return field if is_variant(data_type) else field.with_type(with_fields(data_type, as_shown))
 
 
 def column_defaults(view: TableView, as_of: str | None = None) -> dict[str, pa.Scalar]:

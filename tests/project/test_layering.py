@@ -73,7 +73,7 @@ MAY_IMPORT = {
 ROOMS = {
     "format": {
         "": set(),
-        "avro": set(),
+        "avro": {""},
         "timeline": {"avro"},
         "parquet": {""},
         "hfile": {""},

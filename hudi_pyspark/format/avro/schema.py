@@ -12,6 +12,7 @@ from typing import Final, TypeAlias, TypeGuard, Union
 import pyarrow as pa
 
 from hudi_pyspark.errors import CorruptAvroError, UnsupportedTypeError
+from hudi_pyspark.format.nested_types import VARIANT
 
 JsonValue: TypeAlias = Union[bool, int, float, str, "list[JsonValue]", "dict[str, JsonValue]", None]
 
@@ -204,13 +205,6 @@ LOGICAL_TYPES: Final[dict[str, tuple[Primitive | None, pa.DataType | None]]] = {
     "vector": (None, pa.binary()),  # of a fixed type, as stored; see `column_type`
 }
 _NO_CARRIER: Final = (None, None)
-# The struct that PySpark takes for a VARIANT: its values' own two binaries, in this order.
-VARIANT: Final = pa.struct(
-    [
-        pa.field("value", pa.binary(), nullable=False),
-        pa.field("metadata", pa.binary(), nullable=False, metadata={b"variant": b"true"}),
-    ]
-)
 _VECTOR_ELEMENTS: Final = {"FLOAT": pa.float32(), "DOUBLE": pa.float64(), "INT8": pa.int8()}
 
 

@@ -17,7 +17,7 @@ from hudi_pyspark.format.hfile import HFileError
 from hudi_pyspark.format.hfile.entries import HFile
 from hudi_pyspark.format.hfile.reader import SCHEMA_INFO, read_hfile
 from hudi_pyspark.format.log.log_block import AVRO_BLOCKS, LogBlock, LogBlockType
-from hudi_pyspark.format.parquet.checked_file import open_parquet, read_columns
+from hudi_pyspark.format.parquet.checked_file import open_parquet, read_columns, unknown_type
 from hudi_pyspark.format.parquet.legacy_calendar import LegacyCalendar, with_instants
 
 _VERSION_AND_COUNT = struct.Struct(">ii")
@@ -192,7 +192,8 @@ def _decode_parquet(
     except MemoryError:
         raise
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise block.corrupt(f"expected a Parquet file: {error}") from error
+        damage = block.corrupt(f"expected a Parquet file: {error}")
+        raise unknown_type(error, block.path) or damage from error
     # Without columns, taking the metadata away would lose the number of rows.
     return table.replace_schema_metadata(None) if names else table
 

@@ -17,6 +17,8 @@ from typing import IO
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from hudi_pyspark.errors import UnsupportedTypeError
+
 _ARROW_SCHEMA = b"ARROW:schema"
 _NOT_ARROW_SCHEMA = _ARROW_SCHEMA.lower()  # of the same length
 _TYPE_OPTIONS = (
@@ -54,6 +56,20 @@ def open_parquet(
         return file
     return pq.ParquetFile(
         source, metadata=file.metadata, page_checksum_verification=True, **options
+    )
+
+
+def unknown_type(error: Exception, path: str) -> UnsupportedTypeError | None:
+    """Return what to raise for a file whose types this pyarrow does not know; None for damage.
+
+    Before release 22 pyarrow opens no file with a VARIANT column, whatever columns are read.
+    """
+    if "logical" not in str(error).lower() or int(pa.__version__.partition(".")[0]) >= 22:
+        return None
+    return UnsupportedTypeError(
+        f"{path}: pyarrow {pa.__version__} does not know a type of this file ({error}). Files with "
+        "VARIANT columns need pyarrow 22 or later: upgrade it in each Python that reads the table, "
+        "those of Spark's executors included. If that does not help, the file is damaged"
     )
 
 

@@ -16,7 +16,7 @@ from hudi_pyspark.columns.nested_fields import leaf_paths, narrow_fields
 from hudi_pyspark.errors import CorruptBaseFileError
 from hudi_pyspark.filter.bounds import keys_array
 from hudi_pyspark.format.column_names import with_names
-from hudi_pyspark.format.parquet.checked_file import check_row_count, open_parquet
+from hudi_pyspark.format.parquet.checked_file import check_row_count, open_parquet, unknown_type
 from hudi_pyspark.format.parquet.legacy_calendar import LegacyCalendar, with_instants
 from hudi_pyspark.reading.base_files.page_reads import PagedFile, is_among, read_keyed_rows
 from hudi_pyspark.storage.protocol import Storage
@@ -46,7 +46,8 @@ def read_parquet_file(
 
     Raises:
         CorruptBaseFileError: the file cannot be decoded, or has other rows than when it was merged.
-        UnsupportedTableError: it has instants before 1900 in a zone that is not known.
+        UnsupportedTableError: it has instants before 1900 in a zone that is not known, or types
+            that this pyarrow does not know.
     """
     try:
         with storage.open_input(path) as file:
@@ -87,8 +88,8 @@ def read_parquet_file(
     except (FileNotFoundError, MemoryError):
         raise
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        problem = f"not readable as Parquet: {error}"
-        raise CorruptBaseFileError(storage.describe(path), problem) from error
+        place, problem = storage.describe(path), f"not readable as Parquet: {error}"
+        raise unknown_type(error, place) or CorruptBaseFileError(place, problem) from error
 
 
 def keys_as_stored(keys: Sequence[str] | None, schema: pa.Schema) -> pa.Array | None:
