@@ -1,7 +1,8 @@
 """What a query needs of a scan, beyond what Spark's API passes on.
 
-The optimizer's rule writes it into the metadata of the columns that it asks for, and a client of
-Spark Connect into an option of the read.
+The optimizer's rule writes hints into the metadata of the first column that it asks for, and a
+client of Spark Connect writes them into an option of the read. The rule gets the words from here:
+see `optimizer.py`.
 """
 
 from __future__ import annotations
@@ -22,13 +23,17 @@ OPTION = "hudi-py.hints"
 # A server of Spark Connect keeps the plans of a session, and in them the state of a table, as long
 # as a read looks the same. The name of a request makes its reads look new.
 REQUEST = "hudi-py.request"
-_FILTERS = "hudi-py.filters"
-_LIMIT = "hudi-py.limit"
-_PLACEHOLDER = "hudi-py.placeholder"
-_PINNED = "hudi-py.pinned"
-_KEEPS = "hudi-py.keeps"
-_CORES = "hudi-py.cores"
-_STATE = "hudi-py.state"
+FILTERS = "hudi-py.filters"
+KEYS = "hudi-py.keys"
+LIMIT = "hudi-py.limit"
+PLACEHOLDER = "hudi-py.placeholder"
+PINNED = "hudi-py.pinned"
+KEEPS = "hudi-py.keeps"
+CORES = "hudi-py.cores"
+STATE = "hudi-py.state"
+# Before the bytes of the rows, an explanation and the number of slices that await their merge, each
+# with \0 at its end. The optimizer's rule finds it in the pickle of a partition.
+EXPLAINED = "\0hudi-py\0"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +41,10 @@ class Hints:
     """What the rule says of a query, beyond its columns."""
 
     columns: StructType  # those whose values matter
-    filters: tuple[str, ...]  # texts of conditions that Spark applies above the scan, too
+    filters: tuple[str, ...]  # texts of conditions that Spark applies above the scan as well
+    # Texts of conditions on the keys of joins. The readers of the scan without these keys read the
+    # partitions.
+    keys: tuple[str, ...]
     limit: int | None  # rows after which Spark stops; None for all
     # The source has the state that the query reads: its scans are planned one by one, and must
     # agree. Otherwise the newest state is read.
@@ -52,17 +60,21 @@ class Hints:
 def read_hints(schema: StructType) -> Hints:
     """Read the hints out of the schema that Spark asks for."""
     first: dict[str, Any] = schema[0].metadata or {} if len(schema) else {}
-    text = first.get(_FILTERS, "")
-    limit = first.get(_LIMIT)
+    limit = first.get(LIMIT)
     return Hints(
-        columns=StructType([f for f in schema if _PLACEHOLDER not in (f.metadata or {})]),
-        filters=tuple(text.split("\n")) if text else (),
+        columns=StructType([f for f in schema if PLACEHOLDER not in (f.metadata or {})]),
+        filters=_lines(first.get(FILTERS, "")),
+        keys=_lines(first.get(KEYS, "")),
         limit=int(limit) if limit is not None else None,
-        is_pinned=_PINNED in first,
-        keeps_merges=_KEEPS in first,
-        cores=int(first.get(_CORES, 0)),
-        state=first.get(_STATE),
+        is_pinned=PINNED in first,
+        keeps_merges=KEEPS in first,
+        cores=int(first.get(CORES, 0)),
+        state=first.get(STATE),
     )
+
+
+def _lines(text: str) -> tuple[str, ...]:
+    return tuple(text.split("\n")) if text else ()  # splitlines() would also split texts of users
 
 
 @dataclass(frozen=True, slots=True)

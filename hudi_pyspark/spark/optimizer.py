@@ -1,18 +1,24 @@
 """A rule for Spark's optimizer that reads only the columns which a query needs.
 
-Spark asks a Python data source for every column of its schema. The rule, `NarrowScans.java`, is
-compiled in the driver's JVM by the Janino compiler that ships with Spark, and added to the session.
-It narrows the schema of a scan, and leaves hints in it: see `hints.py`.
+Spark asks a Python data source for every column of its schema. The rule narrows the schema of a
+scan, and leaves hints in it: see `hints.py`. Its sources, in `jvm/`, are compiled in the driver's
+JVM by the Janino compiler that ships with Spark: first the core as one text, then each part by
+itself. If this Spark lacks something that a part needs, the core and the other parts work without
+that part.
 """
 
 from __future__ import annotations
 
 import logging
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from zipfile import ZipFile
+
+from hudi_pyspark.short_name import SHORT_NAME
+from hudi_pyspark.spark import hints
 
 try:
     from py4j.protocol import Py4JError
@@ -23,12 +29,55 @@ except ImportError:  # a client of Spark Connect that has no Spark
 
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pyspark.sql import SparkSession
 
 ENABLED = "spark.hudi-py.optimizer.enabled"
 COLUMNAR = "spark.hudi-py.columnar.enabled"
-_RULE = "NarrowScans"
 READS_MORE = "scans read more than a query needs, since a part of Spark is out of reach"
+_RULE = "NarrowScans"
+_CORE = (
+    _RULE, "Need", "PlanCheck", "Parts", "KeptScans", "NarrowedScan", "Planned", "PythonScans",
+    "Reflection",
+)  # fmt: skip
+_READERS = "ArrowReaders"
+
+
+class _Part(NamedTuple):
+    """What may be missing from the rule."""
+
+    field: str  # of Parts.java
+    otherwise: str  # what is different without it
+
+
+_PARTS = {
+    "NestedFields": _Part("nestedFields", "scans read structs whole"),
+    "FilterText": _Part("filterText", "conditions do not reach scans, which read more rows"),
+    "NewestState": _Part(
+        "keptScans", "DataFrames and views keep the state in which they were loaded"
+    ),
+    "JoinFilters": _Part("joinFilters", "the keys of a join do not filter scans"),
+    "PlanTogether": _Part("planTogether", "the scans of a query are planned one after the other"),
+    "MicroBatches": _Part("microBatches", "streams read all columns"),
+    _READERS: _Part("columnar", "Spark copies the rows that it reads"),
+}
+# Words that Java and Python share: names of constants in Java, in a class of its own.
+_WORDS = {
+    "SOURCE": SHORT_NAME,
+    "ENABLED": ENABLED,
+    "COLUMNAR": COLUMNAR,
+    "EXPLAINED": hints.EXPLAINED,
+    "FILTERS": hints.FILTERS,
+    "KEYS": hints.KEYS,
+    "LIMIT": hints.LIMIT,
+    "PLACEHOLDER": hints.PLACEHOLDER,
+    "PINNED": hints.PINNED,
+    "KEEPS": hints.KEEPS,
+    "CORES": hints.CORES,
+    "STATE": hints.STATE,
+}
+_HINTS = ("FILTERS", "KEYS", "LIMIT", "PLACEHOLDER", "PINNED", "KEEPS", "CORES", "STATE")
 _log = logging.getLogger(__name__)
 
 
@@ -37,7 +86,7 @@ def install_optimizer(spark: SparkSession) -> str:
 
     Returns:
         Why the session has no rule, in one line; "" if it has one. A reason that lies in Spark is
-        logged, too; docs/private-parts-of-spark.md lists what the rule needs of Spark.
+        logged as well; docs/private-parts-of-spark.md lists what the rule needs of Spark.
     """
     try:
         if spark.conf.get(ENABLED, "true") != "true":
@@ -45,7 +94,7 @@ def install_optimizer(spark: SparkSession) -> str:
         _install(spark)
     except (Py4JError, AttributeError, TypeError) as error:
         # Spark Connect, shared clusters that forbid py4j, a Spark whose classes have changed.
-        reason = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+        reason = _reason(error)
         log_once(f"{READS_MORE} (the optimizer's rule): {reason}")
         return reason
     return ""
@@ -64,42 +113,122 @@ def _install(spark: SparkSession) -> None:
     rules = jvm.java.util.ArrayList(converters.asJava(experimental.extraOptimizations()))
     if any(rule.getClass().getName() == f"hudi_pyspark.{_RULE}" for rule in rules):
         return
-    rule = _instance(_compile(jvm, _RULE), _RULE)
-    _make_columnar(spark, jvm, rule)
-    rules.add(rule)
+    rules.add(make_rule(spark, _compiled(jvm)))
     getattr(experimental, "extraOptimizations_$eq")(converters.asScala(rules).toList())
 
 
-def _make_columnar(spark: SparkSession, jvm: Any, rule: Any) -> None:  # noqa: ANN401  (of the JVM)
-    """Let a rule give scans columnar readers, whose classes executors get as a jar."""
+def _reason(error: Exception) -> str:
+    """Return one line about an error of this process or of the JVM."""
+    text = str(getattr(error, "java_exception", error)).partition("\n")[0]
+    return f"{type(error).__name__}: {text}"
+
+
+def java_sources() -> dict[str, str]:
+    """Return the sources of the rule and of its parts by the name of their class."""
+    folder = files(__package__).joinpath("jvm")
+    return {
+        name: folder.joinpath(f"{name}.java").read_text(encoding="utf-8")
+        for name in (*_CORE, *_PARTS)
+    }
+
+
+def _core(sources: Mapping[str, str]) -> str:
+    """Return the core as one text, since its classes need each other, with the words of Python."""
+    texts = [sources[name].removeprefix("package hudi_pyspark;\n") for name in _CORE]
+    lines = [line for text in texts for line in text.splitlines()]
+    imports = sorted({line for line in lines if line.startswith("import ")})
+    classes = [line for line in lines if not line.startswith("import ")]
+    words = [
+        f'  public static final String {name} = "{word}";'.replace("\0", "\\0")
+        for name, word in _WORDS.items()
+    ]
+    words.append(f"  public static final String[] HINTS = {{{', '.join(_HINTS)}}};")
+    words_class = ["public class Words {", *words, "}"]
+    return "\n".join(["package hudi_pyspark;", *imports, *classes, *words_class])
+
+
+def make_rule(spark: SparkSession, classes: RuleClasses) -> Any:  # noqa: ANN401  (of the JVM)
+    """Return a rule for a session, with all of the parts that were compiled."""
+    rule = classes.core.newInstance()
+    # By reflection: py4j keeps the methods of the first class that has a name.
+    parts = rule.getClass().getField("parts").get(rule)
+    for name, part in classes.parts.items():
+        if name != _READERS or _are_columnar(spark, classes):
+            parts.getClass().getField(_PARTS[name].field).set(parts, part.newInstance())
+    return rule
+
+
+@dataclass(frozen=True)
+class RuleClasses:
+    """The compiled classes of the rule, in the driver's JVM."""
+
+    core: Any
+    parts: Mapping[str, Any]  # by name, without those that this Spark cannot have
+    readers: Mapping[str, bytes]  # the bytecode of the columnar readers by class name
+
+
+@cache
+def _compiled(jvm: Any) -> RuleClasses:  # noqa: ANN401
+    return compile_rule(jvm, java_sources())
+
+
+def compile_rule(jvm: Any, sources: Mapping[str, str]) -> RuleClasses:  # noqa: ANN401
+    """Compile the rule; log which parts this Spark cannot have, and what is different without them.
+
+    Raises:
+        Py4JError: the core cannot be compiled.
+    """
+    loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
+    core = _compile(jvm, _core(sources), loader).getClassLoader()
+    compilers = {name: _compile_part(jvm, name, sources[name], core) for name in _PARTS}
+    compiled = {name: compiler for name, compiler in compilers.items() if compiler is not None}
+    return RuleClasses(
+        core=_class_of(core, _RULE),
+        parts={name: _class_of(each.getClassLoader(), name) for name, each in compiled.items()},
+        readers=dict(compiled[_READERS].getBytecodes()) if _READERS in compiled else {},
+    )
+
+
+def _compile_part(jvm: Any, name: str, source: str, core: Any) -> Any:  # noqa: ANN401
+    """Compile a part over the core; None if this Spark cannot have it."""
     try:
-        # A cluster may keep jars of sessions from its executors: there it is the user's choice.
-        is_local = spark.sparkContext._jsc.isLocal()  # noqa: SLF001
-        if spark.conf.get(COLUMNAR, str(is_local).lower()) != "true":
-            return
-        compiler = _compile(jvm, "ArrowReaders")
-        readers = _instance(compiler, "ArrowReaders")
-        jar = Path(spark.sparkContext._temp_dir or "", "hudi-py.jar").absolute()  # noqa: SLF001
-        if not jar.exists():
-            with ZipFile(jar, "w") as archive:
-                for name, code in compiler.getBytecodes().items():
-                    archive.writestr(f"{name.replace('.', '/')}.class", code)
-            # Where the executors are in this process, none has to fetch it from the driver's host.
-            location = jar.as_uri().replace("file:", "local:") if is_local else str(jar)
-            spark.sparkContext._jsc.addJar(location)  # noqa: SLF001
-        # By reflection: py4j keeps the methods of the first class that has this name.
-        rule.getClass().getField("columnar").set(rule, readers)
-    except (Py4JError, AttributeError, TypeError, OSError) as error:
-        reason = str(error).partition("\n")[0]
-        log_once(f"this Spark copies rows, since its readers cannot be columnar: {reason}")
-
-
-def _compile(jvm: Any, name: str) -> Any:  # noqa: ANN401
-    compiler = jvm.org.codehaus.janino.SimpleCompiler()
-    compiler.setParentClassLoader(jvm.java.lang.Thread.currentThread().getContextClassLoader())
-    compiler.cook(files(__package__).joinpath(f"{name}.java").read_text(encoding="utf-8"))
+        compiler = _compile(jvm, source, core)
+        _class_of(compiler.getClassLoader(), name).newInstance()  # looks at the classes of Spark
+    except (Py4JError, AttributeError, TypeError) as error:
+        otherwise = _PARTS[name].otherwise
+        log_once(f"{otherwise}, since Spark lacks what {name} needs: {_reason(error)}")
+        return None
     return compiler
 
 
-def _instance(compiler: Any, name: str) -> Any:  # noqa: ANN401
-    return compiler.getClassLoader().loadClass(f"hudi_pyspark.{name}").newInstance()
+def _class_of(loader: Any, name: str) -> Any:  # noqa: ANN401
+    return loader.loadClass(f"hudi_pyspark.{name}")
+
+
+def _compile(jvm: Any, source: str, loader: Any) -> Any:  # noqa: ANN401
+    compiler = jvm.org.codehaus.janino.SimpleCompiler()
+    compiler.setParentClassLoader(loader)
+    compiler.cook(source)
+    return compiler
+
+
+def _are_columnar(spark: SparkSession, classes: RuleClasses) -> bool:
+    """Return whether scans have columnar readers, after executors got their classes as a jar."""
+    try:
+        # A cluster may keep jars of sessions from its executors: there it is the user's choice.
+        context: Any = spark.sparkContext
+        is_local = context._jsc.isLocal()  # noqa: SLF001
+        if spark.conf.get(COLUMNAR, str(is_local).lower()) != "true":
+            return False
+        jar = Path(context._temp_dir or "", "hudi-py.jar").absolute()  # noqa: SLF001
+        if not jar.exists():
+            with ZipFile(jar, "w") as archive:
+                for name, code in classes.readers.items():
+                    archive.writestr(f"{name.replace('.', '/')}.class", code)
+            # If the executors are in this process, none has to fetch it from the driver's host.
+            location = jar.as_uri().replace("file:", "local:") if is_local else str(jar)
+            context._jsc.addJar(location)  # noqa: SLF001
+    except (Py4JError, AttributeError, TypeError, OSError) as error:
+        log_once(f"{_PARTS[_READERS].otherwise}, since executors get no jar: {_reason(error)}")
+        return False
+    return True

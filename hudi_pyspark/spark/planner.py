@@ -29,7 +29,7 @@ from hudi_pyspark.options.read_options import (
 from hudi_pyspark.planning.stream_offsets import LAST_OFFSET, schema_options
 from hudi_pyspark.short_name import SHORT_NAME
 from hudi_pyspark.spark.hints import OPTION, REQUEST, ClientHints, read_hints
-from hudi_pyspark.spark.reader import EXPLAINED, HudiPartition, HudiReader
+from hudi_pyspark.spark.reader import HudiPartition, HudiReader
 from hudi_pyspark.spark.schema import (
     arrow_schema_of,
     check_names,
@@ -82,9 +82,7 @@ class _StateReader(DataSourceReader):
     text: str
 
     def partitions(self) -> list[InputPartition]:
-        partition = HudiPartition(b"")
-        partition.explained = f"{EXPLAINED}{self.text}\0"
-        return [partition]
+        return [HudiPartition(b"", explained=self.text)]
 
     def read(self, _partition: InputPartition) -> Iterator[pa.RecordBatch]:
         return iter(())
@@ -158,7 +156,7 @@ class Planner:
         wanted = self._client.without_placeholder(hints.columns)
         columns = requested_columns(wanted, scan.schema)
         asked = unchanged_columns(scan.schema, wanted)
-        conditions = [(text, asked) for text in hints.filters]
+        conditions = [(text, asked) for text in (*hints.filters, *hints.keys)]
         conditions += [(text, comparable(asked)) for text in self._client.filters]
         for text, compared in conditions:
             # Spark applies all of them: one may be left out, and none fails a query.
@@ -172,7 +170,16 @@ class Planner:
         is_narrowed |= self._client.is_given or GivenOptions.of(self._options).has("columns")
         limit = min(limits, default=None)
         asked_for = arrow_schema_of(schema)
-        return HudiReader(scan, scan.storage, columns, asked_for, limit, is_narrowed, hints.cores)
+        return HudiReader(
+            scan,
+            scan.storage,
+            columns,
+            asked_for,
+            limit,
+            is_narrowed=is_narrowed,
+            is_filtered_by_keys=bool(hints.keys),
+            cores=hints.cores,
+        )
 
     def stream_reader(self, schema: StructType, mergers: Mergers) -> HudiStreamReader:
         """Return the reader of a stream."""

@@ -23,6 +23,7 @@ from hudi_pyspark.columns.arrays import first_rows
 from hudi_pyspark.columns.schema_evolution import conform
 from hudi_pyspark.errors import HudiError
 from hudi_pyspark.reading.read_task import read_task
+from hudi_pyspark.spark.hints import EXPLAINED
 from hudi_pyspark.spark.worker_errors import only_message
 from hudi_pyspark.tasks import CdcTask, ReadTask, ScanTask, SharedPlan
 
@@ -33,9 +34,6 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 # Set where spark.sql.pyspark.worker.logging.enabled is true, from Spark 4.1 on.
 _COLLECTS_LOGS = "PYSPARK_SPARK_SESSION_UUID"
-# Before the bytes of the rows, an explanation and the number of slices that await their merge, each
-# with \0 at its end. NarrowScans.java has the same words.
-EXPLAINED = "\0hudi-py\0"
 _ALL_COLUMNS = (
     "hudi-py: this scan reads all columns and files, whatever the query needs. Call "
     "hudi_pyspark.register(spark) once in each session; where Spark's optimizer is out of reach "
@@ -89,11 +87,12 @@ class HudiPartition(InputPartition):
     """A group of tasks: file slices, parts of them, or their changes."""
 
     def __init__(
-        self, tasks: bytes, shared: Sequence[SharedPlan] = (), explained: str = ""
+        self, tasks: bytes, shared: Sequence[SharedPlan] = (), explained: str | None = None
     ) -> None:
+        # First in the pickle: no text of a table comes before it.
+        self.explained = "" if explained is None else f"{EXPLAINED}{explained}\0"
         super().__init__(tasks)
         self.shared = shared
-        self.explained = f"{EXPLAINED}{explained}\0" if explained else ""
 
 
 def read_partition(
@@ -168,12 +167,15 @@ class HudiReader(DataSourceReader):
     schema: pa.Schema
     limit: int | None = None
     is_narrowed: bool = False
+    # By the keys of a join: the partitions carry what their tasks share, since the readers of the
+    # scan without these keys read them.
+    is_filtered_by_keys: bool = False
     cores: int = 0  # as in `Hints`
 
     def __post_init__(self) -> None:
         self._planned: PackedTasks | None = None
         self._shared: Sequence[SharedPlan] = ()
-        self._explained = ""  # also where nothing can show it
+        self._explained: str | None = None  # also if nothing can show it
 
     def __getstate__(self) -> dict[str, object]:
         if self.scan is not None:
@@ -199,9 +201,11 @@ class HudiReader(DataSourceReader):
             raise RuntimeError("partitions are planned on the driver only")
         try:
             # Of no groups Spark would make one partition, too: without an explanation.
-            first, *others = self._plan(self.scan).groups or [PackedTasks.of([()]).groups[0]]
-            explained = HudiPartition(first, explained=self._explained)
-            return [explained, *(HudiPartition(tasks) for tasks in others)]
+            planned = self._plan(self.scan)
+            first, *others = planned.groups or [PackedTasks.of([()]).groups[0]]
+            shared = planned.shared if self.is_filtered_by_keys else ()
+            explained = HudiPartition(first, shared, self._explained)
+            return [explained, *(HudiPartition(tasks, shared) for tasks in others)]
         except NotImplementedError as error:
             # Spark would take a NotImplementedError as "this reader has no partitions()" and go on
             # with one partition that is None: an unsupported table would look empty.

@@ -309,7 +309,7 @@ STATEMENTS: list[tuple[str, str, Probe]] = [
         "10,000 keys of any simple type but floats",
         lambda _: (
             "int MOST_KEYS = 10000;"
-            in (PROJECT / "hudi_pyspark" / "spark" / "NarrowScans.java").read_text(encoding="utf-8")
+            in (PROJECT / "hudi_pyspark/spark/jvm/NarrowedScan.java").read_text(encoding="utf-8")
         ),
     ),
     # Counts

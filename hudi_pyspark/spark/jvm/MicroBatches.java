@@ -1,0 +1,85 @@
+package hudi_pyspark;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.execution.datasources.v2.StreamingDataSourceV2ScanRelation;
+import org.apache.spark.sql.execution.datasources.v2.python.PythonDataSourceV2;
+import org.apache.spark.sql.execution.datasources.v2.python.PythonScan;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
+import scala.jdk.javaapi.CollectionConverters;
+
+/**
+ * Narrows the batches of a stream. The stream counts rows and knows the offsets, so a relation
+ * keeps it, and gets a scan with the narrower schema. The stream makes the readers of its batches
+ * from a schema of its own, which must be that of the scan in the plan that is executed: see
+ * settle.
+ */
+public class MicroBatches implements Parts.Streams {
+  public LogicalPlan narrow(LogicalPlan leaf, Need need, LogicalPlan root) throws Exception {
+    StreamingDataSourceV2ScanRelation relation = ours(leaf);
+    if (relation == null || scansOf(relation.stream(), root) != 1) {
+      return leaf;
+    }
+    PythonScan scan = (PythonScan) relation.scan();
+    StructType stored = scan.readSchema();
+    List output = CollectionConverters.asJava(relation.output());
+    if (output.size() != stored.length()) {
+      return leaf;
+    }
+    ArrayList attributes = new ArrayList();
+    ArrayList fields = new ArrayList();
+    need.choose(output, stored, attributes, fields);
+    StructType schema = new StructType((StructField[]) fields.toArray(new StructField[0]));
+    Object narrowed = PythonScans.withSchema(scan, PythonScans.sourceOf(scan), schema);
+    Object[] values = {narrowed, Need.seq(attributes)};
+    return Reflection.copy(relation, new int[] {1, 2}, values);
+  }
+
+  public void settle(LogicalPlan plan) throws Exception {
+    List leaves = CollectionConverters.asJava(plan.collectLeaves());
+    for (int i = 0; i < leaves.size(); i++) {
+      StreamingDataSourceV2ScanRelation relation = ours((LogicalPlan) leaves.get(i));
+      if (relation != null) {
+        settle(relation.stream(), relation.scan().readSchema());
+      }
+    }
+  }
+
+  private static void settle(Object stream, StructType schema) throws Exception {
+    StructType current = (StructType) Reflection.get(stream, "outputSchema");
+    if (schema.json().equals(current.json())) {
+      return;
+    }
+    // The reader is made anew. The data source keeps one, and other streams may share it. The
+    // schema
+    // comes last: if another Spark lacks a field, the stream is as it was.
+    PythonDataSourceV2 source = (PythonDataSourceV2) Reflection.get(stream, "ds");
+    Reflection.set(stream, "bitmap$0", Boolean.FALSE);
+    Reflection.set(stream, "ds", PythonScans.copy(source));
+    Reflection.set(stream, "outputSchema", schema);
+  }
+
+  /** A leaf that reads a batch of this source; null if it is another leaf. */
+  private static StreamingDataSourceV2ScanRelation ours(LogicalPlan leaf) throws Exception {
+    if (!(leaf instanceof StreamingDataSourceV2ScanRelation)) {
+      return null;
+    }
+    StreamingDataSourceV2ScanRelation relation = (StreamingDataSourceV2ScanRelation) leaf;
+    boolean isBatch = relation.startOffset().isDefined();
+    return isBatch && PythonScans.ours(relation.scan()) != null ? relation : null;
+  }
+
+  private static int scansOf(Object stream, LogicalPlan root) {
+    List leaves = CollectionConverters.asJava(root.collectLeaves());
+    int count = 0;
+    for (int i = 0; i < leaves.size(); i++) {
+      if (leaves.get(i) instanceof StreamingDataSourceV2ScanRelation
+          && ((StreamingDataSourceV2ScanRelation) leaves.get(i)).stream() == stream) {
+        count++;
+      }
+    }
+    return count;
+  }
+}

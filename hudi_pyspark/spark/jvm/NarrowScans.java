@@ -1,0 +1,237 @@
+package hudi_pyspark;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.spark.SparkContext;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
+import org.apache.spark.sql.catalyst.plans.logical.Filter;
+import org.apache.spark.sql.catalyst.plans.logical.GlobalLimit;
+import org.apache.spark.sql.catalyst.plans.logical.LocalLimit;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.catalyst.plans.logical.Sort;
+import org.apache.spark.sql.catalyst.plans.logical.Subquery;
+import org.apache.spark.sql.catalyst.rules.Rule;
+import org.apache.spark.sql.catalyst.trees.TreeNode;
+import org.apache.spark.sql.connector.read.Scan;
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation;
+import org.apache.spark.sql.execution.datasources.v2.python.PythonDataSourceV2;
+import org.apache.spark.sql.execution.datasources.v2.python.PythonScan;
+import org.apache.spark.sql.internal.SQLConf;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
+import scala.jdk.javaapi.CollectionConverters;
+
+/**
+ * Gives each scan of this data source only the columns that the query needs above it, and of
+ * structs only the fields.
+ *
+ * <p>Spark asks a Python data source for every column. This rule replaces the scan by one of a
+ * narrower schema, as if the user had called .schema(...). Conditions and limits above the scan are
+ * written into the metadata of the schema's first field, where the planning process reads them:
+ * they are hints, and Spark still applies both. See Need for what may change in a plan, PlanCheck
+ * for the proof that nothing else has, and Parts for what is added to that.
+ *
+ * <p>Whatever is unexpected leaves the plan as it was. Compiled in the driver's JVM by Janino,
+ * which knows no lambdas and no generic inference.
+ */
+public class NarrowScans extends Rule {
+  private static final String ENCRYPTED = "spark.io.encryption.enabled";
+
+  public final Parts parts = new Parts();
+
+  public TreeNode apply(TreeNode plan) {
+    LogicalPlan root = (LogicalPlan) plan;
+    LogicalPlan narrowed = settled(root, narrowed(root));
+    return narrowed == root ? root : withPartsOfPlans(root, narrowed);
+  }
+
+  private LogicalPlan narrowed(LogicalPlan root) {
+    try {
+      if (!isSet(Words.ENABLED, "true")) {
+        return root;
+      }
+      LogicalPlan narrowed = visit(root, root, Need.WHOLE);
+      String problem = PlanCheck.ofNarrowed(root, narrowed);
+      if (problem.isEmpty()) {
+        return narrowed;
+      }
+      Parts.LOG.warn("columns are not pruned, since the narrowed plan is wrong: " + problem);
+    } catch (Throwable error) {
+      Parts.LOG.info("columns are not pruned: " + error);
+    }
+    return root;
+  }
+
+  /** The plan whose streams read what it says: the narrowed one if that is possible. */
+  private LogicalPlan settled(LogicalPlan root, LogicalPlan narrowed) {
+    if (parts.microBatches == null) {
+      return narrowed;
+    }
+    try {
+      parts.microBatches.settle(narrowed);
+      return narrowed;
+    } catch (Throwable error) {
+      Parts.LOG.info("streams are not narrow: " + error); // they are as they were
+      return root;
+    }
+  }
+
+  /** Applies the parts that look at the whole plan. */
+  private LogicalPlan withPartsOfPlans(LogicalPlan root, LogicalPlan narrowed) {
+    try {
+      if (parts.planTogether != null && !(root instanceof Subquery)) {
+        parts.planTogether.accept(narrowed); // what becomes of a subquery is not known yet
+      }
+      if (parts.joinFilters == null) {
+        return narrowed;
+      }
+      LogicalPlan joined = (LogicalPlan) parts.joinFilters.apply(narrowed);
+      String problem = PlanCheck.ofJoined(narrowed, joined);
+      if (problem.isEmpty()) {
+        return joined;
+      }
+      Parts.LOG.warn("scans are not filtered by joins, since the plan would be wrong: " + problem);
+    } catch (Throwable error) {
+      Parts.LOG.info("scans are not filtered by joins: " + error);
+    }
+    return narrowed;
+  }
+
+  private static boolean isSet(String setting, String otherwise) {
+    return SQLConf.get().getConfString(setting, otherwise).equals("true");
+  }
+
+  /** The plan with narrow scans; `need` is what is needed of it. */
+  private LogicalPlan visit(LogicalPlan root, LogicalPlan plan, Need need) throws Exception {
+    List children = CollectionConverters.asJava(plan.children());
+    if (children.isEmpty()) {
+      return leaf(root, plan, need);
+    }
+    LogicalPlan child = (LogicalPlan) children.get(0);
+    List none = new ArrayList();
+    Need below = null;
+    if (plan instanceof Project || plan instanceof Aggregate) {
+      below = Need.below(plan, plan instanceof Project ? need.limit : -1, parts.nestedFields);
+    } else if (plan instanceof Filter) {
+      List more = new ArrayList(need.conditions);
+      more.add(((Filter) plan).condition());
+      below = need.and(plan, more, -1);
+    } else if (plan instanceof LocalLimit || plan instanceof GlobalLimit) {
+      // What is filtered above a limit must not be left out below it.
+      below = need.and(plan, none, smaller(need.limit, plan));
+    } else if (plan instanceof Sort) {
+      below = need.and(plan, need.conditions, -1);
+    }
+    if (below != null) {
+      return below.over(plan, visit(root, child, below));
+    }
+    ArrayList changed = new ArrayList();
+    boolean isChanged = false;
+    for (int i = 0; i < children.size(); i++) {
+      LogicalPlan visited = visit(root, (LogicalPlan) children.get(i), Need.WHOLE);
+      isChanged = isChanged || visited != children.get(i);
+      changed.add(visited);
+    }
+    return isChanged ? (LogicalPlan) plan.withNewChildren(Need.seq(changed)) : plan;
+  }
+
+  private static int smaller(int limit, LogicalPlan plan) {
+    Expression expression =
+        plan instanceof LocalLimit
+            ? ((LocalLimit) plan).limitExpr()
+            : ((GlobalLimit) plan).limitExpr();
+    if (!(expression instanceof Literal) || !(((Literal) expression).value() instanceof Integer)) {
+      return limit;
+    }
+    int own = ((Integer) ((Literal) expression).value()).intValue();
+    return limit < 0 ? own : Math.min(limit, own);
+  }
+
+  private LogicalPlan leaf(LogicalPlan root, LogicalPlan plan, Need need) throws Exception {
+    if (plan instanceof DataSourceV2ScanRelation) {
+      return narrow((DataSourceV2ScanRelation) plan, need);
+    }
+    return parts.microBatches == null ? plan : parts.microBatches.narrow(plan, need, root);
+  }
+
+  private LogicalPlan narrow(DataSourceV2ScanRelation relation, Need need) throws Exception {
+    PythonScan scan = PythonScans.ours(relation.scan());
+    if (scan == null || PythonScans.hasPushedFilters(scan)) {
+      // Spark may have dropped the conditions of pushed filters: it must not plan a second time.
+      return relation;
+    }
+    StructType stored = scan.readSchema();
+    List output = CollectionConverters.asJava(relation.output());
+    if (output.size() != stored.length()) {
+      return relation;
+    }
+    ArrayList attributes = new ArrayList();
+    ArrayList fields = new ArrayList();
+    need.choose(output, stored, attributes, fields);
+    boolean isFirst = NarrowedScan.plannedOf(relation.scan()) == null;
+    PythonDataSourceV2 source =
+        isFirst ? parts.keptScans.sourceOf(scan) : PythonScans.sourceOf(scan);
+    boolean isPinned =
+        isFirst ? source != null : stored.fields()[0].metadata().contains(Words.PINNED);
+    fields.set(0, withHints((StructField) fields.get(0), relation, need, isPinned));
+    StructType schema = new StructType((StructField[]) fields.toArray(new StructField[0]));
+    if (schema.json().equals(stored.json())) {
+      // A new relation does not remember that Spark's own rule could not filter this scan.
+      return Reflection.copy(relation, new int[] {1}, new Object[] {relation.scan()});
+    }
+    Scan narrowed = narrowed(relation.scan(), scan, source, schema);
+    Object[] values = {narrowed, Need.seq(attributes)};
+    return Reflection.copy(relation, new int[] {1, 2}, values);
+  }
+
+  /** The first field of a scan, with all that the planning process should know of the query. */
+  private StructField withHints(
+      StructField first, DataSourceV2ScanRelation relation, Need need, boolean isPinned) {
+    StructField field = first;
+    if (isPinned) {
+      field = PythonScans.marked(field, Words.PINNED, "true");
+    }
+    if (!isSet(ENCRYPTED, "false")) {
+      field = PythonScans.marked(field, Words.KEEPS, "true");
+    }
+    String cores = String.valueOf(SparkContext.getOrCreate().defaultParallelism());
+    field = PythonScans.marked(field, Words.CORES, cores);
+    ArrayList own = new ArrayList();
+    for (int i = 0; i < need.conditions.size(); i++) {
+      Expression condition = (Expression) need.conditions.get(i);
+      if (condition.references().subsetOf(relation.outputSet())) {
+        own.add(condition); // the text of a condition has names of columns, and no exprId
+      }
+    }
+    String filters = parts.filterText == null ? "" : (String) parts.filterText.apply(own);
+    if (!filters.isEmpty()) {
+      field = PythonScans.marked(field, Words.FILTERS, filters);
+    }
+    return need.limit < 0
+        ? field
+        : PythonScans.marked(field, Words.LIMIT, String.valueOf(need.limit));
+  }
+
+  /** The scan of a schema, which is planned only once for each source. */
+  private Scan narrowed(Scan scan, PythonScan python, PythonDataSourceV2 source, StructType schema)
+      throws Exception {
+    Planned before = NarrowedScan.plannedOf(scan);
+    PythonDataSourceV2 current =
+        source == null ? PythonScans.copy(PythonScans.sourceOf(python)) : source;
+    boolean isColumnar =
+        parts.columnar != null
+            && isSet(Words.COLUMNAR, "true")
+            && !PythonScans.hasArtifacts(); // then executors lack the jar
+    String key = isColumnar + schema.json();
+    Planned planned = parts.keptScans.find(current, key);
+    if (planned == null) {
+      int width = before == null ? python.readSchema().defaultSize() : before.width;
+      planned = new Planned(python, current, schema, width, parts, isColumnar);
+      parts.keptScans.keep(current, key, planned);
+    }
+    return NarrowedScan.of(planned);
+  }
+}

@@ -1,0 +1,143 @@
+package hudi_pyspark;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.spark.sql.catalyst.expressions.AttributeReference;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
+import scala.jdk.javaapi.CollectionConverters;
+import scala.runtime.AbstractPartialFunction;
+
+/**
+ * What a chain of nodes needs of the scan below it.
+ *
+ * <p>A chain begins with a Project or an Aggregate, whose result has the columns that it names and
+ * no others, and goes on with Filter, Sort and limits. Columns are left out, and structs lose
+ * fields, inside of one chain alone: the node at its top gives every column the type that it had.
+ * So no other node ever sees the change. Attributes are told apart by their exprId; a name means
+ * something only among the fields of the scan, which have one name each.
+ */
+public final class Need {
+  /** Needs all columns whole, of all rows. */
+  public static final Need WHOLE = new Need(null, new ArrayList(), -1, null);
+
+  private final List expressions; // that look at the rows; null if all columns are needed whole
+  public final List conditions; // which the plan above applies to every row
+  public final int limit; // rows that the plan above takes at most; -1 for all
+  private final Chain chain;
+
+  /** What the nodes of a chain share. */
+  private static class Chain {
+    final Parts.Nested nested; // null if structs stay whole
+    AbstractPartialFunction rewriting; // of expressions over structs that have lost fields, or null
+
+    Chain(Parts.Nested nested) {
+      this.nested = nested;
+    }
+  }
+
+  private Need(List expressions, List conditions, int limit, Chain chain) {
+    this.expressions = expressions;
+    this.conditions = conditions;
+    this.limit = limit;
+    this.chain = chain;
+  }
+
+  /** The need below a node that begins a chain. */
+  public static Need below(LogicalPlan top, int limit, Parts.Nested nested) {
+    List own = CollectionConverters.asJava(top.expressions());
+    return new Need(own, new ArrayList(), limit, new Chain(nested));
+  }
+
+  /** The need below a further node of the chain. */
+  public Need and(LogicalPlan node, List newConditions, int newLimit) {
+    List more = null;
+    if (expressions != null) {
+      more = new ArrayList(expressions);
+      more.addAll(CollectionConverters.asJava(node.expressions()));
+    }
+    return new Need(more, newConditions, newLimit, chain);
+  }
+
+  /** A node of the chain over its changed child. */
+  public LogicalPlan over(LogicalPlan node, LogicalPlan child) {
+    if (child == node.children().head()) {
+      return node;
+    }
+    ArrayList only = new ArrayList();
+    only.add(child);
+    LogicalPlan changed = (LogicalPlan) node.withNewChildren(seq(only));
+    boolean isRetyped = chain != null && chain.rewriting != null;
+    return isRetyped ? (LogicalPlan) changed.transformExpressions(chain.rewriting) : changed;
+  }
+
+  /**
+   * Adds the attributes of a relation that are needed, and their fields, without nested fields that
+   * are not.
+   *
+   * @param output of the relation, an attribute for each field of its scan, in order
+   */
+  public void choose(List output, StructType stored, List attributes, List fields) {
+    boolean isPruned = expressions != null && chain.nested != null;
+    StructType pruned = isPruned ? chain.nested.pruned(stored, expressions) : stored;
+    boolean isRetyped = false;
+    for (int i = 0; i < output.size(); i++) {
+      AttributeReference attribute = (AttributeReference) output.get(i);
+      if (!isNeeded(attribute)) {
+        continue;
+      }
+      StructField field = PythonScans.unmarked(stored.fields()[i]);
+      DataType type = pruned.fields()[i].dataType();
+      boolean isWhole = type.equals(field.dataType());
+      attributes.add(isWhole ? attribute : typed(attribute, type));
+      fields.add(new StructField(field.name(), type, field.nullable(), field.metadata()));
+      isRetyped = isRetyped || !isWhole;
+    }
+    if (attributes.isEmpty()) {
+      // No query of Spark is without columns: the smallest comes along, as nulls that nobody reads.
+      int smallest = smallest(output);
+      attributes.add(output.get(smallest));
+      StructField field = PythonScans.unmarked(stored.fields()[smallest]);
+      fields.add(PythonScans.marked(field, Words.PLACEHOLDER, "true"));
+    }
+    if (isRetyped) {
+      StructType schema = new StructType((StructField[]) fields.toArray(new StructField[0]));
+      chain.rewriting = chain.nested.over(schema, attributes);
+    }
+  }
+
+  private boolean isNeeded(AttributeReference attribute) {
+    for (int i = 0; expressions != null && i < expressions.size(); i++) {
+      if (((Expression) expressions.get(i)).references().contains(attribute)) {
+        return true;
+      }
+    }
+    return expressions == null;
+  }
+
+  private static AttributeReference typed(AttributeReference attribute, DataType type) {
+    return new AttributeReference(
+        attribute.name(),
+        type,
+        attribute.nullable(),
+        attribute.metadata(),
+        attribute.exprId(),
+        attribute.qualifier());
+  }
+
+  private static int smallest(List output) {
+    int best = 0;
+    for (int i = 1; i < output.size(); i++) {
+      int size = ((AttributeReference) output.get(i)).dataType().defaultSize();
+      best = size < ((AttributeReference) output.get(best)).dataType().defaultSize() ? i : best;
+    }
+    return best;
+  }
+
+  public static scala.collection.immutable.Seq seq(List items) {
+    return CollectionConverters.asScala(items).toList();
+  }
+}

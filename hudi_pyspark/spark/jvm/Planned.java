@@ -1,0 +1,121 @@
+package hudi_pyspark;
+
+import java.nio.charset.StandardCharsets;
+import java.util.OptionalLong;
+import org.apache.spark.sql.connector.read.Batch;
+import org.apache.spark.sql.execution.datasources.v2.python.PythonDataSourceV2;
+import org.apache.spark.sql.execution.datasources.v2.python.PythonInputPartition;
+import org.apache.spark.sql.execution.datasources.v2.python.PythonScan;
+import org.apache.spark.sql.internal.SQLConf;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
+
+/** A scan of a schema, which plans once: relations with the same needs share it. */
+public class Planned {
+  public final PythonScan scan;
+  public final Parts parts;
+  public final int width; // of a row with all columns, as Spark estimates it
+  public final boolean isColumnar;
+
+  /** Whether Python has been asked to plan. */
+  public volatile boolean isStarted;
+
+  /** Whether Spark has asked for readers. */
+  public volatile boolean isRead;
+
+  private Batch batch;
+  private String[] explained;
+
+  public Planned(
+      PythonScan scan,
+      PythonDataSourceV2 source,
+      StructType schema,
+      int width,
+      Parts parts,
+      boolean isColumnar)
+      throws Exception {
+    this.scan = PythonScans.withSchema(scan, source, schema);
+    this.width = width;
+    this.parts = parts;
+    this.isColumnar = isColumnar;
+  }
+
+  public synchronized Batch batch() {
+    isStarted = true;
+    if (batch == null) {
+      batch = isColumnar ? (Batch) parts.columnar.apply(scan.toBatch()) : scan.toBatch();
+    }
+    return batch;
+  }
+
+  /** The same scan with the keys of a join; the readers of this scan read its partitions. */
+  public Planned withKeys(String filter) throws Exception {
+    StructField[] fields = (StructField[]) scan.readSchema().fields().clone();
+    boolean isFirst = !fields[0].metadata().contains(Words.KEYS);
+    String before = isFirst ? "" : fields[0].metadata().getString(Words.KEYS) + "\n";
+    fields[0] = PythonScans.marked(fields[0], Words.KEYS, before + filter);
+    PythonDataSourceV2 source = PythonScans.sourceOf(scan);
+    return new Planned(scan, source, new StructType(fields), width, parts, isColumnar);
+  }
+
+  /** How many slices await their merge: with fewer, another plan may be better. */
+  public String awaitingMerges() {
+    try {
+      return isStarted ? explained()[2] : "0";
+    } catch (Exception error) {
+      Parts.LOG.debug("a scan is not planned: " + error); // reading raises what is wrong
+      return "0";
+    }
+  }
+
+  /** The bytes of the rows with all columns; -1 if they are unknown. */
+  public long bytes() {
+    try {
+      return Long.parseLong(explained()[0]);
+    } catch (Exception error) {
+      Parts.LOG.debug("the size of the scan is unknown: " + error); // reading raises what is wrong
+      return -1;
+    }
+  }
+
+  /** The bytes that Spark should expect, estimated as for its own file sources. */
+  public OptionalLong size() {
+    double share = Math.min(1, (double) scan.readSchema().defaultSize() / width);
+    double factor = SQLConf.get().fileCompressionFactor() * share;
+    long bytes = bytes();
+    return bytes < 0 ? OptionalLong.empty() : OptionalLong.of((long) (bytes * factor));
+  }
+
+  /** Adds the lines of the explanation to what EXPLAIN FORMATTED shows of a scan. */
+  public Object withFacts(Object metadata) {
+    scala.collection.immutable.Map facts = (scala.collection.immutable.Map) metadata;
+    try {
+      String[] lines = explained()[1].split("\n");
+      for (int i = 0; i < lines.length; i++) {
+        String label = Character.toUpperCase(lines[i].charAt(0)) + lines[i].substring(1, 10);
+        String fact = lines[i].substring(10).trim();
+        facts = (scala.collection.immutable.Map) facts.updated(label.trim(), fact);
+      }
+    } catch (Exception error) {
+      Parts.LOG.debug("the scan is not explained: " + error); // reading raises what is wrong
+    }
+    return facts;
+  }
+
+  /** The row bytes, the explanation and the number of awaited merges. */
+  public synchronized String[] explained() throws Exception {
+    if (explained == null) {
+      explained = explained(batch());
+    }
+    return explained;
+  }
+
+  /** The texts that the first partition carries, in front of everything that a table names. */
+  public static String[] explained(Batch batch) {
+    Object first = batch.planInputPartitions()[0];
+    String pickle =
+        new String(((PythonInputPartition) first).pickedPartition(), StandardCharsets.UTF_8);
+    int begin = pickle.indexOf(Words.EXPLAINED) + Words.EXPLAINED.length();
+    return pickle.substring(begin).split("\0", 4);
+  }
+}

@@ -1,0 +1,91 @@
+package hudi_pyspark;
+
+import java.lang.reflect.Constructor;
+import org.apache.spark.sql.connector.read.Scan;
+import org.apache.spark.sql.execution.datasources.v2.python.PythonDataSourceV2;
+import org.apache.spark.sql.execution.datasources.v2.python.PythonScan;
+import org.apache.spark.sql.types.MetadataBuilder;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
+import scala.Option;
+
+/** Scans of this data source, and schemas with hints. */
+public final class PythonScans {
+  private PythonScans() {}
+
+  /** The scan of this source that Spark or this rule made; null for scans of other sources. */
+  public static PythonScan ours(Scan scan) throws Exception {
+    Planned planned = NarrowedScan.plannedOf(scan);
+    if (planned != null) {
+      return planned.scan;
+    }
+    boolean isOurs =
+        scan instanceof PythonScan && Words.SOURCE.equals(Reflection.get(scan, "shortName"));
+    return isOurs ? (PythonScan) scan : null;
+  }
+
+  /** The source of a scan, which holds what Python knows of the table. */
+  public static PythonDataSourceV2 sourceOf(PythonScan scan) throws Exception {
+    return (PythonDataSourceV2) Reflection.get(scan, "ds");
+  }
+
+  /** Whether Spark gave conditions to a scan, and may have dropped them from the plan. */
+  public static boolean hasPushedFilters(PythonScan scan) throws Exception {
+    Object[] pushed = (Object[]) Reflection.get(scan, "supportedFilters");
+    return pushed != null && pushed.length > 0;
+  }
+
+  /** A source with the same table, which has planned nothing yet. */
+  public static PythonDataSourceV2 copy(PythonDataSourceV2 source) throws Exception {
+    PythonDataSourceV2 fresh = new PythonDataSourceV2();
+    fresh.setShortName(Words.SOURCE);
+    Reflection.set(fresh, "dataSourceInPython", Reflection.get(source, "dataSourceInPython"));
+    return fresh;
+  }
+
+  /** The same scan of another schema, over a source of its own. */
+  public static PythonScan withSchema(PythonScan scan, PythonDataSourceV2 source, StructType schema)
+      throws Exception {
+    Constructor constructor = PythonScan.class.getDeclaredConstructors()[0];
+    Class[] types = constructor.getParameterTypes();
+    Object[] arguments = new Object[types.length];
+    arguments[0] = copy(source);
+    arguments[1] = Words.SOURCE;
+    arguments[2] = schema;
+    arguments[3] = Reflection.get(scan, "options");
+    for (int i = 4; i < types.length; i++) {
+      if (!types[i].isArray()) {
+        throw new IllegalStateException("PythonScan has an unknown parameter: " + types[i]);
+      }
+      arguments[i] = Reflection.get(scan, "supportedFilters");
+    }
+    return (PythonScan) constructor.newInstance(arguments);
+  }
+
+  /** Whether the session has files of its own, which its executors and workers get; else false. */
+  public static boolean hasArtifacts() {
+    try {
+      Class artifacts = Class.forName("org.apache.spark.JobArtifactSet");
+      Object state = artifacts.getMethod("getCurrentJobArtifactState").invoke(null);
+      return !((Option) state).isEmpty();
+    } catch (Exception error) {
+      return true;
+    }
+  }
+
+  /** A field with a hint for the process that plans. */
+  public static StructField marked(StructField field, String hint, String value) {
+    MetadataBuilder metadata = new MetadataBuilder().withMetadata(field.metadata());
+    metadata.putString(hint, value);
+    return new StructField(field.name(), field.dataType(), field.nullable(), metadata.build());
+  }
+
+  /** The field without the hints of an earlier visit: what is above the scan may differ now. */
+  public static StructField unmarked(StructField field) {
+    MetadataBuilder metadata = new MetadataBuilder().withMetadata(field.metadata());
+    for (int i = 0; i < Words.HINTS.length; i++) {
+      metadata.remove(Words.HINTS[i]);
+    }
+    return new StructField(field.name(), field.dataType(), field.nullable(), metadata.build());
+  }
+}

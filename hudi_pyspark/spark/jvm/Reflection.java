@@ -1,0 +1,61 @@
+package hudi_pyspark;
+
+import java.lang.reflect.Field;
+import java.lang.reflect.Method;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+
+/** Reads and writes private fields of Spark's objects, and copies its case classes. */
+public final class Reflection {
+  private Reflection() {}
+
+  /** The value of a field of an object, or null if its class has no such field. */
+  public static Object get(Object of, String name) throws Exception {
+    Field field = field(of.getClass(), name);
+    return field == null ? null : field.get(of);
+  }
+
+  public static void set(Object of, String name, Object value) throws Exception {
+    field(of.getClass(), name).set(of, value);
+  }
+
+  /** A field of a class, or of the nearest superclass that has it; null if there is none. */
+  private static Field field(Class type, String name) {
+    for (Class at = type; at != null; at = at.getSuperclass()) {
+      Field[] fields = at.getDeclaredFields();
+      for (int i = 0; i < fields.length; i++) {
+        if (fields[i].getName().equals(name)) {
+          fields[i].setAccessible(true);
+          return fields[i];
+        }
+      }
+    }
+    return null;
+  }
+
+  /**
+   * A copy of a relation with other values of some parameters. The other parameters of its case
+   * class differ between releases of Spark, and keep their values.
+   *
+   * @param places of the parameters that change, from 0
+   */
+  public static LogicalPlan copy(LogicalPlan relation, int[] places, Object[] values)
+      throws Exception {
+    Method[] methods = relation.getClass().getMethods();
+    for (int m = 0; m < methods.length; m++) {
+      Method method = methods[m];
+      if (!method.getName().equals("copy")) {
+        continue;
+      }
+      Object[] arguments = new Object[method.getParameterTypes().length];
+      for (int i = 0; i < arguments.length; i++) {
+        Method current = relation.getClass().getMethod("copy$default$" + (i + 1));
+        arguments[i] = current.invoke(relation);
+      }
+      for (int i = 0; i < places.length; i++) {
+        arguments[places[i]] = values[i];
+      }
+      return (LogicalPlan) method.invoke(relation, arguments);
+    }
+    throw new IllegalStateException(relation.getClass() + " has no copy");
+  }
+}
