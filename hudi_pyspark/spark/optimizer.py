@@ -113,7 +113,7 @@ def _install(spark: SparkSession) -> None:
     rules = jvm.java.util.ArrayList(converters.asJava(experimental.extraOptimizations()))
     if any(rule.getClass().getName() == f"hudi_pyspark.{_RULE}" for rule in rules):
         return
-    rules.add(make_rule(spark, _compiled(jvm)))
+    rules.add(make_rule(spark, rule_classes(jvm)))
     getattr(experimental, "extraOptimizations_$eq")(converters.asScala(rules).toList())
 
 
@@ -168,7 +168,8 @@ class RuleClasses:
 
 
 @cache
-def _compiled(jvm: Any) -> RuleClasses:  # noqa: ANN401
+def rule_classes(jvm: Any) -> RuleClasses:  # noqa: ANN401
+    """Return the rule of this Spark, compiled once in a JVM."""
     return compile_rule(jvm, java_sources())
 
 

@@ -1,7 +1,6 @@
 """Spark may read the Arrow vectors of Python workers, with the rows of Apache Hudi."""
 
 import pytest
-from py4j.protocol import Py4JError
 from pyspark.sql import functions as sf
 
 from hudi_pyspark.spark import optimizer
@@ -103,24 +102,21 @@ def test_metrics_count_what_python_sent(ruled, golden_table):
 
 
 def test_readers_give_rows_where_spark_is_not_as_expected(spark, golden_table, monkeypatch, caplog):
-    compile_source = optimizer._compile
-
-    def fail(jvm, name):
-        if name == "ArrowReaders":
-            raise Py4JError("no such class")
-        return compile_source(jvm, name)
-
-    monkeypatch.setattr(optimizer, "_compile", fail)
+    sources = optimizer.java_sources()
+    sources["ArrowReaders"] = sources["ArrowReaders"].replace("PythonCustomMetric", "NoSuchClass")
     caplog.set_level("INFO", logger=optimizer.__name__)
     optimizer.log_once.cache_clear()
+    broken = optimizer.compile_rule(spark._jvm, sources)
+    (message,) = caplog.messages
+    assert (
+        "Spark copies the rows that it reads, since Spark lacks what ArrowReaders needs" in message
+    )
+    monkeypatch.setattr(optimizer, "rule_classes", lambda _: broken)
     session = spark.newSession()
     session.conf.set("spark.sql.session.timeZone", "UTC")
     session.conf.set(optimizer.ENABLED, "true")
     session.conf.set(COLUMNAR, "true")
     assert optimizer.install_optimizer(session) == ""
-    assert caplog.messages == [
-        "this Spark copies rows, since its readers cannot be columnar: no such class"
-    ]
     frame = load(session, golden_table(TYPES)).select("id")
     assert not is_columnar(frame)
     assert_same_rows(frame, hudi_rows(session, TYPES).select("id"))
