@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 
 ENABLED = "spark.hudi-py.optimizer.enabled"
 COLUMNAR = "spark.hudi-py.columnar.enabled"
+# Releases whose columnar operators are tested with these batches (tests/spark/columnar_queries.py).
+# Another one may use the columns of a batch after it has asked for the next.
+COLUMNAR_RELEASES = ("4.0", "4.1", "4.2", "4.3")
 READS_MORE = "scans read more than a query needs, since a part of Spark is out of reach"
 _RULE = "NarrowScans"
 _CORE = (
@@ -219,7 +222,11 @@ def _are_columnar(spark: SparkSession, classes: RuleClasses) -> bool:
         # A cluster may keep jars of sessions from its executors: there it is the user's choice.
         context: Any = spark.sparkContext
         is_local = context._jsc.isLocal()  # noqa: SLF001
-        if spark.conf.get(COLUMNAR, str(is_local).lower()) != "true":
+        is_tested = ".".join(spark.version.split(".")[:2]) in COLUMNAR_RELEASES
+        if spark.conf.get(COLUMNAR, str(is_local and is_tested).lower()) != "true":
+            if not is_tested:
+                reason = f"columnar readers are untested with Spark {spark.version}"
+                log_once(f"{_PARTS[_READERS].otherwise}: {reason}")
             return False
         jar = Path(context._temp_dir or "", "hudi-py.jar").absolute()  # noqa: SLF001
         if not jar.exists():

@@ -23,7 +23,10 @@ import org.apache.spark.sql.types.DecimalType;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.vectorized.ArrowColumnVector;
 import org.apache.spark.sql.vectorized.ColumnVector;
+import org.apache.spark.sql.vectorized.ColumnarArray;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
+import org.apache.spark.sql.vectorized.ColumnarMap;
+import org.apache.spark.unsafe.types.UTF8String;
 import org.apache.spark.util.AccumulatorV2;
 import scala.collection.Iterator;
 import scala.collection.Iterator$;
@@ -32,6 +35,27 @@ import scala.collection.immutable.Map;
 /**
  * Batches that give Spark the Arrow vectors of a Python worker, of which its generated code reads
  * the columns that it uses. Spark's own readers of Python sources copy each row first.
+ *
+ * <p>The Arrow reader fills the same vectors for each batch. A batch is therefore valid until Spark
+ * asks for the next one, as are the batches of Spark's Parquet reader, and memory is bounded by one
+ * batch. This is what each columnar operator of Spark 4.0 to 4.3 keeps after that:
+ *
+ * <ul>
+ *   <li>ColumnarToRowExec: nothing. Generated code closes a batch when its last row is read, and
+ *       when a limit is reached; code that is not generated copies row by row and closes nothing.
+ *   <li>ArrowEvalPythonExec (since 4.2, all Python UDFs over a scan): copies of the rows, unless
+ *       the columns are of the class ArrowColumnVector. Those it queues until Python has answered,
+ *       and never closes if its parent reads rows. It queues the results of another UDF in the same
+ *       way, although Spark fills their vectors again; in pipelined mode (4.3) two threads share
+ *       the queue without a lock. So the columns here are of another class: see Column.
+ *   <li>ArrowCachedBatchSerializer (4.3, a setting): nothing. It writes an ArrowColumnVector as it
+ *       is, and others row by row, then closes the batch. The default serializer takes rows.
+ *   <li>UnionExec, and since 4.2 GroupPartitionsExec: nothing; they hand on batches.
+ *   <li>All others take the rows of a ColumnarToRowExec: mapInArrow, mapInPandas, applyInPandas,
+ *       applyInArrow, cogroups, grouped UDFs, UDTFs, toArrow, toPandas, writers, exchanges.
+ * </ul>
+ *
+ * <p>tests/spark/columnar_queries.py asks all of them; optimizer.py lists the releases that passed.
  *
  * <p>Compiled in the driver's JVM, as NarrowScans is; executors get the classes in a jar.
  */
@@ -155,13 +179,9 @@ public class ArrowReaders implements UnaryOperator {
       ArrowColumnVector struct = (ArrowColumnVector) whole.column(0);
       ColumnVector[] columns = new ColumnVector[((StructType) struct.dataType()).length()];
       for (int i = 0; i < columns.length; i++) {
-        columns[i] = struct.getChild(i);
-        if (columns[i].dataType() instanceof DecimalType
-            && ((DecimalType) columns[i].dataType()).precision() <= Decimal.MAX_LONG_DIGITS()) {
-          columns[i] = new ShortDecimals((ArrowColumnVector) columns[i]);
-        }
+        columns[i] = columnOf(struct.getChild(i));
       }
-      batch = new KeptBatch(columns, whole.numRows());
+      batch = new ColumnarBatch(columns, whole.numRows());
       return true;
     }
 
@@ -181,30 +201,105 @@ public class ArrowReaders implements UnaryOperator {
     }
   }
 
+  private static Column columnOf(ArrowColumnVector vector) {
+    boolean isShort =
+        vector.dataType() instanceof DecimalType
+            && ((DecimalType) vector.dataType()).precision() <= Decimal.MAX_LONG_DIGITS();
+    return isShort ? new ShortDecimals(vector) : new Column(vector);
+  }
+
+  /**
+   * A column that is valid until the next batch. It wraps Spark's class for Arrow vectors:
+   * operators that find that class expect vectors which outlive their batch.
+   */
+  private static class Column extends ColumnVector {
+    private final ArrowColumnVector vector;
+
+    Column(ArrowColumnVector vector) {
+      super(vector.dataType());
+      this.vector = vector;
+    }
+
+    public void close() {} // the Arrow reader fills the vector again, and the task frees it
+
+    public boolean hasNull() {
+      return vector.hasNull();
+    }
+
+    public int numNulls() {
+      return vector.numNulls();
+    }
+
+    public boolean isNullAt(int row) {
+      return vector.isNullAt(row);
+    }
+
+    public boolean getBoolean(int row) {
+      return vector.getBoolean(row);
+    }
+
+    public byte getByte(int row) {
+      return vector.getByte(row);
+    }
+
+    public short getShort(int row) {
+      return vector.getShort(row);
+    }
+
+    public int getInt(int row) {
+      return vector.getInt(row);
+    }
+
+    public long getLong(int row) {
+      return vector.getLong(row);
+    }
+
+    public float getFloat(int row) {
+      return vector.getFloat(row);
+    }
+
+    public double getDouble(int row) {
+      return vector.getDouble(row);
+    }
+
+    public ColumnarArray getArray(int row) {
+      return vector.getArray(row);
+    }
+
+    public ColumnarMap getMap(int row) {
+      return vector.getMap(row);
+    }
+
+    public Decimal getDecimal(int row, int precision, int scale) {
+      return vector.getDecimal(row, precision, scale);
+    }
+
+    public UTF8String getUTF8String(int row) {
+      return vector.getUTF8String(row);
+    }
+
+    public byte[] getBinary(int row) {
+      return vector.getBinary(row);
+    }
+
+    public ColumnVector getChild(int ordinal) {
+      return vector.getChild(ordinal);
+    }
+  }
+
   /** Decimals of 64 bits, which Spark's class makes by way of a BigDecimal each. */
-  private static class ShortDecimals extends ArrowColumnVector {
+  private static class ShortDecimals extends Column {
     private static final int WIDTH = 16; // bytes
     private final ArrowBuf data;
 
-    ShortDecimals(ArrowColumnVector column) {
-      super(column.getValueVector());
-      data = column.getValueVector().getDataBuffer();
+    ShortDecimals(ArrowColumnVector vector) {
+      super(vector);
+      data = vector.getValueVector().getDataBuffer();
     }
 
     public Decimal getDecimal(int row, int precision, int scale) {
       long unscaled = data.getLong((long) row * WIDTH);
       return isNullAt(row) ? null : Decimal.createUnsafe(unscaled, precision, scale);
     }
-  }
-
-  /** A batch whose vectors the Arrow reader fills again: Spark closes each one that it has read. */
-  private static class KeptBatch extends ColumnarBatch {
-    KeptBatch(ColumnVector[] columns, int rows) {
-      super(columns, rows);
-    }
-
-    public void close() {}
-
-    public void closeIfFreeable() {}
   }
 }

@@ -1,0 +1,134 @@
+"""Each operator that takes batches of columns answers as on rows, and as on a Parquet copy."""
+
+import time
+from functools import cache
+
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import functions as sf
+
+from hudi_pyspark.spark import optimizer
+from hudi_pyspark.spark.optimizer import COLUMNAR
+from tests.spark.columnar_queries import COLUMNS, QUERIES, SET_QUERIES, SETTINGS, text
+from tests.spark.frames import hudi_rows, load
+
+pytestmark = [
+    pytest.mark.spark,
+    # Spark 4.2 warns so of pandas 3, with which `make matrix` runs it.
+    pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
+]
+
+TYPES = "v9_mor_all_types"
+BATCHES = {"batch_rows": 3}  # a task has many
+
+
+def answer(frame):
+    """Types and rows, in any order."""
+    types = [field.dataType.simpleString() for field in frame.schema]
+    rows = sorted(repr(tuple(row)) for row in frame.collect())
+    frame.unpersist()
+    return types, rows
+
+
+def read(session, path, columnar="true"):
+    session.conf.set(COLUMNAR, columnar)
+    table = load(session, path, **BATCHES)
+    leaves = table._jdf.queryExecution().sparkPlan().collectLeaves()
+    assert leaves.apply(0).supportsColumnar() == (columnar == "true")
+    return table
+
+
+@pytest.fixture(scope="module")
+def on_parquet(spark):
+    """What a session without the rule answers on the file of Apache Hudi's rows, by query."""
+
+    @cache
+    def ask(name):
+        return answer(QUERIES[name](hudi_rows(spark, TYPES).select(*COLUMNS)))
+
+    return ask
+
+
+def allocated(spark):
+    """The bytes of Arrow vectors that no task has freed."""
+    return spark._jvm.org.apache.spark.sql.util.ArrowUtils.rootAllocator().getAllocatedMemory()
+
+
+def assert_nothing_is_allocated(spark):
+    deadline = time.monotonic() + 30  # tasks that a limit stops may end after the query
+    while allocated(spark) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert allocated(spark) == 0
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_operators_answer_on_columns_as_on_rows_and_on_parquet(
+    ruled, golden_table, on_parquet, name
+):
+    expected = on_parquet(name)
+    assert len(expected[1]) > 1
+    for columnar in ("true", "false"):
+        table = read(ruled, golden_table(TYPES), columnar).select(*COLUMNS)
+        assert answer(QUERIES[name](table)) == expected
+    assert_nothing_is_allocated(ruled)
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_operators_answer_alike_with_every_setting(ruled, golden_table, on_parquet, setting):
+    for key, value in SETTINGS[setting].items():
+        ruled.conf.set(key, value)
+    table = read(ruled, golden_table(TYPES)).select(*COLUMNS)
+    for name in SET_QUERIES:
+        assert answer(QUERIES[name](table)) == on_parquet(name)
+
+
+@pytest.mark.parametrize("generates_code", ["true", "false"])
+def test_a_limit_in_the_middle_of_a_batch_leaves_nothing_allocated(
+    ruled, golden_table, generates_code
+):
+    ruled.conf.set("spark.sql.codegen.wholeStage", generates_code)
+    table = load(ruled, golden_table(TYPES), **BATCHES)
+    assert len(table.limit(4).collect()) == 4
+    assert len(table.select(text("c_str")).limit(4).collect()) == 4
+    assert_nothing_is_allocated(ruled)
+
+
+def test_a_consumer_that_fails_leaves_nothing_allocated(ruled, golden_table):
+    @sf.udf("int")
+    def fail(number):
+        if number > 5:
+            raise ValueError("a number that nobody expects")
+        return number
+
+    table = load(ruled, golden_table(TYPES), **BATCHES)
+    with pytest.raises(PySparkException, match="a number that nobody expects"):
+        table.select("c_str", fail("id")).collect()
+    assert_nothing_is_allocated(ruled)
+
+
+def test_arrow_and_pandas_have_the_rows_of_columns(ruled, golden_table):
+    table = load(ruled, golden_table(TYPES), **BATCHES).select("id", "c_str", "c_dec", "c_ts")
+    copy = hudi_rows(ruled, TYPES).select(*table.columns)
+    assert table.toArrow().sort_by("id") == copy.toArrow().sort_by("id")
+    found, expected = (f.toPandas().sort_values("id").to_dict("list") for f in (table, copy))
+    assert repr(found) == repr(expected)
+
+
+def test_a_spark_without_tests_gives_rows_unless_the_user_chooses(
+    spark, golden_table, monkeypatch, caplog
+):
+    monkeypatch.setattr(optimizer, "COLUMNAR_RELEASES", ("3.9",))
+    caplog.set_level("INFO", logger=optimizer.__name__)
+    optimizer.log_once.cache_clear()
+    columnar = []
+    for choice in (None, "true"):
+        session = spark.newSession()
+        session.conf.set(optimizer.ENABLED, "true")
+        session.conf.unset(COLUMNAR) if choice is None else session.conf.set(COLUMNAR, choice)
+        assert optimizer.install_optimizer(session) == ""
+        leaves = load(session, golden_table(TYPES))._jdf.queryExecution().sparkPlan()
+        columnar.append(leaves.collectLeaves().apply(0).supportsColumnar())
+    assert columnar == [False, True]
+    (message,) = caplog.messages
+    untested = f"columnar readers are untested with Spark {spark.version}"
+    assert message == f"Spark copies the rows that it reads: {untested}"
