@@ -40,30 +40,30 @@ COLUMNAR = "spark.hudi-py.columnar.enabled"
 COLUMNAR_RELEASES = ("4.0", "4.1", "4.2", "4.3")
 READS_MORE = "scans read more than a query needs, since a part of Spark is out of reach"
 _RULE = "NarrowScans"
-_CORE = (
+CORE = (
     _RULE, "Need", "PlanCheck", "Parts", "KeptScans", "NarrowedScan", "Planned", "PythonScans",
     "Reflection",
 )  # fmt: skip
 _READERS = "ArrowReaders"
 
 
-class _Part(NamedTuple):
+class Part(NamedTuple):
     """What may be missing from the rule."""
 
     field: str  # of Parts.java
     otherwise: str  # what is different without it
 
 
-_PARTS = {
-    "NestedFields": _Part("nestedFields", "scans read structs whole"),
-    "FilterText": _Part("filterText", "conditions do not reach scans, which read more rows"),
-    "NewestState": _Part(
+PARTS = {
+    "NestedFields": Part("nestedFields", "scans read structs whole"),
+    "FilterText": Part("filterText", "conditions do not reach scans, which read more rows"),
+    "NewestState": Part(
         "keptScans", "DataFrames and views keep the state in which they were loaded"
     ),
-    "JoinFilters": _Part("joinFilters", "the keys of a join do not filter scans"),
-    "PlanTogether": _Part("planTogether", "the scans of a query are planned one after the other"),
-    "MicroBatches": _Part("microBatches", "streams read all columns"),
-    _READERS: _Part("columnar", "Spark copies the rows that it reads"),
+    "JoinFilters": Part("joinFilters", "the keys of a join do not filter scans"),
+    "PlanTogether": Part("planTogether", "the scans of a query are planned one after the other"),
+    "MicroBatches": Part("microBatches", "streams read all columns"),
+    _READERS: Part("columnar", "Spark copies the rows that it reads"),
 }
 # Words that Java and Python share: names of constants in Java, in a class of its own.
 _WORDS = {
@@ -131,13 +131,13 @@ def java_sources() -> dict[str, str]:
     folder = files(__package__).joinpath("jvm")
     return {
         name: folder.joinpath(f"{name}.java").read_text(encoding="utf-8")
-        for name in (*_CORE, *_PARTS)
+        for name in (*CORE, *PARTS)
     }
 
 
 def _core(sources: Mapping[str, str]) -> str:
     """Return the core as one text, since its classes need each other, with the words of Python."""
-    texts = [sources[name].removeprefix("package hudi_pyspark;\n") for name in _CORE]
+    texts = [sources[name].removeprefix("package hudi_pyspark;\n") for name in CORE]
     lines = [line for text in texts for line in text.splitlines()]
     imports = sorted({line for line in lines if line.startswith("import ")})
     classes = [line for line in lines if not line.startswith("import ")]
@@ -157,7 +157,7 @@ def make_rule(spark: SparkSession, classes: RuleClasses) -> Any:  # noqa: ANN401
     parts = rule.getClass().getField("parts").get(rule)
     for name, part in classes.parts.items():
         if name != _READERS or _are_columnar(spark, classes):
-            parts.getClass().getField(_PARTS[name].field).set(parts, part.newInstance())
+            parts.getClass().getField(PARTS[name].field).set(parts, part.newInstance())
     return rule
 
 
@@ -184,7 +184,7 @@ def compile_rule(jvm: Any, sources: Mapping[str, str]) -> RuleClasses:  # noqa: 
     """
     loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
     core = _compile(jvm, _core(sources), loader).getClassLoader()
-    compilers = {name: _compile_part(jvm, name, sources[name], core) for name in _PARTS}
+    compilers = {name: _compile_part(jvm, name, sources[name], core) for name in PARTS}
     compiled = {name: compiler for name, compiler in compilers.items() if compiler is not None}
     return RuleClasses(
         core=_class_of(core, _RULE),
@@ -199,7 +199,7 @@ def _compile_part(jvm: Any, name: str, source: str, core: Any) -> Any:  # noqa: 
         compiler = _compile(jvm, source, core)
         _class_of(compiler.getClassLoader(), name).newInstance()  # looks at the classes of Spark
     except (Py4JError, AttributeError, TypeError) as error:
-        otherwise = _PARTS[name].otherwise
+        otherwise = PARTS[name].otherwise
         log_once(f"{otherwise}, since Spark lacks what {name} needs: {_reason(error)}")
         return None
     return compiler
@@ -226,7 +226,7 @@ def _are_columnar(spark: SparkSession, classes: RuleClasses) -> bool:
         if spark.conf.get(COLUMNAR, str(is_local and is_tested).lower()) != "true":
             if not is_tested:
                 reason = f"columnar readers are untested with Spark {spark.version}"
-                log_once(f"{_PARTS[_READERS].otherwise}: {reason}")
+                log_once(f"{PARTS[_READERS].otherwise}: {reason}")
             return False
         jar = Path(context._temp_dir or "", "hudi-py.jar").absolute()  # noqa: SLF001
         if not jar.exists():
@@ -237,6 +237,6 @@ def _are_columnar(spark: SparkSession, classes: RuleClasses) -> bool:
             location = jar.as_uri().replace("file:", "local:") if is_local else str(jar)
             context._jsc.addJar(location)  # noqa: SLF001
     except (Py4JError, AttributeError, TypeError, OSError) as error:
-        log_once(f"{_PARTS[_READERS].otherwise}, since executors get no jar: {_reason(error)}")
+        log_once(f"{PARTS[_READERS].otherwise}, since executors get no jar: {_reason(error)}")
         return False
     return True

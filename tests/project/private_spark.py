@@ -1,8 +1,8 @@
 """The parts of Spark that are not its public API and that the package uses, by its sources.
 
 Of Python: attributes with one underscore of objects that are not the package's own, modules that
-Spark does not document, and what replaces a method of a client. Of Java: imports from packages that
-Spark does not document, and names that are looked up by reflection.
+Spark does not document, and what replaces a method of a client. Of Java: imports that are neither
+Java's own nor documented by Spark, classes of Scala, and names that are looked up by reflection.
 """
 
 import ast
@@ -14,6 +14,8 @@ SPARK = Path(__file__).resolve().parents[2] / "hudi_pyspark" / "spark"
 
 _PRIVATE_MODULES = ("pyspark.daemon", "pyspark.sql.connect", "pyspark.sql.pandas")
 _PUBLIC_PACKAGES = (
+    "java.",
+    "org.slf4j.",
     "org.apache.spark.sql.connector.",
     "org.apache.spark.sql.types.",
     "org.apache.spark.sql.util.",
@@ -29,6 +31,11 @@ _BEHIND = {
     "extraOptimizations_$eq",
     "sessionState",
     "queryExecution",
+    "SimpleCompiler",
+    "setParentClassLoader",
+    "cook",
+    "getBytecodes",
+    "CollectionConverters",
 }
 
 
@@ -53,10 +60,13 @@ def names_of_python(text: str) -> Iterator[str]:
 
 def names_of_java(text: str) -> Iterator[str]:
     """Yield the private classes that a source imports, and the names that it looks up."""
-    for name in re.findall(r"^import (org\.apache\.spark\.[\w.$]+);", text, re.MULTILINE):
+    for name in re.findall(r"^import ([\w.$]+);", text, re.MULTILINE):
         if not name.startswith(_PUBLIC_PACKAGES) and name not in _PUBLIC_CLASSES:
             yield name.rpartition(".")[2]
-    yield from re.findall(r'(?<![\w.])(?:get|set|field)\(\s*(?:[^"()]+,\s*)?"([\w$]+)"', text)
+    yield from re.findall(r"scala\.collection\.immutable\.(\w+)", text)
+    yield from re.findall(
+        r'(?<![\w.])(?:Reflection\.)?(?:get|set|field)\(\s*(?:[^"()]+,\s*)?"([\w$]+)"', text
+    )
     yield from re.findall(r'\.(?:getMethod|getField)\(\s*"([\w$]+)"', text)
     yield from re.findall(r'"(org\.apache\.spark\.[\w.$]+)"', text)
     yield from re.findall(r'getName\(\)\.equals\("([\w$]+)"\)', text)

@@ -31,8 +31,15 @@ public final class PythonScans {
 
   /** Whether Spark gave conditions to a scan, and may have dropped them from the plan. */
   public static boolean hasPushedFilters(PythonScan scan) throws Exception {
+    if (constructor().getParameterTypes().length == 4) {
+      return false; // Spark 4.0 pushes none
+    }
     Object[] pushed = (Object[]) Reflection.get(scan, "supportedFilters");
-    return pushed != null && pushed.length > 0;
+    return pushed.length > 0;
+  }
+
+  private static Constructor constructor() {
+    return PythonScan.class.getDeclaredConstructors()[0];
   }
 
   /** A source with the same table, which has planned nothing yet. */
@@ -46,8 +53,7 @@ public final class PythonScans {
   /** The same scan of another schema, over a source of its own. */
   public static PythonScan withSchema(PythonScan scan, PythonDataSourceV2 source, StructType schema)
       throws Exception {
-    Constructor constructor = PythonScan.class.getDeclaredConstructors()[0];
-    Class[] types = constructor.getParameterTypes();
+    Class[] types = constructor().getParameterTypes();
     Object[] arguments = new Object[types.length];
     arguments[0] = copy(source);
     arguments[1] = Words.SOURCE;
@@ -59,7 +65,7 @@ public final class PythonScans {
       }
       arguments[i] = Reflection.get(scan, "supportedFilters");
     }
-    return (PythonScan) constructor.newInstance(arguments);
+    return (PythonScan) constructor().newInstance(arguments);
   }
 
   /** Whether the session has files of its own, which its executors and workers get; else false. */

@@ -8,18 +8,17 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 public final class Reflection {
   private Reflection() {}
 
-  /** The value of a field of an object, or null if its class has no such field. */
+  /** The value of a field of an object; fails if its class has no such field. */
   public static Object get(Object of, String name) throws Exception {
-    Field field = field(of.getClass(), name);
-    return field == null ? null : field.get(of);
+    return field(of.getClass(), name).get(of);
   }
 
   public static void set(Object of, String name, Object value) throws Exception {
     field(of.getClass(), name).set(of, value);
   }
 
-  /** A field of a class, or of the nearest superclass that has it; null if there is none. */
-  private static Field field(Class type, String name) {
+  /** A field of a class, or of the nearest superclass that has it. */
+  private static Field field(Class type, String name) throws NoSuchFieldException {
     for (Class at = type; at != null; at = at.getSuperclass()) {
       Field[] fields = at.getDeclaredFields();
       for (int i = 0; i < fields.length; i++) {
@@ -29,7 +28,7 @@ public final class Reflection {
         }
       }
     }
-    return null;
+    throw new NoSuchFieldException(type.getName() + " has no field " + name);
   }
 
   /**
