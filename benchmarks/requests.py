@@ -170,11 +170,11 @@ QUERIES: dict[str, tuple[str, list[str], str, str, int | None, int, dict[str, An
         f"p{MIDDLE:04}/*.parquet",
     ),
     "one key of a million": (
-        "narrow", ["id", "qty"], "_hoodie_record_key", KEY, None, 1, {}, f"p{MIDDLE:04}/*.parquet",
+        "narrow", ["id", "qty"], "_hoodie_record_key", KEY, None, 1, {"unique_keys": True},
+        f"p{MIDDLE:04}/*.parquet",
     ),
-    "one key, no record index": (
-        "narrow", ["id", "qty"], "_hoodie_record_key", KEY, None, 1,
-        {"data_skipping": "column_stats"}, "p*/*.parquet",
+    "one key, not by record index": (
+        "narrow", ["id", "qty"], "_hoodie_record_key", KEY, None, 1, {}, "p*/*.parquet",
     ),
     "LIMIT 10": ("narrow", ["id", "qty"], "", "", 10, 10, {}, f"p{MIDDLE:04}/*.parquet"),
 }  # fmt: skip

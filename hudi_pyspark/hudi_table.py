@@ -266,18 +266,19 @@ class HudiTable:
         columns: Sequence[str] | None = None,
         *,
         as_of: str | date | None = None,
+        unique_keys: bool = False,
     ) -> pa.Table:
         """Return the rows with some record keys, in no promised order.
 
-        The record index, where the table has one, finds their file groups: one for each key, even
-        if inserts have repeated it. Otherwise Bloom filters and key ranges of the base files decide
-        what is read.
+        Statistics, Bloom filters and key ranges of the files decide what is read. The record index,
+        which has one place for each key and may lack a key, decides only with ``unique_keys``.
 
         Args:
             keys: one or several, as in ``_hoodie_record_key``; of a single key field its value is
                 enough.
             columns: names of the columns to read, in this order; all by default.
             as_of: instant, inclusive, in the forms of `scan`; the latest state by default.
+            unique_keys: your word that no two rows of the table have the same record key.
 
         Raises:
             UnsupportedQueryError: the table's files do not hold record keys.
@@ -298,7 +299,7 @@ class HudiTable:
         if len(fields) == 1:  # releases differ in whether they put its name before the value
             texts += [f"{fields[0]}:{text}" for text in texts]
         wanted = is_in(meta_columns.RECORD_KEY_COLUMN, pa.string(), texts)
-        return self.scan(columns, as_of=as_of).where(wanted).to_arrow()
+        return self.scan(columns, as_of=as_of, unique_keys=unique_keys).where(wanted).to_arrow()
 
     def history(self, key: str | int) -> pa.Table:
         """Return what happened to a record, oldest first: one row per commit that changed it.

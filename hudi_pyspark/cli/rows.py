@@ -44,7 +44,7 @@ def lookup(
     meta: arguments.MetaOption = False,
     output: arguments.OutputOption = "table",
 ) -> None:
-    """Print the rows with some record keys, found by the record index if there is one."""
+    """Print the rows with some record keys."""
     table = HudiTable(path).lookup(keys, arguments.names_in(columns), as_of=as_of)
     _show_rows(table, output, hides_meta=columns is None and not meta)
 

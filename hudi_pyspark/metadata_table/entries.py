@@ -6,7 +6,6 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
-from itertools import islice
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -64,11 +63,11 @@ class _Layer:
             with self.errors():
                 yield from map(Entries.of, self.content.entries())
 
-    def find(self, keys: pa.StringArray, seen: list[pa.Array] | None) -> Entries:
+    def find(self, keys: pa.StringArray) -> Entries:
         if not isinstance(self.content, HFileReader):
             return Entries(self.content.filter(pc.is_in(self.content, value_set=keys)), None)
         with self.errors():
-            return Entries.of(self.content.find(keys, seen))
+            return Entries.of(self.content.find(keys))
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,19 +84,9 @@ class MetadataSlice:
         for layer in self._layers:
             yield from layer.all()
 
-    def find(self, keys: pa.StringArray, seen: list[pa.Array] | None = None) -> list[Entries]:
-        """Return the entries with some keys, those that apply first coming first.
-
-        ``seen`` takes keys of entries that were read with them; see `HFileReader.find`.
-        """
-        return [entries for layer in self._layers if len((entries := layer.find(keys, seen)).keys)]
-
-    def some_keys(self) -> Iterator[pa.Array]:
-        """Yield keys of entries: those of the first block of each HFile."""
-        for layer in self._layers:
-            if isinstance(layer.content, HFileReader):
-                with layer.errors():
-                    yield from (first.keys for first in islice(layer.content.entries(1), 1))
+    def find(self, keys: pa.StringArray) -> list[Entries]:
+        """Return the entries with some keys, those that apply first coming first."""
+        return [entries for layer in self._layers if len((entries := layer.find(keys)).keys)]
 
     @cached_property
     def _layers(self) -> list[_Layer]:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 # Bloom filters are large. Of more files than these, tasks read them from the footers, in parallel.
 _MOST_BLOOM_FILTERS = 1_000
+_NOT_BY_RECORD_INDEX = "nothing by the record index, which may lack rows (see unique_keys)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,9 @@ class IndexQuestion:
     schema: pa.Schema  # of the table
     partition_fields: Collection[str]  # without statistics that hold for rows
     record_keys: Sequence[str] | None  # no others can pass the filter; None for any
+    # What a single key field may have before its value in them: releases differ. "" for nothing.
+    key_prefix: str
+    keys_are_unique: bool  # no two rows of the table have one record key, as the caller knows
     # The statistics of log files hold for all of their records, and merging makes up no values.
     logs_have_bounds: bool
 
@@ -54,6 +58,8 @@ def prune_slices(
         question: the rows that are wanted, and the indexes that may be asked for them.
     """
     notes: list[str] = []
+    if Index.RECORD_INDEX in question.indexes and question.record_keys is not None:
+        notes += [] if question.keys_are_unique else [_NOT_BY_RECORD_INDEX]
     for index, (name, prune) in _STEPS.items():
         if index not in question.indexes or len(slices) < 2:
             continue
@@ -73,16 +79,28 @@ def prune_slices(
 def _by_record_index(
     metadata: MetadataTable, slices: Slices, question: IndexQuestion
 ) -> Slices | None:
-    if question.record_keys is None:
+    """Keep the file groups that the index names, if it names one for each key.
+
+    Right only where no two rows have one key, so a caller has to say so. A key without an entry may
+    be in any slice: Apache Hudi's writers remove the entry of a key that has rows elsewhere (a
+    partition is dropped, or rows are deleted in one), or whose delete loses against the row.
+    """
+    if question.record_keys is None or not question.keys_are_unique:
         return None
-    located = metadata.locate(question.record_keys)
-    groups = {group for of_key in located.values() for group in of_key}
-    known = metadata.partitions_with_known_keys({s.partition_path for s in slices})
-    return [
-        s
-        for s in slices
-        if s.partition_path not in known or (s.partition_path, s.file_id) in groups
-    ]
+    present = {(s.partition_path, s.file_id) for s in slices}
+    located = {
+        key: groups
+        for key, of_key in metadata.locate(question.record_keys).items()
+        if (groups := present.intersection(of_key))
+    }
+    values, found = (
+        {key.removeprefix(question.key_prefix) for key in keys}
+        for keys in (question.record_keys, located)
+    )
+    if values != found:
+        return None
+    named = set().union(*located.values())
+    return [s for s in slices if (s.partition_path, s.file_id) in named]
 
 
 def _by_column_stats(

@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
-from urllib.parse import unquote
 from uuid import UUID
 
 import pyarrow as pa
@@ -217,36 +216,20 @@ class MetadataTable:
             yield from shards.find(keys)
 
     def locate(self, keys: Sequence[str]) -> dict[str, list[FileGroupId]]:
-        """Return file groups by record key; a *partitioned record index* has one per partition."""
+        """Return file groups by record key; a *partitioned record index* has one per partition.
+
+        A key that is missing may have rows all the same, and a key that is found may have others.
+        """
         places: dict[str, list[FileGroupId]] = {}
         for entries in self.find(records.RECORD_INDEX, keys):
             for key, _, place in records.merged_values(entries, records.RECORD_PLACES):
                 places.setdefault(key, []).append((place["partitionName"], _file_id(place)))
         return places
 
-    def partitions_with_known_keys(self, partition_paths: Collection[str]) -> Collection[str]:
-        """Return the partitions that have no record of the keys that `locate` does not find.
-
-        Raises:
-            CorruptTableError: there is none. File groups of the record index may be lost, of which
-                no commit is left on the timeline of the metadata table.
-        """
-        index = self._index(records.RECORD_INDEX)
-        complete = {unquote(name) for name, shards in index.items() if shards.are_complete()}
-        # A partitioned record index has the partition, escaped, in the names of its file groups.
-        known = [p for p in partition_paths if {"record-index", f"record-index-{p}"} & complete]
-        if not known:
-            raise self._corrupt(
-                records.RECORD_INDEX,
-                "may have lost file groups: the keys in the others do not prove that these are "
-                "all. Restore it from a copy, or build the index again",
-            )
-        return known
-
     def _index(self, partition: str) -> dict[str, Shards]:
         """Return the file groups of an index, which keep what they have read; at least one."""
         if partition not in self._indexes:
-            # A slice without statistics or Bloom filter is kept; without places rows would be lost.
+            # A slice without statistics or Bloom filter is kept; an older place would be wrong.
             is_exact = partition == records.RECORD_INDEX
             self._indexes[partition] = shards_of(self.slices(partition, check_files=is_exact))
         if not self._indexes[partition]:

@@ -225,8 +225,11 @@ class ReadOptions:
     use_metadata_table: bool = option(SWITCH, "hoodie.metadata.enable")
     """find files in the metadata table where it can be relied upon; else list folders"""
     data_skipping: frozenset[Index] = option(INDEXES, "hoodie.enable.data.skipping")
-    """skip files by indexes of the metadata table, if it is used; the record index finds one row of
-    several with the same key"""
+    """skip files by indexes of the metadata table, if it is used; the record index only with
+    `unique_keys`"""
+    unique_keys: bool = option(BOOLEAN)
+    """your word that no two rows have the same record key, not even in different partitions: then
+    the record index [leaves out file slices](tuning.md#look-up-rows-by-key)"""
     incremental: IncrementalOptions | None = None  # None unless the query is incremental
     fails_on_missing: bool = False  # on_missing=fail, which time travel heeds, too
 

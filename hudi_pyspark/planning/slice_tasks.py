@@ -277,12 +277,15 @@ class SlicePlanner:
         indexes = self._indexes(by_key=by_key)
         if self._metadata is None or predicate is None or not indexes:
             return slices, ()
+        key_fields = self.config.record_key_fields
         question = IndexQuestion(
             indexes,
             predicate,
             self.table_schema,
             self.config.partition_fields,
             admitted_record_keys(predicate, self.context),
+            key_prefix=f"{key_fields[0]}:" if len(key_fields) == 1 else "",
+            keys_are_unique=self.options.unique_keys,
             # Earlier versions append to log files: the statistics may be those of one part.
             logs_have_bounds=(
                 self.context.merger is None and self.view.config.has_completion_times
@@ -298,7 +301,7 @@ class SlicePlanner:
             return frozenset()
         names = self.view.config.metadata_partitions
         asked = {index for index in options.data_skipping if index.value in names}
-        # It has the place of a row's newest version.
+        # The record index has the place of a row's newest version.
         return frozenset(
             asked if by_key and not options.skip_merge else asked - {Index.RECORD_INDEX}
         )

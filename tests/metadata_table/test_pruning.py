@@ -61,16 +61,34 @@ def test_every_filter_of_stored_values_finds_the_rows_of_plain_python(table):
 
 def test_record_index_leaves_the_file_group_of_a_key(table):
     key = table.scan(["_hoodie_record_key"]).to_arrow()[0][0].as_py()
-    scan = table.scan(filter=f"_hoodie_record_key = '{key}'")
+    scan = table.scan(filter=f"_hoodie_record_key = '{key}'", unique_keys=True)
     assert " file slices by the record index" in pruned(scan)
     assert len(scan.plan()) == 1
     assert scan.to_arrow()["_hoodie_record_key"].to_pylist() == [key]
 
 
-def test_key_that_no_record_has_opens_no_file(table):
-    scan = table.scan(filter="_hoodie_record_key = 'nobody'")
-    assert scan.plan() == []
+def test_record_index_decides_nothing_where_keys_may_repeat(table):
+    key = table.scan(["_hoodie_record_key"]).to_arrow()[0][0].as_py()
+    text = f"_hoodie_record_key = '{key}'"
+    scan = table.scan(filter=text, data_skipping="record_index")
+    assert "nothing by the record index, which may lack rows (see unique_keys)" in pruned(scan)
+    assert len(scan.plan()) == len(table.scan().plan())
+    assert "record index" not in pruned(table.scan(filter="ts > 0"))
+
+
+def test_key_that_the_record_index_lacks_is_left_to_the_files(table):
+    options = {"data_skipping": "record_index", "unique_keys": True}
+    scan = table.scan(filter="_hoodie_record_key = 'nobody'", **options)
+    assert len(scan.plan()) == len(table.scan().plan())
     assert scan.to_arrow().num_rows == 0
+
+
+def test_one_key_that_the_record_index_lacks_leaves_all_slices(table):
+    key = table.scan(["_hoodie_record_key"]).to_arrow()[0][0].as_py()
+    text = f"_hoodie_record_key IN ('{key}', 'nobody')"
+    scan = table.scan(filter=text, data_skipping="record_index", unique_keys=True)
+    assert len(scan.plan()) == len(table.scan().plan())
+    assert scan.to_arrow()["_hoodie_record_key"].to_pylist() == [key]
 
 
 @pytest.mark.parametrize("partition", ["record_index", "column_stats", "bloom_filters"])
@@ -80,7 +98,7 @@ def test_index_whose_folder_is_missing_is_left_aside(golden_table, tmp_path, par
     table = HudiTable(str(path))
     key = table.scan(["_hoodie_record_key"]).to_arrow()[0][0].as_py()
     text = f"_hoodie_record_key = '{key}'"
-    scan = table.scan(filter=text, data_skipping=partition)
+    scan = table.scan(filter=text, data_skipping=partition, unique_keys=True)
     assert "not the metadata table's indexes: " in pruned(scan)
     assert scan.to_arrow()["_hoodie_record_key"].to_pylist() == [key]
 
@@ -95,20 +113,23 @@ def test_index_without_any_file_is_left_aside(golden_table, tmp_path):
     assert "record_index" in properties.read_text()
     table = HudiTable(str(path))
     key = table.scan(["_hoodie_record_key"]).to_arrow()[0][0].as_py()
-    scan = table.scan(filter=f"_hoodie_record_key = '{key}'")
+    scan = table.scan(filter=f"_hoodie_record_key = '{key}'", unique_keys=True)
     assert "record_index has no files, although" in pruned(scan)
     assert scan.to_arrow()["_hoodie_record_key"].to_pylist() == [key]
 
 
 def test_indexes_can_be_turned_off(table):
-    scan = table.scan(filter="_hoodie_record_key = 'nobody'", **WITHOUT)
+    key = table.scan(["_hoodie_record_key"]).to_arrow()[0][0].as_py()
+    text = f"_hoodie_record_key = '{key}'"
+    scan = table.scan(filter=text, unique_keys=True, **WITHOUT)
     assert " by the record index" not in pruned(scan)
     assert len(scan.plan()) > 1
 
 
 def test_time_travel_asks_no_index(table):
     first = table.inspect.commits()["requested_time"][0].as_py()
-    scan = table.scan(filter="_hoodie_record_key = 'nobody'", as_of=first)
+    key = table.scan(["_hoodie_record_key"]).to_arrow()[0][0].as_py()
+    scan = table.scan(filter=f"_hoodie_record_key = '{key}'", as_of=first, unique_keys=True)
     assert " by the record index" not in pruned(scan)
 
 

@@ -166,6 +166,19 @@ PRACTICE = {
         {"v = 'tip'": 3, "v < 'tip'": 1},
         properties={"hoodie.table.ordering.fields": "TS"},
     ),
+    "late_delete_index": Practice(
+        practice("late_delete_index/rli_late_v6"),
+        "v",
+        [("k1", 1), ("k2", 2), ("k3", 103), ("k5", 105), ("k6", 6), ("k8", 108)],
+        {"id = 'k1'": 1, "id IN ('k5', 'k2', 'x')": 2, "_hoodie_record_key = 'k5'": 1},
+    ),
+    "dropped_partition_index": Practice(
+        practice("late_delete_index/dupdef_mor_v9"),
+        "v",
+        [("k0", 200), ("k2", 102), ("k3", 103), ("k4", 104), ("k5", 105), ("k6", 106),
+         ("k7", 107), ("k9", 209)],
+        {"id = 'k5'": 1, "id IN ('k3', 'k9')": 2, "_hoodie_record_key = 'k2'": 1},
+    ),
 }  # fmt: skip
 NAMES = pytest.mark.parametrize("name", PRACTICE)
 # Table, options, and what the error of every mode says.

@@ -6,11 +6,7 @@ from collections import Counter
 import pytest
 
 from hudi_pyspark.format.hfile.block import Block
-from hudi_pyspark.metadata_table.entries import MetadataSlice
-from hudi_pyspark.table.file_group import OnDamage
-from hudi_pyspark.table.live_blocks import BlockFilter, scan_blocks
-from hudi_pyspark.table.log_files import LogFiles, SliceBlocks
-from verification.damaged_tables import NAMED, OTHER, SAME, Damage, files_of, read
+from verification.damaged_tables import NAMED, SAME, Damage, files_of, read
 from verification.flipped_metadata import (
     REFUSED,
     SAME_ENTRIES,
@@ -59,11 +55,6 @@ def test_files_that_no_query_reads_are_left_out(path):
     assert Flips(CASE).facts(path) is None
 
 
-def blocks_of(metadata_slice, logs):
-    read = SliceBlocks(logs, OnDamage.FAIL, 1 << 30)
-    return read.framed(metadata_slice.storage, LogFiles(metadata_slice.storage))
-
-
 def place_in_instant() -> int:
     """The last digit but one of the instant in the header of the only block."""
     return files_of(RECORD_INDEX)[LOG].index(b"20261122002047482") + 15
@@ -75,16 +66,3 @@ def test_instant_of_a_block_of_the_record_index_loses_no_row(caplog):
     assert read(damaged, ["_hoodie_record_key = 'k20'"]).num_rows == 1
     assert "no block is of commit 20261122002047482" in caplog.text
     assert Flips(RECORD_INDEX).outcome(LOG, place_in_instant()) == REFUSED
-
-
-def test_lost_row_is_seen(monkeypatch):
-    """Without the check of blocks, the row is lost, and the harness says so."""
-
-    def unchecked(self):
-        logs = self.file_slice.log_files
-        blocks = [*blocks_of(self, logs)]
-        valid = self.valid_among({block.instant_time or "" for block in blocks})
-        return scan_blocks(blocks, BlockFilter(max(valid.times, default=""), valid))
-
-    monkeypatch.setattr(MetadataSlice, "scan", property(unchecked))
-    assert Flips(RECORD_INDEX).outcome(LOG, place_in_instant()) == OTHER

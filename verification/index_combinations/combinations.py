@@ -71,6 +71,11 @@ class IndexedQuery:
             found[_slice_key(task)] = _keys(row for t in tables for row in t.to_pylist())
         return found
 
+    @cached_property
+    def has_unique_keys(self) -> bool:
+        """Whether no two rows have one record key."""
+        return len({row["_hoodie_record_key"] for row in self.rows}) == len(self.rows)
+
     @property
     def is_usable(self) -> bool:
         """Whether the unfiltered read has Apache Hudi's rows, by their keys."""
@@ -154,6 +159,7 @@ def _try_one(
         "filter": chosen.text,
         "data_skipping": ",".join(used) or "false",
         "use_metadata_table": rng.choice(["true", "true", "true", "true", "false"]),
+        "unique_keys": str(indexed.has_unique_keys and rng.random() < 0.5).lower(),
     }
     scan = indexed.scan(options)
     planned = {_slice_key(task) for task in scan.plan([]) if isinstance(task, ScanTask)}

@@ -210,24 +210,21 @@ class HFileReader:
             BlockIndex.of([row_of(key, start) for key in keys], places, start),
         )
 
-    def find(self, keys: Keys, seen: list[pa.Array] | None = None) -> HFile:
+    def find(self, keys: Keys) -> HFile:
         """Read all entries of some keys, in file order, from the blocks that may hold them.
 
         Args:
             keys: in any order. Those without an entry are missing.
-            seen: takes the keys of the blocks that were read, those of other entries included;
-                None where they do not matter.
         """
         if not isinstance(keys, pa.Array | pa.ChunkedArray):
             keys = pa.array(keys, pa.binary())
         values = pc.drop_null(pc.unique(keys.cast(pa.binary())))
         values = values.take(pc.array_sort_indices(values))
         blocks = self._fetch(self._data_places(values.to_pylist()), DATA_MAGIC)
-        parts = []
-        for part in self._decode(blocks, _PART):
-            if seen is not None:
-                seen.append(part.keys)
-            parts.append(part.filter(pc.is_in(part.keys, value_set=values)))
+        parts = [
+            part.filter(pc.is_in(part.keys, value_set=values))
+            for part in self._decode(blocks, _PART)
+        ]
         return concat_hfiles(parts, self.file_info)
 
     def entries(self, part_size: int = _PART) -> Iterator[HFile]:

@@ -1,0 +1,47 @@
+"""Each row that Apache Hudi reads from a golden table is found by its key, with each index."""
+
+from __future__ import annotations
+
+from random import Random
+
+from hudi_pyspark import HudiTable
+from hudi_pyspark.metadata_table import pruning
+from hudi_pyspark.options.option import Index
+from tests.conftest import GOLDEN
+from tests.golden.case import load_cases
+from tests.golden.deviations import accepted_deviations
+from tests.sampling import SAMPLED, sample
+from verification.index_combinations.by_key import ROW, KeyedTable
+
+
+def keyed_tables(folder, cases):
+    """Golden tables whose full snapshot, with keys, is that of Apache Hudi."""
+    deviating = accepted_deviations()
+    for case in cases:
+        for query in case.queries:
+            if query.name == "snapshot" and query.rows is not None and query.key not in deviating:
+                rows = query.expected_rows()
+                if set(ROW) <= set(rows.schema.names):
+                    yield KeyedTable(case.extract(folder), rows)
+
+
+@SAMPLED
+def test_every_row_is_found_by_its_key(tmp_path, is_whole):
+    cases = [*load_cases(GOLDEN), *load_cases(GOLDEN.with_name("golden_extra"))]
+    chosen = cases if is_whole else sample(cases, "by key", 40)
+    tables = [t for t in keyed_tables(tmp_path, chosen) if t.table.config.populate_meta_fields]
+    assert len(tables) > len(chosen) // 2
+    most = 8 if is_whole else 2
+    assert [p for table in tables for p in table.problems(Random(table.path.name), most=most)] == []
+
+
+def test_row_that_an_index_loses_is_noticed(golden_table, monkeypatch):
+    path = golden_table("v9_mor_mdt_indexes")
+    table = KeyedTable(path, HudiTable(path).scan(data_skipping=False).to_arrow())
+    losing = ("the record index", lambda _metadata, slices, _question: slices[:1])
+    monkeypatch.setitem(pruning._STEPS, Index.RECORD_INDEX, losing)
+    found = [*table.problems(Random(1), most=8)]
+    assert any("by a filter with {'data_skipping': 'record_index'}: lacks" in p for p in found)
+    assert any("by lookup: lacks" in p for p in found)
+    assert any("by polars: lacks" in p for p in found)
+    assert any("by DuckDB: lacks" in p for p in found)
