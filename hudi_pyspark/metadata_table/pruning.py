@@ -1,4 +1,13 @@
-"""File slices that cannot have rows of a query, by indexes of the metadata table."""
+"""File slices that cannot have rows of a query, by indexes of the metadata table.
+
+An index may rule a file out only by what it says of that very file, and only if the file never
+changes after its commit: a base file, or a log file of one commit. So nothing depends on whether an
+index is behind the table, was built again, or lacks files or keys: what it lacks is kept.
+
+- Column statistics and Bloom filters are stored by the name of a file. They are computed from all
+  records that a writer puts into it, so absence is certain.
+- A record index is stored by key. It says nothing of any other file group; see `_by_record_index`.
+"""
 
 from __future__ import annotations
 
@@ -107,12 +116,23 @@ def _by_column_stats(
     metadata: MetadataTable, slices: Slices, question: IndexQuestion
 ) -> Slices | None:
     kinds = columns_with_bounds(question.predicate, question.schema, question.partition_fields)
-    asked = [s for s in slices if question.logs_have_bounds or is_base_alone(s)]
+    may_ask = _has_logs_of_one_commit if question.logs_have_bounds else is_base_alone
+    asked = [s for s in slices if may_ask(s)]
     if not kinds or not asked:
         return None
     may_match = metadata.bounds_of(asked).may_match(question.predicate, kinds)
     kept = [file_slice for file_slice, may in zip(asked, may_match, strict=True) if may]
     return _without(slices, asked, kept)
+
+
+def _has_logs_of_one_commit(file_slice: FileSlice) -> bool:
+    """Return whether no log file is from before an upgrade, when commits appended to log files.
+
+    These have the base file's instant in their names.
+    """
+    base_instant = file_slice.base_instant_time if file_slice.base_file is not None else None
+    logs = file_slice.log_files
+    return all(log.is_of_one_commit and log.instant_time != base_instant for log in logs)
 
 
 def _by_bloom_filters(

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import shutil
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -21,8 +22,10 @@ from hudi_pyspark.metadata_table.column_stats import (
     bounds_of_files,
 )
 from hudi_pyspark.metadata_table.listing import MetadataListing
+from hudi_pyspark.metadata_table.pruning import IndexQuestion, prune_slices
 from hudi_pyspark.metadata_table.records import column_keys, file_key, partition_keys
 from hudi_pyspark.metadata_table.table import MetadataTable
+from hudi_pyspark.options.option import Index
 from hudi_pyspark.table.commit_history import LazyMetadata
 from hudi_pyspark.table.file_group import BaseFile, FileSlice, LogFile
 from tests.conftest import GOLDEN
@@ -426,3 +429,24 @@ def test_column_without_any_bounds_reads_no_commit():
     predicate = parse_filter("x > 5", pa.schema(fields.values()))
     assert known.may_match(predicate, fields) == [True]
     assert read == []
+
+
+def test_log_files_from_before_an_upgrade_keep_their_slice(golden_table):
+    """Several commits may have appended to them, so statistics may be those of one."""
+    table = HudiTable(str(golden_table("v9_mor_mdt_indexes")))
+    metadata = MetadataTable.open(table.view)
+    predicate = parse_filter("ts > 99999999999999", table.schema)
+    question = IndexQuestion(
+        [Index.COLUMN_STATS], predicate, table.schema, (), None, "",
+        keys_are_unique=False, logs_have_bounds=True,
+    )  # fmt: skip
+    slices = table.view.slices.as_of()
+    assert prune_slices(lambda: metadata, slices, question)[0] == []
+    appended = [
+        replace(
+            s, log_files=tuple(replace(f, instant_time=s.base_instant_time) for f in s.log_files)
+        )
+        for s in slices
+    ]
+    kept, _ = prune_slices(lambda: metadata, appended, question)
+    assert kept == [s for s in appended if s.log_files and s.base_file] != []
