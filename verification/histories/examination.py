@@ -25,6 +25,7 @@ from verification.histories.ours import (
     other_forms,
     read_arrow,
     read_ours,
+    rows_by_key,
     some_filters,
 )
 from verification.histories.queries import (
@@ -149,6 +150,7 @@ def ask(
                 if answer.problem:
                     yield Outcome(answer.query, Verdict.UNEXPLAINED, "own filter", answer.problem)
         yield from _merged_first(found, query, rows)
+        yield from _by_key(found, query, rows, random)
         for asked, problem in other_forms(found.path, query, rows, random, FORMS_OF_OURS):
             found.checks["other forms"] += 1
             if problem:
@@ -161,6 +163,13 @@ def _merged_first(found: Examination, query: Query, rows: pa.Table) -> Iterator[
     if query.kind in (QueryKind.SNAPSHOT, QueryKind.AS_OF):
         found.checks["merged first"] += 1
         if problem := merged_first(found.path, query, rows):
+            yield Outcome(query, Verdict.UNEXPLAINED, "own form", problem)
+
+
+def _by_key(found: Examination, query: Query, rows: pa.Table, random: Random) -> Iterator[Outcome]:
+    if query.kind is QueryKind.SNAPSHOT:
+        found.checks["by key"] += 1
+        for problem in rows_by_key(found.path, rows, random):
             yield Outcome(query, Verdict.UNEXPLAINED, "own form", problem)
 
 

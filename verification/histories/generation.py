@@ -53,6 +53,7 @@ _KINDS: Mapping[str, float] = {
     "insert": 1,
     "bulk_insert": 0.4,
     "delete": 2,
+    "late_delete": 1,
     "insert_overwrite": 0.6,
     "insert_overwrite_table": 0.4,
     "delete_partition": 0.5,
@@ -126,6 +127,7 @@ class Maker:
     version: int = 6
     marks_deletes: bool = False
     is_global: bool = False
+    repeats_keys: bool = False  # writes a key into several partitions, more often than not
     made: int = 0
 
     @property
@@ -152,6 +154,7 @@ class Maker:
         self.moment_base = r.choice(_MOMENT_BASES)
         self.keys = r.choice([6, 20, 60])
         self.marks_deletes = r.random() < 0.2
+        self.repeats_keys = r.random() < 0.3
         kinds = r.sample(list(TYPES), r.randint(2, 6))
         self.columns = {f"c{i}_{kind}": kind for i, kind in enumerate(kinds)}
         if r.random() < 0.04:  # a very wide row
@@ -273,7 +276,7 @@ class Maker:
             found["hoodie.bucket.index.num.buckets"] = str(r.choice([1, 2, 3]))
         if index in _GLOBAL:
             found[f"hoodie.{_GLOBAL[index]}.update.partition.path"] = truth(r.random() < 0.5)
-        if index == "RECORD_INDEX":
+        if index == "RECORD_INDEX" or r.random() < 0.3:  # beside the index by which keys are found
             found["hoodie.metadata.enable"] = "true"
             found["hoodie.metadata.record.index.enable"] = "true"
         return found
@@ -326,6 +329,8 @@ class Maker:
     def step(self) -> Step:
         self.made += 1
         weights = {**_KINDS, **(_KINDS_OF_LOGS if self.is_mor else {})}
+        if self.repeats_keys:  # then partitions are emptied, and written again by other steps
+            weights |= {"delete_partition": 2, "insert_overwrite": 1.5}
         if self.version >= 8 and len(self.releases) == 1:  # what an index by SQL needs
             weights["create_index"] = 2.5 if self.has_record_index else 0.7
         name = self.pick(**weights)
@@ -363,6 +368,9 @@ class Maker:
 
     def late_upsert(self) -> Step:
         return self.write(StepKind.UPSERT, self.some(), late=0.8)
+
+    def late_delete(self) -> Step:
+        return self.write(StepKind.DELETE, self.some(), late=0.8)
 
     def upsert_of_twins(self) -> Step:
         return self.write(StepKind.UPSERT, self.some(), twins=True)
@@ -528,7 +536,7 @@ class Maker:
     def row(self, number: int, late: float) -> dict[str, Json]:
         r = self.random
         # A key keeps its partition, but for a few that then are in two; a global index moves them.
-        stays = r.random() < (0.5 if self.is_global else 0.9)
+        stays = r.random() < (0.5 if self.is_global else 0.3 if self.repeats_keys else 0.9)
         place = Random(number) if stays else r
         found: dict[str, Json] = {
             "id": {"string": self.text_key(number), "int": number, "long": number * 10**10}[

@@ -17,6 +17,7 @@ from tests.golden.filters import Filter, filters_of
 from tests.golden.questions import Whole, kept_in, questions, random_options
 from verification.histories.compare import Answer, Failure, arrow_answer, difference
 from verification.histories.queries import METADATA, SKIPPING, Query, QueryKind
+from verification.index_combinations.by_key import KEY, ROW, KeyedTable
 from verification.index_combinations.left_out import left_out
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from random import Random
 
-KEY = "_hoodie_record_key"
+_MOST_KEYS = 20  # that are asked for one by one; all are, in groups
 
 
 def read_ours(path: Path, query: Query, table: HudiTable | None = None) -> Answer | Failure:
@@ -177,8 +178,6 @@ def filtered_answers(
             problem = f"refused with a filter only: {found.error}: {found.message}"
         else:
             problem = str(difference(expected, arrow_answer(found)) or "")
-            if skipped["the record index"] and _lacks_repeated_keys(all_rows, kept, found):
-                problem = ""  # D36
         yield FilteredAnswer(asked, problem, skipped)
 
 
@@ -195,8 +194,7 @@ def other_forms(
     whole = Whole(all_rows, schema)
     found = questions(whole, random)
     for question in random.sample(found, min(most, len(found))):
-        drawn = random_options(random, kept_folder(path))
-        asked = replace(query, own=drawn | _keeps_repeated_keys(all_rows))
+        asked = replace(query, own=random_options(random, kept_folder(path)))
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -207,24 +205,21 @@ def other_forms(
         yield asked, f"{question}: {'; '.join(problems)}" if problems else ""
 
 
-def _keeps_repeated_keys(all_rows: pa.Table) -> dict[str, str]:
-    """Return options that leave the record index out where several rows have one key (D36)."""
-    keys = all_rows.column(KEY).to_pylist() if KEY in all_rows.schema.names else []
-    others = ",".join(index.value for index in Index if index is not Index.RECORD_INDEX)
-    return {SKIPPING: others} if len(set(keys)) < len(keys) else {}
+def rows_by_key(path: Path, all_rows: pa.Table, random: Random) -> Iterator[str]:
+    """Ask for the rows of a snapshot by their keys, in every way and with each index.
 
-
-def _lacks_repeated_keys(all_rows: pa.Table, kept: list[bool], found: pa.Table) -> bool:
-    """Return whether an answer has no other rows than the expected ones, and lacks such only whose
-    key several rows of the table have: the record index finds the last of them."""
-    if KEY not in all_rows.schema.names:
-        return False
-    keys = Counter(all_rows.column(KEY).to_pylist())
-    expected = Counter(
-        k for k, is_kept in zip(all_rows.column(KEY).to_pylist(), kept, strict=True) if is_kept
-    )
-    answered = Counter(found.column(KEY).to_pylist())
-    return answered <= expected and all(keys[key] > 1 for key in expected - answered)
+    Yields which keys lack a row, or have others.
+    """
+    if not set(ROW) <= set(all_rows.schema.names):
+        return
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            table = KeyedTable(path, all_rows)
+            if table.table.config.populate_meta_fields:
+                yield from table.problems(random, most=_MOST_KEYS)
+    except Exception as error:  # noqa: BLE001  (a finding)
+        yield f"by key: {type(error).__name__}: {error}"
 
 
 def _index_settings(random: Random) -> Iterator[dict[str, str]]:

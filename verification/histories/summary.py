@@ -62,6 +62,7 @@ _CHECKS = {  # names of checks to their descriptions
     "other forms": "counted, by column, limited, as aggregates",
     "answers of one table": "of one table object, or with kept merges, in random order",
     "answers after a commit": "after each commit, with merges that earlier answers kept",
+    "by key": "snapshots, each row by its key in every way and with each index",
     "merged first": "base files by DuckDB, with merge_first=True",
 }
 
