@@ -1,4 +1,4 @@
-"""Arrow columns as text, all rows at once: JSON, and numbers as Java prints them.
+"""Arrow columns as text, all rows at once: JSON, and values as Java prints them.
 
 In JSON every column is present, null as ``null``; decimals are numbers in plain notation, dates
 ``YYYY-MM-DD``, timestamps ISO 8601 with microseconds (UTC ones end in Z), binary base64. Numbers
@@ -133,6 +133,25 @@ _CONVERSIONS: tuple[tuple[Callable[[pa.DataType], bool], Callable[[pa.Array], pa
     (pa.types.is_list, lambda values: _joined(values, json_text(values.flatten()), "[", "]")),
     (lambda _: True, lambda values: values.cast(pa.string())),
 )
+
+
+def spark_value_text(values: pa.Array) -> pa.Array:
+    """Return Java's text of the values that Spark holds: of record keys and of delete markers.
+
+    Dates are days since the epoch, timestamps microseconds; floats and doubles are ``1.0`` and
+    ``1.0E10``. Null are bytes and nested values, whose text in Java says where they lie in memory.
+    """
+    data_type = values.type
+    if pa.types.is_floating(data_type):
+        encoded = values.dictionary_encode()  # a column of marks has few values
+        return java_text(encoded.dictionary).take(encoded.indices)
+    if pa.types.is_date(data_type):
+        values = values.cast(pa.int32())
+    elif pa.types.is_timestamp(data_type):
+        values = values.cast(pa.timestamp("us", data_type.tz)).cast(pa.int64())
+    elif pa.types.is_nested(data_type) or pa.types.is_binary(data_type):
+        return pa.nulls(len(values), pa.string())
+    return values.cast(pa.string())
 
 
 def java_text(array: pa.Array) -> pa.Array:

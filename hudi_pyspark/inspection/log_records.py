@@ -20,7 +20,7 @@ from hudi_pyspark.inspection.definition import Rows, schema_of, table_of
 from hudi_pyspark.inspection.log_blocks import relative_path, salvage_logs
 from hudi_pyspark.options.read_options import ReadOptions
 from hudi_pyspark.planning.slice_tasks import SlicePlanner, plan
-from hudi_pyspark.reading.log_records.decoder import deleting_rows
+from hudi_pyspark.reading.log_records.deletes import deleting_rows
 from hudi_pyspark.reading.log_records.record_keys import record_keys
 from hudi_pyspark.reading.merge.fold import fold_log
 from hudi_pyspark.reading.slice_reader import log_decoder

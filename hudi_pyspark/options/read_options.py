@@ -219,7 +219,7 @@ class ReadOptions:
     delete_field: str = option(text("a column"), DELETE_FIELD)
     """marks deletes instead of the table's; with `delete_marker`"""
     delete_marker: str = option(text("a text"), DELETE_MARKER)
-    """its value in deleted records"""
+    """its value in deleted records, [as Java prints it](supported.md#merging)"""
     bootstrap_base_path: str = option(text("a path or URI"))
     """replaces `hoodie.bootstrap.base.path`, see below"""
     use_metadata_table: bool = option(SWITCH, "hoodie.metadata.enable")

@@ -94,17 +94,11 @@ def merge_columns(
 def _payload_columns(
     table_schema: pa.Schema, rule: MergeRule, merger: PayloadMerger | None
 ) -> Sequence[str]:
-    """Return the columns that the payload class looks at."""
+    """Return the columns that the payload class looks at, if the table has them yet."""
     if merger is not None:
         return merger.columns if merger.columns is not None else table_schema.names
-    columns = PAYLOAD_FIELDS.get(rule.payload_name, ())
-    missing = [name for name in columns if name not in table_schema.names]
-    if missing:
-        raise CorruptTableError(
-            f"payload class {rule.payload_class} needs the column {', '.join(missing)}, which does "
-            "not exist in the table schema"
-        )
-    return columns
+    fields = PAYLOAD_FIELDS.get(rule.payload_name, ())
+    return [name for field in fields if (name := spelled(field, table_schema.names))]
 
 
 def _top_level(name: str, schema: pa.Schema) -> str | None:

@@ -14,9 +14,11 @@ import pyarrow as pa
 
 from hudi_pyspark.columns.schema_evolution import SchemaOnRead
 from hudi_pyspark.custom_mergers import PayloadMerger, find_merger
-from hudi_pyspark.errors import UnsupportedTableError
+from hudi_pyspark.errors import InvalidOptionError, UnsupportedTableError
 from hudi_pyspark.filter.bounds import wanted_record_keys
 from hudi_pyspark.filter.predicate import Predicate, columns_of, top_level_columns
+from hudi_pyspark.format.column_names import spelled_path
+from hudi_pyspark.format.nested_types import find_field
 from hudi_pyspark.metadata_table.pruning import IndexQuestion, prune_slices
 from hudi_pyspark.options.option import Index, RangeMerge
 from hudi_pyspark.planning.needed_columns import (
@@ -30,7 +32,13 @@ from hudi_pyspark.table.bootstrap import BootstrapSources, is_skeleton, load_boo
 from hudi_pyspark.table.config import TableConfig, spelled_config
 from hudi_pyspark.table.file_group import FileSlice, check_readable
 from hudi_pyspark.table.live_blocks import BlockFilter
-from hudi_pyspark.table.merge_mode import MergeCache, MergeRule, check_supported, resolve_merge_rule
+from hudi_pyspark.table.merge_mode import (
+    DELETE_FIELD,
+    MergeCache,
+    MergeRule,
+    check_supported,
+    resolve_merge_rule,
+)
 from hudi_pyspark.table.meta_columns import COMMIT_TIME_COLUMN
 from hudi_pyspark.table.schema import (
     column_defaults,
@@ -215,8 +223,15 @@ def _merge_basis(context: PlanContext) -> str:
 
 
 def _check_mergeable(context: PlanContext) -> None:
-    config = context.config
+    config, named = context.config, context.options.delete_field
     check_supported(context.rule, has_merger=context.merger is not None)
+    marked = find_field(context.table_schema, context.rule.delete_field)
+    if named and (marked is None or pa.types.is_struct(marked.type)):
+        raise InvalidOptionError(
+            f"{DELETE_FIELD} is {named!r}, and the table has "
+            f"{'no such column' if marked is None else 'a struct of that name'}: name a column "
+            "whose values are compared with the delete marker"
+        )
     if not config.populate_meta_fields and not config.record_key_fields:
         raise UnsupportedTableError(
             "the table has log files, but neither record keys in its files "
@@ -316,7 +331,7 @@ class SlicePlanner:
             by_id = SchemaOnRead(target, internal_schema_versions(view))
         rule = resolve_merge_rule(
             self.config,
-            options.delete_field,
+            spelled_path(options.delete_field, self.table_schema),
             options.delete_marker,
             column_defaults(view, self._schema_instant),
         )

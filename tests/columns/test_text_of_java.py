@@ -1,9 +1,11 @@
+import datetime as dt
+import decimal
 import math
 
 import pyarrow as pa
 import pytest
 
-from hudi_pyspark.columns.text import java_text, widened
+from hudi_pyspark.columns.text import java_text, spark_value_text, widened
 
 # As the documentation of java.lang.Double and java.lang.Float has them, or follows from its rules:
 # shortest digits that identify the value, at least one after the point, "E" outside [10^-3, 10^7).
@@ -99,3 +101,37 @@ def test_float_that_is_not_finite_or_zero_keeps_its_sign():
 def test_nothing_stays_nothing():
     assert java_text(pa.array([], pa.float64())).type == pa.string()
     assert java_text(pa.array([], pa.float32())).equals(pa.array([], pa.string()))
+
+
+# Arrow's type, Python's value, and the text that Apache Hudi 1.2.0 finds equal to it.
+SPARK_VALUES = [
+    (pa.float64(), 1.0, "1.0"),
+    (pa.float64(), 1e10, "1.0E10"),
+    (pa.float64(), -0.0, "-0.0"),
+    (pa.float32(), 0.1, "0.1"),
+    (pa.int64(), 10**10, "10000000000"),
+    (pa.bool_(), True, "true"),
+    (pa.date32(), dt.date(1970, 1, 2), "1"),
+    (pa.date32(), dt.date(1969, 12, 31), "-1"),
+    (pa.timestamp("us", "UTC"), 1_000_000, "1000000"),
+    (pa.timestamp("ms"), 1_000, "1000000"),
+    (pa.decimal128(20, 10), decimal.Decimal("1E-10"), "1E-10"),
+    (pa.decimal128(20, 10), decimal.Decimal(0), "0E-10"),
+    (pa.decimal128(10, 2), decimal.Decimal(1), "1.00"),
+    (pa.string(), "D", "D"),
+    (pa.binary(), b"D", None),
+    (pa.list_(pa.int32()), [1], None),
+    (pa.struct({"x": pa.int32()}), {"x": 1}, None),
+    (pa.null(), None, None),
+]
+
+
+@pytest.mark.parametrize(("data_type", "value", "text"), SPARK_VALUES, ids=str)
+def test_value_of_spark_reads_as_in_java(data_type, value, text):
+    texts = spark_value_text(pa.array([None, value, value], data_type))
+    assert texts.equals(pa.array([None, text, text], pa.string()))
+
+
+def test_zeros_of_both_signs_have_their_own_text():
+    texts = spark_value_text(pa.array([0.0, -0.0, 0.0, None]))
+    assert texts.to_pylist() == ["0.0", "-0.0", "0.0", None]

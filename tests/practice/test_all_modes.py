@@ -64,6 +64,11 @@ def beyond_savepoint(query: str, conditions: Mapping[str, int]) -> Practice:
     return Practice(zipped, "v", rows, conditions, options=options)
 
 
+def answers(folder: str, name: str) -> Any:
+    """Rows of a table that its folder has, by id."""
+    return json.loads((Path(__file__).parent / folder / "answers.json").read_text())[name]
+
+
 FIRST_RUN, SECOND_RUN = "20250602133615602", "20250605131636329"
 AS_OF, BEGIN, END = (
     "as.of.instant",
@@ -71,6 +76,7 @@ AS_OF, BEGIN, END = (
     "hoodie.datasource.read.end.instanttime",
 )
 RANGE = {"hoodie.datasource.query.type": "incremental"}
+MARKER = "hoodie.payload.delete."
 SIX = practice("downgraded/downgrade_six")
 
 PRACTICE = {
@@ -157,6 +163,32 @@ PRACTICE = {
         [("k0", "c6"), ("k1", "c2"), ("k2", "c3"), ("k3", "c4"), ("k4", "c5"), ("k5", "c1"),
          ("k6", "c1"), ("k7", "c1"), ("k8", "c3"), ("k9", "c5")],
         {"id = 'k3'": 1, "id IN ('k0', 'k8', 'x')": 2, "_hoodie_record_key = 'k9'": 1},
+    ),
+    "delete_marker_on_a_double": Practice(
+        practice("delete_markers/avro_v9"),
+        "v",
+        [(key, "u") for key in "bcdef"],
+        {"id = 'a'": 0, "id IN ('a', 'b')": 1, "d = 1.0": 0, "s IS NOT NULL": 5},
+        options={MARKER + "field": "d", MARKER + "marker": "1.0"},
+    ),
+    "flagged_base_rows": Practice(
+        practice("flagged_base_rows/PartialUpdateAvroPayload_v6"),
+        "v",
+        sorted(
+            (key, row[0])
+            for key, row in answers("flagged_base_rows", "PartialUpdateAvroPayload_v6").items()
+        ),
+        {"id = 't0'": 0, "id IN ('t0', 't2')": 1, "_hoodie_is_deleted IS NULL": 12},
+    ),
+    "before_the_operation": Practice(
+        practice("payload_columns/dms_v6"),
+        "v",
+        [(key, "1") for key in "abcf"],
+        {"v = '1'": 4, "id = 'f'": 1},
+        options={AS_OF: "20261127183253932"},
+    ),
+    "operation_of_bytes": Practice(
+        practice("payload_columns/binary_v8"), "v", [(key, "2") for key in "abc"], {"id = 'a'": 1}
     ),
     "doctor_ordering_field": Practice(
         golden("x_v9_mor_evo_nullable_added"),

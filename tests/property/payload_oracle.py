@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 META = "_hoodie_commit_time"
+FLAG = "_hoodie_is_deleted"
 TOASTED = "__debezium_unavailable_value"
 
 
@@ -21,7 +22,7 @@ class Row:
     key: str
     values: dict[str, Any]  # a row of a partial update has only some columns
     ordering: Any  # None for null
-    deletes: bool = False  # whether it is flagged as a delete, in whichever way
+    deletes: bool = False  # a row of a log that is flagged as a delete, in whichever way
 
 
 @dataclass(frozen=True)
@@ -185,6 +186,8 @@ def partial_update(older: Row, newer: Record, rules: Rules) -> Record:
         return _with_values(newer, _first_non_null(newer, older), rules)
     if older.deletes:
         return older
+    if older.values[FLAG]:  # a base row, or the flag of an older record
+        return Delete(older.key, older.ordering)
     values = _first_non_null(older, newer)
     return _with_values(older, {**values, META: newer.values[META]}, rules)
 
@@ -214,7 +217,8 @@ def _sequence(text: str | None) -> tuple[int, ...]:
 
 
 def postgres_debezium(older: Row, newer: Record, _rules: Rules) -> Record:
-    if isinstance(newer, Row) and older.values["_event_lsn"] > newer.values["_event_lsn"]:
+    older_lsn = older.values["_event_lsn"]
+    if isinstance(newer, Row) and older_lsn is not None and older_lsn > newer.values["_event_lsn"]:
         return older
     newer = _deleted_by(newer, "_change_operation_type")
     if isinstance(newer, Delete) or newer.deletes:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hudi_pyspark.format.log.log_block import HeaderKey
 from hudi_pyspark.table.merge_mode import MergeRule, RecordMergeMode
 from tests.property import payload_oracle as oracle
-from tests.property.payload_oracle import META, TOASTED, Delete, Record, Row, Rules
+from tests.property.payload_oracle import FLAG, META, TOASTED, Delete, Record, Row, Rules
 from tests.reading.log_records.log_files import (
     COMMIT_TIME,
     ENOUGH_MEMORY,
@@ -105,7 +105,7 @@ class Slice:
 def slice_of(draw: st.DrawFn, rules: Rules, rule: MergeRule, *, partial: bool = False) -> Slice:
     keys = st.sampled_from("aab")
     base = [
-        replace(_row(draw, key, rules, rule, commit=f"base {n}"), deletes=False)
+        _base_row(draw, _row(draw, key, rules, rule, commit=f"base {n}"), rules)
         for n, key in enumerate(draw(st.lists(keys, max_size=3)))
     ]
     log: list[Record] = []
@@ -117,6 +117,15 @@ def slice_of(draw: st.DrawFn, rules: Rules, rule: MergeRule, *, partial: bool = 
         columns = draw(st.just(COLUMNS) | UPDATES) if partial else COLUMNS
         log.append(_row(draw, draw(keys), rules, rule, commit=f"log {number}", columns=columns))
     return Slice(rules, rule, base, log)
+
+
+def _base_row(draw: st.DrawFn, row: Row, rules: Rules) -> Row:
+    """A row of a bulk insert: often flagged, or written before the columns of Debezium existed."""
+    values = row.values | {FLAG: draw(st.booleans())}
+    if draw(st.integers(0, 3)) == 0:
+        values |= {"_event_seq": None, "_event_lsn": None}
+    ordering = values[rules.ordering] if rules.ordering else None
+    return Row(row.key, values, ordering)
 
 
 def _row(

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hudi_pyspark.columns.arrays import Mask, Rows, as_one_array, field_array, is_null, is_true
+from hudi_pyspark.columns.arrays import Mask, Rows, as_one_array, is_null, is_true
 from hudi_pyspark.columns.file_columns import match_columns
 from hudi_pyspark.columns.schema_evolution import SchemaOnRead, conform, stored_columns
 from hudi_pyspark.columns.timestamp_repair import repair_timestamps
@@ -22,6 +22,7 @@ from hudi_pyspark.format.log.delete_block import OrderingWrapper, decode_deletes
 from hudi_pyspark.format.log.log_block import LogBlock, LogBlockType
 from hudi_pyspark.format.log.record_positions import decode_positions
 from hudi_pyspark.format.nested_types import find_field
+from hudi_pyspark.reading.log_records.deletes import deleting_rows
 from hudi_pyspark.reading.log_records.ordering import (
     OrderingValues,
     comparable,
@@ -36,13 +37,12 @@ from hudi_pyspark.reading.log_records.records import (
     LogRecords,
     Marks,
 )
-from hudi_pyspark.table.meta_columns import DELETED_COLUMN, OPERATION_COLUMN, RECORD_KEY_COLUMN
+from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 
 if TYPE_CHECKING:
     from hudi_pyspark.format.log.delete_block import DeleteRecords, OrderingGroup
     from hudi_pyspark.table.merge_mode import MergeRule
 
-_DELETING_OPERATIONS = ("D", "-U")
 # Apache Hudi takes what is higher for microseconds, in a delete of a column in milliseconds.
 _LAST_MILLISECOND = 9_999_999_999_999
 # Wrapper of the ordering value that a writer puts into a delete block, by the column's type.
@@ -179,20 +179,6 @@ class LogDecoder:
 
 def _place(block: LogBlock) -> str:
     return f"{block.path} at byte {block.offset}"
-
-
-def deleting_rows(rows: pa.Table, rule: MergeRule) -> Mask:
-    """Return the rows of a data block that delete their key."""
-    deletes = np.zeros(rows.num_rows, np.bool_)
-    deleted = find_field(rows.schema, DELETED_COLUMN)
-    if deleted is not None and pa.types.is_boolean(deleted.type):
-        deletes |= is_true(rows.column(DELETED_COLUMN))
-    if OPERATION_COLUMN in rows.schema.names:
-        deletes |= is_true(pc.is_in(rows.column(OPERATION_COLUMN), pa.array(_DELETING_OPERATIONS)))
-    if {rule.delete_field, rule.delete_field.partition(".")[0]} & set(rows.schema.names):
-        marked = field_array(rows, rule.delete_field, role="delete field")
-        deletes |= is_true(pc.equal(pc.cast(marked, pa.string()), rule.delete_marker))
-    return deletes
 
 
 def _default_ordering(rows: pa.Table, fields: Sequence[str]) -> Mask:

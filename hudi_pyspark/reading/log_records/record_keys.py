@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hudi_pyspark.columns.arrays import as_one_array, field_array
-from hudi_pyspark.columns.text import java_text
+from hudi_pyspark.columns.text import spark_value_text
 from hudi_pyspark.errors import CorruptTableError
 from hudi_pyspark.format.column_names import spelled_path
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
@@ -35,7 +35,9 @@ def record_keys(table: pa.Table, key_fields: Sequence[str]) -> pa.Array:
         CorruptTableError: a key field is missing, or all of a row are null or empty.
     """
     texts = [
-        _java_text(field_array(table, spelled_path(name, table.schema), role="record key field"))
+        spark_value_text(
+            field_array(table, spelled_path(name, table.schema), role="record key field")
+        )
         for name in key_fields
     ]
     if len(texts) == 1:
@@ -58,15 +60,3 @@ def _part(text: pa.Array) -> pa.Array:
 def _check_named(unnamed: pa.Array, key_fields: Sequence[str]) -> None:
     if pc.any(unnamed).as_py():
         raise CorruptTableError(f"a record has no value in its key fields {', '.join(key_fields)}")
-
-
-def _java_text(values: pa.Array) -> pa.Array:
-    """Print values as Hudi's key generators print Spark's internal values."""
-    data_type = values.type
-    if pa.types.is_float64(data_type) or pa.types.is_float32(data_type):
-        return java_text(values)
-    if pa.types.is_date32(data_type):
-        return values.cast(pa.int32()).cast(pa.string())
-    if pa.types.is_timestamp(data_type):
-        return values.cast(pa.int64()).cast(pa.string())
-    return values.cast(pa.string())

@@ -31,12 +31,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hudi_pyspark.columns.arrays import Mask, any_of, as_one_array, is_null, is_true
+from hudi_pyspark.columns.text import spark_value_text
 from hudi_pyspark.errors import CorruptTableError
-from hudi_pyspark.reading.log_records.ordering import (
-    OrderingValues,
-    comparable_ordering,
-    ordering_field,
-)
+from hudi_pyspark.format.column_names import spelled
+from hudi_pyspark.reading.log_records.deletes import flagged_rows
+from hudi_pyspark.reading.log_records.ordering import OrderingValues, ordering_field
 from hudi_pyspark.reading.merge.decision import (
     DEBEZIUM_UNAVAILABLE,
     Decision,
@@ -94,7 +93,8 @@ def _custom(older: Records, newer: Records, rule: MergeRule) -> Decision:
     decision = PAYLOADS[rule.payload_name](older, newer, rule)
     unconditional = ~older.has_row
     unconditional |= older.marks.is_commit_time_delete | newer.marks.is_commit_time_delete
-    is_new_delete = decision.is_delete & ~newer.marks.is_delete
+    winner = Decision.pick(older, newer, decision.newer_wins)
+    is_new_delete = decision.is_delete & ~winner.is_delete
     return Decision(
         newer_wins=decision.newer_wins | unconditional,
         filled={name: mask & ~unconditional for name, mask in decision.filled.items()},
@@ -102,7 +102,7 @@ def _custom(older: Records, newer: Records, rule: MergeRule) -> Decision:
         columns=decision.columns,
         # Where only the payload says "delete", nothing is left to be compared with the base row
         # later. A row that was flagged as a delete keeps its values.
-        without_row=is_new_delete & decision.newer_wins & ~unconditional,
+        without_row=is_new_delete & ~unconditional,
         ordering_fields=decision.ordering_fields,
     )
 
@@ -143,7 +143,8 @@ def partial_update(older: Records, newer: Records, rule: MergeRule) -> Decision:
     """Decide like PartialUpdateAvroPayload.
 
     The greater ordering value wins, and takes the other value where it has null. A newer delete
-    deletes whatever its ordering value; meta columns are always those of the newer record.
+    deletes whatever its ordering value, and so does an older one that wins: also a base row, which
+    is no delete for the other classes. Meta columns are always those of the newer record.
     """
     deletes = newer.marks.is_delete | ~newer.has_row
     wins = deletes | ~newer.marks.ordering.older_than(older.marks.ordering)
@@ -158,7 +159,8 @@ def partial_update(older: Records, newer: Records, rule: MergeRule) -> Decision:
         return np.where(wins, *open_values) & merges
 
     decision = Decision.pick(older, newer, wins).fill(newer.rows.schema.names, mask_of)
-    return replace(decision, ordering_fields=rule.ordering_fields)
+    is_delete = decision.is_delete | (~wins & flagged_rows(older.rows))
+    return replace(decision, is_delete=is_delete, ordering_fields=rule.ordering_fields)
 
 
 def _of_other_class(older: Records, newer: Records, rule: MergeRule) -> Mask:
@@ -187,10 +189,7 @@ def mysql_debezium(older: Records, newer: Records, _rule: MergeRule) -> Decision
     Raises:
         CorruptTableError: a log record has no position, or one of another form.
     """
-    older_sequence, newer_sequence = _mysql_sequence(older), _mysql_sequence(newer)
-    if (newer.has_row & is_null(newer.rows.column(MYSQL_SEQUENCE_FIELD))).any():
-        raise CorruptTableError(f"a log record has no {MYSQL_SEQUENCE_FIELD}, so it has no order")
-    return _debezium(older, newer, newer_sequence.older_than(older_sequence))
+    return _debezium(older, newer, MYSQL_SEQUENCE_FIELD, _mysql_sequence)
 
 
 def postgres_debezium(older: Records, newer: Records, _rule: MergeRule) -> Decision:
@@ -199,11 +198,11 @@ def postgres_debezium(older: Records, newer: Records, _rule: MergeRule) -> Decis
     The greater LSN wins, and takes the older values where TOAST left out its own. Apache Hudi 1.1
     and later leave the marker text of such values in the result on tables before version 9; here
     they are filled, as by 0.15 and on version 9.
+
+    Raises:
+        CorruptTableError: a log record has no LSN, or one that is no integer.
     """
-    fields = (POSTGRES_LSN_FIELD,)
-    older_lsn = comparable_ordering(older.rows, fields)
-    newer_lsn = comparable_ordering(newer.rows, fields)
-    decision = _debezium(older, newer, newer_lsn.older_than(older_lsn))
+    decision = _debezium(older, newer, POSTGRES_LSN_FIELD, _postgres_lsn)
     kept = decision.newer_wins & ~decision.is_delete
 
     def is_toasted(name: str) -> Mask:
@@ -212,28 +211,52 @@ def postgres_debezium(older: Records, newer: Records, _rule: MergeRule) -> Decis
     return decision.fill(newer.rows.schema.names, is_toasted)
 
 
-def _debezium(older: Records, newer: Records, is_late: Mask) -> Decision:
+def _debezium(
+    older: Records, newer: Records, field: str, sequence: Callable[[pa.Array], list[pa.Array]]
+) -> Decision:
+    """Decide by the numbers of a column, null if the older record was written before it existed."""
+    older_numbers, newer_numbers = (
+        OrderingValues(tuple(sequence(_payload_column(records, field))), len(records))
+        for records in (older, newer)
+    )
+    if (older.has_row & newer.has_row & is_null(newer_numbers.fields[0])).any():
+        raise CorruptTableError(
+            f"a log record has no {field}, so it has no order. Read the base files alone with "
+            "hoodie.datasource.query.type=read_optimized"
+        )
+    is_late = newer_numbers.older_than(older_numbers)
     decision = Decision.pick(older, newer, ~is_late | ~newer.has_row)
     deletes = _operation_is(newer, OPERATION_FIELD, "d") | ~newer.has_row
     return replace(decision, is_delete=decision.is_delete | (decision.newer_wins & deletes))
 
 
-def _mysql_sequence(records: Records) -> OrderingValues:
-    """Parse ``file.position`` into two numbers; null is smaller than all others."""
-    column = as_one_array(records.rows.column(MYSQL_SEQUENCE_FIELD))
-    parts = pc.extract_regex(column, r"^(?P<file>[0-9]+)\.(?P<position>[0-9]+)$")
+def _mysql_sequence(column: pa.Array) -> list[pa.Array]:
+    """Parse ``file.position`` into two numbers."""
+    parts = pc.extract_regex(
+        spark_value_text(column), r"^(?P<file>[0-9]{1,18})\.(?P<position>[0-9]{1,18})$"
+    )
     bad = is_null(parts) & ~is_null(column)
     if bad.any():
-        text = column[int(bad.argmax())].as_py()
-        raise CorruptTableError(f"{MYSQL_SEQUENCE_FIELD} is {text!r}; expected <file>.<position>")
-    fields = tuple(pc.struct_field(parts, [i]).cast(pa.int64()) for i in range(2))
-    return OrderingValues(fields, len(records))
+        value = column[int(bad.argmax())].as_py()
+        raise CorruptTableError(f"{MYSQL_SEQUENCE_FIELD} is {value!r}; expected <file>.<position>")
+    return [pc.struct_field(parts, [i]).cast(pa.int64()) for i in range(2)]
+
+
+def _postgres_lsn(column: pa.Array) -> list[pa.Array]:
+    if not (pa.types.is_integer(column.type) or pa.types.is_null(column.type)):
+        raise CorruptTableError(f"{POSTGRES_LSN_FIELD} is of type {column.type}; expected a long")
+    return [column.cast(pa.int64())]
 
 
 def _operation_is(records: Records, field: str, operation: str) -> Mask:
-    if field not in records.rows.schema.names:
-        return np.zeros(len(records), np.bool_)
-    return is_true(pc.equal(pc.utf8_lower(records.rows.column(field)), operation))
+    texts = spark_value_text(_payload_column(records, field))
+    return is_true(pc.equal(pc.utf8_lower(texts), operation))
+
+
+def _payload_column(records: Records, field: str) -> pa.Array:
+    """Return a column that a payload class looks at, in any case; nulls if the table lacks it."""
+    name = spelled(field, records.rows.schema.names)
+    return as_one_array(records.rows.column(name)) if name else pa.nulls(len(records))
 
 
 def _is_default(rows: pa.Table, name: str, rule: MergeRule) -> Mask:
