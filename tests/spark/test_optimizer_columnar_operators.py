@@ -1,11 +1,14 @@
 """Each operator that takes batches of columns answers as on rows, and as on a Parquet copy."""
 
+import json
 import time
 from functools import cache
+from typing import Any
 
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import functions as sf
+from pyspark.sql.datasource import DataSource, DataSourceArrowWriter, DataSourceWriter
 
 from hudi_pyspark.spark import optimizer
 from hudi_pyspark.spark.optimizer import COLUMNAR
@@ -16,6 +19,7 @@ pytestmark = [
     pytest.mark.spark,
     # Spark 4.2 warns so of pandas 3, with which `make matrix` runs it.
     pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
+    pytest.mark.filterwarnings("ignore:The copy keyword is deprecated:DeprecationWarning"),
 ]
 
 TYPES = "v9_mor_all_types"
@@ -112,6 +116,66 @@ def test_arrow_and_pandas_have_the_rows_of_columns(ruled, golden_table):
     assert table.toArrow().sort_by("id") == copy.toArrow().sort_by("id")
     found, expected = (f.toPandas().sort_values("id").to_dict("list") for f in (table, copy))
     assert repr(found) == repr(expected)
+
+
+class Lines(DataSource):
+    """Writes each row as a line of JSON."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "lines"
+
+    def writer(self, *_schema_and_mode: Any) -> DataSourceWriter:
+        return RowLines(self.options["path"])
+
+
+class ArrowLines(Lines):
+    """The same, from Arrow batches."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "arrow_lines"
+
+    def writer(self, *_schema_and_mode: Any) -> DataSourceWriter:
+        return BatchLines(self.options["path"])
+
+
+class RowLines(DataSourceWriter):
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def write(self, iterator: Any) -> Any:
+        from pyspark.sql.datasource import WriterCommitMessage
+
+        with open(self.path, "a", encoding="utf-8") as file:  # noqa: PTH123
+            file.writelines(json.dumps([row.id, row.c_str]) + "\n" for row in iterator)
+        return WriterCommitMessage()
+
+
+class BatchLines(DataSourceArrowWriter):
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def write(self, iterator: Any) -> Any:
+        from pyspark.sql.datasource import WriterCommitMessage
+
+        with open(self.path, "a", encoding="utf-8") as file:  # noqa: PTH123
+            for batch in iterator:
+                rows = zip(*(column.to_pylist() for column in batch.columns), strict=True)
+                file.writelines(json.dumps(row) + "\n" for row in rows)
+        return WriterCommitMessage()
+
+
+@pytest.mark.parametrize("source", [Lines, ArrowLines])
+def test_python_writers_get_the_rows_of_columns(ruled, golden_table, tmp_path, source):
+    ruled.dataSource.register(source)
+    ruled.createDataFrame([(1,)], "a int")  # makes active the session in which Spark looks it up
+    table = load(ruled, golden_table(TYPES), **BATCHES).select("id", "c_str")
+    path = tmp_path / "rows"
+    table.coalesce(1).write.format(source.name()).mode("append").save(str(path))
+    written = [tuple(json.loads(line)) for line in path.read_text("utf-8").splitlines()]
+    copy = hudi_rows(ruled, TYPES).select("id", "c_str").collect()
+    assert sorted(written) == sorted(map(tuple, copy))
 
 
 def test_a_spark_without_tests_gives_rows_unless_the_user_chooses(
