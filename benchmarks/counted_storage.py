@@ -67,7 +67,7 @@ class CountedStorage(ArrowStorage):
     def open_input(self, path: str) -> Any:
         return CountedFile(super().open_input(path), self.request)
 
-    def at(self, location: str) -> ArrowStorage:
-        storage = super().at(location)
+    def at(self, location: str, *, is_given: bool = False) -> ArrowStorage:
+        storage = super().at(location, is_given=is_given)
         storage.__class__ = CountedStorage
         return storage

@@ -70,8 +70,8 @@ class CountingStorage:
     def describe(self, path: str) -> str:
         return self.inner.describe(path)
 
-    def at(self, location: str) -> ArrowStorage:
-        return self.inner.at(location)
+    def at(self, location: str, *, is_given: bool = False) -> ArrowStorage:
+        return self.inner.at(location, is_given=is_given)
 
 
 def write_table(base: Path, table_type: str, commits: int) -> None:

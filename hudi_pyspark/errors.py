@@ -175,7 +175,7 @@ class MissingFileError(CorruptTableError, FileNotFoundError):
 
 
 class PathOutsideTableError(CorruptTableError):
-    """The table's metadata names a path that is not inside the table."""
+    """The table's metadata names a path outside of the table, or a bootstrap's in another store."""
 
 
 class TimeTravelError(HudiError, ValueError):

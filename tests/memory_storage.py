@@ -42,7 +42,7 @@ class MemoryStorage:
     def describe(self, path: str) -> str:
         return path
 
-    def at(self, location: str) -> MemoryStorage:
+    def at(self, location: str, *, is_given: bool = False) -> MemoryStorage:  # noqa: ARG002
         """Return the files below a path; one that starts with ``/`` is a path like any other."""
         prefix = f"{location.rstrip('/')}/"
         below = {p[len(prefix) :]: c for p, c in self.files.items() if p.startswith(prefix)}

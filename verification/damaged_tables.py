@@ -207,8 +207,9 @@ class FailingStorage(MemoryStorage):
         self._count(path)
         return io.BytesIO(self.files[path]) if path in self.files else super().open_input(path)
 
-    def at(self, location: str) -> FailingStorage:
-        return FailingStorage(super().at(location).files, self.failing, self.calls)
+    def at(self, location: str, *, is_given: bool = False) -> FailingStorage:
+        files = super().at(location, is_given=is_given).files
+        return FailingStorage(files, self.failing, self.calls)
 
     def _count(self, path: str) -> None:
         if next(self.calls) == self.failing:

@@ -96,7 +96,7 @@ class SharedFiles(MemoryStorage):
         except KeyError:
             raise FileNotFoundError(path) from None
 
-    def at(self, location: str) -> SharedFiles:
+    def at(self, location: str, *, is_given: bool = False) -> SharedFiles:  # noqa: ARG002
         return SharedFiles(self.files, f"{self.prefix}{location.rstrip('/')}/", self.reads)
 
 

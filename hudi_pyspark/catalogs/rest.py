@@ -112,7 +112,7 @@ class PolarisTable(CredentialsProvider):
 
     def credentials(self, location: str) -> Mapping[str, object]:
         vended = self.load().get("storage-credentials") or []
-        fitting = [one for one in vended if location.startswith(one["prefix"].rstrip("/"))]
+        fitting = [one for one in vended if _is_below(location, one["prefix"])]
         if not fitting:
             raise CatalogError(f"Polaris vends no credentials for {location}")
         most_specific = max(fitting, key=lambda one: len(one["prefix"]))
@@ -143,6 +143,11 @@ class PolarisTable(CredentialsProvider):
         return str(answer["access_token"])
 
 
+def _is_below(location: str, prefix: str) -> bool:
+    """Return whether a prefix is that of a location: ``s3://lake`` is none of ``s3://lake-2``."""
+    return f"{location}/".startswith(f"{prefix.rstrip('/')}/")
+
+
 def _call(
     url: str,
     extra: str,
@@ -153,7 +158,8 @@ def _call(
 ) -> Mapping[str, Any]:
     """Call a catalog, several times where it fails, and return the object in its answer.
 
-    It is posted a ``body``, as the argument ``json`` or ``data`` of requests.
+    It is posted a ``body``, as the argument ``json`` or ``data`` of requests. No redirect is
+    followed: it could send the secrets of the caller to any host.
     """
     with needs_extra(extra):
         import requests  # noqa: PLC0415  (of the extras unity and polaris)
@@ -164,7 +170,15 @@ def _call(
         headers["Authorization"] = f"Bearer {token}"
 
     def ask() -> Mapping[str, Any]:
-        answer = requests.request(method, url, headers=headers, timeout=_TIMEOUTS, **body)
+        answer = requests.request(
+            method, url, headers=headers, timeout=_TIMEOUTS, allow_redirects=False, **body
+        )
+        if answer.is_redirect:
+            raise CatalogError(
+                f"the catalog at {mask(url)} sends readers on to "
+                f"{mask(answer.headers['location'])}, where no secret is sent. If that is the "
+                "catalog, give its address as catalog.uri"
+            )
         answer.raise_for_status()
         return dict(answer.json())
 

@@ -103,7 +103,7 @@ def _missing_sources(view: TableView) -> Iterator[Finding]:
         return
     try:
         sources = load_bootstrap_sources(view.storage, view.config)
-        sources.check_folder(view.storage)
+        sources.check_folder()
         attached = sources.attach(skeletons)
     except HudiError as error:
         yield Finding(Severity.PROBLEM, FILES, "hoodie.bootstrap.base.path", error.reason())

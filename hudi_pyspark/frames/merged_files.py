@@ -7,7 +7,6 @@ Parquet files with its own reader, leaves out rows by number, and adds the recor
 import logging
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Protocol
 
 import pyarrow as pa
@@ -135,12 +134,13 @@ def _obstacles(
     if _WILDCARDS & {*path}:
         yield f"the name of {path} has wildcards"
     elif base is not None:
-        yield from _odd_columns(task, scan, path)
+        yield from _odd_columns(task, scan, base.path)
 
 
-def _odd_columns(task: ScanTask, scan: Snapshot, path: str) -> Iterator[str]:
+def _odd_columns(task: ScanTask, scan: Snapshot, base: str) -> Iterator[str]:
+    path = scan.storage.describe(base)
     try:
-        with Path(path).open("rb") as source:
+        with scan.storage.open_input(base) as source:  # not outside of the table
             file = open_parquet(source, verify_checksums=False)
             if LegacyCalendar.of(file, path) is not None:
                 yield f"{path} has dates in Spark's legacy calendar"

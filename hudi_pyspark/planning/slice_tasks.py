@@ -356,5 +356,5 @@ class SlicePlanner:
         view = self.view
         folder = self.options.bootstrap_base_path
         sources = load_bootstrap_sources(view.storage, view.config, folder)
-        sources.check_folder(view.storage)
+        sources.check_folder()
         return sources

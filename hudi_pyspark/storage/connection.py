@@ -46,6 +46,7 @@ class GivenFileSystem:
     """A file system that was given as an object; executors get a copy."""
 
     identity = ""  # whose credentials it has is not known
+    store = None  # nor where it is, beyond the URI of the table
 
     def __init__(self, filesystem: FileSystem) -> None:
         self._filesystem = filesystem
@@ -90,6 +91,14 @@ class Connection:
         }
         parts = self.location, sorted(self.arguments.items()), sorted(secrets.items())
         return sha256(repr(parts).encode()).hexdigest()
+
+    @property
+    def store(self) -> tuple[str, str, str]:
+        """See `Location.store`; with the account of Azure that a storage option names."""
+        kind, host, bucket = self.location.store
+        if not host and "account_name" in self.arguments:
+            host = f"{self.arguments['account_name']}.core.windows.net"
+        return kind, host, bucket
 
     def current(self) -> FileSystem:
         """Return the file system, with credentials that have not expired."""

@@ -6,7 +6,7 @@ import os
 import posixpath
 import re
 from dataclasses import dataclass
-from urllib.parse import unquote, unquote_to_bytes
+from urllib.parse import quote, unquote, unquote_to_bytes
 
 from hudi_pyspark.errors import InvalidOptionError
 
@@ -15,8 +15,10 @@ LOCAL = ""
 _KINDS = {"s3a": "s3", "s3n": "s3", "gcs": "gs"}
 _KINDS |= dict.fromkeys(("abfss", "wasb", "wasbs", "az"), "abfs")
 _BUCKETS = frozenset({"s3", "gs", "oss"})  # their paths begin with the bucket
-_HOSTS = frozenset({"hdfs", "webhdfs"})  # their URIs begin with a host, which is not in the path
+# Their URIs begin with a host, which is not in the path; with the ports that these leave out.
+_PORTS = {"hdfs": ":8020", "webhdfs": ":9870"}
 _VOLUMES = "/Volumes/"  # where Databricks mounts volumes, on every machine
+_SEPARATOR = re.compile(r"[/\\]")
 _SECRETS = re.compile(r"(?<=://)[^/@]*:[^/@]*@|\?.*", re.DOTALL)
 
 
@@ -32,7 +34,24 @@ class Location:
     @property
     def host(self) -> str:
         """Host and port of HDFS, without a user; "" for other storages, and where none is given."""
-        return self.authority.rpartition("@")[2] if self.kind in _HOSTS else ""
+        return self.authority.rpartition("@")[2] if self.kind in _PORTS else ""
+
+    @property
+    def store(self) -> tuple[str, str, str]:
+        """Kind, host or account, and bucket or container: that for which credentials are given.
+
+        The host is "" where the settings of the storage name it, or where the kind has none.
+        """
+        _, at, host = self.authority.lower().rpartition("@")
+        bucket = self.path.partition("/")[0] if self.kind in {*_BUCKETS, "abfs"} else ""
+        if self.kind == "abfs" and (at or "." in host):
+            # An account has a host for each of its protocols: account.dfs.domain, account.blob.…
+            host = re.sub(r"\.(dfs|blob)\.", ".", host)
+        elif bucket or self.kind == "memory":
+            host = ""
+        elif host and ":" not in host:
+            host += _PORTS.get(self.kind, "")
+        return self.kind, host, bucket
 
     @classmethod
     def parse(cls, uri: str) -> Location:
@@ -86,6 +105,21 @@ def _local_path(uri: str) -> str:
     path = f"/{path.lstrip('/')}"
     decoded = os.fsdecode(unquote_to_bytes(os.fsencode(path)))
     return decoded if not os.path.lexists(path) and os.path.lexists(decoded) else path
+
+
+def leads_up(path: str) -> bool:
+    """Return whether a path has a folder ``..``, as any file system may understand it.
+
+    Some take a backslash for a separator, and some decode percent signs.
+    """
+    return any(".." in _SEPARATOR.split(text) for text in (path, unquote(path)))
+
+
+def quoted(uri: str) -> str:
+    """Return the URI of a raw text, as Hudi records locations, in which nothing is encoded."""
+    scheme, separator, rest = uri.partition("://")
+    is_local = scheme == "file" or not separator
+    return uri if is_local else f"{scheme}{separator}{quote(rest, safe='/@:')}"
 
 
 def same_store(one: str, other: str) -> bool:

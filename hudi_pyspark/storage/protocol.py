@@ -49,5 +49,9 @@ class Storage(Protocol):
     def describe(self, path: str) -> str:
         """Return the path as a user would name it, for messages; an absolute path or a URI."""
 
-    def at(self, location: str) -> Storage:
-        """Return the storage of another folder, by absolute path or URI, without URL-decoding."""
+    def at(self, location: str, *, is_given: bool = False) -> Storage:
+        """Return the storage of another folder, by absolute path or URI, without URL-decoding.
+
+        Raises:
+            PathOutsideTableError: it is in another store, and not given by the caller.
+        """

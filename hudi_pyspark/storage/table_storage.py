@@ -8,17 +8,24 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, TypeVar
-from urllib.parse import quote
 
 import pyarrow as pa
 import pyarrow.fs as pafs
 
-from hudi_pyspark.errors import InvalidOptionError
+from hudi_pyspark.errors import InvalidOptionError, PathOutsideTableError
 from hudi_pyspark.storage.aws_environment import place_in_environment, region_of
 from hudi_pyspark.storage.connection import Connection, GivenFileSystem
 from hudi_pyspark.storage.credentials import CredentialsProvider, NamedProvider
 from hudi_pyspark.storage.file_systems import ArrowFileSystem, FileSystem, FsspecFileSystem
-from hudi_pyspark.storage.locations import LOCAL, Location, same_store, trim, without_secrets
+from hudi_pyspark.storage.locations import (
+    LOCAL,
+    Location,
+    leads_up,
+    quoted,
+    same_store,
+    trim,
+    without_secrets,
+)
 from hudi_pyspark.storage.protocol import FileInfo
 from hudi_pyspark.storage.remote_file import RemoteFile
 from hudi_pyspark.storage_options import Value, common_settings, file_system_arguments
@@ -32,7 +39,7 @@ class ArrowStorage:
     """A base path on a file system; the file systems of fsspec are reached as pyarrow's are.
 
     The path is absolute inside of it. ``host`` is for messages, where the path does not begin with
-    a bucket; ``settings`` and ``provider`` are for other locations that the table names.
+    a bucket; ``settings`` and ``provider`` are for other locations that the caller names.
     """
 
     files: Connection | GivenFileSystem
@@ -137,24 +144,47 @@ class ArrowStorage:
         absolute = self._absolute(path)
         return f"{self.scheme}://{self.host}{absolute}" if self.scheme else absolute
 
-    def at(self, location: str) -> ArrowStorage:
+    def at(self, location: str, *, is_given: bool = False) -> ArrowStorage:
         """Return the storage of another location: a path or a URI, as a bootstrap records it.
 
-        In the same store it has the same file system and credentials, only the bucket may be
-        another. In another store it is opened with the same settings, which may not fit.
+        In the same store it has the same file system and credentials. Only the caller may name
+        another store, which is opened with the same settings; these may not fit.
         """
+        path = self._own_path(location)
+        if path is not None:
+            return replace(self, base_path=trim(path))
+        if not is_given:
+            raise PathOutsideTableError(
+                f"the table at {self.describe('')} names {location!r}, which is not in its own "
+                "store (scheme, host, account and bucket), so nothing is asked for there. If you "
+                "trust that place, name it yourself with the option bootstrap_base_path"
+            )
         scheme, separator, rest = location.partition("://")
-        here = self.describe("")
-        if location.startswith(f"{here}/"):  # whatever file system this is
-            rest = trim(f"{self.base_path}{location.removeprefix(here)}")
-            return replace(self, base_path=rest)
         if not separator or scheme == "file":
             return ArrowStorage.parse(location)
         if same_store(self.scheme, scheme):
             # The same store with the same credentials; only the bucket may be another.
             return replace(self, base_path=trim(rest), scheme=scheme, host="")
-        uri = f"{scheme}://{quote(rest, safe='/@:')}"
-        return ArrowStorage.parse(uri, environment=self.settings, provider=self.provider)
+        return ArrowStorage.parse(
+            quoted(location), environment=self.settings, provider=self.provider
+        )
+
+    def _own_path(self, location: str) -> str | None:
+        """Return the path of a location inside of the file system; None if it is elsewhere."""
+        here = self.describe("")
+        if location.startswith(f"{here}/"):  # whatever file system this is
+            rest = location.removeprefix(here)
+            return None if leads_up(rest) else f"{self.base_path}{rest}"
+        if leads_up(location):
+            return None
+        if not (self.scheme or self.is_local or ":/" in location):
+            return location  # of a file system that was given as an object
+        place = Location.parse(quoted(location))
+        kind, host, bucket = place.store
+        ours = self.files.store or Location.parse(quoted(here)).store
+        # A URI without a host leaves it to the settings, and the table has one already.
+        is_own = (kind, host or ours[1], bucket) == ours
+        return place.path if is_own else None
 
     def _request(self, request: Callable[[FileSystem], _T], path: str) -> _T:
         if self.is_local:

@@ -3,17 +3,20 @@
 import posixpath
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from hudi_pyspark.errors import (
     CorruptTableError,
     CorruptTimelineError,
     MissingFileError,
+    PathOutsideTableError,
     UnsupportedTableError,
 )
 from hudi_pyspark.format.hfile import HFileError
 from hudi_pyspark.format.hfile.reader import read_hfile
 from hudi_pyspark.format.timeline import instant_body
+from hudi_pyspark.storage.locations import leads_up
 from hudi_pyspark.storage.protocol import Storage
 from hudi_pyspark.table.config import METADATA_FOLDER, TableConfig
 from hudi_pyspark.table.file_group import FileSlice
@@ -39,17 +42,20 @@ def is_skeleton(file_slice: FileSlice, config: TableConfig) -> bool:
 class BootstrapSources:
     """The files with the data columns of a bootstrapped table's skeleton files."""
 
+    storage: Storage  # of the table
     config: TableConfig
     index: Mapping[tuple[str, str], str]  # (partition path, file id) to source file, as recorded
     base_path: str  # replaces the recorded hoodie.bootstrap.base.path
+    is_given: bool  # whether the caller names the base path, so that it may be in any store
 
-    def check_folder(self, storage: Storage) -> None:
+    def check_folder(self) -> None:
         """Check that the folder of source files has something in it.
 
         Raises:
             MissingFileError: it is missing or empty, with the option that names another one.
+            PathOutsideTableError: it is in another store, and the caller does not name it.
         """
-        if _is_folder(storage, self.base_path) is False:
+        if _is_folder(self.storage, self.base_path, is_given=self.is_given) is False:
             raise MissingFileError.of_bootstrap(self.base_path)
 
     def attach(self, slices: Iterable[FileSlice]) -> list[FileSlice]:
@@ -57,23 +63,30 @@ class BootstrapSources:
 
         Raises:
             CorruptTableError: the index does not name a file group, or names a file outside of the
-                folder of the sources.
+                folder of the sources. PathOutsideTableError, a child of it, says that a file is in
+                another store, and the caller does not name it.
         """
-        return [
+        attached = [
             replace(s, base_file=replace(s.base_file, bootstrap_source=self._source(s)))
             if s.base_file is not None and is_skeleton(s, self.config)
             else s
             for s in slices
         ]
+        if not self.is_given:
+            sources = [s.base_file.bootstrap_source for s in attached if s.base_file is not None]
+            for folder in set(map(posixpath.dirname, filter(None, sources))):
+                self.storage.at(folder)
+        return attached
 
     def _source(self, file_slice: FileSlice) -> str:
-        try:
-            recorded = self.index[file_slice.partition_path, file_slice.file_id]
-        except KeyError:
+        recorded = self.index.get((file_slice.partition_path, file_slice.file_id))
+        if not recorded:
             raise CorruptTableError(
                 f"the bootstrap index {INDEX_FILE} does not name file group {file_slice.file_id} "
                 f"of partition {file_slice.partition_path!r}"
-            ) from None
+            )
+        if self.base_path == self.config.bootstrap_base_path and not self.is_given:
+            return recorded
         return _moved(recorded, self.config.bootstrap_base_path, self.base_path)
 
 
@@ -89,7 +102,7 @@ def load_bootstrap_sources(
     """
     index = _load_index(storage, config)
     folder = base_path or locate_sources(storage, config.bootstrap_base_path)
-    return BootstrapSources(config, index, folder)
+    return BootstrapSources(storage, config, index, folder, is_given=bool(base_path))
 
 
 def _load_index(storage: Storage, config: TableConfig) -> dict[tuple[str, str], str]:
@@ -131,20 +144,21 @@ def locate_sources(storage: Storage, recorded: str) -> str:
     """Return the folder of a bootstrap's source files: the recorded one, or a sibling of the table.
 
     The sibling has the name of the recorded folder. It counts only where the recorded folder does
-    not exist, so a table that was copied together with its source folder is read without any
-    option. Where neither exists, it is the recorded one, for the error to name.
+    not exist in the table's own store, so a table that was copied together with its source folder
+    is read without any option. Where neither exists, it is the recorded one, for the error to name.
     """
-    if _is_folder(storage, recorded):
-        return recorded
+    with suppress(PathOutsideTableError):
+        if _is_folder(storage, recorded):
+            return recorded
     name = posixpath.basename(recorded.rstrip("/"))
     sibling = posixpath.join(posixpath.dirname(storage.describe("").rstrip("/")), name)
     return sibling if _is_folder(storage, sibling) else recorded
 
 
-def _is_folder(storage: Storage, location: str) -> bool | None:
+def _is_folder(storage: Storage, location: str, *, is_given: bool = False) -> bool | None:
     """Return whether there is a folder with something in it; None where the store says neither."""
     try:
-        return bool(storage.at(location).list_directory(""))
+        return bool(storage.at(location, is_given=is_given).list_directory(""))
     except (OSError, ValueError):
         return None  # a file, or a store that is not reached from here: reading it says why
 
@@ -166,10 +180,8 @@ def _check_index_kind(config: TableConfig) -> None:
 
 def _moved(source: str, recorded_base: str, base: str) -> str:
     """Return the source file below `base`, which replaces the recorded folder."""
-    if base == recorded_base:
-        return source
-    folder, path = _without_scheme(recorded_base).rstrip("/"), _without_scheme(source)
-    if not path.startswith(f"{folder}/"):
+    folder, path = _without_store(recorded_base).rstrip("/"), _without_store(source)
+    if not path.startswith(f"{folder}/") or leads_up(path):
         raise CorruptTableError(
             f"the bootstrap index names {source}, which is not below hoodie.bootstrap.base.path, "
             f"{recorded_base}; it cannot be looked for below {base}"
@@ -177,6 +189,6 @@ def _moved(source: str, recorded_base: str, base: str) -> str:
     return base.rstrip("/") + path[len(folder) :]
 
 
-def _without_scheme(location: str) -> str:
-    """Return the location from its bucket or first folder on, so that s3a:// and s3:// are one."""
-    return "/" + re.sub(r"^[A-Za-z][A-Za-z0-9+.-]*:", "", location).lstrip("/")
+def _without_store(location: str) -> str:
+    """Return the location from its first folder on: writers leave out scheme, host or bucket."""
+    return "/" + re.sub(r"^[A-Za-z][A-Za-z0-9+.-]*:(//[^/]*)?", "", location).lstrip("/")

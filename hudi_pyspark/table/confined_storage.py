@@ -3,16 +3,15 @@
 import re
 from dataclasses import dataclass
 from typing import IO
-from urllib.parse import unquote
 
 import pyarrow as pa
 
 from hudi_pyspark.errors import PathOutsideTableError
+from hudi_pyspark.storage.locations import leads_up
 from hudi_pyspark.storage.protocol import FileInfo, Storage
 
 _ABSOLUTE = re.compile(r"[/\\]|[A-Za-z][A-Za-z0-9+.-]*://")
 _NOT_IN_NAMES = re.compile("[\0\ud800-\udfff]")  # of files; halves of characters are not UTF-8
-_SEPARATOR = re.compile(r"[/\\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,8 +19,8 @@ class ConfinedStorage:
     """A storage that refuses paths which could lead out of the base path.
 
     Commits, the metadata table and archives name files. Whoever can write these should not choose
-    which other files the reader opens with its credentials. Only `at` leads elsewhere, for the
-    source files of a bootstrap.
+    which other files the reader opens with its credentials. Only `at` leads elsewhere: to
+    the source files of a bootstrap, in the same store unless the caller names another.
     """
 
     inner: Storage
@@ -46,16 +45,12 @@ class ConfinedStorage:
     def describe(self, path: str) -> str:
         return self.inner.describe(path)
 
-    def at(self, location: str) -> Storage:
-        return self.inner.at(location)
+    def at(self, location: str, *, is_given: bool = False) -> Storage:
+        return self.inner.at(location, is_given=is_given)
 
     def _inside(self, path: str) -> str:
-        """Return the path; refuse one not below the base path on every file system.
-
-        Some storages take a backslash for a separator, and some decode percent signs.
-        """
-        segments = {s for text in (path, unquote(path)) for s in _SEPARATOR.split(text)}
-        if ".." in segments or _ABSOLUTE.match(path) or _NOT_IN_NAMES.search(path):
+        """Return the path; refuse one not below the base path on every file system."""
+        if leads_up(path) or _ABSOLUTE.match(path) or _NOT_IN_NAMES.search(path):
             raise PathOutsideTableError(
                 f"the metadata of {self.inner.describe('')} names the path {path!r}, which is not "
                 "inside the table. The metadata is damaged, or was written to make readers open "

@@ -29,6 +29,8 @@ class CatalogServer(ThreadingHTTPServer):
         self.answers: dict[str, Answer] = {}  # by "GET /path"
         self.open_to_all: set[str] = set()  # those that need no token
         self.asked: list[str] = []
+        self.sent: list[str] = []  # headers and bodies, of which a redirect may carry secrets
+        self.sends_on_to = ""  # another catalog, which all redirects name
 
 
 def serve_catalog(token: str) -> AbstractContextManager[CatalogServer]:
@@ -56,6 +58,13 @@ class _Handler(BaseHTTPRequestHandler):
         body = json.loads(text) if is_json and text else dict(parse_qsl(text))
         key = f"{self.command} {self.path}"
         self.server.asked.append(key)
+        self.server.sent.append(f"{self.headers} {text}")
+        if self.server.sends_on_to:
+            self.send_response(307)
+            self.send_header("Location", f"{self.server.sends_on_to}{self.path}")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+            return
         answer = self.server.answers.get(key)
         is_known = self.headers.get("Authorization") == f"Bearer {self.server.token}"
         if answer is None:

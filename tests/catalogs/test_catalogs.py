@@ -129,6 +129,38 @@ def test_polaris_exchanges_a_secret_for_a_token(catalog, golden_table):
     assert "wrong-one" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("kind", "secret"),
+    [
+        ({"type": "polaris", "credential": "id:client-secret"}, "client-secret"),
+        ({"type": "polaris", "token": TOKEN}, TOKEN),
+        ({"type": "unity", "token": TOKEN}, TOKEN),
+    ],
+)
+def test_redirect_of_a_catalog_carries_no_secret_to_another_host(catalog, kind, secret):
+    with serve_catalog(TOKEN) as other:
+        catalog.sends_on_to = other.uri
+        with pytest.raises(CatalogError, match=f"on to {other.uri}.* as catalog.uri"):
+            find_table("main.sales.orders", {**kind, "uri": catalog.uri})
+    assert any(secret in sent for sent in catalog.sent)
+    assert other.sent == []
+
+
+def test_credentials_of_polaris_are_those_of_a_folder_above_the_table(catalog):
+    vended = [
+        {"prefix": "s3://lake", "config": {"s3.access-key-id": "of the lake"}},
+        {"prefix": "s3://lake-2/t/", "config": {"s3.access-key-id": "of the table"}},
+    ]
+    found = {"table": {"base-location": "s3://lake-2/t"}, "storage-credentials": vended}
+    catalog.answers = {POLARIS_TABLE: lambda _: (200, found)}
+    settings = {"type": "polaris", "uri": f"{catalog.uri}/api/catalog", "token": TOKEN}
+    provider = find_table("main.eu.sales.orders", settings).provider
+    assert provider is not None
+    assert provider.credentials("s3://lake-2/t") == {"s3.access-key-id": "of the table"}
+    with pytest.raises(CatalogError, match="no credentials for s3://lake-22/t"):
+        provider.credentials("s3://lake-22/t")
+
+
 def test_settings_of_the_environment_are_used(catalog, golden_table, monkeypatch):
     found = {"storage_location": str(golden_table(MOR)), "table_id": "1"}
     catalog.answers = {UNITY_TABLE: lambda _: (200, found)}

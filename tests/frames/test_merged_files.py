@@ -2,9 +2,11 @@
 
 import logging
 from collections import Counter
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from random import Random
+from unittest.mock import Mock
 from zipfile import ZipFile
 
 import duckdb
@@ -14,8 +16,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import hudi_pyspark
-from hudi_pyspark import HudiTable
-from hudi_pyspark.frames.merged_files import is_exact_type
+from hudi_pyspark import HudiTable, PathOutsideTableError
+from hudi_pyspark.frames.merged_files import is_exact_type, merged_files
+from hudi_pyspark.tasks import ScanTask
 from tests.conftest import GOLDEN
 from tests.frames.conditions import random_condition
 from tests.frames.test_dataset import COUNT, MOR, POLARS, bag, snapshot
@@ -62,6 +65,19 @@ def test_engines_read_what_hudi_reads(case, golden_table):
     frame = hudi_pyspark.scan_polars(table, columns, merge_first=True)
     assert bag(frame.collect().to_arrow().cast(wanted.schema)) == bag(wanted)
     assert frame.select(pl.len()).collect().item() == wanted.num_rows
+
+
+def test_engine_does_not_open_a_file_outside_of_the_table(golden_table):
+    table = HudiTable(golden_table("v9_mor_clustering"))
+    scan = table.scan(exact_columns(table))
+    task, *_ = scan.plan()
+    assert isinstance(task, ScanTask)
+    assert task.file_slice.base_file is not None
+    base = replace(task.file_slice.base_file, path=f"../other/{task.file_slice.base_file.path}")
+    hostile = replace(task, file_slice=replace(task.file_slice, base_file=base))
+    said = Mock(wraps=scan, schema=scan.schema, storage=scan.storage, plan=lambda: [hostile])
+    with pytest.raises(PathOutsideTableError):
+        merged_files(said, is_exact_type, lambda _: True, reserved=())
 
 
 def arrow(database: duckdb.DuckDBPyConnection, schema: pa.Schema) -> pa.Table:

@@ -28,6 +28,7 @@ class S3Server(ThreadingHTTPServer):
         self.endpoint = f"http://127.0.0.1:{self.server_address[1]}"
         self.credentials: set[str] = set()  # access key and region of each request
         self.tokens: set[str] = set()
+        self.paths: list[str] = []  # of the requests, with their queries
         self.accepts: Callable[[str], bool] = lambda _: True  # by the session token
         self.page = 1_000  # entries of an answer to a listing
         self.before_read: Callable[[str], None] = lambda _: None  # may wait
@@ -60,6 +61,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer_file()
 
     def _is_accepted(self) -> bool:
+        self.server.paths.append(self.path)
         token = self.headers.get("X-Amz-Security-Token", "")
         self.server.tokens.add(token)
         if self.server.accepts(token):

@@ -93,7 +93,7 @@ def read_bootstrap_file(
         CorruptBaseFileError: the two have different numbers of rows; else as `read_base_file`.
     """
     folder, name = posixpath.split(source)
-    outside = storage.at(folder)
+    outside = storage.at(folder, is_given=True)  # by the plan, which decides where it may lie
     meta = [column for column in columns if column in META_COLUMNS]
     # A source that was a Hudi table itself has meta columns too, which are not this table's.
     data = [column for column in columns if column not in META_COLUMNS]
@@ -197,8 +197,9 @@ def read_lance_file(
 @contextmanager
 def _local_file(storage: Storage, path: str) -> Iterator[Path]:
     """Yield the file on this machine, copied here if need be: the library opens only paths."""
-    local = Path(storage.describe(path))
-    if local.is_file():
+    with storage.open_input(path):  # raises where the path is missing, or outside of the table
+        local = Path(storage.describe(path))
+    if storage.is_local and local.is_file():
         yield local
         return
     with tempfile.TemporaryDirectory() as folder:

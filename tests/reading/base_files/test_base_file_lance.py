@@ -5,9 +5,15 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from hudi_pyspark.errors import CorruptBaseFileError, MissingFileError, UnsupportedTableError
+from hudi_pyspark.errors import (
+    CorruptBaseFileError,
+    MissingFileError,
+    PathOutsideTableError,
+    UnsupportedTableError,
+)
 from hudi_pyspark.reading.base_files.base_file import read_base_file
 from hudi_pyspark.storage import ArrowStorage
+from hudi_pyspark.table.confined_storage import ConfinedStorage
 from hudi_pyspark.table.file_group import check_readable
 from tests.memory_storage import MemoryStorage
 
@@ -53,6 +59,14 @@ def test_local_file_is_read_where_it_is(content, tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "TemporaryDirectory", None)
     (table,) = read_base_file(ArrowStorage.parse(str(tmp_path)), PATH, ["a", "b"], 100)
     assert table.equals(TABLE)
+
+
+def test_file_outside_of_the_table_is_not_opened(content, tmp_path):
+    (tmp_path / "out.lance").write_bytes(content)
+    (tmp_path / "t").mkdir()
+    storage = ConfinedStorage(ArrowStorage.parse(str(tmp_path / "t")))
+    with pytest.raises(PathOutsideTableError):
+        list(read_base_file(storage, "../out.lance", ["a"], 100))
 
 
 def test_damaged_file_is_named(content):
