@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING
 
+from hudi_pyspark.errors import printable
+
 if TYPE_CHECKING:
     from hudi_pyspark.table.view import TableView
 
@@ -47,14 +49,15 @@ class Description:
         """Return the facts as an HTML table, for notebooks."""
         rows = "".join(
             f'<tr><th style="text-align:left">{escape(label)}</th>'
-            f'<td style="text-align:left">{escape(text)}</td></tr>'
+            f'<td style="text-align:left">{escape(printable(text))}</td></tr>'
             for label, text in self.rows()
         )
-        return f"<table><caption><b>HudiTable {escape(self.name)}</b></caption>{rows}</table>"
+        name = escape(printable(self.name))
+        return f"<table><caption><b>HudiTable {name}</b></caption>{rows}</table>"
 
     def __str__(self) -> str:
         lines = [f"  {label:<12}{text}" for label, text in self.rows()]
-        return "\n".join([f"HudiTable {self.name}", *lines])
+        return "\n".join(map(printable, [f"HudiTable {self.name}", *lines]))
 
 
 def describe(view: TableView) -> Description:

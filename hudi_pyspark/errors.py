@@ -7,7 +7,27 @@ in ``args``: unpickling replays exactly these. `docs/errors.md` draws the tree.
 
 from __future__ import annotations
 
+import json
+import re
 from typing import ClassVar
+
+# A terminal obeys some of these. Others forge lines, turn text around, or are not seen, and halves
+# of characters are not written at all.
+_CONTROL = re.compile(
+    "[\x00-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+    "\ud800-\udfff\U000e0000-\U000e007f]"
+)
+
+
+def printable(text: str, *, keep_lines: bool = False) -> str:
+    """Return a text with its control characters escaped as JSON does it.
+
+    All names of a table pass here on their way to people. A text that has passed stays as it is.
+    With ``keep_lines``, so do line breaks, which must be of the caller's own making.
+    """
+    if keep_lines:
+        return "\n".join(map(printable, text.split("\n")))
+    return _CONTROL.sub(lambda match: json.dumps(match[0])[1:-1], text)
 
 
 class HudiError(Exception):
@@ -22,10 +42,10 @@ class HudiError(Exception):
         cls.code = code or f"HUDI{words.upper()}"
 
     def __str__(self) -> str:
-        return f"[{self.code}] {self.reason()}"
+        return f"[{self.code}] {printable(self.reason())}"
 
     def reason(self) -> str:
-        """Return the message without its code."""
+        """Return the message without its code, with names as the table has them."""
         return str(self.args[0]) if self.args else ""
 
 

@@ -20,6 +20,7 @@ from hudi_pyspark.errors import InvalidOptionError, UnsupportedQueryError
 from hudi_pyspark.extras import needs_extra
 from hudi_pyspark.filter.predicate import Predicate, conjunction, conjuncts
 from hudi_pyspark.filter.sql_text import parse_filter
+from hudi_pyspark.messages import logger
 from hudi_pyspark.options.option import as_text
 from hudi_pyspark.options.read_options import ReadOptions, columns_text
 from hudi_pyspark.planning.explain import ExplainedScan, summary
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
     from hudi_pyspark.tasks import ReadTask
 
 _MOST_THREADS, _MOST_MORE = 4, 12
-_log = logging.getLogger(__name__)
+_log = logger(__name__)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -2,10 +2,10 @@
 
 import difflib
 import re
-import warnings
 from collections.abc import Mapping
 
 from hudi_pyspark.errors import InvalidOptionError
+from hudi_pyspark.messages import warn
 
 Value = str | bool | float
 
@@ -218,7 +218,7 @@ def _check_unknown(name: str, by_name: Mapping[str, str], scheme: str) -> None:
             return  # meant for another storage
         # Hadoop has hundreds of settings, most of which only mean something to its own client.
         text = f"storage option {name} is ignored: pyarrow has no such setting{hint}"
-        warnings.warn(text, UserWarning, stacklevel=2)
+        warn(text, stacklevel=2)
         return
     # Values are secrets: no message has them.
     raise InvalidOptionError(

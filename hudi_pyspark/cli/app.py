@@ -16,6 +16,7 @@ from hudi_pyspark.cli import cache, health, logs, look, rows
 from hudi_pyspark.cli.arguments import ExitCode, with_shared_options
 from hudi_pyspark.cli.printing import say_aside
 from hudi_pyspark.cli.report import report
+from hudi_pyspark.errors import printable
 
 # The first that an error is of; others are of the system.
 _EXIT_CODES = {
@@ -120,4 +121,4 @@ def _root(
 
 
 def _print_aside(word: str, style: str, message: str) -> None:
-    say_aside(Text.assemble("hudi-py ", (word, style), ": ", message))
+    say_aside(Text.assemble("hudi-py ", (word, style), ": ", printable(message)))

@@ -21,6 +21,7 @@ from rich.text import Text
 from hudi_pyspark.columns.arrays import is_number
 from hudi_pyspark.columns.text import json_text
 from hudi_pyspark.description import byte_text
+from hudi_pyspark.errors import printable
 
 _INSTANT = re.compile(r"\d{14}(\d{3})?$")
 _GAP = 2  # cells between two columns
@@ -47,8 +48,6 @@ class _Column:
         return not (self.is_number or all(map(_INSTANT.match, self.cells)))
 
 
-# A terminal would obey these, and a line break would split a row.
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _STYLES = {
     "completed": "green",
     "inflight": "yellow",
@@ -75,7 +74,7 @@ def show(
         lines = json_lines(table)  # one JSON array, a row a line
         emit("[\n" + ",\n".join(lines) + "\n]\n" if lines else "[]\n")
     elif output == "csv":
-        sys.stdout.buffer.write(csv_of(table))
+        emit_csv(table)
     else:
         _print_cells(table.select(list(brief)) if brief else table, null)
     sys.stdout.flush()
@@ -148,26 +147,29 @@ def _texts(values: pa.Array) -> pa.Array:
     return pc.if_else(values.is_valid(), pa.array(bare, pa.string()), None)
 
 
-def emit(text: str) -> None:
-    """Write text to standard output as UTF-8, whatever the terminal's encoding."""
+def emit(text: str, *, is_exact: bool = False) -> None:
+    """Write text to standard output as UTF-8, whatever the terminal's encoding.
+
+    Its control characters, but for line breaks, are escaped as JSON does unless it ``is_exact``.
+    """
     sys.stdout.flush()
-    sys.stdout.buffer.write(text.encode())
+    sys.stdout.buffer.write((text if is_exact else printable(text, keep_lines=True)).encode())
     sys.stdout.buffer.flush()
 
 
+def emit_csv(table: pa.Table, *, has_header: bool = True) -> None:
+    """Write rows as CSV, which has no escapes: only a terminal gets some."""
+    emit(csv_of(table, has_header=has_header).decode(), is_exact=not sys.stdout.isatty())
+
+
 def say(text: Text | str) -> None:
-    """Print a line for people."""
-    _console().print(text, soft_wrap=True)
+    """Print a line for people; names in a `Text` must be printable already."""
+    _console().print(printable(text) if isinstance(text, str) else text, soft_wrap=True)
 
 
 def say_aside(text: Text | str) -> None:
     """Print a line for people on standard error, so that it is not part of the result."""
     Console(stderr=True, highlight=False, markup=False).print(text, soft_wrap=True)
-
-
-def printable(text: str) -> str:
-    """Replace the characters that a terminal obeys by escapes."""
-    return _CONTROL.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
 
 
 def styled(text: str) -> Text:
@@ -181,7 +183,7 @@ def _console() -> Console:
 
 def _print_cells(table: pa.Table, null: str) -> None:
     columns = [
-        _Column(name, tuple(_cells(name, column, null)), is_number(column.type))
+        _Column(printable(name), tuple(_cells(name, column, null)), is_number(column.type))
         for name, column in zip(table.column_names, table.columns, strict=True)
     ]
     console = _console()
@@ -206,9 +208,10 @@ def _cells(name: str, column: pa.ChunkedArray, null: str) -> list[str]:
         joined = [None if v is None else ", ".join(map(str, v)) for v in column.to_pylist()]
         return [printable(text or null) for text in joined]
     if pa.types.is_string(column.type):
-        return [null if text is None else printable(text) for text in column.to_pylist()]
-    texts = [text for chunk in column.chunks for text in _texts(chunk).to_pylist()]
-    return [null if text is None else text for text in texts]
+        texts = column.to_pylist()
+    else:
+        texts = [text for chunk in column.chunks for text in _texts(chunk).to_pylist()]
+    return [null if text is None else printable(text) for text in texts]
 
 
 def _rows(columns: Sequence[_Column]) -> Iterator[tuple[str, ...]]:

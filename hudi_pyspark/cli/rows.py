@@ -161,11 +161,11 @@ def _export(scan: Scan, file_format: FileFormat) -> None:
             for batch in batches:
                 writer.write_batch(batch)
     elif file_format == "csv":
-        sink.write(printing.csv_of(scan.schema.empty_table()))
+        printing.emit_csv(scan.schema.empty_table())
         for batch in batches:
-            sink.write(printing.csv_of(pa.Table.from_batches([batch]), has_header=False))
+            printing.emit_csv(pa.Table.from_batches([batch]), has_header=False)
     else:
         for batch in batches:
             lines = printing.json_lines(pa.Table.from_batches([batch]))
-            sink.write("".join(f"{line}\n" for line in lines).encode())
+            printing.emit("".join(f"{line}\n" for line in lines))
     sink.flush()

@@ -19,7 +19,7 @@ from hudi_pyspark.doctor.finding import (
 )
 from hudi_pyspark.doctor.schema import SCHEMA, check_schema
 from hudi_pyspark.doctor.timeline import check_timeline, collect_timeline_files
-from hudi_pyspark.errors import HudiError, MissingFileError, TableNotFoundError
+from hudi_pyspark.errors import CorruptTableError, HudiError, MissingFileError, TableNotFoundError
 from hudi_pyspark.format.properties import table_checksum
 from hudi_pyspark.inspection.metadata import RECORD_SAMPLE, differences
 from hudi_pyspark.metadata_table.table import MetadataTable
@@ -32,7 +32,7 @@ from hudi_pyspark.table.merge_mode import MergeCache
 from hudi_pyspark.table.view import open_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from hudi_pyspark.doctor.files import StoredFiles
     from hudi_pyspark.doctor.timeline import TimelineFiles
@@ -109,11 +109,15 @@ def examine(
         track: shows the progress of long checks.
     """
     committed = collect_timeline_files(view, track)
-    checks = []
+    checks: list[tuple[str, Iterable[Finding]]] = []
     if not committed.undecodable:
         checks.append((SCHEMA, check_schema(view)))
-    if files:
-        stored = collect_stored_files(view, committed)
+    try:
+        stored = collect_stored_files(view, committed) if files else None
+    except CorruptTableError as error:  # a folder that commits name cannot be one
+        stored = None
+        checks.append((FILES, [Finding(Severity.PROBLEM, FILES, "", error.reason())]))
+    if stored is not None:
         checks += [(FILES, check_files(stored)), (SIZES, check_sizes(stored))]
         if contents:
             checks.append((LOGS, check_logs(stored, track, deep=deep)))
@@ -132,7 +136,7 @@ def examine(
                     listed[place] = replace(finding, check=listed[place].check, message=message)
         except HudiError as error:
             listed.append(_failed(check, error.reason(), listed, committed))
-    return iter(_by_partition(listed, stored) if files else listed)
+    return iter(_by_partition(listed, stored) if stored is not None else listed)
 
 
 def _by_partition(findings: list[Finding], stored: StoredFiles) -> list[Finding]:

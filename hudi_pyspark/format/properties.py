@@ -4,6 +4,7 @@ import re
 import zlib
 from collections.abc import Iterator
 
+_LARGEST = 4 << 20  # bytes; Apache Hudi writes a few kilobytes, and the columns of wide tables
 _LINE_END = re.compile(r"\r\n|\n|\r")
 _BLANKS = " \t\f"
 # A key ends before the first separator or blank that no backslash protects.
@@ -18,8 +19,11 @@ def parse_properties(text: bytes) -> dict[str, str]:
     The last of several lines with the same key wins. Blanks at the end of a value belong to it.
 
     Raises:
-        ValueError: ``\u`` without four hexadecimal digits.
+        ValueError: ``\u`` without four hexadecimal digits, or a text so large that parsing it would
+            take long.
     """
+    if len(text) > _LARGEST:
+        raise ValueError(f"it has {len(text):,} bytes; at most {_LARGEST:,} are read")
     entries = (_ENTRY.findall(line)[0] for line in _logical_lines(text.decode("iso-8859-1")))
     return {_unescape(key): _unescape(value) for key, value in entries}
 
@@ -50,7 +54,7 @@ def _unescape(text: str) -> str:
         return text
     unescaped = _ESCAPE.sub(_replace_escape, text)
     # Java escapes UTF-16 units: two of them may be one character.
-    return unescaped.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+    return unescaped.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def _replace_escape(match: re.Match[str]) -> str:

@@ -1,6 +1,5 @@
 """A read as a relation of DuckDB on the base files of a table (extra ``duckdb``)."""
 
-import logging
 from collections.abc import Sequence
 
 import duckdb
@@ -8,9 +7,10 @@ import numpy as np
 import pyarrow as pa
 
 from hudi_pyspark.frames.merged_files import Snapshot, is_exact_type, merged_files
+from hudi_pyspark.messages import logger
 
 _FILE, _ROW = "file_index", "file_row_number"  # columns that DuckDB adds to those of the files
-_log = logging.getLogger(__name__)
+_log = logger(__name__)
 
 
 def relation_of_files(

@@ -7,7 +7,6 @@ lost for which a condition is true; what is not understood leaves out nothing.
 from __future__ import annotations
 
 import ctypes
-import logging
 import math
 import re
 import sys
@@ -36,6 +35,7 @@ from hudi_pyspark.filter.predicate import (
     spelled_field,
 )
 from hudi_pyspark.filter.predicate import Literal as PythonLiteral
+from hudi_pyspark.messages import logger
 
 # By the names of pyarrow's functions.
 _SIGNS = {operator.compute.__name__: operator for operator in Operator}
@@ -47,7 +47,7 @@ _COMPARED_ALIKE = (
 )
 _T = TypeVar("_T")
 _MOST_LISTED = 10_000
-_log = logging.getLogger(__name__)
+_log = logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ A merge decides which rows of a base file count (`reading.merge.outcome`). After
 Parquet files with its own reader, leaves out rows by number, and adds the records of log files.
 """
 
-import logging
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from typing import Protocol
@@ -17,6 +16,7 @@ from hudi_pyspark.columns.timestamp_repair import is_as_declared
 from hudi_pyspark.format.parquet.checked_file import chunk_bounds, chunk_statistics, open_parquet
 from hudi_pyspark.format.parquet.legacy_calendar import LegacyCalendar
 from hudi_pyspark.frames.dataset import Source
+from hudi_pyspark.messages import logger
 from hudi_pyspark.reading.merge.outcome import OutcomesInMemory, OutcomeStore
 from hudi_pyspark.reading.slice_reader import merge_outcome
 from hudi_pyspark.table.file_group import PARQUET
@@ -24,7 +24,7 @@ from hudi_pyspark.tasks import ReadTask, ScanTask
 
 _TIMES = (pa.timestamp("us"), pa.timestamp("us", "UTC"))
 _WILDCARDS = frozenset("*?[]{}")
-_log = logging.getLogger(__name__)
+_log = logger(__name__)
 
 is_exact_type: Callable[[pa.DataType], bool] = any_of(
     pa.types.is_boolean,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import copy
 from functools import cached_property
 from typing import TypeVar
 
 from hudi_pyspark.errors import CorruptTableError, HudiError
+from hudi_pyspark.messages import logger
 from hudi_pyspark.metadata_table.records import UNPARTITIONED
 from hudi_pyspark.metadata_table.table import MetadataTable
 from hudi_pyspark.storage.protocol import FileInfo
@@ -17,7 +17,7 @@ from hudi_pyspark.table.view import TableView
 
 Answer = TypeVar("Answer")
 
-_log = logging.getLogger(__name__)
+_log = logger(__name__)
 
 
 class MetadataListing:

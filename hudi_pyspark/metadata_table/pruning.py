@@ -11,7 +11,6 @@ index is behind the table, was built again, or lacks files or keys: what it lack
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -20,6 +19,7 @@ import pyarrow as pa
 
 from hudi_pyspark.errors import HudiError
 from hudi_pyspark.format.bloom_filter import BloomFilter, BloomFilterError
+from hudi_pyspark.messages import logger
 from hudi_pyspark.metadata_table.column_stats import columns_with_bounds, is_base_alone
 from hudi_pyspark.metadata_table.records import file_key, merged_values, partition_keys
 from hudi_pyspark.options.option import Index
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     Slices = Sequence[FileSlice]
 
-_log = logging.getLogger(__name__)
+_log = logger(__name__)
 # Bloom filters are large. Of more files than these, tasks read them from the footers, in parallel.
 _MOST_BLOOM_FILTERS = 1_000
 _NOT_BY_RECORD_INDEX = "nothing by the record index, which may lack rows (see unique_keys)"

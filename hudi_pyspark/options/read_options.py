@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import difflib
-import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from hudi_pyspark.errors import InvalidOptionError, UnknownQueryTypeError, UnsupportedQueryError
+from hudi_pyspark.messages import warn
 from hudi_pyspark.options.option import (
     ANY_NUMBER,
     BOOLEAN,
@@ -146,7 +146,7 @@ class IncrementalOptions:
         for name in ("skip_compaction", "skip_clustering"):
             if options.cdc and given.has(name):
                 problem = f"{key_of(name)} has no effect on a CDC query: compaction and clustering "
-                warnings.warn(problem + "change no rows", UserWarning, stacklevel=2)
+                warn(problem + "change no rows", stacklevel=2)
         return options
 
 
@@ -478,7 +478,7 @@ def _check_other_option(name: str, value: str) -> None:
     near = near or _nearest(name, {known: option.key for known, option in BY_NAME.items()})
     hint = f"; did you mean {near}?" if near else ""
     if is_key:
-        warnings.warn(f"unknown option {name} is ignored{hint}", UserWarning, stacklevel=2)
+        warn(f"unknown option {name} is ignored{hint}", stacklevel=2)
         return
     raise InvalidOptionError(
         f"unknown option {name!r}{hint} (known: {', '.join(sorted(short_names.values()))}, and the "

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -13,6 +11,7 @@ import pyarrow as pa
 from hudi_pyspark import errors
 from hudi_pyspark.format.file_name import is_log_file_name
 from hudi_pyspark.format.timeline.instant import WriteOperationType
+from hudi_pyspark.messages import logger, warn
 from hudi_pyspark.options.option import CdcFormat, OnMissing
 from hudi_pyspark.table.commit_slices import written_slices
 from hudi_pyspark.table.file_group import FileSlice, LogFile
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
 Plan = Callable[[list[FileSlice], str], list[ScanTask]]
 
-_log = logging.getLogger(__name__)
+_log = logger(__name__)
 
 # Operations that change no rows; an unknown one wrote nothing, or is refused.
 _MOVING = frozenset({"UNKNOWN", "ALTER_SCHEMA", "BUCKET_RESCALE"})
@@ -118,10 +117,9 @@ def _known_begin(asked: AskedRange, end: str) -> str:
 
 
 def _warn_moved(requested: str, begin: str, reason: str) -> None:
-    warnings.warn(
+    warn(
         f"changes after {requested}: they begin at {begin}, later than requested, since {reason} "
         "(on_missing=fail refuses)",
-        UserWarning,
         stacklevel=3,
     )
 

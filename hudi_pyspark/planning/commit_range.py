@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import fnmatch
-import logging
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -12,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from hudi_pyspark import errors
 from hudi_pyspark.format.timeline.instant import COMMIT_ACTIONS, Action
+from hudi_pyspark.messages import logger, warn
 from hudi_pyspark.options.option import HollowCommits, OnMissing, RangeMerge
 from hudi_pyspark.planning.stream_offsets import FIRST_OFFSET, LAST_OFFSET
 from hudi_pyspark.table.commit_slices import commits_without_files, slices_of_groups, written_slices
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from hudi_pyspark.table.listing import PartitionChoice
     from hudi_pyspark.table.view import TableView
 
-_log = logging.getLogger(__name__)
+_log = logger(__name__)
 
 
 @dataclass(frozen=True)
@@ -99,7 +98,7 @@ class AskedRange:
             if self.options.on_missing is OnMissing.FAIL:
                 raise errors.IncrementalRangeError(f"{message}: begin there, or earlier")
             text = f"{message}: no rows (on_missing=fail refuses)"
-            warnings.warn(text, UserWarning, stacklevel=3)
+            warn(text, stacklevel=3)
 
     def slices(
         self, commit_range: CommitRange, choice: PartitionChoice | None = None
@@ -243,7 +242,7 @@ class AskedRange:
             )
         for difference in differences:
             text = f"incremental query of {commit_range.bounds}: {difference}"
-            warnings.warn(text, UserWarning, stacklevel=3)
+            warn(text, stacklevel=3)
 
     def _left_out(self, commit_range: CommitRange) -> list[str]:
         """Return the range's delta commits that do not count: the table is COPY_ON_WRITE now."""

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from hudi_pyspark.errors import printable
 from hudi_pyspark.filter.predicate import Predicate
 from hudi_pyspark.planning.query import Query
 from hudi_pyspark.planning.slice_tasks import SlicePlanner
@@ -61,7 +62,7 @@ class ExplainedScan:
 
     def explain(self) -> str:
         """Return the explanation, one fact per line."""
-        return "\n".join(f"{label:<10} {text}" for label, text in self.facts().items())
+        return "\n".join(f"{label:<10} {printable(text)}" for label, text in self.facts().items())
 
     def facts(self) -> dict[str, str]:
         """Return the explanation by label, in the order in which it is shown."""

@@ -51,7 +51,7 @@ def working_schema(
     meta columns, there is a record key column, to be made from them.
     """
     columns = [table_schema.field(f.name) if f.name in whole else f for f in result]
-    names, shown = table_schema.names, set(result.names)
+    names, shown = dict.fromkeys(table_schema.names), set(result.names)
     lower = {name.lower() for name in [*result.names, *needed]}
     # Those that differ in case alone stay together: a file may have one of them.
     others = dict.fromkeys([*needed, *(name for name in names if name.lower() in lower)])

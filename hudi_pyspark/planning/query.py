@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,6 +12,7 @@ import pyarrow as pa
 
 from hudi_pyspark.errors import TimeTravelError, UnsupportedQueryError
 from hudi_pyspark.filter.predicate import Predicate, top_level_columns
+from hudi_pyspark.messages import warn
 from hudi_pyspark.options.instant_text import local_now, resolve_as_of
 from hudi_pyspark.options.option import CdcFormat, QueryType
 from hudi_pyspark.options.read_options import ReadOptions
@@ -110,7 +110,7 @@ def check_first_commit(as_of: str, view: TableView, *, fails: bool) -> None:
     message = f"as.of.instant {as_of} is before {first}, the first commit of the table"
     if fails:
         raise TimeTravelError(f"{message}. Ask for that instant or a later one")
-    warnings.warn(f"{message}: no rows (on_missing=fail refuses)", UserWarning, stacklevel=2)
+    warn(f"{message}: no rows (on_missing=fail refuses)", stacklevel=2)
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,7 +5,6 @@ find their base rows by record key. Positions, where log blocks have them, ident
 the base file has its key twice, and save reading the keys.
 """
 
-import logging
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -23,6 +22,7 @@ from hudi_pyspark.errors import CorruptTableError
 from hudi_pyspark.filter.bounds import keys_array
 from hudi_pyspark.filter.predicate import Predicate, matching, top_level_columns
 from hudi_pyspark.format.log.log_block import LogBlock, LogBlockType
+from hudi_pyspark.messages import logger
 from hudi_pyspark.reading.base_files.base_file import read_base_file, read_bootstrap_file
 from hudi_pyspark.reading.base_files.row_groups import OtherFileError, RowGroupFilter
 from hudi_pyspark.reading.log_records.decoder import LogDecoder
@@ -46,7 +46,7 @@ from hudi_pyspark.table.merge_mode import MergeCache
 from hudi_pyspark.table.meta_columns import COMMIT_TIME_COLUMN, RECORD_KEY_COLUMN
 from hudi_pyspark.tasks import CommitRange, ReadSettings, ReadTask, ScanTask
 
-_log = logging.getLogger(__name__)
+_log = logger(__name__)
 # A column that no file has, where a merge needs none: pyarrow's `take` and `concat_tables` lose the
 # number of rows of a table without columns.
 _ONLY_NULLS = pa.field("", pa.null())

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from hudi_pyspark.doctor.finding import Severity, worst
+from hudi_pyspark.errors import printable
 from hudi_pyspark.report.page import render
 from hudi_pyspark.table.config import METADATA_FOLDER
 
@@ -52,7 +53,7 @@ class ReportIndex:
         return {"title": self.title, "tables": [_row(*named) for named in self._named()]}
 
     def to_json(self) -> str:
-        return json.dumps(self.content(), indent=1, ensure_ascii=False)
+        return printable(json.dumps(self.content(), indent=1, ensure_ascii=False), keep_lines=True)
 
     def save(self, folder: str | Path) -> Path:
         """Write ``index.html`` and a page per table into a local folder; return the index.

@@ -9,6 +9,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from hudi_pyspark.description import byte_text, duration_text
+from hudi_pyspark.errors import printable
 from hudi_pyspark.extras import needs_extra
 from hudi_pyspark.format.timeline.instant import moment_of
 
@@ -38,6 +39,8 @@ def _environment() -> Environment:
         loader=jinja2.FunctionLoader(_asset),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
+        # Text, but not markup, whose type is another one.
+        finalize=lambda value: printable(value) if type(value) is str else value,
         trim_blocks=True,
         lstrip_blocks=True,
     )

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 from hudi_pyspark.doctor.examination import examine
 from hudi_pyspark.doctor.finding import Finding, Severity, worst
-from hudi_pyspark.errors import InvalidOptionError
+from hudi_pyspark.errors import InvalidOptionError, printable
 from hudi_pyspark.options.instant_text import local_now
 from hudi_pyspark.report import sections
 from hudi_pyspark.report.advice import advise
@@ -86,7 +86,7 @@ class Report:
 
     def to_json(self) -> str:
         """Return the content as JSON, for monitoring."""
-        return json.dumps(self.content, indent=1, ensure_ascii=False)
+        return printable(json.dumps(self.content, indent=1, ensure_ascii=False), keep_lines=True)
 
     def save(self, path: str | Path) -> Path:
         """Write the report to a local file that ends in ``.html`` or ``.json``, and return it.

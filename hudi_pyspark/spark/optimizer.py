@@ -9,7 +9,6 @@ that part.
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from zipfile import ZipFile
 
+from hudi_pyspark.messages import logger
 from hudi_pyspark.short_name import SHORT_NAME
 from hudi_pyspark.spark import hints
 
@@ -81,7 +81,7 @@ _WORDS = {
     "STATE": hints.STATE,
 }
 _HINTS = ("FILTERS", "KEYS", "LIMIT", "PLACEHOLDER", "PINNED", "KEEPS", "CORES", "STATE")
-_log = logging.getLogger(__name__)
+_log = logger(__name__)
 
 
 def install_optimizer(spark: SparkSession) -> str:

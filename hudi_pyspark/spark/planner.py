@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from base64 import b64decode, b64encode
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from hudi_pyspark.columns.schema_evolution import conform
 from hudi_pyspark.errors import InvalidOptionError, PathNotFoundError, UnsupportedQueryError
 from hudi_pyspark.filter.sql_text import parse_filter
 from hudi_pyspark.hudi_table import HudiTable
+from hudi_pyspark.messages import logger
 from hudi_pyspark.options.option import options_of
 from hudi_pyspark.options.read_options import (
     BY_NAME,
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from hudi_pyspark.custom_mergers import Mergers
     from hudi_pyspark.inspection import InspectionCall
 
-_log = logging.getLogger(__name__)
+_log = logger(__name__)
 _PICKLER: Any = CloudPickleSerializer()  # type: ignore[no-untyped-call]  # as Spark's
 _NO_CATALOG_TABLES = "Spark does not pass the path of a catalog table to a Python data source"
 

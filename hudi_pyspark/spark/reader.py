@@ -22,6 +22,7 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 from hudi_pyspark.columns.arrays import first_rows
 from hudi_pyspark.columns.schema_evolution import conform
 from hudi_pyspark.errors import HudiError
+from hudi_pyspark.messages import logger
 from hudi_pyspark.reading.read_task import read_task
 from hudi_pyspark.spark.hints import EXPLAINED
 from hudi_pyspark.spark.worker_errors import only_message
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from hudi_pyspark.scan import Scan
     from hudi_pyspark.storage import Storage
 
-_log = logging.getLogger(__name__)
+_log = logger(__name__)
 # Set where spark.sql.pyspark.worker.logging.enabled is true, from Spark 4.1 on.
 _COLLECTS_LOGS = "PYSPARK_SPARK_SESSION_UUID"
 _ALL_COLUMNS = (

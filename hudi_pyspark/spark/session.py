@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import warnings
 from typing import TYPE_CHECKING, Any
 
 from pyspark.errors import AnalysisException
@@ -13,7 +12,8 @@ from pyspark.sql.session import SparkSession as ClassicSession
 from pyspark.sql.types import ArrayType, MapType, StructType
 
 from hudi_pyspark.custom_mergers import registered_payloads
-from hudi_pyspark.errors import UnsupportedQueryError
+from hudi_pyspark.errors import UnsupportedQueryError, printable
+from hudi_pyspark.messages import warn
 from hudi_pyspark.options.option import as_text
 from hudi_pyspark.options.read_options import BY_NAME, GivenOptions
 from hudi_pyspark.short_name import SHORT_NAME
@@ -73,7 +73,7 @@ def _warn_of_settings(spark: SparkSession) -> None:
             advice += "; hudi_pyspark.storage_options_from_spark(spark, path) has those of Hadoop"
         some = ", ".join(ignored[:3])
         text = f"a Python data source does not see settings of the session such as {some}: {advice}"
-        warnings.warn(text, UserWarning, stacklevel=3)
+        warn(text, stacklevel=3)
 
 
 def narrow_scans(spark: SparkSession) -> str:
@@ -148,7 +148,7 @@ def _scan_text(
     lines = [f"{SHORT_NAME} {path}", f"  columns: {', '.join(fields) or 'none'}"]
     lines += [f"  condition: {text}" for text in filters]
     lines += [f"  limit: {limit}"] if limit is not None else []
-    return "\n".join([*lines, f"  state: {state}"])
+    return "\n".join(map(printable, [*lines, f"  state: {state}"]))
 
 
 def _state_of(options: Mapping[str, str], *, is_newest: bool) -> str:

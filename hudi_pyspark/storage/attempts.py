@@ -1,7 +1,6 @@
 """Requests to a storage on another machine: repeated with growing pauses, failures by name."""
 
 import errno
-import logging
 import random
 import re
 import time
@@ -11,10 +10,11 @@ from enum import Enum, auto
 from typing import Final, TypeVar
 
 from hudi_pyspark.errors import HudiError, StorageAccessError, StorageError
+from hudi_pyspark.messages import logger
 from hudi_pyspark.storage.masking import mask, masked_error
 
 _T = TypeVar("_T")
-_log = logging.getLogger(__name__)
+_log = logger(__name__)
 
 _MOST: Final = 5  # attempts, where no setting says how many
 _THROTTLED_FOR: Final = 65.0  # seconds, likewise, that a store may ask for fewer requests

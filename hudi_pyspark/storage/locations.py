@@ -36,6 +36,13 @@ class Location:
         """Host and port of HDFS, without a user; "" for other storages, and where none is given."""
         return self.authority.rpartition("@")[2] if self.kind in _PORTS else ""
 
+    @staticmethod
+    def uri_of(text: str) -> str:
+        """Return the URI of a location as Hudi records it, in which nothing is encoded."""
+        scheme, separator, rest = text.partition("://")
+        is_local = scheme == "file" or not separator
+        return text if is_local else f"{scheme}{separator}{quote(rest, safe='/@:')}"
+
     @property
     def store(self) -> tuple[str, str, str]:
         """Kind, host or account, and bucket or container: that for which credentials are given.
@@ -107,19 +114,12 @@ def _local_path(uri: str) -> str:
     return decoded if not os.path.lexists(path) and os.path.lexists(decoded) else path
 
 
-def leads_up(path: str) -> bool:
-    """Return whether a path has a folder ``..``, as any file system may understand it.
+def rises(path: str) -> bool:
+    """Return whether a path rises to a folder above by ``..``, on any file system.
 
     Some take a backslash for a separator, and some decode percent signs.
     """
     return any(".." in _SEPARATOR.split(text) for text in (path, unquote(path)))
-
-
-def quoted(uri: str) -> str:
-    """Return the URI of a raw text, as Hudi records locations, in which nothing is encoded."""
-    scheme, separator, rest = uri.partition("://")
-    is_local = scheme == "file" or not separator
-    return uri if is_local else f"{scheme}{separator}{quote(rest, safe='/@:')}"
 
 
 def same_store(one: str, other: str) -> bool:

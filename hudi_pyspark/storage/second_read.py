@@ -1,14 +1,14 @@
 """Files of another machine are read once more before they count as damaged."""
 
-import logging
 from collections.abc import Callable
 from typing import TypeVar
 
 from hudi_pyspark.errors import CorruptTableError, MissingFileError, PathOutsideTableError
+from hudi_pyspark.messages import logger
 from hudi_pyspark.storage.protocol import Storage
 
 _T = TypeVar("_T")
-_log = logging.getLogger(__name__)
+_log = logger(__name__)
 
 
 def may_be_whole(error: CorruptTableError, storage: Storage) -> bool:

@@ -17,15 +17,7 @@ from hudi_pyspark.storage.aws_environment import place_in_environment, region_of
 from hudi_pyspark.storage.connection import Connection, GivenFileSystem
 from hudi_pyspark.storage.credentials import CredentialsProvider, NamedProvider
 from hudi_pyspark.storage.file_systems import ArrowFileSystem, FileSystem, FsspecFileSystem
-from hudi_pyspark.storage.locations import (
-    LOCAL,
-    Location,
-    leads_up,
-    quoted,
-    same_store,
-    trim,
-    without_secrets,
-)
+from hudi_pyspark.storage.locations import LOCAL, Location, rises, same_store, trim, without_secrets
 from hudi_pyspark.storage.protocol import FileInfo
 from hudi_pyspark.storage.remote_file import RemoteFile
 from hudi_pyspark.storage_options import Value, common_settings, file_system_arguments
@@ -160,28 +152,25 @@ class ArrowStorage:
                 "trust that place, name it yourself with the option bootstrap_base_path"
             )
         scheme, separator, rest = location.partition("://")
-        if not separator or scheme == "file":
-            return ArrowStorage.parse(location)
-        if same_store(self.scheme, scheme):
+        if separator and same_store(self.scheme, scheme):
             # The same store with the same credentials; only the bucket may be another.
             return replace(self, base_path=trim(rest), scheme=scheme, host="")
-        return ArrowStorage.parse(
-            quoted(location), environment=self.settings, provider=self.provider
-        )
+        uri = Location.uri_of(location)
+        return ArrowStorage.parse(uri, environment=self.settings, provider=self.provider)
 
     def _own_path(self, location: str) -> str | None:
         """Return the path of a location inside of the file system; None if it is elsewhere."""
         here = self.describe("")
         if location.startswith(f"{here}/"):  # whatever file system this is
             rest = location.removeprefix(here)
-            return None if leads_up(rest) else f"{self.base_path}{rest}"
-        if leads_up(location):
+            return None if rises(rest) else f"{self.base_path}{rest}"
+        if rises(location):
             return None
         if not (self.scheme or self.is_local or ":/" in location):
             return location  # of a file system that was given as an object
-        place = Location.parse(quoted(location))
+        place = Location.parse(Location.uri_of(location))
         kind, host, bucket = place.store
-        ours = self.files.store or Location.parse(quoted(here)).store
+        ours = self.files.store or Location.parse(Location.uri_of(here)).store
         # A URI without a host leaves it to the settings, and the table has one already.
         is_own = (kind, host or ours[1], bucket) == ours
         return place.path if is_own else None

@@ -16,7 +16,7 @@ from hudi_pyspark.errors import (
 from hudi_pyspark.format.hfile import HFileError
 from hudi_pyspark.format.hfile.reader import read_hfile
 from hudi_pyspark.format.timeline import instant_body
-from hudi_pyspark.storage.locations import leads_up
+from hudi_pyspark.storage.locations import rises
 from hudi_pyspark.storage.protocol import Storage
 from hudi_pyspark.table.config import METADATA_FOLDER, TableConfig
 from hudi_pyspark.table.file_group import FileSlice
@@ -181,7 +181,7 @@ def _check_index_kind(config: TableConfig) -> None:
 def _moved(source: str, recorded_base: str, base: str) -> str:
     """Return the source file below `base`, which replaces the recorded folder."""
     folder, path = _without_store(recorded_base).rstrip("/"), _without_store(source)
-    if not path.startswith(f"{folder}/") or leads_up(path):
+    if not path.startswith(f"{folder}/") or rises(path):
         raise CorruptTableError(
             f"the bootstrap index names {source}, which is not below hoodie.bootstrap.base.path, "
             f"{recorded_base}; it cannot be looked for below {base}"

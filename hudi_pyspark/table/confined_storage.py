@@ -1,15 +1,21 @@
 """The storage of a table, for paths that the table's own metadata names."""
 
+import errno
+import os
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import IO
+from typing import IO, TypeVar
 
 import pyarrow as pa
 
-from hudi_pyspark.errors import PathOutsideTableError
-from hudi_pyspark.storage.locations import leads_up
+from hudi_pyspark.errors import CorruptTableError, PathOutsideTableError
+from hudi_pyspark.storage.locations import rises
 from hudi_pyspark.storage.protocol import FileInfo, Storage
 
+_T = TypeVar("_T")
+# Of the operating system, for names that are too long, go in circles or are not in its encoding.
+_REFUSED_NAMES = frozenset({errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL, errno.EILSEQ})
 _ABSOLUTE = re.compile(r"[/\\]|[A-Za-z][A-Za-z0-9+.-]*://")
 _NOT_IN_NAMES = re.compile("[\0\ud800-\udfff]")  # of files; halves of characters are not UTF-8
 
@@ -34,13 +40,13 @@ class ConfinedStorage:
         return self.inner.identity
 
     def list_directory(self, directory: str) -> list[FileInfo]:
-        return self.inner.list_directory(self._inside(directory))
+        return self._ask(self.inner.list_directory, directory)
 
     def read_bytes(self, path: str) -> bytes:
-        return self.inner.read_bytes(self._inside(path))
+        return self._ask(self.inner.read_bytes, path)
 
     def open_input(self, path: str) -> pa.NativeFile | IO[bytes]:
-        return self.inner.open_input(self._inside(path))
+        return self._ask(self.inner.open_input, path)
 
     def describe(self, path: str) -> str:
         return self.inner.describe(path)
@@ -48,9 +54,31 @@ class ConfinedStorage:
     def at(self, location: str, *, is_given: bool = False) -> Storage:
         return self.inner.at(location, is_given=is_given)
 
+    def _ask(self, request: Callable[[str], _T], path: str) -> _T:
+        """Make a request for a path inside of the table.
+
+        Raises:
+            FileNotFoundError: there is no such file.
+            CorruptTableError: no file can have the path, or it leads through a file.
+        """
+        inside = self._inside(path)
+        try:
+            return request(inside)
+        except FileNotFoundError:  # the texts of libraries have paths as they are
+            place = self.describe(path)
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), place) from None
+        except OSError as error:
+            if not isinstance(error, NotADirectoryError) and error.errno not in _REFUSED_NAMES:
+                raise
+            reason = os.strerror(error.errno or errno.ENOTDIR)
+            raise CorruptTableError(
+                f"the metadata of {self.inner.describe('')} names the path {path!r:.500}, which "
+                f"cannot be opened: {reason}. Restore the metadata, or the folder, from a copy"
+            ) from None
+
     def _inside(self, path: str) -> str:
         """Return the path; refuse one not below the base path on every file system."""
-        if leads_up(path) or _ABSOLUTE.match(path) or _NOT_IN_NAMES.search(path):
+        if rises(path) or _ABSOLUTE.match(path) or _NOT_IN_NAMES.search(path):
             raise PathOutsideTableError(
                 f"the metadata of {self.inner.describe('')} names the path {path!r}, which is not "
                 "inside the table. The metadata is damaged, or was written to make readers open "

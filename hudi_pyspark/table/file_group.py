@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import enum
 import importlib.util
-import logging
 import posixpath
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from hudi_pyspark.errors import CorruptLogBlockError, UnsupportedTableError
+from hudi_pyspark.messages import logger
 
-_log = logging.getLogger(__name__)
+_log = logger(__name__)
 
 
 # A large table has very many of these. They are not frozen, since unfrozen ones are made three

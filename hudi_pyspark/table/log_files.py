@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from hudi_pyspark.errors import CorruptLogBlockError, MissingFileError
 from hudi_pyspark.format.bytes_source import BytesSource, StoredBytes
 from hudi_pyspark.format.log.log_block import LogBlock, LogBlockType
 from hudi_pyspark.format.log.log_file import frame_log_file
+from hudi_pyspark.messages import logger
 from hudi_pyspark.storage.protocol import Storage
 from hudi_pyspark.storage.remote_file import read_files
 from hudi_pyspark.table.file_group import LogFile, OnDamage
@@ -21,7 +21,7 @@ from hudi_pyspark.table.live_blocks import BlockFilter, LogScan, scan_blocks
 
 _NATIVE_IN_MEMORY = 1 << 20  # bytes: larger native logs are read by columns
 _PIECE = 4 << 20  # bytes: few enough to hold, enough for one request to an object store
-_log = logging.getLogger(__name__)
+_log = logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)

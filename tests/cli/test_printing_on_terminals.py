@@ -8,7 +8,8 @@ import pytest
 from rich.cells import cell_len
 
 from hudi_pyspark.cli.app import COMMANDS
-from hudi_pyspark.cli.printing import printable, show
+from hudi_pyspark.cli.printing import show
+from hudi_pyspark.errors import printable
 from tests.cli.command import hudi_py, in_process, on_terminal
 
 MOR = "v9_mor_clustering"
@@ -101,13 +102,13 @@ def test_pipe_is_never_wrapped(golden_table):
 
 
 def test_characters_that_a_terminal_obeys_are_shown_instead():
-    assert printable("a\x1b[31mb\nc\td\x07é✓") == "a\\x1b[31mb\\nc\\td\\x07é✓"
+    assert printable("a\x1b[31mb\nc\td\x07é✓") == "a\\u001b[31mb\\nc\\td\\u0007é✓"
 
 
 def test_rows_with_control_characters_stay_on_their_line(capsysbinary):
     show(pa.table({"text": ["one\ntwo", "\x1b[2J", None, ""]}), "table", null="null")
     lines = capsysbinary.readouterr().out.decode().splitlines()
-    assert lines == ["text", "one\\ntwo", "\\x1b[2J", "null", ""]
+    assert lines == ["text", "one\\ntwo", "\\u001b[2J", "null", ""]
 
 
 @pytest.mark.parametrize("command", [*COMMANDS, "log blocks", "log records"])

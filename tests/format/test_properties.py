@@ -58,3 +58,12 @@ def test_incomplete_unicode_escape_is_refused(text):
 )
 def test_checksum_is_the_one_that_hudi_wrote(database, table, checksum):
     assert table_checksum(database, table) == checksum
+
+
+def test_text_that_would_take_long_to_parse_is_refused():
+    with pytest.raises(ValueError, match=r"it has 20,000,018 bytes; at most 4,194,304 are read"):
+        parse_properties(b"hoodie.table.name=" + b"\\" * 20_000_000)
+
+
+def test_half_of_a_character_is_replaced():
+    assert parse_properties(rb"a=\ud83d\ude00 \ud83d.") == {"a": "\U0001f600 \ufffd."}

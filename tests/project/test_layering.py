@@ -14,25 +14,31 @@ PROJECT = Path(__file__).resolve().parents[2]
 PACKAGE = PROJECT / "hudi_pyspark"
 SHIM = PROJECT / "pyspark_hudi"
 
-TABLE = {"errors", "imported_function", "format", "storage_options", "storage", "table"}
+TABLE = {"errors", "messages", "imported_function", "format", "storage_options", "storage", "table"}
 SHARED = TABLE | {"columns", "filter", "custom_mergers", "tasks"}  # by planning and reading
 PIPELINE = SHARED | {"options", "metadata_table", "planning", "reading"}
 # What each file or folder of the package may import from the package. A new one needs its place.
 MAY_IMPORT = {
     "errors": set(),
+    "messages": {"errors"},
     "extras": set(),
     "imported_function": {"errors"},
-    "storage_options": {"errors"},
-    "storage": {"errors", "imported_function", "storage_options", "storage"},
+    "storage_options": {"errors", "messages"},
+    "storage": {"errors", "messages", "imported_function", "storage_options", "storage"},
     "catalogs": {"errors", "extras", "storage_options", "storage", "catalogs"},
     "format": {"errors", "format"},
-    "table": {"errors", "format", "storage", "table"},
+    "table": {"errors", "messages", "format", "storage", "table"},
     "columns": {"errors", "format"},
     "filter": {"errors", "table", "columns"},
-    "options": {"errors", "storage_options", "table"},
+    "options": {"errors", "messages", "storage_options", "table"},
     "custom_mergers": {"errors", "imported_function", "table"},
     "tasks": {"storage", "table", "columns", "filter", "custom_mergers"},
-    "metadata_table": {"errors", "format", "storage", "table", "columns", "filter", "options"},
+    "metadata_table": {
+        *TABLE - {"imported_function", "storage_options"},
+        "columns",
+        "filter",
+        "options",
+    },
     "planning": {*SHARED, "options", "metadata_table"},
     "reading": SHARED,
     "frames": {*SHARED, "reading"},

@@ -2,10 +2,17 @@
 
 import json
 import pickle
+import re
 
 import pytest
 
-from hudi_pyspark import HudiError, HudiTable, MissingFileError, PathOutsideTableError
+from hudi_pyspark import (
+    CorruptTableError,
+    HudiError,
+    HudiTable,
+    MissingFileError,
+    PathOutsideTableError,
+)
 from hudi_pyspark.storage import ArrowStorage
 from hudi_pyspark.table.archive import load_archive
 from hudi_pyspark.table.confined_storage import ConfinedStorage
@@ -97,6 +104,32 @@ def test_manifest_that_names_a_history_file_outside_is_refused():
     storage = ConfinedStorage(MemoryStorage({"h/_version_": b"1", "h/manifest_1": manifest}))
     with pytest.raises(PathOutsideTableError, match=r"other\.parquet"):
         load_archive(storage, 2, ["h"])
+
+
+@pytest.mark.parametrize("folder", ["d/" * 3_000 + "p", "p" * 300, "f/p"])
+def test_names_that_the_operating_system_refuses_are_named(tmp_path, folder):
+    table = unpack("v6_cow_all_types", tmp_path)
+    (table / "f").write_bytes(b"")
+    for file in table.glob(".hoodie/*.commit"):
+        commit = json.loads(file.read_bytes())
+        stats, *_ = commit["partitionToWriteStats"].values()
+        path = f"{folder}/{stats[0]['path'].rpartition('/')[2]}"
+        commit["partitionToWriteStats"][folder] = [{**stats[0], "path": path}]
+        file.write_text(json.dumps(commit))
+    said = r"names the path .{,600}Restore|committed .* not on the storage"
+    for read in (HudiTable(str(table)).scan().plan, HudiTable(str(table)).scan().to_arrow):
+        with pytest.raises(CorruptTableError, match=said):
+            read()
+    assert any(re.search(said, f.message) for f in HudiTable(str(table)).doctor())
+
+
+def test_partition_that_is_a_file_is_named(tmp_path):
+    table = unpack("v6_cow_all_types", tmp_path)
+    (table / "p0").rename(tmp_path / "p0")
+    (table / "p0").write_bytes(b"")
+    with pytest.raises(CorruptTableError, match="'p0', which cannot be opened: Not a directory"):
+        HudiTable(str(table)).scan().count()
+    assert any("Not a directory" in f.message for f in HudiTable(str(table)).doctor())
 
 
 def test_link_of_the_callers_own_making_is_followed(tmp_path):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import dataclass, field
 from enum import Enum
@@ -12,6 +11,7 @@ from typing import Final, TypeAlias, TypeGuard, Union
 import pyarrow as pa
 
 from hudi_pyspark.errors import CorruptAvroError, UnsupportedTypeError
+from hudi_pyspark.format.avro.json_text import parse_json
 from hudi_pyspark.format.nested_types import VARIANT
 
 JsonValue: TypeAlias = Union[bool, int, float, str, "list[JsonValue]", "dict[str, JsonValue]", None]
@@ -222,7 +222,7 @@ def parse_schema(text: str) -> AvroRecord:
         UnsupportedTypeError: the schema is not of a record, or nested or referred to too often.
     """
     try:
-        parsed = _Parser().type_of(json.loads(text), namespace="", path="")
+        parsed = _Parser().type_of(parse_json(text), namespace="", path="")
     except (ValueError, RecursionError) as error:
         raise CorruptAvroError(f"the Avro schema is not valid JSON: {error}", 0, "") from error
     if not isinstance(parsed, AvroRecord):
@@ -331,6 +331,7 @@ class _Parser:
         self.named: dict[str, AvroType] = {}
         # Of each type, by its identity: how many parts it has in all, and how deep they are.
         self.extents: dict[int, tuple[int, int]] = {}
+        self.parsed = 0  # types so far, so that a large schema is refused before its end
 
     def type_of(self, schema: JsonValue, *, namespace: str, path: str) -> AvroType:
         """Return the type that ``schema`` describes inside a type of some namespace."""
@@ -344,11 +345,13 @@ class _Parser:
         else:
             raise CorruptAvroError(f"expected an Avro type, found {schema!r}", 0, path)
         extents = [self.extents[id(part)] for part in parts_of(avro)]
+        self.parsed += 1
         parts = 1 + sum(parts for parts, _ in extents)
+        most = max(parts, self.parsed)
         depth = 1 + max((depth for _, depth in extents), default=0)
-        if parts > _MOST_PARTS or depth > _DEEPEST:
+        if most > _MOST_PARTS or depth > _DEEPEST:
             raise UnsupportedTypeError(
-                f"the Avro schema has {parts} types, nested {depth} deep, at {path!r}; at most "
+                f"the Avro schema has {most} types, nested {depth} deep, at {path!r}; at most "
                 f"{_MOST_PARTS} and {_DEEPEST} are supported"
             )
         self.extents[id(avro)] = parts, depth

@@ -4,13 +4,13 @@ A native log (table version 10 and later) is a file of the base file format, and
 footer holds what the header of an inline block holds.
 """
 
-import json
 from collections.abc import Iterator, Mapping
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hudi_pyspark.errors import CorruptLogBlockError, UnsupportedTableError
+from hudi_pyspark.format.avro.json_text import parse_json
 from hudi_pyspark.format.bytes_source import BytesSource
 from hudi_pyspark.format.file_name import LogFileName, LogKind, is_native_log_name
 from hudi_pyspark.format.hfile import HFileError
@@ -109,7 +109,7 @@ def _parse_header(entries: Mapping[str, str], path: str) -> dict[log_block.Heade
     named = {key.removeprefix(_ENTRY_PREFIX): value for key, value in entries.items()}
     if _HEADER_ENTRY in entries:
         try:
-            named = json.loads(entries[_HEADER_ENTRY])
+            named = parse_json(entries[_HEADER_ENTRY])
         except (ValueError, RecursionError) as error:
             raise CorruptLogBlockError(f"the header is not JSON: {error}", path, 0) from error
         if not isinstance(named, dict) or not all(isinstance(v, str) for v in named.values()):

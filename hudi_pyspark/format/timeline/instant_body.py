@@ -4,7 +4,6 @@ A record may have any type anywhere: `text`, `number` and so on return a field, 
 """
 
 import io
-import json
 import struct
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ import fastavro
 from fastavro.schema import SchemaParseException
 
 from hudi_pyspark.errors import CorruptTimelineError, HudiError
+from hudi_pyspark.format.avro.json_text import parse_json
 from hudi_pyspark.format.avro.schema import AvroReference, AvroType, parse_schema, parts_of
 
 _T = TypeVar("_T")
@@ -47,7 +47,7 @@ def read_body(body: bytes, *, path: str) -> dict[str, Any]:
         if body.startswith(AVRO_MAGIC):
             record = next(read_container(body), None)
         elif body.lstrip()[:1] == b"{":
-            record = json.loads(body)
+            record = parse_json(body)
         else:
             raise ValueError(f"expected '{{' or {AVRO_MAGIC!r}, found {body[:4]!r}")
         if not isinstance(record, dict):
@@ -161,7 +161,7 @@ def read_ends(body: bytes) -> tuple[Any, dict[str, Any]]:
     Raises some error if the record has another shape, or if its ends cannot be found.
     """
     blocks = fastavro.block_reader(io.BytesIO(body))
-    schema = json.loads(blocks.metadata[_SCHEMA])
+    schema = parse_json(blocks.metadata[_SCHEMA])
     _, lists = schema["fields"][0]["type"]  # a union with null
     parts = {"branch": "long", "keys": "long", "key": "string", "items": "long"}
     types = {**parts, "item": lists["values"]["items"]}
@@ -208,7 +208,7 @@ def load_schema(text: str) -> Any:  # noqa: ANN401  (of any shape that Avro allo
     except HudiError as error:
         raise ValueError(error.reason()) from error
     _check(schema)
-    return json.loads(text)
+    return parse_json(text)
 
 
 def _check(avro: AvroType) -> None:

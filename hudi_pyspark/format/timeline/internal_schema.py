@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from hudi_pyspark.format.avro.json_text import parse_json
 from hudi_pyspark.format.timeline.instant_body import records, required, undecodable_as_corrupt
 
 Part: TypeAlias = "StructPart | ListPart | MapPart | None"
@@ -64,7 +64,7 @@ def parse_internal_schema(text: str | bytes, *, path: str) -> InternalSchema:
         CorruptTimelineError: the text is not one; ``path`` is that of the commit.
     """
     with undecodable_as_corrupt(path, _PROBLEM):
-        return _schema(required({"schema": json.loads(text)}, "schema", dict))
+        return _schema(required({"schema": parse_json(text)}, "schema", dict))
 
 
 def parse_schema_history(text: bytes, *, path: str) -> tuple[InternalSchema, ...]:
@@ -74,7 +74,7 @@ def parse_schema_history(text: bytes, *, path: str) -> tuple[InternalSchema, ...
         CorruptTimelineError: the text is not such a history.
     """
     with undecodable_as_corrupt(path, _PROBLEM):
-        history = required({"history": json.loads(text)}, "history", dict)
+        history = required({"history": parse_json(text)}, "history", dict)
         required(history, "schemas", list)
         schemas = map(_schema, records(history, "schemas"))
         return tuple(sorted(schemas, key=lambda s: s.version_id))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -18,6 +17,7 @@ from hudi_pyspark.filter.bounds import keys_array
 from hudi_pyspark.format.column_names import with_names
 from hudi_pyspark.format.parquet.checked_file import check_row_count, open_parquet, unknown_type
 from hudi_pyspark.format.parquet.legacy_calendar import LegacyCalendar, with_instants
+from hudi_pyspark.messages import logger
 from hudi_pyspark.reading.base_files.page_reads import PagedFile, is_among, read_keyed_rows
 from hudi_pyspark.storage.protocol import Storage
 from hudi_pyspark.storage.remote_file import fetch_end
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _BUFFER = 1 << 16  # bytes of a column that are read from a local file at once
 _NONE = np.empty(0, np.bool_)
-_log = logging.getLogger(__name__)
+_log = logger(__name__)
 _MOST_BYTES = 64 << 20  # of a table, by the average size of its rows in the footer
 
 

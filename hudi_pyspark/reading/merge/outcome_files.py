@@ -9,7 +9,6 @@ cannot deliver would end the process.
 from __future__ import annotations
 
 import json
-import logging
 import os
 import struct
 import tempfile
@@ -25,6 +24,7 @@ import numpy as np
 import pyarrow as pa
 
 from hudi_pyspark.columns.arrays import Mask
+from hudi_pyspark.messages import logger
 from hudi_pyspark.reading.merge.outcome import MergeOutcome
 from hudi_pyspark.tasks import OUTCOME_FORMAT, ReadSettings
 
@@ -32,7 +32,7 @@ _ON_DISK = 4 << 30
 _TAIL = struct.Struct("<II8s")  # length of the header, its checksum, magic
 _MAGIC = b"hudi-py\n"
 _DROPPED, _KEPT = 0, 1  # places of the masks among the parts; columns follow
-_log = logging.getLogger(__name__)
+_log = logger(__name__)
 _warned: set[Path] = set()
 
 

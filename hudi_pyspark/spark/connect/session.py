@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import re
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any
@@ -10,6 +9,7 @@ from uuid import uuid4
 
 from pyspark.sql.connect.proto import base_pb2, relations_pb2
 
+from hudi_pyspark.messages import logger
 from hudi_pyspark.short_name import SHORT_NAME
 from hudi_pyspark.spark.connect.names_in_sql import UnclearError, scan_sql, view_definition
 from hudi_pyspark.spark.connect.plan import Needs, Walk, is_ours, keys_of, leaves_of
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.types import StructType
 
-_log = logging.getLogger(__name__)
+_log = logger(__name__)
 _INPUTS = {
     "write_operation": "input",
     "write_operation_v2": "input",

@@ -332,3 +332,17 @@ def test_types_that_multiply_inside_each_other_are_refused_before_they_fill_the_
 
 def test_types_may_share_parts_as_long_as_they_are_few():
     assert len(parse_schema(records_inside_records(14)).fields) == 14
+
+
+def test_wide_schema_is_refused_before_its_end():
+    fields = [{"name": f"c{i}", "type": ["null", "string"]} for i in range(100_000)]
+    with pytest.raises(UnsupportedTypeError, match="100001 types, nested 1 deep, at 'c33333'"):
+        parse_schema(json.dumps({"type": "record", "name": "r", "fields": fields}))
+
+
+def test_half_of_a_character_is_no_json():
+    text = json.dumps(
+        {"type": "record", "name": "r", "fields": [{"name": "\ud83d", "type": "int"}]}
+    )
+    with pytest.raises(CorruptAvroError, match=r"not valid JSON.*surrogates not allowed"):
+        parse_schema(text)
