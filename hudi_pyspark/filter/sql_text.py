@@ -56,8 +56,9 @@ def parse_filter(text: str, schema: pa.Schema, *, is_exact: bool = False) -> Pre
     Args:
         text: the condition, with any number of terms, and AND and OR nested to any depth.
         schema: of the rows.
-        is_exact: refuse each literal of another type than its column's, which Spark would convert
-            by rules of its session. Numbers without a fraction may stand beside other numbers.
+        is_exact: refuse what Spark would decide by settings of its session: each literal of another
+            type than its column's, and a name in another case. Numbers without a fraction may stand
+            beside other numbers.
 
     Raises:
         InvalidOptionError: the text is something else, or compares what cannot be compared.
@@ -224,9 +225,12 @@ class _Parser:
         if self._peek().text == "(":
             raise self._function(written)
         try:
-            return spelled_field(written, self._schema)
+            field = spelled_field(written, self._schema)
         except InvalidOptionError as error:
             raise InvalidOptionError(f"filter {self._text!r}: {error.reason()}") from None
+        if self._is_exact and field[0] != written:
+            raise InvalidOptionError(f"filter {self._text!r}: {written} is spelled {field[0]}")
+        return field
 
     def _begins_literal(self) -> bool:
         token = self._peek()

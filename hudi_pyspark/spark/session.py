@@ -32,7 +32,11 @@ _NEWEST = "the newest one at each action"
 _AS_LOADED = (
     "the one in which it was loaded; after hudi_pyspark.register(spark) actions read the newest one"
 )
-_NOTHING = f"no scan of {SHORT_NAME} is known: a view of another session reads what it was made of"
+_CACHED = "the one that was cached"
+_NOTHING = (
+    f"no scan of {SHORT_NAME} is known; over Spark Connect a view reads all columns of what it was "
+    "made of, in the state in which it was first read"
+)
 
 
 def register(spark: SparkSession) -> None:
@@ -151,12 +155,12 @@ def _scan_text(
     return "\n".join(map(printable, [*lines, f"  state: {state}"]))
 
 
-def _state_of(options: Mapping[str, str], *, is_newest: bool) -> str:
+def _state_of(options: Mapping[str, str], *, is_newest: bool, other: str = _AS_LOADED) -> str:
     """Say which state of a table the actions of a DataFrame read."""
     given = GivenOptions.of(options)
     if given.has("as_of"):
         return f"as of {given.value('as_of')}"
-    return _NEWEST if is_newest else _AS_LOADED
+    return _NEWEST if is_newest else other
 
 
 def _classic_scans(df: DataFrame) -> Iterator[str]:
@@ -177,9 +181,11 @@ def _connect_scans(df: DataFrame) -> Iterator[str]:
     from hudi_pyspark.spark.connect.session import reads_of, schema_of  # noqa: PLC0415  (needs grpc)
 
     client: Any = df.sparkSession.client
-    for source in reads_of(client, df._plan.to_proto(client)):  # type: ignore[operator]  # noqa: SLF001
+    sources, is_on = reads_of(client, df._plan.to_proto(client))  # type: ignore[operator]  # noqa: SLF001
+    for source in sources:
         hints = ClientHints.from_option(source.options.get(OPTION, ""))
         path = ", ".join(source.paths) or source.options["path"]
         columns = hints.without_placeholder(schema_of(client, source))
-        state = _state_of(source.options, is_newest=hints.is_given)
+        other = _CACHED if is_on else _AS_LOADED
+        state = _state_of(source.options, is_newest=hints.is_given, other=other)
         yield _scan_text(path, columns, hints.filters, hints.limit, state)

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from datetime import date, datetime, timedelta, timezone
 from math import isfinite
 from typing import Any
 
-from hudi_pyspark.spark.connect.names_in_sql import UnclearError, scan_sql, unquoted
+from hudi_pyspark.spark.connect.names_in_sql import (
+    SqlNames,
+    UnclearError,
+    scan_expression,
+    scan_statement,
+    unquoted,
+)
 from hudi_pyspark.spark.hints import Path
 
 _PART = r"(?:`(?:[^`]|``)+`|[^.`]+)"
@@ -22,8 +28,20 @@ _KNOWN = frozenset(
         "update_fields", "window",
     }
 )  # fmt: skip
+_OF_ATTRIBUTES = frozenset({"plan_id", "unparsed_identifier"})
 # Relations whose texts are names of columns.
 _NAMING = frozenset({"Deduplicate", "Join", "Rename", "WithColumnsRenamed", "WithWatermark"})
+
+# Keys of these kinds are no positions, if they use a column.
+_KEYS = frozenset(
+    {
+        "call_function", "cast", "common_inline_user_defined_function", "unresolved_attribute",
+        "unresolved_extract_value", "unresolved_function",
+    }
+)  # fmt: skip
+_NAME = re.compile(r"[^\W\d]\w*|`[^`]+`")
+# Spark takes a key of this name for all columns, where no column has it.
+_ALL = ("all",)
 
 # By function and number of literals.
 _TEXTS = {
@@ -33,6 +51,8 @@ _TEXTS = {
     ("isNull", 0): " IS NULL",
     ("like", 1): " LIKE {}",
 }
+# Functions of conditions. In Spark 4.0 and 4.1 those of a session may take their place.
+OPERATORS = frozenset({name.lower() for name, _ in _TEXTS} | {"and", "not", "or"})
 # What Spark's parser reads in different ways, by its settings.
 _AMBIGUOUS = ("\\", '"', "''", "\n")
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
@@ -46,11 +66,12 @@ _DECIMAL = re.compile(r"-?\d+(\.\d+)?")
 
 
 class Names:
-    """Names that messages of protobuf use."""
+    """Names that messages of protobuf use; those of relations that SQL is ``given`` are known."""
 
-    def __init__(self) -> None:
+    def __init__(self, given: Collection[str] = ()) -> None:
         self.paths: set[Path] = set()  # of columns and fields, with aliases and the like
         self.has_star = False  # whether they also use every column of their input
+        self._given = given
 
     def add(self, message: Any, *, with_relations: bool = False) -> Names:  # noqa: ANN401
         """Collect the names of a message; UnclearError if it may use others that it has not.
@@ -59,7 +80,7 @@ class Names:
         """
         kind = message.DESCRIPTOR.name
         if kind == "SQL":
-            self._add_text(message.query)
+            self._add_text(scan_statement(message.query, self._given))
         if kind == "Expression" and self._add_expression(message):
             return self
         for field, value in message.ListFields():
@@ -78,7 +99,7 @@ class Names:
             # Too many columns are right, so the case does not matter.
             self.paths.add(tuple(part.lower() for part in path))
         elif kind == "expression_string":
-            self._add_text(message.expression_string.expression)
+            self._add_text(scan_expression(message.expression_string.expression))
         elif kind in ("unresolved_star", "unresolved_regex"):
             self.has_star = True
         elif kind not in _KNOWN:
@@ -87,10 +108,29 @@ class Names:
             return kind == "literal" or _counts_rows(message)
         return True
 
-    def _add_text(self, text: str) -> None:
-        scanned = scan_sql(text)
+    def _add_text(self, scanned: SqlNames) -> None:
         self.paths |= scanned.paths
         self.has_star |= scanned.has_star
+
+
+def names_key(expression: Any) -> bool:  # noqa: ANN401
+    """Return whether a key to sort or group by is a value of columns, and not a position.
+
+    Spark takes an integer for a position in the input, and the name ``all`` for all columns.
+    """
+    if expression.DESCRIPTOR.name == "SortOrder":
+        return names_key(expression.child)
+    kind = expression.WhichOneof("expr_type")
+    if kind == "sort_order":
+        return names_key(expression.sort_order)
+    if kind == "alias":
+        return names_key(expression.alias.expr)
+    if kind == "expression_string":
+        return bool(_NAME.fullmatch(text := expression.expression_string.expression)) and (
+            (unquoted(text).lower(),) != _ALL
+        )
+    paths = Names().add(expression).paths if kind in _KEYS else set()
+    return bool(paths) and (kind != "unresolved_attribute" or paths != {_ALL})
 
 
 def parts_of(value: Any) -> Iterator[Any]:  # noqa: ANN401
@@ -110,7 +150,10 @@ def attribute_path(expression: Any) -> Path | None:  # noqa: ANN401
     """Return the path of a column or of its field; None for any other expression."""
     kind = expression.WhichOneof("expr_type")
     if kind == "unresolved_attribute":
-        return split_name(expression.unresolved_attribute.unparsed_identifier)
+        attribute = expression.unresolved_attribute
+        if not {field.name for field, _ in attribute.ListFields()} <= _OF_ATTRIBUTES:
+            raise UnclearError("a hidden column")
+        return split_name(attribute.unparsed_identifier)
     if kind == "unresolved_extract_value":
         field = expression.unresolved_extract_value.extraction.literal
         path = attribute_path(expression.unresolved_extract_value.child)
@@ -139,11 +182,14 @@ def is_star(expression: Any) -> bool:  # noqa: ANN401
     return is_one and not expression.unresolved_star.ListFields()
 
 
-def condition_texts(expression: Any) -> Iterator[str]:  # noqa: ANN401  (protobuf)
-    """Yield texts of filters that all rows pass for which an expression is true, if any."""
-    for part in _chain(expression, "and"):
+def condition_texts(expression: Any, *, by_function: bool) -> Iterator[str]:  # noqa: ANN401
+    """Yield texts of filters that all rows pass for which an expression is true, if any.
+
+    Only ``by_function`` where the operators of expressions are Spark's own functions.
+    """
+    for part in _chain(expression, "and") if by_function else [expression]:
         is_text = part.WhichOneof("expr_type") == "expression_string"
-        text = part.expression_string.expression if is_text else _text(part)
+        text = part.expression_string.expression if is_text else by_function and _text(part)
         if text and not any(sign in text for sign in (_AMBIGUOUS if is_text else "\n")):
             yield text
 

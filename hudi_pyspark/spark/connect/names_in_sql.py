@@ -1,9 +1,18 @@
-"""Names in texts of Spark SQL, without a parser: every word may be a column, or a field of one."""
+"""Names in texts of Spark SQL, without a parser: every word may be a column, or a field of one.
+
+A text is clear only if each of its bare words is known: a keyword that uses no column by itself, or
+a name by its place. Everything else may be syntax that uses columns which it does not name.
+
+A word is a name
+
+- after a sign, or after a keyword of `_OPENERS`, if no other name or text follows it;
+- as an alias, which comes after a bracket, a text, or a name that is given, dotted or quoted, if a
+  comma, a bracket, FROM or the end follows it, or if it has a dot after it somewhere in the text.
+"""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
-from functools import cached_property
 
 from hudi_pyspark.spark.hints import Path
 
@@ -20,33 +29,30 @@ _TOKEN = re.compile(
 _PART = re.compile(r"`((?:[^`]|``)+)`|(\w+)")
 # Backticks may contain a regular expression for columns: spark.sql.parser.quotedRegexColumnNames.
 _REGEX = re.compile(r"[|*+?^()\[\]{}\\]")
-# They use columns that they do not name, or name columns in other ways.
-_IMPLICIT = frozenset(
-    {"BEGIN", "EXECUTE", "IDENTIFIER", "MATCH_RECOGNIZE", "NATURAL", "PIVOT", "TABLE", "UNPIVOT"}
-)
-_HAS_FROM = frozenset({"EXTRACT", "OVERLAY", "POSITION", "SUBSTR", "SUBSTRING", "TRIM"})
-_SET_OPERATORS = frozenset({"EXCEPT", "INTERSECT", "MINUS", "UNION"})
-# TABLE after one of them does not mean all columns.
-_STATEMENTS = frozenset(
+_STATEMENTS = frozenset({"CREATE", "INSERT", "SELECT", "WITH"})
+# A name, a value or a bracket follows.
+_OPENERS = frozenset(
     {
-        "ALTER", "CACHE", "CREATE", "DROP", "INTO", "LAZY", "OVERWRITE", "REFRESH", "TRUNCATE",
-        "UNCACHE",
+        "ALL", "AND", "AS", "BETWEEN", "BOTH", "BY", "CASE", "COLLATE", "DISTINCT", "DIV", "ELSE",
+        "ESCAPE", "EXISTS", "FROM", "HAVING", "ILIKE", "IN", "INTO", "JOIN", "LATERAL", "LEADING",
+        "LIKE", "LIMIT", "NOT", "OFFSET", "ON", "OR", "OVER", "OVERWRITE", "RECURSIVE", "RLIKE",
+        "SELECT", "TABLE", "THEN", "TRAILING", "USING", "VALUES", "WHEN", "WHERE", "WINDOW", "WITH",
     }
 )  # fmt: skip
-_BEFORE_STAR = frozenset({"ALL", "DISTINCT", "MAP", "REDUCE", "SELECT"})
-_CLAUSES = frozenset(
-    {
-        "AND", "ANTI", "CROSS", "EXCEPT", "FULL", "GROUP", "HAVING", "IN", "INNER", "INTERSECT",
-        "JOIN", "LATERAL", "LEFT", "LIMIT", "MINUS", "ON", "OR", "ORDER", "RIGHT", "SEMI", "THEN",
-        "UNION", "USING", "WHEN", "WHERE",
-    }
-)  # fmt: skip
-_VIEW = re.compile(
-    r"\s*CREATE\s+(?:OR\s+REPLACE\s+)?TEMP(?:ORARY)?\s+VIEW\s+(`[^`]+`|\w+)\s+"
-    r"USING\s+`hudi-py`\s+OPTIONS\s*\((.*)\)\s*;?\s*",
-    re.IGNORECASE | re.DOTALL,
-)
-_OPTION = re.compile(r"\s*([\w.-]+|`[^`]+`|'[^'\\]+')\s*(?:=|\s)\s*'([^'\\]*)'\s*(?:,|\Z)")
+_KEYWORDS = _OPENERS | {
+    "ANTI", "ASC", "CREATE", "CROSS", "CUBE", "CURRENT", "DATE", "DAY", "DAYS", "DESC", "END",
+    "FALSE", "FILTER", "FIRST", "FOLLOWING", "FULL", "GROUP", "GROUPING", "HOUR", "HOURS", "IF",
+    "IGNORE", "INNER", "INSERT", "INTERSECT", "INTERVAL", "IS", "LAST", "LEFT", "LOCATION",
+    "MINUTE", "MINUTES", "MONTH", "MONTHS", "NULL", "NULLS", "OPTIONS", "ORDER", "OUTER",
+    "PARTITION", "PARTITIONED", "PRECEDING", "RANGE", "REPLACE", "RESPECT", "RIGHT", "ROLLUP",
+    "ROW", "ROWS", "SECOND", "SECONDS", "SEMI", "SETS", "TBLPROPERTIES", "TIMESTAMP", "TRUE",
+    "UNBOUNDED", "UNION", "WEEK", "WEEKS", "WITHIN", "YEAR", "YEARS",
+}  # fmt: skip
+_HAS_FROM = frozenset({"EXTRACT", "SUBSTR", "SUBSTRING", "TRIM"})
+_BEFORE_TABLE = frozenset({"CREATE", "INTO", "OVERWRITE", "REPLACE"})
+# Their arguments are no values but texts that choose columns.
+_NOT_FUNCTIONS = frozenset({"COLUMNS", "IDENTIFIER"})
+_AFTER_ALIAS = frozenset({"", ")", ",", ";", "FROM"})
 
 
 class UnclearError(Exception):
@@ -61,103 +67,62 @@ class _Token:
 
     @property
     def word(self) -> str:
-        """A name or a sign, for comparisons; "" for texts."""
+        """A name or a sign, for comparisons; "" for texts and the ends."""
         return self.text.upper() if self.kind in ("name", "sign") else ""
 
-
-@dataclass(frozen=True)
-class SqlText:
-    """The tokens of a text, without its comments."""
-
-    text: str  # as given
-    tokens: tuple[_Token, ...]  # with one of no word at either end
-    paths: frozenset[Path]  # of dotted names, words in comments and what double quotes contain
-
-    @cached_property
-    def has_star(self) -> bool:
-        """Whether the text uses all columns of something."""
-        tokens = self.tokens
-        for i, token in enumerate(tokens):
-            before = tokens[i - 1]
-            if token.word != "*" or (
-                (tokens[i - 2].word, before.word, tokens[i + 1].word) == ("COUNT", "(", ")")
-            ):
-                continue
-            is_product = before.word == ")" or before.kind in ("name", "text")
-            if not is_product or before.word in _BEFORE_STAR:
-                return True
-        return False
+    @property
+    def is_keyword(self) -> bool:
+        return self.word in _KEYWORDS
 
     @property
-    def kind(self) -> str:
-        """The first word of the statement."""
-        return self.tokens[1].word
+    def is_bare(self) -> bool:
+        """Whether a later Spark might take the word for a keyword, which this module lacks."""
+        return self.kind == "name" and self.text.isidentifier() and not self.is_keyword
 
     @property
-    def makes_rows(self) -> bool:
-        """Whether the statement writes the rows of a query to a table."""
-        return self.kind == "INSERT" or (self.kind, self.tokens[2].word) == ("CREATE", "TABLE")
+    def is_value(self) -> bool:
+        """Whether this is a value, or the name of one."""
+        return self.kind in ("quoted", "text") or (self.kind == "name" and not self.is_keyword)
 
-    def shows(self, paths: Iterable[Path]) -> bool:
-        """Return whether the columns of a query, by its first list, surely have names from above.
-
-        Spark finds other names below the list, but not behind common table expressions.
-        """
-        if self.kind == "WITH":
-            return True
-        names: set[str] = set()
-        item: list[_Token] = []
-        depth = 0
-        for token in self.tokens[2:] if self.kind == "SELECT" else ():
-            depth += (token.word == "(") - (token.word == ")")
-            if depth or token.word not in (",", "FROM"):
-                item.append(token)
-                continue
-            if item[-1].kind == "name" and (len(item) == 1 or item[-2].word == "AS"):
-                names.add(_path(item[-1].text)[-1])
-            item = []
-            if token.word == "FROM":
-                break
-        return all(path[0] in names or path[0].isdigit() for path in paths)
-
-    def reads(self, view: str) -> bool:
-        """Return whether a view, in lower case, may be read, and never under names of columns."""
-        plain = {
-            self._is_plain(i)
-            for i, token in enumerate(self.tokens)
-            if token.kind == "name" and unquoted(token.text).lower() == view
-        }
-        return plain == {True}
-
-    def _is_plain(self, place: int) -> bool:
-        following = [token.word for token in self.tokens[place + 1 : place + 4]] + ["", ""]
-        alias, bracket = following[following[0] == "AS" :][:2]
-        return alias != "(" and (bracket != "(" or alias in _CLAUSES)
-
-    def with_views(self, names: Mapping[str, str]) -> str | None:
-        """Return the text with common table expressions that hide views; None if it can have none.
-
-        ``names`` are those of the relations to read instead, by the name of the view.
-        """
-        first = 1
-        words = [token.word for token in self.tokens]
-        if self.makes_rows:
-            starts = [i for i, word in enumerate(words) if word in ("SELECT", "WITH")]
-            first = next((i for i in starts if words[:i].count("(") == words[:i].count(")")), 0)
-        word = words[first]
-        if word not in ("SELECT", "WITH", "(") or first == 0:
-            return None
-        tables = ", ".join(f"`{view}` AS (SELECT * FROM `{new}`)" for view, new in names.items())
-        if word != "WITH":
-            start = self.tokens[first].start
-            return f"{self.text[:start]}WITH {tables} {self.text[start:]}"
-        start = self.tokens[first + 1 + (words[first + 1] == "RECURSIVE")].start
-        return f"{self.text[:start]}{tables}, {self.text[start:]}"
+    @property
+    def opens(self) -> bool:
+        """Whether what follows is the beginning of a value."""
+        is_sign = self.kind == "sign" and self.text not in ")]"
+        return is_sign or self.kind == "end" or self.word in _OPENERS
 
 
-def scan_sql(text: str) -> SqlText:
-    """Split a text into tokens; UnclearError if it may use columns that it does not name."""
-    tokens = [_Token("end", "", 0)]
+@dataclass(frozen=True, slots=True)
+class SqlNames:
+    """What a text uses."""
+
+    paths: frozenset[Path]  # dotted names, words in comments and what double quotes contain
+    has_star: bool  # all columns of something
+
+
+def scan_statement(text: str, given: Collection[str] = ()) -> SqlNames:
+    """Return the names in a statement; UnclearError if it may use columns that it does not name.
+
+    ``given`` are names of relations, in lower case.
+    """
+    tokens, paths = _tokens_of(text)
+    if tokens[1].word not in _STATEMENTS:
+        raise UnclearError(f"a statement that begins with {tokens[1].text!r}")
+    return _checked(tokens, paths, given)
+
+
+def scan_expression(text: str) -> SqlNames:
+    """Return the names in an expression, as `scan_statement` does."""
+    return _checked(*_tokens_of(text), ())
+
+
+def unquoted(part: str) -> str:
+    """Return a part of a name without its backticks."""
+    return part[1:-1].replace("``", "`") if part.startswith("`") else part
+
+
+def _tokens_of(text: str) -> tuple[list[_Token], set[Path]]:
+    """Return the tokens of a text, without comments but with ends, and the names in it."""
+    tokens = [_Token("end", "", -1)]
     paths: set[Path] = set()
     for match in _TOKEN.finditer(text):
         kind, written = match.lastgroup, match[0]
@@ -171,24 +136,7 @@ def scan_sql(text: str) -> SqlText:
             paths.add(_path(written))
         elif kind == "quoted":
             paths.add((written[1:-1].lower(),))
-    tokens += [_Token("end", "", len(text))] * 2
-    _check(tokens)
-    return SqlText(text, tuple(tokens), frozenset(paths))
-
-
-def unquoted(part: str) -> str:
-    """Return a part of a name without its backticks."""
-    return part[1:-1].replace("``", "`") if part.startswith("`") else part
-
-
-def view_definition(text: str) -> tuple[str, dict[str, str]] | None:
-    """Return view and options of ``CREATE TEMPORARY VIEW … USING `hudi-py` OPTIONS (…)``."""
-    # `OR REPLACE` may be there; any other text gives None.
-    match = _VIEW.fullmatch(text)
-    if match is None or _OPTION.sub("", match[2]).strip():
-        return None
-    options = {name.strip("`'"): value for name, value in _OPTION.findall(match[2])}
-    return unquoted(match[1]).lower(), options
+    return [*tokens, _Token("end", "", len(text)), _Token("end", "", len(text))], paths
 
 
 def _path(name: str) -> Path:
@@ -198,26 +146,60 @@ def _path(name: str) -> Path:
     return tuple((quoted.replace("``", "`") or plain).lower() for quoted, plain in parts)
 
 
-def _check(tokens: list[_Token]) -> None:
-    """Refuse what uses columns without names: queries without SELECT, pipes, pivots and so on."""
-    queries = [("", 0)]  # for each open bracket the word before it, and SELECT without FROM so far
-    for i, token in enumerate(tokens[1:], 1):
-        before, word = tokens[i - 1], token.word
-        opener, waiting = queries[-1]
+def _checked(tokens: list[_Token], paths: set[Path], given: Collection[str]) -> SqlNames:
+    known = {path[0] for path in paths if len(path) > 1}.union(given)
+    for before, token, after in zip(tokens, tokens[1:], tokens[2:], strict=False):
+        if token.is_bare and not _is_name(before, token, after, known):
+            raise UnclearError(f"unknown syntax at {token.text} {after.text}")
+        if token.word == "TABLE" and before.word not in _BEFORE_TABLE:
+            raise UnclearError("a table as a query")
         is_adjacent = token.start == before.start + 1
-        if word == "(":
-            queries.append((before.word, 0))
-        elif word == ")":
-            queries = queries[:-1] or [("", 0)]
-        elif word in _IMPLICIT and not (word == "TABLE" and before.word in _STATEMENTS):
-            raise UnclearError(word)
-        elif is_adjacent and before.word + word in ("|>", "--", "/*"):
+        if is_adjacent and before.word + token.word in ("|>", "--", "/*"):
             raise UnclearError("a pipe, or a comment that does not end")
-        elif word == "SELECT" or word in _SET_OPERATORS:
-            queries[-1] = (opener, int(word == "SELECT"))
-        elif word == "FROM" and opener not in _HAS_FROM:
-            if before.word == "DISTINCT" and tokens[i - 2].word in ("IS", "NOT"):
+    _check_queries(tokens)
+    return SqlNames(frozenset(paths), _has_star(tokens))
+
+
+def _is_name(before: _Token, token: _Token, after: _Token, known: Collection[str]) -> bool:
+    """Return whether a word is a name by its place: see the table above."""
+    if after.word == "(" and token.word in _NOT_FUNCTIONS:
+        return False
+    if before.opens:
+        return not after.is_value or (after.kind == "name" and token.text.lower() in known)
+    if before.is_bare and before.text.lower() not in known:
+        return False
+    return after.word in _AFTER_ALIAS or token.text.lower() in known
+
+
+def _check_queries(tokens: list[_Token]) -> None:
+    """Refuse a FROM that belongs to no SELECT: it is a query of all columns."""
+    queries = [("", False)]  # for each open bracket the word before it, and SELECT without FROM
+    for i, token in enumerate(tokens):
+        opener, is_waiting = queries[-1]
+        if token.word == "(":
+            queries.append((tokens[i - 1].word, False))
+        elif token.word == ")":
+            queries = queries[:-1] or [("", False)]
+        elif token.word in ("SELECT", "UNION", "INTERSECT"):
+            queries[-1] = (opener, token.word == "SELECT")
+        elif token.word == "FROM" and opener not in _HAS_FROM:
+            if tokens[i - 1].word == "DISTINCT" and tokens[i - 2].word in ("IS", "NOT"):
                 continue
-            if not waiting:
+            if not is_waiting:
                 raise UnclearError("FROM without SELECT")
-            queries[-1] = (opener, 0)
+            queries[-1] = (opener, False)
+
+
+def _has_star(tokens: list[_Token]) -> bool:
+    """Return whether a star means columns, other than as a product or in ``count(*)``."""
+    for i, token in enumerate(tokens):
+        if token.word != "*":
+            continue
+        before, after = tokens[i - 1], tokens[i + 1]
+        counts = (tokens[i - 2].word, before.word, after.word) == ("COUNT", "(", ")")
+        is_product = (before.is_value or before.word == ")") and (
+            after.is_value or after.word in ("(", "-", "CASE")
+        )
+        if not (counts or is_product):
+            return True
+    return False

@@ -12,25 +12,22 @@ column. Therefore everything is safe by default:
   result has only the columns that it names. `_WHOLE` needs all columns of its inputs.
 - A condition goes down only through relations that keep rows and names as they are
   (`_KEEP_CONDITIONS`), a limit only through those that keep their number (`_KEEP_LIMITS`).
-- Text of SQL is not parsed: `scan_sql` collects its words, and refuses what it cannot tell apart.
+- What addresses columns by position needs all of its input: see `names_key`.
+- Text of SQL is not parsed: `scan_statement` collects its words, and refuses what it does not know.
+- Tables and views that a plan names stay what they are on the server.
 
 The result is a hint: the plan stays as it was, and Spark still applies each condition and limit.
 """
 
 from __future__ import annotations
 
-import uuid
-from collections.abc import Collection, Iterator, Mapping
-from copy import deepcopy
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, replace
 from typing import Any
-
-from pyspark.sql.connect.plan import LogicalPlan
-from pyspark.sql.connect.proto import relations_pb2
 
 from hudi_pyspark.short_name import SHORT_NAME
 from hudi_pyspark.spark.connect import expressions
-from hudi_pyspark.spark.connect.names_in_sql import UnclearError, scan_sql
+from hudi_pyspark.spark.connect.names_in_sql import UnclearError
 from hudi_pyspark.spark.hints import OPTION, REQUEST, ClientHints, Path
 
 # Relations that look at the columns which they name, and pass the others on. With a field that is
@@ -74,6 +71,12 @@ _WHOLE = frozenset(
         "summary", "to_df", "to_schema", "transpose",
     }
 )  # fmt: skip
+# By relation the fields with keys that may be positions.
+_KEYS = {
+    "aggregate": ("grouping_expressions",),
+    "repartition_by_expression": ("partition_exprs",),
+    "sort": ("order",),
+}
 # A condition above them holds for the same rows below them.
 _KEEP_CONDITIONS = frozenset(
     {"drop", "filter", "hint", "repartition", "repartition_by_expression", "sort", "subquery_alias"}
@@ -93,10 +96,10 @@ class Needs:
     conditions: tuple[str, ...] = ()  # texts of filters that the rows must pass above it
     limit: int | None = None  # most rows that are taken; None for all
 
-    def plus(self, message: Any) -> Needs:  # noqa: ANN401  (protobuf)
+    def plus(self, message: Any, given: Collection[str] = ()) -> Needs:  # noqa: ANN401  (protobuf)
         """Return the needs below a relation or an expression, before conditions and limits."""
         try:
-            names = expressions.Names().add(message)
+            names = expressions.Names(given).add(message)
         except UnclearError:
             return UNKNOWN
         if self.paths is None:
@@ -107,104 +110,34 @@ class Needs:
 UNKNOWN = Needs(None)
 
 
-@dataclass
+@dataclass(frozen=True)
 class Walk:
-    """One walk over a plan, which it changes."""
+    """A walk over plans, which it changes."""
 
-    views: Mapping[str, Any]  # what the temporary views of the session read, by name
-    pinned: Collection[bytes]  # keys of reads that may be cached, whose plans stay as they are
-    request: str = ""  # names the request whose reads see the newest state; "" for none
-    reads: list[Any] = field(default_factory=list)  # data sources of this package on the way
+    # Whether the operators of conditions are Spark's own: see `expressions.OPERATORS`.
+    by_function: bool = True
 
     def visit(self, relation: Any, needs: Needs) -> None:  # noqa: ANN401  (protobuf)
-        """Give the reads below a relation their hints."""
+        """Give the reads below a relation their hints, if they have the name of a request."""
         kind = relation.WhichOneof("rel_type")
         if kind is None:
             return
         node = getattr(relation, kind)
         if kind == "read":
-            self._read(relation, needs)
-        elif kind == "sql":
-            self._sql(relation, [], needs)
+            _give_hints(node, needs)
         elif kind == "with_relations":
-            self._with_relations(relation, needs)
+            self._with_relations(node, needs)
         else:
-            below = _below(kind, node, needs)
+            below = self._below(kind, node, needs)
             for child in _children(node):
                 self.visit(child, below)
 
-    def _read(self, relation: Any, needs: Needs) -> None:  # noqa: ANN401
-        read = relation.read
-        if read.WhichOneof("read_type") == "named_table":
-            self._named(relation, needs)
-            return
-        source = read.data_source
-        names = {name.lower() for name in source.options}
-        if not is_ours(source) or any(name.startswith("inspect") for name in names):
-            return
-        self.reads.append(source)
-        if key_of(source) in self.pinned or OPTION in names:
-            return
-        is_whole = needs.is_whole or needs.paths is None or bool(source.schema)
-        hints = ClientHints(None if is_whole else needs.paths)
-        if not read.is_streaming:
-            hints = replace(hints, filters=needs.conditions, limit=needs.limit)
-        source.options[OPTION] = hints.to_option()
-        if self.request:
-            source.options[REQUEST] = self.request
-
-    def _named(self, relation: Any, needs: Needs) -> None:  # noqa: ANN401
-        """Put what a view reads in its place."""
-        table = relation.read.named_table
-        try:
-            path = expressions.split_name(table.unparsed_identifier)
-        except UnclearError:
-            return
-        view = self.views.get(path[0].lower()) if len(path) == 1 else None
-        if view is None or table.options or relation.read.is_streaming:
-            return
-        relation.subquery_alias.alias = path[0]
-        relation.subquery_alias.input.CopyFrom(view)
-        self.visit(relation.subquery_alias.input, needs)
-
-    def _sql(self, relation: Any, references: list[Any], needs: Needs) -> None:  # noqa: ANN401
-        """Give a query of SQL its relations in place of the views that it reads."""
-        below = Needs(needs.paths, is_whole=False).plus(relation.sql)
-        for reference in references:
-            self.visit(reference, below)
-        if below.is_whole or below.paths is None:
-            return
-        text = scan_sql(relation.sql.query)
-        if not text.shows(needs.paths or ()):
-            return
-        # The server makes views of the references, and Spark frees what is cached of one it drops.
-        unpinned = [v for v, read in self.views.items() if not keys_of(read) & set(self.pinned)]
-        names = {v: f"hudi_py_{uuid.uuid4().hex}" for v in unpinned if text.reads(v)}
-        query = text.with_views(names) if names else None
-        if query is None:
-            return
-        changed = relations_pb2.Relation()
-        changed.common.CopyFrom(relation.common)
-        changed.with_relations.root.sql.CopyFrom(relation.sql)
-        changed.with_relations.root.sql.query = query
-        for view, name in names.items():
-            reference = changed.with_relations.references.add()
-            reference.common.plan_id = LogicalPlan._fresh_plan_id()  # noqa: SLF001  (Sail needs one)
-            alias = reference.subquery_alias
-            alias.alias = name
-            alias.input.CopyFrom(self.views[view])
-            self.visit(alias.input, below)
-        changed.with_relations.references.extend(references)
-        relation.CopyFrom(changed)
-
-    def _with_relations(self, relation: Any, needs: Needs) -> None:  # noqa: ANN401
-        node = relation.with_relations
+    def _with_relations(self, node: Any, needs: Needs) -> None:  # noqa: ANN401
         if node.root.WhichOneof("rel_type") == "sql":
-            inner = deepcopy(node.root)
-            self._sql(inner, list(node.references), needs)
-            if inner.WhichOneof("rel_type") == "with_relations":
-                inner.common.CopyFrom(relation.common)
-                relation.CopyFrom(inner)
+            aliases = {each.subquery_alias.alias.lower() for each in node.references}
+            below = Needs(needs.paths, is_whole=False).plus(node.root.sql, aliases)
+            for reference in node.references:
+                self.visit(reference, below)
             return
         # A subquery may name columns of the query around it, and the other way round.
         try:
@@ -218,31 +151,73 @@ class Walk:
         for reference in node.references:
             self.visit(reference, Needs(needs.paths))
 
+    def _below(self, kind: str, node: Any, needs: Needs) -> Needs:  # noqa: ANN401
+        """Return what a relation needs of its inputs."""
+        fields = {each.name for each, _ in node.ListFields()}
+        if kind in _WHOLE:
+            below = replace(needs.plus(node), is_whole=True)
+            is_shown = kind in ("show_string", "html_string")
+            return replace(below, limit=_smaller(None, node.num_rows + 1)) if is_shown else below
+        if kind in _CHOOSING and fields <= _CHOOSING[kind]:
+            return _below_choice(kind, node, needs)
+        if kind in _PASSING and fields <= _PASSING[kind]:
+            return self._below_passing(kind, node, needs)
+        return UNKNOWN
+
+    def _below_passing(self, kind: str, node: Any, needs: Needs) -> Needs:  # noqa: ANN401
+        below = needs
+        # Names that are dropped are not needed.
+        for message in node.columns if kind == "drop" else (node,):
+            below = below.plus(message)
+        conditions = needs.conditions if kind in _KEEP_CONDITIONS else ()
+        if kind == "filter" and below.paths is not None:
+            conditions += tuple(
+                expressions.condition_texts(node.condition, by_function=self.by_function)
+            )
+        limit = needs.limit if kind in _KEEP_LIMITS else None
+        if kind == "limit":
+            limit = _smaller(limit, node.limit)
+        needs_keys = kind == "deduplicate" and not node.column_names
+        # A sample that must be the same sorts by all columns.
+        needs_keys |= kind == "sample" and node.deterministic_order
+        is_whole = below.is_whole or needs_keys or _has_positions(kind, node, below)
+        return replace(below, is_whole=is_whole, conditions=conditions, limit=limit)
+
+
+def sources_of(plan: Any, is_kept: Callable[[Any], bool]) -> Iterator[Any]:  # noqa: ANN401
+    """Yield the data sources of this package anywhere in a plan, except in relations to keep."""
+    waiting = [plan]
+    while waiting:
+        message = waiting.pop()
+        kind = message.DESCRIPTOR.name
+        if kind == "Relation" and is_kept(message):
+            continue
+        if kind == "Read" and is_ours(message.data_source):
+            yield message.data_source
+        for _, value in reversed(message.ListFields()):
+            parts = [part for part in expressions.parts_of(value) if not isinstance(part, str)]
+            waiting += reversed(parts)
+
 
 def is_ours(source: Any) -> bool:  # noqa: ANN401  (protobuf)
     """Return whether a data source of a plan is the one of this package."""
     return bool(source.format.lower() == SHORT_NAME)
 
 
-def key_of(source: Any) -> bytes:  # noqa: ANN401  (protobuf)
-    """Return what is the same for reads that Spark takes from the same cache."""
-    return bytes(source.SerializeToString(deterministic=True))
+def inspects(source: Any) -> bool:  # noqa: ANN401  (protobuf)
+    """Return whether a data source of this package reads a table about the table."""
+    return any(name.lower().startswith("inspect") for name in source.options)
 
 
-def leaves_of(relation: Any) -> Iterator[Any]:  # noqa: ANN401  (protobuf)
-    """Yield the relations that have no others below them."""
-    node = getattr(relation, relation.WhichOneof("rel_type") or "common")
-    children = list(_children(node))
-    if not children:
-        yield relation
-    for child in children:
-        yield from leaves_of(child)
-
-
-def keys_of(relation: Any) -> set[bytes]:  # noqa: ANN401  (protobuf)
-    """Return the keys of the reads of this package below a relation."""
-    sources = (leaf.read.data_source for leaf in leaves_of(relation))
-    return {key_of(source) for source in sources if is_ours(source)}
+def _give_hints(read: Any, needs: Needs) -> None:  # noqa: ANN401
+    source = read.data_source
+    if not is_ours(source) or REQUEST not in source.options or inspects(source):
+        return
+    is_whole = needs.is_whole or needs.paths is None or bool(source.schema)
+    hints = ClientHints(None if is_whole else needs.paths)
+    if not read.is_streaming:
+        hints = replace(hints, filters=needs.conditions, limit=needs.limit)
+    source.options[OPTION] = hints.to_option()
 
 
 def _children(node: Any) -> Iterator[Any]:  # noqa: ANN401
@@ -252,46 +227,22 @@ def _children(node: Any) -> Iterator[Any]:  # noqa: ANN401
                 yield part
 
 
-def _below(kind: str, node: Any, needs: Needs) -> Needs:  # noqa: ANN401
-    """Return what a relation needs of its inputs."""
-    fields = {each.name for each, _ in node.ListFields()}
-    if kind in _WHOLE:
-        below = replace(needs.plus(node), is_whole=True)
-        is_shown = kind in ("show_string", "html_string")
-        return replace(below, limit=_smaller(None, node.num_rows + 1)) if is_shown else below
-    if kind in _CHOOSING and fields <= _CHOOSING[kind]:
-        return _below_choice(kind, node, needs)
-    if kind in _PASSING and fields <= _PASSING[kind]:
-        return _below_passing(kind, node, needs)
-    return UNKNOWN
-
-
-def _below_passing(kind: str, node: Any, needs: Needs) -> Needs:  # noqa: ANN401
-    below = needs
-    # Names that are dropped are not needed.
-    for message in node.columns if kind == "drop" else (node,):
-        below = below.plus(message)
-    conditions = needs.conditions if kind in _KEEP_CONDITIONS else ()
-    if kind == "filter" and below.paths is not None:
-        conditions += tuple(expressions.condition_texts(node.condition))
-    limit = needs.limit if kind in _KEEP_LIMITS else None
-    if kind == "limit":
-        limit = _smaller(limit, node.limit)
-    needs_keys = kind == "deduplicate" and not node.column_names
-    # A sample that must be the same sorts by all columns.
-    is_whole = below.is_whole or needs_keys or (kind == "sample" and node.deterministic_order)
-    return replace(below, is_whole=is_whole, conditions=conditions, limit=limit)
-
-
 def _below_choice(kind: str, node: Any, needs: Needs) -> Needs:  # noqa: ANN401
     below = replace(needs, is_whole=False).plus(node)
     if below.paths is None or (kind == "aggregate" and node.group_type not in _KNOWN_GROUPS):
         return UNKNOWN
-    if kind == "unpivot" and not node.HasField("values"):
+    names_all = kind == "unpivot" and not node.HasField("values")
+    if names_all or _has_positions(kind, node, below):
         return replace(below, is_whole=True)
     if kind == "project" and all(_is_column(each) for each in node.expressions):
         return replace(below, conditions=needs.conditions, limit=needs.limit)
     return below
+
+
+def _has_positions(kind: str, node: Any, below: Needs) -> bool:  # noqa: ANN401
+    """Return whether a key of a relation, whose names are known, may be a position."""
+    keys = [key for name in _KEYS.get(kind, ()) for key in getattr(node, name)]
+    return below.paths is not None and not all(map(expressions.names_key, keys))
 
 
 def _is_column(expression: Any) -> bool:  # noqa: ANN401

@@ -1,4 +1,15 @@
-"""The hook of a session of Spark Connect, and what it remembers of the session."""
+"""The hook of a session of Spark Connect.
+
+A request that is sent has two changes, one after the other:
+
+1. Each read of this package gets the name of the request, so that Spark opens its table anew. A
+   server keeps plans of a session, and in them the state of a table, as long as a read looks the
+   same. What the session has cached stays as it is, since Spark finds it by its plan.
+2. These reads get their hints: see `plan.py`. If that fails, they read all columns.
+
+Views and tables that a plan names are the server's. A view is made of a read that has the name of
+the request that made it: so it keeps the state in which it was first read, whoever reads it.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +21,14 @@ from uuid import uuid4
 from pyspark.sql.connect.proto import base_pb2, relations_pb2
 
 from hudi_pyspark.messages import logger
-from hudi_pyspark.short_name import SHORT_NAME
-from hudi_pyspark.spark.connect.names_in_sql import UnclearError, scan_sql, view_definition
-from hudi_pyspark.spark.connect.plan import Needs, Walk, is_ours, keys_of, leaves_of
-from hudi_pyspark.spark.hints import OPTION, ClientHints
+from hudi_pyspark.spark.connect.expressions import OPERATORS
+from hudi_pyspark.spark.connect.plan import Needs, Walk, inspects, sources_of
+from hudi_pyspark.spark.hints import OPTION, REQUEST
 from hudi_pyspark.spark.optimizer import ENABLED
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from pyspark.sql import SparkSession
     from pyspark.sql.types import StructType
 
@@ -29,10 +41,10 @@ _INPUTS = {
     "checkpoint_command": "relation",
     "merge_into_table_command": "source_table_plan",
 }
-_QUERIES = frozenset({"(", "DESC", "DESCRIBE", "EXPLAIN", "SELECT", "SET", "SHOW", "WITH"})
+# Of any other statement the server may only return the plan, which comes back as a relation.
+_WRITES = re.compile(r"(\s|--[^\n]*\n|/\*.*?\*/)*(CREATE|INSERT)\b", re.IGNORECASE | re.DOTALL)
 _MAX_MESSAGE = 127 << 20  # of gRPC, with room for the rest of the request
 _HOOK = "_hudi_pyspark_hook"
-_MAX_VIEW = 1 << 20
 
 
 def switch_hook(spark: SparkSession, *, is_on: bool) -> str:
@@ -40,9 +52,12 @@ def switch_hook(spark: SparkSession, *, is_on: bool) -> str:
     client: Any = spark.client
     hook: NarrowPlans | None = getattr(client, _HOOK, None)
     if hook is None and is_on:
-        hook = NarrowPlans(client._session_id)  # noqa: SLF001  (no public way to a session's hooks)
+        is_old = spark.version < "4.2"  # its sessions may put functions in the place of operators
+        hook = NarrowPlans(client, OPERATORS if is_old else frozenset())
+        if is_old:
+            hook.look_at_functions(row[0] for row in spark.sql("SHOW USER FUNCTIONS").collect())
         if hasattr(client, "_session_hooks"):
-            client._session_hooks.append(hook)  # noqa: SLF001
+            client._session_hooks.append(hook)  # noqa: SLF001  (no public way to them)
         else:
             _intercept(client, hook)  # PySpark 4.0
         _observe(client, hook)
@@ -52,15 +67,16 @@ def switch_hook(spark: SparkSession, *, is_on: bool) -> str:
     return "" if is_on else f"{ENABLED} is not true"
 
 
-def reads_of(client: Any, plan: Any) -> list[Any]:  # noqa: ANN401
-    """Return the data sources of this package in a plan, as a client would send them."""
+def reads_of(client: Any, plan: Any) -> tuple[list[Any], bool]:  # noqa: ANN401
+    """Return the data sources of this package in a plan, and whether the hook is on.
+
+    They are as the client would send them; of those that are cached, nothing is known.
+    """
     hook: NarrowPlans | None = getattr(client, _HOOK, None)
     if hook is not None and hook.is_on:
-        return hook.narrow(plan)
-    reads = NarrowPlans("").narrow(plan)
-    for source in reads:
-        source.options.pop(OPTION, None)
-    return reads
+        plan = hook.narrowed(plan, uuid4().hex)[0]
+    sources = sources_of(plan, lambda _: False)
+    return [each for each in sources if not inspects(each)], hook is not None and hook.is_on
 
 
 def schema_of(client: Any, source: Any) -> StructType:  # noqa: ANN401
@@ -82,157 +98,110 @@ def _intercept(client: Any, hook: NarrowPlans) -> None:  # noqa: ANN401
 
 
 def _observe(client: Any, hook: NarrowPlans) -> None:  # noqa: ANN401
-    """Learn of the views that the session makes, once they exist, and of what it caches."""
-    execute, analyze = client.execute_command, client._analyze  # noqa: SLF001
-
-    def execute_command(command: Any, *more: Any, **options: Any) -> Any:  # noqa: ANN401
-        change = hook.change_of(command)
-        hook.forget(change)  # until it has succeeded
-        answer = execute(command, *more, **options)
-        hook.views.update({name: known for name, known in change.items() if known is not None})
-        return answer
+    """Learn of what the session caches, once it is cached."""
+    analyze = client._analyze  # noqa: SLF001
 
     def _analyze(method: str, **options: Any) -> Any:  # noqa: ANN401
-        if method == "persist":
-            hook.pin(options["relation"])
         answer = analyze(method, **options)
-        if method == "unpersist":
-            hook.unpin(options["relation"])
+        if method == "persist":
+            hook.keep(options["relation"])
         return answer
 
-    client.execute_command = execute_command
     client._analyze = _analyze  # noqa: SLF001
 
 
 class NarrowPlans:
-    """Gives the reads in the plans of one session their hints; a `SparkSession.Hook`."""
+    """Gives the reads in the plans of one session their hints; a `SparkSession.Hook`.
 
-    def __init__(self, session_id: str) -> None:
-        self._session_id = session_id
-        self._cached: list[bytes] = []  # the keys of reads in what the session has persisted
-        self._forever: set[bytes] = set()  # the same of what SQL has cached
-        self.views: dict[str, Any] = {}  # what temporary views read, by name in lower case
+    Args:
+        client: of the session.
+        operators: names of operators that a function of the session may take, in lower case.
+    """
+
+    def __init__(self, client: Any, operators: frozenset[str] = frozenset()) -> None:  # noqa: ANN401
         self.is_on = True  # whether plans are changed
-        self._request = ""  # a name of the request that is sent
+        self._client = client
+        self._session_id = client._session_id  # noqa: SLF001
+        self._operators = operators
+        self._by_function = True  # whether the operators of conditions are Spark's own
+        self._cached: dict[int, Any] = {}  # relations that the session has persisted, by plan id
 
     def on_execute_plan(self, request: Any) -> Any:  # noqa: ANN401  (protobuf)
-        """Return the request to send; without hints if anything is unexpected."""
-        if request.session_id != self._session_id or not self.is_on:
+        """Return the request to send: a changed copy, if it has reads of this package."""
+        if request.session_id != self._session_id:
             return request  # of another session, with which PySpark shares the hooks of this one
         try:
-            changed = deepcopy(request)
-            self._request = uuid4().hex
-            self.narrow(changed.plan)
-            return changed if changed.ByteSize() < _MAX_MESSAGE else request
-        except Exception as error:  # noqa: BLE001  (a query must not fail for the sake of speed)
-            _log.info("a plan is sent as it is: %s: %.300s", type(error).__name__, error)
+            plan = _unpacked(request.plan)
+            self._look_at(plan.command)
+            if not self.is_on or next(sources_of(plan, lambda _: False), None) is None:
+                return request
+            # A call that is repeated sends the same request.
+            plans = self.narrowed(plan, request.operation_id or uuid4().hex)
+        except Exception as error:  # noqa: BLE001  (a query must not fail that Spark can run)
+            _log.warning("a plan is sent as it is: %s: %.300s", type(error).__name__, error)
             return request
-        finally:
-            self._request = ""
+        for each in plans:
+            changed = deepcopy(request)
+            _pack(each, changed.plan)
+            if changed.ByteSize() < _MAX_MESSAGE:
+                return changed
+        return request
 
-    def narrow(self, plan: Any) -> list[Any]:  # noqa: ANN401
-        """Change a plan, and return the data sources of this package in it."""
-        kind = plan.WhichOneof("op_type")
-        if kind == "compressed_operation":
-            return self._narrow_compressed(plan.compressed_operation)
-        if kind == "command":
-            return self._narrow_command(plan.command)
-        return self._narrow_relation(plan.root)
+    def narrowed(self, plan: Any, request: str) -> tuple[Any, Any]:  # noqa: ANN401
+        """Return a plan whose reads have their hints, and the same without hints.
 
-    def _narrow_relation(self, relation: Any) -> list[Any]:  # noqa: ANN401
-        if relation.WhichOneof("rel_type") == "catalog":
-            self._look_at_catalog(relation.catalog)
-        walk = Walk(dict(self.views), {*self._cached, *self._forever}, self._request)
-        walk.visit(relation, Needs())
-        return walk.reads
-
-    def _narrow_command(self, command: Any) -> list[Any]:  # noqa: ANN401
-        kind = command.WhichOneof("command_type")
-        if kind in _INPUTS:
-            if kind == "create_dataframe_view":
-                self._request = ""  # others read the view later
-            reads = self._narrow_relation(getattr(getattr(command, kind), _INPUTS[kind]))
-            for source in reads if kind == "create_dataframe_view" else ():
-                if source.options.get(OPTION) == ClientHints().to_option():
-                    del source.options[OPTION]  # a cache of the view is that of the table
-            return reads
-        if kind == "sql_command" and command.sql_command.HasField("input"):
-            text = _sql_of(command)
-            # Of a query the server only returns the plan, which comes back as a relation.
-            if text.split(None, 1)[0].upper() in ("INSERT", "CREATE"):
-                return self._narrow_relation(command.sql_command.input)
-        return []
-
-    def _narrow_compressed(self, operation: Any) -> list[Any]:  # noqa: ANN401
-        import zstandard  # noqa: PLC0415  (PySpark compresses plans only where it is installed)
-
-        plan = base_pb2.Plan()
-        part = plan.command if operation.op_type == operation.OP_TYPE_COMMAND else plan.root
-        part.ParseFromString(zstandard.decompress(operation.data))
-        reads = self.narrow(plan)
-        operation.data = zstandard.compress(part.SerializeToString(deterministic=True))
-        return reads
-
-    def change_of(self, command: Any) -> dict[str, Any]:  # noqa: ANN401
-        """Return the views that a command changes, with what they read; None if it is unknown."""
-        kind = command.WhichOneof("command_type")
-        if kind == "create_dataframe_view":
-            view = command.create_dataframe_view
-            known = None if view.is_global else _known(view.input)
-            return {view.name.strip("`").lower(): known}
-        if kind != "sql_command":
-            return {}
-        return self._change_of_sql(_sql_of(command))
-
-    def _change_of_sql(self, text: str) -> dict[str, Any]:
-        first = re.match(r"\s*(\w+|\()", text)
-        if first is not None and first[1].upper() in _QUERIES:
-            return {}
-        defined = view_definition(text)
-        if defined is not None:
-            view, options = defined
-            source = relations_pb2.Read.DataSource(format=SHORT_NAME, options=options)
-            read = relations_pb2.Read(data_source=source)
-            return {view: _known(relations_pb2.Relation(read=read))}
+        ``request`` names the request whose reads open their tables.
+        """
+        renewed = deepcopy(plan)
+        for source in sources_of(renewed, self._is_cached):
+            source.options.pop(OPTION, None)  # of a plan that the server has returned
+            source.options[REQUEST] = request
+        narrowed = deepcopy(renewed)
         try:
-            scanned = scan_sql(text)
-        except UnclearError:
-            changed = list(self.views)
-        else:
-            named = set().union(*scanned.paths)
-            changed = [v for v in self.views if v in named and not scanned.makes_rows]
-        if first is not None and first[1].upper() == "CACHE":
-            for view in changed:
-                self._forever |= keys_of(self.views[view])
-        return dict.fromkeys(changed)
+            root = _input_of(narrowed)
+            if root is not None:
+                Walk(by_function=self._by_function).visit(root, Needs())
+        except Exception as error:  # noqa: BLE001  (a query must not fail for the sake of speed)
+            _log.info("reads have all columns: %s: %.300s", type(error).__name__, error)
+            return renewed, renewed
+        return narrowed, renewed
 
-    def forget(self, names: dict[str, Any]) -> None:
-        """Read these views as they are on the server."""
-        for name in names:
-            self.views.pop(name, None)
+    def keep(self, relation: Any) -> None:  # noqa: ANN401
+        """Leave a relation as it is while it is cached."""
+        self._cached[relation.common.plan_id] = deepcopy(relation)
 
-    def _look_at_catalog(self, catalog: Any) -> None:  # noqa: ANN401
-        kind = catalog.WhichOneof("cat_type")
-        name = getattr(getattr(catalog, kind), "table_name", "").strip("`").lower()
-        if kind == "cache_table" and name in self.views:
-            self._forever |= keys_of(self.views[name])
-        if kind in ("drop_temp_view", "drop_view"):
-            name = getattr(catalog, kind).view_name.strip("`").lower()
-        self.views.pop(name, None)
+    def _is_cached(self, relation: Any) -> bool:  # noqa: ANN401
+        plan_id = relation.common.plan_id
+        if self._cached.get(plan_id) != relation:
+            return False
+        # Only the server knows: another session may have freed it.
+        answer = self._client._analyze("get_storage_level", relation=relation)  # noqa: SLF001
+        level = answer.storage_level
+        is_cached = bool(level.useMemory or level.useDisk or level.useOffHeap)
+        if not is_cached:
+            self._cached.pop(plan_id, None)
+        return is_cached
 
-    def pin(self, relation: Any) -> None:  # noqa: ANN401
-        """Leave the reads of a cached relation as they are: another plan would miss the cache."""
-        self._cached += sorted(keys_of(relation))
-        for leaf in leaves_of(relation):
-            text = str(leaf.sql.query or leaf.read.named_table.unparsed_identifier).lower()
-            for view in [view for view in self.views if view in text]:
-                self._forever |= keys_of(self.views.pop(view))
+    def look_at_functions(self, names: Iterable[str]) -> None:
+        """Leave conditions to Spark if a function of the session has the name of an operator."""
+        if not self._operators.isdisjoint(name.lower() for name in names):
+            self._by_function = False
 
-    def unpin(self, relation: Any) -> None:  # noqa: ANN401
-        """Narrow the reads of a relation again that is no longer cached."""
-        for key in keys_of(relation):
-            if key in self._cached:
-                self._cached.remove(key)
+    def _look_at(self, command: Any) -> None:  # noqa: ANN401
+        self.look_at_functions([command.register_function.function_name])
+        if re.search(r"\bFUNCTION\b", _sql_of(command), re.IGNORECASE):
+            self.look_at_functions(self._operators)  # no name is parsed: it may be any
+
+
+def _input_of(plan: Any) -> Any:  # noqa: ANN401
+    """Return the relation of a plan, all columns of which are needed; None if it has none."""
+    if plan.WhichOneof("op_type") != "command":
+        return plan.root
+    command = plan.command
+    kind = command.WhichOneof("command_type")
+    if kind in _INPUTS:
+        return getattr(getattr(command, kind), _INPUTS[kind])
+    return command.sql_command.input if _WRITES.match(_sql_of(command)) else None
 
 
 def _sql_of(command: Any) -> str:  # noqa: ANN401
@@ -242,8 +211,26 @@ def _sql_of(command: Any) -> str:  # noqa: ANN401
     return str(relation.sql.query or command.sql_command.sql)
 
 
-def _known(relation: Any) -> Any:  # noqa: ANN401
-    """Return a copy of what a view reads; None if another query could find something else in it."""
-    leaves = list(leaves_of(relation))
-    is_known = all(is_ours(leaf.read.data_source) and not leaf.read.is_streaming for leaf in leaves)
-    return deepcopy(relation) if is_known and relation.ByteSize() <= _MAX_VIEW else None
+def _unpacked(plan: Any) -> Any:  # noqa: ANN401
+    """Return a plan that is not compressed."""
+    if plan.WhichOneof("op_type") != "compressed_operation":
+        return plan
+    import zstandard  # noqa: PLC0415  (PySpark compresses plans only where it is installed)
+
+    operation = plan.compressed_operation
+    unpacked = base_pb2.Plan()
+    is_command = operation.op_type == operation.OP_TYPE_COMMAND
+    part = unpacked.command if is_command else unpacked.root
+    part.ParseFromString(zstandard.decompress(operation.data))
+    return unpacked
+
+
+def _pack(plan: Any, target: Any) -> None:  # noqa: ANN401
+    """Put a plan in the place of another, compressed if that is."""
+    if target.WhichOneof("op_type") != "compressed_operation":
+        target.CopyFrom(plan)
+        return
+    import zstandard  # noqa: PLC0415
+
+    part = getattr(plan, plan.WhichOneof("op_type"))
+    target.compressed_operation.data = zstandard.compress(part.SerializeToString())

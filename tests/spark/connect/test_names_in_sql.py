@@ -2,7 +2,7 @@
 
 import pytest
 
-from hudi_pyspark.spark.connect.names_in_sql import UnclearError, scan_sql, view_definition
+from hudi_pyspark.spark.connect.names_in_sql import UnclearError, scan_expression, scan_statement
 
 
 @pytest.mark.parametrize(
@@ -15,10 +15,11 @@ from hudi_pyspark.spark.connect.names_in_sql import UnclearError, scan_sql, view
         ("a -- isn't b\n, c", {("a",), ("isn",), ("t",), ("b",), ("c",)}),
         ("a /* 'b */, c", {("a",), ("b",), ("c",)}),
         ("x -> x.y", {("x",), ("x", "y")}),
+        ("t.a b", {("t", "a"), ("b",)}),
     ],
 )
 def test_words_are_paths(text, paths):
-    assert scan_sql(text).paths == paths
+    assert scan_expression(text).paths == paths
 
 
 @pytest.mark.parametrize(
@@ -35,102 +36,76 @@ def test_words_are_paths(text, paths):
     ],
 )
 def test_star_is_not_a_product(text, has_star):
-    assert scan_sql(text).has_star == has_star
+    assert scan_statement(text).has_star == has_star
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "FROM t",
-        "SELECT 1 UNION ALL FROM t",
-        "WITH x AS (SELECT 1) FROM t",
-        "SELECT a FROM (FROM t)",
-        "SELECT a FROM t |> LIMIT 1",
-        "TABLE t",
-        "SELECT a FROM t NATURAL JOIN u",
-        "SELECT a FROM t PIVOT (count(*) FOR b IN (1))",
-        "SELECT identifier('a') FROM t",
-        "SELECT `(a|b)?` FROM t",
-        "SELECT 'a FROM t",
-        "SELECT a -- more \\\nb FROM t",
-        "SELECT a /* /* */ */ FROM t",
-        "SELECT $$a$$",
-    ],
-)
+CLEAR = [
+    "-- c\n/* d */ SELECT a FROM t",
+    "SELECT a FROM t WHERE b > 1 AND c LIKE 'x%' ORDER BY a DESC NULLS LAST LIMIT 3;",
+    "SELECT a, count(*) n, max(o.b) AS m FROM t o GROUP BY 1 HAVING n > 1",
+    "SELECT o.a FROM t AS o LEFT JOIN t p ON o.a = p.a LEFT SEMI JOIN u ON p.b = u.b",
+    "SELECT a FROM t WHERE d >= DATE '2024-01-01' + INTERVAL '1' YEAR",
+    "SELECT CASE WHEN a THEN 1 ELSE b END AS c, CAST(a AS DECIMAL(10, 2)) FROM t",
+    "SELECT sum(a) OVER (PARTITION BY b ORDER BY c ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) FROM t",
+    "SELECT a FROM t LATERAL JOIN (SELECT b FROM u) AS x",
+    "WITH x AS (SELECT a FROM t) SELECT a FROM x UNION ALL SELECT b FROM u",
+    "SELECT extract(YEAR FROM a), trim(BOTH FROM b) FROM t WHERE a IS NOT DISTINCT FROM b",
+    "SELECT a FROM (SELECT b FROM t) UNION SELECT c FROM (SELECT 1 AS c)",
+    "INSERT INTO TABLE u SELECT a FROM t",
+    "CREATE OR REPLACE TABLE u USING parquet LOCATION '/u' AS SELECT a FROM t",
+]
+UNCLEAR = [
+    "FROM t",
+    "TABLE t",
+    "(SELECT a FROM t)",
+    "VALUES (1)",
+    "DESCRIBE QUERY SELECT a FROM t",
+    "MERGE INTO u USING t ON t.a = u.a WHEN MATCHED THEN UPDATE SET *",
+    "WITH x AS (SELECT a FROM t) MERGE INTO u USING x ON x.a = u.a WHEN MATCHED THEN DELETE",
+    "SELECT 1 UNION ALL FROM t",
+    "WITH x AS (SELECT 1) FROM t",
+    "SELECT a FROM (FROM t)",
+    "SELECT a FROM t WHERE a IN (TABLE t)",
+    "SELECT a FROM f(TABLE t)",
+    "SELECT a FROM f(TABLE(t))",
+    "INSERT INTO u TABLE t",
+    "INSERT INTO u FROM t",
+    "CREATE TABLE u AS TABLE t",
+    "SELECT a FROM t |> LIMIT 1",
+    "SELECT t.a FROM t NATURAL JOIN u",
+    "SELECT a FROM t WHERE TRUE NATURAL JOIN u",
+    "SELECT a FROM (SELECT a FROM t) NATURAL JOIN u",
+    "SELECT a FROM t PIVOT (count(*) FOR b IN (1))",
+    "SELECT a FROM t UNPIVOT (a FOR b IN (c))",
+    "SELECT a FROM t EXCEPT SELECT b FROM u",
+    "SELECT a FROM t MINUS SELECT b FROM u",
+    "SELECT a FROM t QUALIFY row_number() OVER (ORDER BY a) = 1",
+    "SELECT a FROM t FROBNICATE WHERE a > 1",
+    "SELECT FROBNICATE a FROM t",
+    "SELECT a FROM FROBNICATE t WHERE t.a > 1",
+    "SELECT a FROM t FROBNICATE BY a",
+    "SELECT identifier('a') FROM t",
+    "SELECT columns('a.*') FROM t",
+    "SELECT `(a|b)?` FROM t",
+    "SELECT 'a FROM t",
+    "SELECT a -- more \\\nb FROM t",
+    "SELECT a /* /* */ */ FROM t",
+    "SELECT $$a$$",
+]
+
+
+@pytest.mark.parametrize("text", CLEAR)
+def test_statement_of_known_words_is_clear(text):
+    assert ("t",) in scan_statement(text, ["t"]).paths
+
+
+@pytest.mark.parametrize("text", UNCLEAR)
 def test_what_may_use_other_columns_is_refused(text):
     with pytest.raises(UnclearError):
-        scan_sql(text)
+        scan_statement(text, ["t"])
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "SELECT extract(YEAR FROM a), trim(BOTH FROM b) FROM t WHERE a IS NOT DISTINCT FROM b",
-        "SELECT a FROM (SELECT b FROM t) UNION SELECT c FROM (SELECT 1 AS c)",
-        "INSERT INTO TABLE u SELECT a FROM t",
-    ],
-)
-def test_from_belongs_to_a_select(text):
-    assert ("a",) in scan_sql(text).paths
-
-
-@pytest.mark.parametrize(
-    ("text", "is_read"),
-    [
-        ("SELECT a FROM t", True),
-        ("SELECT a FROM u JOIN `T` AS o ON (o.x = 1)", True),
-        ("SELECT a FROM t WHERE (b)", True),
-        ("SELECT t.a FROM u AS t1, s.t", False),
-        ("SELECT a FROM t AS o (a, b)", False),
-        ("SELECT a FROM t o(a, b)", False),
-        ("WITH t AS (SELECT 1 AS a) SELECT a FROM t", False),
-        ("SELECT t(1), a FROM t", False),
-    ],
-)
-def test_view_is_read_by_its_name(text, is_read):
-    assert scan_sql(text).reads("t") == is_read
-
-
-@pytest.mark.parametrize(
-    ("text", "is_shown"),
-    [
-        ("SELECT b, a FROM t", True),
-        ("SELECT b, T.`A` FROM t WHERE b > 1", True),
-        ("SELECT max(b) AS a, c FROM t", True),
-        ("WITH x AS (SELECT b FROM t) SELECT b FROM x", True),
-        ("SELECT b FROM t WHERE a > 1", False),
-        ("SELECT f(a), (a), b = a, a.b FROM t", False),
-        ("SELECT (SELECT max(b) AS c, a FROM t) FROM t", False),
-        ("(SELECT a FROM t)", False),
-    ],
-)
-def test_names_above_a_query_are_columns_of_it(text, is_shown):
-    assert scan_sql(text).shows([("a", "field"), ("1",)]) == is_shown
-
-
-@pytest.mark.parametrize(
-    ("text", "changed"),
-    [
-        (" SELECT a FROM t", " WITH `t` AS (SELECT * FROM `x`) SELECT a FROM t"),
-        ("WITH u AS (SELECT 1)", "WITH `t` AS (SELECT * FROM `x`), u AS (SELECT 1)"),
-        ("WITH RECURSIVE u AS (1)", "WITH RECURSIVE `t` AS (SELECT * FROM `x`), u AS (1)"),
-        ("INSERT INTO u SELECT a", "INSERT INTO u WITH `t` AS (SELECT * FROM `x`) SELECT a"),
-        ("CREATE VIEW u AS SELECT a FROM t", None),
-        ("SHOW COLUMNS IN t", None),
-    ],
-)
-def test_views_are_hidden_by_common_table_expressions(text, changed):
-    assert scan_sql(text).with_views({"t": "x"}) == changed
-
-
-def test_definition_of_a_view_is_read():
-    create = "CREATE OR REPLACE TEMP VIEW `My View` USING `hudi-py` OPTIONS"
-    options = "(path '/a/b', 'as.of.instant' = '2024', columns \"a\")"
-    assert view_definition(f"{create} (path '/a/b', `as.of.instant` = '2024')") == (
-        "my view", {"path": "/a/b", "as.of.instant": "2024"},
-    )  # fmt: skip
-    assert view_definition(f"{create} {options}") is None
-    once = create.replace("OR REPLACE ", "") + " (path '/a/b')"
-    assert view_definition(once) == ("my view", {"path": "/a/b"})
-    assert view_definition(once.replace("VIEW", "VIEW IF NOT EXISTS")) is None
-    assert view_definition(once.replace("USING", "(a STRING) USING")) is None
+@pytest.mark.parametrize("text", ["a FROBNICATE b", "id IN (FROM t)", "a |> b"])
+def test_expression_with_unknown_words_is_refused(text):
+    with pytest.raises(UnclearError):
+        scan_expression(text)

@@ -1,68 +1,131 @@
 """The hook of a session by itself: requests in, requests out, without a server."""
 
+from types import SimpleNamespace
+
 import pytest
-from pyspark.sql.connect.proto import base_pb2, relations_pb2
+from pyspark.sql.connect.proto import base_pb2, expressions_pb2, relations_pb2
 
 from hudi_pyspark.spark.connect import session as session_module
+from hudi_pyspark.spark.connect.expressions import OPERATORS
 from hudi_pyspark.spark.connect.session import NarrowPlans
-from hudi_pyspark.spark.hints import OPTION
+from hudi_pyspark.spark.hints import OPTION, REQUEST
+
+NARROW = '[[["id"]], [], null]'
+WHOLE = "[null, [], null]"
 
 
-def read(path="/orders"):
+class Client:
+    """A client whose server has some relations in its cache."""
+
+    _session_id = "s"
+
+    def __init__(self):
+        self.cached = []
+
+    def _analyze(self, method, relation):
+        assert method == "get_storage_level"
+        level = dict.fromkeys(("useMemory", "useDisk", "useOffHeap"), relation in self.cached)
+        return SimpleNamespace(storage_level=SimpleNamespace(**level))
+
+
+@pytest.fixture
+def client():
+    return Client()
+
+
+@pytest.fixture
+def hook(client):
+    return NarrowPlans(client)
+
+
+def read(path="/orders", plan_id=0):
     relation = relations_pb2.Relation()
+    relation.common.plan_id = plan_id
     relation.read.data_source.format = "hudi-py"
     relation.read.data_source.options["path"] = path
     return relation
 
 
-def chosen(relation, *names):
+def attribute(name):
+    expression = expressions_pb2.Expression()
+    expression.unresolved_attribute.unparsed_identifier = name
+    return expression
+
+
+def text(sql):
+    expression = expressions_pb2.Expression()
+    expression.expression_string.expression = sql
+    return expression
+
+
+def literal(value):
+    expression = expressions_pb2.Expression()
+    expression.literal.integer = value
+    return expression
+
+
+def function(name, *arguments):
+    expression = expressions_pb2.Expression()
+    expression.unresolved_function.function_name = name
+    expression.unresolved_function.arguments.extend(arguments)
+    return expression
+
+
+def chosen(relation, *names, plan_id=0):
     above = relations_pb2.Relation()
+    above.common.plan_id = plan_id
     above.project.input.CopyFrom(relation)
-    for name in names:
-        above.project.expressions.add().unresolved_attribute.unparsed_identifier = name
+    above.project.expressions.extend(map(attribute, names))
     return above
 
 
-def named(view):
-    relation = relations_pb2.Relation()
-    relation.read.named_table.unparsed_identifier = view
-    return relation
+def filtered(relation, condition):
+    above = relations_pb2.Relation()
+    above.filter.input.CopyFrom(relation)
+    above.filter.condition.CopyFrom(condition)
+    return above
+
+
+def sorted_by(relation, key):
+    above = relations_pb2.Relation()
+    above.sort.input.CopyFrom(relation)
+    above.sort.order.add().child.CopyFrom(key)
+    return above
+
+
+def with_reference(sql, relation):
+    """A query of SQL over a relation, which it calls ``t``."""
+    above = relations_pb2.Relation()
+    above.with_relations.root.sql.query = sql
+    alias = above.with_relations.references.add().subquery_alias
+    alias.alias = "t"
+    alias.input.CopyFrom(relation)
+    return above
 
 
 def request(relation, session_id="s"):
-    made = base_pb2.ExecutePlanRequest(session_id=session_id)
+    made = base_pb2.ExecutePlanRequest(session_id=session_id, operation_id="o")
     made.plan.root.CopyFrom(relation)
     return made
 
 
-def sql_command(text):
-    command = base_pb2.Plan().command
-    command.sql_command.input.sql.query = text
-    return command
+def sent(hook, relation):
+    """The options of the reads in what the hook sends."""
+    return options_in(hook.on_execute_plan(request(relation)).plan)
 
 
-@pytest.fixture
-def hook():
-    """A hook that knows the view ``orders`` of all columns."""
-    made = NarrowPlans("s")
-    made.views["orders"] = read()
-    return made
+def options_in(plan):
+    return [dict(each.options) for each in session_module.sources_of(plan, lambda _: False)]
 
 
 def hints(hook, relation):
-    """The hints of the reads in what the hook sends."""
-    plan = base_pb2.Plan()
-    plan.root.CopyFrom(relation)
-    return [source.options.get(OPTION) for source in hook.narrow(plan)]
-
-
-NARROW = '[[["id"]], [], null]'
+    return [options.get(OPTION) for options in sent(hook, relation)]
 
 
 def test_request_is_narrow_and_given_one_is_unchanged(hook):
     given = request(chosen(read(), "id"))
-    sent = hook.on_execute_plan(given)
-    assert sent.plan.root.project.input.read.data_source.options[OPTION] == NARROW
+    changed = hook.on_execute_plan(given)
+    assert options_in(changed.plan) == [{"path": "/orders", OPTION: NARROW, REQUEST: "o"}]
     assert given == request(chosen(read(), "id"))
 
 
@@ -71,118 +134,169 @@ def test_request_of_another_session_is_unchanged(hook):
     assert hook.on_execute_plan(given) is given
 
 
-def test_request_that_would_be_too_large_is_unchanged(hook, monkeypatch):
-    given = request(chosen(read(), "id"))
-    monkeypatch.setattr(session_module, "_MAX_MESSAGE", given.ByteSize() + 10)
+def test_request_without_reads_of_this_package_is_unchanged(hook):
+    relation = relations_pb2.Relation()
+    relation.read.named_table.unparsed_identifier = "orders"
+    given = request(chosen(relation, "id"))
     assert hook.on_execute_plan(given) is given
 
 
-def test_error_of_the_walk_leaves_the_request_as_it_is(hook, monkeypatch):
+def test_reads_have_all_columns_where_the_hints_would_be_too_large(hook, monkeypatch):
+    given = request(chosen(read(), "id"))
+    monkeypatch.setattr(session_module, "_MAX_MESSAGE", given.ByteSize() + 30)
+    assert options_in(hook.on_execute_plan(given).plan) == [{"path": "/orders", REQUEST: "o"}]
+    monkeypatch.setattr(session_module, "_MAX_MESSAGE", given.ByteSize())
+    assert hook.on_execute_plan(given) is given
+
+
+def test_reads_see_the_newest_state_although_they_cannot_be_narrowed(hook, monkeypatch):
     monkeypatch.setattr(session_module, "Walk", None)
-    given = request(chosen(read(), "id"))
-    assert hook.on_execute_plan(given) is given
+    assert sent(hook, chosen(read(), "id")) == [{"path": "/orders", REQUEST: "o"}]
+
+
+def test_every_read_of_every_command_sees_the_newest_state(hook):
+    given = base_pb2.ExecutePlanRequest(session_id="s", operation_id="o")
+    given.plan.command.sql_command.input.CopyFrom(with_reference("MERGE INTO u SET *", read()))
+    assert options_in(hook.on_execute_plan(given).plan) == [{"path": "/orders", REQUEST: "o"}]
+
+
+def test_plan_that_the_server_returned_is_narrowed_anew(hook):
+    old = read()
+    old.read.data_source.options.update({OPTION: '[[["ts"]], [], null]', REQUEST: "before"})
+    assert sent(hook, chosen(old, "id")) == [{"path": "/orders", OPTION: NARROW, REQUEST: "o"}]
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("sql", "expected"),
     [
-        "DROP VIEW orders",
-        "DROP VIEW IF EXISTS `Orders`",
-        "ALTER VIEW orders RENAME TO old",
-        "ALTER VIEW orders AS SELECT 1 AS id",
-        "CREATE OR REPLACE TEMP VIEW orders AS SELECT 1 AS id",
-        "CREATE OR REPLACE TEMPORARY VIEW ORDERS (id INT) USING parquet OPTIONS (path '/x')",
-        "DECLARE x = $$orders$$",
+        ("SELECT id FROM t", NARROW),
+        ("-- c\nSELECT id FROM t", NARROW),
+        ("TABLE t", WHOLE),
+        ("FROM t", WHOLE),
+        ("SELECT id FROM t EXCEPT SELECT id FROM u", WHOLE),
+        ("SELECT id FROM t QUALIFY id = 1", WHOLE),
+        ("SELECT id FROM t |> LIMIT 1", WHOLE),
     ],
 )
-def test_view_that_a_statement_changes_is_read_as_it_is(hook, text):
-    assert hints(hook, chosen(named("orders"), "id")) == [NARROW]
-    hook.forget(hook.change_of(sql_command(text)))
-    assert hints(hook, chosen(named("orders"), "id")) == []
+def test_query_of_sql_reads_the_columns_that_it_surely_names(hook, sql, expected):
+    (found,) = hints(hook, with_reference(sql, read()))
+    assert (found == WHOLE) == (expected == WHOLE)
+    assert '["id"]' in found or expected == WHOLE
+
+
+@pytest.mark.parametrize("sql", ["INSERT INTO u SELECT id FROM t", "/* c */ INSERT INTO u TABLE t"])
+def test_statement_that_writes_rows_is_narrowed_like_its_query(hook, sql):
+    given = base_pb2.ExecutePlanRequest(session_id="s")
+    given.plan.command.sql_command.input.CopyFrom(with_reference(sql, read()))
+    (options,) = options_in(hook.on_execute_plan(given).plan)
+    assert (options[OPTION] == WHOLE) == ("TABLE t" in sql)
 
 
 @pytest.mark.parametrize(
-    "text",
+    "key",
     [
-        "SELECT id FROM orders",
-        "INSERT INTO t SELECT id FROM orders",
-        "DROP TABLE IF EXISTS other",
-        "UNCACHE TABLE other",
+        literal(1), attribute("all"), attribute("`ALL`"), text("1"), text("/* id */ (1)"),
+        text("all"), function("rand"),
     ],
+)  # fmt: skip
+def test_sort_by_position_reads_all_columns(hook, key):
+    assert hints(hook, chosen(sorted_by(read(), key), "id")) == [WHOLE]
+
+
+@pytest.mark.parametrize("key", [attribute("id"), text("id"), function("-", attribute("id"))])
+def test_sort_by_values_reads_their_columns(hook, key):
+    assert hints(hook, chosen(sorted_by(read(), key), "id")) == [NARROW]
+
+
+@pytest.mark.parametrize(
+    ("kind", "field"),
+    [("aggregate", "grouping_expressions"), ("repartition_by_expression", "partition_exprs")],
 )
-def test_view_that_a_statement_does_not_change_is_still_known(hook, text):
-    assert hook.change_of(sql_command(text)) == {}
+def test_other_keys_may_be_positions(hook, kind, field):
+    above = relations_pb2.Relation()
+    node = getattr(above, kind)
+    node.input.CopyFrom(read())
+    getattr(node, field).append(literal(1))
+    if kind == "aggregate":
+        node.group_type = 1
+    assert hints(hook, chosen(above, "id")) == [WHOLE]
 
 
-def test_view_that_the_catalog_drops_is_read_as_it_is(hook):
-    dropped = relations_pb2.Relation()
-    dropped.catalog.drop_temp_view.view_name = "Orders"
-    assert hints(hook, dropped) == []
-    assert hints(hook, chosen(named("orders"), "id")) == []
-
-
-def test_view_of_a_whole_table_has_no_hints_so_that_its_cache_is_that_of_the_table(hook):
-    command = base_pb2.Plan()
-    command.command.create_dataframe_view.name = "all"
-    view = command.command.create_dataframe_view.input
-    view.CopyFrom(read())
-    hook.narrow(command)
-    assert view == read()
-    view.CopyFrom(chosen(read(), "id"))
-    hook.narrow(command)
-    assert view.project.input.read.data_source.options[OPTION] == NARROW
+def test_hidden_column_is_unknown(hook):
+    hidden = attribute("id")
+    hidden.unresolved_attribute.is_metadata_column = True
+    above = chosen(read())
+    above.project.expressions.append(hidden)
+    assert hints(hook, above) == [WHOLE]
 
 
 def test_stream_into_a_function_reads_the_columns_of_its_query(hook):
-    plan = base_pb2.Plan()
-    start = plan.command.write_stream_operation_start
+    given = base_pb2.ExecutePlanRequest(session_id="s")
+    start = given.plan.command.write_stream_operation_start
     start.foreach_batch.python_function.command = b"def of the user"
     start.input.CopyFrom(chosen(read(), "id"))
     start.input.project.input.read.is_streaming = True
-    (source,) = hook.narrow(plan)
-    assert source.options[OPTION] == NARROW
+    (options,) = options_in(hook.on_execute_plan(given).plan)
+    assert options[OPTION] == NARROW
 
 
-def test_view_that_reads_other_tables_is_unknown(hook):
-    command = base_pb2.Plan().command
-    command.create_dataframe_view.name = "joined"
-    join = command.create_dataframe_view.input.join
-    join.left.CopyFrom(read())
-    join.right.CopyFrom(named("other"))
-    assert hook.change_of(command) == {"joined": None}
+def test_view_has_a_state_of_its_own_and_the_columns_of_its_definition(hook):
+    given = base_pb2.ExecutePlanRequest(session_id="s", operation_id="o")
+    given.plan.command.create_dataframe_view.input.CopyFrom(chosen(read(), "id"))
+    (options,) = options_in(hook.on_execute_plan(given).plan)
+    assert options == {"path": "/orders", OPTION: NARROW, REQUEST: "o"}
 
 
-def test_reads_are_pinned_until_all_that_is_cached_is_freed(hook):
-    plan = chosen(read(), "id")
-    hook.pin(plan)
-    hook.pin(chosen(read(), "ts"))
-    hook.unpin(plan)
-    assert hints(hook, plan) == [None]
-    assert hints(hook, chosen(read("/others"), "id")) == [NARROW]
-    hook.unpin(chosen(read(), "ts"))
-    assert hints(hook, plan) == [NARROW]
+def test_what_is_cached_stays_as_it_is_while_the_server_has_it(hook, client):
+    cached = chosen(read(plan_id=1), "id", plan_id=2)
+    hook.keep(cached)
+    client.cached.append(cached)
+    assert sent(hook, chosen(cached, "id")) == [{"path": "/orders"}]
+    client.cached.clear()  # by whatever
+    assert hints(hook, chosen(cached, "id")) == [NARROW]
+    assert not hook._cached
+
+
+def test_frame_with_a_cached_one_above_it_and_one_that_reads_the_same_are_not_cached(hook, client):
+    cached = chosen(read(plan_id=1), "id", plan_id=2)
+    hook.keep(cached)
+    client.cached.append(cached)
+    assert hints(hook, chosen(read(plan_id=1), "id", plan_id=3)) == [NARROW]
+    assert hints(hook, chosen(read(plan_id=4), "id", plan_id=5)) == [NARROW]
+
+
+def register(name):
+    given = base_pb2.ExecutePlanRequest(session_id="s")
+    given.plan.command.register_function.function_name = name
+    return given
+
+
+def statement(sql):
+    given = base_pb2.ExecutePlanRequest(session_id="s")
+    given.plan.command.sql_command.input.sql.query = sql
+    return given
 
 
 @pytest.mark.parametrize(
-    "cached",
+    ("given", "is_kept"),
     [
-        "CACHE TABLE orders",
-        "cache lazy TABLE `ORDERS`",
-        "CACHE TABLE c AS SELECT id FROM orders",
-        "CACHE TABLE c AS TABLE orders",
+        (register("twice"), True),
+        (register("LIKE"), False),
+        (statement("CREATE TEMPORARY FUNCTION `==` AS 'x'"), False),
     ],
 )
-def test_reads_of_a_cached_view_are_pinned(hook, cached):
-    hook.forget(hook.change_of(sql_command(cached)))
-    assert hints(hook, chosen(read(), "id")) == [None]
-    assert hints(hook, chosen(named("orders"), "id")) == []
+def test_function_in_the_place_of_an_operator_keeps_conditions_in_spark(client, given, is_kept):
+    hook = NarrowPlans(client, OPERATORS)
+    hook.on_execute_plan(given)
+    condition = function("==", attribute("id"), literal(1))
+    assert hints(hook, filtered(read(), condition)) == [
+        '[null, ["`id` == 1"], null]' if is_kept else WHOLE
+    ]
+    assert hints(hook, filtered(read(), text("id = 1"))) == ['[null, ["id = 1"], null]']
 
 
-def test_query_of_a_view_whose_table_is_cached_is_unchanged(hook):
-    """Spark would free what is cached, since it drops the view that the reference becomes."""
-    query = relations_pb2.Relation()
-    query.sql.query = "SELECT id FROM orders"
-    sent = hook.on_execute_plan(request(query)).plan.root
-    assert [each.common.HasField("plan_id") for each in sent.with_relations.references] == [True]
-    hook.pin(read())
-    assert hook.on_execute_plan(request(query)).plan.root == query
+def test_spark_of_today_has_its_own_operators_always(client):
+    hook = NarrowPlans(client)
+    hook.on_execute_plan(register("=="))
+    condition = function("==", attribute("id"), literal(1))
+    assert hints(hook, filtered(read(), condition)) == ['[null, ["`id` == 1"], null]']
