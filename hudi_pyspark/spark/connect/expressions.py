@@ -151,7 +151,9 @@ def attribute_path(expression: Any) -> Path | None:  # noqa: ANN401
     kind = expression.WhichOneof("expr_type")
     if kind == "unresolved_attribute":
         attribute = expression.unresolved_attribute
-        if not {field.name for field, _ in attribute.ListFields()} <= _OF_ATTRIBUTES:
+        if any(
+            value and field.name not in _OF_ATTRIBUTES for field, value in attribute.ListFields()
+        ):
             raise UnclearError("a hidden column")
         return split_name(attribute.unparsed_identifier)
     if kind == "unresolved_extract_value":

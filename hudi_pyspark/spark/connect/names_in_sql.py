@@ -6,8 +6,8 @@ a name by its place. Everything else may be syntax that uses columns which it do
 A word is a name
 
 - after a sign, or after a keyword of `_OPENERS`, if no other name or text follows it;
-- as an alias, which comes after a bracket, a text, or a name that is given, dotted or quoted, if a
-  comma, a bracket, FROM or the end follows it, or if it has a dot after it somewhere in the text.
+- as an alias, which comes after a bracket, a text, or a name that is given, dotted or quoted, if
+  the end of a list or a clause of `_AFTER_ALIAS` follows it, or a dot somewhere else in the text.
 """
 
 import re
@@ -52,7 +52,10 @@ _HAS_FROM = frozenset({"EXTRACT", "SUBSTR", "SUBSTRING", "TRIM"})
 _BEFORE_TABLE = frozenset({"CREATE", "INTO", "OVERWRITE", "REPLACE"})
 # Their arguments are no values but texts that choose columns.
 _NOT_FUNCTIONS = frozenset({"COLUMNS", "IDENTIFIER"})
-_AFTER_ALIAS = frozenset({"", ")", ",", ";", "FROM"})
+# JOIN is none of them: the word before it may be NATURAL.
+_AFTER_ALIAS = frozenset(
+    {"", ")", ",", ";", "FROM", "GROUP", "HAVING", "LIMIT", "ON", "ORDER", "UNION", "WHERE"}
+)
 
 
 class UnclearError(Exception):
