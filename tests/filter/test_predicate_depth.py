@@ -196,6 +196,13 @@ def test_hint_of_one_type_passes(text):
     assert str(parse_filter(text, TYPES, is_exact=True))
 
 
+def test_hint_with_a_name_in_another_case_is_left_out():
+    """With spark.sql.caseSensitive it may be a column of the query around this one."""
+    with pytest.raises(InvalidOptionError, match="I is spelled i"):
+        parse_filter("I = 1", TYPES, is_exact=True)
+    assert str(parse_filter("I = 1", TYPES))
+
+
 @pytest.mark.parametrize("text", ["20240105", "2024-W01-5", "2024-1-5", "05.01.2024"])
 def test_dates_are_written_in_one_form(text):
     with pytest.raises(InvalidOptionError, match="expected a date such as"):

@@ -18,6 +18,7 @@ from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
+from pyspark.errors import PySparkException
 from pyspark.sql.connect.proto import base_pb2, relations_pb2
 
 from hudi_pyspark.messages import logger
@@ -55,7 +56,7 @@ def switch_hook(spark: SparkSession, *, is_on: bool) -> str:
         is_old = spark.version < "4.2"  # its sessions may put functions in the place of operators
         hook = NarrowPlans(client, OPERATORS if is_old else frozenset())
         if is_old:
-            hook.look_at_functions(row[0] for row in spark.sql("SHOW USER FUNCTIONS").collect())
+            hook.look_at_functions(_functions_of(spark))
         if hasattr(client, "_session_hooks"):
             client._session_hooks.append(hook)  # noqa: SLF001  (no public way to them)
         else:
@@ -65,6 +66,14 @@ def switch_hook(spark: SparkSession, *, is_on: bool) -> str:
     if hook is not None:
         hook.is_on = is_on
     return "" if is_on else f"{ENABLED} is not true"
+
+
+def _functions_of(spark: SparkSession) -> Iterable[str]:
+    """Return the names of functions that the session or its catalog has."""
+    try:
+        return [row[0] for row in spark.sql("SHOW USER FUNCTIONS").collect()]
+    except PySparkException:  # for lack of a right, for example
+        return OPERATORS
 
 
 def reads_of(client: Any, plan: Any) -> tuple[list[Any], bool]:  # noqa: ANN401
@@ -230,7 +239,7 @@ def _pack(plan: Any, target: Any) -> None:  # noqa: ANN401
     if target.WhichOneof("op_type") != "compressed_operation":
         target.CopyFrom(plan)
         return
-    import zstandard  # noqa: PLC0415
+    import zstandard  # noqa: PLC0415  (as above)
 
     part = getattr(plan, plan.WhichOneof("op_type"))
     target.compressed_operation.data = zstandard.compress(part.SerializeToString())

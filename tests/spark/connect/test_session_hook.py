@@ -7,6 +7,7 @@ from pyspark.sql.connect.proto import base_pb2, expressions_pb2, relations_pb2
 
 from hudi_pyspark.spark.connect import session as session_module
 from hudi_pyspark.spark.connect.expressions import OPERATORS
+from hudi_pyspark.spark.connect.plan import sources_of
 from hudi_pyspark.spark.connect.session import NarrowPlans
 from hudi_pyspark.spark.hints import OPTION, REQUEST
 
@@ -115,7 +116,7 @@ def sent(hook, relation):
 
 
 def options_in(plan):
-    return [dict(each.options) for each in session_module.sources_of(plan, lambda _: False)]
+    return [dict(each.options) for each in sources_of(plan, lambda _: False)]
 
 
 def hints(hook, relation):
