@@ -264,6 +264,8 @@ def test_frame_with_a_cached_one_above_it_and_one_that_reads_the_same_are_not_ca
     client.cached.append(cached)
     assert hints(hook, chosen(read(plan_id=1), "id", plan_id=3)) == [NARROW]
     assert hints(hook, chosen(read(plan_id=4), "id", plan_id=5)) == [NARROW]
+    assert hints(hook, chosen(read("/others", plan_id=1), "id", plan_id=2)) == [NARROW]
+    assert sent(hook, cached) == [{"path": "/orders"}]
 
 
 def register(name):
