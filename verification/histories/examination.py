@@ -97,8 +97,8 @@ def examine(history: History, worker: Worker, folder: Path, most: int = 20) -> E
     if found.is_written:
         random = Random(history.name)
         queries = list(random_queries(history, found.instants, random))
-        if len(queries) > most:
-            queries = random.sample(queries, most)
+        if len(queries) > most:  # the first is the snapshot, whose rows are asked for by key
+            queries = [queries[0], *random.sample(queries[1:], most - 1)]
         found.outcomes.extend(ask(found, worker, queries, random))
         found.outcomes.extend(ask_one_table(found, random))
     found.seconds = time.monotonic() - started
