@@ -73,7 +73,7 @@ def check_versions(project: Path, version: str) -> None:
         raise ReleaseError(f"pyproject.toml: {error}") from error
     if str(parsed) != version:
         raise ReleaseError(f"pyproject.toml: version {version!r} should be written {parsed}")
-    package = dunder_version((project / "hudi_pyspark" / "__init__.py").read_text("utf-8"))
+    package = dunder_version((project / "hudi_pyspark" / "version.py").read_text("utf-8"))
     if package != version:
         raise ReleaseError(
             f"hudi_pyspark.__version__ is {package}, but pyproject.toml has {version}"

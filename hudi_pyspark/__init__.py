@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from hudi_pyspark import errors as _errors
 from hudi_pyspark.errors import *  # noqa: F403  (all of its classes)
+from hudi_pyspark.version import __version__
 
 if TYPE_CHECKING:
     import os
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from hudi_pyspark.hudi_table import HudiTable
     from hudi_pyspark.scan import Scan
 
-__version__ = "0.1.0.dev0"
 __all__ = [
     "HudiTable",
     "Scan",

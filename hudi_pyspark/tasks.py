@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from hudi_pyspark.table.live_blocks import BlockFilter
     from hudi_pyspark.table.merge_mode import MergeRule
 
-# Part of the key of a merge's kept outcome: to be raised with every change of what merging decides.
-OUTCOME_FORMAT = 1
 _EMPTY = pa.scalar("")
 _NULL = pa.scalar(None, pa.string())
 

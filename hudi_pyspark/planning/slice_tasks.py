@@ -47,13 +47,13 @@ from hudi_pyspark.table.schema import (
     resolve_schema,
 )
 from hudi_pyspark.tasks import (
-    OUTCOME_FORMAT,
     CommitRange,
     PartitionValues,
     ReadSettings,
     ScanTask,
     SharedPlan,
 )
+from hudi_pyspark.version import __version__
 
 if TYPE_CHECKING:
     from hudi_pyspark.metadata_table.table import MetadataTable
@@ -209,9 +209,14 @@ def _with_columns(shared: SharedPlan, table_schema: pa.Schema, *, merges: bool) 
 
 
 def _merge_basis(context: PlanContext) -> str:
-    """Return a digest of all that the outcome of a merge depends on, but for the slice."""
+    """Return a digest of everything that the outcome of a merge depends on, except its slice.
+
+    An outcome has decoded values. A release of this package or of pyarrow may decode other values,
+    so an upgrade costs one merge of each slice.
+    """
     basis = (
-        OUTCOME_FORMAT,
+        __version__,
+        pa.__version__,
         context.rule,
         context.key_fields,
         context.table_schema.serialize().to_pybytes(),

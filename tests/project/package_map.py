@@ -2,8 +2,8 @@
 
 The arrows come from the import statements; only the places of the boxes are chosen here. An arrow
 that a chain of others already implies is left out, and so are `errors.py` and `messages.py`, which
-nearly all import, `extras.py`, `imported_function.py`, `short_name.py`, and `__init__.py`, which
-only lists the public names.
+nearly all import, `extras.py`, `imported_function.py`, `short_name.py`, `version.py`, and
+`__init__.py`, which only lists the public names.
 Run as a module, it writes the picture.
 """
 
@@ -27,7 +27,15 @@ Point: TypeAlias = tuple[float, float]
 Graph: TypeAlias = "Mapping[str, Set[str]]"
 
 FILE = Path(__file__).resolve().parents[2] / "docs" / "images" / "package_map.svg"
-NOT_DRAWN = {"errors", "extras", "hudi_pyspark", "imported_function", "messages", "short_name"}
+NOT_DRAWN = {
+    "errors",
+    "extras",
+    "hudi_pyspark",
+    "imported_function",
+    "messages",
+    "short_name",
+    "version",
+}
 
 # Column and row of each box, and what it does.
 PLACES = {

@@ -39,10 +39,11 @@ MAY_IMPORT = {
         "filter",
         "options",
     },
-    "planning": {*SHARED, "options", "metadata_table"},
+    "planning": {*SHARED, "options", "metadata_table", "version"},
     "reading": SHARED,
     "frames": {*SHARED, "reading"},
     "short_name": set(),
+    "version": set(),
     "scan": {*PIPELINE, "extras", "short_name", "frames"},
     "inspection": PIPELINE,
     "description": {"errors", "format", "table"},
@@ -72,6 +73,7 @@ MAY_IMPORT = {
         "options",
         "scan",
         "spark",
+        "version",
     },  # hudi_pyspark/__init__.py
 }
 
@@ -247,7 +249,13 @@ def test_python_worker_of_spark_loads_what_reads_and_nothing_else():
     loaded = modules_after("hudi_pyspark.spark.reader", "import hudi_pyspark.spark.reader")
     ours = {name for name in loaded if name.split(".")[0] == "hudi_pyspark"}
     assert "hudi_pyspark.reading.read_task" in ours
-    assert {place(name) for name in ours} <= {*MAY_IMPORT["reading"], "reading", "spark", ""}
+    assert {place(name) for name in ours} <= {
+        *MAY_IMPORT["reading"],
+        "reading",
+        "spark",
+        "version",
+        "",
+    }
     # Files are found by planning alone.
     listing = (
         "archive",

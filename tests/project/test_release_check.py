@@ -25,7 +25,7 @@ PROJECT = {
 
 def checkout(folder, *, package="1.0.0", changelog="## 1.0.0 - 2026-01-31", page=""):
     files = {
-        "hudi_pyspark/__init__.py": f'__version__ = "{package}"\n',
+        "hudi_pyspark/version.py": f'__version__ = "{package}"\n',
         "CHANGELOG.md": f"# Changelog\n\n{changelog}\n",
         "README.md": "# hudi-pyspark\n",
         "docs/platforms.md": page,
@@ -144,14 +144,14 @@ def test_description_must_not_be_empty():
 
 def test_file_that_the_wheel_lacks_is_named(tmp_path):
     project = checkout(tmp_path)
-    with pytest.raises(release.ReleaseError, match=r"\['hudi_pyspark/__init__\.py'\]"):
+    with pytest.raises(release.ReleaseError, match=r"\['hudi_pyspark/version\.py'\]"):
         release.check_files(["hudi_pyspark-1.0.0.dist-info/METADATA"], project)
 
 
 def test_wheel_without_type_marker_is_refused(tmp_path):
     project = checkout(tmp_path)
     with pytest.raises(release.ReleaseError, match=r"no hudi_pyspark/py\.typed"):
-        release.check_files(["hudi_pyspark/__init__.py"], project)
+        release.check_files(["hudi_pyspark/version.py"], project)
 
 
 def test_files_that_differ_are_named(tmp_path):

@@ -26,7 +26,10 @@ import pyarrow as pa
 from hudi_pyspark.columns.arrays import Mask
 from hudi_pyspark.messages import logger
 from hudi_pyspark.reading.merge.outcome import MergeOutcome
-from hudi_pyspark.tasks import OUTCOME_FORMAT, ReadSettings
+from hudi_pyspark.tasks import ReadSettings
+
+OUTCOME_FORMAT = 1
+"""Layout of these files. What they have of a merge depends on the version of the package."""
 
 _ON_DISK = 4 << 30
 _TAIL = struct.Struct("<II8s")  # length of the header, its checksum, magic
