@@ -2,12 +2,18 @@
 
 import ast
 import io
+import re
 import tokenize
+from pathlib import Path
 
 from tests.project.package_source import load_modules
 
-CEILING = 23_000
+CEILING = 23_500
 """Code lines of the package. Look for what can go before you add to it."""
+JAVA_CEILING = 1_500
+"""The same of the optimizer's rule in Java, without the lines that import one class each."""
+LARGEST_JAVA = 400
+"""Code lines of one Java source."""
 
 _WITHOUT_CODE = {
     tokenize.COMMENT,
@@ -58,3 +64,31 @@ def test_package_keeps_to_its_budget_of_code_lines():
         "what the new feature replaces, and remove it. Never shorten documentation or pack lines "
         f"for this: only code counts. The largest modules are {largest}."
     )
+
+
+def count_java_lines(text: str) -> int:
+    """Count the lines of Java that have code; imports and the package are free."""
+    without_comments = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
+    lines = [line.strip() for line in without_comments.splitlines()]
+    return sum(not line.startswith(("//", "import ", "package ")) for line in lines if line)
+
+
+def test_java_without_comments_and_imports_is_counted():
+    text = """package p;
+import java.util.Map;
+/** Docs
+ * of a class. */
+class A { // a comment
+  // another
+
+  int a; /* a third */
+}
+"""
+    assert count_java_lines(text) == 3
+
+
+def test_rule_in_java_keeps_to_its_budget():
+    folder = Path(__file__).resolve().parents[2] / "hudi_pyspark" / "spark" / "jvm"
+    lines = {path.name: count_java_lines(path.read_text("utf-8")) for path in folder.glob("*.java")}
+    assert 0 < sum(lines.values()) <= JAVA_CEILING, lines
+    assert max(lines.values()) <= LARGEST_JAVA, lines
