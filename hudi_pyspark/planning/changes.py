@@ -181,7 +181,8 @@ class _ChangePlanner:
                 after = self._after(time, partition, file_id)
         elif is_log_file_name(stat.file_name):
             source = ChangeSource.LOG_FILE
-            before = self._before(time, partition, file_id, must_exist=False)
+            if file_id not in metadata.replaced_file_ids.get(partition, ()):
+                before = self._before(time, partition, file_id, must_exist=False)
             after = self._after(time, partition, file_id)
         elif metadata.operation_type.is_delete and not stat.num_writes and stat.num_deletes:
             source = ChangeSource.BASE_FILE_DELETE

@@ -138,6 +138,7 @@ class AskedRange:
             self.view,
             {(s.partition_path, s.file_id) for s in slices},
             self.last_commit(commit_range),
+            replaced_until=max(commit_range.commits, default=""),
             completed_by=commit_range.end if self.by_completion else "",
             check_files=check_files,
         )

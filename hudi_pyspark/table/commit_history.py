@@ -19,6 +19,7 @@ from hudi_pyspark.format.timeline.instant_metadata import (
 )
 from hudi_pyspark.storage.protocol import Storage
 from hudi_pyspark.table.archive import ArchivedInstant, load_archive
+from hudi_pyspark.table.file_group import BaseFile, LogFile
 from hudi_pyspark.table.listing import read_together
 from hudi_pyspark.table.timeline import (
     CommittedTimes,
@@ -49,6 +50,9 @@ class CommitHistory:
     config: TableConfig
     timeline: Timeline
     _compacted_logs: dict[str, Mapping[tuple[str, str], Collection[str]]] = field(
+        default_factory=dict, init=False
+    )
+    _replacements: dict[str, Mapping[tuple[str, str], Collection[Instant]]] = field(
         default_factory=dict, init=False
     )
     # The first archived time that was asked about, and completion times from there on.
@@ -252,19 +256,42 @@ class CommitHistory:
             for c in (*compactions, *self.timeline.pending_compactions)
         )
 
-    def replaced_file_groups(self, until: str) -> frozenset[tuple[str, str]]:
-        """Return partition path and file id of the groups that commits up to one replaced."""
-        replacing = [
-            c.requested_time
-            for c in self.commits
-            if c.action is Action.REPLACE_COMMIT and c.requested_time <= until
-        ]
-        return frozenset(
-            (partition, file_id)
-            for metadata in self.commit_metadata.of(replacing).values()
-            for partition, file_ids in metadata.replaced_file_ids.items()
-            for file_id in file_ids
-        )
+    def replacements(self, until: str) -> Mapping[tuple[str, str], Collection[Instant]]:
+        """Return the commits up to one that replaced file groups, by partition path and file id."""
+        if until not in self._replacements:
+            replacing = [
+                commit
+                for commit in self.commits
+                if commit.action is Action.REPLACE_COMMIT and commit.requested_time <= until
+            ]
+            by_group: dict[tuple[str, str], list[Instant]] = {}
+            metadata_of = self.commit_metadata.of(commit.requested_time for commit in replacing)
+            for commit, metadata in zip(replacing, metadata_of.values(), strict=True):
+                for partition, file_ids in metadata.replaced_file_ids.items():
+                    for file_id in file_ids:
+                        by_group.setdefault((partition, file_id), []).append(commit)
+            self._replacements[until] = by_group
+        return self._replacements[until]
+
+    def outlives(self, file: BaseFile | LogFile, replacement: Instant) -> bool:
+        """Decide whether a file is still part of its group after a commit replaced the group.
+
+        File ids of bucket indexes may be used again. A replacement ends what was written before it,
+        so its own files stay, and those of commits that began after it completed. A commit that
+        began before and completed later adds the rows of its log files; its base files have rows
+        that were there before. Table services only move rows. A clustering moves the rows of such
+        commits, too: writers that it overtakes write them into both file groups.
+
+        Apache Hudi hides all files of the group, whenever they were written.
+        """
+        time, replaced_at = file.instant_time, replacement.requested_time
+        completed_at = replacement.completion_time or replaced_at
+        if time == replaced_at or time > completed_at:
+            return True
+        if isinstance(file, BaseFile) or self._completion_times.get(time, "") < completed_at:
+            return False
+        operations = [self.commit_metadata[t].operation_type for t in (time, replaced_at)]
+        return not any(operation.is_table_service for operation in operations)
 
 
 class LazyMetadata(Mapping[str, CommitMetadata]):

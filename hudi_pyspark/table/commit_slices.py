@@ -38,15 +38,12 @@ def commits_without_files(view: TableView, times: Collection[str]) -> list[str]:
 def _written_slices(view: TableView, times: Collection[str]) -> list[FileSlice]:
     """Return the slices that some commits wrote, whether or not their files are still there."""
     until = max(times)
-    replaced = view.history.replaced_file_groups(until)
     # What other commits record of these files does not matter, so it is not read.
     committed = committed_files(view.commit_metadata.of(sorted(times)))
     names = {partition: set(files) for partition, files in committed.items()}
     slices = []
     for group in view.groups.of(sorted(names), committed, only=names):
-        if (group.partition_path, group.file_id) in replaced:
-            continue
-        file_slice = view.slices.latest(group, until)
+        file_slice = view.slices.latest(view.slices.unreplaced(group, until), until)
         if file_slice is not None and not file_slice.is_empty:
             slices.append(file_slice)
     return slices
@@ -57,12 +54,14 @@ def slices_of_groups(
     file_groups: Collection[tuple[str, str]],
     until: str,
     *,
+    replaced_until: str = "",
     completed_by: str = "",
     check_files: bool = False,
 ) -> list[FileSlice]:
     """Return the slices of some file groups (partition path, file id) as of an instant.
 
-    Commits that completed after ``completed_by`` do not count, although they began before; "" goes
+    Commits that replaced the file groups count up to ``replaced_until``, which may be earlier; ""
+    for none. Commits that completed after ``completed_by`` do not count, although they began before; "" goes
     by requested times alone.
     """
     partitions = sorted({partition for partition, _ in file_groups})
@@ -72,7 +71,9 @@ def slices_of_groups(
     else:
         committed = view.groups.committed_files
     slices = view.slices.completed(
-        lambda: _slices_of(view, file_groups, partitions, committed, until)
+        lambda: _slices_of(
+            view, file_groups, partitions, committed, until, replaced_until=replaced_until
+        )
     )
     if completed_by:
         completion_time = view.history.completion_time
@@ -113,9 +114,11 @@ def _slices_of(
     partitions: list[str],
     committed: Mapping[str, Mapping[str, CommittedFile]],
     until: str,
+    *,
+    replaced_until: str = "",
 ) -> list[FileSlice]:
     slices = [
-        view.slices.latest(group, until)
+        view.slices.latest(view.slices.unreplaced(group, replaced_until), until)
         for group in view.groups.of(partitions, committed)
         if (group.partition_path, group.file_id) in file_groups
     ]

@@ -7,7 +7,7 @@ from itertools import islice
 
 from hudi_pyspark.errors import MissingFileError
 from hudi_pyspark.table.commit_history import CommitHistory
-from hudi_pyspark.table.file_group import FileGroup, FileSlice, LogFile
+from hudi_pyspark.table.file_group import BaseFile, FileGroup, FileSlice, LogFile
 from hudi_pyspark.table.file_groups import FileGroups, as_recorded, committed_files
 from hudi_pyspark.table.listing import PartitionChoice
 from hudi_pyspark.table.timeline import CommittedTimes
@@ -51,7 +51,6 @@ class FileSlices:
         """
         until = instant if instant is not None else self.last_instant
         saved = self.history.saved_files(until)
-        replaced = frozenset() if saved is not None else self.history.replaced_file_groups(until)
         choose = self._base_only if read_optimized else self.latest
 
         def slices() -> Iterator[FileSlice]:
@@ -60,10 +59,9 @@ class FileSlices:
             else:
                 groups = self.groups.of_savepoint(saved, choice)
             for group in groups:
-                if (group.partition_path, group.file_id) not in replaced:
-                    file_slice = choose(group, until)
-                    if file_slice is not None and not file_slice.is_empty:
-                        yield file_slice
+                file_slice = choose(self.unreplaced(group, until), until)
+                if file_slice is not None and not file_slice.is_empty:
+                    yield file_slice
 
         return self._with_sizes(self.checked(slices) if check_files else list(slices()))
 
@@ -125,12 +123,13 @@ class FileSlices:
 
         def slices() -> Iterator[FileSlice]:
             group = self.groups.find(partition_path, file_id) if earlier else None
-            file_slice = self.latest(group, earlier) if group is not None else None
-            if file_slice is not None and not file_slice.is_empty:
+            if group is None:
+                return
+            file_slice = self.latest(self.unreplaced(group, earlier), earlier)
+            if file_slice is not None:
                 # Log files of later commits belong to the same slice; their blocks are skipped.
-                yield file_slice.with_logs(
-                    log for log in file_slice.log_files if not self._is_later(log, time)
-                )
+                logs = (log for log in file_slice.log_files if not self._is_later(log, time))
+                yield from (s for s in [file_slice.with_logs(logs)] if not s.is_empty)
 
         return next(iter(self.checked(slices)), None)
 
@@ -184,6 +183,25 @@ class FileSlices:
             ):
                 return file_slice.with_logs(())
         return None
+
+    def unreplaced(self, group: FileGroup, until: str) -> FileGroup:
+        """Return a group without the files that commits up to an instant replaced."""
+        replacements = self.history.replacements(until).get((group.partition_path, group.file_id))
+        if replacements is None:
+            return group
+
+        def is_left(file: BaseFile | LogFile | None) -> bool:
+            return file is not None and all(self.history.outlives(file, r) for r in replacements)
+
+        slices = (
+            replace(
+                file_slice,
+                base_file=file_slice.base_file if is_left(file_slice.base_file) else None,
+                log_files=tuple(filter(is_left, file_slice.log_files)),
+            )
+            for file_slice in group.slices
+        )
+        return replace(group, slices=tuple(s for s in slices if not s.is_empty))
 
     def _is_visible(self, file_slice: FileSlice, until: str) -> bool:
         time = file_slice.base_instant_time

@@ -3,7 +3,7 @@
 The rows are those of Apache Hudi 1.2.0. Where it fails or loses values they are those that were
 written: a column that was added without nulls, values of Avro log blocks in another case (D46),
 a clustering that is first on the timeline (D45), what it shows stale or refuses beyond savepoints
-(D43, D44), an ordering field in another case. Counts of ancient times are those of Spark on a
+(D43, D44), file ids that are used again (D65), an ordering field in another case. Counts of ancient times are those of Spark on a
 Parquet copy of the rows. ``two_runs`` is a table of Trino's tests whose metadata table is of the
 second of two runs into one folder.
 """
@@ -189,6 +189,12 @@ PRACTICE = {
     ),
     "operation_of_bytes": Practice(
         practice("payload_columns/binary_v8"), "v", [(key, "2") for key in "abc"], {"id = 'a'": 1}
+    ),
+    "reused_file_ids": Practice(
+        practice("reused_file_ids/nbdrop_nomdt"),
+        "v",
+        [("k0", 3), ("k1", 3), ("k3", 1), ("k5", 1), ("k7", 1), ("n1", 3), ("n2", 4)],
+        {"v = 3": 3, "p = 'x'": 3, "id = 'k2'": 0},
     ),
     "doctor_ordering_field": Practice(
         golden("x_v9_mor_evo_nullable_added"),
