@@ -117,7 +117,7 @@ class CorruptTimelineError(CorruptTableError):
 
 
 class CorruptBaseFileError(CorruptTableError):
-    """A base file that cannot be read."""
+    """A base file that cannot be read, or is not the one that was committed."""
 
     def __init__(self, path: str, problem: str) -> None:
         super().__init__(path, problem)
@@ -144,7 +144,15 @@ class CorruptLogBlockError(CorruptTableError):
         self.problem, self.path, self.offset = problem, path, offset
 
     def reason(self) -> str:
-        return f"{self.path} at byte {self.offset}: {self.problem}"
+        # Apache Hudi fails, too, where `on_damage` does not help.
+        advice = "" if "on_damage" in self.problem else f". {_WITHOUT_LOG_FILES}"
+        return f"{self.path} at byte {self.offset}: {self.problem}{advice}"
+
+
+_WITHOUT_LOG_FILES = (
+    "Restore the file from a copy: no option reads on, but query_type=read_optimized, without any "
+    "log file and what they changed"
+)
 
 
 class CorruptAvroError(CorruptTableError):

@@ -25,7 +25,7 @@ from hudi_pyspark.options.option import as_text
 from hudi_pyspark.options.read_options import ReadOptions, columns_text
 from hudi_pyspark.planning.explain import ExplainedScan, summary
 from hudi_pyspark.planning.needed_columns import result_schema
-from hudi_pyspark.planning.query import Plan, Query, resolve_query
+from hudi_pyspark.planning.query import Plan, Query, check_lost_commits, resolve_query
 from hudi_pyspark.planning.slice_tasks import SlicePlanner
 from hudi_pyspark.planning.task_groups import cost, group_tasks
 from hudi_pyspark.reading.read_task import read_task
@@ -369,7 +369,9 @@ def _plan(scan: Scan, columns: Sequence[str] | None, fields: pa.Schema | None) -
         result = narrow_fields(result, fields)
     query, planner, predicate = scan._query, scan._planner, scan._predicate  # noqa: SLF001
     with _collection_paused():
-        return read_twice(scan.storage, lambda: query.plan(planner, result, predicate))
+        planned = read_twice(scan.storage, lambda: query.plan(planner, result, predicate))
+        check_lost_commits(query, planner)
+        return planned
 
 
 @contextmanager

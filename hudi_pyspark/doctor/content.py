@@ -126,7 +126,10 @@ class _Timestamps:
                 f"{files} from an older Hudi or Flink, this one first, hold {names} as long or as "
                 "timestamp-micros. They are read in the type of the table's schema"
             )
-            advice = "Clustering or compaction with Apache Hudi 1.1 or later writes the right type"
+            advice = (
+                "Clustering or compaction with Apache Hudi 1.1 or later writes the right type; it "
+                "makes final what is lost, so first mend what other checks find"
+            )
             yield Finding(Severity.NOTE, check, min(self._files), message, advice)
 
 

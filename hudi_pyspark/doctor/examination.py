@@ -64,7 +64,7 @@ _REBUILD = (
     "hoodie.metadata.enable=false). To rebuild it, delete the metadata table (hudi-cli: metadata "
     "delete): the next write builds it again"
 )
-_NEXT_WRITE = "Nothing needs to be done: the next write of Apache Hudi builds it again"
+_NEXT_WRITE = "The next write of Apache Hudi builds it again; mend first what other checks find"
 
 
 def examine_table(
@@ -109,6 +109,7 @@ def examine(
         track: shows the progress of long checks.
     """
     committed = collect_timeline_files(view, track)
+    committed = replace(committed, lost={**committed.lost, **_recorded(view)})
     checks: list[tuple[str, Iterable[Finding]]] = []
     if not committed.undecodable:
         checks.append((SCHEMA, check_schema(view)))
@@ -131,12 +132,25 @@ def examine(
                 place = earlier.get(finding.subject) if finding.subject else None
                 if place is None:
                     listed.append(finding)
-                elif finding.check == LOGS:  # which knows what the bytes are
-                    message = f"{listed[place].message}; {finding.message}"
-                    listed[place] = replace(finding, check=listed[place].check, message=message)
+                elif finding.check == LOGS:  # which knows what the bytes are, not whose
+                    known, message = listed[place], f"{listed[place].message}; {finding.message}"
+                    judged = known if known.check == FILES else finding
+                    listed[place] = replace(judged, check=known.check, message=message)
         except HudiError as error:
             listed.append(_failed(check, error.reason(), listed, committed))
     return iter(_by_partition(listed, stored) if stored is not None else listed)
+
+
+def _recorded(view: TableView) -> dict[str, str]:
+    """Return commits that the metadata table has, and the timeline lost or never completed."""
+    with suppress(HudiError):  # its own check says why
+        if view.config.metadata_partitions:
+            metadata, proof = MetadataTable.open(view), "the metadata table has it"
+            pending = {i.requested_time for i in view.timeline.pending}
+            failed = f"{proof}, unless its writer failed in the last step"
+            found = dict.fromkeys(metadata.uncommitted & pending, failed)
+            return found | dict.fromkeys(metadata.lost_commits, proof)
+    return {}
 
 
 def _by_partition(findings: list[Finding], stored: StoredFiles) -> list[Finding]:
@@ -189,8 +203,8 @@ def check_properties(storage: Storage, config: TableConfig) -> Iterator[Finding]
     except (FileNotFoundError, ValueError):
         message = f"missing or unreadable; {PROPERTIES_FILE}.backup was read instead"
         advice = (
-            "An update of the properties was interrupted. Let a writer of Apache Hudi recover "
-            "them, or copy the backup over the file"
+            "An update of the properties was interrupted. Copy the backup over the file, as the "
+            "next writer of Apache Hudi does"
         )
         yield Finding(Severity.PROBLEM, PROPERTIES, PROPERTIES_FILE, message, advice)
     message = (
@@ -293,12 +307,11 @@ def _of_file(difference: Difference, committed: TimelineFiles) -> Finding:
     """Judge a file; where commits and the metadata table agree, the storage is wrong."""
     subject, message, advice = difference.subject, difference.problem, _REBUILD
     written = committed.written.get(subject)
-    if (
-        written is not None
-        and subject not in committed.removed
-        and (difference.table is None or difference.metadata_table == str(written.size))
-    ):
-        message, advice = f"{message}; commits agree with the metadata table", RESTORE
+    if subject not in committed.removed and difference.metadata_table is not None:
+        if written is None:  # by an archived commit: nothing but the metadata table knows of it
+            advice = f"{RESTORE}. A metadata table that is built again forgets what is lost"
+        elif difference.table is None or difference.metadata_table == str(written.size):
+            message, advice = f"{message}; commits agree with the metadata table", RESTORE
     return Finding(Severity.PROBLEM, METADATA_TABLE, subject, message, advice)
 
 

@@ -8,14 +8,16 @@ import pyarrow.compute as pc
 
 from hudi_pyspark.description import counted
 from hudi_pyspark.doctor.finding import RESTORE, Finding, Severity
-from hudi_pyspark.doctor.timeline import TimelineFiles
+from hudi_pyspark.doctor.timeline import RESTORE_INSTANT, TimelineFiles
 from hudi_pyspark.errors import HudiError, MissingFileError
 from hudi_pyspark.format.file_name import BaseFileName, LogFileName, is_partition_marker
+from hudi_pyspark.format.log.log_block import RECORD_BLOCKS
 from hudi_pyspark.format.log.log_file import frame_log_file
 from hudi_pyspark.inspection.files import file_slices, files, stored_files
 from hudi_pyspark.table.bootstrap import is_skeleton, load_bootstrap_sources
-from hudi_pyspark.table.file_group import FileSlice, LogFile
+from hudi_pyspark.table.file_group import FileSlice
 from hudi_pyspark.table.file_groups import FOREIGN_NAME_ADVICE, may_lose_rows
+from hudi_pyspark.table.table_services import known_rollbacks
 from hudi_pyspark.table.view import TableView
 
 FILES = "files"
@@ -124,39 +126,70 @@ def _missing_from(view: TableView, file_slice: FileSlice) -> Iterator[str]:
     if base is not None and not base.is_listed:
         yield base.path
     if not view.config.has_completion_times and unlisted:
-        instants = {time for f in file_slice.log_files if f.is_listed for time in _writers(view, f)}
+        instants = {
+            time for f in file_slice.log_files if f.is_listed for time in _writers(view, f.path)
+        }
         unlisted = [f for f in unlisted if f.committed_by not in instants]
     yield from (f.path for f in unlisted)
 
 
-def _writers(view: TableView, file: LogFile) -> Iterator[str]:
+def _writers(view: TableView, path: str) -> Iterator[str]:
     """Yield the instants that wrote the blocks of a log file, as far as it can be read."""
     try:
-        for block in frame_log_file(view.storage.read_bytes(file.path), path=file.path):
-            yield from (block.instant_time or "", *block.compacted_block_times)
+        for block in frame_log_file(view.storage.read_bytes(path), path=path):
+            if block.block_type in RECORD_BLOCKS:
+                yield from (block.instant_time or "", *block.compacted_block_times)
     except (HudiError, OSError):
         return  # the check of log files reports it
 
 
+def _uncommitted_writers(view: TableView, path: str) -> list[str]:
+    """Return the instants in a log file that did not complete; [] if its name has the one."""
+    if view.config.has_completion_times or not path.rpartition("/")[2].startswith("."):
+        return []
+    return [time for time in _writers(view, path) if time and time not in view.history.committed]
+
+
 def _unknown(stored: StoredFiles) -> Iterator[Finding]:
-    pending = {instant.requested_time for instant in stored.view.timeline.pending}
-    table = files(stored.view, file_slices(stored.view))
+    view, committed = stored.view, stored.timeline
+    if stored.data_files and not view.timeline.instants:
+        message = f"{counted(len(stored.data_files), 'data file')}, although the timeline is empty"
+        yield Finding(Severity.PROBLEM, FILES, "", message, RESTORE_INSTANT)
+        return
+    pending = {instant.requested_time for instant in view.timeline.pending}
+    undone = {
+        time for _, r, _ in known_rollbacks(view, archived=False) for time in r.rolled_back_times
+    }
+    lost = committed.lost.keys() | view.groups.lost_commits()
+    missing = {path.rpartition("/")[2] for path in committed.written.keys() - stored.sizes.keys()}
+    table = files(view, file_slices(view))
     uncommitted = table.filter(pc.invert(table.column("is_committed")))
-    by_time = uncommitted.group_by("instant_time", use_threads=False).aggregate([("path", "list")])
-    for row in by_time.to_pylist():
-        time, paths = row["instant_time"], row["path_list"]
+    by_time: dict[str, list[str]] = {}
+    for row in uncommitted.to_pylist():
+        for time in _uncommitted_writers(view, row["path"]) or [row["instant_time"]]:
+            by_time.setdefault(time, []).append(row["path"])
+    for time, paths in by_time.items():
         subject = time if len(paths) > 1 else paths[0]
         files_of = f"{counted(len(paths), 'file')} of {time}: {_some(paths)}"
-        if time in pending:
-            message = f"{files_of}. It has not completed; readers skip what it wrote"
-            yield Finding(Severity.NOTE, FILES, subject, message)
-            continue
-        message = (
-            f"{files_of}. No commit names them: a failed or repeated attempt of a write left them. "
-            "Readers skip them"
-        )
-        advice = "Nothing needs to be done; they only take space"
-        yield Finding(Severity.WARNING, FILES, subject, message, advice)
+        severity, advice = Severity.WARNING, ""
+        if time in lost:
+            severity, advice = Severity.PROBLEM, RESTORE_INSTANT
+            message = "Their commit did complete, but the timeline has lost that"
+        elif any(path.rpartition("/")[2] in missing for path in paths):
+            severity, advice = Severity.PROBLEM, "Move the files, or the folder, back"
+            message = "Commits name them in another folder, where they are missing"
+        elif time in pending:
+            severity, message = Severity.NOTE, "It has not completed; readers skip what it wrote"
+        elif time in undone or time in view.history.committed:
+            message = "A failed or repeated attempt of a write left them. Readers skip them"
+            advice = "Nothing needs to be done; they only take space"
+        else:
+            message = (
+                "No commit names them, so readers skip them: a failed write left them, or the "
+                "timeline has lost their commit"
+            )
+            advice = "Keep them unless you know that the timeline is whole: a copy may lack files"
+        yield Finding(severity, FILES, subject, f"{files_of}. {message}", advice)
     others = {path: path.rpartition("/")[2] for path in stored.sizes.keys() - stored.data_files}
     foreign = sorted(
         p for p, name in others.items() if not is_partition_marker(name) and name[0] not in "._"

@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from hudi_pyspark.table.view import TableView
 
 CHECK = "timeline"
+RESTORE_INSTANT = (
+    "Restore the files of the timeline from a copy of the table. Until then keep writers and "
+    "cleaners from it: Apache Hudi would roll the commits back and delete their rows"
+)
 _PLANNING = (Action.LOG_COMPACTION, Action.CLUSTERING, Action.REPLACE_COMMIT)
 _REMOVING: Mapping[Action, BodyParser[CleanMetadata | RollbackMetadata]] = {
     Action.CLEAN: instant_metadata.parse_clean_metadata,
@@ -43,19 +47,31 @@ class TimelineFiles:
     unreadable: Mapping[str, str]  # those of them that no file slice can have, with the reason
     removed: frozenset[str]  # by cleans, rollbacks and restores
     undecodable: tuple[Finding, ...]  # instants that cannot be decoded, or that reads ignore
+    lost: Mapping[str, str]  # requested times of commits that did complete, and how that is known
 
 
 def check_timeline(view: TableView, files: TimelineFiles) -> Iterator[Finding]:
     """Check that every completed instant can be decoded, and report pending ones."""
     yield from files.undecodable
-    yield from _pending(view)
+    yield from _lost(files)
+    yield from (finding for finding in _pending(view) if finding.subject not in files.lost)
     completed = view.timeline.completed
     if not completed:
-        yield Finding(Severity.NOTE, CHECK, "", "no completed instant: the table is empty")
+        yield Finding(Severity.NOTE, CHECK, "", "no completed instant: reads find no rows")
     elif not files.undecodable:
         span = f"{completed[0].requested_time} to {completed[-1].requested_time}"
         message = f"{counted(len(completed), 'completed instant')} ({span}), all decoded"
         yield Finding(Severity.OK, CHECK, "", message)
+
+
+def _lost(files: TimelineFiles) -> Iterator[Finding]:
+    """Report commits that the timeline has lost, by what proves them."""
+    for proof in sorted(set(files.lost.values())):
+        times = sorted(time for time in files.lost if files.lost[time] == proof)
+        message = (
+            f"the timeline has lost {counted(len(times), 'commit')}, from this one on: {proof}"
+        )
+        yield Finding(Severity.PROBLEM, CHECK, times[0], message, RESTORE_INSTANT)
 
 
 def _ignored(view: TableView) -> Iterator[Finding]:
@@ -89,7 +105,10 @@ def _pending(view: TableView) -> Iterator[Finding]:
             f"{instant.action} {state}: a writer is running, or it failed. Its rows are not read, "
             "and time travel to it or later raises an error"
         )
-        advice = "If no writer is running, start one: Apache Hudi rolls back failed writes"
+        advice = (
+            "If no writer is running, the next one of Apache Hudi rolls the write back and deletes "
+            "its rows. Make sure before that the timeline is whole: an incomplete copy looks alike"
+        )
         yield Finding(Severity.WARNING, CHECK, subject, message, advice)
 
 
@@ -121,7 +140,8 @@ def collect_timeline_files(view: TableView, track: Track) -> TimelineFiles:
             removed |= body
     files = committed_files(commits)
     unreadable = unreadable_files(files, view.config)
-    return TimelineFiles(by_path(files), unreadable, frozenset(removed), tuple(undecodable))
+    lost = dict.fromkeys(view.history.lost_among(commits.values()), "later commits built on it")
+    return TimelineFiles(by_path(files), unreadable, frozenset(removed), tuple(undecodable), lost)
 
 
 def _decoded(view: TableView, instant: Instant) -> CommitMetadata | set[str] | Finding:

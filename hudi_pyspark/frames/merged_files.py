@@ -4,6 +4,7 @@ A merge decides which rows of a base file count (`reading.merge.outcome`). After
 Parquet files with its own reader, leaves out rows by number, and adds the records of log files.
 """
 
+import os
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from typing import Protocol
@@ -13,7 +14,7 @@ import pyarrow.parquet as pq
 
 from hudi_pyspark.columns.arrays import Mask, any_of
 from hudi_pyspark.columns.timestamp_repair import is_as_declared
-from hudi_pyspark.format.parquet.checked_file import chunk_bounds, chunk_statistics, open_parquet
+from hudi_pyspark.format.parquet.checked_file import has_only_value, open_parquet
 from hudi_pyspark.format.parquet.legacy_calendar import LegacyCalendar
 from hudi_pyspark.frames.dataset import Source
 from hudi_pyspark.messages import logger
@@ -141,6 +142,9 @@ def _odd_columns(task: ScanTask, scan: Snapshot, base: str) -> Iterator[str]:
     path = scan.storage.describe(base)
     try:
         with scan.storage.open_input(base) as source:  # not outside of the table
+            file_slice, size = task.file_slice, source.seek(0, os.SEEK_END)
+            if file_slice.base_file and file_slice.base_file.committed_size not in {0, size}:
+                yield f"{path} has another size than its commit says"
             file = open_parquet(source, verify_checksums=False)
             if LegacyCalendar.of(file, path) is not None:
                 yield f"{path} has dates in Spark's legacy calendar"
@@ -160,16 +164,4 @@ def _is_as_shown(file: pq.ParquetFile, field: pa.Field, task: ScanTask) -> bool:
     if partition.is_as_stored(field.name):
         return field.name in task.stored_columns
     constant = partition.constants.get(field.name)  # in the path of the file
-    return constant is not None and _has_only(file, field, constant.cast(field.type))
-
-
-def _has_only(file: pq.ParquetFile, field: pa.Field, value: pa.Scalar) -> bool:
-    """Decide by the footer whether a column has no other value than one."""
-    leaves = [file.schema.column(place).path for place in range(len(file.schema))]
-    for group in range(file.num_row_groups):
-        known = chunk_statistics(file.metadata, group, leaves.index(field.name))
-        if known is None or not known.has_min_max or known.null_count != 0:
-            return False
-        if any(bound != value for bound in chunk_bounds(known, field.type)):
-            return False
-    return True
+    return constant is not None and has_only_value(file, field, constant.cast(field.type))

@@ -28,7 +28,7 @@ from hudi_pyspark.table.file_group import FileSlice
 from hudi_pyspark.table.file_groups import CommittedFile
 from hudi_pyspark.table.listing import DirectoryListing, path_in
 from hudi_pyspark.table.table_services import known_restores, known_rollbacks
-from hudi_pyspark.table.timeline import CommittedTimes
+from hudi_pyspark.table.timeline import CommittedTimes, Timeline, load_timeline
 from hudi_pyspark.table.view import TableView, open_table
 
 FileGroupId = tuple[str, str]  # partition path and file id
@@ -93,12 +93,7 @@ class MetadataTable:
         a log block counts up to the newest one of which the listing has files, since a base file
         may be an older one under the name of a newer one, which lacks all of the last commits.
         """
-        own = {
-            i.requested_time
-            for i in self.view.timeline.completed
-            if i.action is Action.DELTA_COMMIT
-            and not i.requested_time.startswith(_INITIAL_INSTANTS)
-        }
+        own = self._delta_commits
         newest = max((i.requested_time for i in self.table.timeline.completed), default="")
         if max(own, default="") > newest:
             return frozenset()
@@ -115,9 +110,51 @@ class MetadataTable:
         """
         if self._all_sizes is None:
             return max(s.file_slice.base_instant_time for s in self.file_listing)
-        names = [name for sizes in self._all_sizes.values() for name in sizes]
-        instants = {n.instant or "" for n in map(parse_data_file_name, names) if n is not None}
-        return max(instants.difference(times), default="")
+        return max(self._instants_of_files.difference(times), default="")
+
+    @cached_property
+    def _instants_of_files(self) -> frozenset[str]:
+        """The instants in the names of all files; none where the listing is large."""
+        names = [name for sizes in (self._all_sizes or {}).values() for name in sizes]
+        parsed = map(parse_data_file_name, names)
+        return frozenset(n.instant or "" for n in parsed if n is not None)
+
+    @cached_property
+    def _delta_commits(self) -> frozenset[str]:
+        """Its completed delta commits, without those that built it; each commit has one."""
+        completed = (i for i in self.view.timeline.completed if i.action is Action.DELTA_COMMIT)
+        times = (i.requested_time for i in completed)
+        return frozenset(time for time in times if not time.startswith(_INITIAL_INSTANTS))
+
+    @cached_property
+    def uncommitted(self) -> frozenset[str]:
+        """The delta commits that it completed and the table's timeline did not.
+
+        A commit of the table completes here first. So its writer is about to complete it, or failed
+        in between; or the timeline has lost it. Others are of its own services.
+        """
+        return self._delta_commits - _completed_times(self.table.timeline)
+
+    @cached_property
+    def lost_commits(self) -> list[str]:
+        """The requested times of commits that the table's timeline has lost, in order.
+
+        Those that are pending there, although a later one has completed since, or missing, although
+        it lists files of theirs or the timeline is empty. The timeline is listed once more before
+        it counts as damaged, since a writer may have completed or undone them meanwhile.
+        """
+        table = self.table.timeline
+        pending = {i.requested_time for i in table.pending}
+        newest = max(_completed_times(table), default="")
+        suspects = {time for time in self.uncommitted & pending if time < newest}
+        if missing := self.uncommitted - pending:
+            suspects |= missing & self._instants_of_files if table.instants else missing
+        if not suspects:
+            return []
+        again = load_timeline(self.table.storage, self.table.config)
+        still_pending = {i.requested_time for i in again.pending}
+        lost = suspects - _completed_times(again)
+        return sorted(time for time in lost if (time in pending) == (time in still_pending))
 
     def slices(self, partition: str, *, check_files: bool) -> list[MetadataSlice]:
         """Return a partition's slices, by file id; ``check_files`` refuses missing or cut ones."""
@@ -359,6 +396,11 @@ def _merged_sizes(slices: Iterable[Iterable[Entries]]) -> dict[str, dict[str, in
         for parts in slices
         for key, _, value in records.merged_values(parts, records.LISTINGS)
     }
+
+
+def _completed_times(timeline: Timeline) -> set[str]:
+    """Return the times of completed instants; a savepoint has that of its commit."""
+    return {i.requested_time for i in timeline.completed if i.action is not Action.SAVEPOINT}
 
 
 def _file_id(place: Mapping[str, Any]) -> str:

@@ -96,7 +96,8 @@ class IncrementalOptions:
     )
     """if commits or files of the range are gone: its latest rows, an error, or what can still be
     answered, the first and last with a warning. A CDC query cannot scan: it fails. With `fail`, an
-    `as_of` before the first commit, or a `begin` after the last, is an error, not a warning"""
+    `as_of` before the first commit, a `begin` after the last, or a commit that the timeline has
+    lost, is an error, not a warning"""
     range_merge: RangeMerge = option(word(RangeMerge))
     """merge rows of the range among themselves, as Apache Hudi does, or with all rows at its end;
     [which one to take](incremental-and-cdc.md#rows-that-arrive-late)"""
@@ -201,7 +202,8 @@ class ReadOptions:
     """that are kept, the least recently used go first; by default 512 MiB in memory, 4 GiB on
     disk"""
     on_damage: OnDamage = option(word(OnDamage))
-    """about a log file that lost committed records; Apache Hudi does `ignore`"""
+    """about a log file that lost committed records, and a base file that is not the committed one;
+    Apache Hudi does `ignore`"""
     merge_type: MergeType = option(word(MergeType), "hoodie.datasource.merge.type")
     """merge log records into base records, or return the rows of both, deletes ignored"""
     payload_merger: str = option(FUNCTION)

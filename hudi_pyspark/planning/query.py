@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import ClassVar
 
 import pyarrow as pa
 
-from hudi_pyspark.errors import TimeTravelError, UnsupportedQueryError
+from hudi_pyspark.errors import (
+    CorruptTimelineError,
+    HudiError,
+    TimeTravelError,
+    UnsupportedQueryError,
+)
 from hudi_pyspark.filter.predicate import Predicate, top_level_columns
 from hudi_pyspark.messages import warn
 from hudi_pyspark.options.instant_text import local_now, resolve_as_of
-from hudi_pyspark.options.option import CdcFormat, QueryType
+from hudi_pyspark.options.option import CdcFormat, OnMissing, QueryType
 from hudi_pyspark.options.read_options import ReadOptions
 from hudi_pyspark.planning.changes import check_changes, plan_changes
 from hudi_pyspark.planning.commit_range import AskedRange, end_of_state
@@ -111,6 +117,33 @@ def check_first_commit(as_of: str, view: TableView, *, fails: bool) -> None:
     if fails:
         raise TimeTravelError(f"{message}. Ask for that instant or a later one")
     warn(f"{message}: no rows (on_missing=fail refuses)", stacklevel=2)
+
+
+def check_lost_commits(query: Query, planner: SlicePlanner) -> None:
+    """Warn of commits that the timeline has lost, by what the plan of a query has read anyway.
+
+    Raises:
+        CorruptTimelineError: the query is to fail where something is missing.
+    """
+    options, view = planner.options, query.view
+    lost = dict.fromkeys(view.groups.lost_commits(), "later commits built on its files")
+    with suppress(HudiError):  # no metadata table, or one that cannot be read
+        recorded = planner.metadata().lost_commits if planner.metadata is not None else ()
+        lost |= dict.fromkeys(recorded, "the metadata table has it")
+    as_of = query.schema_instant
+    time = min((time for time in lost if as_of is None or time <= as_of), default="")
+    if time:
+        problem = f"it has no completed commit {time}, although {lost[time]}: its rows are missing"
+    elif not view.timeline.instants and view.groups.has_data_files():
+        problem = "it is empty, although the table has data files: their rows are missing"
+    else:
+        return
+    problem += ". Keep writers and cleaners from the table, which would remove the files for good"
+    folder, incremental = view.storage.describe(view.config.timeline_folder), options.incremental
+    if options.fails_on_missing or (incremental and incremental.on_missing is OnMissing.FAIL):
+        raise CorruptTimelineError(folder, problem)
+    error = CorruptTimelineError(folder, f"{problem} (on_missing=fail refuses)")
+    warn(error.reason(), stacklevel=2)
 
 
 @dataclass(frozen=True, eq=False)

@@ -277,7 +277,7 @@ class SlicePlanner:
         self.config = spelled_config(view.config, self.table_schema)
         self._mergers = mergers
         self._schema_instant = schema_instant
-        self._metadata = metadata
+        self.metadata = metadata
 
     def partition_choice(self, predicate: Predicate | None) -> PartitionPruner | None:
         """Return the partitions whose rows can pass a filter, by their paths; None for all."""
@@ -295,7 +295,7 @@ class SlicePlanner:
         Record keys may be looked up if ``by_key``.
         """
         indexes = self._indexes(by_key=by_key)
-        if self._metadata is None or predicate is None or not indexes:
+        if self.metadata is None or predicate is None or not indexes:
             return slices, ()
         key_fields = self.config.record_key_fields
         question = IndexQuestion(
@@ -311,7 +311,7 @@ class SlicePlanner:
                 self.context.merger is None and self.view.config.has_completion_times
             ),
         )
-        return prune_slices(self._metadata, slices, question)
+        return prune_slices(self.metadata, slices, question)
 
     def _indexes(self, *, by_key: bool) -> frozenset[Index]:
         """Return the indexes of the metadata table that may decide which slices are read."""

@@ -24,6 +24,7 @@ from hudi_pyspark.filter.predicate import Predicate, matching, top_level_columns
 from hudi_pyspark.format.log.log_block import LogBlock, LogBlockType
 from hudi_pyspark.messages import logger
 from hudi_pyspark.reading.base_files.base_file import read_base_file, read_bootstrap_file
+from hudi_pyspark.reading.base_files.committed_file import CommittedFile
 from hudi_pyspark.reading.base_files.row_groups import OtherFileError, RowGroupFilter
 from hudi_pyspark.reading.log_records.decoder import LogDecoder
 from hudi_pyspark.reading.log_records.record_keys import with_record_key
@@ -397,6 +398,7 @@ def read_base_rows(
         predicate, task.working, filterable, shared.record_keys, _part_to_read(task), dropped
     )
     keys = keys_array(shared.record_keys)
+    storage = CommittedFile(storage, base, task.settings.on_damage)
     read = partial(
         read_base_file,
         storage,

@@ -103,8 +103,9 @@ def _pending(facts: Facts, name: str) -> Iterator[Finding]:
                 f"{instant.action} {instant.state.name.lower()} for {duration_text(age)}",
                 f"CALL run_compaction(op => 'run', table => {name})"
                 if instant.action == "compaction"
-                else "If its writer is gone, start a writer: Apache Hudi rolls the instant back "
-                "(hoodie.clean.failed.writes.policy=EAGER, or LAZY with several writers)",
+                else "If its writer is gone, the next one of Apache Hudi rolls it back and deletes "
+                "its rows (hoodie.clean.failed.writes.policy=EAGER, or LAZY with several "
+                "writers). Make sure before that hudi-py doctor finds no problem in the timeline",
             )
     active = len(facts.view.timeline.instants)
     if active > _MANY_INSTANTS:

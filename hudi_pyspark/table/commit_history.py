@@ -125,6 +125,15 @@ class CommitHistory:
         # The archive goes on behind the active timeline: a file group may be older than that.
         return max(active or [t for t in self.archived_times if t < time], default="")
 
+    def lost_among(self, commits: Iterable[CommitMetadata]) -> set[str]:
+        """Return instants on which some commits built and that the timeline lacks.
+
+        A log file may be on top of a compaction that is only planned.
+        """
+        named = {stat.prev_commit or "" for metadata in commits for _, stat in metadata.all_stats()}
+        planned = {instant.requested_time for instant in self.timeline.pending_compactions}
+        return {time for time in named - planned if time.isdigit() and time not in self.committed}
+
     def first_incomplete_commit(self) -> Instant | None:
         """Return the oldest commit that is still being written; clusterings do not count."""
         commits = self.timeline.commits(merge_on_read=self.config.is_merge_on_read)

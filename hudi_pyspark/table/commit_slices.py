@@ -61,8 +61,8 @@ def slices_of_groups(
     """Return the slices of some file groups (partition path, file id) as of an instant.
 
     Commits that replaced the file groups count up to ``replaced_until``, which may be earlier; ""
-    for none. Commits that completed after ``completed_by`` do not count, although they began before; "" goes
-    by requested times alone.
+    for none. Commits that completed after ``completed_by`` do not count, although they began
+    before; "" goes by requested times alone.
     """
     partitions = sorted({partition for partition, _ in file_groups})
     if view.config.has_completion_times:

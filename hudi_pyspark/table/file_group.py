@@ -8,7 +8,7 @@ import posixpath
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from hudi_pyspark.errors import CorruptLogBlockError, UnsupportedTableError
+from hudi_pyspark.errors import CorruptLogBlockError, CorruptTableError, UnsupportedTableError
 from hudi_pyspark.messages import logger
 
 _log = logger(__name__)
@@ -25,6 +25,7 @@ class BaseFile:
     instant_time: str
     size: int  # bytes
     is_listed: bool = True  # False when only commit metadata names it
+    committed_size: int = 0  # bytes that the completed commit records; 0 when unknown
     # Path or URI of the file that holds the data columns of a metadata-only bootstrap, row by row;
     # "" for a file that holds all its columns itself.
     bootstrap_source: str = ""
@@ -82,15 +83,19 @@ class OnDamage(enum.Enum):
             CorruptLogBlockError: the option is ``fail``. Else a warning is logged, or nothing is
                 done.
         """
+        advice = (
+            ". Restore the file from a copy, or accept what is left of it with the option "
+            "on_damage=warn (Apache Hudi skips it silently: on_damage=ignore)"
+        )
+        advice = advice if self is OnDamage.FAIL else ""
+        self.handle(CorruptLogBlockError(f"{problem}{advice}", path, offset))
+
+    def handle(self, error: CorruptTableError) -> None:
+        """Raise an error, log it as a warning, or do nothing, as the option says."""
         if self is OnDamage.FAIL:
-            raise CorruptLogBlockError(
-                f"{problem}. Restore the file from a copy, or accept what is left of it with the "
-                "option on_damage=warn (Apache Hudi skips it silently: on_damage=ignore)",
-                path,
-                offset,
-            )
+            raise error
         if self is OnDamage.WARN:
-            _log.warning("%s at byte %d: %s", path, offset, problem)
+            _log.warning("%s", error.reason())
 
 
 @dataclass(slots=True, unsafe_hash=True)

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
+from operator import attrgetter
 from sys import intern
 from typing import TYPE_CHECKING
 
@@ -37,11 +38,39 @@ class FileGroups:
     history: CommitHistory
     listing: FileListing
     _by_partition: dict[str, dict[str, FileGroup]] = field(default_factory=dict, init=False)
+    _lost_bases: set[str] = field(default_factory=set, init=False)  # see `lost_commits`
 
     @cached_property
     def committed_files(self) -> Mapping[str, Mapping[str, CommittedFile]]:
         """Partition path to file name to what completed commits record of the file."""
         return committed_files(self.history.commit_metadata.of(self.history.commit_metadata))
+
+    def lost_commits(self) -> set[str]:
+        """Return commits on which others built and that the timeline lacks, as far as is known.
+
+        Nothing is read for it: neither commits nor folders.
+        """
+        if "committed_files" not in self.__dict__:
+            return self._lost_bases
+        return self._lost_bases | self.history.lost_among(self.history.commit_metadata.values())
+
+    def _note_lost_bases(
+        self, found: Iterable[BaseFile], counted: Iterable[BaseFile], logs: Iterable[LogFile]
+    ) -> None:
+        """Note the commits of base files that do not count, although later log files build on them.
+
+        Writers append to groups that they see; a compaction that is only planned is below its logs.
+        """
+        planned = {instant.requested_time for instant in self.history.timeline.pending_compactions}
+        newest = {log.file_id: log.instant_time for log in sorted(logs, key=_instant_of)}
+        based = {base.file_id for base in counted}
+        self._lost_bases |= {
+            base.instant_time
+            for base in found
+            if base.instant_time < newest.get(base.file_id, "")
+            and base.file_id not in based
+            and base.instant_time not in planned
+        }
 
     def committed_until(self, until: str) -> Mapping[str, Mapping[str, CommittedFile]]:
         """Return what the newest commits up to an instant record of their files.
@@ -122,10 +151,14 @@ class FileGroups:
             if repeated := _repeated_instants(base_files):
                 known = {**self._recorded(repeated, partition, listed), **known}
                 base_files, log_files, _ = data_files(partition, listed, known, config, recorded)
+            bases = [base for base in base_files if may_count(base.instant_time)]
+            logs = [log for log in log_files if may_count(log.instant_time)]
+            if len(bases) < len(base_files):
+                self._note_lost_bases(base_files, bases, logs)
             yield from group_files(
                 partition,
-                [base for base in base_files if may_count(base.instant_time)],
-                [log for log in log_files if may_count(log.instant_time)],
+                bases,
+                logs,
                 pending_compactions=history.planned_compactions.get(partition, {}),
                 completion_time=(history.completion_time if config.has_completion_times else None),
                 compacted_logs=history.compacted_logs,
@@ -151,6 +184,11 @@ class FileGroups:
                         f"commit {file.committed_by} wrote {_path_of(partition, name)}, {problem}. "
                         f"{FOREIGN_NAME_ADVICE}"
                     )
+
+    def has_data_files(self) -> bool:
+        """Decide whether a partition has files of Hudi, whether or not their commits are known."""
+        files = self.listed(self.listing.partitions())
+        return any(file_name.parse_data_file_name(f.name) for _, listed in files for f in listed)
 
     def listed(self, partitions: Sequence[str]) -> Iterator[tuple[str, list[FileInfo]]]:
         """Yield partitions with their files; only a few partitions are in memory at a time."""
@@ -205,6 +243,7 @@ class CommittedFile:
     rows: int  # that the newest of them wrote into the file
 
 
+_instant_of = attrgetter("instant_time")
 _UNKNOWN_FILE = CommittedFile(0, "", "", 0)
 
 
@@ -326,15 +365,20 @@ def data_files(
             continue
         path, size, is_listed = folder + name, sizes.get(name, 0), name in sizes
         instant_time = intern(parsed.instant)  # one text for very many files
+        stat = committed.get(name)
+        is_recorded = stat is None and instant_time in recorded
         if isinstance(parsed, file_name.BaseFileName):
             if is_listed and not size and name in committed:
                 problem = "a committed base file of 0 bytes. Restore it from a copy"
                 raise CorruptTableError(f"{path}: {problem}")
-            base_files[name] = BaseFile(path, parsed.file_id, instant_time, size, is_listed)
+            known_size = stat.size if stat is not None else size if is_recorded else 0
+            base_files[name] = BaseFile(
+                path, parsed.file_id, instant_time, size, is_listed, known_size
+            )
         elif config.is_merge_on_read:  # else they are from before the table's type was changed
-            stat = committed.get(name, _UNKNOWN_FILE)
-            if stat is _UNKNOWN_FILE and instant_time in recorded:
+            if is_recorded:
                 stat = CommittedFile(size, instant_time, instant_time, 0)
+            stat = stat or _UNKNOWN_FILE
             log_files.append(
                 LogFile(
                     path=path,

@@ -75,8 +75,11 @@ class SliceBlocks:
                 yield block
 
     def _framed(self, file: LogFile, data: BytesSource, storage: Storage) -> Iterator[LogBlock]:
+        def report(problem: str, offset: int) -> None:
+            self.on_damage.report(problem, storage.describe(file.path), offset)
+
         try:
-            yield from frame_log_file(data, path=file.path)
+            yield from frame_log_file(data, path=file.path, report=report)
         except CorruptLogBlockError as error:
             if not file.is_native:
                 raise

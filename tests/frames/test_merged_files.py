@@ -246,7 +246,7 @@ def test_a_folder_with_wildcards_stays_with_this_reader(tmp_path, caplog):
 
 def test_damaged_statistics_of_a_partition_column_are_not_believed(tmp_path):
     """A file with another value than its folder says: the folder decides, as in Apache Hudi."""
-    from hudi_pyspark.frames.merged_files import _has_only
+    from hudi_pyspark.format.parquet.checked_file import has_only_value
 
     day = pa.scalar(date(2024, 1, 1))
     for values, expected in (
@@ -257,7 +257,7 @@ def test_damaged_statistics_of_a_partition_column_are_not_believed(tmp_path):
         column = pa.array(values, pa.date32())
         pq.write_table(pa.table({"d": column}), tmp_path / "f.parquet")
         with pq.ParquetFile(tmp_path / "f.parquet") as file:
-            assert _has_only(file, pa.field("d", pa.date32()), day) is expected
+            assert has_only_value(file, pa.field("d", pa.date32()), day) is expected
     pq.write_table(pa.table({"d": column}), tmp_path / "f.parquet", write_statistics=False)
     with pq.ParquetFile(tmp_path / "f.parquet") as file:
-        assert not _has_only(file, pa.field("d", pa.date32()), day)
+        assert not has_only_value(file, pa.field("d", pa.date32()), day)

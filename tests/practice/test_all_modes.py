@@ -3,9 +3,9 @@
 The rows are those of Apache Hudi 1.2.0. Where it fails or loses values they are those that were
 written: a column that was added without nulls, values of Avro log blocks in another case (D46),
 a clustering that is first on the timeline (D45), what it shows stale or refuses beyond savepoints
-(D43, D44), file ids that are used again (D65), an ordering field in another case. Counts of ancient times are those of Spark on a
-Parquet copy of the rows. ``two_runs`` is a table of Trino's tests whose metadata table is of the
-second of two runs into one folder.
+(D43, D44), file ids that are used again (D65), an ordering field in another case. Counts of ancient
+times are those of Spark on a Parquet copy of the rows. ``two_runs`` is a table of Trino's tests
+whose metadata table is of the second of two runs into one folder.
 """
 
 from __future__ import annotations

@@ -20,6 +20,7 @@ from hudi_pyspark.format.log.log_block import AVRO_BLOCKS, LogBlock, LogBlockTyp
 from hudi_pyspark.format.parquet.checked_file import open_parquet, read_columns, unknown_type
 from hudi_pyspark.format.parquet.legacy_calendar import LegacyCalendar, with_instants
 
+_DAMAGED_NAME = re.compile('"name" *: *"[^"]*\ufffd')
 _VERSION_AND_COUNT = struct.Struct(">ii")
 _MOST_SEARCHED = 8
 _NO_RECORDS = np.empty(0, np.int64)
@@ -128,6 +129,8 @@ def block_schema(block: LogBlock) -> AvroRecord:
     """
     if block.schema_text is None:
         raise block.corrupt("expected a SCHEMA header, found none")
+    if _DAMAGED_NAME.search(block.schema_text):  # Apache Hudi refuses it, too
+        raise block.corrupt("the SCHEMA header has a name that is not UTF-8")
     try:
         return parse_schema(block.schema_text)
     except CorruptAvroError as error:

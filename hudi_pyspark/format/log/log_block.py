@@ -2,10 +2,10 @@
 
 import re
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import IO
+from typing import IO, TypeAlias
 
 import pyarrow as pa
 
@@ -57,6 +57,7 @@ NATIVE_BLOCKS = {  # by the extension of a native log of records
     "parquet": LogBlockType.PARQUET_DATA_BLOCK,
     "hfile": LogBlockType.HFILE_DATA_BLOCK,
 }
+Report: TypeAlias = Callable[[str, int], None]
 _HEADER_KEYS = {key.value: key for key in HeaderKey}
 _BLOCK_TYPES = {kind.value: kind for kind in LogBlockType if kind is not LogBlockType.CORRUPT_BLOCK}
 
@@ -132,7 +133,9 @@ class LogBlock:
         return self.header.get(HeaderKey.BASE_FILE_INSTANT_TIME_OF_RECORD_POSITIONS)
 
 
-def frame_blocks(data: bytes | BytesSource, *, path: str) -> Iterator[LogBlock]:
+def frame_blocks(
+    data: bytes | BytesSource, *, path: str, report: Report | None = None
+) -> Iterator[LogBlock]:
     """Cut a log file into its blocks, in file order; only the ends of blocks are read.
 
     Bytes that start with the magic but are not a whole block come as a CORRUPT_BLOCK, which ends at
@@ -143,13 +146,15 @@ def frame_blocks(data: bytes | BytesSource, *, path: str) -> Iterator[LogBlock]:
     Args:
         data: the whole file, or what reads parts of it; the blocks refer to it.
         path: of the file, for errors only.
+        report: is told of texts in headers that are not UTF-8, with a problem and its offset. Where
+            it does not raise, their characters are replaced, as Apache Hudi does.
 
     Raises:
         CorruptLogBlockError: no magic at the start, or a block that is whole by its lengths but has
             an unknown type, version or command, or a header that does not fit. The blocks before it
             have been yielded.
     """
-    for salvaged in salvage_blocks(data, path=path):
+    for salvaged in salvage_blocks(data, path=path, report=report):
         if len(data) - salvaged.block.offset < len(MAGIC):
             return
         if salvaged.refusal is not None:
@@ -166,7 +171,9 @@ class SalvagedBlock:
     refusal: CorruptLogBlockError | None = None  # of `frame_blocks`
 
 
-def salvage_blocks(data: bytes | BytesSource, *, path: str) -> Iterator[SalvagedBlock]:
+def salvage_blocks(
+    data: bytes | BytesSource, *, path: str, report: Report | None = None
+) -> Iterator[SalvagedBlock]:
     """Cut a log file into blocks as far as possible, and pass over what `frame_blocks` refuses.
 
     Where a block is whole by its lengths but cannot be understood, the next one begins after it;
@@ -175,12 +182,14 @@ def salvage_blocks(data: bytes | BytesSource, *, path: str) -> Iterator[Salvaged
     file = memoryview(data) if isinstance(data, bytes) else data
     offset = 0
     while offset < len(file):
-        salvaged = _salvage_block(file, offset, path)
+        salvaged = _salvage_block(file, offset, path, report)
         yield salvaged
         offset += salvaged.block.size
 
 
-def _salvage_block(file: BytesSource, offset: int, path: str) -> SalvagedBlock:
+def _salvage_block(
+    file: BytesSource, offset: int, path: str, report: Report | None
+) -> SalvagedBlock:
     magic = bytes(file[offset : offset + len(MAGIC)])
     if magic != MAGIC:
         problem = f"expected magic {MAGIC!r}, found {magic!r}"
@@ -191,7 +200,7 @@ def _salvage_block(file: BytesSource, offset: int, path: str) -> SalvagedBlock:
         end = _next_magic(file, offset + len(MAGIC))
         return SalvagedBlock(corrupt_block(file, offset, end, path), problem)
     try:
-        return SalvagedBlock(_parse_block(file, offset, end, path))
+        return SalvagedBlock(_parse_block(file, offset, end, path, report))
     except CorruptLogBlockError as error:
         place = f" (at byte {error.offset})" if error.offset != offset else ""
         corrupt = corrupt_block(file, offset, end, path)
@@ -243,9 +252,12 @@ def corrupt_block(file: BytesSource, offset: int, end: int, path: str) -> LogBlo
     )
 
 
-def _parse_block(file: BytesSource, offset: int, end: int, path: str) -> LogBlock:
+def _parse_block(
+    file: BytesSource, offset: int, end: int, path: str, report: Report | None
+) -> LogBlock:
     """Parse a block whose outer lengths are right."""
     cursor = _Cursor(file, offset + len(MAGIC) + _LONG.size, end - _LONG.size, path)
+    cursor.report = report
     version = cursor.read_int("format version")
     if version != 1:
         raise CorruptLogBlockError(f"expected log format version 1, found {version}", path, offset)
@@ -282,6 +294,7 @@ class _Cursor:
 
     def __init__(self, file: BytesSource, offset: int, end: int, path: str) -> None:
         self.file, self.offset, self.end, self.path = file, offset, end, path
+        self.report: Report | None = None  # see `frame_blocks`
 
     def skip(self, length: int, what: str) -> int:
         """Pass over some bytes; returns where they begin."""
@@ -317,7 +330,10 @@ class _Cursor:
             return key, str(text, "utf-8")
         except UnicodeDecodeError as error:
             problem = f"{what} value of key {key} is not UTF-8: {error}"
-            raise CorruptLogBlockError(problem, self.path, text_at) from error
+            if self.report is None:
+                raise CorruptLogBlockError(problem, self.path, text_at) from error
+            self.report(problem, text_at)
+            return key, str(text, "utf-8", "replace")
 
     def expect_end(self) -> None:
         if self.offset != self.end:

@@ -30,13 +30,15 @@ _OTHER_BLOCKS = {
 }
 
 
-def frame_log_file(data: bytes | BytesSource, *, path: str) -> Iterator[log_block.LogBlock]:
+def frame_log_file(
+    data: bytes | BytesSource, *, path: str, report: log_block.Report | None = None
+) -> Iterator[log_block.LogBlock]:
     """Cut a log file into its blocks; see `frame_blocks`."""
     name = LogFileName.parse(path.rpartition("/")[2])
     if name is not None and name.native_extension:
         yield _frame_native_log(data, name, path=path)
     else:
-        yield from log_block.frame_blocks(data, path=path)
+        yield from log_block.frame_blocks(data, path=path, report=report)
 
 
 def salvage_log_file(data: bytes | BytesSource, *, path: str) -> Iterator[log_block.SalvagedBlock]:

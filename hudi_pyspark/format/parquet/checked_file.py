@@ -152,3 +152,17 @@ def _time_type(statistics: pq.Statistics) -> pa.DataType | None:
         unit = {"milliseconds": "ms", "microseconds": "us"}.get(logical["timeUnit"], "ns")
         return pa.timestamp(unit, "UTC" if logical["isAdjustedToUTC"] else None)
     return pa.date32() if logical["Type"] == "Date" else None
+
+
+def has_only_value(file: pq.ParquetFile, field: pa.Field, value: pa.Scalar) -> bool:
+    """Decide by the footer whether a file has a column, and no other value than one in it."""
+    leaves = [file.schema.column(place).path for place in range(len(file.schema))]
+    if field.name not in leaves:
+        return False
+    for group in range(file.num_row_groups):
+        known = chunk_statistics(file.metadata, group, leaves.index(field.name))
+        if known is None or not known.has_min_max or known.null_count != 0:
+            return False
+        if any(bound != value for bound in chunk_bounds(known, field.type)):
+            return False
+    return True

@@ -1,0 +1,57 @@
+"""The storage of a table for one base file, which must be the one that its commit wrote.
+
+A file that another one has replaced, such as an older version of it, would be read as if it were
+the right one: its size tells, which an open file knows. A tool that rewrites a file in place, with
+another codec or other types, keeps its rows, which name their file (``_hoodie_file_name``): such a
+file is read.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import IO
+
+import pyarrow as pa
+
+from hudi_pyspark.errors import CorruptBaseFileError
+from hudi_pyspark.format.parquet.checked_file import has_only_value, open_parquet
+from hudi_pyspark.table.confined_storage import ConfinedStorage
+from hudi_pyspark.table.file_group import BaseFile, OnDamage
+from hudi_pyspark.table.meta_columns import FILE_NAME_COLUMN
+
+_LEAST = 12  # bytes of a Parquet file: writers that do not know a size record 0, -1 or 1
+_NAMES = pa.field(FILE_NAME_COLUMN, pa.string())
+
+
+@dataclass(frozen=True, slots=True)
+class CommittedFile(ConfinedStorage):
+    """A storage that refuses a base file of another size than its commit recorded.
+
+    Opening it raises CorruptBaseFileError, unless ``on_damage`` says otherwise.
+    """
+
+    base: BaseFile
+    on_damage: OnDamage
+
+    def open_input(self, path: str) -> pa.NativeFile | IO[bytes]:
+        file = self.inner.open_input(path)
+        size, committed = file.seek(0, os.SEEK_END), self.base.committed_size
+        is_of_size = committed < _LEAST or committed == size
+        if path == self.base.path and not is_of_size and not _is_named_by_rows(file, path):
+            problem = (
+                f"the file has {size} bytes, but its commit says {committed}: another file has "
+                "taken its place (on_damage=warn reads what is there, as Apache Hudi does)"
+            )
+            self.on_damage.handle(CorruptBaseFileError(self.describe(path), problem))
+        file.seek(0)
+        return file
+
+
+def _is_named_by_rows(file: pa.NativeFile | IO[bytes], path: str) -> bool:
+    """Decide by the footer of a Parquet file whether its rows are those of a path."""
+    with suppress(pa.ArrowException, OSError, UnicodeDecodeError):
+        parquet, name = open_parquet(file), pa.scalar(path.rpartition("/")[2])
+        return parquet.num_row_groups > 0 and has_only_value(parquet, _NAMES, name)
+    return False
