@@ -94,7 +94,7 @@ class UnsupportedQueryError(UnsupportedTableError):
 
 
 class UnsupportedTypeError(UnsupportedTableError, TypeError):
-    """A column type that has no Arrow or Spark counterpart."""
+    """A column type that has no Arrow or Spark counterpart, or that this pyarrow does not know."""
 
 
 class MissingModuleError(HudiError, ImportError):

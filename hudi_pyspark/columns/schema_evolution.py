@@ -14,7 +14,8 @@ import pyarrow.compute as pc
 from hudi_pyspark.columns.arrays import any_of, is_number, repeat
 from hudi_pyspark.columns.casts import from_number, from_text, rounded
 from hudi_pyspark.columns.text import java_text, widened
-from hudi_pyspark.errors import SchemaEvolutionError
+from hudi_pyspark.columns.variant import MalformedVariantError, rebuilt
+from hudi_pyspark.errors import CorruptTableError, SchemaEvolutionError
 from hudi_pyspark.format.column_names import AmbiguousNamesError, match_names, spelled
 from hudi_pyspark.format.nested_types import (
     TYPED_VALUE,
@@ -82,6 +83,11 @@ def _conform_column(
             f"the table's type {field.type} ({error}). Read the other columns, or write these rows "
             "again with values of that type"
         ) from error
+    except MalformedVariantError as error:
+        raise CorruptTableError(
+            f"{source}: column {field.name!r} has a shredded variant that cannot be put together: "
+            f"{error}. Restore the file from a copy, or read the other columns"
+        ) from error
     return pa.chunked_array(chunks, type=field.type)
 
 
@@ -98,8 +104,6 @@ def _promote(array: pa.Array, target: pa.DataType, rules: _Rules) -> pa.Array:
         return array
     if pa.types.is_null(data_type):
         return pa.nulls(len(array), target)
-    if is_variant(target) and data_type.get_field_index(TYPED_VALUE) >= 0:
-        raise _NoPromotion("the file shreds the variant, which this release does not rebuild")
     if pa.types.is_struct(target) and pa.types.is_struct(data_type):
         return _promote_struct(array, target, rules)
     if pa.types.is_map(target) and pa.types.is_map(data_type):
@@ -116,6 +120,8 @@ def _promote(array: pa.Array, target: pa.DataType, rules: _Rules) -> pa.Array:
 def _promote_struct(array: pa.StructArray, target: pa.StructType, rules: _Rules) -> pa.Array:
     children = []
     stored = [field.name for field in array.type]
+    if TYPED_VALUE in stored and is_variant(target):
+        return rebuilt(array)
     if TYPED_VALUE in stored and _is_binaries_of_variant(target):
         raise _NoPromotion("the file has a shredded VARIANT, the table an ordinary struct")
     matched = match_names([field.name for field in target], stored)

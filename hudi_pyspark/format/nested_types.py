@@ -6,19 +6,22 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
+VARIANT_MARK: Final = {b"variant": b"true"}  # of the metadata in a variant, as PySpark has it
 # The struct that PySpark takes for a VARIANT: its values' own two binaries, in this order.
 VARIANT: Final = pa.struct(
     [
         pa.field("value", pa.binary(), nullable=False),
-        pa.field("metadata", pa.binary(), nullable=False, metadata={b"variant": b"true"}),
+        pa.field("metadata", pa.binary(), nullable=False, metadata=VARIANT_MARK),
     ]
 )
 TYPED_VALUE: Final = "typed_value"  # the field of a variant that a file shreds
 
 
 def is_variant(data_type: pa.DataType) -> bool:
-    """Return whether a type is that of VARIANT columns, not of a struct with the same fields."""
-    return bool(data_type.equals(VARIANT, check_metadata=True))
+    """Return whether a type is marked as that of variants; a struct of the same fields is none."""
+    place = data_type.get_field_index("metadata") if pa.types.is_struct(data_type) else -1
+    marks = data_type.field(place).metadata if place >= 0 else None
+    return (marks or {}).items() >= VARIANT_MARK.items()
 
 
 def find_field(schema: pa.Schema, name: str) -> pa.Field | None:

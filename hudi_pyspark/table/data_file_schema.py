@@ -15,6 +15,7 @@ from hudi_pyspark.format.file_name import is_log_file_name
 from hudi_pyspark.format.hfile.reader import SCHEMA_INFO, read_hfile
 from hudi_pyspark.format.log.log_block import DATA_BLOCKS
 from hudi_pyspark.format.log.log_file import frame_log_file
+from hudi_pyspark.format.nested_types import TYPED_VALUE, VARIANT, with_fields
 from hudi_pyspark.format.parquet.checked_file import open_parquet
 from hudi_pyspark.format.timeline.instant_metadata import CommitMetadata, WriteStat
 from hudi_pyspark.storage.protocol import Storage
@@ -79,8 +80,17 @@ def _log_file_schema(data: BytesSource, path: str) -> pa.Schema | None:
 
 
 def _footer_schema(schema: pa.Schema) -> pa.Schema:
-    """Return the writer's Avro schema, since the file's own types say less; else these."""
+    """Return the writer's Avro schema, since the file's own types say less; else these.
+
+    A variant that is shredded is known by its fields, as Apache Hudi does, and has its own type.
+    """
     metadata = schema.metadata or {}
     texts = (str(metadata[key], "utf-8") for key in _AVRO_SCHEMA_KEYS if key in metadata)
     text = next(texts, "")
-    return arrow_schema(parse_schema(text)) if text else schema.remove_metadata()
+    return arrow_schema(parse_schema(text)) if text else pa.schema(map(_whole, schema))
+
+
+def _whole(field: pa.Field) -> pa.Field:
+    names = [part.name for part in field.type] if pa.types.is_struct(field.type) else []
+    is_shredded = {"metadata", TYPED_VALUE} <= {*names}
+    return field.with_type(VARIANT if is_shredded else with_fields(field.type, _whole))

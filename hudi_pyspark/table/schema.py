@@ -16,7 +16,7 @@ from hudi_pyspark.format.avro.schema import (
     parse_schema,
 )
 from hudi_pyspark.format.column_names import spelled
-from hudi_pyspark.format.nested_types import is_variant, with_fields
+from hudi_pyspark.format.nested_types import VARIANT, is_variant, with_fields
 from hudi_pyspark.format.timeline.internal_schema import parse_internal_schema, parse_schema_history
 from hudi_pyspark.storage.protocol import FileInfo
 from hudi_pyspark.table.config import METADATA_FOLDER
@@ -71,7 +71,7 @@ def resolve_schema(view: TableView, as_of: str | None = None) -> pa.Schema:
 
 
 def _table_columns(text: str) -> pa.Schema:
-    """Return the columns that a table shows: vectors and variants, not their bytes."""
+    """Return the columns that a table shows: vectors, not their bytes."""
     record = parse_schema(text)
     fields = zip(record.fields, arrow_schema(record), strict=True)
     return pa.schema(
@@ -88,12 +88,13 @@ def as_shown(field: pa.Field) -> pa.Field:
     """Return a column as a table shows it: it may be null, and so may all fields in it.
 
     Timestamps have Spark's unit, and are marked where the table's schema counts milliseconds. A
-    writer may declare a column that older rows lack as not null.
+    variant has the type that Spark knows. A writer may declare a column that older rows lack as not
+    null.
     """
     field, data_type = field.with_nullable(True), field.type  # noqa: FBT003
     if pa.types.is_timestamp(data_type) and data_type.unit == "ms":
         return field.with_type(pa.timestamp("us", data_type.tz)).with_metadata(MILLISECONDS)
-    return field if is_variant(data_type) else field.with_type(with_fields(data_type, as_shown))
+    return field.with_type(VARIANT if is_variant(data_type) else with_fields(data_type, as_shown))
 
 
 def column_defaults(view: TableView, as_of: str | None = None) -> dict[str, pa.Scalar]:

@@ -352,3 +352,10 @@ def test_dates_of_years_that_have_several_texts_stay_dates(days):
         conformed(dates, pa.string())
     nearest = pa.array([-719162, 2932896], pa.int32()).cast(pa.date32())
     assert conformed(nearest, pa.string()).to_pylist() == ["0001-01-01", "9999-12-31"]
+
+
+def test_shredded_variant_is_not_read_as_a_struct_of_its_binaries():
+    variant = pa.array([{"metadata": b"m", "value": None, "typed_value": 1}])
+    target = pa.schema([("v", pa.struct([("metadata", pa.binary()), ("value", pa.binary())]))])
+    with pytest.raises(SchemaEvolutionError, match=r"f: column 'v' .*has a shredded VARIANT"):
+        conform(pa.table({"v": variant}), target, {}, source="f")

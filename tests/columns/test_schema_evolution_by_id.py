@@ -177,3 +177,13 @@ def test_file_of_the_present_version_is_read_as_it_is():
     schemas = on_read((10, struct(c=(0, OLD))), (20, struct(c=(0, NEW))))
     table = pa.table({"c": pa.array([{"k": 2, "y": 1, "z": 4}])})
     assert read(schemas, table, ["c"], "020") == {"c": [{"k": 2, "y": 1, "z": 4}]}
+
+
+@pytest.mark.parametrize("with_value", [True, False])
+def test_variant_that_a_file_shreds_stays_whole_beside_a_renamed_field(with_value):
+    parts = struct(metadata=5, value=6)
+    schemas = on_read((10, struct(s=(0, struct(a=1, v=(2, parts))))),
+                      (20, struct(s=(0, struct(b=1, v=(2, parts))))))  # fmt: skip
+    variant = {"metadata": b"m", "typed_value": 1} | ({"value": b"v"} if with_value else {})
+    table = pa.table({"s": pa.array([{"a": 7, "v": variant}])})
+    assert read(schemas, table, ["s"], "010") == {"s": [{"b": 7, "v": variant}]}

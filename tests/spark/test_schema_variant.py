@@ -8,6 +8,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tests.reading.variant_tables import rows, write_table
+
 pytestmark = pytest.mark.spark
 
 TEXTS = ['{"a":1,"b":[1,2,"x"]}', '"text"', None, "null", "2.5"]
@@ -75,3 +77,14 @@ def test_fields_of_a_variant_are_read_by_path(spark, table):
     frame = spark.read.format("hudi-py").load(table)
     found = frame.where("id = 0").selectExpr("variant_get(v, '$.b[2]', 'string') x").collect()
     assert [row.x for row in found] == ["x"]
+
+
+def test_variants_that_files_shred_are_variants_at_any_depth(spark, tmp_path):
+    write_table(tmp_path, rows([1, 2], 1, "a"), rows([2, 3], 2, "both"))
+    frame = spark.read.format("hudi-py").load(str(tmp_path))
+    assert frame.schema["s"].dataType.simpleString() == "struct<n:int,v:variant>"
+    columns = ["v", "s.v", "l[0]", "m['k']", "o[0].v"]
+    found = frame.selectExpr("id", *(f"to_json({column})" for column in columns)).collect()
+    texts = {row[0]: set(row[1:]) for row in found}
+    assert texts == {number: {f'{{"a":{number},"b":"x"}}'} for number in (1, 2, 3)}
+    assert frame.where("variant_get(s.v, '$.a', 'int') = 3").select("o.n").collect() == [([3],)]

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from hudi_pyspark.errors import CorruptAvroError, UnsupportedTypeError
 from hudi_pyspark.format.avro.json_text import parse_json
-from hudi_pyspark.format.nested_types import VARIANT
+from hudi_pyspark.format.nested_types import TYPED_VALUE, VARIANT_MARK
 
 JsonValue: TypeAlias = Union[bool, int, float, str, "list[JsonValue]", "dict[str, JsonValue]", None]
 
@@ -57,7 +57,7 @@ class _Typed:
 
         Raises:
             UnsupportedTypeError: Arrow or Spark has no such type: a decimal of more than 38 digits,
-                nanoseconds, a variant inside another type, a type that contains itself.
+                nanoseconds, a variant of other fields, a type that contains itself.
         """
         match self:
             case AvroPrimitive(kind, None):
@@ -78,8 +78,8 @@ class _Typed:
             case AvroUnion():
                 arrow = _arrow_union(self, path)
             case AvroRecord():
-                _check_variant(self, path)
-                arrow = pa.struct([arrow_field(field, path) for field in self.fields])
+                fields = [arrow_field(field, path) for field in self.fields]
+                arrow = pa.struct(fields if self.logical is None else _marked(fields, path))
             case AvroReference():
                 raise UnsupportedTypeError(f"column {path!r} has the type '{self.name}, in itself'")
         return arrow
@@ -256,15 +256,13 @@ def arrow_field(avro: AvroField, parent: str = "") -> pa.Field:
 def column_type(avro: AvroType, path: str) -> pa.DataType | None:
     """Return the type that a table shows for a column; None where it is the stored type.
 
-    A vector is shown as a list of numbers, a variant as the struct that Spark knows as one.
+    A vector is shown as a list of numbers.
 
     Raises:
         UnsupportedTypeError: a vector of elements that are not known, with the column's path.
     """
     if isinstance(avro, AvroUnion):
         return column_type(avro.members[0], path) if len(avro.members) == 1 else None
-    if isinstance(avro, AvroRecord) and avro.logical == "variant":
-        return VARIANT
     if not isinstance(avro, AvroFixed) or avro.logical is None or avro.logical.name != "vector":
         return None
     element = _VECTOR_ELEMENTS.get(avro.logical.element)
@@ -276,14 +274,15 @@ def column_type(avro: AvroType, path: str) -> pa.DataType | None:
     return pa.list_(pa.field("element", element, nullable=False))
 
 
-def _check_variant(record: AvroRecord, path: str) -> None:
-    if record.logical is None:
-        return
-    if "." in path or {field.name for field in record.fields} != {"metadata", "value"}:
+def _marked(fields: list[pa.Field], path: str) -> list[pa.Field]:
+    """Return the fields of a variant, marked as such; see `is_variant`."""
+    names = {field.name for field in fields}
+    if not {"metadata"} < names <= {"metadata", "value", TYPED_VALUE}:
         raise UnsupportedTypeError(
-            f"column {path!r} is a variant inside another type, or a shredded one; only plain "
-            "variant columns are supported"
+            f"column {path!r} is a variant of {', '.join(sorted(names))}; expected metadata, "
+            f"and value or {TYPED_VALUE}"
         )
+    return [f.with_metadata(VARIANT_MARK) if f.name == "metadata" else f for f in fields]
 
 
 def is_nullable(avro: AvroType) -> bool:

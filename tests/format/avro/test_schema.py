@@ -21,6 +21,7 @@ from hudi_pyspark.format.avro.schema import (
     column_type,
     parse_schema,
 )
+from hudi_pyspark.format.nested_types import is_variant
 
 
 def record(*fields: dict[str, Any], **attributes: Any) -> str:
@@ -160,7 +161,7 @@ def test_arrow_type_is_that_of_spark(kind, expected, nullable):
             "'c' is a decimal of 39 digits",
             id="39-digits",
         ),
-        pytest.param({**STRUCT, "logicalType": "variant"}, "'c' is a variant", id="shredded"),
+        pytest.param({**STRUCT, "logicalType": "variant"}, "'c' is a variant of", id="variant"),
         pytest.param(["null", "r"], "'c' .*'r, in itself'", id="recursive"),
     ],
 )
@@ -187,15 +188,25 @@ def test_vector_is_stored_as_bytes_and_becomes_a_list_of_its_elements(element, k
     )
 
 
-def test_variant_becomes_the_struct_that_spark_knows():
-    parts = [{"name": "metadata", "type": "bytes"}, {"name": "value", "type": "bytes"}]
-    stored = {"type": "record", "name": "v", "fields": parts, "logicalType": "variant"}
-    avro = parse_schema(column(["null", stored]))
-    assert arrow_schema(avro).field("c").type.names == ["metadata", "value"]
-    kind = column_type(avro.fields[0].type, "c")
-    assert kind is not None
-    assert kind.names == ["value", "metadata"]
-    assert kind.field("metadata").metadata == {b"variant": b"true"}
+def variant(*fields):
+    parts = [{"name": name, "type": "bytes"} for name in fields]
+    return {"type": "record", "name": "v", "fields": parts, "logicalType": "variant"}
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [("metadata", "value"), ("value", "metadata", "typed_value"), ("metadata", "typed_value")],
+)
+def test_variant_keeps_its_stored_fields_and_is_marked(fields):
+    kind = arrow_schema(parse_schema(column(["null", variant(*fields)]))).field("c").type
+    assert kind.names == list(fields)
+    assert is_variant(kind)
+
+
+def test_struct_with_the_fields_of_a_variant_is_none():
+    plain = {**variant("metadata", "value")}
+    del plain["logicalType"]
+    assert not is_variant(arrow_schema(parse_schema(column(plain))).field("c").type)
 
 
 def test_vector_of_unknown_elements_is_refused_by_column_name():

@@ -1,0 +1,442 @@
+"""Variants that a Parquet file shreds, as the two binaries that every reader of variants knows.
+
+A file may keep parts of a VARIANT in columns of their own. Wherever a value can stand, at the top,
+as an item of an array or as a field of an object, there is then a group of two columns:
+
+| `value`  | `typed_value` | The value is                                                          |
+|----------|---------------|-----------------------------------------------------------------------|
+| encoded  | null          | the encoded one                                                       |
+| null     | set           | the typed one: a number, a text, a list of groups, a struct of groups |
+| encoded  | a struct      | an object: some fields in the struct, the others encoded              |
+| null     | null          | missing: this object lacks the field                                  |
+
+Each group becomes an array of encoded values, null for missing ones, from the leaves up: no step
+looks at single rows. The bytes of the items of an array lie one after the other as soon as the
+items are encoded, and Arrow joins those of the fields of an object. What is left to write is the
+header in front, which lists where the items or fields begin. Fields are listed in the order of
+their names, and as ids: places in the dictionary of names that is the row's `metadata`. Their
+values may have any order, so the other fields of an object are copied in one piece. `metadata`
+stays what it is, since it has all names.
+
+Where the specification leaves a choice, the bytes are those of Spark's own reader: numbers take the
+fewest that hold them. Where Spark contradicts it, Spark decides: names are in the order of UTF-16,
+and not of UTF-8, since Spark finds no others in objects of 32 fields and more.
+
+Source: "Variant Binary Encoding" and "Variant Shredding" of Apache Parquet; `ShreddingUtils` and
+`VariantBuilder` of Apache Spark 4.3, whose answers are in `tests/columns/variants`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hudi_pyspark.format.nested_types import TYPED_VALUE, VARIANT, without_offset
+
+Ints: TypeAlias = npt.NDArray[np.int64]
+Octets: TypeAlias = npt.NDArray[np.uint8]
+
+_NULL = b"\0"  # the encoded null of a variant, which is a value
+_OBJECT, _ARRAY = 2, 3  # basic types; that of numbers and other primitives is 0, of short texts 1
+_MOST_ROWS, _MOST_BYTES = 1 << 14, 64 << 20  # that are rebuilt at once
+_DEEPEST = 100  # of groups inside each other
+_LONGEST_SHORT_TEXT = 63  # bytes
+# Makes bytes of UTF-8 compare like units of UTF-16: U+E000 to U+FFFF come after all others.
+_AS_UTF16 = bytes.maketrans(b"\xee\xef", b"\xfe\xff")
+_MOST_DIGITS = 38  # of a decimal
+# Values whose bytes are those of Arrow; the number is that of the encoded type.
+_TYPES_OF_ONE_WIDTH = {
+    pa.float64(): 7,
+    pa.date32(): 11,
+    pa.timestamp("us", "UTC"): 12,
+    pa.timestamp("us"): 13,
+    pa.float32(): 14,
+    pa.time64("us"): 17,
+    pa.timestamp("ns", "UTC"): 18,
+    pa.timestamp("ns"): 19,
+    pa.binary(16): 20,  # a UUID
+}
+
+
+class MalformedVariantError(ValueError):
+    """A shredded variant that contradicts itself; the text says how."""
+
+
+def rebuilt(array: pa.StructArray) -> pa.StructArray:
+    """Return shredded variants as an array of the type VARIANT, with the same nulls.
+
+    Args:
+        array: structs of `metadata`, and of `value`, `typed_value` or both.
+
+    Raises:
+        MalformedVariantError: the columns contradict each other, or the encoding.
+        pyarrow.ArrowNotImplementedError: a `typed_value` has a type that no variant has.
+        pyarrow.ArrowInvalid: the values are too large for one array.
+    """
+    names = sorted({*_names_in(array.type)}, key=_order)
+    rows = max(1, min(_MOST_ROWS, len(array) * _MOST_BYTES // max(array.nbytes, 1)))
+    slices = [_rebuilt(array.slice(begin, rows), names) for begin in range(0, len(array), rows)]
+    return pa.concat_arrays(slices) if slices else pa.array([], VARIANT)
+
+
+def _order(name: str) -> bytes:
+    return name.encode().translate(_AS_UTF16)
+
+
+def _names_in(group: pa.DataType, depth: int = 0) -> Iterator[str]:
+    """Yield the names of the fields that a type of groups shreds, at any depth."""
+    parts = {part.name: part.type for part in group} if pa.types.is_struct(group) else {}
+    if depth > _DEEPEST or not {"value", TYPED_VALUE} & parts.keys():
+        raise pa.ArrowNotImplementedError(
+            f"a part of the variant, {depth} deep, is stored as {group}; expected value or "
+            f"{TYPED_VALUE} or both, at most {_DEEPEST} deep"
+        )
+    typed = parts.get(TYPED_VALUE, pa.null())
+    if pa.types.is_struct(typed):
+        for field in typed:
+            yield field.name
+            yield from _names_in(field.type, depth + 1)
+    elif pa.types.is_list(typed):
+        yield from _names_in(typed.value_type, depth + 1)
+
+
+def _rebuilt(array: pa.StructArray, names: list[str]) -> pa.StructArray:
+    metadata, is_null = _part(array, "metadata"), pc.is_null(array)
+    if metadata.null_count > array.null_count:
+        raise MalformedVariantError("a variant without metadata")
+    values = _encoded(array, _Dictionaries.of(metadata, names)).fill_null(_NULL)
+    return pa.StructArray.from_arrays([values, metadata], fields=list(VARIANT), mask=is_null)
+
+
+def _part(group: pa.StructArray, name: str) -> pa.Array:
+    """Return a binary of each group; nulls where the group is null, or has no such column."""
+    if group.type.get_field_index(name) < 0:
+        return pa.nulls(len(group), pa.binary())
+    return pc.cast(pc.struct_field(group, name), pa.binary())
+
+
+def _encoded(group: pa.StructArray, dictionaries: _Dictionaries) -> pa.Array:
+    """Return the encoded value of each group; null where it is missing."""
+    value = _part(group, "value")
+    _check(_lengths(value) + np.asarray(value.is_null()) > 0)
+    if group.type.get_field_index(TYPED_VALUE) < 0:
+        return value
+    typed = pc.struct_field(group, TYPED_VALUE)
+    if pa.types.is_struct(typed.type):
+        encoded = _objects(typed, value, dictionaries)
+    elif pa.types.is_list(typed.type):
+        encoded = _arrays(typed, dictionaries)
+    else:
+        encoded = _primitives(typed)
+    return pc.if_else(typed.is_valid(), encoded, value)
+
+
+# Values without others in them
+
+
+def _primitives(array: pa.Array) -> pa.Array:
+    """Return the encoded values; what is made of nulls does not matter."""
+    data_type = array.type
+    if data_type in _TYPES_OF_ONE_WIDTH:
+        octets = _raw(array)
+        headers = np.full((len(array), 1), _TYPES_OF_ONE_WIDTH[data_type] << 2, np.uint8)
+        return _packed(np.hstack([headers, octets]), np.full(len(array), 1 + octets.shape[1]))
+    if pa.types.is_boolean(data_type):
+        return pc.if_else(array, bytes([1 << 2]), bytes([2 << 2]))
+    if pa.types.is_signed_integer(data_type):
+        return _integers(array.cast(pa.int64()).fill_null(0))
+    if pa.types.is_decimal(data_type) and data_type.precision <= _MOST_DIGITS:
+        return _decimals(array.cast(pa.decimal128(_MOST_DIGITS, data_type.scale)))
+    if pa.types.is_string(data_type) or pa.types.is_binary(data_type):
+        return _texts(array.cast(pa.binary()), is_text=pa.types.is_string(data_type))
+    raise pa.ArrowNotImplementedError(f"no variant has values of the type {data_type}")
+
+
+def _raw(array: pa.Array) -> Octets:
+    """Return the bytes of values of one width, a row for each."""
+    width = array.type.bit_width // 8
+    octets = np.frombuffer(array.buffers()[1] or b"", np.uint8)
+    return octets[array.offset * width :][: len(array) * width].reshape(-1, width)
+
+
+def _packed(octets: Octets, lengths: Ints) -> pa.Array:
+    """Return the first bytes of each row as a binary."""
+    return _binaries(octets[np.arange(octets.shape[1]) < lengths[:, None]], lengths)
+
+
+def _binaries(octets: Octets, lengths: Ints) -> pa.Array:
+    """Return binaries that lie one after the other."""
+    offsets = _begins(lengths, also_end=True)
+    if offsets[-1] > np.iinfo(np.int32).max:
+        raise pa.ArrowInvalid("variants of more than 2 GiB in one array")
+    buffers = [None, pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(octets)]
+    return pa.Array.from_buffers(pa.binary(), len(lengths), buffers)
+
+
+def _begins(lengths: Ints, *, also_end: bool = False) -> Ints:
+    """Return where parts of some lengths begin that lie one after the other."""
+    ends = np.cumsum(lengths, dtype=np.int64)
+    return np.concatenate(([0], ends if also_end else ends[:-1]))[: len(lengths) + also_end]
+
+
+def _integers(array: pa.Array) -> pa.Array:
+    numbers = np.asarray(array)
+    # 0, 1, 2, 3 for 1, 2, 4, 8 bytes.
+    logs = np.sum([numbers != numbers.astype(kind) for kind in ("i1", "i2", "i4")], axis=0)
+    headers = (3 + logs << 2).astype(np.uint8)[:, None]
+    return _packed(np.hstack([headers, _raw(array)]), 1 + (1 << logs))
+
+
+def _decimals(array: pa.Array) -> pa.Array:
+    octets, scale = _raw(array), array.type.scale
+    low, high = np.ascontiguousarray(octets).view("<i8").reshape(-1, 2).T
+    logs = np.full(len(array), 2)  # 0, 1, 2 for 4, 8, 16 bytes
+    for log, digits in ((1, 18), (0, 9)):
+        if scale <= digits:
+            logs[(high == low >> 63) & (low > -(10**digits)) & (low < 10**digits)] = log
+    front = np.stack([8 + logs << 2, np.full(len(array), scale)], axis=1).astype(np.uint8)
+    return _packed(np.hstack([front, octets]), 2 + (4 << logs))
+
+
+def _texts(array: pa.Array, *, is_text: bool) -> pa.Array:
+    lengths = _lengths(array)
+    is_short = (lengths <= _LONGEST_SHORT_TEXT) & is_text
+    octets = np.empty((len(array), 5), np.uint8)
+    octets[:, 0] = np.where(is_short, lengths << 2 | 1, (16 if is_text else 15) << 2)
+    octets[:, 1:] = lengths.astype("<u4")[:, None].view(np.uint8)
+    return _joined(_packed(octets, np.where(is_short, 1, 5)), array)
+
+
+def _lengths(array: pa.Array) -> Ints:
+    return np.asarray(pc.binary_length(array).fill_null(0)).astype(np.int64)
+
+
+def _joined(*parts: pa.Array) -> pa.Array:
+    return pc.binary_join_element_wise(*parts, b"", null_handling="skip")
+
+
+# Values with others in them
+
+
+def _arrays(lists: pa.ListArray, dictionaries: _Dictionaries) -> pa.Array:
+    lists = without_offset(lists)
+    places = np.asarray(lists.offsets).astype(np.int64)
+    items = lists.values.slice(places[0], places[-1] - places[0])
+    places, counts = places - places[0], np.diff(places)
+    encoded = _encoded(items, dictionaries.repeated(counts)).fill_null(_NULL)
+    begins = _begins(_lengths(encoded), also_end=True)
+    lists_begin, sizes = begins[places[:-1]], np.diff(begins[places])
+    offsets = begins[:-1] - np.repeat(lists_begin, counts)
+    octets, _, _ = _spans(encoded)
+    return _joined(_headers(_ARRAY, counts, None, offsets, sizes), _binaries(octets, sizes))
+
+
+def _objects(typed: pa.StructArray, value: pa.Array, dictionaries: _Dictionaries) -> pa.Array:
+    count = typed.type.num_fields
+    parts = [_encoded(pc.struct_field(typed, [place]), dictionaries) for place in range(count)]
+    lengths = np.stack([_lengths(part) for part in parts], axis=1)
+    begins, sizes = np.cumsum(lengths, axis=1) - lengths, lengths.sum(axis=1)
+    names = [field.name for field in typed.type]
+    by_name = sorted(range(count), key=lambda place: dictionaries.names.index(names[place]))
+    rows, places = np.nonzero(lengths[:, by_name])  # no encoded value is empty
+    ids, ranks = dictionaries.find(rows, [names[place] for place in by_name], places)
+    fields = np.stack([rows, ids, ranks, begins[:, by_name][rows, places]])
+    others = pc.if_else(typed.is_valid(), value, pa.scalar(None, pa.binary()))
+    if others.null_count < len(others):
+        other_fields, other_values = _fields_of(others, dictionaries)
+        other_fields[3] += sizes[other_fields[0]]
+        fields = np.hstack([fields, other_fields])
+        fields = fields[:, np.lexsort((fields[2], fields[0]))]
+        parts.append(other_values)
+        sizes = sizes + _lengths(other_values)
+    rows, ids, ranks, offsets = fields
+    if ((np.diff(rows) == 0) & (np.diff(ranks) == 0)).any():
+        raise MalformedVariantError("an object has a field twice")
+    counts = np.bincount(rows, minlength=len(typed))
+    return _joined(_headers(_OBJECT, counts, ids, offsets, sizes), *parts)
+
+
+def _fields_of(objects: pa.Array, dictionaries: _Dictionaries) -> tuple[Ints, pa.Array]:
+    """Take encoded objects apart; nulls have nothing.
+
+    Returns:
+        The fields in the order of the objects, as four rows: ordinals of the objects, ids, ranks of
+        the names, and offsets of the values from the first one. The values of each object in one
+        piece.
+    """
+    owners = np.flatnonzero(np.asarray(objects.is_valid()))
+    octets, begins, ends = _spans(objects.drop_null())
+    headers = octets[begins].astype(np.int64)
+    if (headers & 3 != _OBJECT).any():
+        raise MalformedVariantError("fields of an object beside a value that is none")
+    count_widths = np.where(headers >> 6 & 1, 4, 1)
+    id_widths, offset_widths = (headers >> 4 & 3) + 1, (headers >> 2 & 3) + 1
+    counts = _read(octets, begins + 1, count_widths)
+    ids_begin = begins + 1 + count_widths
+    offsets_begin = ids_begin + counts * id_widths
+    values_begin = offsets_begin + (counts + 1) * offset_widths
+    _check(values_begin <= ends)
+    sizes = _read(octets, values_begin - offset_widths, offset_widths)
+    _check(values_begin + sizes <= ends)
+    rows, places = _numbered(counts)
+    ids = _read(octets, ids_begin[rows] + places * id_widths[rows], id_widths[rows])
+    widths = offset_widths[rows]
+    offsets = _read(octets, offsets_begin[rows] + places * widths, widths)
+    _check(offsets < sizes[rows])
+    fields = np.stack([owners[rows], ids, dictionaries.ranks_of(owners[rows], ids), offsets])
+    value_of_object = np.cumsum(np.asarray(objects.is_valid())) - 1
+    values = _cut(octets, values_begin, values_begin + sizes)
+    return fields, values.take(pa.array(value_of_object, mask=np.asarray(objects.is_null())))
+
+
+def _headers(
+    basic_type: int, counts: Ints, ids: Ints | None, offsets: Ints, sizes: Ints
+) -> pa.Array:
+    """Return what stands before the items of each array, or before the values of each object.
+
+    Args:
+        basic_type: of all of them.
+        counts: of items, or of fields.
+        ids: of the fields, in the order of names; None for arrays.
+        offsets: of each item or field, from the first value of its array or object.
+        sizes: of all values of each array or object together, in bytes.
+    """
+    rows, places = _numbered(counts)
+    is_large, offset_widths = counts > 255, _widths(sizes)
+    if ids is None:
+        ids, id_widths, bits = rows, np.zeros(len(counts), np.int64), is_large << 4
+    else:
+        highest = np.zeros(len(counts), np.int64)
+        np.maximum.at(highest, rows, ids)
+        id_widths = _widths(highest)
+        bits = is_large << 6 | (id_widths - 1) << 4
+    count_widths = np.where(is_large, 4, 1)
+    lengths = 1 + count_widths + counts * id_widths + (counts + 1) * offset_widths
+    begins = _begins(lengths)
+    ids_begin = begins + 1 + count_widths
+    offsets_begin = ids_begin + counts * id_widths
+    octets = np.empty(int(lengths.sum()), np.uint8)
+    octets[begins] = bits | (offset_widths - 1) << 2 | basic_type
+    _write(octets, begins + 1, counts, count_widths)
+    _write(octets, ids_begin[rows] + places * id_widths[rows], ids, id_widths[rows])
+    widths = offset_widths[rows]
+    _write(octets, offsets_begin[rows] + places * widths, offsets, widths)
+    _write(octets, offsets_begin + counts * offset_widths, sizes, offset_widths)
+    return _binaries(octets, lengths)
+
+
+@dataclass(frozen=True, slots=True)
+class _Dictionaries:
+    """The names in the metadata of rows; equal metadata is one dictionary."""
+
+    codes: Ints  # of each row: the ordinal of its dictionary
+    begins: Ints  # of each dictionary: where its names begin among all
+    counts: Ints  # of names in each dictionary
+    ranks: Ints  # of each name of each dictionary, in the order of all names
+    names: list[str]  # of shredded fields, in their order
+    ranks_of_names: Ints
+    ids: Ints  # by dictionary and ordinal of the name; -1 where the dictionary lacks it
+
+    @classmethod
+    def of(cls, metadata: pa.Array, names: list[str]) -> _Dictionaries:
+        """Parse the metadata of each row; all names are of shredded fields."""
+        encoded = metadata.dictionary_encode()
+        octets, begins, ends = _spans(encoded.dictionary)
+        headers = octets[begins].astype(np.int64)
+        widths = (headers >> 6) + 1
+        _check((headers & 15 == 1) & (begins + widths < ends))
+        counts = _read(octets, begins + 1, widths)
+        texts_begin = begins + 1 + widths * (counts + 2)
+        _check(texts_begin <= ends)
+        rows, places = _numbered(counts)
+        offsets_begin, widths = begins[rows] + 1 + widths[rows] * (places + 1), widths[rows]
+        first, last = (_read(octets, offsets_begin + at, widths) for at in (0, widths))
+        _check((first <= last) & (texts_begin[rows] + last <= ends[rows]))
+        in_order = np.frombuffer(_AS_UTF16, np.uint8)[octets]
+        texts = _cut(in_order, texts_begin[rows] + first, texts_begin[rows] + last)
+        shredded = pa.array(map(_order, names), pa.binary())
+        every = pc.rank(pa.concat_arrays([texts, shredded]), tiebreaker="dense")
+        ranks, ranks_of_names = np.split(np.asarray(every).astype(np.int64), [len(texts)])
+        ids = np.full((len(counts), len(names)), -1)
+        known = np.flatnonzero(np.isin(ranks, ranks_of_names))
+        ids[rows[known], np.searchsorted(ranks_of_names, ranks[known])] = places[known]
+        codes = np.asarray(encoded.indices.fill_null(0)).astype(np.int64)
+        return cls(codes, _begins(counts), counts, ranks, names, ranks_of_names, ids)
+
+    def repeated(self, counts: Ints) -> _Dictionaries:
+        """Return the dictionaries of the items in lists of some lengths."""
+        return replace(self, codes=np.repeat(self.codes, counts))
+
+    def find(self, rows: Ints, names: list[str], chosen: Ints) -> tuple[Ints, Ints]:
+        """Return ids and ranks of the chosen ones of some names, each in a row's dictionary."""
+        places = np.array([self.names.index(name) for name in names])[chosen]
+        ids = self.ids[self.codes[rows], places]
+        if (ids < 0).any():
+            name = names[chosen[np.argmin(ids)]]
+            raise MalformedVariantError(f"the metadata lacks the name of the field {name!r}")
+        return ids, self.ranks_of_names[places]
+
+    def ranks_of(self, rows: Ints, ids: Ints) -> Ints:
+        """Return the ranks of ids, each in the dictionary of a row."""
+        codes = self.codes[rows]
+        _check(ids < self.counts[codes])
+        ranks: Ints = self.ranks[self.begins[codes] + ids]
+        return ranks
+
+
+# Bytes
+
+
+def _check(is_right: npt.NDArray[np.bool_]) -> None:
+    if not is_right.all():
+        raise MalformedVariantError("its bytes end early, or name a place outside of them")
+
+
+def _numbered(counts: Ints) -> tuple[Ints, Ints]:
+    """Return, for each part of each row, the ordinals of the row and of the part in the row."""
+    rows = np.repeat(np.arange(len(counts)), counts)
+    return rows, np.arange(len(rows)) - _begins(counts)[rows]
+
+
+def _spans(binaries: pa.Array) -> tuple[Octets, Ints, Ints]:
+    """Return all bytes, and some zeros; where each binary begins, and where it ends."""
+    lengths = _lengths(binaries)
+    begins = _begins(lengths)
+    # Joined with nothing, the binaries are copied to the beginning of a buffer of their own.
+    octets = np.frombuffer(_joined(binaries).buffers()[2] or b"", np.uint8)[: lengths.sum()]
+    return np.concatenate([octets, np.zeros(8, np.uint8)]), begins, begins + lengths
+
+
+def _cut(octets: Octets, begins: Ints, ends: Ints) -> pa.Array:
+    """Return the bytes between some places, in rising order, as binaries."""
+    if not len(begins):
+        return pa.array([], pa.binary())
+    offsets = np.stack([begins, ends], axis=1).ravel().astype(np.int32)
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(octets)]
+    with_gaps = pa.Array.from_buffers(pa.binary(), len(offsets) - 1, buffers)
+    return with_gaps.take(pa.array(np.arange(0, len(offsets), 2)))
+
+
+def _read(octets: Octets, places: Ints, widths: Ints) -> Ints:
+    """Return the little-endian numbers of one to four bytes at some places."""
+    numbers = np.zeros(len(places), np.int64)
+    for byte in range(int(widths.max(initial=0))):
+        numbers |= np.where(widths > byte, octets[places + byte].astype(np.int64) << 8 * byte, 0)
+    return numbers
+
+
+def _write(octets: Octets, places: Ints, numbers: Ints, widths: Ints) -> None:
+    for byte in range(int(widths.max(initial=0))):
+        has_byte = widths > byte
+        octets[places[has_byte] + byte] = numbers[has_byte] >> 8 * byte & 255
+
+
+def _widths(numbers: Ints) -> Ints:
+    """Return how many bytes each number takes, of one to four."""
+    return 1 + (numbers >> 8 > 0) + (numbers >> 16 > 0) + (numbers >> 24 > 0)
