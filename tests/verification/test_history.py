@@ -12,6 +12,8 @@ from verification.histories.generation import random_history, table_versions
 from verification.histories.history import LAGS, History, Step, StepKind, from_json, to_json
 
 SUCCESSIVE = "0.15.0+1.0.2+1.2.0"
+PAYLOAD = "hoodie.datasource.write.payload.class"
+DATABASE_COLUMNS = {"Op", "_change_operation_type", "_event_seq", "_event_lsn"}
 
 
 @pytest.mark.parametrize("hudi", ["0.15.0", "1.0.2", "1.2.0", SUCCESSIVE])
@@ -184,3 +186,18 @@ def test_keys_and_ordering_values_may_be_long_and_rows_wide_or_empty() -> None:
     assert max(len(row) for row in rows) > 150
     data = ([v for name, v in row.items() if name[1:2].isdigit()] for row in rows)
     assert any(len(values) > 2 and not any(v is not None for v in values) for values in data)
+
+
+def test_payload_columns_come_with_the_first_change_or_with_the_load() -> None:
+    payloads = set()
+    for number in range(150):
+        history = random_history(59, number, "1.0.2")
+        payload = history.options.get(PAYLOAD, "").rpartition(".")[2]
+        first, *later = [step for step in history.steps if step.columns]
+        names = [{c.name for c in step.columns} & DATABASE_COLUMNS for step in (first, *later)]
+        assert not any(names) or "Dms" in payload or "Debezium" in payload
+        if later and any(names):
+            assert names[0] in (set(), names[1])
+            assert names[0] or first.kind in (StepKind.BULK_INSERT, StepKind.BOOTSTRAP)
+            payloads.add((payload, bool(names[0])))
+    assert len(payloads) == 6  # three classes, each with and without its columns at first

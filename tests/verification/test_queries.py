@@ -1,6 +1,7 @@
 from pathlib import Path
 from random import Random
 
+from hudi_pyspark.table.merge_mode import DELETE_FIELD, DELETE_MARKER
 from verification.histories.generation import random_history
 from verification.histories.instants import Instant, completed_commits
 from verification.histories.queries import QueryKind, all_ranges, every_query, random_queries
@@ -41,3 +42,14 @@ def test_commits_of_a_downgraded_table_are_found_beside_its_empty_timeline(tmp_p
     for name in ("20.deltacommit", "20.deltacommit.requested", "20.deltacommit.inflight"):
         (tmp_path / ".hoodie" / name).touch()
     assert completed_commits(tmp_path) == (Instant("20", "20", "deltacommit"),)
+
+
+def test_values_of_each_type_are_delete_markers() -> None:
+    kinds = set()
+    for number in range(120):
+        history = random_history(59, number, "1.2.0")
+        for query in random_queries(history, INSTANTS, Random(number)):
+            if DELETE_FIELD in query.options:
+                assert query.options[DELETE_MARKER]
+                kinds.add(history.column_type(query.options[DELETE_FIELD]))
+    assert {"double", "date", "timestamp", "string", "int", "long", "boolean"} <= kinds

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from verification.histories.history import History
     from verification.histories.instants import Instant
 
-PARTIAL_PAYLOADS = ("PartialUpdateAvroPayload", "OverwriteNonDefaultsWithLatestAvroPayload")
 _OF_A_VERSION = ("_hoodie_record_key", "_hoodie_commit_time", "_hoodie_commit_seqno")
 
 

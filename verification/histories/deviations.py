@@ -12,7 +12,6 @@ from urllib.parse import unquote
 from hudi_pyspark import HudiTable, InvalidOptionError
 from verification.histories.compare import Answer, Difference, Failure, Row, difference
 from verification.histories.comparison import (
-    PARTIAL_PAYLOADS,
     Comparison,
     all_in,
     are_replaced,
@@ -34,7 +33,15 @@ from verification.histories.flink_deviations import (
 from verification.histories.history import LAGS
 from verification.histories.instants import Instant, completed_commits
 from verification.histories.ours import read_ours
-from verification.histories.queries import END, METADATA, QUERY_TYPE, Query, QueryKind, as_of
+from verification.histories.queries import (
+    END,
+    METADATA,
+    PARTIAL_PAYLOADS,
+    QUERY_TYPE,
+    Query,
+    QueryKind,
+    as_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from hudi_pyspark.table.merge_mode import DELETE_FIELD
 from tests.golden.questions import RECORD_POSITIONS
 from verification.histories.compare import Answer, Failure, arrow_answer
 from verification.histories.comparison import Comparison
@@ -167,7 +168,7 @@ def _merged_first(found: Examination, query: Query, rows: pa.Table) -> Iterator[
 
 
 def _by_key(found: Examination, query: Query, rows: pa.Table, random: Random) -> Iterator[Outcome]:
-    if query.kind is QueryKind.SNAPSHOT:
+    if query.kind is QueryKind.SNAPSHOT and DELETE_FIELD not in query.options:
         found.checks["by key"] += 1
         for problem in rows_by_key(found.path, rows, random):
             yield Outcome(query, Verdict.UNEXPLAINED, "own form", problem)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from hudi_pyspark import HudiTable
 from verification.histories.compare import Answer, Failure, difference
 from verification.histories.comparison import (
-    PARTIAL_PAYLOADS,
     Comparison,
     file_id,
     in_files,
@@ -18,7 +17,7 @@ from verification.histories.comparison import (
 )
 from verification.histories.history import StepKind
 from verification.histories.ours import read_ours
-from verification.histories.queries import Query, QueryKind
+from verification.histories.queries import PARTIAL_PAYLOADS, Query, QueryKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -21,6 +21,19 @@ _PAYLOADS = (
     "EventTimeAvroPayload",
     "FirstValueAvroPayload",
 )
+# Those that look at columns of their own, which a full load may lack.
+_PAYLOAD_COLUMNS: Mapping[str, Mapping[str, str]] = {
+    "AWSDmsAvroPayload": {"Op": "string"},
+    "debezium.MySqlDebeziumAvroPayload": {
+        "_change_operation_type": "string",
+        "_event_seq": "string",
+    },
+    "debezium.PostgresDebeziumAvroPayload": {
+        "_change_operation_type": "string",
+        "_event_lsn": "long",
+    },
+}
+_MODEL = "org.apache.hudi.common.model."
 _UNTIL_1_0 = frozenset({"FirstValueAvroPayload"})  # the bundles of later releases lack it
 PARTITION_FIELDS: Mapping[str, tuple[str, ...]] = {
     "none": (),
@@ -126,6 +139,8 @@ class Maker:
     moment_base: str = "2024-01-01"
     version: int = 6
     marks_deletes: bool = False
+    payload_columns: Mapping[str, str] = field(default_factory=dict)  # of the payload class
+    loads_without_them: bool = False  # in the first step, which is a bulk insert then
     is_global: bool = False
     repeats_keys: bool = False  # writes a key into several partitions, more often than not
     made: int = 0
@@ -253,17 +268,24 @@ class Maker:
         found = {}
         if fields:
             found["hoodie.datasource.write.precombine.field"] = ",".join(fields)
-        mode = self.pick(default=3, commit=2, event=3, payload=2)
+        mode = self.pick(default=3, commit=2, event=3, payload=2, database=1.5)
         if _release(self.hudi) >= (1,) and mode in ("commit", "event"):
             by_event = mode == "event" and fields
             found["hoodie.record.merge.mode"] = (
                 "EVENT_TIME_ORDERING" if by_event else "COMMIT_TIME_ORDERING"
             )
+        names: list[str] = []
         if mode == "payload" and len(fields) == 1:
             has_all = all(_release(hudi) < (1, 1) for hudi in self.releases)
-            known = [name for name in _PAYLOADS if has_all or name not in _UNTIL_1_0]
-            payload = "org.apache.hudi.common.model." + self.random.choice(known)
-            found["hoodie.datasource.write.payload.class"] = payload
+            names = [name for name in _PAYLOADS if has_all or name not in _UNTIL_1_0]
+        elif mode == "database" and len(fields) == 1 and self.version < 9:
+            # From version 9 on, the ordering fields are other columns of Debezium.
+            names = list(_PAYLOAD_COLUMNS)
+        if names:
+            payload = self.random.choice(names)
+            found["hoodie.datasource.write.payload.class"] = _MODEL + payload
+            self.payload_columns = _PAYLOAD_COLUMNS.get(payload, {})
+            self.loads_without_them = bool(self.payload_columns) and self.random.random() < 0.6
         return found
 
     def index_options(self) -> dict[str, str]:
@@ -324,6 +346,8 @@ class Maker:
             mode = r.choice(["METADATA_ONLY", "FULL_RECORD"])
             return self.write(StepKind.BOOTSTRAP, rows, text=mode)
         kind = self.pick(bulk_insert=2, insert=2, upsert=3)
+        if self.loads_without_them:
+            kind = "bulk_insert"
         return self.write(StepKind(kind), rows)
 
     def step(self) -> Step:
@@ -522,6 +546,8 @@ class Maker:
             pairs.insert(1, ("sub", "int"))
         if self.marks_deletes:
             pairs.append(("_hoodie_is_deleted", "boolean"))
+        if self.made or not self.loads_without_them:
+            pairs += self.payload_columns.items()
         return tuple(Column(name, kind) for name, kind in pairs)
 
     def rows(
@@ -550,6 +576,14 @@ class Maker:
             "seq": r.randint(0, 3),
             "_hoodie_is_deleted": r.random() < 0.3,
         }
+        if self.payload_columns:
+            place_in_order = r.randint(0, 20)
+            found |= {
+                "Op": r.choice("IUUUDd"),
+                "_change_operation_type": r.choice("cuuudD"),
+                "_event_seq": f"{place_in_order // 5}.{place_in_order % 5}",
+                "_event_lsn": place_in_order,
+            }
         if self.partitioning == "ordering":
             found["ts"] = number % 4
         nulls = 1.0 if r.random() < 0.05 else 0.15  # rows of nothing but nulls, too

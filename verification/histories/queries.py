@@ -6,7 +6,12 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
+from hudi_pyspark.columns.text import spark_value_text
+from hudi_pyspark.table.merge_mode import DELETE_FIELD, DELETE_MARKER
 from tests.golden.questions import RECORD_POSITIONS, random_options
+from verification.histories.column_types import TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -21,6 +26,7 @@ END = "hoodie.datasource.read.end.instanttime"
 FORMAT = "hoodie.datasource.query.incremental.format"
 METADATA = "hoodie.metadata.enable"
 SKIPPING = "hoodie.enable.data.skipping"
+PARTIAL_PAYLOADS = ("PartialUpdateAvroPayload", "OverwriteNonDefaultsWithLatestAvroPayload")
 
 
 class QueryKind(str, Enum):
@@ -93,6 +99,7 @@ def _chosen(history: History, instants: Sequence[Instant], random: Random) -> It
     yield Query(QueryKind.READ_OPTIMIZED, {QUERY_TYPE: "read_optimized"})
     if history.is_merge_on_read:
         yield Query(QueryKind.SKIP_MERGE, {"hoodie.datasource.merge.type": "skip_merge"})
+        yield from _marked(history, random)
     for instant in random.sample(instants, min(2, len(instants))):
         yield as_of(instant.requested)
     yield incremental("000")
@@ -103,6 +110,29 @@ def _chosen(history: History, instants: Sequence[Instant], random: Random) -> It
         yield changes("000")
         for begin, end in random.sample(ranges, min(1, len(ranges))):
             yield changes(begin, end)
+
+
+def _marked(history: History, random: Random) -> Iterator[Query]:
+    """A snapshot in which a value of some row marks deletes, of any type that has a text in Java.
+
+    Not by payload classes that fill columns: Apache Hudi merges such a record as a row (D33).
+    """
+    payload = history.options.get("hoodie.datasource.write.payload.class", "")
+    written = [step for step in history.steps if step.rows]
+    if not written or payload.endswith(PARTIAL_PAYLOADS):
+        return
+    step = random.choice(written)
+    number, row = random.randrange(len(step.columns)), random.choice(step.rows)
+    name, kind = step.columns[number].name, TYPES.get(step.columns[number].type)
+    if kind is None or row[number] is None:  # a type of the Java client, or no value
+        return
+    value = kind.to_python(row[number])
+    if isinstance(value, list | dict | tuple | bytes | bytearray):
+        return
+    values = pa.array([value])
+    text = spark_value_text(values.cast(pa.float32()) if kind.ddl == "float" else values)[0].as_py()
+    if text:
+        yield Query(QueryKind.SNAPSHOT, {DELETE_FIELD: name, DELETE_MARKER: text})
 
 
 def every_query(kind: QueryKind, instants: Sequence[Instant], most: int = 40) -> Iterator[Query]:
