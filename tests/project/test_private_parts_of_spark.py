@@ -23,12 +23,13 @@ def quoted(cell: str) -> list[str]:
 
 
 def test_every_private_name_is_on_the_page_and_no_other():
-    listed, used = defaultdict(set), defaultdict(set)
+    listed: dict[str, set[str]] = defaultdict(set)
+    used: dict[str, set[str]] = defaultdict(set)
     for file, names, *_ in ROWS:
         listed[quoted(file)[0]].update(quoted(names))
-    for file, names in used_names().items():
-        is_core = file.endswith(".java") and Path(file).stem in CORE
-        used["jvm/" if is_core else file].update(names)
+    for source, private_names in used_names().items():
+        is_core = source.endswith(".java") and Path(source).stem in CORE
+        used["jvm/" if is_core else source].update(private_names)
     assert listed == used
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd  # noqa: TC002  (PySpark reads the annotations of its functions)
 from pyspark import StorageLevel
 from pyspark.sql import functions as sf
+from pyspark.sql.pandas import functions as pandas_functions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,13 +40,17 @@ def by_arrow(column: Any) -> Any:
     return sf.udf(lambda value: f"[{value}]", "string", useArrow=True)(column)
 
 
+# Its stubs do not know functions of pandas' own types.
+_pandas_udf: Any = pandas_functions.pandas_udf
+
+
 def in_pandas(column: Any) -> Any:
     """A scalar pandas UDF."""
 
     def marked(series: pd.Series) -> pd.Series:
         return series.astype(str) + "_p"
 
-    return sf.pandas_udf(marked, "string")(column)
+    return _pandas_udf(marked, "string")(column)
 
 
 def in_iterator(column: Any) -> Any:
@@ -55,7 +60,7 @@ def in_iterator(column: Any) -> Any:
         for series in batches:
             yield series.astype(str) + "_i"
 
-    return sf.pandas_udf(marked, "string")(column)
+    return _pandas_udf(marked, "string")(column)
 
 
 def grouped_sum(column: Any) -> Any:
@@ -64,7 +69,7 @@ def grouped_sum(column: Any) -> Any:
     def total(series: pd.Series) -> int:
         return int(series.sum())
 
-    return sf.pandas_udf(total, "long")(column)
+    return _pandas_udf(total, "long")(column)
 
 
 class Twice:
@@ -80,7 +85,8 @@ def table_function(frame: DataFrame) -> DataFrame:
     """Each row joined with those of a Python table function."""
     session = frame.sparkSession
     frame.createOrReplaceTempView("columnar_operators")
-    session.udtf.register("twice", sf.udtf(Twice, returnType="part string, number int"))
+    twice: Any = sf.udtf(Twice, returnType="part string, number int")
+    session.udtf.register("twice", twice)
     return session.sql(
         "SELECT t.id, f.* FROM columnar_operators t, LATERAL twice(t.part, t.c_int) f"
     )

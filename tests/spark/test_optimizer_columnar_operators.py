@@ -116,7 +116,8 @@ def test_arrow_and_pandas_have_the_rows_of_columns(ruled, golden_table):
     table = load(ruled, golden_table(TYPES), **BATCHES).select("id", "c_str", "c_dec", "c_ts")
     copy = hudi_rows(ruled, TYPES).select(*table.columns)
     assert table.toArrow().sort_by("id") == copy.toArrow().sort_by("id")
-    found, expected = (f.toPandas().sort_values("id").to_dict("list") for f in (table, copy))
+    frames: list[Any] = [frame.toPandas() for frame in (table, copy)]
+    found, expected = (frame.sort_values("id").to_dict("list") for frame in frames)
     assert repr(found) == repr(expected)
 
 

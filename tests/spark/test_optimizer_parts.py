@@ -44,16 +44,17 @@ def known(spark, golden_table):  # noqa: ARG001
 @pytest.fixture
 def ask(spark, golden_table, known, monkeypatch):
     """Ask all queries in a session whose rule is made of other sources."""
-    rules = {}
+    asked = set()
 
     def ask(sources):
         classes = optimizer.compile_rule(spark._jvm, sources)
-        what = (frozenset(classes.parts), frozenset(sources.items() - SOURCES.items()))
-        if classes.parts.keys() < PARTS.keys():
-            what = frozenset(classes.parts)  # the sources of the others do not matter
-        if what in rules:
+        is_whole = classes.parts.keys() == PARTS.keys()
+        # The source of a part that is missing does not matter.
+        changed = sources.items() - SOURCES.items() if is_whole else ()
+        what = (frozenset(classes.parts), frozenset(changed))
+        if what in asked:
             return
-        rules[what] = classes
+        asked.add(what)
         monkeypatch.setattr(optimizer, "rule_classes", lambda _: classes)
         session = spark.newSession()
         session.conf.set("spark.sql.session.timeZone", "UTC")
