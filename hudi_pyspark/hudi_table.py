@@ -6,12 +6,13 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
-from functools import cached_property, partial
+from functools import partial
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from hudi_pyspark.cached_property import cached_property
 from hudi_pyspark.custom_mergers import Mergers, registered_payloads
 from hudi_pyspark.errors import InvalidOptionError, UnsupportedQueryError
 from hudi_pyspark.extras import needs_extra

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from hudi_pyspark.cached_property import cached_property
 from hudi_pyspark.errors import CorruptLogBlockError, CorruptTableError, MissingFileError
 from hudi_pyspark.format.avro.schema import parse_schema
 from hudi_pyspark.format.bytes_source import BytesSource, FileSource

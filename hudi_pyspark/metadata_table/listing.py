@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import copy
-from functools import cached_property
 from typing import TypeVar
 
+from hudi_pyspark.cached_property import cached_property
 from hudi_pyspark.errors import CorruptTableError, HudiError
 from hudi_pyspark.messages import logger
 from hudi_pyspark.metadata_table.records import UNPARTITIONED
@@ -121,7 +121,7 @@ class MetadataListing:
 
 
 class _Current:
-    """The metadata table, opened when it is asked for, once for all copies; picklable."""
+    """The metadata table, opened when it is asked for, once for all copies in a process."""
 
     def __init__(self, table: TableView) -> None:
         self._table = table

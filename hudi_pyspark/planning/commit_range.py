@@ -5,10 +5,10 @@ from __future__ import annotations
 import fnmatch
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from hudi_pyspark import errors
+from hudi_pyspark.cached_property import cached_property
 from hudi_pyspark.format.timeline.instant import COMMIT_ACTIONS, Action
 from hudi_pyspark.messages import logger, warn
 from hudi_pyspark.options.option import HollowCommits, OnMissing, RangeMerge

@@ -3,8 +3,8 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
+from hudi_pyspark.cached_property import cached_property
 from hudi_pyspark.errors import printable
 from hudi_pyspark.filter.predicate import Predicate
 from hudi_pyspark.planning.query import Query

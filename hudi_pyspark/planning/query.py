@@ -6,11 +6,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import ClassVar
 
 import pyarrow as pa
 
+from hudi_pyspark.cached_property import cached_property
 from hudi_pyspark.errors import (
     CorruptTimelineError,
     HudiError,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
 from hashlib import sha256
 from operator import attrgetter
 from types import MappingProxyType
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from hudi_pyspark.cached_property import cached_property
 from hudi_pyspark.columns.schema_evolution import SchemaOnRead
 from hudi_pyspark.custom_mergers import PayloadMerger, find_merger
 from hudi_pyspark.errors import InvalidOptionError, UnsupportedTableError

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
-from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
 
+from hudi_pyspark.cached_property import cached_property
 from hudi_pyspark.errors import CorruptTableError
 from hudi_pyspark.format.timeline.instant import moment_of
 from hudi_pyspark.inspection.columns import INDEX, column_statistics

@@ -9,13 +9,13 @@ from datetime import datetime, timedelta, timezone
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from threading import Lock
 from typing import Any, TypeVar
 from urllib.request import getproxies
 
 import pyarrow.fs as pafs
 
 from hudi_pyspark.errors import HudiError, InvalidOptionError, StorageAccessError, StorageError
+from hudi_pyspark.fork_safe_lock import ForkSafeLock
 from hudi_pyspark.storage import file_systems
 from hudi_pyspark.storage.argument_checks import check_arguments
 from hudi_pyspark.storage.attempts import Attempts
@@ -72,8 +72,9 @@ class Connection:
 
     def __post_init__(self) -> None:
         self._connected: tuple[FileSystem, Credentials | None, Mapping[str, Value]] | None = None
+        self._process = 0  # that connected: a fork must not share the connections of its parent
         self._is_reached = False
-        self._lock = Lock()
+        self._lock = ForkSafeLock()
 
     def __reduce__(self) -> tuple[object, ...]:
         return Connection, (self.location, self.arguments, self.provider, self.attempts)
@@ -104,9 +105,10 @@ class Connection:
         """Return the file system, with credentials that have not expired."""
         credentials = self._credentials()
         with self._lock:
-            if self._connected is None or self._connected[1] is not credentials:
+            connected, process = self._connected, os.getpid()
+            if connected is None or connected[1] is not credentials or self._process != process:
                 filesystem, arguments = self._connect(credentials)
-                self._connected = filesystem, credentials, arguments
+                self._connected, self._process = (filesystem, credentials, arguments), process
             return self._connected[0]
 
     def request(self, request: Callable[[FileSystem], _T], place: str) -> _T:

@@ -6,10 +6,10 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from threading import Lock
 from typing import Any, Final, Protocol
 
 from hudi_pyspark.errors import HudiError, InvalidOptionError, StorageAccessError
+from hudi_pyspark.fork_safe_lock import ForkSafeLock
 from hudi_pyspark.imported_function import import_function
 from hudi_pyspark.storage.masking import mask
 from hudi_pyspark.storage_options import CREDENTIALS_PROVIDER, Value
@@ -95,7 +95,7 @@ def _seconds(value: object) -> float:
 
 # Of this process, which may have many tasks, each with a copy of the table's storage.
 _known: dict[tuple[CredentialsProvider, str], Credentials] = {}
-_lock = Lock()
+_locks: dict[tuple[CredentialsProvider, str], ForkSafeLock] = {}
 
 
 def current_credentials(
@@ -103,12 +103,13 @@ def current_credentials(
 ) -> Credentials:
     """Return valid credentials, not the ``refused`` ones, for the URI of a folder.
 
-    The provider is asked by one thread at a time, where none are known or where they expire. The
-    answer is shared by all tables of the process.
+    The provider is asked where none are known or where they expire, by one thread at a time for
+    each URI. The answer is shared by all tables of the process.
     """
-    with _lock:
-        known = _known.get((provider, location))
+    key = provider, location
+    with _locks.setdefault(key, ForkSafeLock()):
+        known = _known.get(key)
         if known is None or known is refused or known.renew_at <= time.time():
             known = Credentials.of(provider.credentials(location), time.time())
-            _known[(provider, location)] = known
+            _known[key] = known
         return known

@@ -5,9 +5,9 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from threading import Lock
 
 from hudi_pyspark.errors import CorruptTableError, HudiError
+from hudi_pyspark.fork_safe_lock import ForkSafeLock
 from hudi_pyspark.storage.file_systems import FileSystem, OpenFile
 from hudi_pyspark.storage.protocol import Storage
 
@@ -36,7 +36,7 @@ class RemoteFile(io.RawIOBase):
         self._request = request
         self._opened: tuple[FileSystem, OpenFile] | None = (filesystem, opened)
         self._opened_at = time.monotonic()
-        self._lock = Lock()  # for the open file; the ranges are read in parallel
+        self._lock = ForkSafeLock()  # for the open file; the ranges are read in parallel
         self._path = path
         self._size, self._version = opened.size, opened.version
         self._position = 0

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
+from hudi_pyspark.cached_property import cached_property
 from hudi_pyspark.errors import CorruptTableError, TimeTravelError
 from hudi_pyspark.format.timeline.instant import Action, Instant, InstantState, WriteOperationType
 from hudi_pyspark.format.timeline.instant_metadata import (

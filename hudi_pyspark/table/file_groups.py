@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+from functools import cache
 from operator import attrgetter
 from sys import intern
 from typing import TYPE_CHECKING
 
+from hudi_pyspark.cached_property import cached_property
 from hudi_pyspark.errors import CorruptTableError, UnsupportedTableError
 from hudi_pyspark.format import file_name
 from hudi_pyspark.storage.protocol import FileInfo

@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cache
 from itertools import islice
 
+from hudi_pyspark.cached_property import cached_property
 from hudi_pyspark.errors import MissingFileError
 from hudi_pyspark.table.commit_history import CommitHistory
 from hudi_pyspark.table.file_group import BaseFile, FileGroup, FileSlice, LogFile

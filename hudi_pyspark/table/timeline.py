@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
 
+from hudi_pyspark.cached_property import cached_property
 from hudi_pyspark.errors import MissingFileError, StorageError
 from hudi_pyspark.format.timeline.instant import Action, Instant, InstantState, NotAnInstant
 from hudi_pyspark.storage.protocol import FileInfo, Storage

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import pyarrow as pa
 
+from hudi_pyspark.cached_property import cached_property
 from hudi_pyspark.errors import PathInsideTableError, PathNotFoundError, TableNotFoundError
 from hudi_pyspark.format.timeline.instant import Instant
 from hudi_pyspark.storage.protocol import Storage

@@ -14,7 +14,17 @@ PROJECT = Path(__file__).resolve().parents[2]
 PACKAGE = PROJECT / "hudi_pyspark"
 SHIM = PROJECT / "pyspark_hudi"
 
-TABLE = {"errors", "messages", "imported_function", "format", "storage_options", "storage", "table"}
+TABLE = {
+    "errors",
+    "messages",
+    "cached_property",
+    "fork_safe_lock",
+    "imported_function",
+    "format",
+    "storage_options",
+    "storage",
+    "table",
+}
 SHARED = TABLE | {"columns", "filter", "custom_mergers", "tasks"}  # by planning and reading
 PIPELINE = SHARED | {"options", "metadata_table", "planning", "reading"}
 # What each file or folder of the package may import from the package. A new one needs its place.
@@ -24,10 +34,17 @@ MAY_IMPORT = {
     "extras": set(),
     "imported_function": {"errors"},
     "storage_options": {"errors", "messages"},
-    "storage": {"errors", "messages", "imported_function", "storage_options", "storage"},
+    "storage": {
+        "errors",
+        "messages",
+        "fork_safe_lock",
+        "imported_function",
+        "storage_options",
+        "storage",
+    },
     "catalogs": {"errors", "extras", "storage_options", "storage", "catalogs"},
-    "format": {"errors", "format"},
-    "table": {"errors", "messages", "format", "storage", "table"},
+    "format": {"errors", "cached_property", "format"},
+    "table": {"errors", "messages", "cached_property", "format", "storage", "table"},
     "columns": {"errors", "format"},
     "filter": {"errors", "table", "columns"},
     "options": {"errors", "messages", "storage_options", "table"},
@@ -42,6 +59,8 @@ MAY_IMPORT = {
     "planning": {*SHARED, "options", "metadata_table", "version"},
     "reading": SHARED,
     "frames": {*SHARED, "reading"},
+    "cached_property": set(),
+    "fork_safe_lock": set(),
     "short_name": set(),
     "version": set(),
     "scan": {*PIPELINE, "extras", "short_name", "frames"},

@@ -7,11 +7,12 @@ table services, only the file names are kept: the table may have been moved sinc
 from collections import UserDict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 from fastavro.schema import SchemaParseException
 
+from hudi_pyspark.cached_property import cached_property
 from hudi_pyspark.errors import CorruptTimelineError
 from hudi_pyspark.format.timeline import instant_body
 from hudi_pyspark.format.timeline.instant import WriteOperationType

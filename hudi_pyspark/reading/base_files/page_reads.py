@@ -5,7 +5,6 @@ from __future__ import annotations
 import struct
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property
 from typing import IO, TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -13,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from hudi_pyspark.cached_property import cached_property
 from hudi_pyspark.columns.arrays import is_true
 from hudi_pyspark.format.parquet.checked_file import check_row_count, chunk_begin, open_parquet
 from hudi_pyspark.format.parquet.pages import MAGIC, TAIL, ParquetPages, ParquetPagesError

@@ -12,13 +12,13 @@ from collections import OrderedDict
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from threading import Lock
 from typing import ClassVar, Protocol
 
 import numpy as np
 import pyarrow as pa
 
 from hudi_pyspark.columns.arrays import Mask, repeat
+from hudi_pyspark.fork_safe_lock import ForkSafeLock
 from hudi_pyspark.storage.protocol import Storage
 from hudi_pyspark.table.file_group import PARQUET, OnDamage
 from hudi_pyspark.table.live_blocks import BlockFilter
@@ -87,7 +87,7 @@ class OutcomesInMemory:
         self.most_bytes = most_bytes
         self._outcomes: OrderedDict[str, MergeOutcome] = OrderedDict()  # oldest use first
         self._nbytes = 0
-        self._lock = Lock()  # threads share the outcomes
+        self._lock = ForkSafeLock()  # threads share the outcomes
 
     def __reduce__(self) -> tuple[object, ...]:
         return type(self), (self.most_bytes,)

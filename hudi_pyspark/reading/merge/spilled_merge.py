@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
+from hudi_pyspark.cached_property import cached_property
 from hudi_pyspark.columns.arrays import as_one_array
 from hudi_pyspark.custom_mergers import PayloadMerger
 from hudi_pyspark.reading.log_records.records import LogRecords

@@ -1,0 +1,37 @@
+"""A lock that is free in a forked process, whichever thread held it when the process was forked."""
+
+from __future__ import annotations
+
+import os
+from threading import Lock
+from weakref import WeakSet
+
+
+class ForkSafeLock:
+    """A lock, used by ``with``. A fork copies locks, but no thread that could release them."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        _locks.add(self)
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+
+    def renew(self) -> None:
+        """Forget who holds the lock."""
+        self._lock = Lock()
+
+
+_locks: WeakSet[ForkSafeLock] = WeakSet()
+
+
+def _renew_all() -> None:
+    for lock in _locks:
+        lock.renew()
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows
+    os.register_at_fork(after_in_child=_renew_all)
