@@ -1,4 +1,4 @@
-"""Cached properties without a lock.
+"""Cached properties without a lock, and objects that are pickled without them.
 
 Before Python 3.12, instances of a class share the lock of ``functools.cached_property``: a thread
 that waits for the storage of one table holds up the threads that read others, and a process that
@@ -26,3 +26,15 @@ else:
             if self.attrname not in kept:
                 kept[self.attrname] = self.func(instance)
             return kept[self.attrname]
+
+
+class PickledWithoutCache:
+    """Base of classes whose cached properties do not travel; a copy computes them when asked."""
+
+    def __getstate__(self) -> dict[str, object]:
+        properties = functools.cached_property
+        return {
+            name: value
+            for name, value in self.__dict__.copy().items()  # threads may add to it
+            if not isinstance(getattr(type(self), name, None), properties)
+        }

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import copy
 from typing import TypeVar
 
-from hudi_pyspark.cached_property import cached_property
+from hudi_pyspark.cached_property import PickledWithoutCache, cached_property
 from hudi_pyspark.errors import CorruptTableError, HudiError
 from hudi_pyspark.messages import logger
 from hudi_pyspark.metadata_table.records import UNPARTITIONED
@@ -120,7 +120,7 @@ class MetadataListing:
         }
 
 
-class _Current:
+class _Current(PickledWithoutCache):
     """The metadata table, opened when it is asked for, once for all copies in a process."""
 
     def __init__(self, table: TableView) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from hudi_pyspark import errors
-from hudi_pyspark.cached_property import cached_property
+from hudi_pyspark.cached_property import PickledWithoutCache, cached_property
 from hudi_pyspark.format.timeline.instant import COMMIT_ACTIONS, Action
 from hudi_pyspark.messages import logger, warn
 from hudi_pyspark.options.option import HollowCommits, OnMissing, RangeMerge
@@ -28,7 +28,7 @@ _log = logger(__name__)
 
 
 @dataclass(frozen=True)
-class AskedRange:
+class AskedRange(PickledWithoutCache):
     """The range that a query asks for, on the timeline of a table.
 
     Begin is exclusive and end inclusive. For rows they are compared with completion times from

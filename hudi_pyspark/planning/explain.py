@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hudi_pyspark.cached_property import cached_property
+from hudi_pyspark.cached_property import PickledWithoutCache, cached_property
 from hudi_pyspark.errors import printable
 from hudi_pyspark.filter.predicate import Predicate
 from hudi_pyspark.planning.query import Query
@@ -17,7 +17,7 @@ _LOGS_AS_PARQUET = 0.35
 
 
 @dataclass(frozen=True)
-class ExplainedScan:
+class ExplainedScan(PickledWithoutCache):
     """All that an explanation is made of."""
 
     query: Query

@@ -108,8 +108,9 @@ class Connection:
             connected, process = self._connected, os.getpid()
             if connected is None or connected[1] is not credentials or self._process != process:
                 filesystem, arguments = self._connect(credentials)
-                self._connected, self._process = (filesystem, credentials, arguments), process
-            return self._connected[0]
+                connected = filesystem, credentials, arguments
+                self._connected, self._process = connected, process
+            return connected[0]
 
     def request(self, request: Callable[[FileSystem], _T], place: str) -> _T:
         """Make a request, several times where it fails; see `Attempts.run`."""

@@ -10,7 +10,7 @@ from operator import attrgetter
 from sys import intern
 from typing import TYPE_CHECKING
 
-from hudi_pyspark.cached_property import cached_property
+from hudi_pyspark.cached_property import PickledWithoutCache, cached_property
 from hudi_pyspark.errors import CorruptTableError, UnsupportedTableError
 from hudi_pyspark.format import file_name
 from hudi_pyspark.storage.protocol import FileInfo
@@ -33,7 +33,7 @@ FOREIGN_NAME_ADVICE = (
 
 
 @dataclass(eq=False)
-class FileGroups:
+class FileGroups(PickledWithoutCache):
     """Every file group of a table with all its slices; those that `find` has listed are kept."""
 
     history: CommitHistory

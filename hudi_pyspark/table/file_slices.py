@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from itertools import islice
 
-from hudi_pyspark.cached_property import cached_property
+from hudi_pyspark.cached_property import PickledWithoutCache, cached_property
 from hudi_pyspark.errors import MissingFileError
 from hudi_pyspark.table.commit_history import CommitHistory
 from hudi_pyspark.table.file_group import BaseFile, FileGroup, FileSlice, LogFile
@@ -15,7 +15,7 @@ from hudi_pyspark.table.timeline import CommittedTimes
 
 
 @dataclass(frozen=True)
-class FileSlices:
+class FileSlices(PickledWithoutCache):
     """The file slices of a table: the latest ones, and those of earlier instants."""
 
     history: CommitHistory

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 
-from hudi_pyspark.cached_property import cached_property
+from hudi_pyspark.cached_property import PickledWithoutCache, cached_property
 from hudi_pyspark.errors import MissingFileError, StorageError
 from hudi_pyspark.format.timeline.instant import Action, Instant, InstantState, NotAnInstant
 from hudi_pyspark.storage.protocol import FileInfo, Storage
@@ -26,7 +26,7 @@ _MOST_LISTINGS = 5
 
 
 @dataclass(frozen=True)
-class Timeline:
+class Timeline(PickledWithoutCache):
     """Instants in order of requested time, as text, one per time and comparable action."""
 
     instants: tuple[Instant, ...]

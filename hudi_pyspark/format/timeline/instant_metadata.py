@@ -12,7 +12,7 @@ from typing import Any
 
 from fastavro.schema import SchemaParseException
 
-from hudi_pyspark.cached_property import cached_property
+from hudi_pyspark.cached_property import PickledWithoutCache, cached_property
 from hudi_pyspark.errors import CorruptTimelineError
 from hudi_pyspark.format.timeline import instant_body
 from hudi_pyspark.format.timeline.instant import WriteOperationType
@@ -101,7 +101,7 @@ def parse_commit_metadata(body: bytes, *, path: str) -> CommitMetadata:
         CorruptTimelineError: the bytes are not commit metadata. For the write stats of a large file
             it is raised when these are asked for.
     """
-    parse_whole = partial(instant_body.body_parser(commit_metadata_of), body, path=path)
+    parse_whole = partial(_parse_whole, body, path=path)
     if len(body) < _LARGE or not body.startswith(instant_body.AVRO_MAGIC):
         return parse_whole()
     try:
@@ -113,10 +113,17 @@ def parse_commit_metadata(body: bytes, *, path: str) -> CommitMetadata:
         rest = commit_metadata_of(record)
     if not rest.schema_text:
         return parse_whole()
-    return replace(rest, write_stats=_LazyStats(lambda: parse_whole().write_stats), sample=sample)
+    return replace(rest, write_stats=_LazyStats(partial(_write_stats, body, path)), sample=sample)
 
 
-class _LazyStats(UserDict[str, tuple[WriteStat, ...]]):
+_parse_whole = instant_body.body_parser(commit_metadata_of)
+
+
+def _write_stats(body: bytes, path: str) -> Mapping[str, tuple[WriteStat, ...]]:
+    return _parse_whole(body, path=path).write_stats
+
+
+class _LazyStats(PickledWithoutCache, UserDict[str, tuple[WriteStat, ...]]):
     def __init__(self, load: Callable[[], Mapping[str, tuple[WriteStat, ...]]]) -> None:
         self._load = load
 
