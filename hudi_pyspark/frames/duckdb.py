@@ -24,11 +24,22 @@ def relation_of_files(
         database: where the relation is to be used.
 
     Returns:
-        None where DuckDB would read other values, or is older than 1.3; see `merged_files`.
+        None where DuckDB would read other values, may not read files, or is older than 1.3; see
+        `merged_files`.
 
     Raises:
         HudiError: the table cannot be read.
     """
+    try:
+        return _relation_of_files(scan, name, database)
+    except (duckdb.BinderException, duckdb.PermissionException) as error:
+        _log.info("base files are read by hudi-py, since DuckDB cannot: %s", error)
+        return None
+
+
+def _relation_of_files(
+    scan: Snapshot, name: str, database: duckdb.DuckDBPyConnection
+) -> duckdb.DuckDBPyRelation | None:
     columns = ", ".join(map(_quoted, scan.schema.names))
     expected = database.from_arrow(scan.schema.empty_table()).types
 
@@ -53,11 +64,7 @@ def relation_of_files(
         part = _files(list(merged.parts), f", {_ROW} = true")
         without = f"ANTI JOIN {_quoted(dropped)} USING ({_FILE}, {_ROW})"
         parts.append(f"SELECT {columns} FROM {part} {without}")
-    try:
-        return database.sql(" UNION ALL ".join(parts))
-    except duckdb.BinderException as error:
-        _log.info("base files are read by hudi-py, since DuckDB lacks a column: %s", error)
-        return None
+    return database.sql(" UNION ALL ".join(parts))
 
 
 def _files(paths: Sequence[str], options: str = "") -> str:

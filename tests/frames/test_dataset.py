@@ -253,6 +253,20 @@ def test_fragments_travel_to_other_processes(table):
     assert moved[0].physical_schema.names == ["id", "ts", "region"]  # the filter needs it
 
 
+def test_polars_over_a_dataset_compares_nan_as_pyarrow_does(golden_table):
+    """Polars alone, and over `scan_polars`, takes NaN for the greatest number."""
+    table = HudiTable(golden_table("v9_mor_all_types"))
+    rows = pl.DataFrame(snapshot("v9_mor_all_types", table.scan().schema))
+    lazy = pl.scan_pyarrow_dataset(table.dataset())
+    name = next(n for n, t in rows.schema.items() if t.is_float() and rows[n].is_nan().any())
+    largest = pl.col(name) > rows[name].fill_nan(None).max()
+    number = rows.filter(pl.col(name).is_nan()).height
+    assert number == rows.filter(largest).height
+    assert hudi_pyspark.scan_polars(table).filter(largest).collect().height == number
+    assert lazy.filter(largest).collect().height == 0
+    assert lazy.filter(largest | pl.col(name).is_nan()).collect().height == number
+
+
 def test_pyarrow_writes_a_dataset(table, tmp_path):
     ds.write_dataset(table.dataset(), tmp_path / "all", format="parquet")
     ds.write_dataset(table.dataset().scanner(["id"]), tmp_path / "ids", format="parquet")

@@ -139,6 +139,22 @@ def test_duckdb_reads_the_files_itself(table):
     assert "ANTI" in plan.upper()
 
 
+@pytest.mark.parametrize(
+    "lock",
+    ["SET enable_external_access = false", "SET disabled_filesystems = 'LocalFileSystem'"],
+)
+def test_duckdb_that_must_not_read_files_has_the_usual_view(lock, table, caplog):
+    caplog.set_level(logging.INFO)
+    columns = exact_columns(table)
+    database = duckdb.connect()
+    database.execute(lock)
+    schema = table.scan(columns).schema
+    found = arrow(table.scan(columns).to_duckdb("t", database, merge_first=True), schema)
+    assert bag(found) == bag(snapshot(MOR, schema))
+    assert database.sql("SHOW TABLES").fetchall() == [("t",)]
+    assert any("DuckDB cannot: Permission Error" in reason for reason in reasons(caplog))
+
+
 def test_nan_is_found_although_bounds_leave_it_out(golden_table):
     """DuckDB believes bounds of floating-point columns; polars is not shown them."""
     path = golden_table("v9_mor_all_types")
