@@ -29,8 +29,8 @@ MISTAKES = [
         (
             WHOLE,
             "NarrowScans",
-            "visit(root, (LogicalPlan) children.get(i), Need.WHOLE)",
-            "visit(root, (LogicalPlan) children.get(i), Need.below(plan, -1, null))",
+            "visit(root, (LogicalPlan) children.get(i), all)",
+            "visit(root, (LogicalPlan) children.get(i), Need.below(plan, null))",
         ),
         id="columns are left out below a node that takes them by position",
     ),

@@ -9,6 +9,7 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import functions as sf
 from pyspark.sql.datasource import DataSource, DataSourceArrowWriter, DataSourceWriter
+from pyspark.sql.types import NullType, StringType
 
 from hudi_pyspark.spark import optimizer
 from hudi_pyspark.spark.optimizer import COLUMNAR
@@ -199,3 +200,17 @@ def test_a_spark_without_tests_gives_rows_unless_the_user_chooses(
     (message,) = caplog.messages
     untested = f"columnar readers are untested with Spark {spark.version}"
     assert message == f"Spark copies the rows that it reads: {untested}"
+
+
+@pytest.mark.parametrize("kind", [StringType("UTF8_LCASE"), NullType()], ids=["collated", "void"])
+def test_results_of_functions_may_have_types_that_spark_has_in_rows_alone(
+    ruled, golden_table, kind
+):
+    """Spark's columns for such results know fewer types, also over Parquet."""
+    is_text = isinstance(kind, StringType)
+    marked = sf.udf(lambda number: f"N{number}" if is_text else None, kind)
+    ids = [row.id for row in hudi_rows(ruled, TYPES).select("id").collect()]
+    expected = sorted(f"N{number}" if is_text else "None" for number in ids)
+    for columns in (["id"], ["*"]):
+        frame = load(ruled, golden_table(TYPES)).select(*columns, marked("id").alias("marked"))
+        assert sorted(str(row.marked) for row in frame.select("marked").collect()) == expected

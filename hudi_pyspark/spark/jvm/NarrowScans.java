@@ -113,8 +113,10 @@ public class NarrowScans extends Rule {
     LogicalPlan child = (LogicalPlan) children.get(0);
     List none = new ArrayList();
     Need below = null;
-    if (plan instanceof Project || plan instanceof Aggregate) {
-      below = Need.below(plan, plan instanceof Project ? need.limit : -1, parts.nestedFields);
+    if (plan instanceof Project) {
+      below = need.belowProject(plan, parts.nestedFields);
+    } else if (plan instanceof Aggregate) {
+      below = Need.below(plan, parts.nestedFields);
     } else if (plan instanceof Filter) {
       List more = new ArrayList(need.conditions);
       more.add(((Filter) plan).condition());
@@ -130,8 +132,10 @@ public class NarrowScans extends Rule {
     }
     ArrayList changed = new ArrayList();
     boolean isChanged = false;
+    // Spark's columns for the results of UDFs know fewer types than its rows: no collated text.
+    Need all = plan.nodeName().endsWith("EvalPython") ? Need.WHOLE_IN_ROWS : Need.WHOLE;
     for (int i = 0; i < children.size(); i++) {
-      LogicalPlan visited = visit(root, (LogicalPlan) children.get(i), Need.WHOLE);
+      LogicalPlan visited = visit(root, (LogicalPlan) children.get(i), all);
       isChanged = isChanged || visited != children.get(i);
       changed.add(visited);
     }
@@ -182,7 +186,7 @@ public class NarrowScans extends Rule {
       // A new relation does not remember that Spark's own rule could not filter this scan.
       return Reflection.copy(relation, new int[] {1}, new Object[] {relation.scan()});
     }
-    Scan narrowed = narrowed(relation.scan(), scan, source, schema);
+    Scan narrowed = narrowed(relation.scan(), source, schema, need.isInRows);
     Object[] values = {narrowed, Need.seq(attributes)};
     return Reflection.copy(relation, new int[] {1, 2}, values);
   }
@@ -216,13 +220,15 @@ public class NarrowScans extends Rule {
   }
 
   /** The scan of a schema, which is planned only once for each source. */
-  private Scan narrowed(Scan scan, PythonScan python, PythonDataSourceV2 source, StructType schema)
+  private Scan narrowed(Scan scan, PythonDataSourceV2 source, StructType schema, boolean isInRows)
       throws Exception {
     Planned before = NarrowedScan.plannedOf(scan);
+    PythonScan python = PythonScans.ours(scan);
     PythonDataSourceV2 current =
         source == null ? PythonScans.copy(PythonScans.sourceOf(python)) : source;
     boolean isColumnar =
         parts.columnar != null
+            && !isInRows
             && isSet(Words.COLUMNAR, "true")
             && !PythonScans.hasArtifacts(); // then executors lack the jar
     String key = isColumnar + schema.json();

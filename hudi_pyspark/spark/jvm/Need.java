@@ -22,11 +22,15 @@ import scala.runtime.AbstractPartialFunction;
  */
 public final class Need {
   /** Needs all columns whole, of all rows. */
-  public static final Need WHOLE = new Need(null, new ArrayList(), -1, null);
+  public static final Need WHOLE = new Need(null, new ArrayList(), -1, false, null);
+
+  /** Needs the same in rows. */
+  public static final Need WHOLE_IN_ROWS = new Need(null, new ArrayList(), -1, true, null);
 
   private final List expressions; // that look at the rows; null if all columns are needed whole
   public final List conditions; // which the plan above applies to every row
   public final int limit; // rows that the plan above takes at most; -1 for all
+  public final boolean isInRows; // whether the node above takes rows better than columns
   private final Chain chain;
 
   /** What the nodes of a chain share. */
@@ -39,17 +43,24 @@ public final class Need {
     }
   }
 
-  private Need(List expressions, List conditions, int limit, Chain chain) {
+  private Need(List expressions, List conditions, int limit, boolean isInRows, Chain chain) {
     this.expressions = expressions;
     this.conditions = conditions;
     this.limit = limit;
+    this.isInRows = isInRows;
     this.chain = chain;
   }
 
-  /** The need below a node that begins a chain. */
-  public static Need below(LogicalPlan top, int limit, Parts.Nested nested) {
+  /** The need below an Aggregate that begins a chain. */
+  public static Need below(LogicalPlan top, Parts.Nested nested) {
     List own = CollectionConverters.asJava(top.expressions());
-    return new Need(own, new ArrayList(), limit, new Chain(nested));
+    return new Need(own, new ArrayList(), -1, false, new Chain(nested));
+  }
+
+  /** The need below a Project that begins a chain. It has a row for each row, and may vanish. */
+  public Need belowProject(LogicalPlan top, Parts.Nested nested) {
+    List own = CollectionConverters.asJava(top.expressions());
+    return new Need(own, new ArrayList(), limit, isInRows, new Chain(nested));
   }
 
   /** The need below a further node of the chain. */
@@ -59,7 +70,7 @@ public final class Need {
       more = new ArrayList(expressions);
       more.addAll(CollectionConverters.asJava(node.expressions()));
     }
-    return new Need(more, newConditions, newLimit, chain);
+    return new Need(more, newConditions, newLimit, false, chain);
   }
 
   /** A node of the chain over its changed child. */
