@@ -8,7 +8,9 @@ or the same error; only an error of a value, in a row that another condition lea
 missing. ``--reference source`` reads the tables on both sides.
 
 ``--tables ends`` takes the tables whose values are the ends of their types, and has more modes; see
-`ends`. A plan that differs is printed with its seed: ``--seed SEED --count 1`` asks it again.
+`ends`. ``--tables names`` takes tables whose columns share names, and asks three sessions; see
+`names.compare`. A plan that differs is printed with its seed: ``--seed SEED --count 1`` asks it
+again.
 """
 
 from __future__ import annotations
@@ -193,30 +195,44 @@ def _compare_ends(mode: str, port: str, folder: Path, seeds: range, stack: ExitS
     return ends.report(ends.compare_in_spark(narrowed, plain, seeds, sys.stderr))
 
 
+def _compare_names(
+    chosen: argparse.Namespace, folder: Path, seeds: range, stack: ExitStack
+) -> bool:
+    """Compare plans on the tables whose columns share names; return whether some differ."""
+    from verification.random_plans.names.compare import Referee, sessions
+
+    made = sessions(chosen.mode, chosen.port, folder, stack)
+    outcome = Referee(made, folder).compare(seeds, shrinks=chosen.shrinks)
+    print(outcome.summary(), flush=True)
+    return bool(outcome.different)
+
+
 def main() -> None:
     """Run as described above; the exit code is 1 if an answer differs."""
     parser = argparse.ArgumentParser(description=__doc__)
     modes = ["connect", "classic", "plain", "filter", "duckdb", "polars"]
     parser.add_argument("--mode", choices=modes, default="connect")
-    parser.add_argument("--tables", choices=["golden", "ends"], default="golden")
+    parser.add_argument("--tables", choices=["golden", "ends", "names"], default="golden")
     parser.add_argument("--reference", choices=["copy", "source"], default="copy")
     parser.add_argument("--port", default="", help="of a Connect server that runs already")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=2_000)
+    parser.add_argument("--shrinks", type=int, default=10, help="plans of names that are shortened")
     chosen = parser.parse_args()
     os.environ["TZ"] = "UTC"
     set_spark_environment()
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        seeds = range(chosen.seed, chosen.seed + chosen.count)
         if chosen.tables == "ends":
-            seeds = range(chosen.seed, chosen.seed + chosen.count)
             count = _compare_ends(chosen.mode, chosen.port, folder, seeds, stack)
             print(f"ANSWERS {chosen.mode}: {len(seeds)} plans, {count} different")
             sys.exit(bool(count))
+        if chosen.tables == "names":
+            sys.exit(_compare_names(chosen, folder, seeds, stack))
         one, other = _sessions(chosen.mode, chosen.port, stack)
         tables = _tables(other, folder)
         hudi_pyspark.register(one)
-        seeds = range(chosen.seed, chosen.seed + chosen.count)
         different = compare(
             Side(one, tables, is_source=True),
             Side(other, tables, is_source=chosen.reference == "source"),

@@ -1,0 +1,142 @@
+"""Random plans over tables whose columns share names, and random programs over a growing table."""
+
+import random
+from collections import Counter
+
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import SparkSession
+
+import hudi_pyspark
+from hudi_pyspark.spark.optimizer import ENABLED
+from verification.random_plans.names import sql, tables
+from verification.random_plans.names.compare import SIDES, Referee
+from verification.random_plans.names.plan import Plan, draw
+from verification.random_plans.names.sides import Rows
+from verification.states import program
+from verification.states.__main__ import Referee as StatesReferee
+from verification.states.growth import COLUMNS, LAST, Growth
+
+PLANS = [2, 7, 30, 31, 54]
+PROGRAMS = [2]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tables.unpack(tmp_path_factory.mktemp("names"))
+
+
+@pytest.mark.parametrize("table", tables.HUDI_TABLES)
+def test_tables_have_the_rows_that_apache_hudi_read(folder, table):
+    found = hudi_pyspark.HudiTable(str(folder / table)).scan().to_arrow()
+    wanted = pq.read_table(folder / f"{table}.parquet")
+    assert sorted(map(str, found.to_pylist())) == sorted(map(str, wanted.to_pylist()))
+
+
+def test_plans_depend_on_the_seed_alone_and_ask_for_everything():
+    plans = [draw(seed) for seed in range(1_500)]
+    assert [plan.text for plan in plans[:200]] == [draw(seed).text for seed in range(200)]
+    features = Counter()
+    for plan in plans:
+        features.update(plan.features)
+    assert min(features[f"join {kind}"] for kind in sql.JOINS) > 10
+    assert min(features[f"table {name}"] for name in tables.TABLES) > 50
+    for name in ("UDTF", "frame cogroup", "frame mapInArrow", "frame applyInPandas", "collation"):
+        assert features[name] > 5, name
+
+
+def test_parts_of_a_query_are_left_out_one_at_a_time():
+    text = f"SELECT 1{sql.maybe(' WHERE a' + sql.maybe(' AND b'))}{sql.maybe(' LIMIT 1')}"
+    assert [sql.render(each) for each in sql.shorter(text)] == [
+        "SELECT 1 LIMIT 1",
+        "SELECT 1 WHERE a AND b",
+        "SELECT 1 WHERE a LIMIT 1",
+    ]
+
+
+class Answering:
+    """A side that has an answer of its own for plans with a text in them."""
+
+    def __init__(self, text, answer):
+        self.text, self.wrong = text, answer
+
+    def answer(self, plan):
+        right = Rows((("id", "int"),), Counter({"1": 1}))
+        return self.wrong if self.text in plan.source else right
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "AN_ERROR",
+        Rows((("id", "string"),), Counter({"1": 1})),
+        Rows((("id", "int"),), Counter({"1": 2})),
+    ],
+)
+def test_a_side_with_another_answer_is_found_and_its_plan_made_shorter(answer, capsys):
+    sides = [Answering("d.bad()", answer), Answering("never", ""), Answering("never", "")]
+    referee = Referee.of_sides(sides)
+    lines = ("d = t('one')", "d = d.good()", "d = d.bad()", "d = d.good()")
+    outcome = referee.compare([1], plan_of=lambda seed: Plan(seed, lines, {}))
+    assert outcome.different == [1]
+    assert "d.bad()" in capsys.readouterr().out
+    assert referee.shortest(Plan(1, lines, {})).lines == ("d = t('one')", "d = d.bad()")
+
+
+@pytest.mark.spark
+def test_plans_in_a_registered_session_answer_like_plans_of_spark_alone(spark, tmp_path):
+    sessions = {name: spark.newSession() for name in SIDES}
+    sessions["on"].conf.set(ENABLED, "true")
+    outcome = Referee(sessions, tmp_path).compare(PLANS)
+    assert outcome.different == []
+    assert outcome.with_rows >= len(PLANS) - 2
+
+
+@pytest.mark.spark
+def test_plans_over_connect_answer_like_plans_of_spark_alone(connect_port, tmp_path):
+    builder = SparkSession.builder
+    url = f"sc://127.0.0.1:{connect_port}"
+    outcome = Referee({name: builder.remote(url).create() for name in SIDES}, tmp_path)
+    assert outcome.compare(PLANS[:3]).different == []
+
+
+@pytest.mark.parametrize("views", [program.NEWEST, program.KEPT])
+def test_programs_depend_on_the_seed_alone(views):
+    one, other = (program.draw(7, views=views, is_connect=True) for _ in range(2))
+    assert one.text == other.text
+    assert "commit()" in one.text
+
+
+@pytest.mark.parametrize("case", [0, 1])
+def test_state_of_rows_is_that_of_apache_hudis_answer(case, tmp_path):
+    growth = Growth(["v6_mor_part_basic", "v9_mor_compaction_inline"][case], tmp_path)
+    states = []
+    for _ in range(LAST + 1):
+        rows = hudi_pyspark.HudiTable(growth.path).scan(list(COLUMNS)).to_arrow().to_pylist()
+        states.append(growth.state_of(rows))
+        growth.commit()
+    assert states == [0, 1, 2, 3]
+    assert growth.state_of(rows[1:]) != 3
+    mixed = random.Random(1).sample(rows, 9)
+    assert "rows of no state" in str(growth.state_of(mixed))
+
+
+@pytest.mark.spark
+def test_reads_of_a_registered_session_have_the_newest_state(spark):
+    def make():
+        session = spark.newSession()
+        session.conf.set(ENABLED, "true")
+        hudi_pyspark.register(session)
+        return session
+
+    referee = StatesReferee(make, views=program.NEWEST, is_connect=False)
+    referee.compare(PROGRAMS)
+    assert referee.different == []
+    assert referee.reads > 5
+
+
+@pytest.mark.spark
+def test_a_session_that_was_not_registered_is_noticed(spark):
+    referee = StatesReferee(spark.newSession, views=program.NEWEST, is_connect=False)
+    referee.compare(PROGRAMS, shrinks=0)
+    assert referee.different == PROGRAMS

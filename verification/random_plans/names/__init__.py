@@ -1,0 +1,1 @@
+"""Random plans over tables whose columns share names, and what they are asked with."""

@@ -1,0 +1,225 @@
+"""Ask random plans in three sessions: with the narrowing of scans, without it, and over a copy.
+
+Each plan must have one answer: the names and types of its columns with its rows, or an error of one
+class. The copy is Parquet files with the rows that Apache Hudi read; its session has never called
+`hudi_pyspark.register`.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import sys
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import SparkSession
+
+import hudi_pyspark
+from hudi_pyspark.spark.optimizer import ENABLED
+from tests.spark.deployment import connect_server
+from verification.random_plans.names import tables, variants
+from verification.random_plans.names.plan import Plan, draw
+from verification.random_plans.names.sides import Rows, Side
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from contextlib import ExitStack
+    from pathlib import Path
+
+_TRIALS = 60  # of plans that may be shorter
+SIDES = ("on", "off", "copy")
+# Over Spark Connect, a checkpoint may be gone while its frame is there: no answer of a plan.
+_UNANSWERED = "CONNECT_INVALID_PLAN.DATAFRAME_NOT_FOUND"
+_QUIET = {"spark.log.level": "OFF", "spark.ui.showConsoleProgress": "false"}
+_CLASSIC = {
+    "spark.ui.enabled": "false",
+    "spark.python.daemon.module": "hudi_pyspark.spark.daemon",
+}
+
+
+@dataclass
+class Outcome:
+    """What came of the plans of a run."""
+
+    asked: int = 0
+    with_rows: int = 0
+    without_rows: int = 0
+    errors: Counter[str] = field(default_factory=Counter)
+    features: Counter[str] = field(default_factory=Counter)
+    different: list[int] = field(default_factory=list)
+    seconds: float = 0.0
+
+    def summary(self) -> str:
+        """Return the counts as text, the features on lines of their own."""
+        drawn = [f"{count:6} {name}" for name, count in sorted(self.features.items())]
+        errors = ", ".join(f"{count} {name}" for name, count in self.errors.most_common(12))
+        return "\n".join(
+            [
+                "FEATURES",
+                *drawn,
+                f"ERRORS {self.errors.total()}: {errors}",
+                (
+                    f"ANSWERS {self.asked} plans, {self.with_rows} with rows, "
+                    f"{self.without_rows} without, {self.errors.total()} errors, "
+                    f"{len(self.different)} different, {self.seconds:.0f} s"
+                ),
+            ]
+        )
+
+
+class Referee:
+    """The three sessions, asked at the same time."""
+
+    def __init__(self, sessions: dict[str, SparkSession], folder: Path) -> None:
+        """Prepare the sessions.
+
+        Args:
+            sessions: by the names of `SIDES`; that of ``copy`` belongs to Spark alone.
+            folder: for the tables, and for what plans write.
+        """
+        for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+            logging.getLogger(name).setLevel(logging.CRITICAL)
+        tables.unpack(folder)
+        variants.write(sessions["copy"], folder)
+        sessions["off"].conf.set(ENABLED, "false")
+        for name in ("on", "off"):
+            hudi_pyspark.register(sessions[name])
+        self._sides = [Side(sessions[name], folder, name, is_copy=name == "copy") for name in SIDES]
+        for side, thread in zip(self._sides, self._threads, strict=True):
+            side.reader = sessions["copy"]
+            side.spark.conf.set("spark.sql.shuffle.partitions", "2")
+            # Parquet's statistics do not have NaN, so Spark's own reader skips it.
+            side.spark.conf.set("spark.sql.parquet.filterPushdown", "false")
+            side.spark.conf.set("spark.sql.legacy.createHiveTableByDefault", "false")
+            thread.submit(side.prepare).result()
+
+    @classmethod
+    def of_sides(cls, sides: list[Any]) -> Referee:
+        """Make a referee of other sides: anything with a method ``answer``."""
+        referee = cls.__new__(cls)
+        referee._sides, referee._threads = sides, _threads()
+        return referee
+
+    def answers(self, plan: Plan) -> list[Rows | str]:
+        """Return the answers of the sides."""
+        pairs = list(zip(self._sides, self._threads, strict=True))
+        if plan.is_cached:
+            return [thread.submit(side.answer, plan).result() for side, thread in pairs]
+        asked = [thread.submit(side.answer, plan) for side, thread in pairs]
+        return [each.result() for each in asked]
+
+    def differs(self, plan: Plan) -> bool:
+        """Return whether the sides have different answers."""
+        one, *others = self.answers(plan)
+        return any(other != one for other in others)
+
+    def shortest(self, plan: Plan) -> Plan:
+        """Return the plan without the parts whose answers differ without them as well."""
+        trials = 0
+        while trials < _TRIALS:
+            for shorter in plan.shorter():
+                trials += 1
+                if self.differs(shorter):
+                    plan = shorter
+                    break
+            else:
+                return plan
+        return plan
+
+    def compare(
+        self, seeds: Iterable[int], *, shrinks: int = 20, plan_of: Callable[[int], Plan] = draw
+    ) -> Outcome:
+        """Ask the plans of seeds, and print those with different answers.
+
+        Args:
+            seeds: of the plans.
+            shrinks: how many of those that differ are made shorter.
+            plan_of: draws the plan of a seed.
+        """
+        outcome, begin = Outcome(), time.monotonic()
+        for seed in seeds:
+            plan = plan_of(seed)
+            answers = self.answers(plan)
+            outcome.asked += 1
+            outcome.features.update(plan.features)
+            wanted = answers[-1]
+            if _UNANSWERED in answers:
+                outcome.errors[_UNANSWERED] += 1
+                continue
+            if isinstance(wanted, str):
+                outcome.errors[wanted] += 1
+            elif wanted.rows:
+                outcome.with_rows += 1
+            else:
+                outcome.without_rows += 1
+            if any(answer != wanted for answer in answers) and self.differs(plan):
+                outcome.different.append(seed)
+                if len(outcome.different) <= shrinks:
+                    plan = self.shortest(plan)
+                    answers = self.answers(plan)
+                _print(plan, answers)
+            outcome.seconds = time.monotonic() - begin
+            if outcome.asked % 20 == 0:
+                print(_progress(outcome), file=sys.stderr, flush=True)
+        return outcome
+
+
+def _threads() -> list[ThreadPoolExecutor]:
+    """Return a thread for each side, since Spark keeps the session of a thread."""
+    return [ThreadPoolExecutor(1) for _ in SIDES]
+
+
+def classic_builder(folder: Path) -> Any:
+    """Return the builder of a quiet classic session, whose files are in a folder."""
+    builder = SparkSession.builder.master("local[2]").config(map=_settings(folder))
+    for name, value in _CLASSIC.items():
+        builder = builder.config(name, value)
+    return builder
+
+
+def quiet(folder: Path) -> None:
+    """Set what a Connect server that starts in a child process takes over."""
+    given = " ".join(f"-D{name}={value}" for name, value in _settings(folder).items())
+    os.environ["SPARK_SUBMIT_OPTS"] = f"{os.environ.get('SPARK_SUBMIT_OPTS', '')} {given}"
+
+
+def _settings(folder: Path) -> dict[str, str]:
+    places = {"spark.sql.warehouse.dir": "warehouse", "spark.checkpoint.dir": "checkpoints"}
+    return {**_QUIET, **{name: str(folder / place) for name, place in places.items()}}
+
+
+def sessions(mode: str, port: str, folder: Path, stack: ExitStack) -> dict[str, SparkSession]:
+    """Make the sessions of a referee.
+
+    Args:
+        mode: ``classic`` or ``connect``.
+        port: of a Connect server that runs already; "" to start one.
+        folder: for tables and checkpoints of Spark.
+        stack: ends the server.
+    """
+    if mode == "connect":
+        quiet(folder)
+        url = f"sc://127.0.0.1:{port or stack.enter_context(connect_server())}"
+        return {name: SparkSession.builder.remote(url).create() for name in SIDES}
+    first = classic_builder(folder).getOrCreate()
+    stack.callback(first.stop)
+    return {name: first.newSession() for name in SIDES}
+
+
+def _progress(outcome: Outcome) -> str:
+    return (
+        f"{outcome.asked} plans: {outcome.with_rows} with rows, {outcome.errors.total()} errors, "
+        f"{len(outcome.different)} different, {outcome.asked / outcome.seconds:.2f} a second"
+    )
+
+
+def _print(plan: Plan, answers: list[Any]) -> None:
+    print(f"--- seed {plan.seed}\n{plan.text}")
+    for name, answer in zip(SIDES, answers, strict=True):
+        print(f"{name:5} {json.dumps(str(answer), ensure_ascii=False)[:700]}")
+    sys.stdout.flush()

@@ -1,0 +1,305 @@
+"""Random programs: frames and views are made, the table grows, statements of every kind follow.
+
+A program is lines of Python and what each of its reads must give. The rule says which state that
+is. In a session that was registered, a frame reads the newest state at each action. A view does,
+too, where the rule for views is ``newest``; where it is ``kept``, a view has the state of when it
+was made.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from verification.states.growth import COLUMNS, LAST
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+NEWEST, KEPT = "newest", "kept"
+_COLUMNS = ", ".join(COLUMNS)
+_NOISE = [
+    'sql("/* c */ SELECT count(*) FROM {v}").collect()',
+    'sql("-- c\\nSELECT id FROM {v}").collect()',
+    'sql("TABLE {v}").collect()',
+    'sql("CREATE OR REPLACE TEMP VIEW other AS SELECT id FROM {v}")',
+    'sql("DECLARE OR REPLACE VARIABLE cut = 2")',
+    'sql("SET spark.sql.ansi.enabled = false")',
+    'sql("RESET spark.sql.ansi.enabled")',
+    "sql(\"SET TIME ZONE 'UTC'\")",
+    'sql("CREATE OR REPLACE TEMPORARY FUNCTION fn(x INT) RETURNS INT RETURN x + 1")',
+    'sql("DESCRIBE {v}").collect()',
+    'sql("SHOW VIEWS").collect()',
+    'sql("EXPLAIN SELECT id FROM {v}").collect()',
+    'sql("VALUES (1), (2)").collect()',
+    'sql("FROM {v} |> LIMIT 1").collect()',
+    'sql("REFRESH TABLE {v}")',
+    'spark.table("{v}").columns',
+    'spark.range(3).createOrReplaceTempView("ranged")',
+    'spark.udf.register("same", lambda x: x, "string")',
+    'spark.table("{v}").select("id").limit(2).collect()',
+    'spark.conf.set("spark.sql.shuffle.partitions", "3")',
+]
+
+
+@dataclass(frozen=True)
+class Named:
+    """A frame or a view: how it is read, and which states it may have.
+
+    Attributes:
+        text: of a frame in Python.
+        name: of a view in SQL; "" for a frame.
+        state: that it keeps; None while it reads the newest one.
+    """
+
+    text: str
+    name: str = ""
+    state: int | None = None
+    is_cached: bool = False
+
+
+@dataclass(frozen=True)
+class Step:
+    """A line of a program, and the state that its read must have; None if it reads none."""
+
+    line: str
+    wanted: int | None = None
+
+
+@dataclass
+class Program:
+    """A program of a seed."""
+
+    seed: int
+    case: int
+    steps: list[Step] = field(default_factory=list)
+    features: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def text(self) -> str:
+        """The program, with what its reads must give."""
+        return "\n".join(
+            step.line if step.wanted is None else f"{step.line}  # state {step.wanted}"
+            for step in self.steps
+        )
+
+    def shorter(self) -> Iterator[Program]:
+        """Yield programs without one of the steps that no other needs."""
+        for place in reversed(range(len(self.steps))):
+            if self.steps[place].line not in ("commit()", "create_again()"):
+                rest = self.steps[:place] + self.steps[place + 1 :]
+                yield Program(self.seed, self.case, rest, self.features)
+
+
+class Writer:
+    """Draws a program, and follows which state each of its objects has."""
+
+    def __init__(self, seed: int, *, views: str, is_connect: bool) -> None:
+        self.dice = random.Random(f"states {seed}")
+        self._views, self._is_connect = views, is_connect
+        self.program = Program(seed, self.dice.randrange(2))
+        self._state = 0
+        self._frames: list[Named] = []
+        self._known_views: list[Named] = []
+        self._count = 0
+
+    def write(self) -> Program:
+        """Return the program."""
+        self._make_frame()
+        self._make_view()
+        ways = [
+            (self._make_frame, 8), (self._make_view, 12), (self._commit, 16), (self._noise, 18),
+            (self._read, 40), (self._read_together, 14), (self._write_rows, 7),
+            (self._create_again, 3), (self._new_session, 3), (self._cache, 4), (self._stream, 3),
+            (self._drop_and_make, 3),
+        ]  # fmt: skip
+        for _ in range(self.dice.randint(8, 18)):
+            (way,) = self.dice.choices([w for w, _ in ways], [n for _, n in ways])
+            way()
+        self._commit()
+        for _ in range(3):
+            self._read()
+        self._read_together()
+        return self.program
+
+    def _do(self, line: str, feature: str, wanted: int | None = None) -> None:
+        self.program.features[feature] += 1
+        self.program.steps.append(Step(line, wanted))
+
+    def _name(self, kind: str) -> str:
+        self._count += 1
+        return f"{kind}{self._count}"
+
+    def _wanted(self, named: Named) -> int:
+        return self._state if named.state is None else named.state
+
+    def _make_frame(self) -> None:
+        name = self._name("f")
+        way = self.dice.random()
+        if way < 0.6:
+            text, state = "load()", None
+        elif way < 0.8:
+            text, state = "load().where(\"id > ''\")", None
+        elif way < 0.9:
+            text, state = f"load(as_of=instants[{self._state}])", self._state
+        else:
+            text, state = f"load().select({', '.join(repr(c) for c in COLUMNS)})", None
+        self._do(f"{name} = {text}", "frame")
+        self._frames.append(Named(name, state=state))
+
+    def _make_view(self) -> None:
+        name = self._name("v")
+        way = self.dice.random()
+        base: Named | None = None
+        if way < 0.4:
+            base = self.dice.choice(self._frames)
+            self._do(f'{base.text}.createOrReplaceTempView("{name}")', "view of a frame")
+        elif way < 0.6:
+            using = "USING `hudi-py` OPTIONS (path '{path}')"
+            self._do(f'sql("CREATE OR REPLACE TEMP VIEW {name} {using}")', "view of SQL")
+        elif way < 0.7:
+            base = self.dice.choice(self._frames)
+            self._do(f'{base.text}.createOrReplaceGlobalTempView("{name}")', "global view")
+            name = f"global_temp.{name}"
+        else:
+            if not self._known_views:
+                return
+            base = self.dice.choice(self._known_views)
+            where = self.dice.choice(["", " WHERE id > ''"])
+            text = f"SELECT * FROM {base.name}{where}"
+            if self.dice.random() < 0.4:
+                self._do(f'sql("{text}").createOrReplaceTempView("{name}")', "view of a view")
+            else:
+                self._do(f'sql("CREATE TEMP VIEW {name} AS {text}")', "view of a view in SQL")
+        state = base.state if base else None
+        if state is None and self._views == KEPT:
+            state = self._state
+        self._known_views.append(Named(f'spark.table("{name}")', name, state))
+
+    def _commit(self) -> None:
+        if self._state < LAST:
+            self._state += 1
+            self._do("commit()", "commit")
+
+    def _create_again(self) -> None:
+        """Delete the table and create it: what keeps a state of it is gone."""
+        if self._views == KEPT or any(n.state is not None for n in self._known_views):
+            self._known_views = [v for v in self._known_views if v.state is None]
+        self._frames = [f for f in self._frames if f.state is None]
+        self._state = 0
+        self._do("create_again()", "created again")
+        if not self._frames:
+            self._make_frame()
+        if not self._known_views:
+            self._make_view()
+
+    def _noise(self) -> None:
+        if self._known_views:
+            view = self.dice.choice(self._known_views).name
+            line = self.dice.choice(_NOISE).replace("{v}", view)
+            self._do(line, f"statement {line.split('(')[1].split()[0][:12]}")
+
+    def _new_session(self) -> None:
+        """Continue in another session, which has the global views alone; a clone has all."""
+        is_clone = self._is_connect and self.dice.random() < 0.5
+        self._do("spark = clone()" if is_clone else "spark = new_session()", "session")
+        self._frames = []
+        if not is_clone:
+            kept = [v for v in self._known_views if v.name.startswith("global_temp")]
+            self._known_views = kept
+        self._make_frame()
+        if not self._known_views:
+            self._make_view()
+
+    def _cache(self) -> None:
+        frame = self.dice.choice(self._frames)
+        if frame.state is not None:
+            return
+        name = self._name("f")
+        self._do(f'{name} = {frame.text}.where("ts IS NOT NULL").cache(); {name}.count()', "cache")
+        state = self._state
+        if self.dice.random() < 0.5:
+            self._commit()
+        self._do(f"read({name})", "read of a cached frame", state)
+        self._do(f"{name}.unpersist(blocking=True)", "unpersist")
+        self._do(f"read({name})", "read of a cached frame", self._state)
+
+    def _drop_and_make(self) -> None:
+        """Make a view again, by a name that had another state."""
+        views = [v for v in self._known_views if not v.name.startswith("global_temp")]
+        if not views:
+            return
+        view, frame = self.dice.choice(views), self.dice.choice(self._frames)
+        self._do(f'sql("DROP VIEW {view.name}")', "drop of a view")
+        self._do(f'{frame.text}.createOrReplaceTempView("{view.name}")', "view of a frame")
+        state = frame.state
+        if state is None and self._views == KEPT:
+            state = self._state
+        self._known_views = [replace(v, state=state) if v is view else v for v in self._known_views]
+
+    def _reading(self, named: Named) -> str:
+        """Return a frame of an object, made by one of many ways."""
+        if not named.name:
+            return self.dice.choice([
+                f'{named.text}.select("*")', f'{named.text}.where("id IS NOT NULL")',
+                f'sql("SELECT * FROM {{t}}", t={named.text})',
+                f'{named.text}.withColumn("one", F.lit(1)).distinct()',
+            ])  # fmt: skip
+        v = named.name
+        return self.dice.choice([
+            f'spark.table("{v}")', f'spark.table("{v}").where("ts > 0")',
+            f'sql("SELECT {_COLUMNS} FROM {v}")', f'sql("SELECT * FROM {v}")',
+            f'sql("/* c */ SELECT {_COLUMNS} FROM {v}")', f'sql("-- c\\nSELECT * FROM {v}")',
+            f'sql("TABLE {v}")', f'sql("FROM {v} |> SELECT {_COLUMNS}")',
+            f'sql("WITH x AS (SELECT * FROM {v}) SELECT {_COLUMNS} FROM x")',
+            f'sql("SELECT {_COLUMNS} FROM {v} UNION SELECT {_COLUMNS} FROM {v}")',
+            f'sql("SELECT {_COLUMNS} FROM (SELECT *, rank() OVER (ORDER BY id) AS r FROM {v})")',
+            f"sql(\"SELECT max(struct({_COLUMNS})) AS m FROM {v} GROUP BY id\").select('m.*')",
+        ])  # fmt: skip
+
+    def _objects(self) -> list[Named]:
+        return [*self._frames, *self._known_views]
+
+    def _read(self) -> None:
+        named = self.dice.choice(self._objects())
+        self._do(f"read({self._reading(named)})", "read", self._wanted(named))
+
+    def _read_together(self) -> None:
+        """Read one object twice, or two of one state, in one action: the states must not differ."""
+        one = self.dice.choice(self._objects())
+        same = [o for o in self._objects() if self._wanted(o) == self._wanted(one)]
+        other = self.dice.choice([one, *same])
+        # Over Spark Connect, two loads of a table in one action may read two states.
+        keys = ", ".join(f"'{c}'" for c in COLUMNS)
+        left, right = self._reading(one), self._reading(other)
+        way = self.dice.choice(["join", "union", "minus", "in"])
+        text = {
+            "join": f"{left}.join({right}, [{keys}], 'full').select({keys})",
+            "union": f"{left}.select({keys}).union({right}.select({keys})).distinct()",
+            "minus": f"{left}.select({keys}).intersect({right}.select({keys}))",
+            "in": f"{left}.join({right}.select({keys}), [{keys}], 'leftsemi')",
+        }[way]
+        self._do(f"read({text})", f"read together by {way}", self._wanted(one))
+
+    def _write_rows(self) -> None:
+        named = self.dice.choice(self._objects())
+        frame = self._reading(named)
+        way = self.dice.choice(["ctas", "insert", "save", "overwrite"])
+        self._do(f"read(written({frame}, {way!r}))", f"written by {way}", self._wanted(named))
+
+    def _stream(self) -> None:
+        """A stream of files joined with a frame: each micro-batch is an action."""
+        frame = self.dice.choice([f for f in self._frames if f.state is None] or [Named("load()")])
+        name = self._name("s")
+        self._do(f"{name} = joined_stream({frame.text})", "stream")
+        self._do(f"read({name}())", "micro-batch", self._state)
+        self._commit()
+        self._do(f"read({name}())", "micro-batch", self._state)
+        self._do(f"{name}(None)", "stream")
+
+
+def draw(seed: int, *, views: str, is_connect: bool) -> Program:
+    """Draw the program of a seed."""
+    return Writer(seed, views=views, is_connect=is_connect).write()
