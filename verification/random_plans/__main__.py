@@ -200,9 +200,11 @@ def _compare_names(
 ) -> bool:
     """Compare plans on the tables whose columns share names; return whether some differ."""
     from verification.random_plans.names.compare import Referee, sessions
+    from verification.random_plans.names.plan import draw
 
     made = sessions(chosen.mode, chosen.port, folder, stack)
-    outcome = Referee(made, folder).compare(seeds, shrinks=chosen.shrinks)
+    asked = [seed for seed in seeds if not chosen.feature or chosen.feature in draw(seed).features]
+    outcome = Referee(made, folder).compare(asked, shrinks=chosen.shrinks)
     print(outcome.summary(), flush=True)
     return bool(outcome.different)
 
@@ -218,6 +220,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=2_000)
     parser.add_argument("--shrinks", type=int, default=10, help="plans of names that are shortened")
+    parser.add_argument("--feature", default="", help="of names: ask only plans that have it")
     chosen = parser.parse_args()
     os.environ["TZ"] = "UTC"
     set_spark_environment()

@@ -89,7 +89,10 @@ class Referee:
         sessions["off"].conf.set(ENABLED, "false")
         for name in ("on", "off"):
             hudi_pyspark.register(sessions[name])
-        self._sides = [Side(sessions[name], folder, name, is_copy=name == "copy") for name in SIDES]
+        self._sides: list[Any] = [
+            Side(sessions[name], folder, name, is_copy=name == "copy") for name in SIDES
+        ]
+        self._threads = _threads()
         for side, thread in zip(self._sides, self._threads, strict=True):
             side.reader = sessions["copy"]
             side.spark.conf.set("spark.sql.shuffle.partitions", "2")
@@ -123,6 +126,8 @@ class Referee:
         trials = 0
         while trials < _TRIALS:
             for shorter in plan.shorter():
+                if trials == _TRIALS:
+                    return plan
                 trials += 1
                 if self.differs(shorter):
                     plan = shorter
