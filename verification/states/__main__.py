@@ -78,7 +78,7 @@ class Stage:
     def _load(self, **options: str) -> DataFrame:
         return self._spark.read.format("hudi-py").options(**options).load(self.growth.path)
 
-    def _sql(self, text: str, **frames: DataFrame) -> DataFrame:
+    def _sql(self, text: str, **frames: Any) -> DataFrame:
         return self._spark.sql(text.replace("{path}", self.growth.path), **frames)
 
     def _clone(self) -> SparkSession:
@@ -222,7 +222,7 @@ def sessions(mode: str, port: str, folder: Path, stack: ExitStack) -> Callable[[
         url = f"sc://127.0.0.1:{port or stack.enter_context(connect_server())}"
 
         def make() -> SparkSession:
-            session = SparkSession.builder.remote(url).create()
+            session: SparkSession = SparkSession.builder.remote(url).create()
             hudi_pyspark.register(session)
             return session
 
@@ -231,7 +231,7 @@ def sessions(mode: str, port: str, folder: Path, stack: ExitStack) -> Callable[[
     stack.callback(first.stop)
 
     def make_classic() -> SparkSession:
-        session = first.newSession()
+        session: SparkSession = first.newSession()
         for name, value in {"shuffle.partitions": "2", "session.timeZone": "UTC"}.items():
             session.conf.set(f"spark.sql.{name}", value)
         hudi_pyspark.register(session)

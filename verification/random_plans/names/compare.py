@@ -193,7 +193,7 @@ def quiet(folder: Path) -> None:
     os.environ["SPARK_SUBMIT_OPTS"] = f"{os.environ.get('SPARK_SUBMIT_OPTS', '')} {given}"
 
 
-def _settings(folder: Path) -> dict[str, str]:
+def _settings(folder: Path) -> dict[str, Any]:
     places = {"spark.sql.warehouse.dir": "warehouse", "spark.checkpoint.dir": "checkpoints"}
     return {**_QUIET, **{name: str(folder / place) for name, place in places.items()}}
 

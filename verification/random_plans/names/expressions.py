@@ -188,10 +188,10 @@ class Expressions:
         if way < 0.12:
             return f"{column.ref} IS {self.dice.choice(['', 'NOT '])}NULL"
         if way < 0.3:
-            other = self.column(scope, column.kind)
-            if other.kind == column.kind:
+            second = self.column(scope, column.kind)
+            if second.kind == column.kind:
                 sign = self.dice.choice(["=", "<", ">=", "<=>", "<>"])
-                return f"{column.ref} {sign} {other.ref}"
+                return f"{column.ref} {sign} {second.ref}"
         if way < 0.4 and column.kind != "bool":
             values = ", ".join(self.literal(column.kind) for _ in range(3))
             return f"{column.ref} {self.dice.choice(['IN', 'NOT IN'])} ({values})"

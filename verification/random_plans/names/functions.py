@@ -14,19 +14,23 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 PAIR = "id string, n bigint"
+_CALLED_BY_NAME = (
+    "py_text", "py_arrow", "py_pandas", "py_size", "py_both", "py_arrow_native", "py_last",
+)  # fmt: skip
 
 
 def make(spark: SparkSession) -> SimpleNamespace:
     """Make the functions, and register those that SQL calls by name."""
+    pandas_udf: Any = getattr(sf, "pandas_udf")  # noqa: B009  (its types say it is no part of sf)
     made = SimpleNamespace(
         py_text=sf.udf(_text, "string", useArrow=False),
         py_arrow=sf.udf(_text, "string", useArrow=True),
-        py_pandas=sf.pandas_udf(_pandas_text, "string"),
-        py_pandas_batches=sf.pandas_udf(_pandas_batches, "string"),
+        py_pandas=pandas_udf(_pandas_text, "string"),
+        py_pandas_batches=pandas_udf(_pandas_batches, "string"),
         py_size=sf.udf(_size, "int", useArrow=False),
-        py_both=sf.udf(_both, "string"),
-        py_pair=sf.udf(_pair, f"struct<{PAIR.replace(' ', ':').replace(',:', ',')}>"),
-        py_last=sf.pandas_udf(_pandas_last, "string"),
+        py_both=sf.udf(_both, "string", useArrow=False),
+        py_pair=sf.udf(_pair, "struct<id:string,n:bigint>", useArrow=False),
+        py_last=pandas_udf(_pandas_last, "string"),
         twice=sf.udtf(Twice, returnType=PAIR),
         arrows=_arrows,
         frames=_frames,
@@ -37,7 +41,7 @@ def make(spark: SparkSession) -> SimpleNamespace:
     # Spark 4.0 has no functions of Arrow arrays: those of texts by Arrow take their place.
     arrow_udf = getattr(sf, "arrow_udf", None)
     made.py_arrow_native = arrow_udf(_arrow_text, "string") if arrow_udf else made.py_arrow
-    for name in ("py_text", "py_arrow", "py_pandas", "py_size", "py_both", "py_arrow_native"):
+    for name in _CALLED_BY_NAME:
         spark.udf.register(name, getattr(made, name))
     spark.udtf.register("twice", made.twice)
     return made
@@ -60,16 +64,21 @@ def _pair(value: Any) -> tuple[str, int]:
 
 
 def _pandas_text(values: pd.Series) -> pd.Series:
-    return values.map(str)
+    return values.map(_plain_text)
+
+
+def _plain_text(value: Any) -> str:
+    """Return a text that does not depend on the nulls of a batch, which make floats of integers."""
+    return f"{float(value):g}" if isinstance(value, int | float) else str(value)
 
 
 def _pandas_batches(batches: Iterator[pd.Series]) -> Iterator[pd.Series]:
     for values in batches:
-        yield values.map(str)
+        yield values.map(_plain_text)
 
 
 def _pandas_last(values: pd.Series) -> str:
-    return max(map(str, values), default="none")
+    return max(map(_plain_text, values), default="none")
 
 
 def _arrow_text(values: pa.Array) -> pa.Array:

@@ -113,7 +113,7 @@ class Side:
             types = tuple((f"arrow {f.name}", str(f.type)) for f in table.schema)
             return Rows(kinds + types, _counted(rows))
         if plan.fetch == "pandas":
-            pandas = frame.toPandas()
+            pandas: Any = frame.toPandas()
             return Rows(
                 kinds
                 + tuple(
@@ -154,7 +154,7 @@ class Side:
 
 def _stored(kind: Any) -> str:
     text = kind.simpleString()
-    return {"string": "varchar(30)", "int": "bigint", "float": "double"}.get(text, text)
+    return str({"string": "varchar(30)", "int": "bigint", "float": "double"}.get(text, text))
 
 
 def error_of(error: BaseException) -> str:

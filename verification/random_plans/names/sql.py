@@ -282,7 +282,8 @@ class SqlQueries(Expressions):
         self, scope: Scope, *, most: int = 4, is_named: bool = False, kinds: tuple[str, ...] = ()
     ) -> tuple[list[str], list[Column]]:
         """Draw what is selected: its texts, and the columns of the result."""
-        texts, columns = [], []
+        texts: list[str] = []
+        columns: list[Column] = []
         for _ in range(self.dice.randint(1, most)):
             column = self.any_column(scope)
             if kinds and column.kind not in kinds:
@@ -366,7 +367,8 @@ class SqlQueries(Expressions):
         items = [*keys, *(self._aggregate(scope) for _ in range(self.dice.randint(1, 2)))]
         if any("py_last" in c.ref for c in items):  # pandas aggregates stand alone
             items = [c for c in items if c in keys or "py_last" in c.ref]
-        columns, texts = [], []
+        texts: list[str] = []
+        columns: list[Column] = []
         for item in items:
             name = self.alias(item)
             while is_named and name.lower() in {c.name.lower() for c in columns}:
@@ -429,7 +431,8 @@ class SqlQueries(Expressions):
         kinds = [self.dice.choice(["num", "num", "text", "time"]) for _ in range(2)]
         if not all(scope.of(k) and other.of(k) for k in kinds):
             kinds = ["num"]
-        sides, columns = [], []
+        sides: list[str] = []
+        columns: list[Column] = []
         for source, each in ((one, scope), (two, other)):
             chosen = [self.key(each, kind) for kind in kinds]
             names = [self.alias(c) for c in chosen]

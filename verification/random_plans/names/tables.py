@@ -78,7 +78,7 @@ def rows(table: str, version: int = 0) -> list[dict[str, Any]]:
 
 
 def _row(dice: random.Random, table: str, key: int, place: int, version: int) -> dict[str, Any]:
-    row = {}
+    row: dict[str, Any] = {}
     for name, kind in TYPES[table].items():
         if name == KEY:
             row[name] = str(key) if kind == "string" else key
