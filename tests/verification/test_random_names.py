@@ -101,12 +101,6 @@ def test_plans_over_connect_answer_like_plans_of_spark_alone(connect_port):
     assert "4 plans" in found
 
 
-@pytest.mark.spark
-def test_reads_over_connect_have_the_state_that_the_pages_promise(connect_port):
-    found = run("states", "--count", "1", port=connect_port)
-    assert "0 programs different" in found
-
-
 def run(harness, *arguments, port):
     command = [sys.executable, "-m", f"verification.{harness}", "--mode", "connect"]
     command += ["--port", port, "--seed", "2", *arguments]

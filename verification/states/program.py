@@ -1,9 +1,9 @@
 """Random programs: frames and views are made, the table grows, statements of every kind follow.
 
 A program is lines of Python and what each of its reads must give. The rule says which state that
-is. In a session that was registered, a frame reads the newest state at each action. A view does,
-too, where the rule for views is ``newest``; where it is ``kept``, a view has the state of when it
-was made.
+is. In a session that was registered, a frame reads the newest state at each action. The rule
+``newest`` says the same of views, and of frames that a running stream is joined with. The rule
+``kept`` says that views have the state of when they were made, and streams that of their start.
 """
 
 from __future__ import annotations
@@ -293,10 +293,12 @@ class Writer:
         """A stream of files joined with a frame: each micro-batch is an action."""
         frame = self.dice.choice([f for f in self._frames if f.state is None] or [Named("load()")])
         name = self._name("s")
+        begun = self._state
         self._do(f"{name} = joined_stream({frame.text})", "stream")
         self._do(f"read({name}())", "micro-batch", self._state)
         self._commit()
-        self._do(f"read({name}())", "micro-batch", self._state)
+        wanted = begun if self._views == KEPT else self._state
+        self._do(f"read({name}())", "micro-batch", wanted)
         self._do(f"{name}(None)", "stream")
 
 
