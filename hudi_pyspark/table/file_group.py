@@ -6,7 +6,7 @@ import enum
 import importlib.util
 import posixpath
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from hudi_pyspark.errors import CorruptLogBlockError, CorruptTableError, UnsupportedTableError
 from hudi_pyspark.messages import logger
@@ -29,6 +29,8 @@ class BaseFile:
     # Path or URI of the file that holds the data columns of a metadata-only bootstrap, row by row;
     # "" for a file that holds all its columns itself.
     bootstrap_source: str = ""
+    # Milliseconds since the epoch, as a listing of the folder has it; 0 where none was made.
+    modified_ms: int = field(default=0, compare=False, repr=False)
 
 
 @dataclass(slots=True, unsafe_hash=True)
@@ -47,6 +49,7 @@ class LogFile:
     first_committed_by: str = ""  # and the oldest
     is_native: bool = False  # a file of the base file format
     is_deletes: bool = False  # a native log of deletes
+    modified_ms: int = field(default=0, compare=False, repr=False)  # as of a base file
 
     @property
     def is_of_one_commit(self) -> bool:

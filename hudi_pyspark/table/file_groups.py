@@ -246,6 +246,7 @@ class CommittedFile:
 
 _instant_of = attrgetter("instant_time")
 _UNKNOWN_FILE = CommittedFile(0, "", "", 0)
+_UNLISTED = FileInfo("", is_directory=False, size=0, modified_ms=0)
 
 
 def committed_files(
@@ -358,13 +359,14 @@ def data_files(
     log_files: list[LogFile] = []
     others: list[str] = []
     extensions = _extensions(config)
-    sizes, folder = {file.name: file.size for file in listed}, path_in(partition, "")
-    for name in sorted({*sizes, *committed}):
+    infos, folder = {file.name: file for file in listed}, path_in(partition, "")
+    for name in sorted({*infos, *committed}):
         parsed = _slice_file_name(name, extensions)
         if parsed is None:
             others.append(name)
             continue
-        path, size, is_listed = folder + name, sizes.get(name, 0), name in sizes
+        info = infos.get(name, _UNLISTED)
+        path, size, is_listed = folder + name, info.size, info is not _UNLISTED
         instant_time = intern(parsed.instant)  # one text for very many files
         stat = committed.get(name)
         is_recorded = stat is None and instant_time in recorded
@@ -374,7 +376,13 @@ def data_files(
                 raise CorruptTableError(f"{path}: {problem}")
             known_size = stat.size if stat is not None else size if is_recorded else 0
             base_files[name] = BaseFile(
-                path, parsed.file_id, instant_time, size, is_listed, known_size
+                path,
+                parsed.file_id,
+                instant_time,
+                size,
+                is_listed,
+                known_size,
+                modified_ms=info.modified_ms,
             )
         elif config.is_merge_on_read:  # else they are from before the table's type was changed
             if is_recorded:
@@ -394,6 +402,7 @@ def data_files(
                     first_committed_by=stat.first_committed_by,
                     is_native=bool(parsed.native_extension),
                     is_deletes=parsed.kind is file_name.LogKind.DELETES,
+                    modified_ms=info.modified_ms,
                 )
             )
     # Of several attempts at one base file, the one that the commit names comes last and counts;

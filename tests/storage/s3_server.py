@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timezone
 from email.utils import formatdate
 from hashlib import sha256
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -76,7 +77,7 @@ class _Handler(BaseHTTPRequestHandler):
             f"<CommonPrefixes><Prefix>{escape(f'{prefix}{e.name}/')}</Prefix></CommonPrefixes>"
             if e.is_dir()
             else f"<Contents><Key>{escape(f'{prefix}{e.name}')}</Key><Size>{e.stat().st_size}"
-            "</Size><LastModified>2026-01-01T00:00:00.000Z</LastModified></Contents>"
+            f"</Size><LastModified>{_time_of(e)}</LastModified></Contents>"
             for e in entries[begin : begin + self.server.page]
         )
         end = begin + self.server.page
@@ -127,3 +128,9 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         if self.command != "HEAD":
             self.wfile.write(body)
+
+
+def _time_of(file: Path) -> str:
+    """The time of change of a file, in whole seconds, as that of an object is."""
+    changed = datetime.fromtimestamp(file.stat().st_mtime, timezone.utc)
+    return changed.strftime("%Y-%m-%dT%H:%M:%S.000Z")

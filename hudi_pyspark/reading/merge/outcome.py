@@ -190,12 +190,14 @@ def may_be_kept(task: ScanTask) -> bool:
 
 
 def _states_of_files(task: ScanTask, storage: Storage) -> list[tuple[int, ...]]:
-    """Return what changes when another file gets the name of a local one; [] of other storage.
+    """Return what changes when another file gets the name of one of a slice.
 
     Apache Hudi writes no second file of one name, but a copy that is restored may be another one.
+    Of storage that is not local it is the time in the listing, 0 where a metadata table has the
+    files: asking for more would take a request for each file.
     """
     if not storage.is_local:
-        return []
+        return [(file.modified_ms,) for file in task.file_slice.files]
     states: list[tuple[int, ...]] = []
     for file in task.file_slice.files:
         place = storage.describe(file.path)
