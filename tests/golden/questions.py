@@ -39,7 +39,7 @@ class Whole:
     def filtered(self, condition: Filter | None) -> pa.Table:
         if condition is None:
             return self.rows
-        rows = self.rows.to_pylist(maps_as_pydicts=None)
+        rows = self.rows.to_pylist()
         return self.rows.filter(
             pa.array([condition.holds(row) is True for row in rows], pa.bool_())
         )

@@ -134,7 +134,7 @@ def _read(
 def has_python_values(found: pa.Table) -> bool:
     """Return whether Python has all values: it has no timestamps after the year 9999."""
     try:
-        found.to_pylist(maps_as_pydicts=None)
+        found.to_pylist()
     except OverflowError:
         return False
     return True
@@ -168,7 +168,7 @@ def filtered_answers(
 
     A table without a metadata table is read once.
     """
-    kept = [filter.holds(row) is True for row in all_rows.to_pylist(maps_as_pydicts=None)]
+    kept = [filter.holds(row) is True for row in all_rows.to_pylist()]
     expected = arrow_answer(all_rows.filter(pa.array(kept, pa.bool_())))
     has_metadata = (path / ".hoodie" / "metadata").is_dir()
     for settings in _index_settings(random) if has_metadata else [{}]:
