@@ -87,6 +87,7 @@ _BASE = "*.parquet"
 _LOG = ".*.log.*"
 _NO_INSTANT = ("is not an instant", "Accepted: yyyyMMddHHmmssSSS", "yyyy-MM-dd HH:mm:ss")
 _DAMAGED_BASE = (".parquet", "not readable as Parquet", "Restore the file from a copy")
+_OTHER_BASE = (".parquet", "but its commit says", "Restore the file from a copy")
 
 BAD_INPUTS = (
     BadInput(
@@ -263,14 +264,14 @@ BAD_INPUTS = (
     BadInput(
         "truncated-base-file",
         errors.CorruptBaseFileError,
-        _DAMAGED_BASE,
+        _OTHER_BASE,
         harm=_rewrite(_BASE, lambda content: content[:-100]),
         at_reading=True,
     ),
     BadInput(
         "garbage-base-file",
         errors.CorruptBaseFileError,
-        _DAMAGED_BASE,
+        _OTHER_BASE,
         harm=_rewrite(_BASE, lambda content: b"garbage!" * (len(content) // 8)),
         at_reading=True,
     ),
@@ -284,7 +285,7 @@ BAD_INPUTS = (
     BadInput(
         "truncated-base-file-below-logs",
         errors.CorruptBaseFileError,
-        _DAMAGED_BASE,
+        _OTHER_BASE,
         case=MOR_V6,
         harm=_rewrite(_BASE, lambda content: content[:1000]),
         at_reading=True,

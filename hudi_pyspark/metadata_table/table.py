@@ -132,9 +132,13 @@ class MetadataTable:
         """The delta commits that it completed and the table's timeline did not.
 
         A commit of the table completes here first. So its writer is about to complete it, or failed
-        in between; or the timeline has lost it. Others are of its own services.
+        in between; or the timeline has lost it. Others are of its own services. What is older than
+        the table's timeline may be archived, since the metadata table archives later.
         """
-        return self._delta_commits - _completed_times(self.table.timeline)
+        timeline = self.table.timeline
+        first = min((i.requested_time for i in timeline.instants), default="")
+        own = self._delta_commits - _completed_times(timeline)
+        return frozenset(time for time in own if time >= first)
 
     @cached_property
     def lost_commits(self) -> list[str]:
