@@ -101,6 +101,12 @@ def test_plans_over_connect_answer_like_plans_of_spark_alone(connect_port):
     assert "4 plans" in found
 
 
+@pytest.mark.spark
+def test_reads_over_connect_have_the_state_that_the_pages_promise(connect_port):
+    found = run("states", "--count", "1", port=connect_port)
+    assert "0 programs different" in found
+
+
 def run(harness, *arguments, port):
     command = [sys.executable, "-m", f"verification.{harness}", "--mode", "connect"]
     command += ["--port", port, "--seed", "2", *arguments]
@@ -114,6 +120,14 @@ def test_programs_depend_on_the_seed_alone(views):
     one, other = (program.draw(7, views=views, is_connect=True) for _ in range(2))
     assert one.text == other.text
     assert "commit()" in one.text
+
+
+def test_view_that_keeps_a_state_may_have_one_between_its_making_and_now():
+    read, known = program.Step("read(v)", wanted=2, least=1, key="v"), {}
+    assert not read.is_kept(0, known)
+    assert read.is_kept(1, known)
+    assert not read.is_kept(2, known)  # after a read of state 1
+    assert not read.is_kept("9 rows of no state", {})
 
 
 @pytest.mark.parametrize("case", [0, 1])

@@ -3,7 +3,8 @@
 A program is lines of Python and what each of its reads must give. The rule says which state that
 is. In a session that was registered, a frame reads the newest state at each action. The rule
 ``newest`` says the same of views, and of frames that a running stream is joined with. The rule
-``kept`` says that views have the state of when they were made, and streams that of their start.
+``kept`` says that a view keeps the state of its first read, which is none from before it was made,
+and a stream that of its first batch.
 """
 
 from __future__ import annotations
@@ -51,21 +52,53 @@ class Named:
     Attributes:
         text: of a frame in Python.
         name: of a view in SQL; "" for a frame.
-        state: that it keeps; None while it reads the newest one.
+        state: that it keeps; None if it reads the newest one, or keeps one that a read will show.
+        made: the state of when it was made, for a view that keeps that of its first read.
+        key: of such a view; "" otherwise.
     """
 
     text: str
     name: str = ""
     state: int | None = None
-    is_cached: bool = False
+    made: int = 0
+    key: str = ""
 
 
 @dataclass(frozen=True)
 class Step:
-    """A line of a program, and the state that its read must have; None if it reads none."""
+    """A line of a program.
+
+    Attributes:
+        line: Python.
+        wanted: the state that its read must have, or at most have; None if it reads none.
+        least: the earliest state of a view that keeps one; all reads of its key have the same.
+        key: of that view; "" for a read that must have the wanted state.
+    """
 
     line: str
     wanted: int | None = None
+    least: int = 0
+    key: str = ""
+
+    @property
+    def promise(self) -> str:
+        """The states that its read may have, in words."""
+        if not self.key:
+            return f"state {self.wanted}"
+        return f"one of the states {self.least} to {self.wanted}, that of all reads of {self.key}"
+
+    def is_kept(self, state: int | str, known: dict[str, int]) -> bool:
+        """Return whether a state is one that its read may have.
+
+        Args:
+            state: that was read.
+            known: states of the views that were read before, by key; that of this one is added.
+        """
+        if not self.key:
+            return state == self.wanted
+        if isinstance(state, str) or self.wanted is None:
+            return False
+        return self.least <= state <= self.wanted and known.setdefault(self.key, state) == state
 
 
 @dataclass
@@ -81,7 +114,7 @@ class Program:
     def text(self) -> str:
         """The program, with what its reads must give."""
         return "\n".join(
-            step.line if step.wanted is None else f"{step.line}  # state {step.wanted}"
+            step.line if step.wanted is None else f"{step.line}  # {step.promise}"
             for step in self.steps
         )
 
@@ -124,9 +157,12 @@ class Writer:
         self._read_together()
         return self.program
 
-    def _do(self, line: str, feature: str, wanted: int | None = None) -> None:
+    def _do(
+        self, line: str, feature: str, wanted: int | None = None, of: Named | None = None
+    ) -> None:
         self.program.features[feature] += 1
-        self.program.steps.append(Step(line, wanted))
+        least, key = (of.made, of.key) if of else (0, "")
+        self.program.steps.append(Step(line, wanted, least, key))
 
     def _name(self, kind: str) -> str:
         self._count += 1
@@ -173,10 +209,15 @@ class Writer:
                 self._do(f'sql("{text}").createOrReplaceTempView("{name}")', "view of a view")
             else:
                 self._do(f'sql("CREATE TEMP VIEW {name} AS {text}")', "view of a view in SQL")
-        state = base.state if base else None
-        if state is None and self._views == KEPT:
-            state = self._state
-        self._known_views.append(Named(f'spark.table("{name}")', name, state))
+        self._known_views.append(self._view(name, base))
+
+    def _view(self, name: str, base: Named | None) -> Named:
+        """Return a new view over an object, or over the table."""
+        view = Named(f'spark.table("{name}")', name, base.state if base else None)
+        if view.state is not None or self._views != KEPT:
+            return view
+        made = base.made if base and base.key else self._state
+        return replace(view, made=made, key=self._name("k"))
 
     def _commit(self) -> None:
         if self._state < LAST:
@@ -185,8 +226,7 @@ class Writer:
 
     def _create_again(self) -> None:
         """Delete the table and create it: what keeps a state of it is gone."""
-        if self._views == KEPT or any(n.state is not None for n in self._known_views):
-            self._known_views = [v for v in self._known_views if v.state is None]
+        self._known_views = [v for v in self._known_views if v.state is None and not v.key]
         self._frames = [f for f in self._frames if f.state is None]
         self._state = 0
         self._do("create_again()", "created again")
@@ -206,9 +246,12 @@ class Writer:
         is_clone = self._is_connect and self.dice.random() < 0.5
         self._do("spark = clone()" if is_clone else "spark = new_session()", "session")
         self._frames = []
-        if not is_clone:
-            kept = [v for v in self._known_views if v.name.startswith("global_temp")]
-            self._known_views = kept
+        # A session that opens a view itself may read a later state than another one did.
+        self._known_views = [
+            replace(v, key=self._name("k")) if v.key else v
+            for v in self._known_views
+            if is_clone or v.name.startswith("global_temp")
+        ]
         self._make_frame()
         if not self._known_views:
             self._make_view()
@@ -234,10 +277,8 @@ class Writer:
         view, frame = self.dice.choice(views), self.dice.choice(self._frames)
         self._do(f'sql("DROP VIEW {view.name}")', "drop of a view")
         self._do(f'{frame.text}.createOrReplaceTempView("{view.name}")', "view of a frame")
-        state = frame.state
-        if state is None and self._views == KEPT:
-            state = self._state
-        self._known_views = [replace(v, state=state) if v is view else v for v in self._known_views]
+        made = self._view(view.name, frame)
+        self._known_views = [made if v is view else v for v in self._known_views]
 
     def _reading(self, named: Named) -> str:
         """Return a frame of an object, made by one of many ways."""
@@ -264,14 +305,15 @@ class Writer:
 
     def _read(self) -> None:
         named = self.dice.choice(self._objects())
-        self._do(f"read({self._reading(named)})", "read", self._wanted(named))
+        self._do(f"read({self._reading(named)})", "read", self._wanted(named), named)
 
     def _read_together(self) -> None:
         """Read one object twice, or two of one state, in one action: the states must not differ."""
         one = self.dice.choice(self._objects())
-        same = [o for o in self._objects() if self._wanted(o) == self._wanted(one)]
-        other = self.dice.choice([one, *same])
-        # Over Spark Connect, two loads of a table in one action may read two states.
+        same = [
+            o for o in self._objects() if not o.key and self._wanted(o) == self._wanted(one)
+        ]  # fmt: skip
+        other = one if one.key else self.dice.choice([one, *same])
         keys = ", ".join(f"'{c}'" for c in COLUMNS)
         left, right = self._reading(one), self._reading(other)
         way = self.dice.choice(["join", "union", "minus", "in"])
@@ -281,13 +323,14 @@ class Writer:
             "minus": f"{left}.select({keys}).intersect({right}.select({keys}))",
             "in": f"{left}.join({right}.select({keys}), [{keys}], 'leftsemi')",
         }[way]
-        self._do(f"read({text})", f"read together by {way}", self._wanted(one))
+        self._do(f"read({text})", f"read together by {way}", self._wanted(one), one)
 
     def _write_rows(self) -> None:
         named = self.dice.choice(self._objects())
         frame = self._reading(named)
         way = self.dice.choice(["ctas", "insert", "save", "overwrite"])
-        self._do(f"read(written({frame}, {way!r}))", f"written by {way}", self._wanted(named))
+        line = f"read(written({frame}, {way!r}))"
+        self._do(line, f"written by {way}", self._wanted(named), named)
 
     def _stream(self) -> None:
         """A stream of files joined with a frame: each micro-batch is an action."""
