@@ -123,7 +123,8 @@ def test_programs_depend_on_the_seed_alone(views):
 
 
 def test_view_that_keeps_a_state_may_have_one_between_its_making_and_now():
-    read, known = program.Step("read(v)", wanted=2, least=1, key="v"), {}
+    read = program.Step("read(v)", wanted=2, least=1, key="v")
+    known: dict[str, int] = {}
     assert not read.is_kept(0, known)
     assert read.is_kept(1, known)
     assert not read.is_kept(2, known)  # after a read of state 1

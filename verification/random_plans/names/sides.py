@@ -176,7 +176,10 @@ def _counted(rows: list[Any]) -> Counter[str]:
 def _plain(value: Any) -> Any:  # noqa: PLR0911  (by type)
     """Return a value whose representation is the same for equal values."""
     if isinstance(value, float):
-        return "NaN" if math.isnan(value) else value
+        if math.isnan(value):
+            return "NaN"
+        # pandas makes floats of nested integers where a batch has a null.
+        return int(value) if value.is_integer() else value
     if isinstance(value, np.ndarray):
         return [_plain(each) for each in value.tolist()]
     if isinstance(value, np.generic):
