@@ -210,7 +210,10 @@ def sessions(mode: str, port: str, folder: Path, stack: ExitStack) -> dict[str, 
     if mode == "connect":
         quiet(folder)
         url = f"sc://127.0.0.1:{port or stack.enter_context(connect_server())}"
-        return {name: SparkSession.builder.remote(url).create() for name in SIDES}
+        made = {name: SparkSession.builder.remote(url).create() for name in SIDES}
+        for session in made.values():
+            stack.callback(session.stop)
+        return made
     first = classic_builder(folder).getOrCreate()
     stack.callback(first.stop)
     return {name: first.newSession() for name in SIDES}

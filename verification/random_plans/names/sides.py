@@ -56,6 +56,8 @@ class Side:
         self._settings: dict[str, str] = {}
         self._functions: Any = None
         self._frames: dict[Any, DataFrame] = {}
+        # A client of Spark Connect that forgets a checkpoint may wait for its server for ever.
+        self._checkpoints: list[DataFrame] = []
         self.reader = spark  # of what was written: a session of Spark alone
 
     def prepare(self) -> None:
@@ -90,6 +92,8 @@ class Side:
         try:
             exec(plan.source, names)
             frame = names["d"]
+            if "heckpoint(" in plan.source:
+                self._checkpoints.append(frame)
             return self._fetch(frame, plan)
         except PySparkException as error:
             if error.getCondition() == "RETRIES_EXCEEDED":
