@@ -7,7 +7,6 @@ class. The copy is Parquet files with the rows that Apache Hudi read; its sessio
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import sys
@@ -228,6 +227,11 @@ def _progress(outcome: Outcome) -> str:
 
 def _print(plan: Plan, answers: list[Any]) -> None:
     print(f"--- seed {plan.seed}\n{plan.text}")
+    wanted = answers[-1]
     for name, answer in zip(SIDES, answers, strict=True):
-        print(f"{name:5} {json.dumps(str(answer), ensure_ascii=False)[:700]}")
+        # The answers that are right have nothing of their own beside that of the copy, which is
+        # shown beside the first that is wrong.
+        other = wanted if answer != wanted else next((a for a in answers if a != wanted), wanted)
+        shown = answer if isinstance(answer, str) else answer.beside(other)
+        print(f"{name:5} {shown[:700]}")
     sys.stdout.flush()

@@ -41,9 +41,13 @@ class Rows:
     schema: tuple[tuple[str, str], ...]
     rows: Counter[str]
 
-    def __str__(self) -> str:
-        shown = sorted(self.rows.elements())[:6]
-        return f"{self.rows.total()} rows of {list(self.schema)}: {shown}"
+    def beside(self, other: Rows | str) -> str:
+        """Return what it has and another answer does not."""
+        if isinstance(other, str):
+            return f"{self.rows.total()} rows of {list(self.schema)}"
+        columns = [each for each in self.schema if each not in other.schema]
+        rows = sorted((self.rows - other.rows).elements())
+        return f"{self.rows.total()} rows, {len(rows)} of its own: {rows[:4]}, columns: {columns}"
 
 
 class Side:
