@@ -19,7 +19,8 @@ from verification.states import program
 from verification.states.__main__ import Referee as StatesReferee
 from verification.states.growth import COLUMNS, LAST, Growth
 
-PLANS = [2, 7, 30, 31, 54]
+# Each had another answer while the rule matched columns by name, or readers reused their buffers.
+PLANS = [4, 18, 19, 26, 59, 94]
 PROGRAMS = [2]
 
 
@@ -91,25 +92,26 @@ def test_plans_in_a_registered_session_answer_like_plans_of_spark_alone(spark, t
     sessions["on"].conf.set(ENABLED, "true")
     outcome = Referee(sessions, tmp_path).compare(PLANS)
     assert outcome.different == []
-    assert outcome.with_rows >= len(PLANS) - 2
+    assert outcome.with_rows == len(PLANS)
 
 
 # In processes of their own: one that has been a client of Spark Connect makes no other session.
 @pytest.mark.spark
 def test_plans_over_connect_answer_like_plans_of_spark_alone(connect_port):
-    found = run("random_plans", "--tables", "names", "--count", "4", port=connect_port)
-    assert "4 plans" in found
+    chosen = ["--feature", "sort by literals", "--seed", "160", "--count", "20"]
+    found = run("random_plans", "--tables", "names", *chosen, port=connect_port)
+    assert "2 plans, 2 with rows" in found
 
 
 @pytest.mark.spark
 def test_reads_over_connect_have_the_state_that_the_pages_promise(connect_port):
-    found = run("states", "--count", "1", port=connect_port)
+    found = run("states", "--seed", "2", "--count", "1", port=connect_port)
     assert "0 programs different" in found
 
 
 def run(harness, *arguments, port):
     command = [sys.executable, "-m", f"verification.{harness}", "--mode", "connect"]
-    command += ["--port", port, "--seed", "2", *arguments]
+    command += ["--port", port, *arguments]
     done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-5_000:] + done.stderr[-2_000:]
     return done.stdout
