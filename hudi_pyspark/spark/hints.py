@@ -42,8 +42,8 @@ class Hints:
 
     columns: StructType  # those whose values matter
     filters: tuple[str, ...]  # texts of conditions that Spark applies above the scan as well
-    # Texts of conditions on the keys of joins. The readers of the scan without these keys read the
-    # partitions.
+    # Texts of conditions on the keys of joins, which are known when the query runs. They choose
+    # partitions; the readers that Spark made before, which know no keys, read them.
     keys: tuple[str, ...]
     limit: int | None  # rows after which Spark stops; None for all
     # The source has the state that the query reads: its scans are planned one by one, and must

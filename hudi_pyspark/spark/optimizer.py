@@ -42,7 +42,7 @@ READS_MORE = "scans read more than a query needs, since a part of Spark is out o
 _RULE = "NarrowScans"
 CORE = (
     _RULE, "Need", "PlanCheck", "Parts", "KeptScans", "NarrowedScan", "Planned", "PythonScans",
-    "Reflection",
+    "Reflection", "Log",
 )  # fmt: skip
 _READERS = "ArrowReaders"
 

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _NEWEST = "the newest one at each action"
-_AS_LOADED = (
-    "the one in which it was loaded; after hudi_pyspark.register(spark) actions read the newest one"
-)
+_OTHERWISE = "after hudi_pyspark.register(spark) actions read the newest one"
+_AS_LOADED = f"the one in which it was loaded; {_OTHERWISE}"
+_FIRST_READ = f"the one in which it was first read; {_OTHERWISE}"
 _CACHED = "the one that was cached"
 _NOTHING = (
     f"no scan of {SHORT_NAME} is known; over Spark Connect a view reads all columns of what it was "
@@ -155,7 +155,7 @@ def _scan_text(
     return "\n".join(map(printable, [*lines, f"  state: {state}"]))
 
 
-def _state_of(options: Mapping[str, str], *, is_newest: bool, other: str = _AS_LOADED) -> str:
+def _state_of(options: Mapping[str, str], *, is_newest: bool, other: str) -> str:
     """Say which state of a table the actions of a DataFrame read."""
     given = GivenOptions.of(options)
     if given.has("as_of"):
@@ -172,7 +172,7 @@ def _classic_scans(df: DataFrame) -> Iterator[str]:
             continue
         hints = read_hints(StructType.fromJson(json.loads(leaf.scan().readSchema().json())))
         options = dict(leaf.relation().options().asCaseSensitiveMap())
-        state = _state_of(options, is_newest=hints.is_pinned)
+        state = _state_of(options, is_newest=hints.is_pinned, other=_AS_LOADED)
         path = leaf.relation().options().get("path")
         yield _scan_text(path, hints.columns, hints.filters, hints.limit, state)
 
@@ -186,6 +186,6 @@ def _connect_scans(df: DataFrame) -> Iterator[str]:
         hints = ClientHints.from_option(source.options.get(OPTION, ""))
         path = ", ".join(source.paths) or source.options["path"]
         columns = hints.without_placeholder(schema_of(client, source))
-        other = _CACHED if is_on else _AS_LOADED
+        other = _CACHED if is_on else _FIRST_READ
         state = _state_of(source.options, is_newest=hints.is_given, other=other)
         yield _scan_text(path, columns, hints.filters, hints.limit, state)

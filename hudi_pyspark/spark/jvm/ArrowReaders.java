@@ -5,6 +5,7 @@ import java.lang.reflect.Field;
 import java.lang.reflect.Method;
 import java.util.function.UnaryOperator;
 import org.apache.arrow.memory.ArrowBuf;
+import org.apache.arrow.vector.BaseFixedWidthVector;
 import org.apache.spark.PartitionEvaluatorFactory;
 import org.apache.spark.TaskContext;
 import org.apache.spark.api.python.BasePythonRunner;
@@ -18,6 +19,7 @@ import org.apache.spark.sql.execution.datasources.v2.python.PythonCustomMetric;
 import org.apache.spark.sql.execution.datasources.v2.python.PythonInputPartition;
 import org.apache.spark.sql.execution.datasources.v2.python.PythonPartitionReaderFactory;
 import org.apache.spark.sql.execution.datasources.v2.python.UserDefinedPythonDataSource;
+import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.Decimal;
 import org.apache.spark.sql.types.DecimalType;
 import org.apache.spark.sql.types.StructType;
@@ -202,10 +204,16 @@ public class ArrowReaders implements UnaryOperator {
   }
 
   private static Column columnOf(ArrowColumnVector vector) {
-    boolean isShort =
-        vector.dataType() instanceof DecimalType
-            && ((DecimalType) vector.dataType()).precision() <= Decimal.MAX_LONG_DIGITS();
-    return isShort ? new ShortDecimals(vector) : new Column(vector);
+    DataType type = vector.dataType();
+    if (type instanceof DecimalType) {
+      boolean isShort = ((DecimalType) type).precision() <= Decimal.MAX_LONG_DIGITS();
+      return isShort ? new ShortDecimals(vector) : new Column(vector);
+    }
+    boolean isNumber =
+        vector.getValueVector() instanceof BaseFixedWidthVector
+            && ((BaseFixedWidthVector) vector.getValueVector()).getTypeWidth()
+                == type.defaultSize();
+    return isNumber ? new Numbers(vector) : new Column(vector);
   }
 
   /**
@@ -284,6 +292,49 @@ public class ArrowReaders implements UnaryOperator {
 
     public ColumnVector getChild(int ordinal) {
       return vector.getChild(ordinal);
+    }
+  }
+
+  /**
+   * Numbers, dates and times of 1 to 8 bytes, which Arrow stores as Spark does. They are read from
+   * the buffers, since Column would take two virtual calls and a second test for null per value.
+   */
+  private static class Numbers extends Column {
+    private final ArrowBuf data;
+    private final ArrowBuf validity; // null if no value is
+
+    Numbers(ArrowColumnVector vector) {
+      super(vector);
+      data = vector.getValueVector().getDataBuffer();
+      validity = vector.hasNull() ? vector.getValueVector().getValidityBuffer() : null;
+    }
+
+    public boolean isNullAt(int row) {
+      return validity != null && (validity.getByte(row >> 3) >> (row & 7) & 1) == 0;
+    }
+
+    public byte getByte(int row) {
+      return data.getByte((long) row);
+    }
+
+    public short getShort(int row) {
+      return data.getShort((long) row * Short.BYTES);
+    }
+
+    public int getInt(int row) {
+      return data.getInt((long) row * Integer.BYTES);
+    }
+
+    public long getLong(int row) {
+      return data.getLong((long) row * Long.BYTES);
+    }
+
+    public float getFloat(int row) {
+      return data.getFloat((long) row * Float.BYTES);
+    }
+
+    public double getDouble(int row) {
+      return data.getDouble((long) row * Double.BYTES);
     }
   }
 

@@ -84,7 +84,7 @@ public class FilterText implements Function {
         text.append(text.length() == 0 ? "" : "\n").append(filter);
       }
     } catch (Throwable error) { // one may be too deep for the stack
-      Parts.LOG.info("a condition does not reach the scan: " + error);
+      Log.RULE.info("a condition does not reach the scan: " + error);
     }
   }
 

@@ -1,12 +1,10 @@
 package hudi_pyspark;
 
-import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.datasources.v2.StreamingDataSourceV2ScanRelation;
 import org.apache.spark.sql.execution.datasources.v2.python.PythonDataSourceV2;
 import org.apache.spark.sql.execution.datasources.v2.python.PythonScan;
-import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import scala.jdk.javaapi.CollectionConverters;
 
@@ -28,12 +26,10 @@ public class MicroBatches implements Parts.Streams {
     if (output.size() != stored.length()) {
       return leaf;
     }
-    ArrayList attributes = new ArrayList();
-    ArrayList fields = new ArrayList();
-    need.choose(output, stored, attributes, fields);
-    StructType schema = new StructType((StructField[]) fields.toArray(new StructField[0]));
-    Object narrowed = PythonScans.withSchema(scan, PythonScans.sourceOf(scan), schema);
-    Object[] values = {narrowed, Need.seq(attributes)};
+    Need.Columns columns = need.columnsOf(output, stored);
+    Object narrowed =
+        PythonScans.withSchema(scan, PythonScans.sourceOf(scan), columns.schema());
+    Object[] values = {narrowed, Need.seq(columns.attributes)};
     return Reflection.copy(relation, new int[] {1, 2}, values);
   }
 
@@ -52,9 +48,8 @@ public class MicroBatches implements Parts.Streams {
     if (schema.json().equals(current.json())) {
       return;
     }
-    // The reader is made anew. The data source keeps one, and other streams may share it. The
-    // schema
-    // comes last: if another Spark lacks a field, the stream is as it was.
+    // The reader is made anew. The data source keeps one, and other streams may share it.
+    // The schema comes last: if another Spark lacks a field, the stream is as it was.
     PythonDataSourceV2 source = (PythonDataSourceV2) Reflection.get(stream, "ds");
     Reflection.set(stream, "bitmap$0", Boolean.FALSE);
     Reflection.set(stream, "ds", PythonScans.copy(source));

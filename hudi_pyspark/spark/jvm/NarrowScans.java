@@ -58,9 +58,9 @@ public class NarrowScans extends Rule {
       if (problem.isEmpty()) {
         return narrowed;
       }
-      Parts.LOG.warn("columns are not pruned, since the narrowed plan is wrong: " + problem);
+      Log.RULE.warn("columns are not pruned, since the narrowed plan is wrong: " + problem);
     } catch (Throwable error) {
-      Parts.LOG.info("columns are not pruned: " + error);
+      Log.RULE.info("columns are not pruned: " + error);
     }
     return root;
   }
@@ -74,7 +74,7 @@ public class NarrowScans extends Rule {
       parts.microBatches.settle(narrowed);
       return narrowed;
     } catch (Throwable error) {
-      Parts.LOG.info("streams are not narrow: " + error); // they are as they were
+      Log.RULE.info("streams are not narrow: " + error); // they are as they were
       return root;
     }
   }
@@ -93,9 +93,9 @@ public class NarrowScans extends Rule {
       if (problem.isEmpty()) {
         return joined;
       }
-      Parts.LOG.warn("scans are not filtered by joins, since the plan would be wrong: " + problem);
+      Log.RULE.warn("scans are not filtered by joins, since the plan would be wrong: " + problem);
     } catch (Throwable error) {
-      Parts.LOG.info("scans are not filtered by joins: " + error);
+      Log.RULE.info("scans are not filtered by joins: " + error);
     }
     return narrowed;
   }
@@ -172,22 +172,21 @@ public class NarrowScans extends Rule {
     if (output.size() != stored.length()) {
       return relation;
     }
-    ArrayList attributes = new ArrayList();
-    ArrayList fields = new ArrayList();
-    need.choose(output, stored, attributes, fields);
+    Need.Columns columns = need.columnsOf(output, stored);
     boolean isFirst = NarrowedScan.plannedOf(relation.scan()) == null;
     PythonDataSourceV2 source =
         isFirst ? parts.keptScans.sourceOf(scan) : PythonScans.sourceOf(scan);
     boolean isPinned =
         isFirst ? source != null : stored.fields()[0].metadata().contains(Words.PINNED);
-    fields.set(0, withHints((StructField) fields.get(0), relation, need, isPinned));
-    StructType schema = new StructType((StructField[]) fields.toArray(new StructField[0]));
+    StructField first = (StructField) columns.fields.get(0);
+    columns.fields.set(0, withHints(first, relation, need, isPinned));
+    StructType schema = columns.schema();
     if (schema.json().equals(stored.json())) {
       // A new relation does not remember that Spark's own rule could not filter this scan.
       return Reflection.copy(relation, new int[] {1}, new Object[] {relation.scan()});
     }
     Scan narrowed = narrowed(relation.scan(), source, schema, need.isInRows);
-    Object[] values = {narrowed, Need.seq(attributes)};
+    Object[] values = {narrowed, Need.seq(columns.attributes)};
     return Reflection.copy(relation, new int[] {1, 2}, values);
   }
 

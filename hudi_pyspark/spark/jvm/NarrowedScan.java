@@ -153,7 +153,7 @@ public class NarrowedScan
       }
       withKeys.set(chosen);
     } catch (Throwable error) {
-      Parts.LOG.info("a scan is not filtered by a join: " + error);
+      Log.RULE.info("a scan is not filtered by a join: " + error);
     }
   }
 

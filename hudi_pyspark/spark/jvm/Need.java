@@ -85,13 +85,25 @@ public final class Need {
     return isRetyped ? (LogicalPlan) changed.transformExpressions(chain.rewriting) : changed;
   }
 
+  /** The columns of a narrow scan: an attribute of its relation for each field of the scan. */
+  public static class Columns {
+    public final List attributes = new ArrayList();
+    public final List fields = new ArrayList();
+
+    public StructType schema() {
+      return new StructType((StructField[]) fields.toArray(new StructField[0]));
+    }
+  }
+
   /**
-   * Adds the attributes of a relation that are needed, and their fields, without nested fields that
-   * are not.
+   * Returns the needed columns of a relation, whose structs have the needed fields.
    *
    * @param output of the relation, an attribute for each field of its scan, in order
    */
-  public void choose(List output, StructType stored, List attributes, List fields) {
+  public Columns columnsOf(List output, StructType stored) {
+    Columns columns = new Columns();
+    List attributes = columns.attributes;
+    List fields = columns.fields;
     boolean isPruned = expressions != null && chain.nested != null;
     StructType pruned = isPruned ? chain.nested.pruned(stored, expressions) : stored;
     boolean isRetyped = false;
@@ -115,9 +127,9 @@ public final class Need {
       fields.add(PythonScans.marked(field, Words.PLACEHOLDER, "true"));
     }
     if (isRetyped) {
-      StructType schema = new StructType((StructField[]) fields.toArray(new StructField[0]));
-      chain.rewriting = chain.nested.over(schema, attributes);
+      chain.rewriting = chain.nested.over(columns.schema(), attributes);
     }
+    return columns;
   }
 
   private boolean isNeeded(AttributeReference attribute) {

@@ -56,7 +56,7 @@ public class NewestState extends KeptScans {
       try {
         chosen = newestOf(loaded, scan, options, (PythonDataSourceV2) sources.get(table));
       } catch (Throwable error) {
-        Parts.LOG.info("the newest state of a table is unknown: " + error);
+        Log.RULE.info("the newest state of a table is unknown: " + error);
         return null;
       }
       sources.put(loaded, chosen);

@@ -6,8 +6,6 @@ import java.util.function.Function;
 import java.util.function.UnaryOperator;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.types.StructType;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 import scala.runtime.AbstractPartialFunction;
 
 /**
@@ -15,8 +13,6 @@ import scala.runtime.AbstractPartialFunction;
  * a part needs. optimizer.py sets them, and says what changes without each of them.
  */
 public class Parts {
-  public static final Logger LOG = LoggerFactory.getLogger("hudi_pyspark.NarrowScans");
-
   /** From a list of catalyst conditions, or from a predicate of a join, to a text: FilterText. */
   public Function filterText;
 

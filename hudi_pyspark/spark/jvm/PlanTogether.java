@@ -43,7 +43,7 @@ public class PlanTogether implements Consumer {
         try {
           next.explained();
         } catch (Throwable error) {
-          Parts.LOG.debug("a scan is not planned: " + error); // reading raises what is wrong
+          Log.RULE.debug("a scan is not planned: " + error); // reading raises what is wrong
         }
       }
     }

@@ -63,7 +63,7 @@ public class Planned {
     try {
       return isStarted ? explained()[2] : "0";
     } catch (Exception error) {
-      Parts.LOG.debug("a scan is not planned: " + error); // reading raises what is wrong
+      Log.RULE.debug("a scan is not planned: " + error); // reading raises what is wrong
       return "0";
     }
   }
@@ -73,7 +73,7 @@ public class Planned {
     try {
       return Long.parseLong(explained()[0]);
     } catch (Exception error) {
-      Parts.LOG.debug("the size of the scan is unknown: " + error); // reading raises what is wrong
+      Log.RULE.debug("the size of the scan is unknown: " + error); // reading raises what is wrong
       return -1;
     }
   }
@@ -97,7 +97,7 @@ public class Planned {
         facts = (scala.collection.immutable.Map) facts.updated(label.trim(), fact);
       }
     } catch (Exception error) {
-      Parts.LOG.debug("the scan is not explained: " + error); // reading raises what is wrong
+      Log.RULE.debug("the scan is not explained: " + error); // reading raises what is wrong
     }
     return facts;
   }

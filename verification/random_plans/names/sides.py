@@ -138,31 +138,35 @@ class Side:
     def _written_rows(self, frame: DataFrame, plan: Plan, kinds: Any) -> Rows:
         """Write the rows, and return what Spark's own reader finds."""
         shutil.rmtree(self._written, ignore_errors=True)
-        place = str(self._written)
+        folder = str(self._written)
         frame.createOrReplaceTempView("written")
         table = f"written_{self.name}"
         self.reader.sql(f"DROP TABLE IF EXISTS {table}")
         if plan.fetch == "write":
-            frame.write.parquet(place)
+            frame.write.parquet(folder)
         elif plan.fetch == "table":
             self.spark.sql(
-                f"CREATE TABLE {table} USING parquet LOCATION '{place}' AS SELECT * FROM written"
+                f"CREATE TABLE {table} USING parquet LOCATION '{folder}' AS SELECT * FROM written"
             )
         else:
-            # Into columns of other types: texts of a greatest length, above all.
-            columns = [f"`{f.name}` {_stored(f.dataType)}" for f in frame.schema.fields]
+            # Into columns of other types: texts of one length and of a greatest length, above all.
+            columns = [
+                f"`{field.name}` {_stored(field.dataType, number)}"
+                for number, field in enumerate(frame.schema.fields)
+            ]
             self.spark.sql(
-                f"CREATE TABLE {table} ({', '.join(columns)}) USING parquet LOCATION '{place}'"
+                f"CREATE TABLE {table} ({', '.join(columns)}) USING parquet LOCATION '{folder}'"
             )
             self.spark.sql(f"INSERT INTO {table} SELECT * FROM written")
-        found = self.reader.read.parquet(place)
+        found = self.reader.read.parquet(folder)
         read = tuple((f"read {f.name}", f.dataType.simpleString()) for f in found.schema)
         return Rows(kinds + read, _counted(found.collect()))
 
 
-def _stored(kind: Any) -> str:
+def _stored(kind: Any, number: int) -> str:
     text = kind.simpleString()
-    return str({"string": "varchar(30)", "int": "bigint", "float": "double"}.get(text, text))
+    of_texts = "char(30)" if number % 2 else "varchar(30)"
+    return str({"string": of_texts, "int": "bigint", "float": "double"}.get(text, text))
 
 
 def error_of(error: BaseException) -> str:
