@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 _TRIALS = 40
+ICEBERG = "iceberg"  # the catalog of tables into which rows are merged
 
 
 class Stage:
@@ -103,6 +104,17 @@ class Stage:
         elif way == "insert":
             self._spark.sql(f"{create} WHERE false").collect()
             self._spark.sql(f"INSERT INTO {table} SELECT * FROM to_write").collect()
+        elif way == "merge":
+            # Half of the rows are there with another value; all columns have the same names.
+            table = f"{ICEBERG}.db.{table}"
+            values = ", ".join("-1 AS ts" if name == "ts" else name for name in COLUMNS)
+            some = f"SELECT {values} FROM to_write WHERE hash(id) % 2 = 0"
+            self._spark.sql(f"CREATE TABLE {table} USING iceberg AS {some}").collect()
+            self._spark.sql(
+                f"MERGE INTO {table} t USING to_write s ON t.id = s.id "
+                "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
+            ).collect()
+            return self._spark.table(table)
         else:
             mode = "overwrite" if way == "overwrite" else "append"
             frame.select(*COLUMNS).write.mode(mode).parquet(place)
@@ -146,15 +158,24 @@ class Stage:
 class Referee:
     """Runs programs and compares the states of their reads."""
 
-    def __init__(self, make: Callable[[], SparkSession], *, views: str, is_connect: bool) -> None:
+    def __init__(
+        self,
+        make: Callable[[], SparkSession],
+        *,
+        views: str,
+        is_connect: bool,
+        merges: bool = False,
+    ) -> None:
         """Prepare.
 
         Args:
             make: makes a new registered session.
             views: the rule for views.
             is_connect: whether the sessions are of Spark Connect.
+            merges: whether rows are merged into tables of Iceberg.
         """
         self._make, self._views, self._is_connect = make, views, is_connect
+        self._merges = merges
         self.reads, self.programs = 0, 0
         self.features: Counter[str] = Counter()
         self.different: list[int] = []
@@ -179,7 +200,9 @@ class Referee:
     def compare(self, seeds: Iterable[int], *, shrinks: int = 10) -> None:
         """Run the programs of seeds, and print those whose reads are wrong."""
         for seed in seeds:
-            program = draw(seed, views=self._views, is_connect=self._is_connect)
+            program = draw(
+                seed, views=self._views, is_connect=self._is_connect, merges=self._merges
+            )
             self.programs += 1
             self.features.update(program.features)
             wrong = self.wrong_reads(program)
@@ -217,7 +240,22 @@ class Referee:
         )
 
 
-def sessions(mode: str, port: str, folder: Path, stack: ExitStack) -> Callable[[], SparkSession]:
+def iceberg_settings(jar: str, folder: Path) -> dict[str, str]:
+    """Return the settings of a session with a catalog of Iceberg, whose tables know MERGE."""
+    catalog = f"spark.sql.catalog.{ICEBERG}"
+    return {
+        "spark.jars": jar,
+        "spark.sql.extensions": "org.apache.iceberg.spark.extensions."
+        "IcebergSparkSessionExtensions",
+        catalog: "org.apache.iceberg.spark.SparkCatalog",
+        f"{catalog}.type": "hadoop",
+        f"{catalog}.warehouse": str(folder / ICEBERG),
+    }
+
+
+def sessions(
+    mode: str, port: str, folder: Path, stack: ExitStack, iceberg: str
+) -> Callable[[], SparkSession]:
     """Return a function that makes registered sessions."""
     if mode == "connect":
         quiet(folder)
@@ -229,7 +267,8 @@ def sessions(mode: str, port: str, folder: Path, stack: ExitStack) -> Callable[[
             return session
 
         return make
-    first = classic_builder(folder).getOrCreate()
+    more = iceberg_settings(iceberg, folder) if iceberg else {}
+    first = classic_builder(folder).config(map=more).getOrCreate()
     stack.callback(first.stop)
 
     def make_classic() -> SparkSession:
@@ -251,14 +290,19 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--shrinks", type=int, default=10, help="programs that are made shorter")
     parser.add_argument("--count", type=int, default=100)
+    parser.add_argument(
+        "--iceberg", default="", help="its runtime jar for this Spark: classic sessions also MERGE"
+    )
     chosen = parser.parse_args()
     os.environ["TZ"] = "UTC"
     set_spark_environment()
     views = chosen.views or {"classic": NEWEST, "connect": KEPT}[chosen.mode]
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        make = sessions(chosen.mode, chosen.port, folder, stack)
-        referee = Referee(make, views=views, is_connect=chosen.mode == "connect")
+        make = sessions(chosen.mode, chosen.port, folder, stack, chosen.iceberg)
+        referee = Referee(
+            make, views=views, is_connect=chosen.mode == "connect", merges=bool(chosen.iceberg)
+        )
         seeds = range(chosen.seed, chosen.seed + chosen.count)
         referee.compare(seeds, shrinks=chosen.shrinks)
     print("\n".join(f"{count:6} {name}" for name, count in sorted(referee.features.items())))

@@ -129,9 +129,10 @@ class Program:
 class Writer:
     """Draws a program, and follows which state each of its objects has."""
 
-    def __init__(self, seed: int, *, views: str, is_connect: bool) -> None:
+    def __init__(self, seed: int, *, views: str, is_connect: bool, merges: bool) -> None:
         self.dice = random.Random(f"states {seed}")
         self._views, self._is_connect = views, is_connect
+        self._writes = ["ctas", "insert", "save", "overwrite", *(["merge"] * 4 if merges else [])]
         self.program = Program(seed, self.dice.randrange(2))
         self._state = 0
         self._frames: list[Named] = []
@@ -328,7 +329,7 @@ class Writer:
     def _write_rows(self) -> None:
         named = self.dice.choice(self._objects())
         frame = self._reading(named)
-        way = self.dice.choice(["ctas", "insert", "save", "overwrite"])
+        way = self.dice.choice(self._writes)
         line = f"read(written({frame}, {way!r}))"
         self._do(line, f"written by {way}", self._wanted(named), named)
 
@@ -345,6 +346,6 @@ class Writer:
         self._do(f"{name}(None)", "stream")
 
 
-def draw(seed: int, *, views: str, is_connect: bool) -> Program:
-    """Draw the program of a seed."""
-    return Writer(seed, views=views, is_connect=is_connect).write()
+def draw(seed: int, *, views: str, is_connect: bool, merges: bool = False) -> Program:
+    """Draw the program of a seed; one that merges also writes by MERGE."""
+    return Writer(seed, views=views, is_connect=is_connect, merges=merges).write()
