@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -18,6 +19,8 @@ from benchmarks.spark_session import HUDI_PY, hudi_session, plain_session
 from benchmarks.sql_answer import rows_answer
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pyspark.sql import DataFrame, SparkSession
 
 QUERY_TYPE = "hoodie.datasource.query.type"
@@ -30,7 +33,8 @@ class SparkEngine:
     def __init__(self, session: SparkSession) -> None:
         self.session = session
         self.versions = {"pyspark": pyspark.__version__, "python": sys.version.split()[0]}
-        self._viewed = ""  # the folder whose tables are the session's views
+        self._folder = ""  # of the tables
+        self._tables: dict[str, DataFrame] = {}
 
     def frame(self, path: str, query: Query, columns: tuple[str, ...] | None) -> DataFrame:
         """Return the rows that meet the query's condition, before its aggregation."""
@@ -47,11 +51,16 @@ class SparkEngine:
         return ANSWERS[query.kind](frame)
 
     def _rows(self, folder: str, query: Query) -> dict[str, Any]:
-        if self._viewed != folder:
-            for table in Path(folder).iterdir():
-                self.frame(str(table), query, None).createOrReplaceTempView(table.name)
-            self._viewed = folder
-        return rows_answer(self.session.sql(query.sql).collect())
+        if self._folder != folder:
+            self._tables = {t.name: self.frame(str(t), query, None) for t in Path(folder).iterdir()}
+            for name, frame in self._tables.items():
+                frame.createOrReplaceTempView(name)
+            self._folder = folder
+        return rows_answer(self.sql(query.sql, self._tables).collect())
+
+    def sql(self, text: str, tables: Mapping[str, DataFrame]) -> DataFrame:  # noqa: ARG002
+        """Return a query of tables, which are views of the session."""
+        return self.session.sql(text)
 
     def check(self, path: str, query: Query) -> dict[str, Any]:
         sums = [f.sum(name).alias(name) for name in CHECKED]
@@ -102,6 +111,7 @@ class HudiPyUser(SparkEngine):
 
     def __init__(self, remote: str = "") -> None:
         super().__init__(plain_session(HUDI_PY, remote))
+        self._is_remote = bool(remote)
         # Spark 3.5, in which Apache Hudi runs, imports this module without that package.
         self._read = import_module("hudi_pyspark").read
 
@@ -111,6 +121,17 @@ class HudiPyUser(SparkEngine):
             self.session, located(path), query_type=query.query_type, **given, **OPTIONS
         )
         return frame.filter(query.condition.sql) if query.condition else frame
+
+    def sql(self, text: str, tables: Mapping[str, DataFrame]) -> DataFrame:
+        if not self._is_remote:
+            return super().sql(text, tables)
+        # A view over Spark Connect reads all columns; a frame that the text refers to, only those
+        # that the query names. A column may have the name of a table.
+        name = re.compile(rf"\b({'|'.join(tables)})\b")
+        clauses = re.compile(r"\b(?:from|join) [\w ,]+")
+        used = {table for clause in clauses.findall(text) for table in name.findall(clause)}
+        template = clauses.sub(lambda clause: name.sub(r"{\1}", clause[0]), text)
+        return self.session.sql(template, **{table: tables[table] for table in used})
 
 
 class SparkParquet(SparkEngine):

@@ -245,8 +245,7 @@ def iceberg_settings(jar: str, folder: Path) -> dict[str, str]:
     catalog = f"spark.sql.catalog.{ICEBERG}"
     return {
         "spark.jars": jar,
-        "spark.sql.extensions": "org.apache.iceberg.spark.extensions."
-        "IcebergSparkSessionExtensions",
+        "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
         catalog: "org.apache.iceberg.spark.SparkCatalog",
         f"{catalog}.type": "hadoop",
         f"{catalog}.warehouse": str(folder / ICEBERG),
