@@ -1,7 +1,7 @@
-"""The Spark data source, without any knowledge of Hudi.
+"""The data source that Spark finds by its name.
 
-Every Spark session that looks up a data source imports this module, so the modules that read Hudi
-tables are imported only when one is read.
+Every Spark session that looks up a data source imports this module, so this module imports the
+modules that read Hudi tables only when a table is read.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ from pyspark.sql.datasource import DataSource
 
 from hudi_pyspark.errors import MissingModuleError, UnsupportedQueryError
 from hudi_pyspark.short_name import SHORT_NAME
-from hudi_pyspark.spark.worker_errors import only_message
-from hudi_pyspark.spark.worker_process import keep_modules, send_at_once
+from hudi_pyspark.spark.worker_process import keep_modules, only_message, send_at_once
 
 if TYPE_CHECKING:
     from pyspark.sql.datasource import DataSourceReader, DataSourceStreamWriter, DataSourceWriter
@@ -28,9 +27,9 @@ _ONLY_READS = "this source only reads: write tables with Apache Hudi, format('hu
 
 
 class HudiDataSource(DataSource):
-    """``spark.read.format("hudi-py").load(base_path)``."""
+    """The data source of ``spark.read.format("hudi-py").load(base_path)``."""
 
-    # Users' mergers by payload class; see hudi_pyspark.spark.session.register.
+    # The user's mergers by payload class; see hudi_pyspark.spark.session.register.
     payload_mergers: ClassVar[Mergers] = {}
 
     _planner: Planner | None = None
@@ -49,12 +48,12 @@ class HudiDataSource(DataSource):
         state_reader = planner.state_reader(self, schema)
         if state_reader is not None:
             return state_reader
-        # Spark sends this source with each task, which needs no planner.
+        # Spark sends this source with each task, and tasks need no planner.
         self._planner = None
         return planner.reader(schema, self.payload_mergers)
 
-    # Not with only_message: Spark's process of a stream ends with an error of Spark's own, whose
-    # cause the traceback alone shows.
+    # Without only_message: if a stream fails, its process ends with an error of Spark's own, and
+    # only the traceback shows the cause.
     def streamReader(self, schema: StructType) -> HudiStreamReader:  # noqa: N802  (Spark's name)
         return self.planner().stream_reader(schema, self.payload_mergers)
 
@@ -68,8 +67,9 @@ class HudiDataSource(DataSource):
     ) -> DataSourceStreamWriter:
         raise UnsupportedQueryError(_ONLY_READS)
 
-    # Spark sends a source to a process of the stream. The files of ``addArtifacts`` and
-    # ``--py-files`` are on its machine, but it looks for them in a folder that does not exist.
+    # Spark sends the source to the process of a stream. That machine has the files of
+    # ``addArtifacts`` and ``--py-files``, but the process looks for them in a folder that does not
+    # exist.
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:  # noqa: ANN401  (as in object)
         archive = getattr(__spec__.loader, "archive", None)
         if archive is None:
@@ -80,14 +80,18 @@ class HudiDataSource(DataSource):
 
         return restore, (_Zip(archive), type(self)), self.__dict__
 
-    # Spark sends the source to each process that plans, and with each task.
+    # Runs in each process that plans, and in the worker of each task.
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         keep_modules()
         send_at_once()
 
     def planner(self) -> Planner:
-        """Return what plans the reads of this source; not a method of Spark's."""
+        """Return the planner of this source's reads; Spark does not call this method.
+
+        Raises:
+            MissingModuleError: this Python lacks a module that the package needs.
+        """
         if self._planner is None:
             try:
                 from hudi_pyspark.spark.planner import Planner  # noqa: PLC0415  (see above)
@@ -104,15 +108,15 @@ class HudiDataSource(DataSource):
 
 
 class _Zip:
-    """The path of a zip; what is pickled after it can be imported from there."""
+    """A zip with modules: once unpickled, Python imports from it."""
 
     def __init__(self, path: str) -> None:
         self._path = path
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # A local function is pickled by value, so it runs before this package can be imported.
+        # Cloudpickle sends a local function by value, so it can run before this package is found.
         def add(path: str) -> None:
-            import sys  # noqa: PLC0415  (by value, without this module's globals)
+            import sys  # noqa: PLC0415  (sent by value, without this module's globals)
 
             if path not in sys.path:
                 sys.path.append(path)

@@ -1,4 +1,4 @@
-"""Settings of Hadoop's file systems in a classic session, as storage options."""
+"""Convert the settings of Hadoop's file systems in a classic session to storage options."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NAMES = [
     for name in " ".join(settings.values()).split()
     if name.startswith((_S3, "fs.gs.", "fs.oss."))
 ]
-# By their names in Hadoop, which end in the host of the account or in nothing.
+# Storage options by Hadoop's names, to which a setting may append the host of the account.
 _AZURE = {
     "fs.azure.account.key": "adls.account-key",
     "fs.azure.sas.fixed.token": "adls.sas-token",
@@ -30,42 +30,49 @@ _DEFAULTS = "core-default.xml"
 
 
 def is_hadoop_setting(name: str) -> bool:
-    """Return whether `storage_options_from_spark` looks for a setting; Spark sets others itself."""
+    """Return whether `storage_options_from_spark` reads a setting; Spark itself makes others."""
     return name in _NAMES or name.startswith((f"{_S3}bucket.", *_AZURE))
 
 
 def storage_options_from_spark(spark: SparkSession, path: str) -> dict[str, str]:
-    """Return the storage options of a path; see `hudi_pyspark.storage_options_from_spark`."""
+    """Return the storage options of a path; see `hudi_pyspark.storage_options_from_spark`.
+
+    Raises:
+        UnsupportedQueryError: the session is one of Spark Connect, whose client has no settings of
+            Hadoop.
+        InvalidOptionError: the path is no location of a storage.
+    """
     if ".connect." in type(spark).__module__:
         raise UnsupportedQueryError(
             "with Spark Connect a client does not see the settings of Hadoop: give storage "
             "options, or a credentials_provider that the server can import"
         )
-    # A session has settings that its context does not have.
+    # The session has settings that its context lacks.
     hadoop: Any = spark._jsparkSession.sessionState().newHadoopConf()  # noqa: SLF001
 
-    def made(*names: str) -> str:
-        """Return the first of some settings that somebody made, or put in a file (jceks)."""
+    def first_value(*names: str) -> str:
+        """Return the first value that is not Hadoop's default; credential files count; else ""."""
         for name in names:
             is_default = _DEFAULTS in list(hadoop.getPropertySources(name) or [])
-            if not is_default and (letters := hadoop.getPassword(name)):
-                return "".join(letters)
+            if not is_default and (characters := hadoop.getPassword(name)):
+                return "".join(characters)
         return ""
 
     location = Location.parse(path)
     of_bucket = f"{_S3}bucket.{location.authority}."
     options = {
-        name: made(name.replace(_S3, of_bucket), name)
+        name: first_value(name.replace(_S3, of_bucket), name)
         for name in _NAMES
         if location.kind == "s3" or not name.startswith(_S3)
     }
     if location.kind == "s3":
-        endpoint, ssl = options["fs.s3a.endpoint"], made("fs.s3a.connection.ssl.enabled")
+        endpoint, ssl = options["fs.s3a.endpoint"], first_value("fs.s3a.connection.ssl.enabled")
         if endpoint and "://" not in endpoint and ssl == "false":
             options["fs.s3a.endpoint"] = f"http://{endpoint}"
     if location.kind == "abfs":
         host = location.authority.rpartition("@")[2]
-        options |= {ours: made(f"{name}.{host}", name) for name, ours in _AZURE.items()}
-        tenant = made(f"{_AZURE_TENANT}.{host}", _AZURE_TENANT).split("/")
-        options["adls.tenant-id"] = tenant[3] if len(tenant) > 3 else ""
+        for name, option in _AZURE.items():
+            options[option] = first_value(f"{name}.{host}", name)
+        endpoint_parts = first_value(f"{_AZURE_TENANT}.{host}", _AZURE_TENANT).split("/")
+        options["adls.tenant-id"] = endpoint_parts[3] if len(endpoint_parts) > 3 else ""
     return {name: value for name, value in options.items() if value}

@@ -1,10 +1,10 @@
-"""A rule for Spark's optimizer that reads only the columns which a query needs.
+"""The rule for Spark's optimizer that narrows scans to the columns a query needs.
 
 Spark asks a Python data source for every column of its schema. The rule narrows the schema of a
-scan, and leaves hints in it: see `hints.py`. Its sources, in `jvm/`, are compiled in the driver's
-JVM by the Janino compiler that ships with Spark: first the core as one text, then each part by
-itself. If this Spark lacks something that a part needs, the core and the other parts work without
-that part.
+scan and leaves hints in it: see `hints.py`. The sources of the rule are in `jvm/`. The Janino
+compiler that ships with Spark compiles them in the driver's JVM: first the core as one text, then
+each part by itself. If this Spark lacks something that a part needs, the core and the other parts
+work without that part.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from zipfile import ZipFile
 
 from hudi_pyspark.messages import logger
 from hudi_pyspark.short_name import SHORT_NAME
-from hudi_pyspark.spark import hints
+from hudi_pyspark.spark.hints import EXPLAINED, Hint
 
 try:
     from py4j.protocol import Py4JError
 except ImportError:  # a client of Spark Connect that has no Spark
 
     class Py4JError(Exception):  # type: ignore[no-redef]
-        """A substitute that nothing raises."""
+        """A placeholder that is never raised."""
 
 
 if TYPE_CHECKING:
@@ -35,9 +35,11 @@ if TYPE_CHECKING:
 
 ENABLED = "spark.hudi-py.optimizer.enabled"
 COLUMNAR = "spark.hudi-py.columnar.enabled"
-# Releases whose columnar operators are tested with these batches (tests/spark/columnar_queries.py).
-# Another one may use the columns of a batch after it has asked for the next.
 COLUMNAR_RELEASES = ("4.0", "4.1", "4.2", "4.3")
+"""Releases of Spark whose columnar operators pass tests/spark/columnar_queries.py.
+
+The operators of another release may use the columns of a batch after requesting the next batch.
+"""
 READS_MORE = "scans read more than a query needs, since a part of Spark is out of reach"
 _RULE = "NarrowScans"
 CORE = (
@@ -48,10 +50,10 @@ _READERS = "ArrowReaders"
 
 
 class Part(NamedTuple):
-    """What may be missing from the rule."""
+    """A part that the rule can do without."""
 
-    field: str  # of Parts.java
-    otherwise: str  # what is different without it
+    field: str  # the field of Parts.java that holds the part
+    otherwise: str  # what is different without the part
 
 
 PARTS = {
@@ -65,38 +67,31 @@ PARTS = {
     "MicroBatches": Part("microBatches", "streams read all columns"),
     _READERS: Part("columnar", "Spark copies the rows that it reads"),
 }
-# Words that Java and Python share: names of constants in Java, in a class of its own.
+# The words that Java and Python share, by the name of their constant in the Java class Words.
 _WORDS = {
     "SOURCE": SHORT_NAME,
     "ENABLED": ENABLED,
     "COLUMNAR": COLUMNAR,
-    "EXPLAINED": hints.EXPLAINED,
-    "FILTERS": hints.FILTERS,
-    "KEYS": hints.KEYS,
-    "LIMIT": hints.LIMIT,
-    "PLACEHOLDER": hints.PLACEHOLDER,
-    "PINNED": hints.PINNED,
-    "KEEPS": hints.KEEPS,
-    "CORES": hints.CORES,
-    "STATE": hints.STATE,
+    "EXPLAINED": EXPLAINED,
+    **{hint.name: hint.value for hint in Hint},
 }
-_HINTS = ("FILTERS", "KEYS", "LIMIT", "PLACEHOLDER", "PINNED", "KEEPS", "CORES", "STATE")
 _log = logger(__name__)
 
 
 def install_optimizer(spark: SparkSession) -> str:
-    """Add the rule to a session that does not have it yet.
+    """Add the rule to a session, unless the session has the rule already.
 
     Returns:
-        Why the session has no rule, in one line; "" if it has one. A reason that lies in Spark is
-        logged as well; docs/private-parts-of-spark.md lists what the rule needs of Spark.
+        "" if the session now has the rule, else one line that says why not. If Spark is the reason,
+        the line is logged as well; docs/private-parts-of-spark.md lists what the rule needs of
+        Spark.
     """
     try:
         if spark.conf.get(ENABLED, "true") != "true":
             return f"{ENABLED} is not true"
         _install(spark)
     except (Py4JError, AttributeError, TypeError) as error:
-        # Spark Connect, shared clusters that forbid py4j, a Spark whose classes have changed.
+        # E.g. Spark Connect, a shared cluster that forbids py4j, or a Spark with other classes.
         reason = _reason(error)
         log_once(f"{READS_MORE} (the optimizer's rule): {reason}")
         return reason
@@ -105,7 +100,7 @@ def install_optimizer(spark: SparkSession) -> str:
 
 @cache
 def log_once(message: str) -> None:
-    """Log at INFO what could not be installed, once in a process: each read registers again."""
+    """Log a message at INFO once per process, although each read registers again."""
     _log.info(message)
 
 
@@ -121,13 +116,13 @@ def _install(spark: SparkSession) -> None:
 
 
 def _reason(error: Exception) -> str:
-    """Return one line about an error of this process or of the JVM."""
+    """Return one line that describes an error of this process or of the JVM."""
     text = str(getattr(error, "java_exception", error)).partition("\n")[0]
     return f"{type(error).__name__}: {text}"
 
 
 def java_sources() -> dict[str, str]:
-    """Return the sources of the rule and of its parts by the name of their class."""
+    """Return the Java sources of the core and the parts, by class name."""
     folder = files(__package__).joinpath("jvm")
     return {
         name: folder.joinpath(f"{name}.java").read_text(encoding="utf-8")
@@ -136,7 +131,7 @@ def java_sources() -> dict[str, str]:
 
 
 def _core(sources: Mapping[str, str]) -> str:
-    """Return the core as one text, since its classes need each other, with the words of Python."""
+    """Return the core, whose classes need each other, as one text with the class Words."""
     texts = [sources[name].removeprefix("package hudi_pyspark;\n") for name in CORE]
     lines = [line for text in texts for line in text.splitlines()]
     imports = sorted({line for line in lines if line.startswith("import ")})
@@ -145,18 +140,22 @@ def _core(sources: Mapping[str, str]) -> str:
         f'  public static final String {name} = "{word}";'.replace("\0", "\\0")
         for name, word in _WORDS.items()
     ]
-    words.append(f"  public static final String[] HINTS = {{{', '.join(_HINTS)}}};")
+    names = ", ".join(hint.name for hint in Hint)
+    words.append(f"  public static final String[] HINTS = {{{names}}};")
     words_class = ["public class Words {", *words, "}"]
     return "\n".join(["package hudi_pyspark;", *imports, *classes, *words_class])
 
 
 def make_rule(spark: SparkSession, classes: RuleClasses) -> Any:  # noqa: ANN401  (of the JVM)
-    """Return a rule for a session, with all of the parts that were compiled."""
+    """Return a new rule for a session, with all parts that were compiled.
+
+    If the session has columnar readers, this also sends their classes to the executors.
+    """
     rule = classes.core.newInstance()
-    # By reflection: py4j keeps the methods of the first class that has a name.
+    # By reflection, since py4j remembers the methods of the first class with a given name.
     parts = rule.getClass().getField("parts").get(rule)
     for name, part in classes.parts.items():
-        if name != _READERS or _are_columnar(spark, classes):
+        if name != _READERS or _install_readers(spark, classes):
             parts.getClass().getField(PARTS[name].field).set(parts, part.newInstance())
     return rule
 
@@ -166,18 +165,26 @@ class RuleClasses:
     """The compiled classes of the rule, in the driver's JVM."""
 
     core: Any
-    parts: Mapping[str, Any]  # by name, without those that this Spark cannot have
+    parts: Mapping[str, Any]  # by name, without the parts that this Spark cannot have
     readers: Mapping[str, bytes]  # the bytecode of the columnar readers by class name
 
 
 @cache
 def rule_classes(jvm: Any) -> RuleClasses:  # noqa: ANN401
-    """Return the rule of this Spark, compiled once in a JVM."""
+    """Return the classes of the rule for this Spark, compiled once per JVM.
+
+    Raises:
+        Py4JError: the core cannot be compiled.
+    """
     return compile_rule(jvm, java_sources())
 
 
 def compile_rule(jvm: Any, sources: Mapping[str, str]) -> RuleClasses:  # noqa: ANN401
-    """Compile the rule; log which parts this Spark cannot have, and what is different without them.
+    """Compile the rule, and log each part that this Spark cannot have with what is different then.
+
+    Args:
+        jvm: py4j's view of the driver's JVM.
+        sources: as `java_sources` returns them.
 
     Raises:
         Py4JError: the core cannot be compiled.
@@ -194,10 +201,10 @@ def compile_rule(jvm: Any, sources: Mapping[str, str]) -> RuleClasses:  # noqa: 
 
 
 def _compile_part(jvm: Any, name: str, source: str, core: Any) -> Any:  # noqa: ANN401
-    """Compile a part over the core; None if this Spark cannot have it."""
+    """Compile a part against the core; return None if this Spark cannot have the part."""
     try:
         compiler = _compile(jvm, source, core)
-        _class_of(compiler.getClassLoader(), name).newInstance()  # looks at the classes of Spark
+        _class_of(compiler.getClassLoader(), name).newInstance()  # checks the classes of Spark
     except (Py4JError, AttributeError, TypeError) as error:
         otherwise = PARTS[name].otherwise
         log_once(f"{otherwise}, since Spark lacks what {name} needs: {_reason(error)}")
@@ -216,10 +223,13 @@ def _compile(jvm: Any, source: str, loader: Any) -> Any:  # noqa: ANN401
     return compiler
 
 
-def _are_columnar(spark: SparkSession, classes: RuleClasses) -> bool:
-    """Return whether scans have columnar readers, after executors got their classes as a jar."""
+def _install_readers(spark: SparkSession, classes: RuleClasses) -> bool:
+    """Send the executors a jar of the columnar readers; return whether scans have such readers.
+
+    A cluster may keep the jars of sessions from its executors, so there the user has to turn the
+    readers on.
+    """
     try:
-        # A cluster may keep jars of sessions from its executors: there it is the user's choice.
         context: Any = spark.sparkContext
         is_local = context._jsc.isLocal()  # noqa: SLF001
         is_tested = ".".join(spark.version.split(".")[:2]) in COLUMNAR_RELEASES
@@ -233,7 +243,7 @@ def _are_columnar(spark: SparkSession, classes: RuleClasses) -> bool:
             with ZipFile(jar, "w") as archive:
                 for name, code in classes.readers.items():
                     archive.writestr(f"{name.replace('.', '/')}.class", code)
-            # If the executors are in this process, none has to fetch it from the driver's host.
+            # Executors in this process need not fetch the jar from the driver's host.
             location = jar.as_uri().replace("file:", "local:") if is_local else str(jar)
             context._jsc.addJar(location)  # noqa: SLF001
     except (Py4JError, AttributeError, TypeError, OSError) as error:

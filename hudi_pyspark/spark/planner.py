@@ -1,4 +1,4 @@
-"""Schemas and readers of one table, for Spark's planning."""
+"""Make the schemas and readers of one table for Spark."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from hudi_pyspark.spark.schema import (
     unchanged_columns,
 )
 from hudi_pyspark.spark.stream import HudiStreamReader
-from hudi_pyspark.spark.worker_errors import only_message
+from hudi_pyspark.spark.worker_process import only_message
 from hudi_pyspark.table.merge_mode import MergeCache
 
 if TYPE_CHECKING:
@@ -49,13 +49,13 @@ if TYPE_CHECKING:
     from hudi_pyspark.inspection import InspectionCall
 
 _log = logger(__name__)
-_PICKLER: Any = CloudPickleSerializer()  # type: ignore[no-untyped-call]  # as Spark's
+_PICKLER: Any = CloudPickleSerializer()  # type: ignore[no-untyped-call]  # the one Spark uses
 _NO_CATALOG_TABLES = "Spark does not pass the path of a catalog table to a Python data source"
 
 
 @dataclass(repr=False)  # the options may contain secrets
 class _InspectionReader(DataSourceReader):
-    """A reader of one inspection table, on an executor: files may be too large for the driver."""
+    """Reads an inspection table on an executor, since files may be too large for the driver."""
 
     options: Mapping[str, str]
     call: InspectionCall
@@ -74,12 +74,9 @@ class _InspectionReader(DataSourceReader):
 
 @dataclass
 class _StateReader(DataSourceReader):
-    """A reader without rows, whose partition carries the newest state of a table to the rule.
+    """Reads no rows: its partition brings the newest state of a table to the optimizer's rule."""
 
-    Its text is "" where the table has not changed, else the source with the opened table.
-    """
-
-    text: str
+    text: str  # the pickled source with the opened table; "" if the table has not changed
 
     def partitions(self) -> list[InputPartition]:
         return [HudiPartition(b"", explained=self.text)]
@@ -89,10 +86,10 @@ class _StateReader(DataSourceReader):
 
 
 class Planner:
-    """The reads of one table with given options.
+    """Makes the schemas and readers of one table with one set of options.
 
-    Spark moves the planner from the process that asks for the schema to the one that plans, so that
-    commits are read once for both. The table is opened again if it has grown in between.
+    Spark sends the planner from the process that needs the schema to the process that plans, so the
+    two read the commits only once. If the table has grown in the meantime, it is opened again.
     """
 
     def __init__(self, options: Mapping[str, str]) -> None:
@@ -103,48 +100,53 @@ class Planner:
         self.opened: HudiTable | None = None
 
     def schema(self) -> StructType:
-        """Return the columns of the result."""
+        """Return the columns that Spark may request."""
         if self._inspects():
             return spark_schema(self._inspection().schema(self._table().inspect))
-        # Spark calls this for batches and streams. A stream has no begin, but the columns do not
-        # depend on it.
+        # Spark calls this for batches and streams. A stream has no option begin, but the columns do
+        # not depend on begin.
         schema = self._table().scan_with(schema_options(self._options)).schema
         return spark_schema(self._client.narrow(schema))
 
     def state_reader(
         self, source: DataSource, schema: StructType | pa.Schema
     ) -> DataSourceReader | None:
-        """Return the reader of the table's newest state; None if the schema asks for rows.
+        """Return the reader of the table's newest state; None if the rule requests rows.
 
         Args:
-            source: the data source that has this planner, with which the state travels.
-            schema: what Spark's optimizer asks for, with its hints.
+            source: the data source that has this planner; the state is sent as part of it.
+            schema: the requested columns, with the rule's hints.
         """
         state = None if isinstance(schema, pa.Schema) else read_hints(schema).state
         if state is None:
             return None
-        before = self.opened
-        other: Planner | None = _PICKLER.loads(b64decode(state)).planner() if state else None
-        if other is None or other.opened is None or other.settings() != self.settings():
+        old_table = self.opened
+        sharing: Planner | None = _PICKLER.loads(b64decode(state)).planner() if state else None
+        if sharing is None or sharing.opened is None or sharing.settings() != self.settings():
             self._table()
-        elif before is None or before.view.timeline != other.opened.view.timeline:
-            self.opened = other.opened
-        if self.opened is before:
+        elif old_table is None or old_table.view.timeline != sharing.opened.view.timeline:
+            self.opened = sharing.opened
+        if self.opened is old_table:
             return _StateReader("")
         return _StateReader(b64encode(_PICKLER.dumps(source)).decode())
 
     def settings(self) -> dict[str, str]:
-        """Return the options that decide how the table is opened."""
-        of_table = {key_of(name) for name in options_of(TableOptions)}
+        """Return the options that decide how the table is opened, by name in lower case."""
+        table_keys = {key_of(name) for name in options_of(TableOptions)}
         return {
             name.lower(): value
             for name, value in self._options.items()
-            if name.lower() not in BY_NAME or BY_NAME[name.lower()].key in of_table
+            if name.lower() not in BY_NAME or BY_NAME[name.lower()].key in table_keys
         }
 
     def reader(self, schema: StructType | pa.Schema, mergers: Mergers) -> DataSourceReader:
-        """Return the reader of a batch query."""
-        if isinstance(schema, pa.Schema):  # Sail's
+        """Return the reader of a batch query.
+
+        Args:
+            schema: the requested columns, with the rule's hints. Sail passes an Arrow schema.
+            mergers: the user's mergers by payload class.
+        """
+        if isinstance(schema, pa.Schema):
             schema = spark_schema(schema)
         if self._inspects():
             return _InspectionReader(self._options, self._inspection(), arrow_schema_of(schema))
@@ -153,56 +155,57 @@ class Planner:
         if hints.keeps_merges and not GivenOptions.of(options).has("merge_cache"):
             options = {**options, key_of("merge_cache"): MergeCache.DISK.value}
         scan = self._table(is_pinned=hints.is_pinned).scan_with(options, mergers)
-        wanted = self._client.without_placeholder(hints.columns)
-        columns = requested_columns(wanted, scan.schema)
-        asked = unchanged_columns(scan.schema, wanted)
-        conditions = [(text, asked) for text in (*hints.filters, *hints.keys)]
-        conditions += [(text, comparable(asked)) for text in self._client.filters]
-        for text, compared in conditions:
-            # Spark applies all of them: one may be left out, and none fails a query.
+        requested = self._client.without_placeholder(hints.columns)
+        columns = requested_columns(requested, scan.schema)
+        plain_columns = unchanged_columns(scan.schema, requested)
+        conditions = [(text, plain_columns) for text in (*hints.filters, *hints.keys)]
+        conditions += [(text, comparable(plain_columns)) for text in self._client.filters]
+        for text, compared_columns in conditions:
+            # Spark applies every condition itself, so an unsupported one is skipped, not an error.
             try:
-                scan = scan.where(parse_filter(text, compared, is_exact=True))
+                scan = scan.where(parse_filter(text, compared_columns, is_exact=True))
             except Exception as error:  # noqa: BLE001, PERF203
                 _log.info("a condition does not reach the scan: %.300s", error)
         limits = [limit for limit in (hints.limit, self._client.limit) if limit is not None]
-        # By the optimizer's rule, by a client, by the option columns or by .schema(...).
+        # The rule, a client, the option columns or .schema(...) may narrow a scan.
         is_narrowed = hints.is_pinned or len(columns) < len(scan.schema)
         is_narrowed |= self._client.is_given or GivenOptions.of(self._options).has("columns")
-        limit = min(limits, default=None)
-        asked_for = arrow_schema_of(schema)
         return HudiReader(
             scan,
             scan.storage,
             columns,
-            asked_for,
-            limit,
+            arrow_schema_of(schema),
+            min(limits, default=None),
             is_narrowed=is_narrowed,
             is_filtered_by_keys=bool(hints.keys),
             cores=hints.cores,
         )
 
     def stream_reader(self, schema: StructType, mergers: Mergers) -> HudiStreamReader:
-        """Return the reader of a stream."""
+        """Return the reader of a stream; the arguments are those of `reader`."""
         StreamOptions.parse(self._options)  # refuses options that streams do not have
         # The scan of an empty batch, so that invalid options raise before the first batch.
         scan = self._table().scan_range(self._options, LAST_OFFSET, LAST_OFFSET, mergers)
-        # The optimizer narrows the schema of the reader of a batch.
-        wanted = self._client.without_placeholder(read_hints(schema).columns)
-        columns = requested_columns(wanted, scan.schema)
-        opened, batches = partial(HudiTable.from_options, self._options), arrow_schema_of(schema)
-        return HudiStreamReader(self._options, opened, mergers, scan.schema, columns, batches)
+        # The rule has narrowed the schema if this reads a micro-batch.
+        requested = self._client.without_placeholder(read_hints(schema).columns)
+        columns = requested_columns(requested, scan.schema)
+        open_table = partial(HudiTable.from_options, self._options)
+        batch_schema = arrow_schema_of(schema)
+        return HudiStreamReader(
+            self._options, open_table, mergers, scan.schema, columns, batch_schema
+        )
 
     def _inspects(self) -> bool:
         return INSPECT in {key.lower() for key in self._options}
 
-    # Imported only here, since every planning process imports this module.
     def _inspection(self) -> InspectionCall:
-        from hudi_pyspark.inspection import InspectionCall  # noqa: PLC0415  (rarely needed)
+        # Every planning process imports this module, and few inspect a table.
+        from hudi_pyspark.inspection import InspectionCall  # noqa: PLC0415  (see above)
 
         return InspectionCall.parse(self._options)
 
     def _table(self, *, is_pinned: bool = False) -> HudiTable:
-        """Return the current table; unless it has grown, only its timeline is listed again."""
+        """Return the table, opened again if it has grown; ``is_pinned`` keeps the opened one."""
         if self.opened is None or not (is_pinned or self.opened.is_current()):
             path = "" if GivenOptions.of(self._options).has("table") else self._path()
             try:

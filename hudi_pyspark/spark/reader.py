@@ -1,4 +1,4 @@
-"""The reader of batch queries, and the partitions that Spark sends to executors.
+"""Read batch queries: the reader, and the partitions that Spark sends to executors.
 
 Executors load only this module and its imports.
 """
@@ -25,7 +25,7 @@ from hudi_pyspark.errors import HudiError
 from hudi_pyspark.messages import logger
 from hudi_pyspark.reading.read_task import read_task
 from hudi_pyspark.spark.hints import EXPLAINED
-from hudi_pyspark.spark.worker_errors import only_message
+from hudi_pyspark.spark.worker_process import only_message
 from hudi_pyspark.tasks import CdcTask, ReadTask, ScanTask, SharedPlan
 
 if TYPE_CHECKING:
@@ -41,18 +41,15 @@ _ALL_COLUMNS = (
     "(Spark Connect, shared clusters), name the columns: option 'columns' or .schema(...), and "
     "option 'filter'. Later scans do not repeat this warning"
 )
-
-
-# All but the plan that many tasks share.
-_FIELDS_OF_A_TASK = [field.name for field in fields(ScanTask) if field.name != "shared"]
+_OWN_FIELDS = [field.name for field in fields(ScanTask) if field.name != "shared"]
 
 
 @dataclass(frozen=True, slots=True)
 class PackedTasks:
-    """Groups of tasks, pickled apart from the plans that very many of them share."""
+    """Pickled groups of tasks, apart from the plans that many tasks share."""
 
     groups: list[bytes]
-    shared: Sequence[SharedPlan]
+    shared: Sequence[SharedPlan]  # tasks refer to a plan by its position
 
     @classmethod
     def of(cls, groups: Iterable[Sequence[ReadTask]]) -> PackedTasks:
@@ -63,17 +60,22 @@ class PackedTasks:
 
 
 def _packed(task: ReadTask, shared: list[SharedPlan]) -> object:
-    """Return a task with the number of its plan; a plan that is not numbered yet is appended."""
+    """Return a task's own fields behind the number of its plan; append a new plan to ``shared``."""
     if isinstance(task, CdcTask):
-        return task  # each has its own plans
+        return task  # CDC tasks do not share their plans
     number = next((n for n, plan in enumerate(shared) if plan is task.shared), len(shared))
     if number == len(shared):
         shared.append(task.shared)
-    return number, *(getattr(task, name) for name in _FIELDS_OF_A_TASK)
+    return number, *(getattr(task, name) for name in _OWN_FIELDS)
 
 
 def unpacked(tasks: bytes, shared: Sequence[SharedPlan]) -> tuple[ReadTask, ...]:
-    """Return a group of `PackedTasks`."""
+    """Return the tasks of one group of `PackedTasks`.
+
+    Args:
+        tasks: one of ``PackedTasks.groups``.
+        shared: ``PackedTasks.shared``.
+    """
     return tuple(_unpacked(task, shared) for task in pickle.loads(tasks))
 
 
@@ -81,16 +83,22 @@ def _unpacked(task: CdcTask | tuple[Any, ...], shared: Sequence[SharedPlan]) -> 
     if isinstance(task, CdcTask):
         return task
     number, *values = task
-    return ScanTask(shared=shared[number], **dict(zip(_FIELDS_OF_A_TASK, values, strict=True)))
+    return ScanTask(shared=shared[number], **dict(zip(_OWN_FIELDS, values, strict=True)))
 
 
 class HudiPartition(InputPartition):
-    """A group of tasks: file slices, parts of them, or their changes."""
+    """A partition of Spark's: a group of tasks.
+
+    Args:
+        tasks: one of the groups of `PackedTasks`.
+        shared: the plans of the tasks, unless the reader has them.
+        explained: what the optimizer's rule reads from the partition; see `hints.EXPLAINED`.
+    """
 
     def __init__(
         self, tasks: bytes, shared: Sequence[SharedPlan] = (), explained: str | None = None
     ) -> None:
-        # First in the pickle: no text of a table comes before it.
+        # The first attribute in the pickle, so that no text of a table precedes it.
         self.explained = "" if explained is None else f"{EXPLAINED}{explained}\0"
         super().__init__(tasks)
         self.shared = shared
@@ -105,15 +113,23 @@ def read_partition(
     shared: Sequence[SharedPlan] = (),
     columns: Sequence[str] | None = None,
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the batches of a partition, in exactly the given schema."""
-    # Spark turns an empty list of partitions into one partition that is None.
+    """Yield the batches of a partition.
+
+    Args:
+        partition: a `HudiPartition`, or the None that Spark makes of an empty list of partitions.
+        storage: of the table.
+        schema: the schema of every batch, exactly.
+        limit: the number of rows after which reading stops; None reads all rows.
+        shared: the plans of the tasks, if the partition does not carry them.
+        columns: the columns that tasks read; None reads those for which they were planned.
+    """
     if not isinstance(partition, HudiPartition):
         return
     begin, rows = time.perf_counter(), 0
     tasks = unpacked(partition.value, partition.shared or shared)
     if columns is not None:
-        wanted = pa.schema([schema.field(name) for name in columns])
-        tasks = tuple(t.narrowed(wanted) if isinstance(t, ScanTask) else t for t in tasks)
+        narrow = pa.schema([schema.field(name) for name in columns])
+        tasks = tuple(t.narrowed(narrow) if isinstance(t, ScanTask) else t for t in tasks)
     with only_message():
         for batch in _batches(tasks, storage, schema, limit):
             rows += batch.num_rows
@@ -123,7 +139,7 @@ def read_partition(
 
 
 def let_spark_collect_logs() -> None:
-    """Log all that this package reports, if Spark collects the logs of its Python workers."""
+    """Log at DEBUG if Spark collects the logs of its Python workers."""
     if _COLLECTS_LOGS in os.environ:
         logging.getLogger("hudi_pyspark").setLevel(logging.DEBUG)
 
@@ -132,8 +148,8 @@ def _batches(
     tasks: Sequence[ReadTask], storage: Storage, schema: pa.Schema, limit: int | None
 ) -> Iterator[pa.RecordBatch]:
     tables = (table for task in tasks for table in read_task(task, storage))
-    # Spark accepts the first batch only if its schema is exactly the expected one. Only then rows
-    # are cut off: Arrow does not bound a slice without columns by itself.
+    # Spark accepts the first batch only if its schema is exactly the expected one. Rows are cut off
+    # afterwards, since Arrow does not bound a slice of a table without columns.
     conformed = (conform(table, schema, {}, source="the result") for table in tables)
     for rows in first_rows(conformed, limit):
         yield from rows.replace_schema_metadata(None).to_batches()
@@ -141,8 +157,8 @@ def _batches(
 
 @cache
 def warn_of_all_columns() -> None:
-    """Warn that nothing narrows the scans of this Spark application, the first time."""
-    # Spark plans in several processes, which have this folder in common while it runs.
+    """Warn once per Spark application that nothing narrows its scans."""
+    # Spark plans in several processes, which share this folder as long as the application runs.
     folder = os.environ.get("SPARK_LOCAL_DIRS", "").partition(",")[0]
     try:
         if folder:
@@ -150,7 +166,7 @@ def warn_of_all_columns() -> None:
     except FileExistsError:
         return
     except OSError:
-        pass  # then each process warns
+        pass  # each process warns
     _log.warning(_ALL_COLUMNS)
 
 
@@ -158,35 +174,40 @@ def warn_of_all_columns() -> None:
 class HudiReader(DataSourceReader):
     """A reader that plans on the driver and reads on the executors.
 
-    Spark pickles the reader for the executors before it asks for the partitions. So it plans then,
-    and what the tasks share goes along, once. The scan, which only the driver needs, does not.
+    Spark pickles the reader for the executors before it asks for the partitions. So pickling plans
+    the scan, and the plans that tasks share are pickled once, with the reader. The scan itself is
+    left out, since only the driver needs it.
     """
 
     scan: Scan | None  # None on executors
     storage: Storage
-    columns: Sequence[str]
-    schema: pa.Schema
-    limit: int | None = None
-    is_narrowed: bool = False
-    # By the keys of a join: the partitions carry what their tasks share, since the readers of the
-    # scan without these keys read them.
+    columns: Sequence[str]  # that the scan reads
+    schema: pa.Schema  # of the batches
+    limit: int | None = None  # the number of rows after which Spark stops
+    is_narrowed: bool = False  # whether the columns are known to be those that the query needs
+    # If the keys of a join filter the scan, readers made before the keys were known read its
+    # partitions. So the partitions carry the plans that their tasks share.
     is_filtered_by_keys: bool = False
     cores: int = 0  # as in `Hints`
 
     def __post_init__(self) -> None:
         self._planned: PackedTasks | None = None
         self._shared: Sequence[SharedPlan] = ()
-        self._explained: str | None = None  # also if nothing can show it
+        self._explained: str | None = None  # None if nothing shows it
 
     def __getstate__(self) -> dict[str, object]:
         if self.scan is not None:
-            # partitions() raises it again: an error in here would look like one of pickling.
+            # partitions() raises the error again; here it would look like an error of pickling.
             with suppress(HudiError, OSError):
                 self._plan(self.scan)
         return {**self.__dict__, "scan": None, "_planned": None}
 
     def pruneColumns(self, required: object) -> None:  # noqa: N802  (Sail's name)
-        """Read only some columns, in their order; Sail calls this, and no release of Spark does."""
+        """Read only some columns, in this order. Sail calls this method; no release of Spark does.
+
+        Raises:
+            NotImplementedError: the source cannot read these columns alone.
+        """
         if not isinstance(required, pa.Schema):
             return
         names = required.names
@@ -201,15 +222,15 @@ class HudiReader(DataSourceReader):
         if self.scan is None:
             raise RuntimeError("partitions are planned on the driver only")
         try:
-            # Of no groups Spark would make one partition, too: without an explanation.
             planned = self._plan(self.scan)
-            first, *others = planned.groups or [PackedTasks.of([()]).groups[0]]
+            # Without groups, Spark would make a partition of its own, which has no explanation.
+            first, *later_groups = planned.groups or [PackedTasks.of([()]).groups[0]]
             shared = planned.shared if self.is_filtered_by_keys else ()
             explained = HudiPartition(first, shared, self._explained)
-            return [explained, *(HudiPartition(tasks, shared) for tasks in others)]
+            return [explained, *(HudiPartition(tasks, shared) for tasks in later_groups)]
         except NotImplementedError as error:
-            # Spark would take a NotImplementedError as "this reader has no partitions()" and go on
-            # with one partition that is None: an unsupported table would look empty.
+            # To Spark a NotImplementedError says that the reader has no partitions(). Spark would
+            # go on with one partition that is None, and an unsupported table would look empty.
             raise RuntimeError(f"{type(error).__name__}: {error}") from error
 
     def _plan(self, scan: Scan) -> PackedTasks:
@@ -218,7 +239,7 @@ class HudiReader(DataSourceReader):
             planned = scan.planned(self.columns, fields=self.schema, cores=self.cores)
             self._planned = PackedTasks.of(planned.groups)
             if self.is_narrowed:
-                # Another plan may be better once fewer slices await their merge.
+                # A new plan may be better once fewer slices await their merge.
                 awaiting = planned.merged.count(False)
                 self._explained = f"{planned.row_bytes}\0{planned.explain()}\0{awaiting}"
             else:

@@ -1,4 +1,4 @@
-"""Conversions between Arrow schemas and Spark's."""
+"""Convert between Arrow's schemas and Spark's."""
 
 from __future__ import annotations
 
@@ -17,24 +17,22 @@ from hudi_pyspark.errors import InvalidOptionError, SchemaEvolutionError
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
-# Timestamps are in UTC, which is the only zone of Spark 4.0: it has no such argument.
+# Timestamps are in UTC. Spark 4.0 has no such argument, since UTC is its only time zone.
 _UTC: dict[str, Any] = (
     {"timezone": "UTC"} if "timezone" in signature(to_arrow_schema).parameters else {}
 )
-
-
-# Metadata with which Spark marks a text that has a collation, or is char or varchar.
+# Keys of the metadata by which Spark marks text that has a collation, or is char or varchar.
 _OTHER_COMPARISONS = {"__COLLATIONS", "__CHAR_VARCHAR_TYPE_STRING"}
 
 
 def spark_schema(schema: pa.Schema) -> StructType:
-    """Return the same columns in Spark's types, all of them nullable.
+    """Convert an Arrow schema to Spark's types; every column and field becomes nullable.
 
     Writers of Apache Hudi do not reliably mark nullable columns, and Spark returns wrong results if
     a column marked as not null has nulls.
     """
     columns = pa.schema([nullable(field) for field in schema])
-    # Otherwise Spark 4.0 turns wall-clock times into instants.
+    # By default Spark 4.0 would turn wall-clock times into instants.
     return from_arrow_schema(columns, prefer_timestamp_ntz=True)
 
 
@@ -42,8 +40,8 @@ def arrow_schema_of(schema: StructType) -> pa.Schema:
     """Return the Arrow schema that Spark requires of every batch.
 
     Raises:
-        InvalidOptionError: Spark has no Arrow type for a column, such as one of ``char(n)`` or
-            ``varchar(n)`` in the columns of ``CREATE VIEW``; its own worker would fail, too.
+        InvalidOptionError: Spark has no Arrow type for a column. For example, the columns of
+            ``CREATE VIEW`` may be ``char(n)`` or ``varchar(n)``, with which Spark's worker fails.
     """
     try:
         return to_arrow_schema(schema, **_UTC)
@@ -57,57 +55,66 @@ def arrow_schema_of(schema: StructType) -> pa.Schema:
 def requested_columns(requested: StructType, table: pa.Schema) -> list[str]:
     """Return the names of the columns that a user's ``.schema(...)`` requests.
 
+    Args:
+        requested: the columns with the types that the user wants.
+        table: the columns of the table.
+
     Raises:
-        InvalidOptionError: the table lacks one, or cannot give it in the requested type.
+        InvalidOptionError: the table lacks a column, or cannot convert it to the requested type.
     """
-    wanted = arrow_schema_of(requested)
-    check_names(wanted.names, table.names, "the table")
-    available = [table.field(name).with_nullable(True) for name in wanted.names]  # noqa: FBT003
-    # Of each column a null: one without rows has no chunk to convert.
+    target = arrow_schema_of(requested)
+    check_names(target.names, table.names, "the table")
+    available = [table.field(name).with_nullable(True) for name in target.names]  # noqa: FBT003
+    # One null per column, since a column without rows has no chunk to convert.
     nulls = [pa.nulls(1, field.type) for field in available]
-    nullable = pa.schema([field.with_nullable(True) for field in wanted])  # noqa: FBT003
+    nullable_target = pa.schema([field.with_nullable(True) for field in target])  # noqa: FBT003
     try:
-        conform(pa.table(nulls, pa.schema(available)), nullable, {}, source=".schema(...)")
+        conform(pa.table(nulls, pa.schema(available)), nullable_target, {}, source=".schema(...)")
     except SchemaEvolutionError as error:
         raise InvalidOptionError(str(error.args[0])) from error
-    return list(wanted.names)
+    return list(target.names)
 
 
-def check_names(wanted: Sequence[str], known: Sequence[str], owner: str) -> None:
-    """Check that a table, which messages call ``owner``, has the columns of ``.schema(...)``.
+def check_names(requested: Sequence[str], available: Sequence[str], owner: str) -> None:
+    """Check that the columns of ``.schema(...)`` exist; messages call the table ``owner``.
 
     Raises:
-        InvalidOptionError: it lacks one.
+        InvalidOptionError: a requested column is not available.
     """
-    unknown = [name for name in wanted if name not in known]
+    unknown = [name for name in requested if name not in available]
     if unknown:
         raise InvalidOptionError(
             f".schema(...) names {', '.join(map(repr, unknown))}, which {owner} does not have; it "
-            f"has {', '.join(known)}"
+            f"has {', '.join(available)}"
         )
 
 
 def unchanged_columns(table: pa.Schema, requested: StructType) -> pa.Schema:
-    """Return the columns that keep the table's types, so that comparisons give the same result.
+    """Return the requested columns that keep the table's types, and so compare as in the table.
 
-    Spark's own types decide: texts with a collation, char and varchar compare in other ways, and
-    so may types that a later Spark adds.
+    Spark's types decide, since text with a collation, char, varchar and types of later releases
+    may compare differently.
+
+    Args:
+        table: the columns of the table, which include the requested ones.
+        requested: the columns with the types that Spark requests.
     """
-    plain = spark_schema(table)
-    same = [
+    table_fields = spark_schema(table)
+    unchanged = [
         field.name
         for field in requested
-        if field.dataType.json() == plain[field.name].dataType.json()
-        and str(field.dataType) == str(plain[field.name].dataType)
+        if field.dataType.json() == table_fields[field.name].dataType.json()
+        and str(field.dataType) == str(table_fields[field.name].dataType)
         and not field.metadata.keys() & _OTHER_COMPARISONS
     ]
-    return pa.schema([table.field(name) for name in same])
+    return pa.schema([table.field(name) for name in unchanged])
 
 
 def comparable(schema: pa.Schema) -> pa.Schema:
-    """Return the columns that a condition compares as a filter does before Spark resolves it.
+    """Return the columns for which an unresolved condition of a client means what a filter means.
 
-    A field of a struct may be a column of an alias, and Spark may convert wall-clock times.
+    Structs are left out, since ``a.b`` may be a column of an alias. Wall-clock times are left out,
+    since Spark may convert them.
     """
     return pa.schema(
         field

@@ -1,4 +1,4 @@
-"""`read`, `register` and `explain` for Spark sessions; `hudi_pyspark` exports them."""
+"""Register the source with Spark sessions, read with it and explain what is read."""
 
 from __future__ import annotations
 
@@ -42,11 +42,16 @@ _NOTHING = (
 def register(spark: SparkSession) -> None:
     """Register the data source with a session, along with all registered payload mergers.
 
-    Where Spark's optimizer can have a rule, it passes on the columns, conditions and limits of
-    queries. The workers of a local session run this Python, unless a setting names another one.
+    If Spark's optimizer accepts rules, a rule of this package passes the columns, conditions and
+    limits of queries to the source. The workers of a local session run this Python, unless a
+    setting names another Python.
 
     Settings of the session for reads (``hoodie.datasource.query.type``) and storages
     (``fs.s3a.access.key``) do not reach a Python data source: a warning names them.
+
+    Raises:
+        UnsupportedQueryError: mergers are registered, but this Spark keeps the source that it
+            loaded by itself, which lacks them.
     """
     _use_this_python(spark)
     _warn_of_settings(spark)
@@ -55,7 +60,7 @@ def register(spark: SparkSession) -> None:
     if not mergers:
         _try_to_register(spark, HudiDataSource)
         return
-    # Spark plans in another Python process. A class of the module __main__ is pickled by value,
+    # Spark plans in another Python process. Pickle sends a class of the module __main__ by value,
     # together with its functions, wherever the user defined them.
     members = {"payload_mergers": mergers, "__module__": "__main__"}
     source = type(HudiDataSource.__name__, (HudiDataSource,), members)
@@ -81,29 +86,29 @@ def _warn_of_settings(spark: SparkSession) -> None:
 
 
 def narrow_scans(spark: SparkSession) -> str:
-    """Let the scans of a session read what its queries need; return why they do not, else ""."""
+    """Let a session's scans read only what its queries need; if that fails, return why, else ""."""
     if is_classic(spark):
         return install_optimizer(spark)
     try:
         from hudi_pyspark.spark.connect.session import switch_hook  # noqa: PLC0415  (needs grpc)
 
         return switch_hook(spark, is_on=spark.conf.get(ENABLED, "true") == "true")
-    except (ImportError, AttributeError, TypeError) as error:  # a client of another make
+    except (ImportError, AttributeError, TypeError) as error:  # a client that is not PySpark's
         reason = f"{type(error).__name__}: {error}"
         log_once(f"{READS_MORE} (the hook of Spark Connect): {reason}")
         return reason
 
 
 def is_classic(spark: object) -> bool:
-    """Return whether a session has a JVM in reach, unlike those of Spark Connect."""
+    """Return whether a session has a JVM in reach; sessions of Spark Connect have none."""
     return isinstance(spark, ClassicSession)
 
 
 def _use_this_python(spark: SparkSession) -> None:
-    """Let the sources of a local session run in this Python, where the user chose none.
+    """Let the workers of a local session run this Python, unless the user chose a Python.
 
-    Spark takes the first python3 on the PATH. A notebook or an IDE may run the Python of an
-    environment that is not activated, and then that is another one, without this package.
+    Spark takes the first python3 on the PATH. If a notebook or an IDE runs the Python of an
+    environment that is not activated, that python3 is another one and lacks this package.
     """
     if "PYSPARK_PYTHON" in os.environ or not is_classic(spark):
         return
@@ -115,7 +120,7 @@ def _use_this_python(spark: SparkSession) -> None:
 
 
 def _try_to_register(spark: SparkSession, source: type[HudiDataSource]) -> bool:
-    """Register a source; return False if Spark keeps the one it loaded by itself, as 4.0 does."""
+    """Register a source; return False if Spark keeps the one that it found, as 4.0 does."""
     try:
         spark.dataSource.register(source)
     except AnalysisException as error:
@@ -128,14 +133,18 @@ def _try_to_register(spark: SparkSession, source: type[HudiDataSource]) -> bool:
 def read(
     spark: SparkSession, path: str | os.PathLike[str], **options: str | bool | float | date
 ) -> DataFrame:
-    """Load a table with options by alias."""
+    """Return a DataFrame of a table, with options by their short names; see `hudi_pyspark.read`.
+
+    Raises:
+        UnsupportedQueryError: as `register` raises it.
+    """
     register(spark)
-    given = {name: as_text(value) for name, value in options.items()}
-    return spark.read.format(SHORT_NAME).options(**given).load(os.fsdecode(path))
+    texts = {name: as_text(value) for name, value in options.items()}
+    return spark.read.format(SHORT_NAME).options(**texts).load(os.fsdecode(path))
 
 
 def explain(df: DataFrame) -> str:
-    """Say in text what each scan of a DataFrame reads."""
+    """Describe what each scan of a DataFrame reads, in lines of text."""
     scans = _classic_scans(df) if is_classic(df.sparkSession) else _connect_scans(df)
     return "\n".join(scans) or _NOTHING
 
@@ -155,12 +164,12 @@ def _scan_text(
     return "\n".join(map(printable, [*lines, f"  state: {state}"]))
 
 
-def _state_of(options: Mapping[str, str], *, is_newest: bool, other: str) -> str:
+def _state_text(options: Mapping[str, str], *, is_newest: bool, otherwise: str) -> str:
     """Say which state of a table the actions of a DataFrame read."""
     given = GivenOptions.of(options)
     if given.has("as_of"):
         return f"as of {given.value('as_of')}"
-    return _NEWEST if is_newest else other
+    return _NEWEST if is_newest else otherwise
 
 
 def _classic_scans(df: DataFrame) -> Iterator[str]:
@@ -172,7 +181,7 @@ def _classic_scans(df: DataFrame) -> Iterator[str]:
             continue
         hints = read_hints(StructType.fromJson(json.loads(leaf.scan().readSchema().json())))
         options = dict(leaf.relation().options().asCaseSensitiveMap())
-        state = _state_of(options, is_newest=hints.is_pinned, other=_AS_LOADED)
+        state = _state_text(options, is_newest=hints.is_pinned, otherwise=_AS_LOADED)
         path = leaf.relation().options().get("path")
         yield _scan_text(path, hints.columns, hints.filters, hints.limit, state)
 
@@ -186,6 +195,6 @@ def _connect_scans(df: DataFrame) -> Iterator[str]:
         hints = ClientHints.from_option(source.options.get(OPTION, ""))
         path = ", ".join(source.paths) or source.options["path"]
         columns = hints.without_placeholder(schema_of(client, source))
-        other = _CACHED if is_on else _FIRST_READ
-        state = _state_of(source.options, is_newest=hints.is_given, other=other)
+        otherwise = _CACHED if is_on else _FIRST_READ
+        state = _state_text(source.options, is_newest=hints.is_given, otherwise=otherwise)
         yield _scan_text(path, columns, hints.filters, hints.limit, state)

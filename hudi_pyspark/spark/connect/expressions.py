@@ -1,4 +1,4 @@
-"""Expressions of a plan: the names that they use, and conditions as texts of filters."""
+"""Find the names that expressions of a plan use, and write conditions as texts of filters."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from hudi_pyspark.spark.connect.names_in_sql import (
     scan_statement,
     unquoted,
 )
-from hudi_pyspark.spark.hints import Path
+from hudi_pyspark.spark.hints import FieldPath
 
 _PART = r"(?:`(?:[^`]|``)+`|[^.`]+)"
 _ATTRIBUTE = re.compile(rf"{_PART}(?:\.{_PART})*")
-_KNOWN = frozenset(
+_KNOWN_EXPRESSIONS = frozenset(
     {
         "alias", "call_function", "cast", "common_inline_user_defined_function",
         "direct_shuffle_partition_id", "lambda_function", "literal", "merge_action",
@@ -28,22 +28,20 @@ _KNOWN = frozenset(
         "update_fields", "window",
     }
 )  # fmt: skip
-_OF_ATTRIBUTES = frozenset({"plan_id", "unparsed_identifier"})
-# Relations whose texts are names of columns.
+_ATTRIBUTE_FIELDS = frozenset({"plan_id", "unparsed_identifier"})
+# Messages whose texts are names of columns.
 _NAMING = frozenset({"Deduplicate", "Join", "Rename", "WithColumnsRenamed", "WithWatermark"})
-
-# Keys of these kinds are no positions, if they use a column.
-_KEYS = frozenset(
+# An expression of these kinds that uses a column is a value, not a position.
+_VALUES = frozenset(
     {
         "call_function", "cast", "common_inline_user_defined_function", "unresolved_attribute",
         "unresolved_extract_value", "unresolved_function",
     }
 )  # fmt: skip
 _NAME = re.compile(r"[^\W\d]\w*|`[^`]+`")
-# Spark takes a key of this name for all columns, where no column has it.
+# To Spark a key of this name stands for all columns, unless a column has the name.
 _ALL = ("all",)
-
-# By function and number of literals.
+# Texts of conditions behind their column, by function and number of literals.
 _TEXTS = {
     **{(sign, 1): f" {sign} {{}}" for sign in ("==", "<=>", "<", "<=", ">", ">=")},
     ("in", 1): " IN ({})",
@@ -51,36 +49,49 @@ _TEXTS = {
     ("isNull", 0): " IS NULL",
     ("like", 1): " LIKE {}",
 }
-# Functions of conditions. In Spark 4.0 and 4.1 those of a session may take their place.
 OPERATORS = frozenset({name.lower() for name, _ in _TEXTS} | {"and", "not", "or"})
-# What Spark's parser reads in different ways, by its settings.
+"""The functions of conditions, in lower case.
+
+In Spark 4.0 and 4.1 a function of the session may replace one of them.
+"""
+# Signs whose meaning depends on settings of Spark's parser.
 _AMBIGUOUS = ("\\", '"', "''", "\n")
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
-# The server makes java.sql.Date and Timestamp of literals, in the zone of its JVM. Before 1900 they
-# differ from Spark's by calendar and local mean time; a day that a zone left out becomes another.
+# The server turns literals into java.sql.Date and Timestamp in the time zone of its JVM. Their
+# calendar and local mean time differ from Spark's before 1900, and a day that a time zone skipped
+# becomes another day.
 _FIRST_YEAR = 1900
-_DAYS_LEFT_OUT = frozenset(
+_SKIPPED_DAYS = frozenset(
     {date(1993, 8, 20), date(1993, 8, 21), date(1994, 12, 31), date(1995, 1, 1), date(2011, 12, 30)}
 )
 _DECIMAL = re.compile(r"-?\d+(\.\d+)?")
 
 
 class Names:
-    """Names that messages of protobuf use; those of relations that SQL is ``given`` are known."""
+    """Collects the names that messages of protobuf use.
 
-    def __init__(self, given: Collection[str] = ()) -> None:
-        self.paths: set[Path] = set()  # of columns and fields, with aliases and the like
-        self.has_star = False  # whether they also use every column of their input
-        self._given = given
+    Args:
+        relations: names of relations that a text of SQL may use, in lower case.
+    """
+
+    def __init__(self, relations: Collection[str] = ()) -> None:
+        self.paths: set[FieldPath] = set()  # in lower case; some may be no columns, e.g. aliases
+        self.has_star = False  # whether the messages use every column of their input
+        self._relations = relations
 
     def add(self, message: Any, *, with_relations: bool = False) -> Names:  # noqa: ANN401
-        """Collect the names of a message; UnclearError if it may use others that it has not.
+        """Add the names that a message uses.
 
-        Those of relations inside it are among them only ``with_relations``.
+        Args:
+            message: a relation, an expression or a part of one.
+            with_relations: whether the names in the message's inputs and subqueries count.
+
+        Raises:
+            UnclearError: the message may use columns that it does not name.
         """
         kind = message.DESCRIPTOR.name
         if kind == "SQL":
-            self._add_text(scan_statement(message.query, self._given))
+            self._add_text(scan_statement(message.query, self._relations))
         if kind == "Expression" and self._add_expression(message):
             return self
         for field, value in message.ListFields():
@@ -92,17 +103,17 @@ class Names:
         return self
 
     def _add_expression(self, message: Any) -> bool:  # noqa: ANN401
-        """Collect the names of an expression; return False if they are those of its parts."""
+        """Add the names of an expression; return False if its parts have to be visited as well."""
         kind = message.WhichOneof("expr_type")
         path = attribute_path(message)
         if path is not None:
-            # Too many columns are right, so the case does not matter.
+            # Lower case may match too many columns, which does no harm.
             self.paths.add(tuple(part.lower() for part in path))
         elif kind == "expression_string":
             self._add_text(scan_expression(message.expression_string.expression))
         elif kind in ("unresolved_star", "unresolved_regex"):
             self.has_star = True
-        elif kind not in _KNOWN:
+        elif kind not in _KNOWN_EXPRESSIONS:
             raise UnclearError(f"unknown expression {kind}")
         else:
             return kind == "literal" or _counts_rows(message)
@@ -114,9 +125,12 @@ class Names:
 
 
 def names_key(expression: Any) -> bool:  # noqa: ANN401
-    """Return whether a key to sort or group by is a value of columns, and not a position.
+    """Return whether a key to sort or group by is surely a value of columns.
 
-    Spark takes an integer for a position in the input, and the name ``all`` for all columns.
+    To Spark an integer is a position in the input, and the name ``all`` stands for all columns.
+
+    Raises:
+        UnclearError: the key may use columns that it does not name.
     """
     if expression.DESCRIPTOR.name == "SortOrder":
         return names_key(expression.child)
@@ -129,12 +143,12 @@ def names_key(expression: Any) -> bool:  # noqa: ANN401
         return bool(_NAME.fullmatch(text := expression.expression_string.expression)) and (
             (unquoted(text).lower(),) != _ALL
         )
-    paths = Names().add(expression).paths if kind in _KEYS else set()
+    paths = Names().add(expression).paths if kind in _VALUES else set()
     return bool(paths) and (kind != "unresolved_attribute" or paths != {_ALL})
 
 
 def parts_of(value: Any) -> Iterator[Any]:  # noqa: ANN401
-    """Yield the messages and texts in a field: one, several, or the keys and values of a map."""
+    """Yield the messages and texts in a field's value, a single one, a list or a map."""
     if hasattr(value, "items"):
         values = [*value.keys(), *value.values()]
     elif hasattr(value, "append"):
@@ -146,13 +160,17 @@ def parts_of(value: Any) -> Iterator[Any]:  # noqa: ANN401
             yield part
 
 
-def attribute_path(expression: Any) -> Path | None:  # noqa: ANN401
-    """Return the path of a column or of its field; None for any other expression."""
+def attribute_path(expression: Any) -> FieldPath | None:  # noqa: ANN401
+    """Return the path of a column or of a field in it; None for any other expression.
+
+    Raises:
+        UnclearError: the name cannot be split, or stands for a hidden column.
+    """
     kind = expression.WhichOneof("expr_type")
     if kind == "unresolved_attribute":
         attribute = expression.unresolved_attribute
         if any(
-            value and field.name not in _OF_ATTRIBUTES for field, value in attribute.ListFields()
+            value and field.name not in _ATTRIBUTE_FIELDS for field, value in attribute.ListFields()
         ):
             raise UnclearError("a hidden column")
         return split_name(attribute.unparsed_identifier)
@@ -164,8 +182,12 @@ def attribute_path(expression: Any) -> Path | None:  # noqa: ANN401
     return None
 
 
-def split_name(text: str) -> Path:
-    """Split a dotted name, whose parts may be in backticks; UnclearError for any other text."""
+def split_name(text: str) -> FieldPath:
+    """Split a dotted name, whose parts may be in backticks.
+
+    Raises:
+        UnclearError: the text is not a dotted name.
+    """
     if not _ATTRIBUTE.fullmatch(text):
         raise UnclearError(f"not a name: {text}")
     return tuple(unquoted(part) for part in re.findall(_PART, text))
@@ -179,15 +201,18 @@ def _counts_rows(expression: Any) -> bool:  # noqa: ANN401
 
 
 def is_star(expression: Any) -> bool:  # noqa: ANN401
-    """Return whether an expression is all columns, those of no particular table."""
-    is_one = expression.WhichOneof("expr_type") == "unresolved_star"
-    return is_one and not expression.unresolved_star.ListFields()
+    """Return whether an expression is a plain ``*``, without the name of a table."""
+    has_star = expression.WhichOneof("expr_type") == "unresolved_star"
+    return has_star and not expression.unresolved_star.ListFields()
 
 
 def condition_texts(expression: Any, *, by_function: bool) -> Iterator[str]:  # noqa: ANN401
-    """Yield texts of filters that all rows pass for which an expression is true, if any.
+    """Yield texts of filters that hold for every row for which a condition is true.
 
-    Only ``by_function`` where the operators of expressions are Spark's own functions.
+    Args:
+        expression: the condition.
+        by_function: whether the operators of expressions are Spark's own functions. If not, only a
+            condition that is SQL text becomes a filter.
     """
     for part in _chain(expression, "and") if by_function else [expression]:
         is_text = part.WhichOneof("expr_type") == "expression_string"
@@ -216,7 +241,7 @@ def _text(expression: Any) -> str | None:  # noqa: ANN401
 
 
 def _chain(expression: Any, name: str) -> Iterator[Any]:  # noqa: ANN401
-    """Yield the parts that one operator joins, in order: Python's ``a | b | c`` is left-deep."""
+    """Yield the operands of a chain like ``a & b & c``, in order; the chain may be very deep."""
     waiting = [expression]
     while waiting:
         part = waiting.pop()
@@ -229,29 +254,29 @@ def _chain(expression: Any, name: str) -> Iterator[Any]:  # noqa: ANN401
 def _column(expression: Any) -> str | None:  # noqa: ANN401
     path = attribute_path(expression)
     if path is None or len(path) != 1:
-        return None  # of a struct, or with an alias before it: only Spark knows
+        return None  # only Spark knows whether the first part is an alias or a struct
     return f"`{path[0].replace('`', '``')}`"
 
 
 def _literal(literal: Any) -> str:  # noqa: ANN401
-    """Return a literal in the grammar of filters; "" for a type that they do not have."""
+    """Return a literal in the grammar of filters; "" if the grammar lacks its type."""
     kind = literal.WhichOneof("literal_type")
     make = _LITERALS.get(kind)
     return make(getattr(literal, kind)) if make else ""
 
 
 def _double(value: float) -> str:
-    exponent = "" if "e" in repr(value) else "e0"  # without one it would be a decimal
+    exponent = "" if "e" in repr(value) else "e0"  # without an exponent it would be a decimal
     return f"{value!r}{exponent}" if isfinite(value) else ""
 
 
 def _in_calendar(kind: str, make: Callable[[], date]) -> str:
-    """Return a date or a time as a literal; "" if the server may understand another one by it."""
+    """Return a date or a time as a literal; "" if the server may take it for another one."""
     try:
         value = make()
     except OverflowError:
-        return ""  # beyond the year 9999
-    return f"{kind} '{value}'" if value.year >= _FIRST_YEAR and value not in _DAYS_LEFT_OUT else ""
+        return ""  # after the year 9999
+    return f"{kind} '{value}'" if value.year >= _FIRST_YEAR and value not in _SKIPPED_DAYS else ""
 
 
 def _string(value: str) -> str:

@@ -1,20 +1,20 @@
-"""Names in texts of Spark SQL, without a parser: every word may be a column, or a field of one.
+"""Find the names in a text of Spark SQL, without a parser: any word may be a column or a field.
 
-A text is clear only if each of its bare words is known: a keyword that uses no column by itself, or
-a name by its place. Everything else may be syntax that uses columns which it does not name.
+A text is clear only if each of its bare words is either a keyword that uses no column by itself, or
+a name by its position. Any other word may be syntax that uses columns without naming them.
 
-A word is a name
+A word is a name in two positions:
 
-- after a sign, or after a keyword of `_OPENERS`, if no other name or text follows it;
-- as an alias, which comes after a bracket, a text, or a name that is given, dotted or quoted, if
-  the end of a list or a clause of `_AFTER_ALIAS` follows it, or a dot somewhere else in the text.
+- after a sign or a keyword of `_OPENERS`, unless a name or a text follows the word;
+- as an alias: after a bracket, a text, or a name that is a relation, dotted or quoted. The end of a
+  list or a clause of `_AFTER_ALIAS` follows an alias, or the alias has a dot elsewhere in the text.
 """
 
 import re
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from hudi_pyspark.spark.hints import Path
+from hudi_pyspark.spark.hints import FieldPath
 
 _TOKEN = re.compile(
     r"""(?P<comment>--[^\r\n]*(?<!\\)(?=[\r\n]|\Z) | /\*(?:(?!/\*).)*?\*/)
@@ -30,7 +30,7 @@ _PART = re.compile(r"`((?:[^`]|``)+)`|(\w+)")
 # Backticks may contain a regular expression for columns: spark.sql.parser.quotedRegexColumnNames.
 _REGEX = re.compile(r"[|*+?^()\[\]{}\\]")
 _STATEMENTS = frozenset({"CREATE", "INSERT", "SELECT", "WITH"})
-# A name, a value or a bracket follows.
+# Keywords before a name, a value or a bracket.
 _OPENERS = frozenset(
     {
         "ALL", "AND", "AS", "BETWEEN", "BOTH", "BY", "CASE", "COLLATE", "DISTINCT", "DIV", "ELSE",
@@ -50,16 +50,16 @@ _KEYWORDS = _OPENERS | {
 }  # fmt: skip
 _HAS_FROM = frozenset({"EXTRACT", "SUBSTR", "SUBSTRING", "TRIM"})
 _BEFORE_TABLE = frozenset({"CREATE", "INTO", "OVERWRITE", "REPLACE"})
-# Their arguments are no values but texts that choose columns.
+# The arguments of these are texts that choose columns.
 _NOT_FUNCTIONS = frozenset({"COLUMNS", "IDENTIFIER"})
-# JOIN is none of them: the word before it may be NATURAL.
+# Without JOIN, since the word before JOIN may be NATURAL.
 _AFTER_ALIAS = frozenset(
     {"", ")", ",", ";", "FROM", "GROUP", "HAVING", "LIMIT", "ON", "ORDER", "UNION", "WHERE"}
 )
 
 
 class UnclearError(Exception):
-    """What is read does not say which columns it needs."""
+    """A text or a plan does not say which columns it needs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class _Token:
 
     @property
     def word(self) -> str:
-        """A name or a sign, for comparisons; "" for texts and the ends."""
+        """The name or sign in upper case; "" for texts and ends."""
         return self.text.upper() if self.kind in ("name", "sign") else ""
 
     @property
@@ -79,54 +79,64 @@ class _Token:
 
     @property
     def is_bare(self) -> bool:
-        """Whether a later Spark might take the word for a keyword, which this module lacks."""
+        """Whether the word may be a keyword of a later Spark, which this module does not know."""
         return self.kind == "name" and self.text.isidentifier() and not self.is_keyword
 
     @property
     def is_value(self) -> bool:
-        """Whether this is a value, or the name of one."""
+        """Whether this is a value or a name."""
         return self.kind in ("quoted", "text") or (self.kind == "name" and not self.is_keyword)
 
     @property
     def opens(self) -> bool:
-        """Whether what follows is the beginning of a value."""
+        """Whether a value may begin after this."""
         is_sign = self.kind == "sign" and self.text not in ")]"
         return is_sign or self.kind == "end" or self.word in _OPENERS
 
 
 @dataclass(frozen=True, slots=True)
 class SqlNames:
-    """What a text uses."""
+    """The names that a text uses."""
 
-    paths: frozenset[Path]  # dotted names, words in comments and what double quotes contain
-    has_star: bool  # all columns of something
+    # Dotted names, words in comments, and texts in double quotes; in lower case.
+    paths: frozenset[FieldPath]
+    has_star: bool  # whether the text uses all columns of a relation
 
 
-def scan_statement(text: str, given: Collection[str] = ()) -> SqlNames:
-    """Return the names in a statement; UnclearError if it may use columns that it does not name.
+def scan_statement(text: str, relations: Collection[str] = ()) -> SqlNames:
+    """Return the names in a statement.
 
-    ``given`` are names of relations, in lower case.
+    Args:
+        text: of SQL.
+        relations: names of relations that the statement may use, in lower case.
+
+    Raises:
+        UnclearError: the statement may use columns that it does not name.
     """
     tokens, paths = _tokens_of(text)
     if tokens[1].word not in _STATEMENTS:
         raise UnclearError(f"a statement that begins with {tokens[1].text!r}")
-    return _checked(tokens, paths, given)
+    return _checked(tokens, paths, relations)
 
 
 def scan_expression(text: str) -> SqlNames:
-    """Return the names in an expression, as `scan_statement` does."""
+    """Return the names in an expression.
+
+    Raises:
+        UnclearError: the expression may use columns that it does not name.
+    """
     return _checked(*_tokens_of(text), ())
 
 
 def unquoted(part: str) -> str:
-    """Return a part of a name without its backticks."""
+    """Return one part of a dotted name without its backticks."""
     return part[1:-1].replace("``", "`") if part.startswith("`") else part
 
 
-def _tokens_of(text: str) -> tuple[list[_Token], set[Path]]:
-    """Return the tokens of a text, without comments but with ends, and the names in it."""
+def _tokens_of(text: str) -> tuple[list[_Token], set[FieldPath]]:
+    """Return the tokens of a text between end tokens, without comments; and its names."""
     tokens = [_Token("end", "", -1)]
-    paths: set[Path] = set()
+    paths: set[FieldPath] = set()
     for match in _TOKEN.finditer(text):
         kind, written = match.lastgroup, match[0]
         if kind == "unknown":
@@ -142,17 +152,18 @@ def _tokens_of(text: str) -> tuple[list[_Token], set[Path]]:
     return [*tokens, _Token("end", "", len(text)), _Token("end", "", len(text))], paths
 
 
-def _path(name: str) -> Path:
+def _path(name: str) -> FieldPath:
     parts = _PART.findall(name)
     if any(_REGEX.search(quoted) for quoted, _ in parts):
         raise UnclearError(f"{name} may be a regular expression")
     return tuple((quoted.replace("``", "`") or plain).lower() for quoted, plain in parts)
 
 
-def _checked(tokens: list[_Token], paths: set[Path], given: Collection[str]) -> SqlNames:
-    known = {path[0] for path in paths if len(path) > 1}.union(given)
+def _checked(tokens: list[_Token], paths: set[FieldPath], relations: Collection[str]) -> SqlNames:
+    """Return the names of a text; refuse a text that may use columns that it does not name."""
+    qualifiers = {path[0] for path in paths if len(path) > 1}.union(relations)
     for before, token, after in zip(tokens, tokens[1:], tokens[2:], strict=False):
-        if token.is_bare and not _is_name(before, token, after, known):
+        if token.is_bare and not _is_name(before, token, after, qualifiers):
             raise UnclearError(f"unknown syntax at {token.text} {after.text}")
         if token.word == "TABLE" and before.word not in _BEFORE_TABLE:
             raise UnclearError("a table as a query")
@@ -163,20 +174,21 @@ def _checked(tokens: list[_Token], paths: set[Path], given: Collection[str]) -> 
     return SqlNames(frozenset(paths), _has_star(tokens))
 
 
-def _is_name(before: _Token, token: _Token, after: _Token, known: Collection[str]) -> bool:
-    """Return whether a word is a name by its place: see the table above."""
+def _is_name(before: _Token, token: _Token, after: _Token, qualifiers: Collection[str]) -> bool:
+    """Return whether a word is a name by its position: see the docstring of the module."""
     if after.word == "(" and token.word in _NOT_FUNCTIONS:
         return False
     if before.opens:
-        return not after.is_value or (after.kind == "name" and token.text.lower() in known)
-    if before.is_bare and before.text.lower() not in known:
+        return not after.is_value or (after.kind == "name" and token.text.lower() in qualifiers)
+    if before.is_bare and before.text.lower() not in qualifiers:
         return False
-    return after.word in _AFTER_ALIAS or token.text.lower() in known
+    return after.word in _AFTER_ALIAS or token.text.lower() in qualifiers
 
 
 def _check_queries(tokens: list[_Token]) -> None:
-    """Refuse a FROM that belongs to no SELECT: it is a query of all columns."""
-    queries = [("", False)]  # for each open bracket the word before it, and SELECT without FROM
+    """Refuse a FROM without a SELECT before it, which is a query of all columns."""
+    # For each open bracket: the word before it, and whether a SELECT still waits for its FROM.
+    queries = [("", False)]
     for i, token in enumerate(tokens):
         opener, is_waiting = queries[-1]
         if token.word == "(":
@@ -194,7 +206,7 @@ def _check_queries(tokens: list[_Token]) -> None:
 
 
 def _has_star(tokens: list[_Token]) -> bool:
-    """Return whether a star means columns, other than as a product or in ``count(*)``."""
+    """Return whether a star means all columns; products and ``count(*)`` do not."""
     for i, token in enumerate(tokens):
         if token.word != "*":
             continue

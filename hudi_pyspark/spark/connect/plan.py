@@ -1,22 +1,23 @@
-"""A walk over a plan of Spark Connect: each read of this source gets what is needed above it.
+"""Walk a plan of Spark Connect, and give each read of this source hints about what it needs.
 
-A client sends a plan that no one has analysed: it has names, but not what they refer to. So the
-walk collects every name that is used above a read, whatever it may mean there, and a read keeps
-each column that has one of these names. Too many names only read more; a missing one would lose a
-column. Therefore everything is safe by default:
+A client sends a plan before Spark has analysed it: the plan has names, but not what they refer to.
+So the walk collects every name that is used above a read, whatever it means there. A read keeps
+each column that has one of these names. A name too many only reads more, and a missing name would
+lose a column. Therefore the default is always to read more:
 
-- A relation is looked into only where its kind is listed below, and only while it has no field that
-  is not listed with it: a later Spark may give it another meaning. Otherwise all columns are needed
-  below it (`UNKNOWN`), and no condition or limit goes on.
-- `_PASSING` adds the names that it uses to those from above. `_CHOOSING` replaces them, since its
-  result has only the columns that it names. `_WHOLE` needs all columns of its inputs.
-- A condition goes down only through relations that keep rows and names as they are
-  (`_KEEP_CONDITIONS`), a limit only through those that keep their number (`_KEEP_LIMITS`).
-- What addresses columns by position needs all of its input: see `names_key`.
-- Text of SQL is not parsed: `scan_statement` collects its words, and refuses what it does not know.
-- Tables and views that a plan names stay what they are on the server.
+- The walk looks into a relation only if its kind is listed below, and all of its fields are listed
+  with the kind: a later Spark may give another field a meaning. Below any other relation all
+  columns are needed (`UNKNOWN`), and no condition or limit is passed on.
+- A relation in `_PASSING` adds the names that it uses to the names from above. A relation in
+  `_CHOOSING` replaces them, since its result has only the columns that it names. A relation in
+  `_WHOLE` needs all columns of its inputs.
+- A condition passes only relations that keep rows and names as they are (`_KEEP_CONDITIONS`). A
+  limit passes only relations that keep the number of rows (`_KEEP_LIMITS`).
+- A relation that addresses columns by position needs all columns of its input: see `names_key`.
+- Text of SQL is not parsed: `scan_statement` collects its words, and refuses unknown syntax.
+- Tables and views that a plan names are the server's, and do not change.
 
-The result is a hint: the plan stays as it was, and Spark still applies each condition and limit.
+The result is a hint: the plan itself stays as it was, and Spark applies each condition and limit.
 """
 
 from __future__ import annotations
@@ -28,10 +29,9 @@ from typing import Any
 from hudi_pyspark.short_name import SHORT_NAME
 from hudi_pyspark.spark.connect import expressions
 from hudi_pyspark.spark.connect.names_in_sql import UnclearError
-from hudi_pyspark.spark.hints import OPTION, REQUEST, ClientHints, Path
+from hudi_pyspark.spark.hints import OPTION, REQUEST, ClientHints, FieldPath
 
-# Relations that look at the columns which they name, and pass the others on. With a field that is
-# not here, they may do something else.
+# Relations that use the columns that they name, and pass all columns on; with their known fields.
 _PASSING = {
     "filter": {"input", "condition"},
     "sort": {"input", "order", "is_global"},
@@ -53,7 +53,7 @@ _PASSING = {
     "collect_metrics": {"input", "name", "metrics"},
     "with_watermark": {"input", "event_time", "delay_threshold"},
 }  # fmt: skip
-# Relations whose result has the columns that they name, and no others.
+# Relations whose result has only the columns that they name; with their known fields.
 _CHOOSING = {
     "project": {"input", "expressions"},
     "aggregate": {
@@ -62,7 +62,7 @@ _CHOOSING = {
     },
     "unpivot": {"input", "ids", "values", "variable_column_name", "value_column_name"},
 }  # fmt: skip
-# Relations that need every column of their inputs, and name no column from below them.
+# Relations that need every column of their inputs.
 _WHOLE = frozenset(
     {
         "apply_in_pandas_with_state", "approx_quantile", "as_of_join", "co_group_map", "corr",
@@ -71,13 +71,13 @@ _WHOLE = frozenset(
         "summary", "to_df", "to_schema", "transpose",
     }
 )  # fmt: skip
-# By relation the fields with keys that may be positions.
+# The fields of relations whose keys may be positions.
 _KEYS = {
     "aggregate": ("grouping_expressions",),
     "repartition_by_expression": ("partition_exprs",),
     "sort": ("order",),
 }
-# A condition above them holds for the same rows below them.
+# A condition above these relations holds for the same rows below them.
 _KEEP_CONDITIONS = frozenset(
     {"drop", "filter", "hint", "repartition", "repartition_by_expression", "sort", "subquery_alias"}
 )
@@ -88,18 +88,23 @@ _MAX_LIMIT = 1 << 30
 
 @dataclass(frozen=True)
 class Needs:
-    """What is needed of a relation."""
+    """What the plan above a relation needs of its result."""
 
-    # Names that are used above it; None if something above may use unknown ones.
-    paths: frozenset[Path] | None = frozenset()
-    is_whole: bool = True  # something above uses all of its columns
-    conditions: tuple[str, ...] = ()  # texts of filters that the rows must pass above it
-    limit: int | None = None  # most rows that are taken; None for all
+    # The names that are used above; None if something above may use unknown names.
+    paths: frozenset[FieldPath] | None = frozenset()
+    is_whole: bool = True  # whether all columns are used
+    conditions: tuple[str, ...] = ()  # texts of filters that hold for all rows that are used
+    limit: int | None = None  # the number of rows that are used at most; None for all
 
-    def plus(self, message: Any, given: Collection[str] = ()) -> Needs:  # noqa: ANN401  (protobuf)
-        """Return the needs below a relation or an expression, before conditions and limits."""
+    def plus(self, message: Any, relations: Collection[str] = ()) -> Needs:  # noqa: ANN401  (protobuf)
+        """Return these needs and the names of a message, without conditions and a limit.
+
+        Args:
+            message: a relation or an expression.
+            relations: names of relations that its text of SQL may use, in lower case.
+        """
         try:
-            names = expressions.Names(given).add(message)
+            names = expressions.Names(relations).add(message)
         except UnclearError:
             return UNKNOWN
         if self.paths is None:
@@ -112,13 +117,16 @@ UNKNOWN = Needs(None)
 
 @dataclass(frozen=True)
 class Walk:
-    """A walk over plans, which it changes."""
+    """Walks plans, and adds hints to the options of their reads."""
 
-    # Whether the operators of conditions are Spark's own: see `expressions.OPERATORS`.
+    # Whether the operators of conditions are Spark's own functions: see `expressions.OPERATORS`.
     by_function: bool = True
 
     def visit(self, relation: Any, needs: Needs) -> None:  # noqa: ANN401  (protobuf)
-        """Give the reads below a relation their hints, if they have the name of a request."""
+        """Give hints to a relation that is a read, or to the reads below it.
+
+        Only reads with the name of a request get hints: see `hints.REQUEST`.
+        """
         kind = relation.WhichOneof("rel_type")
         if kind is None:
             return
@@ -139,7 +147,7 @@ class Walk:
             for reference in node.references:
                 self.visit(reference, below)
             return
-        # A subquery may name columns of the query around it, and the other way round.
+        # A subquery may name columns of the query around it, and that query those of the subquery.
         try:
             names = expressions.Names().add(node, with_relations=True)
         except UnclearError:
@@ -166,7 +174,7 @@ class Walk:
 
     def _below_passing(self, kind: str, node: Any, needs: Needs) -> Needs:  # noqa: ANN401
         below = needs
-        # Names that are dropped are not needed.
+        # The names of dropped columns are not needed, expressions are.
         for message in node.columns if kind == "drop" else (node,):
             below = below.plus(message)
         conditions = needs.conditions if kind in _KEEP_CONDITIONS else ()
@@ -177,20 +185,25 @@ class Walk:
         limit = needs.limit if kind in _KEEP_LIMITS else None
         if kind == "limit":
             limit = _smaller(limit, node.limit)
-        needs_keys = kind == "deduplicate" and not node.column_names
-        # A sample that must be the same sorts by all columns.
-        needs_keys |= kind == "sample" and node.deterministic_order
-        is_whole = below.is_whole or needs_keys or _has_positions(kind, node, below)
+        compares_all = kind == "deduplicate" and not node.column_names
+        # A repeatable sample sorts by all columns.
+        compares_all |= kind == "sample" and node.deterministic_order
+        is_whole = below.is_whole or compares_all or _has_positions(kind, node, below)
         return replace(below, is_whole=is_whole, conditions=conditions, limit=limit)
 
 
-def sources_of(plan: Any, is_kept: Callable[[Any], bool]) -> Iterator[Any]:  # noqa: ANN401
-    """Yield the data sources of this package anywhere in a plan, except in relations to keep."""
+def sources_of(plan: Any, is_skipped: Callable[[Any], bool] = lambda _: False) -> Iterator[Any]:  # noqa: ANN401
+    """Yield the data sources of this package in a plan.
+
+    Args:
+        plan: any message of protobuf.
+        is_skipped: whether to leave out a relation, with all that is below it.
+    """
     waiting = [plan]
     while waiting:
         message = waiting.pop()
         kind = message.DESCRIPTOR.name
-        if kind == "Relation" and is_kept(message):
+        if kind == "Relation" and is_skipped(message):
             continue
         if kind == "Read" and is_ours(message.data_source):
             yield message.data_source
@@ -200,12 +213,12 @@ def sources_of(plan: Any, is_kept: Callable[[Any], bool]) -> Iterator[Any]:  # n
 
 
 def is_ours(source: Any) -> bool:  # noqa: ANN401  (protobuf)
-    """Return whether a data source of a plan is the one of this package."""
+    """Return whether a data source of a plan is this package's."""
     return bool(source.format.lower() == SHORT_NAME)
 
 
 def inspects(source: Any) -> bool:  # noqa: ANN401  (protobuf)
-    """Return whether a data source of this package reads a table about the table."""
+    """Return whether a data source of this package reads an inspection table."""
     return any(name.lower().startswith("inspect") for name in source.options)
 
 
@@ -240,18 +253,18 @@ def _below_choice(kind: str, node: Any, needs: Needs) -> Needs:  # noqa: ANN401
 
 
 def _has_positions(kind: str, node: Any, below: Needs) -> bool:  # noqa: ANN401
-    """Return whether a key of a relation, whose names are known, may be a position."""
+    """Return whether a key of a relation may be a position; False if its names are unknown."""
     keys = [key for name in _KEYS.get(kind, ()) for key in getattr(node, name)]
     return below.paths is not None and not all(map(expressions.names_key, keys))
 
 
 def _is_column(expression: Any) -> bool:  # noqa: ANN401
-    """Return whether an expression is a column under its name, or all columns."""
+    """Return whether an expression is a column that keeps its name, or all columns."""
     path = expressions.attribute_path(expression)
     return expressions.is_star(expression) or (path is not None and len(path) == 1)
 
 
-def _smaller(limit: int | None, other: int) -> int | None:
-    if not 0 <= other < _MAX_LIMIT:
+def _smaller(limit: int | None, new_limit: int) -> int | None:
+    if not 0 <= new_limit < _MAX_LIMIT:
         return limit
-    return other if limit is None else min(limit, other)
+    return new_limit if limit is None else min(limit, new_limit)

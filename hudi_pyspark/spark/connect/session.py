@@ -1,14 +1,14 @@
-"""The hook of a session of Spark Connect.
+"""Change the requests of a Spark Connect session, so that they read less and the newest state.
 
-A request that is sent has two changes, one after the other:
+Each request is changed in two steps before it is sent:
 
-1. Each read of this package gets the name of the request, so that Spark opens its table anew. A
-   server keeps plans of a session, and in them the state of a table, as long as a read looks the
-   same. What the session has cached stays as it is, since Spark finds it by its plan.
-2. These reads get their hints: see `plan.py`. If that fails, they read all columns.
+1. Each read of this package gets the name of the request, so that Spark opens the table again. A
+   server keeps the plans of a session, and with them the state of a table, as long as a read looks
+   the same. Cached relations stay as they are, since Spark finds them by their plan.
+2. These reads get hints: see `plan.py`. If that fails, they read all columns.
 
-Views and tables that a plan names are the server's. A view is made of a read that has the name of
-the request that made it: so it keeps the state in which it was first read, whoever reads it.
+Tables and views that a plan names are the server's. The reads of a view have the name of the
+request that created the view, so a view keeps the state in which it was first read.
 """
 
 from __future__ import annotations
@@ -42,23 +42,27 @@ _INPUTS = {
     "checkpoint_command": "relation",
     "merge_into_table_command": "source_table_plan",
 }
-# Of any other statement the server may only return the plan, which comes back as a relation.
+# The server may answer any other statement with its plan, which the client sends as a relation.
 _WRITES = re.compile(r"(\s|--[^\n]*\n|/\*.*?\*/)*(CREATE|INSERT)\b", re.IGNORECASE | re.DOTALL)
-_MAX_MESSAGE = 127 << 20  # of gRPC, with room for the rest of the request
+_MAX_MESSAGE = 127 << 20  # the bytes that gRPC allows, with room for the rest of the request
 _HOOK = "_hudi_pyspark_hook"
 
 
 def switch_hook(spark: SparkSession, *, is_on: bool) -> str:
-    """Let a session's client narrow its plans from now on or not; return why not, "" if it does."""
+    """Turn the narrowing of a session's plans on or off; return why it is off, or "" if it is on.
+
+    Raises:
+        AttributeError: the client of the session is not PySpark's.
+    """
     client: Any = spark.client
     hook: NarrowPlans | None = getattr(client, _HOOK, None)
     if hook is None and is_on:
-        is_old = spark.version < "4.2"  # its sessions may put functions in the place of operators
+        is_old = spark.version < "4.2"  # functions of the session may replace operators
         hook = NarrowPlans(client, OPERATORS if is_old else frozenset())
         if is_old:
             hook.look_at_functions(_functions_of(spark))
         if hasattr(client, "_session_hooks"):
-            client._session_hooks.append(hook)  # noqa: SLF001  (no public way to them)
+            client._session_hooks.append(hook)  # noqa: SLF001  (the only way to the hooks)
         else:
             _intercept(client, hook)  # PySpark 4.0
         _observe(client, hook)
@@ -69,34 +73,34 @@ def switch_hook(spark: SparkSession, *, is_on: bool) -> str:
 
 
 def _functions_of(spark: SparkSession) -> Iterable[str]:
-    """Return the names of functions that the session or its catalog has."""
+    """Return the names of the functions that users defined in the session or its catalog."""
     try:
         return [row[0] for row in spark.sql("SHOW USER FUNCTIONS").collect()]
-    except PySparkException:  # for lack of a right, for example
+    except PySparkException:  # e.g. for lack of a right: any function may be defined
         return OPERATORS
 
 
 def reads_of(client: Any, plan: Any) -> tuple[list[Any], bool]:  # noqa: ANN401
-    """Return the data sources of this package in a plan, and whether the hook is on.
+    """Return the data sources of this package in a plan, and whether the session narrows plans.
 
-    They are as the client would send them; of those that are cached, nothing is known.
+    The sources have the hints with which the client would send them, unless they are cached.
     """
     hook: NarrowPlans | None = getattr(client, _HOOK, None)
-    if hook is not None and hook.is_on:
+    is_on = hook is not None and hook.is_on
+    if hook is not None and is_on:
         plan = hook.narrowed(plan, uuid4().hex)[0]
-    sources = sources_of(plan, lambda _: False)
-    return [each for each in sources if not inspects(each)], hook is not None and hook.is_on
+    return [source for source in sources_of(plan) if not inspects(source)], is_on
 
 
 def schema_of(client: Any, source: Any) -> StructType:  # noqa: ANN401
-    """Return the columns that a data source of a plan reads."""
+    """Ask the server for the columns that a data source of a plan reads."""
     read = relations_pb2.Read(data_source=source)
     schema: StructType = client.schema(base_pb2.Plan(root=relations_pb2.Relation(read=read)))
     return schema
 
 
 def _intercept(client: Any, hook: NarrowPlans) -> None:  # noqa: ANN401
-    """Put the hook before the call that sends a plan."""
+    """Let the hook change each request before the client sends it."""
     stub = client._stub  # noqa: SLF001
     send = stub.ExecutePlan
 
@@ -107,24 +111,24 @@ def _intercept(client: Any, hook: NarrowPlans) -> None:  # noqa: ANN401
 
 
 def _observe(client: Any, hook: NarrowPlans) -> None:  # noqa: ANN401
-    """Learn of what the session caches, once it is cached."""
+    """Tell the hook which relations the session caches."""
     analyze = client._analyze  # noqa: SLF001
 
     def _analyze(method: str, **options: Any) -> Any:  # noqa: ANN401
         answer = analyze(method, **options)
         if method == "persist":
-            hook.keep(options["relation"])
+            hook.leave_cached(options["relation"])
         return answer
 
     client._analyze = _analyze  # noqa: SLF001
 
 
 class NarrowPlans:
-    """Gives the reads in the plans of one session their hints; a `SparkSession.Hook`.
+    """A `SparkSession.Hook` that gives hints to the reads in the plans of one session.
 
     Args:
         client: of the session.
-        operators: names of operators that a function of the session may take, in lower case.
+        operators: the operators that a function of the session may replace, in lower case.
     """
 
     def __init__(self, client: Any, operators: frozenset[str] = frozenset()) -> None:  # noqa: ANN401
@@ -132,21 +136,21 @@ class NarrowPlans:
         self._client = client
         self._session_id = client._session_id  # noqa: SLF001
         self._operators = operators
-        self._by_function = True  # whether the operators of conditions are Spark's own
-        self._cached: dict[int, Any] = {}  # relations that the session has persisted, by plan id
+        self._by_function = True  # whether the operators of conditions are Spark's own functions
+        self._cached: dict[int, Any] = {}  # the relations that the session has cached, by plan id
 
     def on_execute_plan(self, request: Any) -> Any:  # noqa: ANN401  (protobuf)
-        """Return the request to send: a changed copy, if it has reads of this package."""
+        """Return the request to send: a changed copy if the request has reads of this package."""
         if request.session_id != self._session_id:
-            return request  # of another session, with which PySpark shares the hooks of this one
+            return request  # PySpark shares the hooks of this session with another session
         try:
             plan = _unpacked(request.plan)
-            self._look_at(plan.command)
-            if not self.is_on or next(sources_of(plan, lambda _: False), None) is None:
+            self._look_for_functions(plan.command)
+            if not self.is_on or next(sources_of(plan), None) is None:
                 return request
-            # A call that is repeated sends the same request.
+            # A retry sends the same request, so its name is that of the operation.
             plans = self.narrowed(plan, request.operation_id or uuid4().hex)
-        except Exception as error:  # noqa: BLE001  (a query must not fail that Spark can run)
+        except Exception as error:  # noqa: BLE001  (Spark can run the query as it is)
             _log.warning("a plan is sent as it is: %s: %.300s", type(error).__name__, error)
             return request
         for each in plans:
@@ -157,33 +161,35 @@ class NarrowPlans:
         return request
 
     def narrowed(self, plan: Any, request: str) -> tuple[Any, Any]:  # noqa: ANN401
-        """Return a plan whose reads have their hints, and the same without hints.
+        """Return two copies of a plan whose reads open their tables again: with and without hints.
 
-        ``request`` names the request whose reads open their tables.
+        Args:
+            plan: that the client would send.
+            request: the name that the reads get.
         """
         renewed = deepcopy(plan)
         for source in sources_of(renewed, self._is_cached):
-            source.options.pop(OPTION, None)  # of a plan that the server has returned
+            source.options.pop(OPTION, None)  # hints of a plan that the server has returned
             source.options[REQUEST] = request
         narrowed = deepcopy(renewed)
         try:
             root = _input_of(narrowed)
             if root is not None:
                 Walk(by_function=self._by_function).visit(root, Needs())
-        except Exception as error:  # noqa: BLE001  (a query must not fail for the sake of speed)
+        except Exception as error:  # noqa: BLE001  (the query works without hints)
             _log.info("reads have all columns: %s: %.300s", type(error).__name__, error)
             return renewed, renewed
         return narrowed, renewed
 
-    def keep(self, relation: Any) -> None:  # noqa: ANN401
-        """Leave a relation as it is while it is cached."""
+    def leave_cached(self, relation: Any) -> None:  # noqa: ANN401
+        """Leave a relation unchanged in later plans, as long as it is cached."""
         self._cached[relation.common.plan_id] = deepcopy(relation)
 
     def _is_cached(self, relation: Any) -> bool:  # noqa: ANN401
         plan_id = relation.common.plan_id
         if self._cached.get(plan_id) != relation:
             return False
-        # Only the server knows: another session may have freed it.
+        # Only the server knows, since another session may have freed the relation.
         answer = self._client._analyze("get_storage_level", relation=relation)  # noqa: SLF001
         level = answer.storage_level
         is_cached = bool(level.useMemory or level.useDisk or level.useOffHeap)
@@ -192,18 +198,18 @@ class NarrowPlans:
         return is_cached
 
     def look_at_functions(self, names: Iterable[str]) -> None:
-        """Leave conditions to Spark if a function of the session has the name of an operator."""
+        """Leave conditions to Spark if one of the session's functions may replace an operator."""
         if not self._operators.isdisjoint(name.lower() for name in names):
             self._by_function = False
 
-    def _look_at(self, command: Any) -> None:  # noqa: ANN401
+    def _look_for_functions(self, command: Any) -> None:  # noqa: ANN401
         self.look_at_functions([command.register_function.function_name])
         if re.search(r"\bFUNCTION\b", _sql_of(command), re.IGNORECASE):
-            self.look_at_functions(self._operators)  # no name is parsed: it may be any
+            self.look_at_functions(self._operators)  # the function may have any name
 
 
 def _input_of(plan: Any) -> Any:  # noqa: ANN401
-    """Return the relation of a plan, all columns of which are needed; None if it has none."""
+    """Return the relation of a plan whose result is used whole; None if the plan has none."""
     if plan.WhichOneof("op_type") != "command":
         return plan.root
     command = plan.command
@@ -221,10 +227,10 @@ def _sql_of(command: Any) -> str:  # noqa: ANN401
 
 
 def _unpacked(plan: Any) -> Any:  # noqa: ANN401
-    """Return a plan that is not compressed."""
+    """Return a plan, decompressed if it is compressed."""
     if plan.WhichOneof("op_type") != "compressed_operation":
         return plan
-    import zstandard  # noqa: PLC0415  (PySpark compresses plans only where it is installed)
+    import zstandard  # noqa: PLC0415  (PySpark compresses plans only if this is installed)
 
     operation = plan.compressed_operation
     unpacked = base_pb2.Plan()
@@ -235,7 +241,7 @@ def _unpacked(plan: Any) -> Any:  # noqa: ANN401
 
 
 def _pack(plan: Any, target: Any) -> None:  # noqa: ANN401
-    """Put a plan in the place of another, compressed if that is."""
+    """Replace a plan by another, which is compressed if the replaced plan is."""
     if target.WhichOneof("op_type") != "compressed_operation":
         target.CopyFrom(plan)
         return

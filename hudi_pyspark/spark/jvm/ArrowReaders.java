@@ -35,34 +35,36 @@ import scala.collection.Iterator$;
 import scala.collection.immutable.Map;
 
 /**
- * Batches that give Spark the Arrow vectors of a Python worker, of which its generated code reads
- * the columns that it uses. Spark's own readers of Python sources copy each row first.
+ * Batches that give Spark the Arrow vectors of a Python worker, so that generated code reads only
+ * the columns it uses. Spark's own readers of Python sources first copy each row.
  *
  * <p>The Arrow reader fills the same vectors for each batch. A batch is therefore valid until Spark
- * asks for the next one, as are the batches of Spark's Parquet reader, and memory is bounded by one
+ * asks for the next one, like a batch of Spark's Parquet reader, and memory is bounded by one
  * batch. This is what each columnar operator of Spark 4.0 to 4.3 keeps after that:
  *
  * <ul>
  *   <li>ColumnarToRowExec: nothing. Generated code closes a batch when its last row is read, and
  *       when a limit is reached; code that is not generated copies row by row and closes nothing.
  *   <li>ArrowEvalPythonExec (since 4.2, all Python UDFs over a scan): copies of the rows, unless
- *       the columns are of the class ArrowColumnVector. Those it queues until Python has answered,
- *       and never closes if its parent reads rows. It queues the results of another UDF in the same
- *       way, although Spark fills their vectors again; in pipelined mode (4.3) two threads share
- *       the queue without a lock. So the columns here are of another class: see Column.
+ *       the columns are of the class ArrowColumnVector. It queues columns of that class until
+ *       Python has answered, and never closes them if its parent reads rows. It queues the results
+ *       of another UDF in the same way, although Spark fills their vectors again. In pipelined mode
+ *       (4.3) two threads share the queue without a lock. So the columns here are of another class:
+ *       see Column.
  *   <li>ArrowCachedBatchSerializer (4.3, a setting): nothing. It writes an ArrowColumnVector as it
- *       is, and others row by row, then closes the batch. The default serializer takes rows.
- *   <li>UnionExec, and since 4.2 GroupPartitionsExec: nothing; they hand on batches.
+ *       is and any other column row by row, then closes the batch. The default serializer takes
+ *       rows.
+ *   <li>UnionExec, and since 4.2 GroupPartitionsExec: nothing; they pass batches on.
  *   <li>All others take the rows of a ColumnarToRowExec: mapInArrow, mapInPandas, applyInPandas,
  *       applyInArrow, cogroups, grouped UDFs, UDTFs, toArrow, toPandas, writers, exchanges.
  * </ul>
  *
- * <p>tests/spark/columnar_queries.py asks all of them; optimizer.py lists the releases that passed.
+ * <p>tests/spark/columnar_queries.py runs all of them; optimizer.py lists the releases that pass.
  *
  * <p>Compiled in the driver's JVM, as NarrowScans is; executors get the classes in a jar.
  */
 public class ArrowReaders implements UnaryOperator {
-  /** Fails where the classes of this Spark are not as expected. */
+  /** Throws if the classes of this Spark are not as expected. */
   public ArrowReaders() throws Exception {
     Class[] types = runner().getParameterTypes();
     if (types.length != 2 || types[1] != int[][].class || maker().getParameterTypes().length > 7) {
@@ -140,7 +142,7 @@ public class ArrowReaders implements UnaryOperator {
   }
 
   /**
-   * Runs the Python function as Spark's own reader does, and takes the columns out of its struct.
+   * Runs the Python function as Spark's own reader does, and unpacks the columns of its structs.
    */
   private static class Reader implements PartitionReader {
     private final UserDefinedPythonDataSource source;
@@ -338,7 +340,7 @@ public class ArrowReaders implements UnaryOperator {
     }
   }
 
-  /** Decimals of 64 bits, which Spark's class makes by way of a BigDecimal each. */
+  /** Decimals of 64 bits, for each of which Spark's class would make a BigDecimal. */
   private static class ShortDecimals extends Column {
     private static final int WIDTH = 16; // bytes
     private final ArrowBuf data;

@@ -22,10 +22,10 @@ import scala.Product;
 import scala.runtime.AbstractFunction0;
 
 /**
- * Writes conditions as texts of filters, without those that the grammar of filters does not have.
+ * Writes conditions as texts of filters; conditions outside the grammar of filters are left out.
  *
- * <p>Applied to a list of catalyst conditions over one scan it returns a text of lines, one for
- * each condition; applied to a predicate of a join, a text or null.
+ * <p>Applied to a list of catalyst conditions over one scan, it returns a text with a line for each
+ * condition. Applied to a predicate of a join, it returns a text or null.
  */
 public class FilterText implements Function {
   private static final String[] COMPARISONS = {
@@ -34,8 +34,8 @@ public class FilterText implements Function {
   private static final String[] SIGNS = {" = ", " <=> ", " < ", " <= ", " > ", " >= "};
 
   /**
-   * Makes dates and times java.time's. Those of java.sql, Spark's default, count in the calendar of
-   * Julius Caesar before 1582, and in local mean time before 1900.
+   * Translates with dates and times of java.time. Spark's default, java.sql, uses the Julian
+   * calendar before 1582, and local mean time before 1900.
    */
   public Object apply(Object conditions) {
     SQLConf exact = SQLConf.get().clone();
@@ -75,7 +75,7 @@ public class FilterText implements Function {
     }
     if (condition instanceof IsNotNull
         && ((IsNotNull) condition).child().dataType() instanceof StructType) {
-      return; // Spark adds it for each field that a condition compares; it needs no whole struct
+      return; // Spark adds it for each compared field, and it would need the whole struct
     }
     try {
       Option translated = DataSourceStrategy$.MODULE$.translateFilter(condition, false);
@@ -83,12 +83,12 @@ public class FilterText implements Function {
       if (filter != null && filter.indexOf('\n') < 0) {
         text.append(text.length() == 0 ? "" : "\n").append(filter);
       }
-    } catch (Throwable error) { // one may be too deep for the stack
+    } catch (Throwable error) { // e.g. a condition that is too deep for the stack
       Log.RULE.info("a condition does not reach the scan: " + error);
     }
   }
 
-  /** The text of a filter, which is a case class; null where the grammar has none. */
+  /** The text of a filter, which is a case class; null if the grammar cannot express it. */
   private static String textOf(Object filter) {
     Product parts = (Product) filter;
     if (parts.productArity() == 0) {
@@ -124,7 +124,7 @@ public class FilterText implements Function {
     return comparison < 0 || literal == null ? null : name(first) + SIGNS[comparison] + literal;
   }
 
-  /** The parts that one operator joins, in order: a chain of conditions is a deep tree. */
+  /** The text of a chain of one operator, in order, without recursion: the tree may be deep. */
   private static String chained(Object filter, String kind) {
     StringBuilder text = new StringBuilder();
     ArrayDeque<Object> waiting = new ArrayDeque<>();
@@ -162,7 +162,7 @@ public class FilterText implements Function {
     return "`" + ((String) attribute).replace("`", "``") + "`";
   }
 
-  /** A literal as the filter's grammar has it; null for a type that it does not have. */
+  /** A literal in the grammar of filters; null if the grammar lacks its type. */
   private static String literal(Object value) {
     if (value instanceof String) {
       return quoted((String) value);
@@ -190,7 +190,7 @@ public class FilterText implements Function {
     return null;
   }
 
-  /** A date or a time as a literal; null outside of the years that have four digits. */
+  /** A date or a time as a literal; null unless its year is between 1 and 9999. */
   private static String inCalendar(String kind, Object value, LocalDate day) {
     return day.getYear() < 1 || day.getYear() > 9999 ? null : kind + " '" + value + "'";
   }

@@ -13,18 +13,18 @@ import scala.Function1;
 import scala.runtime.AbstractPartialFunction;
 
 /**
- * Has Spark filter a scan by the keys of what it is joined with, once these are broadcast. Its own
- * rule for that runs before the scans here can be filtered. See NarrowedScan for what a scan does
- * with the keys.
+ * Lets Spark filter a scan by the keys of the other side of a join, once that side is broadcast.
+ * Spark's own rule runs before narrowed scans exist, so this runs the rule again. See NarrowedScan
+ * for what a scan does with the keys.
  */
 public class JoinFilters implements UnaryOperator {
-  // Spark estimates rows by bytes of files, before conditions.
+  // More than the limit, since Spark estimates rows by the bytes of files, before conditions.
   private static final int LIKELY_KEYS = 5 * NarrowedScan.MOST_KEYS;
 
   public Object apply(Object narrowed) {
     LogicalPlan plan = (LogicalPlan) narrowed;
     if (plan.containsPattern(TreePattern$.MODULE$.DYNAMIC_PRUNING_SUBQUERY())) {
-      return plan; // it has been here already
+      return plan; // the joins of this plan filter its scans already
     }
     try {
       NarrowedScan.JOINS.set(Boolean.TRUE);
@@ -41,7 +41,7 @@ public class JoinFilters implements UnaryOperator {
     }
   }
 
-  /** Drops conditions whose keys are likely too many: Spark collects all of them for the driver. */
+  /** Drops conditions with probably too many keys, since Spark collects all keys in the driver. */
   private static class WithoutManyKeys extends AbstractPartialFunction {
     public boolean isDefinedAt(Object expression) {
       if (!(expression instanceof DynamicPruningSubquery)) {

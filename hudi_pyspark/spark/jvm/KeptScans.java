@@ -6,7 +6,7 @@ import java.util.WeakHashMap;
 import org.apache.spark.sql.execution.datasources.v2.python.PythonDataSourceV2;
 import org.apache.spark.sql.execution.datasources.v2.python.PythonScan;
 
-/** Narrowed scans, so that a second action of a DataFrame does not plan again. */
+/** Keeps narrowed scans, so that a second action of a DataFrame does not plan them again. */
 public class KeptScans {
   public static final int MOST_SCANS = 100; // of each source
 
@@ -14,19 +14,19 @@ public class KeptScans {
   private final Map scans = new WeakHashMap();
 
   /**
-   * The source with the state of the table that a query reads, here the one that was loaded. Null
-   * if that cannot be found out: then planning does, and raises what is wrong.
+   * The source with the state that a query reads: here the loaded one. Null if the state cannot be
+   * determined; planning then meets the same problem and raises an error.
    */
   public PythonDataSourceV2 sourceOf(PythonScan scan) throws Exception {
     return PythonScans.sourceOf(scan);
   }
 
-  /** The scan of a source that was kept under a key, or null. */
+  /** The scan that a source keeps under a key, or null. */
   public synchronized Planned find(PythonDataSourceV2 source, String key) {
     return (Planned) scansOf(source).get(key);
   }
 
-  /** Keeps a scan. A DataFrame that is asked for many keys, one after the other, has very many. */
+  /** Keeps a scan. A DataFrame with many look-ups of keys has many scans, so all may be dropped. */
   public synchronized void keep(PythonDataSourceV2 source, String key, Planned planned) {
     Map kept = scansOf(source);
     if (kept.size() == MOST_SCANS) {
@@ -40,7 +40,7 @@ public class KeptScans {
     return valuesOf(scans, source);
   }
 
-  /** What a map has for a source; an empty map at first. */
+  /** The value of a source in a map of maps; an empty map is added if there is none. */
   protected static Map valuesOf(Map sources, PythonDataSourceV2 source) {
     Map values = (Map) sources.get(source);
     if (values == null) {

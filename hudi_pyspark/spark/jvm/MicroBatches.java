@@ -9,10 +9,9 @@ import org.apache.spark.sql.types.StructType;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * Narrows the batches of a stream. The stream counts rows and knows the offsets, so a relation
- * keeps it, and gets a scan with the narrower schema. The stream makes the readers of its batches
- * from a schema of its own, which must be that of the scan in the plan that is executed: see
- * settle.
+ * Narrows the batches of a stream. A relation keeps its stream, which counts rows and knows the
+ * offsets, and gets a scan with the narrower schema. The stream makes the readers of its batches
+ * from a schema of its own, which must be the schema of the scan in the executed plan: see settle.
  */
 public class MicroBatches implements Parts.Streams {
   public LogicalPlan narrow(LogicalPlan leaf, Need need, LogicalPlan root) throws Exception {
@@ -27,8 +26,7 @@ public class MicroBatches implements Parts.Streams {
       return leaf;
     }
     Need.Columns columns = need.columnsOf(output, stored);
-    Object narrowed =
-        PythonScans.withSchema(scan, PythonScans.sourceOf(scan), columns.schema());
+    Object narrowed = PythonScans.withSchema(scan, PythonScans.sourceOf(scan), columns.schema());
     Object[] values = {narrowed, Need.seq(columns.attributes)};
     return Reflection.copy(relation, new int[] {1, 2}, values);
   }
@@ -48,15 +46,16 @@ public class MicroBatches implements Parts.Streams {
     if (schema.json().equals(current.json())) {
       return;
     }
-    // The reader is made anew. The data source keeps one, and other streams may share it.
-    // The schema comes last: if another Spark lacks a field, the stream is as it was.
+    // The stream makes a new reader, over a new source: the source keeps its reader, and streams
+    // may share a source. The schema comes last, so that the stream is unchanged if this Spark
+    // lacks one of the fields.
     PythonDataSourceV2 source = (PythonDataSourceV2) Reflection.get(stream, "ds");
     Reflection.set(stream, "bitmap$0", Boolean.FALSE);
     Reflection.set(stream, "ds", PythonScans.copy(source));
     Reflection.set(stream, "outputSchema", schema);
   }
 
-  /** A leaf that reads a batch of this source; null if it is another leaf. */
+  /** The leaf, if it reads a batch of this source; null for any other leaf. */
   private static StreamingDataSourceV2ScanRelation ours(LogicalPlan leaf) throws Exception {
     if (!(leaf instanceof StreamingDataSourceV2ScanRelation)) {
       return null;

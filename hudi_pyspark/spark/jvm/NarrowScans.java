@@ -25,17 +25,17 @@ import org.apache.spark.sql.types.StructType;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * Gives each scan of this data source only the columns that the query needs above it, and of
- * structs only the fields.
+ * Narrows each scan of this data source to the columns, and the fields of structs, that the query
+ * needs.
  *
- * <p>Spark asks a Python data source for every column. This rule replaces the scan by one of a
+ * <p>Spark asks a Python data source for every column. This rule replaces the scan by a scan of a
  * narrower schema, as if the user had called .schema(...). Conditions and limits above the scan are
- * written into the metadata of the schema's first field, where the planning process reads them:
- * they are hints, and Spark still applies both. See Need for what may change in a plan, PlanCheck
- * for the proof that nothing else has, and Parts for what is added to that.
+ * written into the metadata of the schema's first field, where the planning process reads them.
+ * They are hints: Spark still applies both. See Need for what may change in a plan, PlanCheck for
+ * the check that nothing else has changed, and Parts for the parts that extend the rule.
  *
- * <p>Whatever is unexpected leaves the plan as it was. Compiled in the driver's JVM by Janino,
- * which knows no lambdas and no generic inference.
+ * <p>If anything is unexpected, the plan stays as it was. Janino compiles this source in the
+ * driver's JVM; it supports neither lambdas nor type inference for generics.
  */
 public class NarrowScans extends Rule {
   private static final String ENCRYPTED = "spark.io.encryption.enabled";
@@ -65,7 +65,7 @@ public class NarrowScans extends Rule {
     return root;
   }
 
-  /** The plan whose streams read what it says: the narrowed one if that is possible. */
+  /** Lets streams read the narrowed schemas, and returns the plan that fits them. */
   private LogicalPlan settled(LogicalPlan root, LogicalPlan narrowed) {
     if (parts.microBatches == null) {
       return narrowed;
@@ -74,16 +74,16 @@ public class NarrowScans extends Rule {
       parts.microBatches.settle(narrowed);
       return narrowed;
     } catch (Throwable error) {
-      Log.RULE.info("streams are not narrow: " + error); // they are as they were
+      Log.RULE.info("streams are not narrow: " + error); // the streams are unchanged
       return root;
     }
   }
 
-  /** Applies the parts that look at the whole plan. */
+  /** Applies the parts that need the whole plan. */
   private LogicalPlan withPartsOfPlans(LogicalPlan root, LogicalPlan narrowed) {
     try {
       if (parts.planTogether != null && !(root instanceof Subquery)) {
-        parts.planTogether.accept(narrowed); // what becomes of a subquery is not known yet
+        parts.planTogether.accept(narrowed); // Spark may still change the plan of a subquery
       }
       if (parts.joinFilters == null) {
         return narrowed;
@@ -104,7 +104,7 @@ public class NarrowScans extends Rule {
     return SQLConf.get().getConfString(setting, otherwise).equals("true");
   }
 
-  /** The plan with narrow scans; `need` is what is needed of it. */
+  /** The plan with narrow scans; `need` is what the nodes above need of its rows. */
   private LogicalPlan visit(LogicalPlan root, LogicalPlan plan, Need need) throws Exception {
     List children = CollectionConverters.asJava(plan.children());
     if (children.isEmpty()) {
@@ -118,11 +118,11 @@ public class NarrowScans extends Rule {
     } else if (plan instanceof Aggregate) {
       below = Need.below(plan, parts.nestedFields);
     } else if (plan instanceof Filter) {
-      List more = new ArrayList(need.conditions);
-      more.add(((Filter) plan).condition());
-      below = need.and(plan, more, -1);
+      List conditions = new ArrayList(need.conditions);
+      conditions.add(((Filter) plan).condition());
+      below = need.and(plan, conditions, -1);
     } else if (plan instanceof LocalLimit || plan instanceof GlobalLimit) {
-      // What is filtered above a limit must not be left out below it.
+      // A condition above a limit does not hold below it.
       below = need.and(plan, none, smaller(need.limit, plan));
     } else if (plan instanceof Sort) {
       below = need.and(plan, need.conditions, -1);
@@ -132,7 +132,7 @@ public class NarrowScans extends Rule {
     }
     ArrayList changed = new ArrayList();
     boolean isChanged = false;
-    // Spark's columns for the results of UDFs know fewer types than its rows: no collated text.
+    // Spark's columnar results of UDFs support fewer types than its rows, e.g. no collated text.
     Need all = plan.nodeName().endsWith("EvalPython") ? Need.WHOLE_IN_ROWS : Need.WHOLE;
     for (int i = 0; i < children.size(); i++) {
       LogicalPlan visited = visit(root, (LogicalPlan) children.get(i), all);
@@ -164,7 +164,7 @@ public class NarrowScans extends Rule {
   private LogicalPlan narrow(DataSourceV2ScanRelation relation, Need need) throws Exception {
     PythonScan scan = PythonScans.ours(relation.scan());
     if (scan == null || PythonScans.hasPushedFilters(scan)) {
-      // Spark may have dropped the conditions of pushed filters: it must not plan a second time.
+      // Spark may have dropped the conditions that it pushed, so the scan must not be replaced.
       return relation;
     }
     StructType stored = scan.readSchema();
@@ -182,7 +182,7 @@ public class NarrowScans extends Rule {
     columns.fields.set(0, withHints(first, relation, need, isPinned));
     StructType schema = columns.schema();
     if (schema.json().equals(stored.json())) {
-      // A new relation does not remember that Spark's own rule could not filter this scan.
+      // A new relation, since this one remembers that Spark's own rule could not filter the scan.
       return Reflection.copy(relation, new int[] {1}, new Object[] {relation.scan()});
     }
     Scan narrowed = narrowed(relation.scan(), source, schema, need.isInRows);
@@ -190,7 +190,7 @@ public class NarrowScans extends Rule {
     return Reflection.copy(relation, new int[] {1, 2}, values);
   }
 
-  /** The first field of a scan, with all that the planning process should know of the query. */
+  /** The first field of a scan, with the hints for the planning process. */
   private StructField withHints(
       StructField first, DataSourceV2ScanRelation relation, Need need, boolean isPinned) {
     StructField field = first;
@@ -206,7 +206,7 @@ public class NarrowScans extends Rule {
     for (int i = 0; i < need.conditions.size(); i++) {
       Expression condition = (Expression) need.conditions.get(i);
       if (condition.references().subsetOf(relation.outputSet())) {
-        own.add(condition); // the text of a condition has names of columns, and no exprId
+        own.add(condition); // texts name columns without exprId, so all must be of this relation
       }
     }
     String filters = parts.filterText == null ? "" : (String) parts.filterText.apply(own);
@@ -218,7 +218,7 @@ public class NarrowScans extends Rule {
         : PythonScans.marked(field, Words.LIMIT, String.valueOf(need.limit));
   }
 
-  /** The scan of a schema, which is planned only once for each source. */
+  /** The scan of a schema, which each source plans only once. */
   private Scan narrowed(Scan scan, PythonDataSourceV2 source, StructType schema, boolean isInRows)
       throws Exception {
     Planned before = NarrowedScan.plannedOf(scan);

@@ -28,25 +28,25 @@ import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * A Python scan that EXPLAIN FORMATTED shows with what it reads, whose size Spark knows when it
- * chooses joins, and which the keys of a join filter.
+ * A Python scan that tells Spark more: what it reads, for EXPLAIN FORMATTED, and its size, for the
+ * choice of joins. The keys of a join can filter it.
  *
  * <p>It is a proxy of the interfaces that PythonScan has in this Spark, and of two more. Spark
- * copies plans and not the scans in them, so one scan may be executed in several places, with the
+ * copies plans without copying their scans, so one scan may be executed in several places, with the
  * keys of different joins: see filter.
  */
 public class NarrowedScan
     implements InvocationHandler, Statistics, SupportsReportStatistics, SupportsRuntimeV2Filtering {
-  /** Set while joins may filter scans: Spark's own rule would see scans of subqueries alone. */
+  /** Set while the part JoinFilters runs: otherwise joins must not filter scans. */
   public static final ThreadLocal JOINS = new ThreadLocal();
 
-  /** Keys of a join that filter a scan, at most. */
+  /** The largest number of keys with which a join filters a scan. */
   public static final int MOST_KEYS = 10000;
 
   private static final String LEAST_BYTES = "spark.hudi-py.optimizer.joins.leastBytes";
   public final Planned planned;
 
-  /** What filter has made for the call of toBatch that follows it in the same thread. */
+  /** The result of filter, for the call of toBatch that follows in the same thread. */
   private final ThreadLocal withKeys = new ThreadLocal();
 
   private NarrowedScan(Planned planned) {
@@ -64,7 +64,7 @@ public class NarrowedScan
             new NarrowedScan(planned));
   }
 
-  /** What scans that this rule has made share; null for others. */
+  /** What the scan shares with scans of the same needs; null if this rule has not made the scan. */
   public static Planned plannedOf(Scan scan) {
     if (!Proxy.isProxyClass(scan.getClass())) {
       return null;
@@ -73,7 +73,7 @@ public class NarrowedScan
     return handler instanceof NarrowedScan ? ((NarrowedScan) handler).planned : null;
   }
 
-  /** Answers for the scan: this object's methods come before those of Spark's scan. */
+  /** Calls this object's method, or else the method of Spark's scan. */
   public Object invoke(Object proxy, Method method, Object[] arguments) throws Throwable {
     String name = method.getName();
     if (name.equals("equals")) {
@@ -124,22 +124,22 @@ public class NarrowedScan
     return (NamedReference[]) columns.toArray(new NamedReference[0]);
   }
 
-  /** Whether a join and a filter find the same values equal. A join takes 0.0 for -0.0. */
+  /** Whether joins and filters agree on equal values. To a join, 0.0 equals -0.0. */
   private static boolean isComparedByValue(DataType type) {
     boolean isFloat = type instanceof DoubleType || type instanceof FloatType;
     boolean isPlainText = !(type instanceof StringType) || type.simpleString().equals("string");
     return type instanceof AtomicType && !isFloat && isPlainText;
   }
 
-  /** Less is read sooner than keys are collected and the scan is planned again. */
+  /** Below this size, reading takes less time than collecting keys and planning again. */
   private static long leastBytes() {
     return Long.parseLong(SQLConf.get().getConfString(LEAST_BYTES, "8388608"));
   }
 
   /**
-   * Keeps the keys of a join for the batch that Spark asks for next. A physical scan calls this and
-   * then toBatch, in one thread and without anything in between; another execution of the same scan
-   * must not see these keys.
+   * Keeps the keys of a join for the next batch. A physical scan calls this method and then
+   * toBatch, one right after the other in one thread. Another execution of the same scan must not
+   * see these keys.
    */
   public void filter(Predicate[] predicates) {
     withKeys.remove();
@@ -163,7 +163,7 @@ public class NarrowedScan
     return new ScanBatch(planned, filtered == null ? planned : filtered);
   }
 
-  /** The partitions of one plan and the readers of another one, both of the same columns. */
+  /** A batch with the partitions of one plan and the readers of another, of the same columns. */
   private static class ScanBatch implements Batch {
     private final Planned readers;
     private final Planned partitions;
@@ -182,7 +182,7 @@ public class NarrowedScan
       return readers.batch().createReaderFactory();
     }
 
-    /** Two batches of one plan are the same to Spark, which compares the filters of joins. */
+    /** Batches of one plan are equal: Spark itself compares the filters of joins. */
     public boolean equals(Object other) {
       return other instanceof ScanBatch
           && ((ScanBatch) other).readers == readers

@@ -14,29 +14,29 @@ import scala.runtime.AbstractPartialFunction;
 /**
  * What a chain of nodes needs of the scan below it.
  *
- * <p>A chain begins with a Project or an Aggregate, whose result has the columns that it names and
- * no others, and goes on with Filter, Sort and limits. Columns are left out, and structs lose
- * fields, inside of one chain alone: the node at its top gives every column the type that it had.
- * So no other node ever sees the change. Attributes are told apart by their exprId; a name means
- * something only among the fields of the scan, which have one name each.
+ * <p>A chain begins with a Project or an Aggregate, whose result has only the columns that it
+ * names, and continues with Filter, Sort and limits. Columns are left out, and structs lose fields,
+ * only inside a chain: the node at its top gives every column the type that it had before. So no
+ * node outside the chain sees the change. Attributes are identified by their exprId. Names are
+ * unique only among the fields of the scan.
  */
 public final class Need {
-  /** Needs all columns whole, of all rows. */
+  /** All columns, whole, of all rows. */
   public static final Need WHOLE = new Need(null, new ArrayList(), -1, false, null);
 
-  /** Needs the same in rows. */
+  /** The same, by a node that takes rows better than columns. */
   public static final Need WHOLE_IN_ROWS = new Need(null, new ArrayList(), -1, true, null);
 
-  private final List expressions; // that look at the rows; null if all columns are needed whole
-  public final List conditions; // which the plan above applies to every row
-  public final int limit; // rows that the plan above takes at most; -1 for all
+  private final List expressions; // that use the rows; null if all columns are needed whole
+  public final List conditions; // that the plan above applies to every row
+  public final int limit; // the number of rows that the plan above takes at most; -1 for all
   public final boolean isInRows; // whether the node above takes rows better than columns
   private final Chain chain;
 
   /** What the nodes of a chain share. */
   private static class Chain {
     final Parts.Nested nested; // null if structs stay whole
-    AbstractPartialFunction rewriting; // of expressions over structs that have lost fields, or null
+    AbstractPartialFunction rewriting; // of expressions over narrowed structs, or null
 
     Chain(Parts.Nested nested) {
       this.nested = nested;
@@ -57,13 +57,13 @@ public final class Need {
     return new Need(own, new ArrayList(), -1, false, new Chain(nested));
   }
 
-  /** The need below a Project that begins a chain. It has a row for each row, and may vanish. */
+  /** The need below a Project that begins a chain. A Project keeps the number of rows. */
   public Need belowProject(LogicalPlan top, Parts.Nested nested) {
     List own = CollectionConverters.asJava(top.expressions());
     return new Need(own, new ArrayList(), limit, isInRows, new Chain(nested));
   }
 
-  /** The need below a further node of the chain. */
+  /** The need below the next node of the chain. */
   public Need and(LogicalPlan node, List newConditions, int newLimit) {
     List more = null;
     if (expressions != null) {
@@ -73,7 +73,7 @@ public final class Need {
     return new Need(more, newConditions, newLimit, false, chain);
   }
 
-  /** A node of the chain over its changed child. */
+  /** The node of the chain with a changed child. */
   public LogicalPlan over(LogicalPlan node, LogicalPlan child) {
     if (child == node.children().head()) {
       return node;
@@ -85,7 +85,7 @@ public final class Need {
     return isRetyped ? (LogicalPlan) changed.transformExpressions(chain.rewriting) : changed;
   }
 
-  /** The columns of a narrow scan: an attribute of its relation for each field of the scan. */
+  /** The columns of a narrow scan: its fields, and for each the attribute of the relation. */
   public static class Columns {
     public final List attributes = new ArrayList();
     public final List fields = new ArrayList();
@@ -96,9 +96,9 @@ public final class Need {
   }
 
   /**
-   * Returns the needed columns of a relation, whose structs have the needed fields.
+   * The needed columns of a relation, whose structs have only the needed fields.
    *
-   * @param output of the relation, an attribute for each field of its scan, in order
+   * @param output of the relation: the attributes of the fields of its scan, in order
    */
   public Columns columnsOf(List output, StructType stored) {
     Columns columns = new Columns();
@@ -120,7 +120,7 @@ public final class Need {
       isRetyped = isRetyped || !isWhole;
     }
     if (attributes.isEmpty()) {
-      // No query of Spark is without columns: the smallest comes along, as nulls that nobody reads.
+      // Spark needs at least one column: the smallest is a placeholder, whose values are nulls.
       int smallest = smallest(output);
       attributes.add(output.get(smallest));
       StructField field = PythonScans.unmarked(stored.fields()[smallest]);

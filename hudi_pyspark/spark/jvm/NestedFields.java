@@ -14,14 +14,14 @@ import scala.Function1;
 import scala.Option;
 import scala.runtime.AbstractPartialFunction;
 
-/** Takes fields that a query does not need out of structs. */
+/** Removes the fields of structs that a query does not need. */
 public class NestedFields implements Parts.Nested {
   public StructType pruned(StructType stored, List expressions) {
     Set names = new HashSet();
     for (int i = 0; i < stored.length(); i++) {
       names.add(stored.fields()[i].name().toLowerCase());
     }
-    // Spark finds the fields by names, maybe without case.
+    // Spark finds the fields by name, and may ignore case: then the names must differ without case.
     if (!SQLConf.get().nestedSchemaPruningEnabled() || names.size() < stored.length()) {
       return stored;
     }

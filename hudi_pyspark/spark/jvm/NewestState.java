@@ -13,37 +13,38 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 import scala.Option;
 
 /**
- * Gives each query the newest state of its tables, the same one for all its scans of a table.
+ * Gives each query the newest state of its tables: the same state for all scans of a table.
  *
- * <p>The life of a query. A DataFrame or a view holds the source that was loaded, with the state of
- * that moment. When one of its actions is optimized, the rule meets a scan of that source:
+ * <p>The life of a query. A DataFrame or a view holds the loaded source, with the state of the
+ * moment in which it was loaded. When Spark optimizes an action, the rule meets a scan of this
+ * source:
  *
  * <ol>
- *   <li>Has another scan of this query asked for this source? Then `queries` has the answer. A
- *       query is known by its planning tracker, which its subqueries share; without a tracker each
- *       scan is a query of its own.
- *   <li>Else `newest` has the last state that an earlier query saw, and a planning process is asked
- *       whether it still is the newest, or whether the query has a scan of the same table already,
- *       whose state this one must share.
- *   <li>If the table has not changed, its source stays, and with it the scans that it has planned.
- *       A copy of the source without planned scans takes its place only if slices that awaited
- *       their merge may have been merged since: `awaited` has their number when they were read, and
- *       if it is the same again these merges are too large to be kept.
- *   <li>If the table has changed, the process answers with a source of the new state, in Python's
- *       pickle, and it becomes the newest.
+ *   <li>If another scan of the query has asked for the source, `queries` has the answer. A query is
+ *       identified by its planning tracker, which its subqueries share. Without a tracker each scan
+ *       is a query of its own.
+ *   <li>Otherwise `newest` has the state that the last query saw, and the rule asks a planning
+ *       process whether it is still the newest. If the query already has a scan of the same table,
+ *       the two must share one state.
+ *   <li>If the table has not changed, the source stays, and with it the scans that it has planned.
+ *       A copy without planned scans replaces it only if slices that awaited their merge may have
+ *       been merged in the meantime. `awaited` has the number of these slices when they were read.
+ *       If the number is still the same, their merges are too large to be kept.
+ *   <li>If the table has changed, the process answers with a source of the new state, as Python
+ *       pickles it. This source becomes the newest.
  * </ol>
  *
- * <p>All maps have weak keys: what belongs to a DataFrame or to a query ends with it. A map's
- * values never hold its own keys.
+ * <p>All maps have weak keys, so an entry ends with its DataFrame or its query. The values of a map
+ * never hold its keys.
  */
 public class NewestState extends KeptScans {
-  /** The newest source that was seen, by the source that was loaded. */
+  /** The newest known source, by the loaded source. */
   private final Map newest = new WeakHashMap();
 
-  /** How many slices awaited their merge when a scan was read, by the source that came after. */
+  /** The number of slices that awaited their merge when a scan was read, by the next source. */
   private final Map awaited = new WeakHashMap();
 
-  /** The sources that a query reads, by the loaded source and by the table, by planning tracker. */
+  /** By planning tracker the sources that a query reads, by loaded source and by table. */
   private final Map queries = new WeakHashMap();
 
   public synchronized PythonDataSourceV2 sourceOf(PythonScan scan) throws Exception {
@@ -79,14 +80,14 @@ public class NewestState extends KeptScans {
     return sources;
   }
 
-  /** A name for scans that may be of one table; Python compares the options as well. */
+  /** A name that scans of one table share; Python also compares the options. */
   private static String tableOf(CaseInsensitiveStringMap options) {
     String path = String.valueOf(options.get("path"));
     String local = path.replaceFirst("^file:/+", "/").replaceAll("/+$", "");
     return local + "\n" + options.get("table");
   }
 
-  /** Asks for the newest state of a table, or for the state of a source that shares it. */
+  /** The source with the newest state of a table, or with the state that it has to share. */
   private PythonDataSourceV2 newestOf(
       PythonDataSourceV2 loaded,
       PythonScan scan,
@@ -100,10 +101,10 @@ public class NewestState extends KeptScans {
     StructField[] question = {
       PythonScans.marked(scan.readSchema().fields()[0], Words.STATE, state)
     };
-    PythonScan asked = PythonScans.withSchema(scan, last, new StructType(question));
-    String answer = Planned.explained(asked.toBatch())[0];
+    PythonScan stateScan = PythonScans.withSchema(scan, last, new StructType(question));
+    String answer = Planned.explained(stateScan.toBatch())[0];
     if (answer.isEmpty() && !isBetterPlanned(last)) {
-      return last; // with the scans that are planned already
+      return last; // with its planned scans
     }
     PythonDataSourceV2 fresh = PythonScans.copy(last);
     if (answer.isEmpty()) {
@@ -127,7 +128,7 @@ public class NewestState extends KeptScans {
     return (byte[]) inPython.getClass().getMethod("dataSource").invoke(inPython);
   }
 
-  /** Whether a scan awaits merges of slices that may have been merged since. */
+  /** Whether a new plan may find slices merged that awaited their merge. */
   private boolean isBetterPlanned(PythonDataSourceV2 source) {
     Map before = valuesOf(awaited, source);
     Map scans = scansOf(source);
@@ -143,7 +144,7 @@ public class NewestState extends KeptScans {
     return false;
   }
 
-  /** How many slices await their merge in each scan that was read, by the key of the scan. */
+  /** By the key of each scan that was read, the number of slices that await their merge. */
   private Map awaitedWhenRead(PythonDataSourceV2 source) {
     Map all = new HashMap(valuesOf(awaited, source));
     Map scans = scansOf(source);

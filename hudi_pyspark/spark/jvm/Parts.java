@@ -9,46 +9,47 @@ import org.apache.spark.sql.types.StructType;
 import scala.runtime.AbstractPartialFunction;
 
 /**
- * The parts of the rule that may be missing, each compiled by itself; null if this Spark lacks what
- * a part needs. optimizer.py sets them, and says what changes without each of them.
+ * The parts of the rule that may be missing. Each is compiled by itself, and is null if this Spark
+ * lacks something that it needs. optimizer.py sets the parts, and says what is different without
+ * each.
  */
 public class Parts {
-  /** From a list of catalyst conditions, or from a predicate of a join, to a text: FilterText. */
+  /** FilterText: makes a text of a list of catalyst conditions, or of a predicate of a join. */
   public Function filterText;
 
-  /** What is known of sources and their scans; replaced by NewestState. */
+  /** The sources of queries and their planned scans; NewestState replaces it. */
   public KeptScans keptScans = new KeptScans();
 
-  /** From a plan to one whose joins filter scans: JoinFilters. */
+  /** JoinFilters: lets the joins of a plan filter its scans. */
   public UnaryOperator joinFilters;
 
-  /** Takes fields out of structs: NestedFields. */
+  /** NestedFields: removes fields of structs. */
   public Nested nestedFields;
 
-  /** Narrows the batches of streams: MicroBatches. */
+  /** MicroBatches: narrows the batches of streams. */
   public Streams microBatches;
 
-  /** Plans the scans of a query at the same time: PlanTogether. */
+  /** PlanTogether: plans the scans of a query at the same time. */
   public Consumer planTogether;
 
-  /** From a batch to one with columnar readers: ArrowReaders. */
+  /** ArrowReaders: gives a batch columnar readers. */
   public UnaryOperator columnar;
 
-  /** What a query needs of structs. */
+  /** Narrows structs. */
   public interface Nested {
-    /** The schema without the nested fields that no expression uses; its columns stay. */
+    /** The schema with all its columns, without the nested fields that no expression uses. */
     StructType pruned(StructType stored, List expressions);
 
-    /** A rewriting of expressions over attributes of a relation that have the types of a schema. */
+    /** A rewriting of expressions for attributes that now have the types of a narrower schema. */
     AbstractPartialFunction over(StructType schema, List attributes);
   }
 
-  /** What a query needs of streams. */
+  /** Narrows streams. */
   public interface Streams {
-    /** A relation that reads what is needed of a batch; any other leaf as it is. */
+    /** The relation of a batch with the needed columns; any other leaf unchanged. */
     LogicalPlan narrow(LogicalPlan leaf, Need need, LogicalPlan root) throws Exception;
 
-    /** Lets each stream of a plan read what its relation in this plan has. */
+    /** Lets each stream of a plan read the columns of its relation in the plan. */
     void settle(LogicalPlan plan) throws Exception;
   }
 }

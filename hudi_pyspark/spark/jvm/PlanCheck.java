@@ -20,24 +20,24 @@ import org.apache.spark.sql.types.DataType;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * Finds out whether a rewritten plan may compute something else than the plan before, without
- * knowing how it was rewritten. Spark's own validation of plans does not compare types.
+ * Checks that a rewritten plan computes the same result, without knowing how it was rewritten.
+ * Spark's own validation of plans does not compare types.
  *
- * <p>Three things must hold. The output of the whole plan is what it was. Each attribute that a
- * node reads is produced by a child with the same exprId and the same type. And only a Project, an
- * Aggregate, a Filter, a Sort or a limit has a child whose output has changed: every other node may
- * address columns by position, or take rows whole.
+ * <p>Three things must hold. The output of the whole plan is unchanged. Each attribute that a node
+ * reads is produced by a child, with the same exprId and the same type. Only a Project, an
+ * Aggregate, a Filter, a Sort or a limit has a child with another output: any other node may
+ * address columns by position, or use whole rows.
  */
 public final class PlanCheck {
   private PlanCheck() {}
 
-  /** What is wrong with a plan whose nodes stand where they stood; "" if nothing is. */
+  /** The problem of a plan whose nodes must not have moved; "" if there is none. */
   public static String ofNarrowed(LogicalPlan before, LogicalPlan after) {
     String shape = shape(before, after);
     return shape.isEmpty() ? ofJoined(before, after) : shape;
   }
 
-  /** What is wrong with a plan whose nodes may have moved; "" if nothing is. */
+  /** The problem of a plan whose nodes may have moved; "" if there is none. */
   public static String ofJoined(LogicalPlan before, LogicalPlan after) {
     if (before == after) {
       return "";
@@ -99,7 +99,7 @@ public final class PlanCheck {
     return isSame;
   }
 
-  /** The attributes that nodes read and no child produces, or produces with another type. */
+  /** The attributes that a node reads although no child produces them with their type. */
   private static Set problems(LogicalPlan plan) {
     HashSet problems = new HashSet();
     ArrayList waiting = new ArrayList();
@@ -140,9 +140,7 @@ public final class PlanCheck {
     }
   }
 
-  /**
-   * Joins and unions change what may be null, and Spark does not bring each reference up to date.
-   */
+  /** Joins and unions change what may be null, and Spark does not update every reference to it. */
   private static boolean isSameType(DataType produced, DataType read) {
     return produced.equals(read) || produced.asNullable().equals(read.asNullable());
   }

@@ -21,7 +21,7 @@ public class PlanTogether implements Consumer {
         }
       }
     }
-    // A scan alone is planned when its size or its files are asked for.
+    // A single scan is planned when Spark asks for its size or its partitions.
     boolean isTogether = waiting.size() > 1 && !PythonScans.hasArtifacts();
     int cores = Runtime.getRuntime().availableProcessors();
     for (int i = isTogether ? Math.min(waiting.size(), cores) : 0; i > 0; i--) {

@@ -10,11 +10,11 @@ import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
-/** A scan of a schema, which plans once: relations with the same needs share it. */
+/** A scan of a schema that is planned once; relations with the same needs share it. */
 public class Planned {
   public final PythonScan scan;
   public final Parts parts;
-  public final int width; // of a row with all columns, as Spark estimates it
+  public final int width; // the bytes of a row with all columns, as Spark estimates them
   public final boolean isColumnar;
 
   /** Whether Python has been asked to plan. */
@@ -48,7 +48,7 @@ public class Planned {
     return batch;
   }
 
-  /** The same scan with the keys of a join; the readers of this scan read its partitions. */
+  /** A scan with the keys of a join, whose partitions the readers of this scan can read. */
   public Planned withKeys(String filter) throws Exception {
     StructField[] fields = (StructField[]) scan.readSchema().fields().clone();
     boolean isFirst = !fields[0].metadata().contains(Words.KEYS);
@@ -58,7 +58,7 @@ public class Planned {
     return new Planned(scan, source, new StructType(fields), width, parts, isColumnar);
   }
 
-  /** How many slices await their merge: with fewer, another plan may be better. */
+  /** The number of slices that await their merge; if it falls, a new plan may be better. */
   public String awaitingMerges() {
     try {
       return isStarted ? explained()[2] : "0";
@@ -68,7 +68,7 @@ public class Planned {
     }
   }
 
-  /** The bytes of the rows with all columns; -1 if they are unknown. */
+  /** The bytes of the rows with all columns; -1 if unknown. */
   public long bytes() {
     try {
       return Long.parseLong(explained()[0]);
@@ -78,7 +78,7 @@ public class Planned {
     }
   }
 
-  /** The bytes that Spark should expect, estimated as for its own file sources. */
+  /** The expected bytes, estimated as Spark does for its own file sources. */
   public OptionalLong size() {
     double share = Math.min(1, (double) scan.readSchema().defaultSize() / width);
     double factor = SQLConf.get().fileCompressionFactor() * share;
@@ -86,7 +86,7 @@ public class Planned {
     return bytes < 0 ? OptionalLong.empty() : OptionalLong.of((long) (bytes * factor));
   }
 
-  /** Adds the lines of the explanation to what EXPLAIN FORMATTED shows of a scan. */
+  /** Adds the lines of the explanation to the metadata that EXPLAIN FORMATTED shows. */
   public Object withFacts(Object metadata) {
     scala.collection.immutable.Map facts = (scala.collection.immutable.Map) metadata;
     try {
@@ -110,7 +110,7 @@ public class Planned {
     return explained;
   }
 
-  /** The texts that the first partition carries, in front of everything that a table names. */
+  /** The texts in the first partition, which precede all texts of a table. */
   public static String[] explained(Batch batch) {
     Object first = batch.planInputPartitions()[0];
     String pickle =

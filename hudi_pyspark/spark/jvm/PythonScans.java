@@ -9,11 +9,11 @@ import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import scala.Option;
 
-/** Scans of this data source, and schemas with hints. */
+/** Makes scans of this data source, and schemas with hints. */
 public final class PythonScans {
   private PythonScans() {}
 
-  /** The scan of this source that Spark or this rule made; null for scans of other sources. */
+  /** The Python scan of a scan that Spark or this rule made; null if it is of another source. */
   public static PythonScan ours(Scan scan) throws Exception {
     Planned planned = NarrowedScan.plannedOf(scan);
     if (planned != null) {
@@ -24,15 +24,15 @@ public final class PythonScans {
     return isOurs ? (PythonScan) scan : null;
   }
 
-  /** The source of a scan, which holds what Python knows of the table. */
+  /** The source of a scan, which holds the state of the table that Python has loaded. */
   public static PythonDataSourceV2 sourceOf(PythonScan scan) throws Exception {
     return (PythonDataSourceV2) Reflection.get(scan, "ds");
   }
 
-  /** Whether Spark gave conditions to a scan, and may have dropped them from the plan. */
+  /** Whether Spark has pushed conditions to a scan, and may have dropped them from the plan. */
   public static boolean hasPushedFilters(PythonScan scan) throws Exception {
     if (constructor().getParameterTypes().length == 4) {
-      return false; // Spark 4.0 pushes none
+      return false; // Spark 4.0 pushes no conditions
     }
     Object[] pushed = (Object[]) Reflection.get(scan, "supportedFilters");
     return pushed.length > 0;
@@ -42,7 +42,7 @@ public final class PythonScans {
     return PythonScan.class.getDeclaredConstructors()[0];
   }
 
-  /** A source with the same table, which has planned nothing yet. */
+  /** A source with the same state of the table, and without plans. */
   public static PythonDataSourceV2 copy(PythonDataSourceV2 source) throws Exception {
     PythonDataSourceV2 fresh = new PythonDataSourceV2();
     fresh.setShortName(Words.SOURCE);
@@ -50,7 +50,7 @@ public final class PythonScans {
     return fresh;
   }
 
-  /** The same scan of another schema, over a source of its own. */
+  /** The scan with another schema, over a new source. */
   public static PythonScan withSchema(PythonScan scan, PythonDataSourceV2 source, StructType schema)
       throws Exception {
     Class[] types = constructor().getParameterTypes();
@@ -68,7 +68,7 @@ public final class PythonScans {
     return (PythonScan) constructor().newInstance(arguments);
   }
 
-  /** Whether the session has files of its own, which its executors and workers get; else false. */
+  /** Whether the session has files of its own, which Spark sends to executors and workers. */
   public static boolean hasArtifacts() {
     try {
       Class artifacts = Class.forName("org.apache.spark.JobArtifactSet");
@@ -79,14 +79,14 @@ public final class PythonScans {
     }
   }
 
-  /** A field with a hint for the process that plans. */
+  /** The field with a hint for the planning process. */
   public static StructField marked(StructField field, String hint, String value) {
     MetadataBuilder metadata = new MetadataBuilder().withMetadata(field.metadata());
     metadata.putString(hint, value);
     return new StructField(field.name(), field.dataType(), field.nullable(), metadata.build());
   }
 
-  /** The field without the hints of an earlier visit: what is above the scan may differ now. */
+  /** The field without the hints of an earlier visit, since the plan above may have changed. */
   public static StructField unmarked(StructField field) {
     MetadataBuilder metadata = new MetadataBuilder().withMetadata(field.metadata());
     for (int i = 0; i < Words.HINTS.length; i++) {

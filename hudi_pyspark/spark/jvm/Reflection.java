@@ -8,7 +8,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 public final class Reflection {
   private Reflection() {}
 
-  /** The value of a field of an object; fails if its class has no such field. */
+  /** The value of a field of an object; throws if its class has no such field. */
   public static Object get(Object of, String name) throws Exception {
     return field(of.getClass(), name).get(of);
   }
@@ -32,10 +32,10 @@ public final class Reflection {
   }
 
   /**
-   * A copy of a relation with other values of some parameters. The other parameters of its case
-   * class differ between releases of Spark, and keep their values.
+   * A copy of a relation with new values for some parameters of its case class. All other
+   * parameters keep their values; they differ between releases of Spark.
    *
-   * @param places of the parameters that change, from 0
+   * @param places the positions of the changed parameters, from 0
    */
   public static LogicalPlan copy(LogicalPlan relation, int[] places, Object[] values)
       throws Exception {

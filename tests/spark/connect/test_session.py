@@ -30,7 +30,7 @@ sent, narrowed = [], hook.narrowed
 
 
 def hints_in(plan):
-    reads = [each for each in sources_of(plan, lambda _: False) if not inspects(each)]
+    reads = [each for each in sources_of(plan) if not inspects(each)]
     return [json.loads(read.options.get("hudi-py.hints", "null")) for read in reads]
 
 

@@ -116,7 +116,7 @@ def sent(hook, relation):
 
 
 def options_in(plan):
-    return [dict(each.options) for each in sources_of(plan, lambda _: False)]
+    return [dict(each.options) for each in sources_of(plan)]
 
 
 def hints(hook, relation):
@@ -250,7 +250,7 @@ def test_view_has_a_state_of_its_own_and_the_columns_of_its_definition(hook):
 
 def test_what_is_cached_stays_as_it_is_while_the_server_has_it(hook, client):
     cached = chosen(read(plan_id=1), "id", plan_id=2)
-    hook.keep(cached)
+    hook.leave_cached(cached)
     client.cached.append(cached)
     assert sent(hook, chosen(cached, "id")) == [{"path": "/orders"}]
     client.cached.clear()  # by whatever
@@ -260,7 +260,7 @@ def test_what_is_cached_stays_as_it_is_while_the_server_has_it(hook, client):
 
 def test_frame_with_a_cached_one_above_it_and_one_that_reads_the_same_are_not_cached(hook, client):
     cached = chosen(read(plan_id=1), "id", plan_id=2)
-    hook.keep(cached)
+    hook.leave_cached(cached)
     client.cached.append(cached)
     assert hints(hook, chosen(read(plan_id=1), "id", plan_id=3)) == [NARROW]
     assert hints(hook, chosen(read(plan_id=4), "id", plan_id=5)) == [NARROW]

@@ -8,7 +8,7 @@ from pyspark.errors import AnalysisException, PythonException
 from pyspark.sql.datasource import DataSource
 
 from hudi_pyspark.errors import CorruptTableError
-from hudi_pyspark.spark.worker_errors import only_message
+from hudi_pyspark.spark.worker_process import only_message
 from tests.spark.frames import load
 
 HIDES = "SPARK_HIDE_TRACEBACK"
