@@ -31,7 +31,7 @@ from hudi_pyspark.planning.stream_offsets import range_options
 from hudi_pyspark.reading.merge.outcome import IN_MEMORY, OutcomesInMemory
 from hudi_pyspark.scan import Scan, choose_scan
 from hudi_pyspark.storage import ArrowStorage, Storage
-from hudi_pyspark.storage.second_read import read_twice
+from hudi_pyspark.storage.retries import retry_on_corruption
 from hudi_pyspark.storage_options import (
     CREDENTIALS_PROVIDER,
     SPARK_PREFIX,
@@ -471,7 +471,7 @@ class HudiTable:
 
         choose = partial(choose_scan, view, options, known_mergers, metadata=indexes, **others)
         self._outcomes.most_bytes = options.merge_cache_bytes or IN_MEMORY
-        return replace(read_twice(self.storage, choose), store=self._outcomes)
+        return replace(retry_on_corruption(self.storage, choose), store=self._outcomes)
 
     @cached_property
     def _metadata_listing(self) -> MetadataListing:

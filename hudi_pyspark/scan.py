@@ -32,7 +32,7 @@ from hudi_pyspark.reading.read_task import read_task
 from hudi_pyspark.reading.slice_reader import count_merged, merged_on_disk
 from hudi_pyspark.reading.threads import read_in_parallel
 from hudi_pyspark.short_name import SHORT_NAME
-from hudi_pyspark.storage.second_read import read_twice
+from hudi_pyspark.storage.retries import retry_on_corruption
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -369,7 +369,7 @@ def _plan(scan: Scan, columns: Sequence[str] | None, fields: pa.Schema | None) -
         result = narrow_fields(result, fields)
     query, planner, predicate = scan._query, scan._planner, scan._predicate  # noqa: SLF001
     with _collection_paused():
-        planned = read_twice(scan.storage, lambda: query.plan(planner, result, predicate))
+        planned = retry_on_corruption(scan.storage, lambda: query.plan(planner, result, predicate))
         check_lost_commits(query, planner)
         return planned
 

@@ -1,4 +1,7 @@
-"""Common names for the settings of a storage, as arguments of pyarrow's file systems."""
+"""Storage options: the settings of a storage by any of their names.
+
+Each becomes an argument of a file system of pyarrow or fsspec.
+"""
 
 import difflib
 import re
@@ -10,13 +13,13 @@ from hudi_pyspark.messages import warn
 Value = str | bool | float
 
 _ENVIRONMENT_PREFIX = "HOODIE_ENV_"
-SPARK_PREFIX = "storage."  # marks a setting of the storage among read options
-# Settings of Hadoop and of PyIceberg, which read options know by their own prefixes.
+SPARK_PREFIX = "storage."  # marks a storage option among read options
+# Hadoop's and PyIceberg's names, which need no mark among read options.
 _FOREIGN_PREFIXES = ("fs.", "s3.", "gcs.", "adls.", "hdfs.")
 
 
-# By kind of storage: arguments of its file system, each with its names in Hadoop and in PyIceberg,
-# by which REST catalogs vend credentials. Those of webhdfs and oss are of fsspec's file systems.
+# By kind of storage: arguments of its file system, each with its names in Hadoop and in PyIceberg.
+# REST catalogs use PyIceberg's names. The file systems of webhdfs and oss are fsspec's.
 SETTINGS: Mapping[str, Mapping[str, str]] = {
     "s3": {
         "access_key": "fs.s3a.access.key fs.s3.awsaccesskeyid s3.access-key-id",
@@ -74,11 +77,11 @@ SETTINGS: Mapping[str, Mapping[str, str]] = {
     },
 }
 _SECONDS = ("connect_timeout", "request_timeout", "credential_token_expiration", "retry_time_limit")
-# Seconds may be a time of the next three centuries.
+# The seconds of an expiration are a time of the next three centuries.
 _LARGEST = {**dict.fromkeys((*_SECONDS, "attempts"), 10_000_000_000), "port": 65_535}
 _SWITCHES = {"anonymous", "force_virtual_addressing", "kerberos", "use_https"}
-_OPPOSITE = "fs.s3a.path.style.access"  # the opposite of its argument
-# Settings of every storage on another machine, that are not passed to its file system.
+_OPPOSITE = "fs.s3a.path.style.access"  # true means false for its argument
+# Options of every storage on another machine, which its file system does not get.
 CREDENTIALS_PROVIDER = "credentials_provider"
 _ATTEMPTS = "attempts"
 COMMON = {CREDENTIALS_PROVIDER: "", _ATTEMPTS: "fs.s3a.attempts.maximum"}
@@ -86,35 +89,42 @@ _SECRET_NAME = re.compile(r"secret|token|password|account.?key|\Akey\Z")
 
 
 def from_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return settings in variables such as ``HOODIE_ENV_fs_DOT_s3a_DOT_access_DOT_key``."""
+    """Return the storage options in variables like ``HOODIE_ENV_fs_DOT_s3a_DOT_access_DOT_key``.
+
+    Keys of the result are names of options, such as ``fs.s3a.access.key``.
+    """
     settings = without_prefix(environment, _ENVIRONMENT_PREFIX)
     return {name.replace("_DOT_", "."): value for name, value in settings.items()}
 
 
 def without_prefix(settings: Mapping[str, str], prefix: str) -> dict[str, str]:
-    """Return the settings whose names begin with a prefix, by their names without it."""
+    """Return the settings whose names begin with a prefix, and remove the prefix."""
     return {k.removeprefix(prefix): v for k, v in settings.items() if k.startswith(prefix)}
 
 
 def to_environment(name: str, value: str) -> dict[str, str]:
-    """Return a variable that `from_environment` reads, for a setting of any storage.
+    """Return the environment variable from which `from_environment` reads a storage option.
+
+    Args:
+        name: of an option of any storage, in any case.
+        value: of the option.
 
     Raises:
-        InvalidOptionError: no storage has the setting.
+        InvalidOptionError: no storage has the option.
     """
-    known = _by_name(COMMON, *SETTINGS.values())
-    if name.lower() not in known:
-        _check_unknown(name, known, "all storages")
+    by_name = _by_name(COMMON, *SETTINGS.values())
+    if name.lower() not in by_name:
+        _check_unknown(name, by_name, "all storages")
     return {f"{_ENVIRONMENT_PREFIX}{name.replace('.', '_DOT_')}": value}
 
 
 def is_storage_option(key: str) -> bool:
-    """Decide whether an option of a read is a setting of its storage; `key` is in lower case."""
+    """Return whether a read option, in lower case, is a storage option."""
     return key == CREDENTIALS_PROVIDER or key.startswith((SPARK_PREFIX, *_FOREIGN_PREFIXES))
 
 
 def storage_options_of(options: Mapping[str, str]) -> dict[str, str]:
-    """Return the settings of the storage among the options of a read, without their prefix."""
+    """Return the storage options among read options, in lower case and without ``storage.``."""
     return {
         key.lower().removeprefix(SPARK_PREFIX): value
         for key, value in options.items()
@@ -123,36 +133,45 @@ def storage_options_of(options: Mapping[str, str]) -> dict[str, str]:
 
 
 def file_system_arguments(
-    scheme: str, given: Mapping[str, Value], environment: Mapping[str, Value]
+    scheme: str, options: Mapping[str, Value], environment: Mapping[str, Value]
 ) -> dict[str, Value]:
     """Return the arguments for the file system of a scheme.
 
-    Those of `given`, in any case, win over the environment's, of which others are ignored. A
-    protocol of fsspec that is not in `SETTINGS` gets its arguments as they are.
+    Args:
+        scheme: canonical, a key of `SETTINGS`; another protocol of fsspec gets ``options`` as they
+            are.
+        options: storage options by any of their names, in any case. They win over ``environment``.
+        environment: storage options of the process; those of other storages are ignored.
+
+    Raises:
+        InvalidOptionError: the scheme does not have an option, an option has a wrong value, or two
+            names of an option have different values.
     """
     common = _by_name(COMMON)
-    given = {name: value for name, value in given.items() if name.lower() not in common}
+    options = {name: value for name, value in options.items() if name.lower() not in common}
     settings = SETTINGS.get(scheme)
-    if settings is None:
-        return given
-    by_name = _by_name(settings)
-    known = {name: value for name, value in environment.items() if name.lower() in by_name}
-    return {**_arguments(known, by_name, scheme), **_arguments(given, by_name, scheme)}
+    return options if settings is None else _arguments(settings, scheme, options, environment)
 
 
 def common_settings(
-    given: Mapping[str, Value], environment: Mapping[str, Value]
+    options: Mapping[str, Value], environment: Mapping[str, Value]
 ) -> tuple[str, int]:
-    """Return the settings that are not for the file system itself.
+    """Return the storage options that the file system does not get.
 
-    These are the provider of credentials as ``module:function``, "" for none; and the most attempts
-    of a request, 0 where nothing says how many.
+    Args:
+        options: storage options by any of their names, in any case. They win over ``environment``.
+        environment: storage options of the process.
+
+    Returns:
+        The provider of credentials as ``module:function``, "" for none; and the maximum number of
+        attempts per request, 0 for the default.
+
+    Raises:
+        InvalidOptionError: ``attempts`` is not a whole number from 1 on.
     """
-    by_name = _by_name(COMMON)
-    values: dict[str, Value] = {}
-    for settings in (environment, given):
-        known = {name: value for name, value in settings.items() if name.lower() in by_name}
-        values |= _arguments(known, by_name, "any storage")
+    common = _by_name(COMMON)
+    options = {name: value for name, value in options.items() if name.lower() in common}
+    values = _arguments(COMMON, "any storage", options, environment)
     attempts = values.get(_ATTEMPTS, 0)
     if not isinstance(attempts, int) or attempts < (_ATTEMPTS in values):
         raise InvalidOptionError(f"storage option {_ATTEMPTS}: give a whole number, 1 or more")
@@ -160,7 +179,7 @@ def common_settings(
 
 
 def secret_values(settings: Mapping[str, Value]) -> list[str]:
-    """Return the values among settings that nobody should see, and passwords in URIs."""
+    """Return the values that must not be shown: secrets by their names, and passwords in URIs."""
     secrets = [str(v) for name, v in settings.items() if v and _SECRET_NAME.search(name.lower())]
     for value in map(str, settings.values()):
         user, _, _ = value.rpartition("@")
@@ -170,16 +189,29 @@ def secret_values(settings: Mapping[str, Value]) -> list[str]:
 
 
 def _by_name(*settings: Mapping[str, str]) -> dict[str, str]:
-    """Map every name of a setting, in lower case, to the argument that it is."""
-    named = [(key, names) for each in settings for key, names in each.items()]
-    return {name: key for key, names in named for name in (key, *names.lower().split())}
+    """Map every name of an option, in lower case, to its argument."""
+    pairs = [pair for each in settings for pair in each.items()]
+    return {name: key for key, names in pairs for name in (key, *names.lower().split())}
 
 
 def _arguments(
-    given: Mapping[str, Value], by_name: Mapping[str, str], scheme: str
+    settings: Mapping[str, str],
+    scheme: str,
+    options: Mapping[str, Value],
+    environment: Mapping[str, Value],
+) -> dict[str, Value]:
+    """Parse options and the known ones of the environment; the former win."""
+    by_name = _by_name(settings)
+    known = {name: value for name, value in environment.items() if name.lower() in by_name}
+    return {**_parse_all(known, by_name, scheme), **_parse_all(options, by_name, scheme)}
+
+
+def _parse_all(
+    options: Mapping[str, Value], by_name: Mapping[str, str], scheme: str
 ) -> dict[str, Value]:
     arguments: dict[str, Value] = {}
-    for name, value in given.items():
+    names: dict[str, str] = {}
+    for name, value in options.items():
         argument = by_name.get(name.lower())
         if argument is None:
             _check_unknown(name, by_name, scheme)
@@ -187,8 +219,12 @@ def _arguments(
         parsed = _parse(name, value, argument)
         if parsed == "":
             continue
+        first_name = names.setdefault(argument, name)
         if arguments.setdefault(argument, parsed) != parsed:
-            raise InvalidOptionError(f"storage option {name} contradicts another name of it")
+            raise InvalidOptionError(
+                f"storage option {argument} is set twice with different values ({first_name}, "
+                f"{name}): leave one of them out"
+            )
     return arguments
 
 
@@ -207,7 +243,7 @@ def _parse(name: str, value: Value, argument: str) -> Value:
         if text not in ("true", "false"):
             raise InvalidOptionError(f"storage option {name}: give true or false")
         return (text == "true") != (name.lower() == _OPPOSITE)
-    return str(value).strip()  # files with secrets end with a line break
+    return str(value).strip()  # secrets that are read from files end with a line break
 
 
 def _check_unknown(name: str, by_name: Mapping[str, str], scheme: str) -> None:
@@ -220,7 +256,7 @@ def _check_unknown(name: str, by_name: Mapping[str, str], scheme: str) -> None:
         text = f"storage option {name} is ignored: pyarrow has no such setting{hint}"
         warn(text, stacklevel=2)
         return
-    # Values are secrets: no message has them.
+    # The message must not contain the value, which may be a secret.
     raise InvalidOptionError(
         f"unknown storage option {name!r} for {scheme}{hint} (known: "
         f"{', '.join(dict.fromkeys(by_name.values()))}, and names of Hadoop and PyIceberg for them)"

@@ -117,7 +117,10 @@ def test_storage_options_are_told_from_read_options():
         ({"aws_access_key_id": "a"}, "did you mean fs.s3.awsaccesskeyid"),
         ({"anonymous": "perhaps"}, "option anonymous: give true or false"),
         ({"connect_timeout": "soon"}, "option connect_timeout: give a number"),
-        ({"access_key": "very-secret", "fs.s3a.access.key": "other"}, "contradicts"),
+        (
+            {"access_key": "very-secret", "fs.s3a.access.key": "other"},
+            r"access_key is set twice with different values \(access_key, fs.s3a.access.key\)",
+        ),
     ],
 )
 def test_wrong_settings_are_refused_without_telling_secrets(given, problem):

@@ -14,9 +14,9 @@ from hudi_pyspark.catalogs.catalog_table import (
 )
 from hudi_pyspark.errors import CatalogError, StorageError
 from hudi_pyspark.extras import needs_extra
-from hudi_pyspark.storage.attempts import Attempts
 from hudi_pyspark.storage.credentials import EXPIRES_AT, CredentialsProvider
 from hudi_pyspark.storage.masking import mask
+from hudi_pyspark.storage.retries import RetryPolicy
 
 _TIMEOUTS = (5, 30)  # seconds to connect, and between bytes
 _UNITY = "api/2.1/unity-catalog"
@@ -183,7 +183,7 @@ def _call(
         return dict(answer.json())
 
     try:
-        return Attempts(secrets=[s for s in (token, *secrets) if s]).run(ask, url)
+        return RetryPolicy(secrets=[s for s in (token, *secrets) if s]).run(ask, url)
     except FileNotFoundError:
         raise CatalogError(f"the catalog does not have {mask(url)}") from None
     except StorageError as error:

@@ -10,7 +10,7 @@ from hudi_pyspark.reading.changes import read_changes
 from hudi_pyspark.reading.merge.outcome import OutcomeStore
 from hudi_pyspark.reading.slice_reader import read
 from hudi_pyspark.storage.protocol import Storage
-from hudi_pyspark.storage.second_read import may_be_whole
+from hudi_pyspark.storage.retries import is_worth_retrying
 from hudi_pyspark.table.file_group import OnDamage
 from hudi_pyspark.tasks import CdcTask, ReadSettings, ReadTask, ScanTask
 
@@ -48,7 +48,7 @@ def _rows_of(task: ReadTask, storage: Storage, store: OutcomeStore | None) -> It
             come += table.num_rows
             yield table
     except CorruptTableError as error:
-        if not may_be_whole(error, storage):
+        if not is_worth_retrying(error, storage):
             raise
     else:
         return

@@ -1,6 +1,6 @@
-"""What AWS's SDKs take from the environment and from profiles, and pyarrow does not.
+"""AWS settings that SDKs find in the environment and in profiles, but pyarrow does not.
 
-The order is theirs: storage options, variables of the environment, the profile.
+The order is that of the SDKs: storage options, variables of the environment, the profile.
 """
 
 import configparser
@@ -11,21 +11,21 @@ from pathlib import Path
 import pyarrow.fs as pafs
 
 from hudi_pyspark.errors import InvalidOptionError, StorageAccessError, StorageError
-from hudi_pyspark.storage.endpoints import problem_of
+from hudi_pyspark.storage.preflight import connection_problem
 from hudi_pyspark.storage_options import Value
 
-_METADATA = "http://169.254.169.254"  # of the machine, which may have a role
-_WAIT = 0.5  # seconds until it is not there
-_REGIONS = "s3.us-east-1.amazonaws.com"  # which knows the regions of all buckets
-_WAIT_FOR_REGIONS = 1.5  # seconds
-_IN_HOSTS = re.compile(r"\b([a-z]{2}(?:-[a-z]+)+-\d)\.(?:vpce\.)?amazonaws\.")
-_WITH_CREDENTIALS = (
+_METADATA_SERVICE = "http://169.254.169.254"  # of the machine, which may have a role
+_METADATA_SECONDS = 0.5  # without an answer until the machine counts as not being of AWS
+_REGION_SERVICE = "s3.us-east-1.amazonaws.com"  # which knows the regions of all buckets
+_REGION_SECONDS = 1.5
+_REGION_IN_HOST = re.compile(r"\b([a-z]{2}(?:-[a-z]+)+-\d)\.(?:vpce\.)?amazonaws\.")
+_CREDENTIAL_VARIABLES = (
     "AWS_ACCESS_KEY_ID",
     "AWS_WEB_IDENTITY_TOKEN_FILE",
     "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
     "AWS_CONTAINER_CREDENTIALS_FULL_URI",
 )
-_IN_PROFILES = (
+_CREDENTIALS_IN_PROFILES = (
     "aws_access_key_id",
     "role_arn",
     "credential_process",
@@ -35,14 +35,17 @@ _IN_PROFILES = (
 )
 
 
-def place_in_environment(
+def find_endpoint_and_region(
     arguments: Mapping[str, Value], environment: Mapping[str, str]
 ) -> dict[str, Value]:
-    """Return region and endpoint as SDKs find them; neither where nothing names it.
+    """Find endpoint and region as SDKs do.
 
     Args:
-        arguments: of the file system, which go before variables and profile.
+        arguments: of the file system, which win over variables and profile.
         environment: variables of the process.
+
+    Returns:
+        ``endpoint_override`` and ``region``, each only if something names it.
 
     Raises:
         InvalidOptionError: AWS_PROFILE names a profile that no file has.
@@ -63,19 +66,19 @@ def place_in_environment(
         or profile.get("region")
     )
     if endpoint and not region:
-        in_host = _IN_HOSTS.search(str(endpoint))
-        region = in_host[1] if in_host else "us-east-1"  # as SDKs do
+        region_in_host = _REGION_IN_HOST.search(str(endpoint))
+        region = region_in_host[1] if region_in_host else "us-east-1"  # as SDKs do
     settings = {"endpoint_override": endpoint, "region": region}
     return {name: value for name, value in settings.items() if value}
 
 
 def region_of(bucket: str) -> str:
-    """Return the region of a bucket of AWS.
+    """Ask AWS for the region of a bucket.
 
     Raises:
-        StorageError: AWS does not say it.
+        StorageError: AWS cannot be reached, or does not know the bucket.
     """
-    problem = problem_of(_REGIONS, 443, _WAIT_FOR_REGIONS)
+    problem = connection_problem(_REGION_SERVICE, 443, _REGION_SECONDS)
     if not problem:
         try:
             return str(pafs.resolve_s3_region(bucket))
@@ -83,8 +86,8 @@ def region_of(bucket: str) -> str:
             problem = str(error)
     raise StorageError(
         f"s3://{bucket}",
-        f"its region is not known: {problem}. Give the storage option region (or AWS_REGION); for "
-        "another store than AWS also endpoint_override (or AWS_ENDPOINT_URL)",
+        f"its region is not known: {problem}. Give the storage option region (or AWS_REGION); if "
+        "the store is not AWS, also endpoint_override (or AWS_ENDPOINT_URL)",
         1,
     )
 
@@ -92,21 +95,27 @@ def region_of(bucket: str) -> str:
 def check_credentials(
     place: str, arguments: Mapping[str, Value], environment: Mapping[str, str]
 ) -> None:
-    """Look where an SDK finds credentials, before it waits for those of the machine.
+    """Check that an SDK would find credentials, which can take it minutes to find out.
+
+    Args:
+        place: the URI of the bucket, for the message.
+        arguments: of the file system.
+        environment: variables of the process.
 
     Raises:
-        StorageAccessError: there are none.
+        StorageAccessError: there are no credentials.
+        InvalidOptionError: AWS_PROFILE names a profile that no file has.
     """
     if arguments.keys() & {"access_key", "secret_key"} or arguments.get("anonymous"):
         return
-    if any(environment.get(name) for name in _WITH_CREDENTIALS):
+    if any(environment.get(name) for name in _CREDENTIAL_VARIABLES):
         return
     profile = _profile(environment)
-    if any(name in profile for name in _IN_PROFILES):
+    if any(name in profile for name in _CREDENTIALS_IN_PROFILES):
         return
     if environment.get("AWS_EC2_METADATA_DISABLED", "").lower() != "true":
-        machine = environment.get("AWS_EC2_METADATA_SERVICE_ENDPOINT") or _METADATA
-        if not problem_of(machine, 80, _WAIT):
+        service = environment.get("AWS_EC2_METADATA_SERVICE_ENDPOINT") or _METADATA_SERVICE
+        if not connection_problem(service, 80, _METADATA_SECONDS):
             return
     raise StorageAccessError(
         place,
@@ -117,7 +126,7 @@ def check_credentials(
 
 
 def _profile(environment: Mapping[str, str]) -> Mapping[str, str]:
-    """Return the settings of the profile that is in use; of its services only S3's endpoint."""
+    """Return the settings of the active profile; of its services, only the endpoint of S3."""
     name = environment.get("AWS_PROFILE") or environment.get("AWS_DEFAULT_PROFILE") or "default"
     config = _read(environment.get("AWS_CONFIG_FILE") or "~/.aws/config")
     credentials = _read(environment.get("AWS_SHARED_CREDENTIALS_FILE") or "~/.aws/credentials")
@@ -128,8 +137,8 @@ def _profile(environment: Mapping[str, str]) -> Mapping[str, str]:
             f"AWS_PROFILE is {name!r}, but no file has this profile (~/.aws/config and "
             "~/.aws/credentials, or AWS_CONFIG_FILE and AWS_SHARED_CREDENTIALS_FILE)"
         )
-    of_s3 = config.get(f"services {profile.get('services', '')}", {}).get("s3", "")
-    for line in of_s3.splitlines():  # settings of a service are lines of one value
+    s3_settings = config.get(f"services {profile.get('services', '')}", {}).get("s3", "")
+    for line in s3_settings.splitlines():  # a service is one value, with a setting per line
         key, _, value = line.partition("=")
         if key.strip() == "endpoint_url":
             profile["endpoint_url"] = value.strip()
@@ -137,9 +146,10 @@ def _profile(environment: Mapping[str, str]) -> Mapping[str, str]:
 
 
 def _read(file: str) -> Mapping[str, Mapping[str, str]]:
+    """Return the sections of a file; none if it cannot be read, as SDKs do."""
     parser = configparser.RawConfigParser(strict=False)
     try:
         parser.read(Path(file).expanduser(), encoding="utf-8")
     except (configparser.Error, OSError, UnicodeDecodeError, RuntimeError):
-        return {}  # as for SDKs; without a home there is no such file
+        return {}  # RuntimeError: the user has no home folder
     return {section: dict(parser[section]) for section in parser.sections()}

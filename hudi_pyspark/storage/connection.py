@@ -1,7 +1,8 @@
-"""The file system of a storage, connected in each process, with credentials that are valid."""
+"""The file system of a storage: connected in each process, with credentials that are valid."""
 
 import importlib
 import os
+import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from datetime import datetime, timedelta, timezone
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 from urllib.request import getproxies
 
 import pyarrow.fs as pafs
@@ -17,113 +18,127 @@ import pyarrow.fs as pafs
 from hudi_pyspark.errors import HudiError, InvalidOptionError, StorageAccessError, StorageError
 from hudi_pyspark.fork_safe_lock import ForkSafeLock
 from hudi_pyspark.storage import file_systems
-from hudi_pyspark.storage.argument_checks import check_arguments
-from hudi_pyspark.storage.attempts import Attempts
 from hudi_pyspark.storage.aws_environment import check_credentials
 from hudi_pyspark.storage.credentials import Credentials, CredentialsProvider, current_credentials
-from hudi_pyspark.storage.endpoints import problem_of, reach_endpoint
 from hudi_pyspark.storage.file_systems import FileSystem
 from hudi_pyspark.storage.locations import Location
 from hudi_pyspark.storage.masking import masked_error
+from hudi_pyspark.storage.preflight import check_arguments, connection_problem, reach_endpoint
+from hudi_pyspark.storage.retries import RetryPolicy
 from hudi_pyspark.storage_options import Value, file_system_arguments, secret_values
 
 _T = TypeVar("_T")
 
-_GCS_RETRIES = 10  # seconds that its client repeats a request; 15 minutes are its default
-_GOOGLE_MACHINE = "metadata.google.internal"  # answers on machines of Google, which have accounts
+_GCS_RETRY_SECONDS = 10  # for which its client repeats a request; its default is 15 minutes
+_GOOGLE_METADATA = "metadata.google.internal"  # answers on machines of Google, which have accounts
 _WEBHDFS_TIMEOUTS = (5, 30)  # seconds to connect, and between bytes; fsspec waits for ever
 _THROTTLED_ADVICE = ". Run fewer tasks at a time, or raise the storage option attempts"
 _AZURE_ADVICE = ". Give account_key, or sas_token, or tenant_id, client_id and client_secret"
 # What pyarrow says the first time in a process, and from then on.
 _NO_LIBHDFS = ("Unable to load lib", "Prior attempt to load lib")
-# Variables in which clients of storages look for credentials.
-_IN_ENVIRONMENT = ("AWS_", "AZURE_", "GOOGLE_", "HADOOP_", "KRB5", "OSS_")
-_BY_FSSPEC = ("webhdfs", "oss", "memory")
+# Prefixes of the variables in which clients of storages look for credentials.
+_CREDENTIAL_VARIABLES = ("AWS_", "AZURE_", "GOOGLE_", "HADOOP_", "KRB5", "OSS_")
+_FSSPEC_KINDS = ("webhdfs", "oss", "memory")
 _WEBHDFS_PORT = 9870
 
 
 class GivenFileSystem:
-    """A file system that was given as an object; executors get a copy."""
+    """A file system that exists as an object: local files, or the user's; executors get a copy."""
 
-    identity = ""  # whose credentials it has is not known
-    store = None  # nor where it is, beyond the URI of the table
+    store = None  # only the URI of the table says where it is
 
     def __init__(self, filesystem: FileSystem) -> None:
         self._filesystem = filesystem
+        self.is_local = isinstance(filesystem.filesystem, pafs.LocalFileSystem)
+        self.identity = "local" if self.is_local else ""  # else its credentials are unknown
 
     def current(self) -> FileSystem:
         return self._filesystem
 
     def request(self, request: Callable[[FileSystem], _T], place: str) -> _T:
-        return Attempts().run(lambda: request(self._filesystem), place)
+        if self.is_local:
+            return request(self._filesystem)
+        return RetryPolicy().run(lambda: request(self._filesystem), place)
+
+
+class _Connected(NamedTuple):
+    filesystem: FileSystem
+    arguments: Mapping[str, Value]  # with those that the location names
+    credentials: Credentials | None
+    process: int  # a forked process must not share the connections of its parent
+
+    def is_of(self, credentials: Credentials | None) -> bool:
+        return self.credentials is credentials and self.process == os.getpid()
 
 
 @dataclass(eq=False, repr=False)  # the arguments may be secrets
 class Connection:
-    """A file system that is made from settings; the settings travel, and not the file system.
-
-    ``provider`` supplies more of them, for a while; None if the arguments are all.
-    """
+    """A file system that is made from settings; the settings are pickled, not the file system."""
 
     location: Location
     arguments: Mapping[str, Value]
-    provider: CredentialsProvider | None
-    attempts: int
+    provider: CredentialsProvider | None  # supplies further arguments for a while; None for none
+    max_attempts: int  # of a request; 0 for the default
+    is_local: ClassVar = False
 
     def __post_init__(self) -> None:
-        self._connected: tuple[FileSystem, Credentials | None, Mapping[str, Value]] | None = None
-        self._process = 0  # that connected: a fork must not share the connections of its parent
+        self._connected: _Connected | None = None
         self._is_reached = False
         self._lock = ForkSafeLock()
 
     def __reduce__(self) -> tuple[object, ...]:
-        return Connection, (self.location, self.arguments, self.provider, self.attempts)
+        return Connection, (self.location, self.arguments, self.provider, self.max_attempts)
 
     @property
     def identity(self) -> str:
-        """A digest of the settings, and of what file systems find in the environment without them.
+        """A digest of the settings, and of the variables where file systems find credentials.
 
-        "" where a provider supplies credentials: what they are changes, and may differ by reader.
+        "" with a provider: its credentials change, and may differ by reader.
         """
         if self.provider is not None:
             return ""
-        secrets = {
-            name: value for name, value in os.environ.items() if name.startswith(_IN_ENVIRONMENT)
-        }
-        parts = self.location, sorted(self.arguments.items()), sorted(secrets.items())
+        variables = sorted(
+            item for item in os.environ.items() if item[0].startswith(_CREDENTIAL_VARIABLES)
+        )
+        parts = self.location, sorted(self.arguments.items()), variables
         return sha256(repr(parts).encode()).hexdigest()
 
     @property
     def store(self) -> tuple[str, str, str]:
-        """See `Location.store`; with the account of Azure that a storage option names."""
+        """Like `Location.store`, with the account of Azure that a storage option names."""
         kind, host, bucket = self.location.store
         if not host and "account_name" in self.arguments:
             host = f"{self.arguments['account_name']}.core.windows.net"
         return kind, host, bucket
 
     def current(self) -> FileSystem:
-        """Return the file system, with credentials that have not expired."""
+        """Return the file system, with credentials that have not expired.
+
+        Raises:
+            InvalidOptionError: an argument has a form that no client understands.
+            StorageError: the file system cannot be made, or has no credentials.
+            ImportError: a package that the file system needs is not installed.
+        """
         credentials = self._credentials()
         with self._lock:
-            connected, process = self._connected, os.getpid()
-            if connected is None or connected[1] is not credentials or self._process != process:
-                filesystem, arguments = self._connect(credentials)
-                connected = filesystem, credentials, arguments
-                self._connected, self._process = connected, process
-            return connected[0]
+            connected = self._connected
+            if connected is None or not connected.is_of(credentials):
+                self._connected = connected = self._connect(credentials)
+            return connected.filesystem
 
     def request(self, request: Callable[[FileSystem], _T], place: str) -> _T:
-        """Make a request, several times where it fails; see `Attempts.run`."""
-        used = self._used.options if self._used is not None else {}
-        secrets = secret_values({**self.arguments, **used})
-        attempts = Attempts(self.attempts, secrets, _THROTTLED_ADVICE)
-        return attempts.run(lambda: request(self._reached()), place, self._renew)
+        """Make a request on the file or folder ``place``; see `RetryPolicy.run`."""
+        credentials = self._connected and self._connected.credentials
+        options = credentials.options if credentials is not None else {}
+        secrets = secret_values({**self.arguments, **options})
+        policy = RetryPolicy(self.max_attempts, secrets, _THROTTLED_ADVICE)
+        return policy.run(lambda: request(self._reached()), place, self._renew)
 
     def _reached(self) -> FileSystem:
-        """Return the file system; before the first request its endpoint has to answer."""
+        """Return the file system; before the first request, its endpoint has to answer."""
         filesystem = self.current()
         if self._connected is not None and not self._is_reached:
-            reach_endpoint(self.location.kind, self._connected[2])
+            reach_endpoint(self.location.kind, self._connected.arguments)
             self._is_reached = True
         return filesystem
 
@@ -132,11 +147,10 @@ class Connection:
             return None
         host = self.location.host
         path = self.location.path if host else self.location.path.lstrip("/")
-        where = f"{self.location.scheme}://{host}{path}"
-        return current_credentials(self.provider, where, refused=refused)
+        uri = f"{self.location.scheme}://{host}{path}"
+        return current_credentials(self.provider, uri, refused=refused)
 
-    def _connect(self, credentials: Credentials | None) -> tuple[FileSystem, Mapping[str, Value]]:
-        """Return a file system and its arguments, with those that the location names."""
+    def _connect(self, credentials: Credentials | None) -> _Connected:
         supplied = credentials.options if credentials is not None else {}
         more = file_system_arguments(self.location.kind, supplied, {})
         arguments = {**self.arguments, **more}
@@ -146,27 +160,23 @@ class Connection:
             complete = dict(arguments)
             filesystem = _MAKERS.get(self.location.kind, _fsspec)(self.location, complete)
         except Exception as error:  # noqa: BLE001  (clients have errors of their own)
-            known = masked_error(error, secret_values(arguments), self.location.authority)
-            if isinstance(known, HudiError | ImportError):
-                raise known from None
+            masked = masked_error(error, secret_values(arguments), self.location.authority)
+            if isinstance(masked, HudiError | ImportError):
+                raise masked from None
             if isinstance(error, OSError):
-                raise StorageError(place, str(known), 1) from None
+                raise StorageError(place, str(masked), 1) from None
             advice = _AZURE_ADVICE if self.location.kind == "abfs" else ""
-            raise InvalidOptionError(f"storage options of {place}: {known}{advice}") from None
-        return filesystem, complete
+            raise InvalidOptionError(f"storage options of {place}: {masked}{advice}") from None
+        return _Connected(filesystem, complete, credentials, os.getpid())
 
     def _renew(self) -> bool:
-        used = self._used
-        return used is not None and self._credentials(refused=used) is not used
-
-    @property
-    def _used(self) -> Credentials | None:
-        return self._connected[1] if self._connected is not None else None
+        refused = self._connected and self._connected.credentials
+        return refused is not None and self._credentials(refused=refused) is not refused
 
 
 def _s3(location: Location, arguments: dict[str, Any]) -> FileSystem:
     check_credentials(f"s3://{location.authority}", arguments, os.environ)
-    # Requests are repeated by `Attempts`, for all storages alike.
+    # `RetryPolicy` repeats requests, in the same way for all storages.
     once = pafs.AwsStandardS3RetryStrategy(max_attempts=1)
     return file_systems.S3FileSystem(pafs.S3FileSystem(retry_strategy=once, **arguments))
 
@@ -182,28 +192,28 @@ def _gcs(location: Location, arguments: dict[str, Any]) -> FileSystem:
             "GOOGLE_APPLICATION_CREDENTIALS, gcloud auth application-default login, an account of "
             "the machine), or anonymous=true for a public bucket",
         )
-    limit = timedelta(seconds=arguments.pop("retry_time_limit", _GCS_RETRIES))
-    expires = arguments.pop("credential_token_expiration", None)
-    if "access_token" in arguments:
-        # pyarrow wants an end of each token, in UTC.
-        end = datetime.fromtimestamp(float(expires or 0), timezone.utc)
-        arguments["credential_token_expiration"] = (
-            end if expires else datetime.now(timezone.utc) + timedelta(hours=1)
-        )
+    limit = timedelta(seconds=arguments.pop("retry_time_limit", _GCS_RETRY_SECONDS))
+    expires_at = arguments.pop("credential_token_expiration", None) or time.time() + 3600
+    if "access_token" in arguments:  # pyarrow requires the time when a token expires
+        end = datetime.fromtimestamp(float(expires_at), timezone.utc)
+        arguments["credential_token_expiration"] = end
     return file_systems.ArrowFileSystem(pafs.GcsFileSystem(retry_time_limit=limit, **arguments))
 
 
 def _has_google_identity() -> bool:
-    """Look where Google's client does, which waits a minute for a machine that does not answer."""
+    """Return whether Google's client will find credentials.
+
+    The client itself waits a minute if the machine is not one of Google.
+    """
     folder = os.environ.get("APPDATA") or f"{os.environ.get('HOME')}/.config"
     login = Path(folder, "gcloud/application_default_credentials.json")
     if os.environ.get("GOOGLE_APPLICATION_CREDENTIALS") or login.exists() or getproxies():
         return True
-    return not problem_of(os.environ.get("GCE_METADATA_ROOT") or _GOOGLE_MACHINE, 80, 1)
+    return not connection_problem(os.environ.get("GCE_METADATA_ROOT") or _GOOGLE_METADATA, 80, 1)
 
 
 def _azure(location: Location, arguments: dict[str, Any]) -> FileSystem:
-    if "sas_token" in arguments:  # without the ? it would be part of the path
+    if "sas_token" in arguments:  # without the ? the token would become part of the path
         arguments["sas_token"] = f"?{arguments['sas_token'].lstrip('?')}"
     host = location.authority.rpartition("@")[2] if "." in location.authority else ""
     account, _, domain = host.partition(".")
@@ -220,8 +230,8 @@ def _azure(location: Location, arguments: dict[str, Any]) -> FileSystem:
         )
     filesystem = pafs.AzureFileSystem(**arguments)
     if not arguments.keys() & {"account_key", "sas_token"}:
-        # Where no token comes, opening a file ends the process; this raises an error. A failure of
-        # the network is left to the requests, which are repeated.
+        # If Azure issues no token, opening a file would end the process; this request raises an
+        # error instead. A failure of the network is left to later requests, which are repeated.
         with suppress(OSError):
             filesystem.get_file_info(f"{location.authority.partition('@')[0]}/t")
     return file_systems.ArrowFileSystem(filesystem)
@@ -230,28 +240,27 @@ def _azure(location: Location, arguments: dict[str, Any]) -> FileSystem:
 def _hdfs(location: Location, arguments: dict[str, Any]) -> FileSystem:
     place = {**_address(location), **arguments}
     try:
-        return file_systems.ArrowFileSystem(
-            pafs.HadoopFileSystem(**{**place, "host": place["host"] or "default"})
-        )
+        hdfs = pafs.HadoopFileSystem(**{**place, "host": place["host"] or "default"})
     except OSError as error:
-        problem = str(error).partition("\n")[0]  # the others are the folders that it looked in
+        problem = str(error).partition("\n")[0]  # further lines list the searched folders
         if problem.startswith(_NO_LIBHDFS):
             return _hdfs_native(location, place, problem)
         raise StorageError(f"hdfs://{location.host}", problem, 1) from error
+    return file_systems.ArrowFileSystem(hdfs)
 
 
 def _address(location: Location) -> dict[str, Any]:
-    """Return what the URI of HDFS names: a host, and a port and a user where it does."""
+    """Return the host of an HDFS URI, and its port and user if the URI has them."""
     user = location.authority.rpartition("@")[0]
     host, _, port = location.host.partition(":")
     return {"host": host} | ({"port": int(port)} if port else {}) | ({"user": user} if user else {})
 
 
 def _hdfs_native(location: Location, place: dict[str, Any], problem: str) -> FileSystem:
-    """Return HDFS by hdfs-native, where libhdfs has a problem."""
+    """Connect to HDFS with hdfs-native, because libhdfs has a problem."""
     uri = f"hdfs://{location.host}"
     try:
-        file_system_of = importlib.import_module("hdfs_native.fsspec").HdfsFileSystem
+        make = importlib.import_module("hdfs_native.fsspec").HdfsFileSystem
     except ImportError:
         problem = (
             f"{problem}. hdfs:// needs libhdfs and Java on every machine (ARROW_LIBHDFS_DIR, "
@@ -262,19 +271,17 @@ def _hdfs_native(location: Location, place: dict[str, Any], problem: str) -> Fil
     unknown = sorted(place.keys() - {"host", "port"})
     if unknown:
         raise InvalidOptionError(
-            f"storage options {', '.join(unknown)} need libhdfs, but: {problem}. hdfs-native has "
+            f"storage options {', '.join(unknown)} need libhdfs, but: {problem}. hdfs-native takes "
             "the user from HADOOP_USER_NAME, and the ticket from KRB5CCNAME"
         )
     try:
-        return file_systems.HdfsNativeFileSystem(
-            file_system_of(skip_instance_cache=True, **place), uri
-        )
-    except RuntimeError as error:  # no host, and no configuration that names one
+        return file_systems.HdfsNativeFileSystem(make(skip_instance_cache=True, **place), uri)
+    except RuntimeError as error:  # neither the URI nor a configuration file names a host
         raise StorageError(uri, str(error), 1) from error
 
 
 def _fsspec(location: Location, arguments: dict[str, Any]) -> FileSystem:
-    if location.kind not in _BY_FSSPEC:
+    if location.kind not in _FSSPEC_KINDS:
         raise InvalidOptionError(
             f"{location.scheme}:// is not supported. Supported: local paths, s3://, gs://, "
             "abfss://, hdfs://, webhdfs://, oss://; or pass a file system of fsspec to HudiTable"
@@ -284,9 +291,9 @@ def _fsspec(location: Location, arguments: dict[str, Any]) -> FileSystem:
         if not arguments["host"]:
             raise InvalidOptionError("webhdfs:// has no host: give webhdfs://namenode:9870/path")
     try:
-        file_system_of = importlib.import_module("fsspec").get_filesystem_class(location.kind)
-        # The instances that fsspec keeps have the credentials with which they were made first.
-        filesystem = file_system_of(skip_instance_cache=True, use_listings_cache=False, **arguments)
+        make = importlib.import_module("fsspec").get_filesystem_class(location.kind)
+        # Instances from fsspec's cache would have the credentials of whoever made them first.
+        filesystem = make(skip_instance_cache=True, use_listings_cache=False, **arguments)
     except ImportError as error:
         is_oss = location.kind == "oss"
         packages = "ossfs (extra 'oss')" if is_oss else "fsspec requests (extra 'fsspec')"

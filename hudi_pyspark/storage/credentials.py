@@ -15,8 +15,9 @@ from hudi_pyspark.storage.masking import mask
 from hudi_pyspark.storage_options import CREDENTIALS_PROVIDER, Value
 
 EXPIRES_AT: Final = "expires_at"
-_EARLY = 0.2  # of the time that credentials are valid, by which they are replaced before that
-_EARLIEST = 60.0  # seconds; not more than these
+# Credentials are renewed when a fifth of their lifetime is left, at most a minute before the end.
+_RENEWAL_SHARE = 0.2
+_LONGEST_LEAD = 60.0  # seconds
 
 
 class CredentialsProvider(Protocol):
@@ -27,15 +28,21 @@ class CredentialsProvider(Protocol):
     """
 
     def credentials(self, location: str) -> Mapping[str, object]:
-        """Return storage options for a location, and until when they are valid; else HudiError."""
+        """Return storage options for the URI of a folder, and when they expire.
+
+        The time is the item ``expires_at`` (see `NamedProvider`); without it they never expire.
+
+        Raises:
+            HudiError: there are no credentials for the location.
+        """
 
 
 @dataclass(frozen=True, slots=True)
 class NamedProvider(CredentialsProvider):
-    """A function of the user, ``module:function``.
+    """A user's function, ``module:function``.
 
-    It gets a location, for example ``s3://lake/orders``, and returns storage options. Among them
-    may be ``expires_at``: seconds since the epoch, text in ISO 8601, or a datetime.
+    It gets a location, for example ``s3://lake/orders``, and returns a dict of storage options. The
+    dict may contain ``expires_at``: seconds since the epoch, text in ISO 8601, or a datetime.
     """
 
     reference: str
@@ -48,7 +55,7 @@ class NamedProvider(CredentialsProvider):
             raise
         except Exception as error:  # noqa: BLE001  (it is the user's function)
             problem = f"{CREDENTIALS_PROVIDER} {self.reference} raised {type(error).__name__}"
-            # Its frames help, and its text may have secrets; a chain of errors would show both.
+            # Its frames help, but its text may have secrets; a chain of errors would show both.
             refusal = StorageAccessError(location, f"{problem}: {mask(str(error))}")
             raise refusal.with_traceback(error.__traceback__) from None
         if not hasattr(options, "items"):
@@ -64,19 +71,27 @@ class Credentials:
     """Storage options that are valid for a while."""
 
     options: Mapping[str, Value] = field(repr=False)
-    renew_at: float  # seconds since the epoch; infinity if it is unknown
+    renew_at: float  # seconds since the epoch; infinity if they do not expire
 
     @classmethod
     def of(cls, answer: Mapping[str, object], now: float) -> Credentials:
-        """Take apart what a provider returned."""
+        """Separate the storage options that a provider returned from their time.
+
+        Args:
+            answer: of `CredentialsProvider.credentials`.
+            now: seconds since the epoch.
+
+        Raises:
+            InvalidOptionError: ``expires_at`` is not a time.
+        """
         options: dict[str, Any] = {k: v for k, v in answer.items() if k != EXPIRES_AT}
-        expires = answer.get(EXPIRES_AT)
-        if expires is None:
+        expires_at = answer.get(EXPIRES_AT)
+        if expires_at is None:
             return cls(options, float("inf"))
-        end = _seconds(expires)
-        if "access_token" in options:  # GCS, which takes a token only along with its end
+        end = _seconds(expires_at)
+        if "access_token" in options:  # GCS takes a token only along with its end
             options.setdefault("credential_token_expiration", end)
-        return cls(options, end - min(_EARLIEST, _EARLY * max(end - now, 0)))
+        return cls(options, end - min(_LONGEST_LEAD, _RENEWAL_SHARE * max(end - now, 0)))
 
 
 def _seconds(value: object) -> float:
@@ -94,22 +109,30 @@ def _seconds(value: object) -> float:
 
 
 # Of this process, which may have many tasks, each with a copy of the table's storage.
-_known: dict[tuple[CredentialsProvider, str], Credentials] = {}
+_cached_credentials: dict[tuple[CredentialsProvider, str], Credentials] = {}
 _locks: dict[tuple[CredentialsProvider, str], ForkSafeLock] = {}
 
 
 def current_credentials(
     provider: CredentialsProvider, location: str, *, refused: Credentials | None = None
 ) -> Credentials:
-    """Return valid credentials, not the ``refused`` ones, for the URI of a folder.
+    """Return valid credentials for a location; all tables of the process share them.
 
-    The provider is asked where none are known or where they expire, by one thread at a time for
-    each URI. The answer is shared by all tables of the process.
+    The provider is asked if none are cached or they are about to expire, by one thread at a time
+    for each location.
+
+    Args:
+        provider: of the credentials.
+        location: the URI of a folder.
+        refused: credentials that the storage refused, which are not returned again.
+
+    Raises:
+        HudiError: of the provider, or InvalidOptionError if its answer has a wrong ``expires_at``.
     """
     key = provider, location
     with _locks.setdefault(key, ForkSafeLock()):
-        known = _known.get(key)
-        if known is None or known is refused or known.renew_at <= time.time():
-            known = Credentials.of(provider.credentials(location), time.time())
-            _known[key] = known
-        return known
+        cached = _cached_credentials.get(key)
+        if cached is None or cached is refused or cached.renew_at <= time.time():
+            cached = Credentials.of(provider.credentials(location), time.time())
+            _cached_credentials[key] = cached
+        return cached

@@ -1,4 +1,4 @@
-"""File systems of pyarrow, of fsspec and of HDFS behind the same two operations."""
+"""File systems of pyarrow, fsspec and HDFS behind the same two operations."""
 
 import posixpath
 import re
@@ -15,8 +15,8 @@ from hudi_pyspark.errors import StorageAccessError, StorageError
 from hudi_pyspark.storage.protocol import FileInfo
 
 _T = TypeVar("_T")
-_PAGE = 1_000  # entries of an answer of S3 to a listing
-_SAYS_NOTHING = re.compile(r"(HTTP status (301|400)\)|ACCESS_DENIED) during HeadObject")
+_PAGE = 1_000  # entries in one of S3's answers to a listing
+_WITHOUT_REASON = re.compile(r"(HTTP status (301|400)\)|ACCESS_DENIED) during HeadObject")
 _OTHER_REGION = re.compile(r"HTTP status 301|PermanentRedirect")
 _REGION = re.compile(r"(?:expecting|the bucket is located in) '([a-z0-9-]+)'")
 _REFUSED_CONTENT = re.compile(r"ACCESS_DENIED during GetObject|GetObject.*storage class")
@@ -24,28 +24,28 @@ _CONTENT_REFUSED = (
     "The store has the object and refuses its content: an archived object (Glacier) must be "
     "restored first, an encrypted one needs the permission to use its key"
 )
-_GZIP = b"\x1f\x8b"  # no file of a table begins so
+_GZIP = b"\x1f\x8b"  # no file of a table begins like this
 _COMPRESSED = (
-    "the content is compressed by gzip (Content-Encoding), by its writer or by a proxy on "
+    "the content is compressed by gzip (Content-Encoding), either by its writer or by a proxy on "
     "the way: switch that off, since parts of files are read"
 )
-_MARK, _OTHER_MARK = b"\xa7", b"\x58"  # of bytes that have not come
+_MARK, _OTHER_MARK = b"\xa7", b"\x58"  # written into a buffer before its bytes arrive
 
 
 @dataclass(frozen=True, slots=True)
 class OpenFile:
-    """A file that several threads may read."""
+    """An open file; several threads may read it at a time."""
 
     size: int  # bytes
-    version: object  # another one once the file has another content, as far as the store says it
-    read_range: Callable[[int, int], bytes]  # from a begin to an end, which lies in the file
-    close: Callable[[], object] = lambda: None  # nothing is open where each range is a request
+    version: object  # changes with the content of the file, if the store has versions
+    read_range: Callable[[int, int], bytes]  # takes begin and end, both within the file
+    close: Callable[[], object] = lambda: None  # nothing is open if each range is a request
 
 
 class FileSystem(Protocol):
-    """What a storage asks of a file system. Paths are absolute inside of it."""
+    """The operations that a storage needs; paths are absolute inside the file system."""
 
-    filesystem: pafs.FileSystem  # the same as a file system of pyarrow
+    filesystem: pafs.FileSystem  # the same file system for pyarrow
 
     def list_directory(self, path: str) -> list[FileInfo]:
         """List the files and folders directly in a folder; [] if there is none."""
@@ -61,20 +61,24 @@ class ArrowFileSystem(FileSystem):
         self.filesystem = filesystem
 
     def list_directory(self, path: str) -> list[FileInfo]:
-        """List a folder; ConnectionError where a page of the answer was lost."""
-        entries = self._listed(path)
-        # pyarrow ends a listing where S3, or a proxy before it, answers the request for the next
-        # page with something that is not a list. The folder itself may be an object of a page.
+        """List a folder.
+
+        Raises:
+            ConnectionError: a page of the answer was lost.
+        """
+        entries = self._entries(path)
+        # If S3, or a proxy in front of it, answers the request for the next page with anything but
+        # a list, pyarrow ends the listing. The folder itself may be an object of a page.
         may_be_cut = entries and len(entries) % _PAGE in (0, _PAGE - 1)
         if self.filesystem.type_name != "s3" or not may_be_cut:
             return entries
-        again = self._listed(path)
-        if len(again) < len(entries):
-            raise ConnectionError(f"{len(again)} entries came, {len(entries)} before")
-        return again
+        second_entries = self._entries(path)
+        if len(second_entries) < len(entries):
+            raise ConnectionError(f"{len(second_entries)} entries came, {len(entries)} before")
+        return second_entries
 
-    def _listed(self, path: str) -> list[FileInfo]:
-        # With allow_not_found, pyarrow lists nothing where a request to HDFS fails or is refused.
+    def _entries(self, path: str) -> list[FileInfo]:
+        # With allow_not_found, pyarrow lists nothing if a request to HDFS fails or is refused.
         selector = pafs.FileSelector(path, allow_not_found=self.filesystem.type_name != "hdfs")
         try:
             infos = self.filesystem.get_file_info(selector)
@@ -92,8 +96,8 @@ class ArrowFileSystem(FileSystem):
 
     def open(self, path: str) -> OpenFile:
         file = self.filesystem.open_input_file(path)
-        known = file.metadata()
-        version = known.get("ETag"), known.get("generation")
+        metadata = file.metadata()
+        version = metadata.get("ETag"), metadata.get("generation")
         return OpenFile(file.size(), version, partial(self._read_range, path, file), file.close)
 
     def _read_range(self, _path: str, file: pa.NativeFile, begin: int, end: int) -> bytes:
@@ -101,10 +105,11 @@ class ArrowFileSystem(FileSystem):
 
 
 class S3FileSystem(ArrowFileSystem):
-    """S3 by pyarrow, which shows why a request was refused."""
+    """S3 by pyarrow; errors say why a request was refused.
 
-    # The answer to a HEAD has no body, so that only the status is known. That to a LIST has one,
-    # and that to the HEAD of a bucket has its region in a header.
+    The answer to a HEAD request has no body, so only its status is known. The answer to a LIST
+    request has a body, and the answer to the HEAD of a bucket has the region in a header.
+    """
 
     def list_directory(self, path: str) -> list[FileInfo]:
         try:
@@ -119,9 +124,9 @@ class S3FileSystem(ArrowFileSystem):
             raise self._explained(error, path) from None
 
     def _explained(self, error: OSError, path: str) -> Exception:
-        """Ask once more where an answer says only that a request is refused."""
+        """Return a refusal with its reason, which takes further requests to find out."""
         text = str(error)
-        if _SAYS_NOTHING.search(text):
+        if _WITHOUT_REASON.search(text):
             text += self._problem_of(pafs.FileSelector(path, allow_not_found=True))
         bucket = path.partition("/")[0]
         if _OTHER_REGION.search(text):
@@ -137,29 +142,35 @@ class S3FileSystem(ArrowFileSystem):
             text += ". Set the clock of this machine: it differs from that of the store"
         return type(error)(text)
 
-    def _problem_of(self, asked: str | pafs.FileSelector) -> str:
+    def _problem_of(self, files: str | pafs.FileSelector) -> str:
         try:
-            self.filesystem.get_file_info(asked)
+            self.filesystem.get_file_info(files)
         except OSError as error:
             return f" {error}"
         return ""
 
     def _read_range(self, path: str, file: pa.NativeFile, begin: int, end: int) -> bytes:
-        """Read bytes of a file; ConnectionError where the answer is shorter.
+        """Read a range of a file.
 
-        pyarrow passes on as many bytes as were asked for, came they or not. What an answer lacks is
-        whatever the memory held, so the last byte shows whether it came.
+        pyarrow returns as many bytes as were requested, even if fewer arrived: the missing ones are
+        whatever was in memory. So the last byte of the buffer is marked beforehand; if it still is
+        the mark, it is read again with another mark.
+
+        Raises:
+            ConnectionError: fewer bytes arrived than were requested.
+            StorageError: the content is compressed.
+            PermissionError: the store refuses the content.
         """
-        content = self._marked(file, begin, end, _MARK)
-        if content.endswith(_MARK):  # one byte of 256 is that, indeed
-            last = self._marked(file, end - 1, end, _OTHER_MARK)
+        content = self._read_marked(file, begin, end, _MARK)
+        if content.endswith(_MARK):  # one byte of 256 really has this value
+            last = self._read_marked(file, end - 1, end, _OTHER_MARK)
             if last != _MARK:
                 raise ConnectionError(f"fewer than {end - begin} bytes came from {begin} on")
         if begin == 0 and content.startswith(_GZIP):
             raise StorageError(f"s3://{path}", _COMPRESSED, 1)
         return bytes(content)
 
-    def _marked(self, file: pa.NativeFile, begin: int, end: int, mark: bytes) -> bytearray:
+    def _read_marked(self, file: pa.NativeFile, begin: int, end: int, mark: bytes) -> bytearray:
         content = bytearray(end - begin - 1) + mark
         try:
             count = file.get_stream(begin, end - begin).readinto(content)
@@ -171,10 +182,11 @@ class S3FileSystem(ArrowFileSystem):
 
 
 class FsspecFileSystem(FileSystem):
-    """A file system of fsspec, without its caches: they hide new commits and swallow errors."""
+    """A file system of fsspec, without its caches: they hide new commits and swallow errors.
 
-    # pyarrow's own wrapper asks ``isdir`` before it lists, which answers no where a request fails,
-    # so that a folder would look empty.
+    pyarrow's own wrapper calls ``isdir`` before it lists. If that request fails, the answer is no,
+    and the folder would look empty.
+    """
 
     def __init__(self, filesystem: Any) -> None:  # noqa: ANN401  (fsspec has no types)
         self._fsspec = filesystem
@@ -212,7 +224,7 @@ class FsspecFileSystem(FileSystem):
 
 
 def _modified_ms(entry: Mapping[str, Any]) -> int:
-    """Return the modification time, which each implementation names and writes as it likes."""
+    """Return the modification time; each implementation has its own name and format for it."""
     if "modificationTime" in entry:  # WebHDFS
         return int(entry["modificationTime"])
     for name in ("LastModified", "last_modified", "mtime", "updated", "created"):
@@ -228,9 +240,10 @@ def _modified_ms(entry: Mapping[str, Any]) -> int:
 
 
 class WebHdfsFileSystem(FsspecFileSystem):
-    """HDFS over HTTP, by fsspec."""
+    """HDFS over HTTP, by fsspec, without its files.
 
-    # Files that fsspec opens take the error page of a data node for content, and read 5 MB ahead.
+    They take the error page of a data node for content, and read 5 MB ahead.
+    """
 
     def _read_range(self, path: str, begin: int, end: int) -> bytes:
         answer = self._fsspec._call("OPEN", path=path, offset=begin, length=end - begin)  # noqa: SLF001
@@ -238,7 +251,7 @@ class WebHdfsFileSystem(FsspecFileSystem):
 
 
 class HdfsNativeFileSystem(FsspecFileSystem):
-    """HDFS by hdfs-native, past its file system for fsspec: that one cuts names at ? and #."""
+    """HDFS by hdfs-native, without its file system for fsspec, which cuts names at ? and #."""
 
     def __init__(self, filesystem: Any, root: str) -> None:  # noqa: ANN401  (fsspec has no types)
         super().__init__(filesystem)
@@ -271,9 +284,9 @@ class HdfsNativeFileSystem(FsspecFileSystem):
 
         Raises:
             FileNotFoundError: the path does not exist.
-            StorageError: the node does not answer; hdfs-native has repeated the request for
-                minutes.
-            OSError: it refuses.
+            StorageError: the name node does not answer, although hdfs-native repeated the request
+                for minutes.
+            OSError: the name node refuses the request.
         """
         try:
             return request()
@@ -286,5 +299,5 @@ class HdfsNativeFileSystem(FsspecFileSystem):
 
 
 def _without_trace(error: Exception) -> str:
-    text = str(error).replace("\\n", "\n").replace("\\t", "\t")  # it may be Rust's debug format
+    text = str(error).replace("\\n", "\n").replace("\\t", "\t")  # may be in Rust's debug format
     return text.partition("\n\tat ")[0]

@@ -11,11 +11,11 @@ from urllib.parse import quote, unquote, unquote_to_bytes
 from hudi_pyspark.errors import InvalidOptionError
 
 LOCAL = ""
-# Hadoop has other names for the same stores.
+# Hadoop has several schemes for the same store.
 _KINDS = {"s3a": "s3", "s3n": "s3", "gcs": "gs"}
 _KINDS |= dict.fromkeys(("abfss", "wasb", "wasbs", "az"), "abfs")
 _BUCKETS = frozenset({"s3", "gs", "oss"})  # their paths begin with the bucket
-# Their URIs begin with a host, which is not in the path; with the ports that these leave out.
+# URIs of these kinds begin with a host, which is not part of the path. The ports are the defaults.
 _PORTS = {"hdfs": ":8020", "webhdfs": ":9870"}
 _VOLUMES = "/Volumes/"  # where Databricks mounts volumes, on every machine
 _SEPARATOR = re.compile(r"[/\\]")
@@ -26,28 +26,28 @@ _SECRETS = re.compile(r"(?<=://)[^/@]*:[^/@]*@|\?.*", re.DOTALL)
 class Location:
     """A folder of a storage."""
 
-    scheme: str  # as it was given, for messages; "" for a local path
+    scheme: str  # as the user wrote it, for messages; "" for a local path
     kind: str  # canonical scheme, "" for local files
     authority: str  # bucket, container and account, or host and port; decoded
     path: str  # inside the file system, absolute, without a slash at its end
 
     @property
     def host(self) -> str:
-        """Host and port of HDFS, without a user; "" for other storages, and where none is given."""
+        """Host and port of HDFS, without a user; "" for other storages, or if the URI has none."""
         return self.authority.rpartition("@")[2] if self.kind in _PORTS else ""
 
     @staticmethod
     def uri_of(text: str) -> str:
-        """Return the URI of a location as Hudi records it, in which nothing is encoded."""
-        scheme, separator, rest = text.partition("://")
+        """Return the URI of a location as Hudi records it, where nothing is encoded."""
+        scheme, separator, place = text.partition("://")
         is_local = scheme == "file" or not separator
-        return text if is_local else f"{scheme}{separator}{quote(rest, safe='/@:')}"
+        return text if is_local else f"{scheme}{separator}{quote(place, safe='/@:')}"
 
     @property
     def store(self) -> tuple[str, str, str]:
-        """Kind, host or account, and bucket or container: that for which credentials are given.
+        """Kind, host or account, and bucket or container: the unit that credentials are for.
 
-        The host is "" where the settings of the storage name it, or where the kind has none.
+        The host is "" if the settings of the storage name it, or if the kind has no hosts.
         """
         _, at, host = self.authority.lower().rpartition("@")
         bucket = self.path.partition("/")[0] if self.kind in {*_BUCKETS, "abfs"} else ""
@@ -62,10 +62,11 @@ class Location:
 
     @classmethod
     def parse(cls, uri: str) -> Location:
-        """Parse a URI or a local path; the latter is taken literally, ``%2F`` stays as it is.
+        """Parse a URI or a local path. A local path is taken literally: ``%2F`` stays as it is.
 
         Raises:
-            InvalidOptionError: a path of ``dbfs:/`` that only Spark's JVM reaches.
+            InvalidOptionError: a path of ``dbfs:/`` that only Spark's JVM reaches, or a ``file:``
+                URI with the name of another machine.
         """
         if uri.startswith("dbfs:/"):
             path = trim("/" + uri[len("dbfs:") :].lstrip("/"))
@@ -77,19 +78,19 @@ class Location:
             return cls(LOCAL, LOCAL, "", path)
         if uri.startswith("file:/"):
             return cls(LOCAL, LOCAL, "", trim(_local_path(uri)))
-        scheme, separator, rest = uri.partition("://")
+        scheme, separator, place = uri.partition("://")
         if not separator:
             return cls(LOCAL, LOCAL, "", trim(posixpath.abspath(uri)))
         kind = _KINDS.get(scheme, scheme)
-        authority, _, inside = unquote(rest).partition("/")
+        authority, _, inside = unquote(place).partition("/")
         if kind in _BUCKETS:
             path = f"{authority}/{inside}"
         elif kind == "abfs":
-            # The host of the account stands in the place of a bucket where there is no container.
+            # Without a container, the host of the account stands in its place.
             container = "" if "@" not in authority and "." in authority else authority
             path = f"{container.partition('@')[0]}/{inside}".lstrip("/")
         elif kind == "memory":  # has no hosts
-            path = f"/{unquote(rest).lstrip('/')}"
+            path = f"/{unquote(place).lstrip('/')}"
         else:
             path = f"/{inside}"
         return cls(scheme, kind, authority, trim(path))
@@ -98,15 +99,15 @@ class Location:
 def _local_path(uri: str) -> str:
     """Return the path of a URI ``file:…``: as it is written, or decoded if only that exists.
 
-    Spark and Hudi write such URIs without encoding, ``Path.as_uri`` with it.
+    Spark and Hudi write file URIs without encoding, ``Path.as_uri`` with it.
     """
     path = uri.removeprefix("file:")
     if path.startswith("//") and not path.startswith("///"):
         host, _, inside = path[2:].partition("/")
         if host not in ("", "localhost"):
             raise InvalidOptionError(
-                f"{uri} names the host {host}, and only files of this machine are read: give "
-                f"file:///{inside}, or file:///{host}/{inside} if that is a folder"
+                f"{uri} names the host {host}, but only files of this machine can be read: give "
+                f"file:///{inside}, or file:///{host}/{inside} if {host} is a folder"
             )
         path = inside
     path = f"/{path.lstrip('/')}"
@@ -115,24 +116,24 @@ def _local_path(uri: str) -> str:
 
 
 def rises(path: str) -> bool:
-    """Return whether a path rises to a folder above by ``..``, on any file system.
+    """Return whether a path contains ``..`` on any file system.
 
-    Some take a backslash for a separator, and some decode percent signs.
+    Some file systems take a backslash for a separator, and some decode percent signs.
     """
     return any(".." in _SEPARATOR.split(text) for text in (path, unquote(path)))
 
 
-def same_store(one: str, other: str) -> bool:
-    """Return whether two schemes name one store, whose buckets have the same credentials."""
-    kind = _KINDS.get(one, one)
-    return kind in _BUCKETS and kind == _KINDS.get(other, other)
+def same_store(scheme: str, other_scheme: str) -> bool:
+    """Return whether two schemes mean one store, whose buckets have the same credentials."""
+    kind = _KINDS.get(scheme, scheme)
+    return kind in _BUCKETS and kind == _KINDS.get(other_scheme, other_scheme)
 
 
 def trim(path: str) -> str:
-    """Return a path without slashes at its end."""
+    """Remove the slashes at the end of a path; ``/`` stays."""
     return path.rstrip("/") or "/"
 
 
 def without_secrets(uri: str) -> str:
-    """Return a URI without user, password and query, where people put credentials."""
+    """Remove user, password and query from a URI, where people put credentials."""
     return _SECRETS.sub("", uri) if "://" in uri else uri

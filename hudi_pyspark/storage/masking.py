@@ -1,4 +1,4 @@
-"""Secrets are cut out of texts that other libraries wrote: by their values, and by their form."""
+"""Cut secrets out of texts that other libraries wrote, by value and by form."""
 
 import errno
 import re
@@ -9,8 +9,8 @@ from hudi_pyspark.errors import HudiError
 
 _HIDDEN = "***"
 _LONG = 8  # characters; a shorter secret may be part of an ordinary word
-# Clients sign, encode and sort the parameters of a URL, so that no value is found in what they
-# show. The first ones are of WebHDFS, whose name node issues tokens of its own.
+# Clients sign, encode and sort the parameters of a URL, so their texts may not contain the value
+# of a secret. The first parameters are of WebHDFS, whose name node issues its own tokens.
 _PARAMETERS = re.compile(
     r"\b(delegation|user\.name|doas|sig|signature|x-amz-signature|x-amz-security-token|"
     r"x-goog-signature|access_?token|refresh_?token|client_?secret|account_?key|"
@@ -23,12 +23,14 @@ _SIGNATURE = re.compile(r"\bsig=([^&]+)")
 
 
 def mask(text: str, secrets: Iterable[str] = (), place: str = "") -> str:
-    """Return a text without secrets, each of which is replaced by ``***``.
+    """Replace each secret in a text by ``***``.
 
     Args:
-        text: of another library.
-        secrets: values that the text must not have, as they are and as URLs spell them.
-        place: the file or folder, which is shown anyway; a short secret that is part of it stays.
+        text: written by another library.
+        secrets: values to hide, both as they are and as URLs spell them. Tokens, passwords and
+            signatures in well-known parameters and headers are hidden as well.
+        place: the file or folder, which messages show anyway; a short secret that is part of it
+            stays.
     """
     for secret in sorted({s for one in secrets for s in _spellings(one)}, key=len, reverse=True):
         if len(secret) >= _LONG:
@@ -41,7 +43,11 @@ def mask(text: str, secrets: Iterable[str] = (), place: str = "") -> str:
 
 
 def masked_error(error: Exception, secrets: Iterable[str] = (), place: str = "") -> Exception:
-    """Return an error whose text has no secrets: itself, or another one of its class."""
+    """Return an error whose text contains no secret; see `mask` for the arguments.
+
+    An error without secrets is returned unchanged. Otherwise the result is a new error: of the same
+    class if that is a HudiError, OSError, ImportError or NotImplementedError, else an OSError.
+    """
     secrets = list(secrets)
 
     def masked(part: object) -> object:
@@ -50,17 +56,17 @@ def masked_error(error: Exception, secrets: Iterable[str] = (), place: str = "")
     text = masked(str(error))
     if text == str(error):
         return error
-    if isinstance(error, HudiError):  # its arguments are all that it keeps
+    if isinstance(error, HudiError):  # which keeps nothing but its arguments
         return type(error)(*map(masked, error.args))
     if isinstance(error, OSError):
         parts = (masked(error.strerror or str(error)), masked(error.filename or place))
         return type(error)(error.errno or errno.EIO, *parts)
-    kept = type(error) if isinstance(error, ImportError | NotImplementedError) else OSError
-    return kept(text)
+    error_class = type(error) if isinstance(error, ImportError | NotImplementedError) else OSError
+    return error_class(text)
 
 
 def _spellings(secret: str) -> Iterator[str]:
-    """Yield what a text may have instead of a secret, or of the signature that is part of it."""
+    """Yield the forms in which a text may contain a secret, or the signature inside it."""
     for part in (secret, *_SIGNATURE.findall(secret)):
         for value in (part, part.strip(), unquote(part)):
             yield from (text for text in (value, quote(value, safe=""), quote_plus(value)) if text)

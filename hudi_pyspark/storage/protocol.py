@@ -1,29 +1,38 @@
-"""The operations that the reader needs from a file system."""
+"""The operations that the reader needs from a file system, and careful ways to call them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import IO, Protocol
+from typing import IO, Protocol, TypeVar
 
 import pyarrow as pa
 
+_T = TypeVar("_T")
+_R = TypeVar("_R")
+_THREADS = 16
 
-@dataclass(slots=True, unsafe_hash=True)  # made faster than a frozen one; nothing changes it
+
+@dataclass(slots=True, unsafe_hash=True)
 class FileInfo:
-    """One file or folder directly in a listed folder."""
+    """One file or folder directly in a listed folder.
+
+    Not frozen, because creating frozen instances takes longer. Treat as immutable.
+    """
 
     name: str  # without the folder
     is_directory: bool
     size: int  # bytes; 0 for a folder
-    modified_ms: int  # milliseconds since the epoch, UTC; 0 where the storage does not record it
+    modified_ms: int  # milliseconds since the epoch, UTC; 0 if the storage does not record it
 
 
 class Storage(Protocol):
     """The operations that the reader needs from a file system.
 
     Paths are relative to the table's base path, use ``/`` and are raw: nothing is URL-decoded.
-    Implementations are picklable, since scan tasks take them to the executors. All operations raise
-    StorageError where another machine, that keeps the files, fails or refuses.
+    Implementations are picklable, since scan tasks take them to the executors. If the files are on
+    another machine, all operations raise StorageError when that machine fails or refuses.
     """
 
     @property
@@ -32,9 +41,9 @@ class Storage(Protocol):
 
     @property
     def identity(self) -> str:
-        """A digest of the settings and credentials with which files are read; "" if not known.
+        """A digest of the settings and credentials that read the files; "" if they are unknown.
 
-        What was read with one identity is shown to no reader with another one.
+        What was read with one identity is never shown to a reader with another identity.
         """
 
     def list_directory(self, directory: str) -> list[FileInfo]:
@@ -47,11 +56,39 @@ class Storage(Protocol):
         """Open a file for random access; FileNotFoundError if it does not exist."""
 
     def describe(self, path: str) -> str:
-        """Return the path as a user would name it, for messages; an absolute path or a URI."""
+        """Return the absolute path or URI by which users know a path, for messages."""
 
     def at(self, location: str, *, is_given: bool = False) -> Storage:
-        """Return the storage of another folder, by absolute path or URI, without URL-decoding.
+        """Return the storage of another folder.
+
+        Args:
+            location: absolute path or URI; it is not URL-decoded.
+            is_given: whether the user named the location, rather than a file of the table.
 
         Raises:
-            PathOutsideTableError: it is in another store, and not given by the caller.
+            PathOutsideTableError: the location is in another store, and the user did not name it.
         """
+
+
+def list_nonempty(storage: Storage, folder: str) -> list[FileInfo]:
+    """List a folder that should have entries, and once more if a remote storage lists none.
+
+    A store, or a proxy in front of it, may answer without a list, which looks like an empty folder.
+    A folder that does not exist has no entries.
+    """
+    entries = storage.list_directory(folder)
+    return entries if entries or storage.is_local else storage.list_directory(folder)
+
+
+def read_together(read: Callable[[_T], _R], items: Collection[_T]) -> list[tuple[_T, _R]]:
+    """Call a function that reads from a storage for all items, on 16 threads.
+
+    Args:
+        read: its first error is raised.
+        items: one argument for each call.
+
+    Returns:
+        Pairs of an item and its result, in the order of the items.
+    """
+    with ThreadPoolExecutor(_THREADS) as pool:
+        return list(zip(items, pool.map(read, items), strict=True))

@@ -1,4 +1,4 @@
-"""A file on another machine, read in ranges that fail by name and never come short."""
+"""A file on another machine: ranges are complete or raise a named error."""
 
 import io
 import time
@@ -11,19 +11,19 @@ from hudi_pyspark.fork_safe_lock import ForkSafeLock
 from hudi_pyspark.storage.file_systems import FileSystem, OpenFile
 from hudi_pyspark.storage.protocol import Storage
 
-Span = tuple[int, int]  # begin and end, in bytes
+ByteRange = tuple[int, int]  # begin and end, in bytes from the start of the file
 
-HOLE = 1 << 20  # bytes that are read faster than skipped, where a read is a request
-THREADS = 8  # requests at a time, of one file or for several small ones
-_END = 512 << 10  # bytes, of which Hudi's default Bloom filter takes most
-_MOST_AT_ONCE = 8 << 20  # bytes of a request of `prefetch`
-# Seconds for which an open file counts as the one that was opened. pyarrow asks for ranges without
-# the ETag, which it learns by opening a file: one request for each such time.
-_TRUSTED = 10.0
+HOLE = 1 << 20  # bytes between two ranges that are read faster than skipped
+_THREADS = 8  # requests at a time, of one file or for several small files
+_END_BYTES = 512 << 10  # most of it for a Bloom filter of Hudi's default size
+_LARGEST_PREFETCH = 8 << 20  # bytes of one request of `prefetch`
+# pyarrow reads ranges without comparing the ETag, which it learns when it opens a file. So a file
+# is opened again, with one request, if it has been open for longer than these seconds.
+_TRUSTED_SECONDS = 10.0
 
 
 class RemoteFile(io.RawIOBase):
-    """A file that is opened again wherever a request fails or credentials expire."""
+    """A file that is opened again if a request fails or credentials expire."""
 
     def __init__(
         self,
@@ -32,6 +32,14 @@ class RemoteFile(io.RawIOBase):
         opened: OpenFile,
         path: str,
     ) -> None:
+        """Wrap a file that has just been opened.
+
+        Args:
+            request: calls a function with the current file system, and again if that fails.
+            filesystem: on which the file was opened.
+            opened: the file.
+            path: absolute inside the file system.
+        """
         super().__init__()
         self._request = request
         self._opened: tuple[FileSystem, OpenFile] | None = (filesystem, opened)
@@ -41,7 +49,7 @@ class RemoteFile(io.RawIOBase):
         self._size, self._version = opened.size, opened.version
         self._position = 0
         self._end: tuple[int, bytes] = (self._size, b"")
-        self._ranges: list[tuple[int, bytes]] = []  # begins, and what was fetched from there
+        self._prefetched: list[tuple[int, bytes]] = []  # begin of each range, and its bytes
         self.failure: Exception | None = None  # why a read failed
 
     def readable(self) -> bool:
@@ -59,31 +67,31 @@ class RemoteFile(io.RawIOBase):
         begin = self._position
         end = self._size if size is None or size < 0 else min(begin + size, self._size)
         self._position = end = max(begin, end)
-        for start, content in (self._end, *self._ranges):
+        for start, content in (self._end, *self._prefetched):
             if start <= begin and end <= start + len(content):
                 return content[begin - start : end - start]
         return self._fetch((begin, end))
 
-    def prefetch(self, spans: Iterable[Span]) -> None:
-        """Fetch ranges in parallel, neighbours at once; they replace those of the last call."""
-        self._ranges = []  # frees them first
-        ranges = coalesce((s for s in spans if s[0] < self._end[0]), most=_MOST_AT_ONCE)
-        with ThreadPoolExecutor(min(THREADS, len(ranges)) or 1) as pool:
-            contents = pool.map(self._fetch, ranges)
-            self._ranges = [(b, c) for (b, _), c in zip(ranges, contents, strict=True)]
+    def prefetch(self, ranges: Iterable[ByteRange]) -> None:
+        """Fetch ranges in parallel, neighbours together; frees those of the previous call."""
+        self._prefetched = []  # frees memory before the next ranges come
+        requests = coalesce((r for r in ranges if r[0] < self._end[0]), largest=_LARGEST_PREFETCH)
+        with ThreadPoolExecutor(min(_THREADS, len(requests)) or 1) as pool:
+            contents = pool.map(self._fetch, requests)
+            self._prefetched = [(r[0], c) for r, c in zip(requests, contents, strict=True)]
 
     def fetch_end(self) -> None:
-        """Fetch the end of the file, which stays: a footer, or a small file as a whole."""
-        begin = max(0, self._size - _END)
+        """Fetch the end of the file, a footer or a whole small file, and keep it."""
+        begin = max(0, self._size - _END_BYTES)
         self._end = (begin, self._fetch((begin, self._size)))
 
     def close(self) -> None:
         if self._opened is not None:
             self._opened[1].close()
-        self._opened, self._ranges, self._end = None, [], (self._size, b"")
+        self._opened, self._prefetched, self._end = None, [], (self._size, b"")
         super().close()
 
-    def _fetch(self, span: Span) -> bytes:
+    def _fetch(self, span: ByteRange) -> bytes:
         begin, end = span
         if begin == end:
             return b""
@@ -97,12 +105,11 @@ class RemoteFile(io.RawIOBase):
         file = self._open_on(filesystem)
         try:
             content = file.read_range(begin, min(end, self._size))
-        except FileNotFoundError:
+        except Exception as error:
             self._forget(file)
-            self._open_on(filesystem)  # GCS knows no other version than the one that was opened
-            raise
-        except Exception:
-            self._forget(file)
+            if isinstance(error, FileNotFoundError):
+                # GCS only has the version that was opened, so the file may have been replaced.
+                self._open_on(filesystem)
             raise
         if len(content) != end - begin:
             self._forget(file)
@@ -111,7 +118,7 @@ class RemoteFile(io.RawIOBase):
 
     def _open_on(self, filesystem: FileSystem) -> OpenFile:
         with self._lock:
-            is_old = time.monotonic() > self._opened_at + _TRUSTED
+            is_old = time.monotonic() > self._opened_at + _TRUSTED_SECONDS
             if is_old or self._opened is None or self._opened[0] is not filesystem:
                 opened = filesystem.open(self._path)
                 if (opened.size, opened.version) != (self._size, self._version):
@@ -128,7 +135,15 @@ class RemoteFile(io.RawIOBase):
 
 @contextmanager
 def failures_of(file: object) -> Iterator[None]:
-    """Raise what the storage of a file raised: C++ code between may pass on the text alone."""
+    """Raise the error of a file's storage in place of the error that its reader raised from it.
+
+    Readers in C++ pass on only the text of an error.
+
+    Raises:
+        StorageError: the storage failed.
+        FileNotFoundError: the file is gone.
+        CorruptTableError: the file was replaced.
+    """
     try:
         yield
     except Exception:
@@ -137,36 +152,49 @@ def failures_of(file: object) -> Iterator[None]:
         raise
 
 
-def prefetch(file: object, spans: Iterable[Span]) -> None:
-    """Fetch ranges of a file in parallel where that saves time: where reads are requests."""
+def prefetch(file: object, ranges: Iterable[ByteRange]) -> None:
+    """Fetch ranges of a file in parallel if it is a `RemoteFile`; else do nothing."""
     if isinstance(file, RemoteFile):
-        file.prefetch(spans)
+        file.prefetch(ranges)
 
 
 def fetch_end(file: object) -> None:
-    """Fetch the end of a file at once where reads are requests."""
+    """Fetch the last 512 KiB of a file in one request if it is a `RemoteFile`; else do nothing."""
     if isinstance(file, RemoteFile):
         file.fetch_end()
 
 
 def read_files(storage: Storage, paths: Sequence[str]) -> Iterator[bytes]:
-    """Read whole files, in parallel where reads are requests; FileNotFoundError if one is gone."""
+    """Yield the contents of files, in order; remote files are read in parallel.
+
+    Raises:
+        FileNotFoundError: the next file is gone.
+    """
     if storage.is_local or len(paths) < 2:
         yield from map(storage.read_bytes, paths)
         return
-    with ThreadPoolExecutor(min(THREADS, len(paths))) as pool:
+    with ThreadPoolExecutor(min(_THREADS, len(paths))) as pool:
         yield from pool.map(storage.read_bytes, paths)
 
 
-def coalesce(spans: Iterable[Span], *, hole: int = HOLE, most: int | None = None) -> list[Span]:
-    """Return ranges to request, in order: holes up to ``hole`` bytes included, of ``most`` each."""
-    ranges: list[Span] = []
-    for begin, end in sorted(spans):
-        if ranges:
-            last_begin, last_end = ranges[-1]
-            is_near = begin - last_end <= hole
-            if begin < last_end or (is_near and (most is None or end - last_begin <= most)):
-                ranges[-1] = (last_begin, max(last_end, end))
+def coalesce(ranges: Iterable[ByteRange], *, largest: int | None = None) -> list[ByteRange]:
+    """Join ranges that overlap or have at most 1 MiB between them, so that fewer requests are made.
+
+    Args:
+        ranges: in any order.
+        largest: bytes up to which ranges are joined; None for no limit. Overlapping ranges are
+            always joined.
+
+    Returns:
+        The joined ranges, in order.
+    """
+    joined: list[ByteRange] = []
+    for begin, end in sorted(ranges):
+        if joined:
+            last_begin, last_end = joined[-1]
+            is_near = begin - last_end <= HOLE
+            if begin < last_end or (is_near and (largest is None or end - last_begin <= largest)):
+                joined[-1] = (last_begin, max(last_end, end))
                 continue
-        ranges.append((begin, end))
-    return ranges
+        joined.append((begin, end))
+    return joined

@@ -1,4 +1,4 @@
-"""The storage of a table, on any file system of pyarrow or fsspec."""
+"""The storage of a table on any file system of pyarrow or fsspec."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 
 from hudi_pyspark.errors import InvalidOptionError, PathOutsideTableError
-from hudi_pyspark.storage.aws_environment import place_in_environment, region_of
+from hudi_pyspark.storage.aws_environment import find_endpoint_and_region, region_of
 from hudi_pyspark.storage.connection import Connection, GivenFileSystem
 from hudi_pyspark.storage.credentials import CredentialsProvider, NamedProvider
 from hudi_pyspark.storage.file_systems import ArrowFileSystem, FileSystem, FsspecFileSystem
@@ -28,16 +28,13 @@ _LOCAL_FILES = ArrowFileSystem(pafs.LocalFileSystem())
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ArrowStorage:
-    """A base path on a file system; the file systems of fsspec are reached as pyarrow's are.
-
-    The path is absolute inside of it. ``host`` is for messages, where the path does not begin with
-    a bucket; ``settings`` and ``provider`` are for other locations that the caller names.
-    """
+    """A base path on a file system of pyarrow or fsspec."""
 
     files: Connection | GivenFileSystem
-    base_path: str
-    scheme: str = ""
-    host: str = ""
+    base_path: str  # absolute inside the file system
+    scheme: str = ""  # "" for a local path
+    host: str = ""  # for messages; "" if the path begins with a bucket
+    # For other locations that the user names.
     settings: Mapping[str, Value] = field(default_factory=dict)
     provider: CredentialsProvider | None = None
 
@@ -51,20 +48,23 @@ class ArrowStorage:
     ) -> ArrowStorage:
         """Return the storage of a URI (``s3://…``, ``file:///…``) or a local path.
 
-        A text without a scheme is a local path, taken literally: ``%2F`` stays as it is. Options,
-        see `file_system_arguments`, win over ``environment``; a ``provider`` over the one they
-        name.
+        Args:
+            uri: without a scheme it is a local path, taken literally: ``%2F`` stays as it is.
+            options: storage options, see `file_system_arguments`.
+            environment: further storage options; ``options`` win over them.
+            provider: of credentials; wins over a provider that the options name.
 
         Raises:
-            InvalidOptionError: the URI has settings in it, or a setting is unknown or has no such
-                value.
-            StorageError: nothing reaches the location, or the storage does not answer.
+            InvalidOptionError: the URI contains settings, an option is unknown or has a wrong
+                value, or a local path cannot be followed.
+            StorageError: the storage does not answer, or there are no credentials.
+            ImportError: a package that the storage needs is not installed.
         """
         location = Location.parse(uri)
         if location.kind == LOCAL:
             try:
                 Path(location.path).stat()
-            except (OSError, ValueError) as error:  # one that Python cannot pass on has no number
+            except (OSError, ValueError) as error:  # a path that no system has raises ValueError
                 if getattr(error, "errno", errno.ELOOP) == errno.ELOOP:
                     problem = getattr(error, "strerror", str(error))
                     raise InvalidOptionError(f"{uri!r} cannot be followed: {problem}") from None
@@ -73,44 +73,47 @@ class ArrowStorage:
             raise InvalidOptionError(
                 f"{shown} has settings in its URI: give them as storage options"
             )
-        given, more = options or {}, environment or {}
-        name, attempts = common_settings(given, more)
-        provider = NamedProvider(name) if name and provider is None else provider
-        arguments = file_system_arguments(location.kind, given, more)
-        if location.kind == "s3":  # found once for all processes
-            arguments |= place_in_environment(arguments, os.environ)
+        options, environment = options or {}, environment or {}
+        reference, max_attempts = common_settings(options, environment)
+        provider = NamedProvider(reference) if reference and provider is None else provider
+        arguments = file_system_arguments(location.kind, options, environment)
+        if location.kind == "s3":  # looked up once for all processes
+            arguments |= find_endpoint_and_region(arguments, os.environ)
             if provider is None and "region" not in arguments:
                 arguments["region"] = region_of(location.authority)
-        connection = Connection(location, arguments, provider, attempts)
-        connection.current()  # raises now where nothing reaches the location
-        settings = {**more, **given}
+        connection = Connection(location, arguments, provider, max_attempts)
+        connection.current()  # raises now if the location cannot be reached
+        settings = {**environment, **options}
         return cls(connection, location.path, location.scheme, location.host, settings, provider)
 
     @classmethod
     def on(cls, filesystem: object, path: str) -> ArrowStorage:
-        """Return storage on a file system of the caller; executors get a pickled copy."""
-        scheme, separator, rest = path.partition("://")
+        """Return the storage of a path on a file system of the user; executors get a copy.
+
+        Args:
+            filesystem: of pyarrow or fsspec, picklable.
+            path: inside the file system; a scheme in front of it appears in messages only.
+        """
+        scheme, separator, inside = path.partition("://")
         is_arrow = isinstance(filesystem, pafs.FileSystem)
         files = GivenFileSystem((ArrowFileSystem if is_arrow else FsspecFileSystem)(filesystem))
-        return cls(files, trim(rest), scheme) if separator else cls(files, trim(path))
+        return cls(files, trim(inside), scheme) if separator else cls(files, trim(path))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.describe('')!r})"
 
     @property
     def filesystem(self) -> pafs.FileSystem:
-        """The file system as pyarrow has it."""
+        """The file system, for pyarrow."""
         return self.files.current().filesystem
 
     @property
     def is_local(self) -> bool:
-        return isinstance(self.files, GivenFileSystem) and isinstance(
-            self.filesystem, pafs.LocalFileSystem
-        )
+        return self.files.is_local
 
     @property
     def identity(self) -> str:
-        return "local" if self.is_local else self.files.identity
+        return self.files.identity
 
     def list_directory(self, directory: str) -> list[FileInfo]:
         path = self._absolute(directory)
@@ -137,10 +140,19 @@ class ArrowStorage:
         return f"{self.scheme}://{self.host}{absolute}" if self.scheme else absolute
 
     def at(self, location: str, *, is_given: bool = False) -> ArrowStorage:
-        """Return the storage of another location: a path or a URI, as a bootstrap records it.
+        """Return the storage of another folder: a path or a URI, as a bootstrap records it.
 
-        In the same store it has the same file system and credentials. Only the caller may name
-        another store, which is opened with the same settings; these may not fit.
+        A folder in the same store has the same file system and credentials. Another store is
+        opened with the settings of this one, which may not fit.
+
+        Args:
+            location: absolute path or URI; it is not URL-decoded.
+            is_given: whether the user named the location, rather than a file of the table.
+
+        Raises:
+            PathOutsideTableError: the location is in another store, and the user did not name it.
+            InvalidOptionError: the location is not a path or URI, or the settings do not fit it.
+            StorageError: the other store does not answer.
         """
         path = self._own_path(location)
         if path is not None:
@@ -148,36 +160,34 @@ class ArrowStorage:
         if not is_given:
             raise PathOutsideTableError(
                 f"the table at {self.describe('')} names {location!r}, which is not in its own "
-                "store (scheme, host, account and bucket), so nothing is asked for there. If you "
+                "store (scheme, host, account and bucket), so no request is sent there. If you "
                 "trust that place, name it yourself with the option bootstrap_base_path"
             )
-        scheme, separator, rest = location.partition("://")
+        scheme, separator, inside = location.partition("://")
         if separator and same_store(self.scheme, scheme):
-            # The same store with the same credentials; only the bucket may be another.
-            return replace(self, base_path=trim(rest), scheme=scheme, host="")
+            # The same store with the same credentials; only the bucket may differ.
+            return replace(self, base_path=trim(inside), scheme=scheme, host="")
         uri = Location.uri_of(location)
         return ArrowStorage.parse(uri, environment=self.settings, provider=self.provider)
 
     def _own_path(self, location: str) -> str | None:
-        """Return the path of a location inside of the file system; None if it is elsewhere."""
+        """Return the path of a location inside the file system; None if it is elsewhere."""
         here = self.describe("")
-        if location.startswith(f"{here}/"):  # whatever file system this is
-            rest = location.removeprefix(here)
-            return None if rises(rest) else f"{self.base_path}{rest}"
+        if location.startswith(f"{here}/"):  # on any file system
+            below = location.removeprefix(here)
+            return None if rises(below) else f"{self.base_path}{below}"
         if rises(location):
             return None
         if not (self.scheme or self.is_local or ":/" in location):
-            return location  # of a file system that was given as an object
+            return location  # on a file system that was passed as an object
         place = Location.parse(Location.uri_of(location))
         kind, host, bucket = place.store
         ours = self.files.store or Location.parse(Location.uri_of(here)).store
-        # A URI without a host leaves it to the settings, and the table has one already.
+        # A URI without a host means the host of the settings, which is that of the table.
         is_own = (kind, host or ours[1], bucket) == ours
         return place.path if is_own else None
 
     def _request(self, request: Callable[[FileSystem], _T], path: str) -> _T:
-        if self.is_local:
-            return request(self.files.current())
         return self.files.request(request, self.describe(path))
 
     def _absolute(self, path: str) -> str:

@@ -24,9 +24,7 @@ from hudi_pyspark.format.log.log_block import LogBlockType, frame_blocks
 from hudi_pyspark.format.parquet.checked_file import open_parquet, read_columns
 from hudi_pyspark.format.timeline import instant_body
 from hudi_pyspark.format.timeline.instant import Action, Instant, InstantState
-from hudi_pyspark.storage.protocol import Storage
-from hudi_pyspark.table.known_folder import list_known_folder
-from hudi_pyspark.table.listing import read_together
+from hudi_pyspark.storage.protocol import Storage, list_nonempty, read_together
 
 _T = TypeVar("_T")
 
@@ -120,7 +118,7 @@ def load_archived_metadata(
             if (key := (entry["commitTime"], entry["actionType"])) in keys
         }
 
-    bodies = dict(zip(wanted, read_together(read, wanted), strict=True))
+    bodies = dict(read_together(read, wanted))
     metadata = []
     for instant in instants:
         body = bodies[instant.path].get((instant.requested_time, instant.action))
@@ -134,7 +132,7 @@ def load_archived_metadata(
 
 def load_archive_v1(storage: Storage, folder: str) -> Iterator[ArchivedInstant]:
     """Yield the completed entries of all archive files; the same entry may come several times."""
-    files = list_known_folder(storage, folder)
+    files = list_nonempty(storage, folder)
     names = sorted(file.name for file in files if _ARCHIVE_FILE.fullmatch(file.name))
     half_merged = _half_merged_file(storage, folder, {file.name for file in files})
 
@@ -146,7 +144,7 @@ def load_archive_v1(storage: Storage, folder: str) -> Iterator[ArchivedInstant]:
                 return []  # its sources are still there: they are deleted after the merge
             raise
 
-    for name, entries in zip(names, read_together(read, names), strict=True):
+    for name, entries in read_together(read, names):
         path = f"{folder}/{name}"
         for entry in entries:
             yield _archived_instant(entry["commitTime"], entry["actionType"], None, path=path)
@@ -163,7 +161,7 @@ def load_history_v2(
         or (since <= span[2] and (not until or span[1] <= until))
     ]
     read = partial(_read_history_rows, storage, columns=_INSTANT_COLUMNS)
-    for path, rows in zip(paths, read_together(read, paths), strict=True):
+    for path, rows in read_together(read, paths):
         for time, action, completion_time in rows:
             yield _archived_instant(time, action, completion_time, path=path)
 
@@ -241,7 +239,7 @@ def _history_files(storage: Storage, folder: str) -> list[str]:
         version = int(storage.read_bytes(f"{folder}/{_VERSION_FILE}"))
     except (FileNotFoundError, ValueError):
         # Then it is the one with the largest number.
-        matches = (_MANIFEST_FILE.fullmatch(f.name) for f in list_known_folder(storage, folder))
+        matches = (_MANIFEST_FILE.fullmatch(f.name) for f in list_nonempty(storage, folder))
         numbers = [int(match[1]) for match in matches if match]
         if not numbers:
             return []

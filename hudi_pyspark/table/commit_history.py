@@ -18,10 +18,9 @@ from hudi_pyspark.format.timeline.instant_metadata import (
     parse_replace_plan,
     parse_savepoint_metadata,
 )
-from hudi_pyspark.storage.protocol import Storage
+from hudi_pyspark.storage.protocol import Storage, read_together
 from hudi_pyspark.table.archive import ArchivedInstant, load_archive
 from hudi_pyspark.table.file_group import BaseFile, LogFile
-from hudi_pyspark.table.listing import read_together
 from hudi_pyspark.table.timeline import (
     CommittedTimes,
     compared_times,
@@ -333,6 +332,6 @@ class LazyMetadata(Mapping[str, CommitMetadata]):
         ordered = list(times)
         unread = [time for time in ordered if time not in self._loaded]
         if len(unread) > 1:
-            instants = [self._instants[time] for time in unread]
-            self._loaded.update(zip(unread, read_together(self._load, instants), strict=True))
+            pairs = read_together(lambda time: self._load(self._instants[time]), unread)
+            self._loaded.update(pairs)
         return {time: self[time] for time in ordered}

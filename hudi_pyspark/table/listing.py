@@ -1,23 +1,11 @@
 """Partitions and their files, found by listing directories."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from typing import Protocol, TypeVar
+from collections.abc import Collection, Mapping, Sequence
+from typing import Protocol
 
 from hudi_pyspark.format.file_name import is_partition_marker
-from hudi_pyspark.storage.protocol import FileInfo, Storage
+from hudi_pyspark.storage.protocol import FileInfo, Storage, list_nonempty, read_together
 from hudi_pyspark.table.config import METADATA_FOLDER, TableConfig
-from hudi_pyspark.table.known_folder import list_known_folder
-
-_THREADS = 16
-_T = TypeVar("_T")
-_R = TypeVar("_R")
-
-
-def read_together(read: Callable[[_T], _R], items: Collection[_T]) -> Sequence[_R]:
-    """Return what a function reads of each item, in order; they wait on the storage together."""
-    with ThreadPoolExecutor(_THREADS) as pool:
-        return list(pool.map(read, items))
 
 
 class PartitionChoice(Protocol):
@@ -66,10 +54,9 @@ class DirectoryListing:
         partitions: list[str] = []
         level = [""]
         while level:
-            entries_of = read_together(self._list, level)
             self._folders += len(level)
-            listed, level = zip(level, entries_of, strict=True), []
-            for folder, entries in listed:
+            listed_folders, level = read_together(self._list, level), []
+            for folder, entries in listed_folders:
                 is_partition = any(is_partition_marker(e.name) for e in entries)
                 if is_partition:
                     partitions.append(folder)
@@ -84,13 +71,12 @@ class DirectoryListing:
     def files(self, partition_paths: Sequence[str]) -> Mapping[str, list[FileInfo]]:
         unlisted = [path for path in partition_paths if path not in self._files]
         self._folders += len(unlisted)
-        listed = read_together(self._list, unlisted)
-        for path, entries in zip(unlisted, listed, strict=True):
+        for path, entries in read_together(self._list, unlisted):
             self._files[path] = [e for e in entries if not e.is_directory]
         return {path: self._files[path] for path in partition_paths}
 
     def _list(self, folder: str) -> list[FileInfo]:
-        return list_known_folder(self._storage, folder)
+        return list_nonempty(self._storage, folder)
 
     def relist(self, partition_path: str, missing_file: str) -> bool:  # noqa: ARG002
         """Return False: the storage itself has been listed."""

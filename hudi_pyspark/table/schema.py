@@ -18,9 +18,8 @@ from hudi_pyspark.format.avro.schema import (
 from hudi_pyspark.format.column_names import spelled
 from hudi_pyspark.format.nested_types import VARIANT, is_variant, with_fields
 from hudi_pyspark.format.timeline.internal_schema import parse_internal_schema, parse_schema_history
-from hudi_pyspark.storage.protocol import FileInfo
+from hudi_pyspark.storage.protocol import FileInfo, list_nonempty
 from hudi_pyspark.table.config import METADATA_FOLDER
-from hudi_pyspark.table.known_folder import list_known_folder
 from hudi_pyspark.table.meta_columns import META_COLUMNS, OPERATION_COLUMN
 from hudi_pyspark.table.timeline import instant_path
 
@@ -175,7 +174,7 @@ def internal_schema_versions(view: TableView) -> tuple[InternalSchema, ...]:
         for commit in view.commits
         if (text := known[commit.requested_time].internal_schema_text)
     ]
-    if completed := _history_files(view, list_known_folder(view.storage, SCHEMA_FOLDER)):
+    if completed := _history_files(view, list_nonempty(view.storage, SCHEMA_FOLDER)):
         path = f"{SCHEMA_FOLDER}/{max(completed)}"
         schemas += parse_schema_history(view.storage.read_bytes(path), path=path)
     versions = {schema.version_id: schema for schema in schemas}

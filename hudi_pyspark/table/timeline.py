@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from hudi_pyspark.cached_property import PickledWithoutCache, cached_property
 from hudi_pyspark.errors import MissingFileError, StorageError
 from hudi_pyspark.format.timeline.instant import Action, Instant, InstantState, NotAnInstant
-from hudi_pyspark.storage.protocol import FileInfo, Storage
+from hudi_pyspark.storage.protocol import FileInfo, Storage, list_nonempty
 from hudi_pyspark.table.config import METADATA_FOLDER, TableConfig
-from hudi_pyspark.table.known_folder import list_known_folder
 
 # Actions whose completion makes data visible. A pending clustering is among them. A pending
 # compaction is not: it completes as a commit, and until then its plan blocks nobody.
@@ -138,7 +137,7 @@ def _listed_instants(storage: Storage, config: TableConfig) -> list[Instant]:
 def _timeline_entries(storage: Storage, config: TableConfig) -> list[FileInfo]:
     """List the timeline's folder; StorageError where a store lists nothing that must be there."""
     folder = config.timeline_folder
-    entries = list_known_folder(storage, folder)
+    entries = list_nonempty(storage, folder)
     # A new table on a store has an empty timeline, or none, but its properties.
     if not entries and not storage.is_local and not storage.list_directory(METADATA_FOLDER):
         problem = "the store lists nothing here, twice, although hoodie.properties is there"

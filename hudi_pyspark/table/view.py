@@ -10,7 +10,7 @@ from hudi_pyspark.cached_property import cached_property
 from hudi_pyspark.errors import PathInsideTableError, PathNotFoundError, TableNotFoundError
 from hudi_pyspark.format.timeline.instant import Instant
 from hudi_pyspark.storage.protocol import Storage
-from hudi_pyspark.storage.second_read import read_twice
+from hudi_pyspark.storage.retries import retry_on_corruption
 from hudi_pyspark.table.commit_history import CommitHistory, LazyMetadata
 from hudi_pyspark.table.config import PROPERTIES_FILE, TableConfig, load_table_config
 from hudi_pyspark.table.confined_storage import ConfinedStorage
@@ -87,7 +87,7 @@ def open_table(storage: Storage) -> TableView:
         UnsupportedTableError: a property has a value that cannot be read.
         CorruptTableError: the properties cannot be read at all.
     """
-    return read_twice(storage, lambda: _open_table(storage))
+    return retry_on_corruption(storage, lambda: _open_table(storage))
 
 
 def _open_table(storage: Storage) -> TableView:

@@ -35,8 +35,8 @@ def catalog():
 
 @pytest.fixture
 def s3(golden_table, monkeypatch):
-    monkeypatch.setattr("hudi_pyspark.storage.credentials._known", {})
-    monkeypatch.setattr("hudi_pyspark.storage.attempts._FIRST_PAUSE", 0.001)
+    monkeypatch.setattr("hudi_pyspark.storage.credentials._cached_credentials", {})
+    monkeypatch.setattr("hudi_pyspark.storage.retries._FIRST_PAUSE", 0.001)
     with serve(golden_table(MOR).parent) as server:
         server.accepts = short_lived.is_valid
         yield server
@@ -171,7 +171,7 @@ def test_settings_of_the_environment_are_used(catalog, golden_table, monkeypatch
 
 @pytest.mark.parametrize("status", [429, 500, 503])
 def test_catalog_that_fails_is_asked_again(catalog, golden_table, monkeypatch, status):
-    monkeypatch.setattr("hudi_pyspark.storage.attempts.time", Clock())
+    monkeypatch.setattr("hudi_pyspark.storage.retries.time", Clock())
     found = {"storage_location": str(golden_table(MOR)), "table_id": "1"}
     failures: list[tuple[int, dict[str, str]]] = [(status, {})] * 2
     catalog.answers = {UNITY_TABLE: lambda _: failures.pop() if failures else (200, found)}

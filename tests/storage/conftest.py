@@ -12,7 +12,7 @@ from tests.storage.clock import Clock
 def clock(monkeypatch):
     """The pauses between attempts take no time; the clock says how long they would be."""
     clock = Clock()
-    monkeypatch.setattr("hudi_pyspark.storage.attempts.time", clock)
+    monkeypatch.setattr("hudi_pyspark.storage.retries.time", clock)
     return clock
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from hudi_pyspark import HudiTable, InvalidOptionError, StorageAccessError
 from hudi_pyspark.storage import aws_environment
-from hudi_pyspark.storage.aws_environment import check_credentials, place_in_environment
+from hudi_pyspark.storage.aws_environment import check_credentials, find_endpoint_and_region
 from tests.cli.command import in_process
 from tests.storage.s3_server import serve
 
@@ -77,7 +77,7 @@ def test_options_go_before_variables_and_these_before_the_profile(
     files, given, variables, region, endpoint
 ):
     expected = {"region": region} | ({"endpoint_override": endpoint} if endpoint else {})
-    assert place_in_environment(given, {**files, **variables}) == expected
+    assert find_endpoint_and_region(given, {**files, **variables}) == expected
 
 
 @pytest.mark.parametrize(
@@ -90,14 +90,16 @@ def test_options_go_before_variables_and_these_before_the_profile(
     ],
 )
 def test_region_that_nothing_names_is_that_of_the_endpoint(endpoint, region):
-    found = place_in_environment({"endpoint_override": endpoint}, {"AWS_CONFIG_FILE": "/nowhere"})
+    found = find_endpoint_and_region(
+        {"endpoint_override": endpoint}, {"AWS_CONFIG_FILE": "/nowhere"}
+    )
     assert found["region"] == region
 
 
 def test_files_that_cannot_be_parsed_are_left_aside(files):
     variables = {**files, "AWS_PROFILE": "ci"}
     with pytest.raises(InvalidOptionError, match="AWS_PROFILE is 'ci', but no file has"):
-        place_in_environment({}, variables)
+        find_endpoint_and_region({}, variables)
 
 
 @pytest.mark.parametrize(
@@ -123,7 +125,7 @@ def test_credentials_are_looked_for_before_the_machine_is_asked(
         asked.append(place)
         return "it cannot be reached"
 
-    monkeypatch.setattr(aws_environment, "problem_of", unreachable)
+    monkeypatch.setattr(aws_environment, "connection_problem", unreachable)
     Path(files["AWS_SHARED_CREDENTIALS_FILE"]).write_text("[ci]\naws_access_key_id = A\n")
     if is_known:
         check_credentials("s3://lake", arguments, {**files, **variables})

@@ -22,7 +22,7 @@ def calls(tmp_path, monkeypatch):
     file = tmp_path / "calls"
     monkeypatch.setenv(short_lived.CALLS, str(file))
     monkeypatch.setenv(short_lived.LIFETIME, "1")
-    monkeypatch.setattr("hudi_pyspark.storage.credentials._known", {})
+    monkeypatch.setattr("hudi_pyspark.storage.credentials._cached_credentials", {})
     return file
 
 

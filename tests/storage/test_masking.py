@@ -6,8 +6,8 @@ import pickle
 import pytest
 
 from hudi_pyspark.errors import InvalidOptionError, MissingFileError, StorageAccessError
-from hudi_pyspark.storage.attempts import Attempts
 from hudi_pyspark.storage.masking import mask
+from hudi_pyspark.storage.retries import RetryPolicy
 from hudi_pyspark.storage_options import secret_values
 
 SECRET = "K3sig+abc/def="
@@ -104,7 +104,7 @@ def test_no_error_passes_with_a_secret(error):
         raise error from ValueError("very-secret")
 
     with pytest.raises(Exception, match=r"\*\*\*") as caught:
-        Attempts(1, ["very-secret"]).run(fail, "s3://lake/t")
+        RetryPolicy(1, ["very-secret"]).run(fail, "s3://lake/t")
     shown = caught.value
     assert "very-secret" not in f"{shown} {shown!r} {shown.__cause__!r}"
     assert shown.__suppress_context__

@@ -17,7 +17,7 @@ from hudi_pyspark.columns.arrays import is_true
 from hudi_pyspark.format.parquet.checked_file import check_row_count, chunk_begin, open_parquet
 from hudi_pyspark.format.parquet.pages import MAGIC, TAIL, ParquetPages, ParquetPagesError
 from hudi_pyspark.format.parquet.thrift_compact import ThriftError
-from hudi_pyspark.storage.remote_file import RemoteFile, Span, coalesce, prefetch
+from hudi_pyspark.storage.remote_file import ByteRange, RemoteFile, coalesce, prefetch
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ class PagedFile:
         """Fetch columns, or leaf columns, of row groups in parallel, where reads are requests."""
         prefetch(self._file, self._chunks(groups, columns))
 
-    def _chunks(self, groups: Iterable[int], columns: Sequence[str]) -> Iterator[Span]:
+    def _chunks(self, groups: Iterable[int], columns: Sequence[str]) -> Iterator[ByteRange]:
         for group in groups:
             row_group = self.parquet.metadata.row_group(group)
             for ordinal in range(row_group.num_columns):
@@ -196,7 +196,7 @@ class PagedFile:
             leaf: self.footer.pages(group, leaf, indexes(*span)) for leaf, span in spans.items()
         }
 
-    def parts(self, spans: Iterable[Span]) -> Callable[[int, int], memoryview]:
+    def parts(self, spans: Iterable[ByteRange]) -> Callable[[int, int], memoryview]:
         """Read parts of the file, and return the function that takes bytes out of one of them."""
         # Where a hole between two parts is small, they are read at once.
         ranges = coalesce(spans)

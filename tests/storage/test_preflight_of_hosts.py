@@ -6,7 +6,7 @@ import socket
 import pytest
 
 from hudi_pyspark import StorageError
-from hudi_pyspark.storage.endpoints import problem_of, reach_endpoint
+from hudi_pyspark.storage.preflight import connection_problem, reach_endpoint
 from hudi_pyspark.storage.table_storage import ArrowStorage
 
 
@@ -114,6 +114,8 @@ def test_requests_after_the_first_connect_no_more():
 
 
 def test_problem_names_host_and_port():
-    assert problem_of("http://127.0.0.1:1/path", 80, 1).startswith("127.0.0.1:1 cannot be reached:")
+    assert connection_problem("http://127.0.0.1:1/path", 80, 1).startswith(
+        "127.0.0.1:1 cannot be reached:"
+    )
     too_long = "a" * 64
-    assert problem_of(too_long, 80, 1).startswith(f"{too_long}:80 cannot be reached:")
+    assert connection_problem(too_long, 80, 1).startswith(f"{too_long}:80 cannot be reached:")

@@ -1,4 +1,8 @@
-"""Requests to a storage on another machine: repeated with growing pauses, failures by name."""
+"""Retries of requests that fail, and of reads that find damage, on another machine.
+
+A request is repeated with growing pauses; what the storage answered decides whether another attempt
+is worth making. A read that finds damage is repeated once.
+"""
 
 import errno
 import random
@@ -9,19 +13,27 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Final, TypeVar
 
-from hudi_pyspark.errors import HudiError, StorageAccessError, StorageError
+from hudi_pyspark.errors import (
+    CorruptTableError,
+    HudiError,
+    MissingFileError,
+    PathOutsideTableError,
+    StorageAccessError,
+    StorageError,
+)
 from hudi_pyspark.messages import logger
 from hudi_pyspark.storage.masking import mask, masked_error
+from hudi_pyspark.storage.protocol import Storage
 
 _T = TypeVar("_T")
 _log = logger(__name__)
 
-_MOST: Final = 5  # attempts, where no setting says how many
-_THROTTLED_FOR: Final = 65.0  # seconds, likewise, that a store may ask for fewer requests
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0  # seconds; a pause is random, half of its bound at least
+_DEFAULT_ATTEMPTS: Final = 5
+_THROTTLED_SECONDS: Final = 65.0  # for which a store may throttle, unless a setting says otherwise
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0  # seconds; a pause is random, at least half of its bound
 
-# pyarrow has one class for all failures, so only the text says what the storage answered. An answer
-# to a HEAD request has no body: S3 refuses an expired token with a bare 400 there.
+# pyarrow has one class for all failures, so only the text says what the storage answered. The
+# answer to a HEAD request has no body: there, S3 refuses an expired token with a bare 400.
 _ANSWERS = (
     re.compile(
         r"AWS Error (\w+(?: \(HTTP status \d+\))?|\[code \d+\]) during \w+ operation: "
@@ -51,7 +63,7 @@ _THROTTLED = re.compile(
     r"(?<!\d)(429|503)(?!\d)",
     re.IGNORECASE,
 )
-# Named by the storage although their status is 400: worth another attempt.
+# Answers with the status 400 that are worth another attempt.
 _TRANSIENT = re.compile(r"request.?timeout|RequestTimeTooSkewed", re.IGNORECASE)
 _NOT_REPEATED = (IsADirectoryError, NotADirectoryError, NotImplementedError, ImportError, HudiError)
 
@@ -66,21 +78,32 @@ class _Kind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Attempts:
-    """How often a request is made, and what its errors must not show."""
+class RetryPolicy:
+    """How often a request to a storage is made, and what its errors may show."""
 
-    given: int = 0  # by a setting; 0: five, and as many as a minute has where a store throttles
+    max_attempts: int = 0  # 0: five, but while a store throttles as many as fit into 65 seconds
     secrets: Sequence[str] = ()  # texts that are cut out of messages
-    advice: str = ""  # for a read that a store throttles
+    advice: str = ""  # ends the message if the store throttled until the last attempt
 
     def run(
         self, request: Callable[[], _T], place: str, renew: Callable[[], bool] | None = None
     ) -> _T:
-        """Make a request, on the file or folder ``place``, until it succeeds.
+        """Make a request until it succeeds or another attempt would be useless.
 
-        ``renew`` gets new credentials after a refusal, and returns whether there were any.
+        Args:
+            request: called once per attempt.
+            place: the file or folder that is requested, for messages.
+            renew: called after a refusal, to get new credentials; returns whether there are any.
+
+        Raises:
+            FileNotFoundError: the storage has nothing at ``place``.
+            StorageAccessError: the storage refuses the request.
+            StorageError: the last attempt failed.
+
+        Errors that name a mistake (a wrong kind of path, a missing package, a `HudiError`) are
+        raised at once. No message contains a secret.
         """
-        started, attempt, counted = time.monotonic(), 0, 0
+        started, attempt, counted_attempts = time.monotonic(), 0, 0
         while True:
             attempt += 1
             try:
@@ -88,21 +111,21 @@ class Attempts:
             except _NOT_REPEATED as error:
                 raise masked_error(error, self.secrets, place) from None
             except FileNotFoundError as error:
-                known = masked_error(error, self.secrets, place)
-                if place in str(known):
-                    raise known from None
-                raise FileNotFoundError(errno.ENOENT, str(known), place) from None
+                missing = masked_error(error, self.secrets, place)
+                if place in str(missing):
+                    raise missing from None
+                raise FileNotFoundError(errno.ENOENT, str(missing), place) from None
             # The implementations of fsspec raise errors of their SDKs, without a common base.
             except Exception as error:  # noqa: BLE001
                 problem = mask(str(error), self.secrets, place) or type(error).__name__
                 kind = _kind_of(error, place)
                 if kind is _Kind.GONE:
                     raise FileNotFoundError(errno.ENOENT, problem, place) from None
-                if kind is _Kind.THROTTLED and not self.given:
-                    is_last = time.monotonic() - started >= _THROTTLED_FOR
+                if kind is _Kind.THROTTLED and not self.max_attempts:
+                    is_last = time.monotonic() - started >= _THROTTLED_SECONDS
                 else:
-                    counted += 1
-                    is_last = counted >= (self.given or _MOST)
+                    counted_attempts += 1
+                    is_last = counted_attempts >= (self.max_attempts or _DEFAULT_ATTEMPTS)
                 if kind is _Kind.REFUSED and (is_last or renew is None or not renew()):
                     raise StorageAccessError(place, problem) from None
                 if is_last:
@@ -120,15 +143,15 @@ def _kind_of(error: Exception, place: str) -> _Kind:
         return _Kind.GONE
     if _THROTTLED.search(answer):
         return _Kind.THROTTLED
-    is_said = _REFUSED.search(answer) and not _TRANSIENT.search(answer)
-    is_refused = is_said or isinstance(error, PermissionError)
-    return _Kind.REFUSED if is_refused else _Kind.OTHER
+    is_refusal = _REFUSED.search(answer) and not _TRANSIENT.search(answer)
+    return _Kind.REFUSED if is_refusal or isinstance(error, PermissionError) else _Kind.OTHER
 
 
 def _answer_of(error: Exception, place: str) -> str:
-    """Return code and status of an answer, or what else a client said, but no path of it.
+    """Return code and status of an answer, or else the client's text without paths.
 
-    A path, which may contain 403 or ``forbidden``, says nothing about the answer.
+    Paths are cut out because they say nothing about the answer, but may contain 403 or
+    ``forbidden``.
     """
     text = str(error)
     for answer in _ANSWERS:
@@ -136,9 +159,36 @@ def _answer_of(error: Exception, place: str) -> str:
         if last is not None:
             return " ".join(filter(None, last.groups()))
     if isinstance(error, ConnectionError | TimeoutError):
-        return ""  # none came
+        return ""  # no answer came
     text = _URL.sub(" ", text)
     parts = place.rstrip("/").split("/")
-    for begin in range(len(parts)):  # with a scheme, host and bucket, or without
+    for begin in range(len(parts)):  # with or without scheme, host and bucket
         text = text.replace("/".join(parts[begin:]), " ")
     return _PATH.sub(" ", text)
+
+
+def is_worth_retrying(error: CorruptTableError, storage: Storage) -> bool:
+    """Return whether reading again may succeed, and log that it is tried.
+
+    The bytes may have been damaged on their way from another machine: gateways answer with pages
+    of their own, and compress or shorten what they pass on. A missing file stays missing.
+    """
+    is_about_content = not isinstance(error, MissingFileError | PathOutsideTableError)
+    if storage.is_local or not is_about_content:
+        return False
+    _log.warning("read once more: %s", error.reason())
+    return True
+
+
+def retry_on_corruption(storage: Storage, read: Callable[[], _T]) -> _T:
+    """Read from a storage, and once more if that finds damage.
+
+    Raises:
+        CorruptTableError: the second read finds damage as well, or `is_worth_retrying` says no.
+    """
+    try:
+        return read()
+    except CorruptTableError as error:
+        if not is_worth_retrying(error, storage):
+            raise
+    return read()

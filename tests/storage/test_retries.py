@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from hudi_pyspark import StorageAccessError, StorageError
-from hudi_pyspark.storage.attempts import Attempts
+from hudi_pyspark.storage.retries import RetryPolicy
 
 # As pyarrow 26 spells answers; the text that a request is about comes first.
 S3_HEAD = "When reading information for key '{}' in bucket 'lake': AWS Error {} (HTTP status {}) "
@@ -32,7 +32,7 @@ PATHS = [
 ]
 
 
-def run(text, path, *, given=0, error=OSError, renew=None):
+def run(text, path, *, max_attempts=0, error=OSError, renew=None):
     """Answer always the same; return the error, and how often the request was made."""
     requests = []
 
@@ -41,7 +41,7 @@ def run(text, path, *, given=0, error=OSError, renew=None):
         raise error(text)
 
     with pytest.raises((StorageError, FileNotFoundError)) as caught:
-        Attempts(given).run(fail, f"s3://lake/{path}", renew)
+        RetryPolicy(max_attempts).run(fail, f"s3://lake/{path}", renew)
     return caught.value, len(requests)
 
 
@@ -142,7 +142,7 @@ def test_store_that_asks_for_fewer_requests_is_waited_for_a_minute(clock, second
             raise OSError(S3_LIST.format("t", "SLOW_DOWN", "Please reduce your request rate."))
         return clock.now
 
-    assert seconds <= Attempts().run(answer, "s3://lake/t") <= seconds + 5
+    assert seconds <= RetryPolicy().run(answer, "s3://lake/t") <= seconds + 5
     for pause, attempt in zip(clock.pauses, itertools.count(1), strict=False):
         longest = min(0.1 * 2**attempt, 5)
         assert longest / 2 <= pause <= longest
@@ -151,7 +151,7 @@ def test_store_that_asks_for_fewer_requests_is_waited_for_a_minute(clock, second
 
 def test_minute_of_a_store_ends_and_its_setting_is_named(clock):
     with pytest.raises(StorageError) as caught:
-        Attempts(advice=". Raise it").run(
+        RetryPolicy(advice=". Raise it").run(
             lambda: (_ for _ in ()).throw(OSError("AWS Error SLOW_DOWN during X operation: Slow")),
             "s3://lake/t",
         )
@@ -162,10 +162,10 @@ def test_minute_of_a_store_ends_and_its_setting_is_named(clock):
     )
 
 
-def test_given_attempts_count_while_a_store_throttles_too(clock):
-    for given in (1, 3, 40):
-        error, requests = run(S3_HEAD.format("f", "UNKNOWN", 503), "f", given=given)
-        assert (type(error), requests) == (StorageError, given)
+def test_attempts_of_a_setting_count_while_a_store_throttles_too(clock):
+    for max_attempts in (1, 3, 40):
+        error, requests = run(S3_HEAD.format("f", "UNKNOWN", 503), "f", max_attempts=max_attempts)
+        assert (type(error), requests) == (StorageError, max_attempts)
     assert clock.now > 100  # of forty attempts
 
 
@@ -177,4 +177,4 @@ def test_failures_after_a_throttled_minute_count_anew():
             raise OSError(texts.pop(0))
         return "content"
 
-    assert Attempts().run(answer, "s3://lake/f") == "content"
+    assert RetryPolicy().run(answer, "s3://lake/f") == "content"

@@ -10,9 +10,16 @@ from fsspec.implementations.memory import MemoryFileSystem
 from hudi_pyspark import CorruptTableError, HudiTable, StorageAccessError, StorageError
 from hudi_pyspark.reading.read_task import read_task
 from hudi_pyspark.storage import ArrowStorage
-from hudi_pyspark.storage.attempts import Attempts
 from hudi_pyspark.storage.file_systems import OpenFile
-from hudi_pyspark.storage.remote_file import RemoteFile, coalesce, fetch_end, prefetch, read_files
+from hudi_pyspark.storage.remote_file import (
+    HOLE,
+    RemoteFile,
+    coalesce,
+    fetch_end,
+    prefetch,
+    read_files,
+)
+from hudi_pyspark.storage.retries import RetryPolicy
 from tests.storage.faulty_proxy import FAULTS, NONE, always, fail_between, sometimes
 from tests.storage.s3_server import serve
 
@@ -134,7 +141,7 @@ def test_messages_of_a_store_are_shown_without_secrets(caplog):
         raise OSError(f"cannot sign with {SECRET}")
 
     with pytest.raises(StorageError, match=r"cannot sign with \*\*\*"):
-        Attempts(2, [SECRET]).run(fail, "s3://lake/t")
+        RetryPolicy(2, [SECRET]).run(fail, "s3://lake/t")
     assert "attempt 1 failed" in caplog.text
     assert SECRET not in caplog.text
 
@@ -146,7 +153,7 @@ def test_urls_of_webhdfs_are_shown_without_user_and_token():
         raise OSError(f"Max retries exceeded with url: {url} (refused)")
 
     with pytest.raises(StorageError) as caught:
-        Attempts(1).run(fail, "webhdfs://h:1/t")
+        RetryPolicy(1).run(fail, "webhdfs://h:1/t")
     shown = "op=OPEN&user.name=***&delegation=***&doas=***&offset=0 (refused)"
     assert shown in str(caught.value)
 
@@ -200,7 +207,7 @@ def test_files_come_in_order_and_the_missing_one_is_named(s3):
 
 
 @pytest.mark.parametrize(
-    ("spans", "most", "ranges"),
+    ("spans", "largest", "ranges"),
     [
         ([], None, []),
         ([(5, 9), (0, 2)], None, [(0, 9)]),
@@ -211,8 +218,12 @@ def test_files_come_in_order_and_the_missing_one_is_named(s3):
         ([(0, 8), (6, 12)], 10, [(0, 12)]),  # an overlap is fetched once, however long
     ],
 )
-def test_neighbours_are_one_request(spans, most, ranges):
-    assert coalesce(spans, hole=5, most=most) == ranges
+def test_neighbours_are_one_request(spans, largest, ranges):
+    unit = HOLE // 5
+    spans, ranges = (
+        [(begin * unit, end * unit) for begin, end in each] for each in (spans, ranges)
+    )
+    assert coalesce(spans, largest=largest and largest * unit) == ranges
 
 
 def test_answers_that_are_shorter_than_asked_are_asked_for_again(s3):
