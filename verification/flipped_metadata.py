@@ -31,7 +31,7 @@ from hudi_pyspark.metadata_table import records
 from hudi_pyspark.metadata_table.entries import Entries, MetadataSlice
 from hudi_pyspark.metadata_table.listing import MetadataListing
 from hudi_pyspark.metadata_table.table import MetadataTable
-from hudi_pyspark.table import listing
+from hudi_pyspark.storage import protocol
 from hudi_pyspark.table.commit_history import CommitHistory
 from hudi_pyspark.table.timeline import instant_path
 from hudi_pyspark.table.view import open_table
@@ -337,7 +337,7 @@ def _stored_as_one(entries: Entries) -> tuple[object, ...]:
 
 
 def _begin_process() -> None:
-    listing.ThreadPoolExecutor = _OneThread  # type: ignore[attr-defined, assignment]
+    protocol.ThreadPoolExecutor = _OneThread  # type: ignore[attr-defined, assignment]
     pa.set_cpu_count(1)
     _decode_once()
 
