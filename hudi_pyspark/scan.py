@@ -26,7 +26,7 @@ from hudi_pyspark.options.read_options import ReadOptions, columns_text
 from hudi_pyspark.planning.explain import ExplainedScan, summary
 from hudi_pyspark.planning.needed_columns import result_schema
 from hudi_pyspark.planning.query import Plan, Query, check_lost_commits, resolve_query
-from hudi_pyspark.planning.slice_tasks import SlicePlanner
+from hudi_pyspark.planning.slice_tasks import TablePlanner
 from hudi_pyspark.planning.task_groups import cost, group_tasks
 from hudi_pyspark.reading.read_task import read_task
 from hudi_pyspark.reading.slice_reader import count_merged, merged_on_disk
@@ -61,7 +61,7 @@ class Scan:
     """
 
     _query: Query
-    _planner: SlicePlanner
+    _planner: TablePlanner
     _result: pa.Schema
     _predicate: Predicate | None = None
     _limit: int | None = None  # most rows to read
@@ -97,7 +97,7 @@ class Scan:
     def where(self, predicate: Predicate) -> Scan:
         """Return the scan of those rows only for which a predicate on the table's columns holds."""
         both = conjunction((*conjuncts(self._predicate), predicate))
-        query = self._query.choosing(self._planner.partition_choice(both))
+        query = self._query.of_partitions(self._planner.partition_choice(both))
         # Without Spark's options, which do not contain the predicate.
         return replace(self, _query=query, _predicate=both, _spark_options=None)
 
@@ -352,13 +352,13 @@ def choose_scan(
     if limit is not None and not (hasattr(limit, "__index__") and limit >= 0):
         raise InvalidOptionError(f"limit is {limit!r}; give a number of rows from 0 on")
     query = resolve_query(view, options)
-    planner = SlicePlanner(view, options, mergers, query.schema_instant, metadata)
+    planner = TablePlanner(view, options, mergers, query.schema_instant, metadata)
     answer = query.answer_schema(planner.table_schema)
     result = result_schema(
         answer, options.columns, include_meta_columns=options.include_meta_columns
     )
     predicate = parse_filter(options.filter, answer) if options.filter else None
-    query = query.choosing(planner.partition_choice(predicate))
+    query = query.of_partitions(planner.partition_choice(predicate))
     return Scan(query, planner, result, predicate, limit, spark_options)
 
 

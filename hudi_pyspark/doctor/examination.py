@@ -25,7 +25,7 @@ from hudi_pyspark.inspection.metadata import RECORD_SAMPLE, differences
 from hudi_pyspark.metadata_table.table import MetadataTable
 from hudi_pyspark.options.read_options import ReadOptions
 from hudi_pyspark.planning.query import resolve_query
-from hudi_pyspark.planning.slice_tasks import SlicePlanner
+from hudi_pyspark.planning.slice_tasks import TablePlanner
 from hudi_pyspark.reading.slice_reader import count_merged
 from hudi_pyspark.table.config import METADATA_FOLDER, PROPERTIES_FILE, read_properties
 from hudi_pyspark.table.merge_mode import MergeCache
@@ -179,7 +179,7 @@ def _kept_merges(view: TableView) -> Iterator[Finding]:
     """Say how many merges are kept in files on this machine, if any are."""
     with suppress(HudiError, OSError):  # the other checks say what is wrong
         options = ReadOptions.parse({"merge_cache": MergeCache.DISK.value})
-        planner = SlicePlanner(view, options, {})
+        planner = TablePlanner(view, options, {})
         plan = resolve_query(view, options).plan(planner, planner.table_schema, None)
         merged, merges = count_merged(plan.tasks, view.storage)
         if merged:

@@ -19,7 +19,7 @@ from hudi_pyspark.inspection.commits import known_schema
 from hudi_pyspark.inspection.definition import Rows, schema_of, table_of
 from hudi_pyspark.inspection.log_blocks import relative_path, salvage_logs
 from hudi_pyspark.options.read_options import ReadOptions
-from hudi_pyspark.planning.slice_tasks import SlicePlanner, plan
+from hudi_pyspark.planning.slice_tasks import SliceQuery, TablePlanner
 from hudi_pyspark.reading.log_records.deletes import deleting_rows
 from hudi_pyspark.reading.log_records.record_keys import record_keys
 from hudi_pyspark.reading.merge.fold import fold_log
@@ -74,9 +74,9 @@ def _merged_records(
     view: TableView, file_slice: FileSlice, files: Sequence[SalvagedLog]
 ) -> pa.Table:
     """Return the merged log record of each key of a slice, without its base file."""
-    planner = SlicePlanner(view, ReadOptions(use_record_positions=False), registered_payloads())
-    slices, columns = planner.with_sources([file_slice]), planner.table_schema
-    task = plan(slices, planner.context, result=columns, until=view.last_instant)[0]
+    planner = TablePlanner(view, ReadOptions(use_record_positions=False), registered_payloads())
+    query = SliceQuery(planner.table_schema, view.last_instant)
+    task = planner.tasks([file_slice], query)[0]
     blocks = [salvaged.block for file in files for salvaged in file.blocks if not salvaged.problem]
     scan = scan_blocks(blocks, task.shared.block_filter)
     decoder = log_decoder(task)

@@ -16,7 +16,7 @@ from hudi_pyspark.inspection.files import commits_of, committed_by_path, stored_
 from hudi_pyspark.metadata_table.records import FILES, RECORD_INDEX
 from hudi_pyspark.metadata_table.table import MetadataTable, listed_files, load_metadata
 from hudi_pyspark.options.read_options import ReadOptions
-from hudi_pyspark.planning.slice_tasks import SlicePlanner, plan
+from hudi_pyspark.planning.slice_tasks import SliceQuery, TablePlanner
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 
 if TYPE_CHECKING:
@@ -138,12 +138,11 @@ def _sampled_keys(view: TableView, sample: int) -> dict[str, FileGroupId]:
 
     if not view.config.populate_meta_fields:
         return {}
-    planner = SlicePlanner(view, ReadOptions(), {})
-    whole = [s for s in view.slices.as_of(check_files=False) if not s.lacks_files]
-    slices = planner.with_sources(whole)
+    planner = TablePlanner(view, ReadOptions(), {})
+    slices = [s for s in view.slices.as_of(check_files=False) if not s.lacks_files]
     slices = slices[:: max(1, len(slices) // _SAMPLED_SLICES)][:_SAMPLED_SLICES]
     try:
-        tasks = plan(slices, planner.context, result=_KEY, until=view.last_instant)
+        tasks = planner.tasks(slices, SliceQuery(_KEY, view.last_instant))
     except UnsupportedTableError:
         return {}
     each = -(-sample // max(len(tasks), 1))

@@ -1,29 +1,30 @@
-"""Instants out of the text that a user gives."""
+"""Parse instants from text that users write."""
 
 from __future__ import annotations
 
 import re
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
-from hudi_pyspark.errors import FutureInstantError, InvalidInstantError
+from hudi_pyspark.errors import InvalidInstantError
 
 if TYPE_CHECKING:
     from hudi_pyspark.table.config import TableConfig
-    from hudi_pyspark.table.view import TableView
 
-_ZONED = re.compile(
+ZONED_INSTANT = re.compile(
     r"(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\.\d{3}|\.\d{6})?)[+-]\d\d:\d\d", re.ASCII
 )
 
 
 def parse_instant(text: str) -> str:
-    """Parse a user's text into Hudi's digits, without any time-zone conversion.
+    """Parse an instant into Hudi's digits, without any time-zone conversion.
 
     Accepted: 17 or 14 digits, ``yyyy-MM-dd HH:mm:ss[.SSS]`` (also with ``T``), ``yyyy-MM-dd``.
-    Without milliseconds a formatted time means the end of that second, a date means midnight.
+    A formatted time without milliseconds means the end of that second; a date means midnight.
     Microseconds, as Python writes them, are cut off: instants are in milliseconds.
-    InvalidInstantError: anything else.
+
+    Raises:
+        InvalidInstantError: the text has another form, or there is no such day or time.
     """
     if re.fullmatch(r"[0-9]{17}|[0-9]{14}", text):
         return text
@@ -49,13 +50,23 @@ def parse_instant(text: str) -> str:
 
 
 def parse_as_of(text: str) -> str:
-    """Check an instant, maybe with a zone, and return it as it is: its meaning is the table's."""
-    parse_instant(_ZONED.sub(r"\1", text))
+    """Check an instant, which may have a zone, and return it unchanged.
+
+    Its meaning depends on the table: see `planning.time_travel.resolve_as_of`.
+
+    Raises:
+        InvalidInstantError: the text is not an instant.
+    """
+    parse_instant(ZONED_INSTANT.sub(r"\1", text))
     return text
 
 
 def parse_range_instant(text: str) -> str:
-    """Parse the begin or end of a range: also a prefix, e.g. 000, or ``earliest``."""
+    """Parse the begin or end of a range; it may be a prefix, e.g. 000, or ``earliest``.
+
+    Raises:
+        InvalidInstantError: the text is neither of them, nor an instant.
+    """
     if text.lower() == "earliest":
         return "000"
     if re.fullmatch(r"[0-9]{1,17}", text):
@@ -63,45 +74,8 @@ def parse_range_instant(text: str) -> str:
     return parse_instant(text)
 
 
-def resolve_as_of(text: str, view: TableView, now: datetime) -> str:
-    """Return the instant of a time-travel query, checked against the table's timeline.
-
-    A bare date is midnight of the local zone; where the timeline runs in UTC it is converted, as
-    Hudi does. Every other form is wall-clock time of the timeline already.
-
-    Raises:
-        InvalidInstantError: the text is not an instant, or has a zone although that of the timeline
-            is not recorded.
-        FutureInstantError: it is after the table's last instant and after ``now``.
-    """
-    if _ZONED.fullmatch(text):
-        if view.config.timeline_timezone != "UTC":
-            raise InvalidInstantError(
-                f"as.of.instant {text!r} has a zone, but the timeline of the table is in the local "
-                "zone of its writers, which is not recorded: give the wall-clock time of that zone"
-            )
-        moment = datetime.fromisoformat(text).astimezone(timezone.utc)
-        text = str(moment.replace(tzinfo=None))
-    instant = parse_instant(text)
-    if len(text) == 10 and view.config.timeline_timezone == "UTC":
-        # With the offset of that day, since summer and winter differ.
-        midnight = datetime.strptime(instant[:14], "%Y%m%d%H%M%S").astimezone(timezone.utc)
-        instant = midnight.strftime("%Y%m%d%H%M%S") + "000"
-    # The zone of a LOCAL timeline is not recorded; no zone is more than 14 hours ahead of UTC.
-    lead = timedelta(0) if view.config.timeline_timezone == "UTC" else timedelta(hours=14)
-    latest_now = (now.astimezone(timezone.utc) + lead).strftime("%Y%m%d%H%M%S%f")[:17]
-    last = max((i.requested_time for i in view.timeline.instants), default="")
-    if instant > latest_now and instant > last:
-        raise FutureInstantError(
-            f"as.of.instant {text!r} is in the future, so the answer could still change. The last "
-            f"instant of the table is {last or 'none'}; leave the option out to read the latest"
-        )
-    view.history.check_as_of(instant)
-    return instant
-
-
 def wall_clock(moment: datetime, config: TableConfig) -> datetime:
-    """Return a moment that has a zone on the clock of a table's timeline, without a zone."""
+    """Return the time that a table's timeline shows at a moment; it has no zone."""
     zone = timezone.utc if config.timeline_timezone == "UTC" else moment.tzinfo
     return moment.astimezone(zone).replace(tzinfo=None)
 

@@ -160,7 +160,7 @@ class ReadOptions:
         "hoodie.datasource.query.type hoodie.datasource.view.type hoodie.read.query.type",
     )
     """base files merged with log files, base files alone, or what a range of commits wrote"""
-    # As the user wrote it; see instant_text.resolve_as_of.
+    # As the user wrote it; see planning.time_travel.resolve_as_of.
     as_of: str | None = option(
         INSTANT, "as.of.instant hoodie.read.as.of.timestamp", in_streams=False
     )

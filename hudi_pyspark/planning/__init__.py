@@ -1,1 +1,1 @@
-"""From a question and a table to tasks. No data file is opened."""
+"""Turn a query and a table into tasks, without opening a data file."""

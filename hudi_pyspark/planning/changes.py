@@ -1,4 +1,12 @@
-"""Changes of a commit range (CDC): a task per commit and file group, by the changes' source."""
+"""Plan the changes of a commit range (CDC): one task per commit and file group.
+
+Where the changes of a file group come from depends on what the commit wrote to it:
+
+    a CDC log file        its records; images that it lacks come from the slices before and after
+    a log file            the log records, compared with the slice before
+    a base file           all of its rows are inserts; or, if it has none, all rows before deletes
+    nothing: replaced     all rows of the slice before are deletes
+"""
 
 from __future__ import annotations
 
@@ -19,32 +27,34 @@ from hudi_pyspark.tasks import CdcTask, ChangeSource, ScanTask, data_columns
 
 if TYPE_CHECKING:
     from hudi_pyspark.format.timeline.instant_metadata import CommitMetadata, WriteStat
-    from hudi_pyspark.planning.commit_range import AskedRange
+    from hudi_pyspark.planning.commit_range import RequestedRange
     from hudi_pyspark.table.view import TableView
 
-Plan = Callable[[list[FileSlice], str], list[ScanTask]]
+# Makes the scan tasks of file slices, as of the newest instant that counts.
+PlanSlices = Callable[[list[FileSlice], str], list[ScanTask]]
 
 _log = logger(__name__)
 
-# Operations that change no rows; an unknown one wrote nothing, or is refused.
+# Operations that change no rows. An unknown operation is refused if it wrote files.
 _MOVING = frozenset({"UNKNOWN", "ALTER_SCHEMA", "BUCKET_RESCALE"})
 
 
-def check_changes(asked: AskedRange) -> None:
-    """Refuse a query that the table cannot answer for any range.
+def check_changes(requested: RequestedRange) -> None:
+    """Refuse a query of changes that the table cannot answer.
 
     Raises:
-        UnsupportedTableError: the table does not log changes, or has no record keys to find images
-            by.
+        UnsupportedTableError: the table does not log changes, or has no record keys by which images
+            are found.
         InvalidInstantError: the range ends before it begins.
+        IncrementalRangeError: the range begins after the last commit, and ``on_missing=fail``.
     """
-    asked.check_bounds()
-    config = asked.view.config
+    requested.check_bounds()
+    config = requested.view.config
     if not config.cdc_enabled:
         raise errors.UnsupportedTableError(
-            f"{asked.view.storage.describe('')} does not log changes (hoodie.table.cdc.enabled is "
-            "not true), so there are no before and after images. Read the latest rows of the range "
-            "instead (cdc=false)"
+            f"{requested.view.storage.describe('')} does not log changes "
+            "(hoodie.table.cdc.enabled is not true), so there are no before and after images. Read "
+            "the latest rows of the range instead (cdc=false)"
         )
     needs_keys = config.is_merge_on_read or config.cdc_logging_mode != "DATA_BEFORE_AFTER"
     if needs_keys and not config.populate_meta_fields:
@@ -54,28 +64,31 @@ def check_changes(asked: AskedRange) -> None:
         )
 
 
-def plan_changes(asked: AskedRange, table_schema: pa.Schema, plan: Plan) -> list[CdcTask]:
+def plan_changes(
+    requested: RequestedRange, table_schema: pa.Schema, plan: PlanSlices
+) -> list[CdcTask]:
     """Make one task per commit and file group, in order of commits.
 
-    Begin and end are compared with requested times on every table version, except that the offsets
-    of a stream are completion times from version 8 on. Source: Hudi's CDC reader,
-    HoodieCDCExtractor.
+    Begin and end are compared with requested times on every table version. Only the offsets of a
+    stream are completion times, from version 8 on.
 
     Args:
-        asked: the range; its begin is exclusive, its end inclusive, and no end means the last
-            commit.
-        table_schema: the columns of the images.
-        plan: makes scan tasks of all columns, given file slices and the newest instant that counts.
+        requested: the range; without an end it ends with the last commit.
+        table_schema: the columns of the table; images have those that are not meta columns.
+        plan: makes scan tasks of all columns.
 
     Raises:
-        IncrementalRangeError: the range begins before the active timeline, commits of it are still
+        IncrementalRangeError: the range begins before the active timeline, its commits are still
             pending, or files are gone.
-        CorruptTimelineError: a commit cannot be decoded.
+        CorruptTableError: the table does not have what a commit recorded.
+        UnsupportedTableError: a commit does not record its operation.
+
+    Source: Hudi's CDC reader, HoodieCDCExtractor.
     """
-    view, options, times = asked.view, asked.options, asked.times
+    view, options, times = requested.view, requested.options, requested.times
     is_old = not view.config.has_completion_times
-    end = asked.end_before_hollow_commits() if is_old else asked.end
-    begin = _known_begin(asked, end)
+    end = requested.end_before_hollow_commits() if is_old else requested.end
+    begin = _first_known_begin(requested, end)
     images = data_columns(table_schema)
     planner = _ChangePlanner(view, plan, images, as_struct=options.cdc_format is CdcFormat.STRUCT)
     tasks: list[CdcTask] = []
@@ -89,9 +102,9 @@ def plan_changes(asked: AskedRange, table_schema: pa.Schema, plan: Plan) -> list
             tasks, begin, moved = [], times[time], error.reason()
     if moved:
         _warn_moved(options.begin, begin, moved)
-    kept = [t for t in tasks if asked.matches_glob(_task_paths(t))]
-    _log.info("changes after %s up to %s, inclusive: %d tasks", begin, end, len(kept))
-    return kept
+    tasks = [t for t in tasks if requested.matches_glob(_task_paths(t))]
+    _log.info("changes after %s up to %s, inclusive: %d tasks", begin, end, len(tasks))
+    return tasks
 
 
 def _task_paths(task: CdcTask) -> list[str]:
@@ -99,15 +112,15 @@ def _task_paths(task: CdcTask) -> list[str]:
     return [f.path for f in task.cdc_files] + [f.path for s in slices for f in s.files]
 
 
-def _known_begin(asked: AskedRange, end: str) -> str:
-    """Return where the range begins: as requested, unless commits after that are archived."""
-    begin = asked.options.begin
-    archived = asked.archived(end)
+def _first_known_begin(requested: RequestedRange, end: str) -> str:
+    """Return the requested begin, or a later one if the changes after it are archived."""
+    begin = requested.options.begin
+    archived = requested.archived(end)
     if not archived:
         return begin
     last = max(archived.values())
     reason = f"commit {min(archived)} is archived and its changes are gone"
-    if asked.options.on_missing is OnMissing.EARLIEST:
+    if requested.options.on_missing is OnMissing.EARLIEST:
         _warn_moved(begin, last, reason)
         return last
     raise errors.IncrementalRangeError(
@@ -126,16 +139,17 @@ def _warn_moved(requested: str, begin: str, reason: str) -> None:
 
 @dataclass(frozen=True)
 class _ChangePlanner:
-    """Finds the source of each commit's changes."""
+    """Finds where the changes of each commit come from."""
 
     view: TableView
-    plan: Plan
+    plan: PlanSlices
     images: pa.Schema
     as_struct: bool
+    # What each commit wrote, by partition path and file id.
     written: dict[str, dict[tuple[str, str], FileSlice]] = field(default_factory=dict)
 
     def commit_tasks(self, time: str) -> Iterator[CdcTask]:
-        """Yield the tasks of a commit."""
+        """Yield the tasks of a commit, given its requested time."""
         metadata = self.view.commit_metadata[time]
         if metadata.operation_type is WriteOperationType.UNKNOWN and any(metadata.all_stats()):
             raise errors.UnsupportedTableError(
@@ -151,7 +165,7 @@ class _ChangePlanner:
             for file_id in file_ids:
                 before = self._before(time, partition, file_id, must_exist=False)
                 if before is None and self.view.history.archived_times:
-                    # Commits that are archived may have written it, and the cleaner removed it.
+                    # An archived commit may have written the group, and the cleaner removed it.
                     before = self._before(time, partition, file_id, must_exist=True)
                 if before is not None:
                     source = ChangeSource.REPLACED
@@ -200,7 +214,11 @@ class _ChangePlanner:
     def _before(
         self, time: str, partition: str, file_id: str, *, must_exist: bool
     ) -> ScanTask | None:
-        """Plan the file group as it was before a commit; None if it did not exist."""
+        """Plan the file group as it was before a commit; None if it did not exist.
+
+        Raises:
+            IncrementalRangeError: its files are gone, or it ``must_exist`` and does not.
+        """
         try:
             file_slice = self.view.slices.before(time, partition, file_id)
         except errors.MissingFileError as error:
@@ -213,7 +231,11 @@ class _ChangePlanner:
         return self.plan([file_slice], self.view.history.instant_before(time))[0]
 
     def _after(self, time: str, partition: str, file_id: str) -> ScanTask:
-        """Plan only what a commit wrote to a file group."""
+        """Plan only what a commit wrote to a file group.
+
+        Raises:
+            IncrementalRangeError: the files are gone.
+        """
         if time not in self.written:
             try:
                 slices = written_slices(self.view, [time])
@@ -228,14 +250,15 @@ class _ChangePlanner:
         return self.plan([file_slice], time)[0]
 
     def _check_cdc_files(self, time: str, partition: str, paths: Sequence[str]) -> None:
-        listed = {file.name for file in self.view.listing.files([partition])[partition]}
-        if not listed.issuperset(path.rpartition("/")[2] for path in paths):
+        listed_names = {file.name for file in self.view.listing.files([partition])[partition]}
+        if not listed_names.issuperset(path.rpartition("/")[2] for path in paths):
             # Metadata tables that Flink writes lack CDC log files.
-            listed = {file.name for file in self.view.storage.list_directory(partition)}
+            listed_names = {file.name for file in self.view.storage.list_directory(partition)}
         for path in paths:
-            if path.rpartition("/")[2] not in listed:
-                place = self.view.storage.describe(path)
-                problem = f"{place}, a CDC log file, is not on the storage"
+            if path.rpartition("/")[2] not in listed_names:
+                problem = (
+                    f"{self.view.storage.describe(path)}, a CDC log file, is not on the storage"
+                )
                 raise self._gone(time, errors.MissingFileError(problem))
 
     def _gone(self, time: str, error: errors.MissingFileError) -> errors.IncrementalRangeError:
@@ -250,9 +273,9 @@ def _has_older_version(stat: WriteStat, time: str) -> bool:
 
 
 def _has_only_inserts(stat: WriteStat, time: str) -> bool:
-    """Return whether all rows of a base file are new, and the commit removed no others.
+    """Decide whether all rows of a base file are new, and its commit removed no row.
 
-    A delete that is among the inserts of a new file finds nothing to remove.
+    Deletes among the inserts of a new file remove nothing.
     """
     removes = stat.num_deletes and _has_older_version(stat, time)
     return not removes and not stat.num_update_writes and stat.num_writes == stat.num_inserts

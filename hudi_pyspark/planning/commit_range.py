@@ -1,4 +1,4 @@
-"""Commit ranges: the commits of an incremental query, and the file slices that they wrote."""
+"""The commits of an incremental query, and the file slices that they wrote."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from hudi_pyspark.table.timeline import compared_times
 from hudi_pyspark.tasks import CommitRange
 
 if TYPE_CHECKING:
+    from hudi_pyspark.format.timeline.instant import Instant
     from hudi_pyspark.options.read_options import IncrementalOptions
     from hudi_pyspark.table.file_group import FileSlice
     from hudi_pyspark.table.listing import PartitionChoice
@@ -28,40 +29,40 @@ _log = logger(__name__)
 
 
 @dataclass(frozen=True)
-class AskedRange(PickledWithoutCache):
+class RequestedRange(PickledWithoutCache):
     """The range that a query asks for, on the timeline of a table.
 
-    Begin is exclusive and end inclusive. For rows they are compared with completion times from
-    table version 8 on, and with requested times before.
+    The begin is exclusive, the end inclusive. Both are either completion times or requested times.
     """
 
     view: TableView
     options: IncrementalOptions
-    by_completion: bool  # what begin and end are compared with
+    by_completion: bool  # begin and end are completion times, not requested times
 
     @classmethod
-    def of_rows(cls, view: TableView, options: IncrementalOptions) -> AskedRange:
+    def of_rows(cls, view: TableView, options: IncrementalOptions) -> RequestedRange:
+        """Return the range of an incremental query: of completion times from table version 8 on."""
         version = options.table_version or view.config.version
         return cls(view, options, has_completion_times(version))
 
     @cached_property
     def times(self) -> dict[str, str]:
-        """Requested time of each completed commit to the time that the range compares."""
+        """The time that the range compares, by the requested time of each completed commit."""
         return compared_times(self.view.commits, by_completion=self.by_completion)
 
     @cached_property
     def end(self) -> str:
-        """The end that is asked for; by default that of the last commit, "" without one."""
+        """The requested end; by default the last commit, and "" if there is no commit."""
         return self.options.end or max(self.times.values(), default="")
 
     def resolve(self) -> CommitRange:
-        """Resolve the commits that an incremental query covers; they must be known and complete.
+        """Find the completed commits that an incremental query covers.
 
         Raises:
             UnsupportedTableError: the table's rows do not name their commits.
             InvalidInstantError: the range ends before it begins.
-            IncrementalRangeError: commits of the range are archived or pending, and the options ask
-                for an error then.
+            IncrementalRangeError: commits of the range are archived or pending, and the options
+                refuse that.
         """
         if not self.view.config.populate_meta_fields:
             raise errors.UnsupportedTableError(
@@ -71,8 +72,9 @@ class AskedRange(PickledWithoutCache):
         self.check_bounds()
         begin = self.options.begin
         end = self.end if self.by_completion else self.end_before_hollow_commits()
-        commits = self._without_skipped([t for t, at in self.times.items() if begin < at <= end])
-        commit_range = CommitRange(begin, end, self.by_completion, tuple(sorted(commits)), "")
+        in_range = [c for c in self.view.commits if begin < self.times[c.requested_time] <= end]
+        commits = sorted(c.requested_time for c in in_range if self._counts(c))
+        commit_range = CommitRange(begin, end, self.by_completion, tuple(commits), "")
         archived = self.archived(end)
         if not archived:
             return commit_range
@@ -83,11 +85,11 @@ class AskedRange(PickledWithoutCache):
         return answerable
 
     def check_bounds(self) -> None:
-        """Refuse a range that ends before it begins, and warn of one that begins after all commits.
+        """Refuse a range that ends before it begins, and warn if it begins after the last commit.
 
         Raises:
             InvalidInstantError: the begin is after the end.
-            IncrementalRangeError: it is after the last commit, and ``on_missing=fail``.
+            IncrementalRangeError: the begin is after the last commit, and ``on_missing=fail``.
         """
         begin, end = self.options.begin, self.options.end
         last = max(self.times.values(), default="")
@@ -97,21 +99,23 @@ class AskedRange(PickledWithoutCache):
             message = f"the range begins at {begin}, after the last commit of the table, {last}"
             if self.options.on_missing is OnMissing.FAIL:
                 raise errors.IncrementalRangeError(f"{message}: begin there, or earlier")
-            text = f"{message}: no rows (on_missing=fail refuses)"
-            warn(text, stacklevel=3)
+            warn(f"{message}: no rows (on_missing=fail refuses)", stacklevel=3)
 
     def slices(
         self, commit_range: CommitRange, choice: PartitionChoice | None = None
     ) -> tuple[CommitRange, list[FileSlice]]:
-        """Return the effective commit range, and the slices to read for it.
+        """Return the commit range that can be answered, and the slices to read for it.
 
-        Slices are made only of the files that the range's commits wrote. If such a file is gone,
-        the latest slices are read instead, with a warning: they hold the rows whose present version
-        was written in the range. The returned range says so.
+        The slices consist of the files that the range's commits wrote. If one of the files is gone
+        and the options allow a full scan, the latest slices are returned instead, with a warning.
+        They have the rows whose present version was written in the range.
+
+        Args:
+            commit_range: as `resolve` returns it.
+            choice: of the partitions to list; None for all. Only a full scan lists partitions.
 
         Raises:
-            IncrementalRangeError: files are gone, and the query must not fall back
-                (``on_missing=fail``).
+            IncrementalRangeError: files are gone, and ``on_missing=fail``.
         """
         slices: list[FileSlice] = []
         while commit_range.commits and not commit_range.full_scan:
@@ -133,7 +137,11 @@ class AskedRange(PickledWithoutCache):
     def slices_at_end(
         self, commit_range: CommitRange, slices: Sequence[FileSlice], *, check_files: bool = False
     ) -> list[FileSlice]:
-        """Return the slices of the same file groups as the table had them at the end of a range."""
+        """Return the slices of the same file groups as they were at the end of a range.
+
+        Raises:
+            MissingFileError: one of their files is gone, and ``check_files`` is set.
+        """
         return slices_of_groups(
             self.view,
             {(s.partition_path, s.file_id) for s in slices},
@@ -144,29 +152,29 @@ class AskedRange(PickledWithoutCache):
         )
 
     def last_commit(self, commit_range: CommitRange) -> str:
-        """Return the newest requested time of the commits that a range's end includes."""
+        """Return the newest requested time of the commits up to the end of a range; "" for none."""
         return max((t for t, at in self.times.items() if at <= commit_range.end), default="")
 
     def archived(self, end: str) -> dict[str, str]:
-        """Map each archived commit of the range, up to an end, to the time that it compares."""
+        """Return the time that the range compares, by requested time of its archived commits."""
         begin, history = self.options.begin, self.view.history
         first = history.committed.first
         if first and begin >= self.times[first]:
             return {}
-        # None completes before it is requested.
+        # An instant never completes before it is requested.
         archived = history.archived_between("" if self.by_completion else begin, end)
         commits = (a for a in archived if a.action in COMMIT_ACTIONS)
         times = compared_times(commits, by_completion=self.by_completion)
         return {t: at for t, at in times.items() if begin < at <= end and t not in self.times}
 
     def end_before_hollow_commits(self) -> str:
-        """Return the end of a range of requested times, inside which pending commits may complete.
+        """Return where a range of requested times ends, given that pending commits may complete.
 
-        The options say what a query does about pending commits with completed ones behind them.
-        ``block`` ends before the first one, ``use_transition_time`` reads on.
+        A pending commit is hollow if later commits have completed. With ``hollow_commits=block``
+        the range ends before the first hollow commit; ``use_transition_time`` reads on.
 
         Raises:
-            IncrementalRangeError: such a commit lies in the range, and the policy is ``fail``.
+            IncrementalRangeError: the range has a hollow commit, and ``hollow_commits=fail``.
         """
         begin, policy = self.options.begin, self.options.hollow_commits
         reads_on = policy is HollowCommits.USE_TRANSITION_TIME
@@ -185,21 +193,23 @@ class AskedRange(PickledWithoutCache):
         return self.end
 
     def end_of_read(self, begin: str, end: str) -> str:
-        """Return the end of a read of a commit range: its last commit, or its begin if it has none.
+        """Return the last commit of a range, where the next query begins; its begin if it has none.
+
+        If the requested end is after the last commit, other commits may still complete before it,
+        and the next query must not miss them.
 
         Args:
-            begin: exclusive; the end is never before it.
-            end: inclusive; "" for the latest commit. A later commit may still complete before an
-                end that lies behind the last one, which the next query must not miss.
+            begin: exclusive.
+            end: inclusive; "" for the latest commit.
         """
-        beyond = [at for at in self.times.values() if end and at > end]
-        last = _last_before(self.view, self.times, beyond, by_completion=self.by_completion)
+        later = [at for at in self.times.values() if end and at > end]
+        last = _last_before(self.view, self.times, later, by_completion=self.by_completion)
         return max(begin, last)
 
     def matches_glob(self, paths: Iterable[str]) -> bool:
-        """Return whether one of the files has a full path that ends like the glob of the options.
+        """Decide whether the full path of a file matches the glob of the options at its end.
 
-        Without a glob, all do.
+        Without a glob, all files match.
         """
         describe, glob = self.view.storage.describe, self.options.incremental_path_glob
         return not glob or any(fnmatch.fnmatchcase(describe(path), f"*{glob}") for path in paths)
@@ -207,7 +217,7 @@ class AskedRange(PickledWithoutCache):
     def _checked_slices(
         self, commit_range: CommitRange, slices: Sequence[FileSlice]
     ) -> tuple[CommitRange, list[FileSlice]]:
-        """Return the slices at its end, or a commit range that falls back: files are gone."""
+        """Return the slices at the end of the range; a range of a full scan if files are gone."""
         try:
             return commit_range, self.slices_at_end(commit_range, slices, check_files=True)
         except errors.MissingFileError as error:
@@ -222,7 +232,7 @@ class AskedRange(PickledWithoutCache):
             ) from error
 
     def _announce(self, commit_range: CommitRange) -> None:
-        """Log the range, and warn if the answer differs from that of the range's own files."""
+        """Log the range, and warn if the answer is not simply what its commits wrote."""
         _log.info("incremental query of %s", commit_range)
         differences = []
         if commit_range.full_scan:
@@ -236,17 +246,16 @@ class AskedRange(PickledWithoutCache):
                 f"it begins later than requested, since {commit_range.moved} (on_missing=fail "
                 "refuses)"
             )
-        if left_out := self._left_out(commit_range):
+        if ignored := self._ignored_delta_commits(commit_range):
             differences.append(
-                f"it leaves out delta commits, the last of them {left_out[-1]}, since the table "
+                f"it leaves out delta commits, the last of them {ignored[-1]}, since the table "
                 "has become COPY_ON_WRITE, as Apache Hudi does. Begin there, or read a snapshot"
             )
         for difference in differences:
-            text = f"incremental query of {commit_range.bounds}: {difference}"
-            warn(text, stacklevel=3)
+            warn(f"incremental query of {commit_range.bounds}: {difference}", stacklevel=3)
 
-    def _left_out(self, commit_range: CommitRange) -> list[str]:
-        """Return the range's delta commits that do not count: the table is COPY_ON_WRITE now."""
+    def _ignored_delta_commits(self, commit_range: CommitRange) -> list[str]:
+        """Return the delta commits of a COPY_ON_WRITE table in the range, which do not count."""
         if self.view.config.is_merge_on_read:
             return []
         begin, end = commit_range.begin, commit_range.end or "~"
@@ -258,15 +267,22 @@ class AskedRange(PickledWithoutCache):
     def _answerable(
         self, commit_range: CommitRange, reason: str, missing: Mapping[str, str]
     ) -> CommitRange:
-        """Return the effective commit range where some of its commits, or their files, are gone."""
+        """Return the part of a commit range that can be answered if commits or files are gone.
+
+        Args:
+            commit_range: the whole range.
+            reason: what is gone, in words.
+            missing: the time that the range compares, by the requested time of commits that are
+                gone or lack files.
+        """
         if self.options.on_missing is OnMissing.FULL_SCAN:
             return replace(commit_range, full_scan=reason)
         last_missing = max(missing.values())
-        later = tuple(t for t in commit_range.commits if self.times[t] > last_missing)
+        later_commits = tuple(t for t in commit_range.commits if self.times[t] > last_missing)
         if self.options.on_missing is OnMissing.EARLIEST:
             moved = commit_range.moved or reason
-            return replace(commit_range, begin=last_missing, commits=later, moved=moved)
-        incomplete = commits_without_files(self.view, later) if later else ()
+            return replace(commit_range, begin=last_missing, commits=later_commits, moved=moved)
+        incomplete = commits_without_files(self.view, later_commits) if later_commits else ()
         earliest = max((self.times[t] for t in incomplete), default=last_missing)
         raise errors.IncrementalRangeError(
             f"the range can no longer be answered commit by commit: {reason}. The first commit "
@@ -275,38 +291,40 @@ class AskedRange(PickledWithoutCache):
             "in the range with on_missing=full_scan"
         )
 
-    def _without_skipped(self, times: Sequence[str]) -> list[str]:
-        history = self.view.history
-        commits = {c.requested_time: c for c in self.view.commits}
-        kept = list(times)
-        if self.options.skip_compaction and self.view.config.is_merge_on_read:
-            # Also the first bulk insert of a table, whose action is commit too, as in Apache Hudi.
-            kept = [t for t in kept if commits[t].action is not Action.COMMIT]
-        if self.options.skip_clustering:
-            kept = [t for t in kept if not history.is_clustering(commits[t])]
-        return kept
+    def _counts(self, commit: Instant) -> bool:
+        """Decide whether the options leave a commit in the range."""
+        # As in Apache Hudi, also the first bulk insert of a table, whose action is commit.
+        is_compaction = commit.action is Action.COMMIT and self.view.config.is_merge_on_read
+        if self.options.skip_compaction and is_compaction:
+            return False
+        return not (self.options.skip_clustering and self.view.history.is_clustering(commit))
 
 
 def end_of_state(view: TableView, as_of: str | None) -> str:
-    """Return the end of a read of a whole state: of the latest one, or as of a requested time.
+    """Return where an incremental query begins that continues a read of a whole state.
 
-    The next incremental query begins there. It is the last time that such queries compare before
-    which the state lacks no commit. Before table version 8, that is before the first pending
-    commit, so the next query may return rows of commits that the state has already, but misses
-    none.
+    It is the last commit before all commits that the state lacks. Before table version 8, it is
+    also before the first pending commit: the next query may return rows that the state already
+    has, but it misses none.
+
+    Args:
+        view: the table.
+        as_of: requested time of the state, inclusive; None for the latest state.
     """
     by_completion = view.config.has_completion_times
     times = compared_times(view.commits, by_completion=by_completion)
-    lacking = [at for time, at in times.items() if as_of is not None and time > as_of]
-    return _last_before(view, times, lacking, by_completion=by_completion)
+    later = [at for time, at in times.items() if as_of is not None and time > as_of]
+    return _last_before(view, times, later, by_completion=by_completion)
 
 
 def _last_before(
-    view: TableView, times: Mapping[str, str], lacking: list[str], *, by_completion: bool
+    view: TableView, times: Mapping[str, str], excluded: list[str], *, by_completion: bool
 ) -> str:
-    """Return the last time of commits before those that are lacking or, if these count, pending."""
+    """Return the last of ``times`` before all excluded times and, of requested times, pending ones.
+
+    `FIRST_OFFSET` if there is none.
+    """
     pending = None if by_completion else view.history.first_incomplete_commit()
-    limits = [*lacking, *([pending.requested_time] if pending is not None else [])]
+    limits = excluded if pending is None else [*excluded, pending.requested_time]
     limit = min(limits, default=None)
-    known = [at for at in times.values() if limit is None or at < limit]
-    return max(known, default=FIRST_OFFSET)
+    return max((at for at in times.values() if limit is None or at < limit), default=FIRST_OFFSET)

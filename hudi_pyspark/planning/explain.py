@@ -1,4 +1,4 @@
-"""A scan in words: the instants, the files and the rules that it will use."""
+"""Explain a scan in words: its instants, files, merge rule and cost."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from hudi_pyspark.cached_property import PickledWithoutCache, cached_property
 from hudi_pyspark.errors import printable
 from hudi_pyspark.filter.predicate import Predicate
 from hudi_pyspark.planning.query import Query
-from hudi_pyspark.planning.slice_tasks import SlicePlanner
+from hudi_pyspark.planning.slice_tasks import TablePlanner
 from hudi_pyspark.table.file_group import FileSlice
 from hudi_pyspark.tasks import CdcTask, ReadTask, ScanTask
 
@@ -18,15 +18,15 @@ _LOGS_AS_PARQUET = 0.35
 
 @dataclass(frozen=True)
 class ExplainedScan(PickledWithoutCache):
-    """All that an explanation is made of."""
+    """A planned scan, with all that explains it."""
 
     query: Query
-    planner: SlicePlanner
+    planner: TablePlanner
     groups: Sequence[tuple[ReadTask, ...]]  # what each Spark task reads
     columns: Sequence[str]
     predicate: Predicate | None  # only rows for which it is true; None for all
-    notes: Sequence[str]  # of the plan: what each index did to the file slices
-    merged: Sequence[bool | None] = ()  # of each task, as `merged_on_disk` says
+    notes: Sequence[str]  # what each index did to the file slices, in words
+    merged: Sequence[bool | None] = ()  # for each task, as `merged_on_disk` says
 
     @cached_property
     def tasks(self) -> list[ReadTask]:
@@ -38,34 +38,40 @@ class ExplainedScan(PickledWithoutCache):
 
     @cached_property
     def scans(self) -> list[ScanTask]:
-        """The reads of file slices; for changes: of the slices before and after."""
+        """The reads of file slices; for changes, of the slices before and after."""
         images = [image for change in self.changes for image in (change.before, change.after)]
         return [task for task in (*self.tasks, *images) if isinstance(task, ScanTask)]
 
     @cached_property
     def file_bytes(self) -> tuple[int, int, int]:
-        """Bytes of base files, log files and change files that the tasks open, to read columns."""
+        """Bytes of base files, log files and change files that the tasks open."""
         base = sum(map(_base_bytes, self.scans))
         logs = sum(map(_log_bytes, self.scans))
         return base, logs, sum(file.size for task in self.changes for file in task.cdc_files)
 
     @property
     def row_bytes(self) -> int:
-        """The bytes that all columns of the answer's rows would take in Parquet, estimated.
+        """Estimated bytes in Parquet of the answer's rows, with all of their columns.
 
-        Log records replace rows or add some: both together are at most twice the larger one.
+        Log records replace or add rows, so a slice counts as the larger of its two parts. It has at
+        most twice as many bytes.
         """
-        merged = (
+        slice_bytes = (
             max(_base_bytes(task), int(_LOGS_AS_PARQUET * _log_bytes(task))) for task in self.scans
         )
-        return sum(merged) + self.file_bytes[2]
+        return sum(slice_bytes) + self.file_bytes[2]
 
     def explain(self) -> str:
-        """Return the explanation, one fact per line."""
+        """Return the facts of the scan, one per line."""
         return "\n".join(f"{label:<10} {printable(text)}" for label, text in self.facts().items())
 
     def facts(self) -> dict[str, str]:
-        """Return the explanation by label, in the order in which it is shown."""
+        """Return the facts of the scan by label, in the order in which they are shown.
+
+        Labels are ``table``, ``query``, ``instants``, then ``changes``, or ``files`` and ``merge``;
+        with a filter ``filter`` and ``pruned``; ``cost``, ``listing``, ``columns``; and ``schema``
+        if columns are matched by id.
+        """
         view, slices = self.planner.view, self.query.slices
         version = f"{view.config.table_type.value}, version {view.config.version}"
         facts = {
@@ -90,12 +96,12 @@ class ExplainedScan(PickledWithoutCache):
 
 
 def summary(scan: ExplainedScan) -> str:
-    """Return in one line what the scan reads, without opening or listing anything more."""
+    """Say in one line what the scan reads, from what is already planned."""
     slices = scan.query.slices
-    what = _changes(scan.changes) if slices is None else _files(slices)
+    reads = _changes(scan.changes) if slices is None else _files(slices)
     pruned = f"; the filter {scan.predicate} leaves out {_pruned(scan)}" if scan.predicate else ""
     columns = ", ".join(scan.columns) or "none"
-    return f"{scan.query.title}: {what}{pruned}; {_cost(scan)}; columns {columns}"
+    return f"{scan.query.title}: {reads}{pruned}; {_cost(scan)}; columns {columns}"
 
 
 def _files(slices: Sequence[FileSlice]) -> str:
@@ -108,7 +114,7 @@ def _files(slices: Sequence[FileSlice]) -> str:
 
 
 def _pruned(scan: ExplainedScan) -> str:
-    """Say what the filter skips; row groups and log blocks are only known to the read itself."""
+    """Say what the filter skips, as far as planning knows: row groups are chosen while reading."""
     parts: list[str] = []
     if scan.query.slices is not None and scan.query.choice is not None:
         parts.append("partitions by their paths, before their files are listed")
@@ -119,18 +125,18 @@ def _pruned(scan: ExplainedScan) -> str:
             f"all but {len(max(keys, key=len))} possible record keys, by Bloom filters of base "
             "files and the keys of log records"
         )
-    before = [task for task in scan.scans if not task.file_slice.log_files]
-    if before:
-        parts.append(f"row groups of {len(before)} slices without log files, by their statistics")
+    unmerged = sum(not task.file_slice.log_files for task in scan.scans)
+    if unmerged:
+        parts.append(f"row groups of {unmerged} slices without log files, by their statistics")
     return "; ".join(parts) or "nothing"
 
 
 def _cost(scan: ExplainedScan) -> str:
-    """Count tasks, and bytes of the files that they open."""
-    base, logs, other = scan.file_bytes
+    """State the number of tasks, and the bytes of the files that they open."""
+    base, logs, change_files = scan.file_bytes
     parts = [f"{base:,} bytes of base files", f"{logs:,} of log files"]
-    if other:
-        parts.append(f"{other:,} of change files")
+    if change_files:
+        parts.append(f"{change_files:,} of change files")
     tasks = "1 Spark task" if len(scan.groups) == 1 else f"{len(scan.groups)} Spark tasks"
     return f"{tasks}; at most {', '.join(parts)}"
 
@@ -166,7 +172,7 @@ def _changes(tasks: Sequence[CdcTask]) -> str:
     return ", ".join(f"{count} x {source}" for source, count in counts.most_common()) or "none"
 
 
-def _merge(planner: SlicePlanner, slices: Sequence[FileSlice]) -> str:
+def _merge(planner: TablePlanner, slices: Sequence[FileSlice]) -> str:
     if not any(s.log_files for s in slices):
         return "none needed: no slice has log files"
     if planner.options.skip_merge:

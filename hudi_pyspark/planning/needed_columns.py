@@ -1,4 +1,4 @@
-"""Choice of columns: those that the caller wants, and those that the merge needs."""
+"""Choose columns: those of the answer, and those that filter and merge need."""
 
 from collections.abc import Collection, Iterable, Sequence
 
@@ -20,12 +20,15 @@ from hudi_pyspark.table.meta_columns import (
 def result_schema(
     table_schema: pa.Schema, columns: Sequence[str] | None, *, include_meta_columns: bool
 ) -> pa.Schema:
-    """Return the columns of the answer, in the order of `columns`; all of the table by default.
+    """Return the columns of the answer, with the names that they have in the table.
 
-    Names match in any case, as in Spark; the answer has those of the table.
+    Args:
+        table_schema: all columns of the table.
+        columns: names in any case, as in Spark, in the order of the answer; None for all.
+        include_meta_columns: whether all columns include the meta columns.
 
     Raises:
-        InvalidOptionError: the table lacks one of them, or one is named twice.
+        InvalidOptionError: the table lacks a column, or a column is named twice.
     """
     if columns is None:
         hidden = () if include_meta_columns else (*META_COLUMNS, OPERATION_COLUMN)
@@ -45,15 +48,20 @@ def working_schema(
     whole: Collection[str] = (),
     key_fields: Sequence[str] = (),
 ) -> pa.Schema:
-    """Return the result's columns, and after them those needed that the table has.
+    """Return the columns that a task works on: those of the answer, then the others it needs.
 
-    Columns of ``whole`` have all of their nested fields. With ``key_fields``, of a table without
-    meta columns, there is a record key column, to be made from them.
+    Args:
+        table_schema: all columns of the table.
+        result: columns of the answer, which may lack nested fields.
+        needed: names of columns that filter and merge need; the table may lack some.
+        whole: names of columns that must have all of their nested fields.
+        key_fields: fields that make up the record key of a table without meta columns: a record key
+            column is appended. () for other tables.
     """
     columns = [table_schema.field(f.name) if f.name in whole else f for f in result]
     names, shown = dict.fromkeys(table_schema.names), set(result.names)
     lower = {name.lower() for name in [*result.names, *needed]}
-    # Those that differ in case alone stay together: a file may have one of them.
+    # Columns whose names differ only in case stay together: a file may have any one of them.
     others = dict.fromkeys([*needed, *(name for name in names if name.lower() in lower)])
     columns += [table_schema.field(n) for n in others if n in names and n not in shown]
     if key_fields:
@@ -62,10 +70,10 @@ def working_schema(
 
 
 def check_ordering_fields(table_schema: pa.Schema, rule: MergeRule) -> None:
-    """Refuse to merge a table without its ordering fields.
+    """Refuse to merge a table that lacks one of its ordering fields.
 
     Raises:
-        CorruptTableError: the schema lacks one.
+        CorruptTableError: the table schema lacks an ordering field.
     """
     missing = [n for n in rule.ordering_fields if _top_level(n, table_schema) is None]
     if missing:
@@ -83,7 +91,14 @@ def merge_columns(
     key_fields: Sequence[str],
     merger: PayloadMerger | None,
 ) -> list[str]:
-    """Return the columns that merging looks at, each once; some may not be in the table schema."""
+    """Return the names of the columns that merging needs, each once; the table may lack some.
+
+    Args:
+        table_schema: all columns of the table.
+        rule: of the merge.
+        key_fields: fields that make up the record key; () if files contain it.
+        merger: the user's; None if Hudi's own rules decide.
+    """
     fields = [*rule.ordering_fields, rule.delete_field, *key_fields]
     needed = [RECORD_KEY_COLUMN, DELETED_COLUMN, OPERATION_COLUMN]
     needed += [name for field in fields if (name := _top_level(field, table_schema))]
@@ -94,7 +109,7 @@ def merge_columns(
 def _payload_columns(
     table_schema: pa.Schema, rule: MergeRule, merger: PayloadMerger | None
 ) -> Sequence[str]:
-    """Return the columns that the payload class looks at, if the table has them yet."""
+    """Return the columns that the payload class needs, as far as the table has them."""
     if merger is not None:
         return merger.columns if merger.columns is not None else table_schema.names
     fields = PAYLOAD_FIELDS.get(rule.payload_name, ())
@@ -102,5 +117,5 @@ def _payload_columns(
 
 
 def _top_level(name: str, schema: pa.Schema) -> str | None:
-    """Return the column that holds a field of that dotted name; None if the schema has none."""
+    """Return the top-level column of a dotted name; None if the schema lacks it."""
     return spelled(name, schema.names) or spelled(name.partition(".")[0], schema.names)

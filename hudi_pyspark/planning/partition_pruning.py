@@ -1,4 +1,4 @@
-"""Which partitions can have rows for which a filter is true, by the values in their paths."""
+"""Choose the partitions that can have rows for which a filter is true, by their paths."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,58 +25,58 @@ _AFTER_SLASH = "0"  # the character that follows the slash
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _PathColumn:
-    """What the paths of some folders say about one column; all arrays have an item per folder."""
+    """What folder names say about one column. Each array has one item per folder."""
 
-    values: pa.Array  # null where the value is null, or not known
-    is_exact: Mask  # the value is that of all rows of the folder
-    bounds: ColumnBounds  # of the rows of the folder
+    values: pa.Array  # null if the value is null or unknown
+    is_exact: Mask  # all rows below the folder have the value
+    bounds: ColumnBounds  # of the rows below the folder
 
 
 @dataclass(frozen=True, eq=False)
 class PartitionPruner:
     """Chooses partitions by the values that their paths give to rows.
 
-    `choose` decides about partitions, and `containing` about folders on the way to them, of whose
-    values only the first are known, and these in part.
+    `choose` decides about partitions, `containing` about the folders above them, which show only
+    the first values, and perhaps only a part of the last one.
     """
 
-    predicate: Predicate | None
+    predicate: Predicate | None  # None chooses all partitions
     config: TableConfig
     schema: pa.Schema  # of the table
-    always_from_path: bool  # the path decides all partition values
+    always_from_path: bool  # the path gives all partition values
 
     def choose(self, partition_paths: Sequence[str]) -> list[str]:
         """Return the partitions that can have rows for which the filter is true, in their order.
 
-        One whose path has another number of folders than the table has columns stays.
+        A partition stays if its path does not have one folder per partition column.
         """
         return list(compress(partition_paths, self._may_pass(partition_paths, is_below=False)))
 
     def containing(self, folders: Sequence[str]) -> list[str]:
         """Return the folders that may contain a partition that passes the filter, in their order.
 
-        The folders are of one depth, and may be partitions themselves. A folder that cannot be
-        decided about stays.
+        The folders have the same depth, and may be partitions themselves. A folder stays if its
+        name does not decide.
         """
         return list(compress(folders, self._may_pass(folders, is_below=True)))
 
     def _may_pass(self, paths: Sequence[str], *, is_below: bool) -> Mask:
-        """Decide about paths; those of rows that lie ``is_below`` them, or right in them."""
+        """Decide for each path whether rows may pass: rows in its folder, or ``is_below`` it."""
         fields = self.config.partition_fields
         parts = [p for p in conjuncts(self.predicate) if not columns_of(p).isdisjoint(fields)]
-        folders = [partition_folders(path, self.config) for path in paths]
-        depth = min(map(len, folders), default=0) if is_below else len(fields)
-        is_decided = np.array([depth == len(of_path) <= len(fields) for of_path in folders])
-        decided = list(compress(folders, is_decided))
+        paths_folders = [partition_folders(path, self.config) for path in paths]
+        depth = min(map(len, paths_folders), default=0) if is_below else len(fields)
+        is_decided = np.array([depth == len(folders) <= len(fields) for folders in paths_folders])
+        decided = list(compress(paths_folders, is_decided))
         if not parts or not decided:
             return np.ones(len(paths), np.bool_)
-        known = decided_by_path("", self.config, self.schema)
+        usable_columns = decided_by_path("", self.config, self.schema)
         if self.always_from_path:
-            known = self.schema.names
+            usable_columns = self.schema.names
         columns = {
-            name: self._column(name, [of_path[place] for of_path in decided], is_below=is_below)
+            name: self._column(name, [folders[place] for folders in decided], is_below=is_below)
             for place, name in enumerate(fields[:depth])
-            if name in known
+            if name in usable_columns
         }
         bounds = {name: column.bounds for name, column in columns.items()}
         values = {name: column.values for name, column in columns.items()}
@@ -85,7 +85,7 @@ class PartitionPruner:
         for part in parts:
             mask &= may_match_merged(part, bounds, np.arange(count), count)
             if columns_of(part) <= columns.keys():
-                # Bounds do not decide a LIKE that is more than a prefix, nor what is negated.
+                # Bounds decide no LIKE beyond its prefix, and no negated condition.
                 exact = [columns[name].is_exact for name in columns_of(part)]
                 mask &= ~np.logical_and.reduce(exact) | holds(part, pa.table(values))
         is_decided[is_decided] = ~mask
@@ -94,20 +94,22 @@ class PartitionPruner:
     def _column(self, name: str, folders: Sequence[str], *, is_below: bool) -> _PathColumn:
         data_type = path_type(self.schema.field(name))
         values, is_known = folder_values(name, folders, data_type, self.config)
-        may_go_on = pa.types.is_string(data_type) and not self.config.url_encode_partitions
+        may_continue = pa.types.is_string(data_type) and not self.config.url_encode_partitions
         if not self.always_from_path and not self.config.url_encode_partitions:
-            # A value itself may hold what looks like an escape.
+            # The value itself may contain what looks like an escape.
             is_known &= np.array(["%" not in f or unquote(f) == f for f in folders], np.bool_)
         has_value = is_known & ~is_null(values)
         low = pc.if_else(pa.array(has_value), values, None)
-        every = np.ones(len(folders), np.bool_)
+        all_folders = np.ones(len(folders), np.bool_)
         if is_below:
-            # Where slashes are not encoded, the value may go on in the folders below.
-            high = pc.binary_join_element_wise(low, _AFTER_SLASH, "") if may_go_on else low
-            return _PathColumn(values, ~every, ColumnBounds(low, high, ~has_value, every))
+            # If slashes are not encoded, the value may continue in the folders below.
+            high = pc.binary_join_element_wise(low, _AFTER_SLASH, "") if may_continue else low
+            bounds = ColumnBounds(low, high, ~has_value, all_folders)
+            return _PathColumn(values, ~all_folders, bounds)
         is_null_value = is_known & ~has_value
         if pa.types.is_string(data_type) and not self.always_from_path:
             # A null and an empty text share a folder.
             low = pc.if_else(pa.array(is_null_value), "", low)
-            return _PathColumn(values, has_value, ColumnBounds(low, low, ~has_value, every))
+            bounds = ColumnBounds(low, low, ~has_value, all_folders)
+            return _PathColumn(values, has_value, bounds)
         return _PathColumn(values, is_known, ColumnBounds(low, low, ~has_value, ~is_null_value))

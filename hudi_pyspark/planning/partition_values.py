@@ -1,7 +1,7 @@
-"""Values of partition columns: from the path, or from the data files if it cannot hold them.
+"""Values of partition columns: from the path, or from data files if the path is ambiguous.
 
-A global index may leave a row whose partition value changed in its old folder. Apache Hudi 1.x
-shows the folder's value for such a row, so that pruning by the path and the rows agree.
+With a global index, a row may stay in its old folder although its partition value has changed.
+Apache Hudi 1.x shows the folder's value for the row, so the rows agree with pruning by path.
 """
 
 import re
@@ -34,12 +34,20 @@ def resolve_partition_values(
     always_from_path: bool,
     read_for_merge: Collection[str] = (),
 ) -> PartitionValues:
-    """Decide, for the slices of one partition, which partition columns come from its path.
+    """Decide which partition columns of a partition get their values from its path.
 
-    Of ``read_for_merge`` the merge needs the stored values.
+    Args:
+        partition_path: relative to the table.
+        config: of the table.
+        schema: of the table.
+        always_from_path: whether the path gives all values.
+        read_for_merge: columns whose stored values the merge needs.
+
+    Raises:
+        CorruptTableError: the path does not fit the columns, and ``always_from_path`` is set.
     """
-    names = (name for name in config.partition_fields if name in schema.names)
-    types = {name: path_type(schema.field(name)) for name in names}
+    columns = (name for name in config.partition_fields if name in schema.names)
+    types = {name: path_type(schema.field(name)) for name in columns}
     try:
         values = partition_scalars(partition_path, config, types)
     except CorruptTableError:
@@ -47,12 +55,12 @@ def resolve_partition_values(
             raise
         return PartitionValues(columns=config.partition_fields)
     if always_from_path:
-        # A merge may have rewritten files of such a table with the columns, as nulls.
-        given = tuple(values)
-        return PartitionValues(config.partition_fields, tuple(values.items()), given, (), given)
-    certain = decided_by_path(partition_path, config, schema)
-    ambiguous = tuple(n for n in certain if not values[n].is_valid and pa.types.is_string(types[n]))
-    from_path = tuple(n for n in certain if n not in ambiguous)
+        # A merge may have rewritten the table's files with the columns, as nulls.
+        names = tuple(values)
+        return PartitionValues(config.partition_fields, tuple(values.items()), names, (), names)
+    decided = decided_by_path(partition_path, config, schema)
+    ambiguous = tuple(n for n in decided if not values[n].is_valid and pa.types.is_string(types[n]))
+    from_path = tuple(n for n in decided if n not in ambiguous)
     return PartitionValues(
         columns=config.partition_fields,
         path_values=tuple(values.items()),
@@ -63,49 +71,52 @@ def resolve_partition_values(
 
 
 def keep_undecided(predicate: Predicate | None, partition: PartitionValues) -> Predicate | None:
-    """Return what is left to evaluate of a filter that the path of a partition has passed."""
+    """Return the part of a filter that a partition's path does not decide; None if none is left."""
     parts = conjuncts(predicate)
     return conjunction([p for p in parts if not columns_of(p) <= set(partition.from_path)])
 
 
 def decided_by_path(partition_path: str, config: TableConfig, schema: pa.Schema) -> list[str]:
-    """Return the columns whose value the text of their folder gives without loss."""
+    """Return the partition columns whose folder names give their values without loss.
+
+    With "" for the path, the columns of which this is true for all but unusual values.
+    """
     folders = partition_folders(partition_path, config)
     unclear: set[str] = set()
-    if not config.url_encode_partitions:  # a value itself may hold what looks like an escape
-        of_fields = zip(config.partition_fields, folders, strict=False)
-        unclear = {name for name, folder in of_fields if unquote(folder) != folder}
+    if not config.url_encode_partitions:  # the value itself may contain what looks like an escape
+        named_folders = zip(config.partition_fields, folders, strict=False)
+        unclear = {name for name, folder in named_folders if unquote(folder) != folder}
     return [
         name
         for name in config.partition_fields
         if name in schema.names
         and name not in unclear
         and name not in config.timestamp_partition_fields
-        # Stored values order records, so these are shown, too.
+        # Stored values order the records, so the stored values are also shown.
         and name not in config.ordering_fields
         and _is_exact(schema.field(name).type)
     ]
 
 
-# Whether the text of a value in a path is the whole value.
+# Whether a folder name shows the whole value.
 _is_exact = any_of(pa.types.is_string, pa.types.is_boolean, pa.types.is_date, is_number)
 
 
 def path_type(field: pa.Field) -> pa.DataType:
-    """Return the type of the number that a partition path shows."""
+    """Return the type as which a folder name shows the values of a column."""
     if pa.types.is_timestamp(field.type) and counts_milliseconds(field):
         return pa.timestamp("ms", field.type.tz)
     return field.type
 
 
 def partition_texts(partition_path: str, config: TableConfig) -> dict[str, str | None]:
-    """Return the text of each partition column in a path; None where the value is null.
+    """Return the text of each partition column in a path; None if the value is null.
 
-    One column may span several folders (a value with slashes); otherwise folders and columns must
-    agree in number. A table without partition columns has no texts.
+    A single column may span several folders (a value with slashes); otherwise there is one folder
+    per column.
 
     Raises:
-        CorruptTableError: the path has another number of folders than the table has columns.
+        CorruptTableError: the path does not have one folder per partition column.
     """
     names = config.partition_fields
     if not names:
@@ -123,7 +134,7 @@ def partition_texts(partition_path: str, config: TableConfig) -> dict[str, str |
 
 
 def partition_folders(partition_path: str, config: TableConfig) -> list[str]:
-    """Split a path into the folders of its columns; the value of a single one may have slashes."""
+    """Split a path into one folder per column; the value of a single column may have slashes."""
     is_single = len(config.partition_fields) == 1
     return [partition_path] if is_single else partition_path.split("/")
 
@@ -131,13 +142,13 @@ def partition_folders(partition_path: str, config: TableConfig) -> list[str]:
 def folder_values(
     name: str, folders: Sequence[str], data_type: pa.DataType, config: TableConfig
 ) -> tuple[pa.Array, Mask]:
-    """Return the values of one column, each by its folder, and which folders have one.
+    """Return the value of a column for each folder, and which folder names are values of its type.
 
-    The value is null where the folder says so, and where it is not a value of the type.
+    A value is null if the folder says so, or if its name is not a value of the type.
     """
     texts = [_folder_value(name, folder, config) for folder in folders]
     if pa.types.is_string(data_type) or pa.types.is_integer(data_type):
-        with suppress(pa.ArrowInvalid):  # some are not numbers
+        with suppress(pa.ArrowInvalid):  # some texts are not numbers
             return pa.array(texts, pa.string()).cast(data_type), np.ones(len(texts), np.bool_)
     values = [pa.nulls(1, data_type)] * len(texts)
     is_known = np.zeros(len(texts), np.bool_)
@@ -149,7 +160,7 @@ def folder_values(
 
 
 def _folder_value(name: str, folder: str, config: TableConfig) -> str | None:
-    # The schema may spell the column in another way than the table's properties and folders.
+    # The schema may spell the column differently from the properties and the folders.
     start = len(name) + 1
     is_hive_style = folder[:start].lower() == f"{name}=".lower()
     text = folder[start:] if is_hive_style else folder
@@ -165,7 +176,12 @@ def _folder_value(name: str, folder: str, config: TableConfig) -> str | None:
 def partition_scalars(
     partition_path: str, config: TableConfig, types: Mapping[str, pa.DataType]
 ) -> dict[str, pa.Scalar]:
-    """Return the typed values of those partition columns of a path that ``types`` names."""
+    """Return the values of a path's partition columns, as far as ``types`` names the columns.
+
+    Raises:
+        CorruptTableError: the path does not have one folder per partition column, or a folder name
+            is not a value of the type.
+    """
     return {
         name: _cast(name, text, types[name], partition_path)
         for name, text in partition_texts(partition_path, config).items()
@@ -178,7 +194,7 @@ def _cast(name: str, text: str | None, target: pa.DataType, partition_path: str)
         return pa.nulls(1, target)[0]
     try:
         if pa.types.is_timestamp(target) and text.lstrip("-").isdigit():
-            # Key generators print a timestamp as its microseconds since the epoch.
+            # Key generators write a timestamp as its microseconds since the epoch.
             return pa.scalar(int(text), target)
         if pa.types.is_date32(target) and text.lstrip("-").isdigit():
             return pa.scalar(int(text), pa.int32()).cast(target)
@@ -193,7 +209,7 @@ def _cast(name: str, text: str | None, target: pa.DataType, partition_path: str)
 
 
 def _text_scalar(text: str) -> pa.Scalar:
-    """Do as `pa.scalar`, which would import pandas for it: a third of the time to plan."""
+    """Do what `pa.scalar` does, without importing pandas: a third of the planning time."""
     data = text.encode()
     buffers = [None, pa.py_buffer(_OFFSETS.pack(0, len(data))), pa.py_buffer(data)]
     return pa.Array.from_buffers(pa.string(), 1, buffers)[0]

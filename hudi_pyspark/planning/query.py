@@ -6,26 +6,21 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import ClassVar
 
 import pyarrow as pa
 
 from hudi_pyspark.cached_property import cached_property
-from hudi_pyspark.errors import (
-    CorruptTimelineError,
-    HudiError,
-    TimeTravelError,
-    UnsupportedQueryError,
-)
+from hudi_pyspark.errors import CorruptTimelineError, HudiError, UnsupportedQueryError
 from hudi_pyspark.filter.predicate import Predicate, top_level_columns
 from hudi_pyspark.messages import warn
-from hudi_pyspark.options.instant_text import local_now, resolve_as_of
+from hudi_pyspark.options.instant_text import local_now
 from hudi_pyspark.options.option import CdcFormat, OnMissing, QueryType
 from hudi_pyspark.options.read_options import ReadOptions
 from hudi_pyspark.planning.changes import check_changes, plan_changes
-from hudi_pyspark.planning.commit_range import AskedRange, end_of_state
-from hudi_pyspark.planning.slice_tasks import SlicePlanner, plan, read_settings
+from hudi_pyspark.planning.commit_range import RequestedRange, end_of_state
+from hudi_pyspark.planning.slice_tasks import SliceQuery, TablePlanner, read_settings
+from hudi_pyspark.planning.time_travel import check_first_commit, resolve_as_of
 from hudi_pyspark.table.file_group import FileSlice
 from hudi_pyspark.table.listing import PartitionChoice
 from hudi_pyspark.table.view import TableView
@@ -34,23 +29,25 @@ from hudi_pyspark.tasks import CommitRange, ReadTask, ScanTask, cdc_schema
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The tasks of a query, and what is to be said about them."""
+    """The tasks of a query."""
 
     tasks: Sequence[ReadTask]
-    notes: Sequence[str] = ()  # what each index did to the file slices
+    notes: Sequence[str] = ()  # what each index did to the file slices, in words
 
 
 @dataclass(frozen=True, eq=False)
 class Query(ABC):
-    """What a scan reads of a table; files are listed when its slices or tasks are asked for."""
+    """What a scan reads of a table. Files are listed when its slices or tasks are first needed."""
 
     view: TableView
-    choice: PartitionChoice | None = field(default=None, kw_only=True)  # partitions; None: all
-    is_ordered: ClassVar[bool] = False  # the order of the tasks is that of the answer
+    choice: PartitionChoice | None = field(default=None, kw_only=True)  # None: all partitions
+    is_ordered: ClassVar[bool] = False  # the answer has the order of the tasks
 
-    def choosing(self, choice: PartitionChoice | None) -> Query:
-        """Return the same query of some partitions only; changes do not depend on them."""
-        # The same object keeps the slices that it has found.
+    def of_partitions(self, choice: PartitionChoice | None) -> Query:
+        """Return the same query of chosen partitions; changes ignore the choice.
+
+        An unchanged choice returns the same object, which keeps the slices that it has found.
+        """
         return self if choice is self.choice else replace(self, choice=choice)
 
     @property
@@ -70,7 +67,7 @@ class Query(ABC):
 
     @property
     def instants(self) -> str:
-        """Which instants the answer covers, in words; "" if its tasks decide."""
+        """The instants that the answer covers, in words; "" if the tasks decide."""
         return ""
 
     @property
@@ -83,12 +80,30 @@ class Query(ABC):
         return table_schema
 
     @abstractmethod
-    def plan(self, planner: SlicePlanner, result: pa.Schema, predicate: Predicate | None) -> Plan:
-        """Plan the query; changes ignore ``result`` and have all of their columns."""
+    def plan(self, planner: TablePlanner, result: pa.Schema, predicate: Predicate | None) -> Plan:
+        """Make the tasks of the query.
+
+        Args:
+            planner: of the table that the query is about.
+            result: columns of the answer. Changes always have all of their columns.
+            predicate: only rows for which it is true; None for all.
+
+        Raises:
+            MissingFileError: a committed file is not on the storage.
+            IncrementalRangeError: files of the range are gone.
+            UnsupportedTableError: a slice cannot be read correctly.
+        """
 
 
 def resolve_query(view: TableView, options: ReadOptions) -> Query:
-    """Resolve instants and ranges on the table's timeline."""
+    """Return the query that options ask for, with its instants resolved on the timeline.
+
+    Raises:
+        InvalidInstantError: an instant is not one, or a range ends before it begins.
+        TimeTravelError: the state at ``as_of`` is not known.
+        IncrementalRangeError: commits of the range are archived or pending.
+        UnsupportedTableError: the table cannot answer queries of ranges, or logs no changes.
+    """
     if options.incremental is None:
         as_of = None
         if options.as_of is not None:
@@ -97,38 +112,24 @@ def resolve_query(view: TableView, options: ReadOptions) -> Query:
         return SnapshotQuery(view, as_of, options.query_type is QueryType.READ_OPTIMIZED)
     if options.incremental.cdc:
         by_completion = options.incremental.by_offset and view.config.has_completion_times
-        asked = AskedRange(view, options.incremental, by_completion)
-        check_changes(asked)
-        return ChangesQuery(view, asked)
-    asked = AskedRange.of_rows(view, options.incremental)
-    return RangeQuery(view, asked, asked.resolve())
+        requested = RequestedRange(view, options.incremental, by_completion)
+        check_changes(requested)
+        return ChangesQuery(view, requested)
+    requested = RequestedRange.of_rows(view, options.incremental)
+    return RangeQuery(view, requested, requested.resolve())
 
 
-def check_first_commit(as_of: str, view: TableView, *, fails: bool) -> None:
-    """Warn of an instant at which the table had no commit, or refuse it.
+def check_lost_commits(query: Query, planner: TablePlanner) -> None:
+    """Warn of commits that the timeline has lost, or fail.
 
-    Raises:
-        TimeTravelError: `fails` is set.
-    """
-    first = view.commits[0].requested_time if view.commits else as_of
-    # The archive is looked at only where the active timeline begins later.
-    if as_of >= first or view.history.instant_before(f"{as_of}~"):
-        return
-    message = f"as.of.instant {as_of} is before {first}, the first commit of the table"
-    if fails:
-        raise TimeTravelError(f"{message}. Ask for that instant or a later one")
-    warn(f"{message}: no rows (on_missing=fail refuses)", stacklevel=2)
-
-
-def check_lost_commits(query: Query, planner: SlicePlanner) -> None:
-    """Warn of commits that the timeline has lost, by what the plan of a query has read anyway.
+    Reads nothing: what the plan of the query has read already says which commits are lost.
 
     Raises:
-        CorruptTimelineError: the query is to fail where something is missing.
+        CorruptTimelineError: commits are lost, and ``on_missing=fail``.
     """
     options, view = planner.options, query.view
     lost = dict.fromkeys(view.groups.lost_commits(), "later commits built on its files")
-    with suppress(HudiError):  # no metadata table, or one that cannot be read
+    with suppress(HudiError):  # there is no metadata table, or it cannot be read
         recorded = planner.metadata().lost_commits if planner.metadata is not None else ()
         lost |= dict.fromkeys(recorded, "the metadata table has it")
     as_of = query.schema_instant
@@ -179,15 +180,13 @@ class SnapshotQuery(Query):
             self.as_of, read_optimized=self.read_optimized, choice=self.choice
         )
 
-    def plan(self, planner: SlicePlanner, result: pa.Schema, predicate: Predicate | None) -> Plan:
-        until = self.as_of if self.as_of is not None else self.view.last_instant
-        slices: Sequence[FileSlice] = self.slices
+    def plan(self, planner: TablePlanner, result: pa.Schema, predicate: Predicate | None) -> Plan:
+        until, slices = self.as_of, self.slices
         notes: Sequence[str] = ()
-        if self.as_of is None:
-            slices, notes = planner.pruned(slices, predicate, by_key=not self.read_optimized)
-        slices = planner.with_sources(slices)
-        tasks = plan(slices, planner.context, result=result, until=until, predicate=predicate)
-        return Plan(tasks, notes)
+        if until is None:
+            slices, notes = planner.prune(slices, predicate, by_key=not self.read_optimized)
+            until = self.view.last_instant
+        return Plan(planner.tasks(slices, SliceQuery(result, until, predicate)), notes)
 
     @property
     def instants(self) -> str:
@@ -201,35 +200,30 @@ class SnapshotQuery(Query):
 class RangeQuery(Query):
     """The rows that a range of commits wrote."""
 
-    asked: AskedRange
+    requested: RequestedRange
     commit_range: CommitRange  # as it is known before files are listed
 
     @property
     def schema_instant(self) -> str | None:
         commits = self.commit_range.commits
-        return commits[-1] if self.asked.options.use_end_schema and commits else None
+        return commits[-1] if self.requested.options.use_end_schema and commits else None
 
     @property
     def end(self) -> str:
-        return self.asked.end_of_read(self.commit_range.begin, self.commit_range.end)
+        return self.requested.end_of_read(self.commit_range.begin, self.commit_range.end)
 
     @property
     def slices(self) -> Sequence[FileSlice]:
         return self._range_and_slices[1]
 
-    def plan(self, planner: SlicePlanner, result: pa.Schema, predicate: Predicate | None) -> Plan:
+    def plan(self, planner: TablePlanner, result: pa.Schema, predicate: Predicate | None) -> Plan:
         commit_range, slices = self._range_and_slices
-        reads_range = bool(commit_range.commits) and not commit_range.full_scan
-        tasks = plan(
-            planner.with_sources(slices),
-            planner.context,
-            result=result,
-            until=self.asked.last_commit(commit_range) if reads_range else self.view.last_instant,
-            commit_range=commit_range,
-            predicate=predicate,
-            whole_slices=self._whole_slices(commit_range, slices),
-        )
-        return Plan(tasks)
+        until = self.view.last_instant
+        if commit_range.commits and not commit_range.full_scan:
+            until = self.requested.last_commit(commit_range)
+        whole_slices = self._whole_slices(commit_range, slices)
+        query = SliceQuery(result, until, predicate, commit_range, whole_slices)
+        return Plan(planner.tasks(slices, query))
 
     @property
     def instants(self) -> str:
@@ -237,47 +231,54 @@ class RangeQuery(Query):
 
     @cached_property
     def _range_and_slices(self) -> tuple[CommitRange, Sequence[FileSlice]]:
-        return self.asked.slices(self.commit_range, self.choice)
+        return self.requested.slices(self.commit_range, self.choice)
 
     def _whole_slices(
         self, commit_range: CommitRange, slices: Sequence[FileSlice]
     ) -> Mapping[tuple[str, str], FileSlice]:
-        """Return the whole slices on top of which the range's log files may be.
+        """Return the whole slices to which log files of the range may have partial updates.
 
-        Log files of one commit may have partial updates: those of tables from version 8 on, also
-        after a downgrade.
+        Only log files of one commit have partial updates: those that version 8 or later wrote,
+        even if the table was downgraded since.
         """
         with_logs = [s for s in slices if any(log.is_of_one_commit for log in s.log_files)]
         if not self.view.config.is_merge_on_read or not with_logs:
             return {}
-        whole = self.asked.slices_at_end(commit_range, with_logs)
+        whole = self.requested.slices_at_end(commit_range, with_logs)
         return {(s.partition_path, s.file_id): s for s in whole}
 
 
 @dataclass(frozen=True, eq=False)
 class ChangesQuery(Query):
-    """The changes of a range of commits, each with the images of its row (CDC)."""
+    """The changes of a range of commits, with images of each row before and after (CDC)."""
 
-    asked: AskedRange
+    requested: RequestedRange
     is_ordered: ClassVar[bool] = True
 
     @property
     def end(self) -> str:
-        return self.asked.end_of_read(self.asked.options.begin, self.asked.options.end)
+        options = self.requested.options
+        return self.requested.end_of_read(options.begin, options.end)
 
     def answer_schema(self, table_schema: pa.Schema) -> pa.Schema:
-        return cdc_schema(table_schema, as_struct=self.asked.options.cdc_format is CdcFormat.STRUCT)
+        as_struct = self.requested.options.cdc_format is CdcFormat.STRUCT
+        return cdc_schema(table_schema, as_struct=as_struct)
 
-    def plan(self, planner: SlicePlanner, result: pa.Schema, predicate: Predicate | None) -> Plan:
-        def plan_whole(slices: Sequence[FileSlice], until: str) -> list[ScanTask]:
-            slices, context = planner.with_sources(slices), planner.context
-            return plan(slices, context, result=schema, until=until, from_files=True)
-
+    def plan(self, planner: TablePlanner, result: pa.Schema, predicate: Predicate | None) -> Plan:
         schema = planner.table_schema
-        tasks = plan_changes(self.asked, schema, plan_whole)
+
+        def plan_whole(slices: Sequence[FileSlice], until: str) -> list[ScanTask]:
+            return planner.tasks(
+                slices, SliceQuery(schema, until, partition_values_from_files=True)
+            )
+
         settings = read_settings(planner.options)
         compared = top_level_columns(predicate, self.answer_schema(schema))
-        # Images cost most of the time, and a count needs none of them.
+        # Images take most of the time, and a count needs none of them.
         shown = frozenset({"before", "after"} & {*result.names, *compared})
-        shared = partial(replace, predicate=predicate, settings=settings, shown=shown)
-        return Plan(list(map(shared, tasks)))
+        return Plan(
+            [
+                replace(task, predicate=predicate, settings=settings, shown=shown)
+                for task in plan_changes(self.requested, schema, plan_whole)
+            ]
+        )

@@ -1,12 +1,15 @@
-"""File slices to tasks: `SlicePlanner` loads what they share, and `plan` is pure."""
+"""Turn file slices into tasks.
+
+`TablePlanner` loads what the slices of a table have in common, and prunes them by indexes.
+`SlicePlanner` makes their tasks, from values alone.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields
 from hashlib import sha256
 from operator import attrgetter
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -46,13 +49,7 @@ from hudi_pyspark.table.schema import (
     latest_internal_schema,
     resolve_schema,
 )
-from hudi_pyspark.tasks import (
-    CommitRange,
-    PartitionValues,
-    ReadSettings,
-    ScanTask,
-    SharedPlan,
-)
+from hudi_pyspark.tasks import CommitRange, PartitionValues, ReadSettings, ScanTask, SharedPlan
 from hudi_pyspark.version import __version__
 
 if TYPE_CHECKING:
@@ -64,177 +61,203 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PlanContext:
-    """What a scan knows of its table before it chooses file slices."""
+    """What all slices of a table have in common, whatever a query asks of them."""
 
     config: TableConfig
     table_schema: pa.Schema
     rule: MergeRule
     committed: CommittedTimes  # instants that count
     options: ReadOptions
-    merger: PayloadMerger | None = None  # a user's, for a payload class that Hudi does not have
+    merger: PayloadMerger | None = None  # the user's; None if Hudi's own rules decide
     schema_on_read: SchemaOnRead | None = None  # None to match columns by name
 
     @property
     def key_fields(self) -> tuple[str, ...]:
-        """The fields that make up the record keys of a table whose files do not hold them."""
+        """The fields that make up a record key; () if the files contain the keys themselves."""
         return () if self.config.populate_meta_fields else self.config.record_key_fields
 
+    def admitted_record_keys(self, predicate: Predicate | None) -> tuple[str, ...] | None:
+        """Return the only record keys that can pass a filter before a merge; None for any key.
 
-def plan(
-    slices: Iterable[FileSlice],
-    context: PlanContext,
-    *,
-    result: pa.Schema,
-    until: str,
-    commit_range: CommitRange | None = None,
-    predicate: Predicate | None = None,
-    whole_slices: Mapping[tuple[str, str], FileSlice] = MappingProxyType({}),
-    from_files: bool = False,
-) -> list[ScanTask]:
-    """Make one task per file slice, in order of partition path and file id.
+        None if the user has a merger, which may change key fields (Apache Hudi's rules never do),
+        and if the files do not contain keys, because delete blocks encode them differently.
+        """
+        if self.merger is not None or self.key_fields:
+            return None
+        return wanted_record_keys(predicate, self.config, self.table_schema)
 
-    ``until`` is the newest instant that the query sees, inclusive. A range has the slices below its
-    files in ``whole_slices``, by partition path and file id. With ``from_files``, partition
-    columns keep the values that the files hold.
+
+@dataclass(frozen=True, slots=True)
+class SliceQuery:
+    """What a query asks of file slices."""
+
+    result: pa.Schema  # columns of the answer
+    until: str  # newest instant that the query sees, inclusive
+    predicate: Predicate | None = None  # only rows for which it is true; None for all
+    commit_range: CommitRange | None = None  # only rows that its commits wrote; None for all
+    # For a commit range: the whole slices below its files, by partition path and file id.
+    whole_slices: Mapping[tuple[str, str], FileSlice] = field(default_factory=dict)
+    partition_values_from_files: bool = False  # even if the path has the values
+
+
+@dataclass(frozen=True, slots=True)
+class SlicePlanner:
+    """Makes one task per file slice, without any I/O.
+
+    Slices with log files are merged, so their tasks also need the columns that merging compares.
+    Tasks of one kind share one plan, which is pickled only once.
     """
-    config, table_schema, options = context.config, context.table_schema, context.options
-    given = list(slices)
-    partitions = _partitions(given, context, predicate, from_files=from_files)
-    kept = [file_slice for file_slice in given if file_slice.partition_path in partitions]
-    kept.sort(key=attrgetter("partition_path", "file_id", "base_instant_time"))
-    for file_slice in kept:
-        base = file_slice.base_file
-        if base is not None:
-            check_readable(base.path)
-            if is_skeleton(file_slice, config):
-                check_readable(base.bootstrap_source)
-    has_logs = any(file_slice.log_files for file_slice in kept)
-    if has_logs and not options.skip_merge:
-        _check_mergeable(context)
-    merges_whole_table = (
-        options.incremental is not None and options.incremental.range_merge is RangeMerge.TABLE
-    )
-    common = SharedPlan(
-        settings=read_settings(options),
-        result=result,
-        working=table_schema,
-        rule=context.rule,
-        # A log file that has one commit is left out as a whole if that commit does not count.
-        block_filter=BlockFilter(until, None if config.has_completion_times else context.committed),
-        predicate=predicate,
-        key_fields=context.key_fields,
-        merger=context.merger,
-        schema_on_read=context.schema_on_read,
-        commit_range=commit_range,
-        record_keys=admitted_record_keys(predicate, context),
-        merges_whole_table=merges_whole_table,
-    )
-    unmerged = _with_columns(common, table_schema, merges=False)
-    merged = _with_columns(common, table_schema, merges=True) if has_logs else unmerged
-    # A user's merger may decide otherwise the next time.
-    is_whole = commit_range is None and context.merger is None and not from_files
-    if has_logs and options.merge_cache is not MergeCache.OFF and is_whole:
-        merged = replace(merged, merge_basis=_merge_basis(context))
-    plans: dict[tuple[bool, tuple[str, ...]], SharedPlan] = {}
-    tasks = []
-    for file_slice in kept:
-        partition, merges = partitions[file_slice.partition_path], bool(file_slice.log_files)
-        kind = merges, partition.from_path
-        if kind not in plans:
-            left = keep_undecided(predicate, partition)
-            plans[kind] = replace(merged if merges else unmerged, predicate=left)
-        whole_slice = whole_slices.get((file_slice.partition_path, file_slice.file_id))
-        tasks.append(ScanTask(file_slice, plans[kind], partition, whole_slice=whole_slice))
-    return tasks
+
+    context: PlanContext
+    query: SliceQuery
+
+    def tasks(self, slices: Iterable[FileSlice]) -> list[ScanTask]:
+        """Plan the slices whose partitions can have rows that pass the filter.
+
+        Returns:
+            Tasks in order of partition path, file id and base instant.
+
+        Raises:
+            UnsupportedTableError: a base file has a format that cannot be read here, or the slices
+                have log files that cannot be merged.
+            CorruptTableError: a partition path does not fit the partition columns, or the table
+                lacks an ordering field.
+            InvalidOptionError: the delete field is not a column whose values can be compared.
+        """
+        all_slices = list(slices)
+        partitions = self._partitions({s.partition_path for s in all_slices})
+        chosen = [s for s in all_slices if s.partition_path in partitions]
+        chosen.sort(key=attrgetter("partition_path", "file_id", "base_instant_time"))
+        self._check_readable(chosen)
+        plans: dict[tuple[bool, tuple[str, ...]], SharedPlan] = {}
+        tasks = []
+        for file_slice in chosen:
+            partition, merges = partitions[file_slice.partition_path], bool(file_slice.log_files)
+            kind = merges, partition.from_path
+            if kind not in plans:
+                plans[kind] = self._shared_plan(partition, merges=merges)
+            group = file_slice.partition_path, file_slice.file_id
+            whole_slice = self.query.whole_slices.get(group)
+            tasks.append(ScanTask(file_slice, plans[kind], partition, whole_slice=whole_slice))
+        return tasks
+
+    def _partitions(self, paths: Iterable[str]) -> dict[str, PartitionValues]:
+        """Map the paths of partitions whose rows can pass the filter to their values."""
+        context, config, schema = self.context, self.context.config, self.context.table_schema
+        always = values_come_from_path(context.options, config)
+        read_for_merge = merge_columns(schema, context.rule, context.key_fields, context.merger)
+        pruner = PartitionPruner(self.query.predicate, config, schema, always)
+        values = {
+            path: resolve_partition_values(
+                path, config, schema, always_from_path=always, read_for_merge=read_for_merge
+            )
+            for path in pruner.choose(sorted(paths))
+        }
+        if self.query.partition_values_from_files:
+            return {path: PartitionValues(v.columns, v.path_values) for path, v in values.items()}
+        return values
+
+    def _check_readable(self, slices: Sequence[FileSlice]) -> None:
+        for file_slice in slices:
+            base = file_slice.base_file
+            if base is not None:
+                check_readable(base.path)
+                if is_skeleton(file_slice, self.context.config):
+                    check_readable(base.bootstrap_source)
+        has_logs = any(file_slice.log_files for file_slice in slices)
+        if has_logs and not self.context.options.skip_merge:
+            _check_mergeable(self.context)
+
+    def _shared_plan(self, partition: PartitionValues, *, merges: bool) -> SharedPlan:
+        """Plan what is the same for all slices of a kind.
+
+        The working columns are those of the answer, followed by the others that tasks need.
+        """
+        context, query, schema = self.context, self.query, self.context.table_schema
+        key_fields = context.key_fields if merges else ()
+        needed = dict.fromkeys(top_level_columns(query.predicate, schema))
+        if query.commit_range is not None:
+            needed[COMMIT_TIME_COLUMN] = None
+        if merges:
+            check_ordering_fields(schema, context.rule)
+            of_merge = merge_columns(schema, context.rule, key_fields, context.merger)
+            needed |= dict.fromkeys(of_merge)
+        # A merge may compare any two values.
+        compares_values = merges and (context.merger is not None or context.rule.needs_fold)
+        whole = tuple(schema.names if compares_values else needed)
+        incremental = context.options.incremental
+        has_completion_times = context.config.has_completion_times
+        return SharedPlan(
+            settings=read_settings(context.options),
+            result=query.result,
+            working=working_schema(
+                schema, query.result, needed, whole=whole, key_fields=key_fields
+            ),
+            rule=context.rule,
+            # If a log file has only one commit and it does not count, the whole file is left out.
+            block_filter=BlockFilter(
+                query.until, None if has_completion_times else context.committed
+            ),
+            needed=tuple(needed),
+            whole=whole,
+            predicate=keep_undecided(query.predicate, partition),
+            key_fields=context.key_fields,
+            merger=context.merger,
+            schema_on_read=context.schema_on_read,
+            commit_range=query.commit_range,
+            record_keys=context.admitted_record_keys(query.predicate),
+            merges_whole_table=(
+                incremental is not None and incremental.range_merge is RangeMerge.TABLE
+            ),
+            merge_basis=self._outcome_key_basis() if merges else "",
+        )
+
+    def _outcome_key_basis(self) -> str:
+        """Digest all that the outcome of a merge depends on, except its slice.
+
+        A merge outcome contains decoded values. A release of this package or of pyarrow may decode
+        other values, so an upgrade costs one merge of each slice.
+
+        Returns:
+            "" if outcomes are not to be kept: they are of a part of the commits, or a user's
+            merger decided, which may decide differently the next time.
+        """
+        context, query = self.context, self.query
+        is_partial = query.commit_range is not None or query.partition_values_from_files
+        is_off = context.options.merge_cache is MergeCache.OFF
+        if is_partial or is_off or context.merger is not None:
+            return ""
+        basis = (
+            __version__,
+            pa.__version__,
+            context.rule,
+            context.key_fields,
+            context.table_schema.serialize().to_pybytes(),
+            context.schema_on_read,
+            context.options.use_record_positions,
+            context.options.verify_checksums,
+        )
+        return sha256(repr(basis).encode()).hexdigest()
 
 
 def read_settings(options: ReadOptions) -> ReadSettings:
-    """Return those of the read options that reading uses."""
+    """Return the read options that reading, rather than planning, follows."""
     return ReadSettings(**{f.name: getattr(options, f.name) for f in fields(ReadSettings)})
 
 
-def admitted_record_keys(
-    predicate: Predicate | None, context: PlanContext
-) -> tuple[str, ...] | None:
-    """Return the only record keys that can pass a filter before a merge; None for any.
-
-    A user's merger may change the fields of a key, which Apache Hudi's own never do. Where files do
-    not hold the key, delete blocks encode the key differently. Both give None.
-    """
-    if context.merger is not None or context.key_fields:
-        return None
-    return wanted_record_keys(predicate, context.config, context.table_schema)
-
-
-def _partitions(
-    slices: Iterable[FileSlice],
-    context: PlanContext,
-    predicate: Predicate | None,
-    *,
-    from_files: bool,
-) -> dict[str, PartitionValues]:
-    """Map the paths of partitions whose rows can pass a filter to their values."""
-    config, schema = context.config, context.table_schema
-    always = context.options.partition_values_from_path or config.drop_partition_columns
-    read_for_merge = merge_columns(schema, context.rule, context.key_fields, context.merger)
-    paths = sorted({file_slice.partition_path for file_slice in slices})
-    chosen = PartitionPruner(predicate, config, schema, always).choose(paths)
-    values = {
-        path: resolve_partition_values(
-            path, config, schema, always_from_path=always, read_for_merge=read_for_merge
-        )
-        for path in chosen
-    }
-    if from_files:
-        return {path: PartitionValues(v.columns, v.path_values) for path, v in values.items()}
-    return values
-
-
-def _with_columns(shared: SharedPlan, table_schema: pa.Schema, *, merges: bool) -> SharedPlan:
-    """Return a plan with its columns: those of the answer, and after them the others it needs."""
-    needed = dict.fromkeys(top_level_columns(shared.predicate, table_schema))
-    if shared.commit_range is not None:
-        needed[COMMIT_TIME_COLUMN] = None
-    rule, key_fields, merger = shared.rule, shared.key_fields if merges else (), shared.merger
-    if merges:
-        check_ordering_fields(table_schema, rule)
-        needed |= dict.fromkeys(merge_columns(table_schema, rule, key_fields, merger))
-    # A merge may compare any two values.
-    compares_values = merges and (merger is not None or rule.needs_fold)
-    whole = tuple(table_schema.names if compares_values else needed)
-    working = working_schema(
-        table_schema, shared.result, needed, whole=whole, key_fields=key_fields
-    )
-    return replace(shared, working=working, needed=tuple(needed), whole=whole)
-
-
-def _merge_basis(context: PlanContext) -> str:
-    """Return a digest of everything that the outcome of a merge depends on, except its slice.
-
-    An outcome has decoded values. A release of this package or of pyarrow may decode other values,
-    so an upgrade costs one merge of each slice.
-    """
-    basis = (
-        __version__,
-        pa.__version__,
-        context.rule,
-        context.key_fields,
-        context.table_schema.serialize().to_pybytes(),
-        context.schema_on_read,
-        context.options.use_record_positions,
-        context.options.verify_checksums,
-    )
-    return sha256(repr(basis).encode()).hexdigest()
+def values_come_from_path(options: ReadOptions, config: TableConfig) -> bool:
+    """Decide whether the path gives all partition values, even if files have other values."""
+    return options.partition_values_from_path or config.drop_partition_columns
 
 
 def _check_mergeable(context: PlanContext) -> None:
-    config, named = context.config, context.options.delete_field
+    config, delete_field = context.config, context.options.delete_field
     check_supported(context.rule, has_merger=context.merger is not None)
-    marked = find_field(context.table_schema, context.rule.delete_field)
-    if named and (marked is None or pa.types.is_struct(marked.type)):
+    column = find_field(context.table_schema, context.rule.delete_field)
+    if delete_field and (column is None or pa.types.is_struct(column.type)):
         raise InvalidOptionError(
-            f"{DELETE_FIELD} is {named!r}, and the table has "
-            f"{'no such column' if marked is None else 'a struct of that name'}: name a column "
+            f"{DELETE_FIELD} is {delete_field!r}, but the table has "
+            f"{'no such column' if column is None else 'a struct of that name'}. Name a column "
             "whose values are compared with the delete marker"
         )
     if not config.populate_meta_fields and not config.record_key_fields:
@@ -246,14 +269,22 @@ def _check_mergeable(context: PlanContext) -> None:
         )
 
 
-class SlicePlanner:
-    """Plans file slices of a table, with the schema of ``schema_instant``; None is the latest.
+class TablePlanner:
+    """Plans the file slices of a table, and loads what all of them need.
 
-    ``metadata`` returns the metadata table, whose indexes are asked; None where files do not come
-    from it.
-
-    Loads the merge rule, the schema history and the sources of a bootstrap once, and only when the
+    The merge rule, the schema history and the source files of a bootstrap are loaded once, when the
     first slice is planned.
+
+    Args:
+        view: the table.
+        options: of the read.
+        mergers: merge functions of users, by payload class.
+        schema_instant: the instant whose schema the answer has; None for the latest.
+        metadata: returns the metadata table, whose indexes are asked; None if the table's files do
+            not come from it.
+
+    Raises:
+        UnsupportedTableError: the table has no schema that can be read.
     """
 
     def __init__(
@@ -268,31 +299,37 @@ class SlicePlanner:
         self.options = options
         self.table_schema = resolve_schema(view, schema_instant)
         if options.partition_values_from_path and view.config.key_generator == "TIMESTAMP":
-            # The folder is a formatted time, not the column's value: the column is text, as in
-            # Apache Hudi. With the custom key generator it keeps its type.
+            # The folder's name is a formatted time, not the column's value. So the column is text,
+            # as in Apache Hudi. With the custom key generator it keeps its type.
             formatted = spelled_config(view.config, self.table_schema).partition_fields
             self.table_schema = pa.schema(
                 f.with_type(pa.string()) if f.name in formatted else f for f in self.table_schema
             )
         self.config = spelled_config(view.config, self.table_schema)
+        self.metadata = metadata
         self._mergers = mergers
         self._schema_instant = schema_instant
-        self.metadata = metadata
 
     def partition_choice(self, predicate: Predicate | None) -> PartitionPruner | None:
-        """Return the partitions whose rows can pass a filter, by their paths; None for all."""
+        """Return the choice of partitions whose rows can pass a filter; None for all partitions."""
         config = self.config
         if predicate is None or columns_of(predicate).isdisjoint(config.partition_fields):
             return None
-        from_path = self.options.partition_values_from_path or config.drop_partition_columns
-        return PartitionPruner(predicate, config, self.table_schema, from_path)
+        always_from_path = values_come_from_path(self.options, config)
+        return PartitionPruner(predicate, config, self.table_schema, always_from_path)
 
-    def pruned(
+    def prune(
         self, slices: Sequence[FileSlice], predicate: Predicate | None, *, by_key: bool
     ) -> tuple[Sequence[FileSlice], Sequence[str]]:
-        """Return the latest slices with rows that may pass a filter, and what indexes did.
+        """Ask the indexes of the metadata table which slices can have rows that pass a filter.
 
-        Record keys may be looked up if ``by_key``.
+        Args:
+            slices: the latest slices of file groups.
+            predicate: the filter; None for no filter.
+            by_key: whether the record index may be asked, which knows the latest rows only.
+
+        Returns:
+            The slices to read, and for each index that was asked, what it did in words.
         """
         indexes = self._indexes(by_key=by_key)
         if self.metadata is None or predicate is None or not indexes:
@@ -303,10 +340,10 @@ class SlicePlanner:
             predicate,
             self.table_schema,
             self.config.partition_fields,
-            admitted_record_keys(predicate, self.context),
+            self.context.admitted_record_keys(predicate),
             key_prefix=f"{key_fields[0]}:" if len(key_fields) == 1 else "",
             keys_are_unique=self.options.unique_keys,
-            # Earlier versions append to log files: the statistics may be those of one part.
+            # Earlier versions append to log files, so statistics may be of one part of a file.
             logs_have_bounds=(
                 self.context.merger is None and self.view.config.has_completion_times
             ),
@@ -315,16 +352,28 @@ class SlicePlanner:
 
     def _indexes(self, *, by_key: bool) -> frozenset[Index]:
         """Return the indexes of the metadata table that may decide which slices are read."""
-        # With a schema on read, files may have other names for the columns.
         options = self.options
+        # With a schema on read, files may have other names for the columns.
         if not options.use_metadata_table or self.context.schema_on_read is not None:
             return frozenset()
-        names = self.view.config.metadata_partitions
-        asked = {index for index in options.data_skipping if index.value in names}
-        # The record index has the place of a row's newest version.
-        return frozenset(
-            asked if by_key and not options.skip_merge else asked - {Index.RECORD_INDEX}
-        )
+        partitions = self.view.config.metadata_partitions
+        indexes = {index for index in options.data_skipping if index.value in partitions}
+        if not by_key or options.skip_merge:
+            # The record index has the place of a row's newest version.
+            indexes.discard(Index.RECORD_INDEX)
+        return frozenset(indexes)
+
+    def tasks(self, slices: Sequence[FileSlice], query: SliceQuery) -> list[ScanTask]:
+        """Plan file slices of the table, with the source files of a bootstrap; see `SlicePlanner`.
+
+        Raises:
+            MissingFileError: the source files of a bootstrap are gone.
+            CorruptTableError: the index of a bootstrap contradicts the table.
+            HudiError: as from `SlicePlanner.tasks`.
+        """
+        if any(is_skeleton(s, self.view.config) for s in slices):
+            slices = self._bootstrap_sources.attach(slices)
+        return SlicePlanner(self.context, query).tasks(slices)
 
     @cached_property
     def context(self) -> PlanContext:
@@ -350,16 +399,9 @@ class SlicePlanner:
             schema_on_read=by_id,
         )
 
-    def with_sources(self, slices: Sequence[FileSlice]) -> Sequence[FileSlice]:
-        """Return the slices, with the source files of those that a bootstrap made."""
-        if not any(is_skeleton(s, self.view.config) for s in slices):
-            return slices
-        return self._bootstrap_sources.attach(slices)
-
     @cached_property
     def _bootstrap_sources(self) -> BootstrapSources:
-        view = self.view
-        folder = self.options.bootstrap_base_path
+        view, folder = self.view, self.options.bootstrap_base_path
         sources = load_bootstrap_sources(view.storage, view.config, folder)
         sources.check_folder()
         return sources

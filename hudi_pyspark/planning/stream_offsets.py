@@ -1,4 +1,4 @@
-"""Offsets of a stream: instants, and how far the next batch may go."""
+"""Offsets of a stream: where it begins, and how far each batch goes."""
 
 from __future__ import annotations
 
@@ -12,18 +12,19 @@ if TYPE_CHECKING:
     from hudi_pyspark.table.view import TableView
 
 OFFSET_KEY = "offsetCommitTime"
-# Apache Hudi's own constant: before every commit, also those of a bootstrap.
 FIRST_OFFSET = "00000000000000"
-# After every commit: an empty range, for questions whose answer does not depend on commits.
+"""Before every commit, bootstraps included. Apache Hudi has the same constant."""
 LAST_OFFSET = "99999999999999999"
-# Options that the query of one batch sets itself, or does not have.
+"""After every commit: a range that begins here is empty."""
+# Options that the query of a batch sets itself, or does not have.
 _REPLACED = {key_of("query_type"), *(o.key for o in options_of(StreamOptions).values())}
 
 
 def schema_options(options: Mapping[str, str]) -> dict[str, str]:
-    """Return the options that give a stream's columns as a batch, where a range needs its begin.
+    """Return the options of a batch query that has the columns of a stream.
 
-    The range is empty, so that commits that are archived or pending do not matter.
+    A stream's options name no begin. If they ask for an incremental query, this adds the begin of
+    an empty range, so archived and pending commits do not matter.
     """
     given = GivenOptions.of(options)
     names_type = given.has("query_type")
@@ -37,19 +38,30 @@ def schema_options(options: Mapping[str, str]) -> dict[str, str]:
 
 
 def range_options(options: Mapping[str, str], begin: str, end: str) -> dict[str, str]:
-    """Return the options of the incremental query that gives one batch of a stream."""
-    known = {name: BY_NAME.get(name.lower()) for name in options}
-    replaced = {name for name, option in known.items() if option and option.key in _REPLACED}
-    kept = {name.lower(): value for name, value in options.items() if name not in replaced}
-    query_type = QueryType.INCREMENTAL.value
-    return {**kept, key_of("query_type"): query_type, key_of("begin"): begin, key_of("end"): end}
+    """Return the options of the incremental query that reads one batch of a stream.
+
+    Args:
+        options: of the stream.
+        begin: offset, exclusive.
+        end: offset, inclusive.
+    """
+
+    def is_replaced(name: str) -> bool:
+        option = BY_NAME.get(name)
+        return option is not None and option.key in _REPLACED
+
+    batch = {"query_type": QueryType.INCREMENTAL.value, "begin": begin, "end": end}
+    lower = {name.lower(): value for name, value in options.items()}
+    others = {name: value for name, value in lower.items() if not is_replaced(name)}
+    return {**others, **{key_of(name): value for name, value in batch.items()}}
 
 
 def commit_offsets(view: TableView) -> dict[str, str]:
-    """Map the offset of each completed commit to its requested time, ascending.
+    """Map the offset of each completed commit to its requested time, in ascending order.
 
     Offsets are completion times from table version 8 on and requested times before. With requested
-    times, a commit that is still pending holds back those after it, which would be passed over.
+    times, a pending commit holds back all later commits: once a stream had passed it, its rows
+    would be missed.
     """
     if view.config.has_completion_times:
         pairs = [(c.completion_time or c.requested_time, c.requested_time) for c in view.commits]
@@ -62,8 +74,7 @@ def commit_offsets(view: TableView) -> dict[str, str]:
 def initial_offset(view: TableView, options: StreamOptions) -> str:
     """Return the offset at which a new stream begins; its first batch has the commits after it.
 
-    Offsets are those of `commit_offsets`. ``latest`` is the last commit now, so the first batch of
-    such a stream is empty.
+    With ``latest``, that is the last commit now, so the first batch is empty.
     """
     if options.start_offset == "earliest":
         return FIRST_OFFSET
@@ -73,14 +84,22 @@ def initial_offset(view: TableView, options: StreamOptions) -> str:
 
 
 def first_offset(options: StreamOptions) -> str:
-    """Return an offset that no offset of the stream precedes, whenever it started."""
+    """Return an offset before all offsets of a stream, whenever the stream was started."""
     return FIRST_OFFSET if options.start_offset in ("earliest", "latest") else options.start_offset
 
 
 def next_offset(
     view: TableView, start: str, options: StreamOptions, *, until: str, limited: bool
 ) -> str:
-    """Return the end of the batch after ``start``, at most ``until``; else ``start``."""
+    """Return the offset at which the next batch ends; ``start`` if no commit follows.
+
+    Args:
+        view: the table.
+        start: offset, exclusive.
+        options: of the stream, with its limits of commits and bytes per batch.
+        until: the last offset that may be returned; "" for no limit.
+        limited: whether the limits of the options apply.
+    """
     offsets = commit_offsets(view)
     ahead = [o for o in offsets if start < o and (not until or o <= until)]
     if not ahead:
@@ -95,7 +114,7 @@ def next_offset(
 def _within_bytes(
     view: TableView, ahead: list[str], offsets: Mapping[str, str], max_bytes: int
 ) -> str:
-    """Return the last offset up to which commits wrote no more bytes; at least the first."""
+    """Return the last offset before commits exceed ``max_bytes``; at least the first offset."""
     if not max_bytes:
         return ahead[-1]
     end, total = ahead[0], 0

@@ -1,4 +1,4 @@
-"""Tasks of about the same cost: small slices together, large base files in parts."""
+"""Group tasks by cost: small slices share a group, large base files are divided."""
 
 import heapq
 from collections.abc import Iterator, Sequence
@@ -11,13 +11,13 @@ import numpy as np
 from hudi_pyspark.table.file_group import PARQUET, LogFile
 from hudi_pyspark.tasks import CdcTask, ReadTask, ScanTask
 
-# Records of logs are decoded here, sorted and merged; those of base files only decompressed.
+# Log records are decoded by this package, sorted and merged; base files are only decompressed.
 _LOG_WEIGHT = 3
-# Each group is a task of Spark, whose driver keeps an account of every one.
-_MOST_GROUPS = 100_000
+# Each group is a task of Spark, and its driver keeps an account of every task.
+_MAX_GROUPS = 100_000
 # Opening a file and reading its footer costs about as much as reading this many bytes.
 _OPENING = 512 * 1024
-# Row groups are hardly ever smaller, and a task whose part has no row group does nothing.
+# Row groups are rarely smaller, and a task whose part contains no row group does nothing.
 _SMALLEST_PART = 4 << 20
 
 
@@ -30,32 +30,35 @@ def group_tasks(
 ) -> list[tuple[ReadTask, ...]]:
     """Spread tasks over groups of about ``target`` bytes, the most expensive first.
 
-    A slice with logs may cost more, since it cannot be divided. There are at most as many groups as
-    pieces of tasks, and none without tasks. The same tasks in the same order give the same groups.
+    A group may cost more, since a slice with logs cannot be divided. The same tasks in the same
+    order give the same groups.
 
     Args:
         tasks: of one read.
         target: bytes of a group, as `cost` counts them.
-        cores: groups that are read at the same time; there are as many where they have 4 MiB
-            each. 0 if that is unknown.
-        merged: of each task, whether the outcome of its merge is kept, so that its logs cost
-            nothing; () if none is.
-        columns: of the table, so that some of them cost their share of a base file; 0 to count
-            whole files.
+        cores: the number of groups that are read at the same time. There are at least as many
+            groups if each then has 4 MiB. 0 if the number is unknown.
+        merged: for each task, whether the outcome of its merge is kept, so its logs cost nothing;
+            () if no outcome is kept.
+        columns: the number of columns of the table: a task that reads some of them costs its share
+            of the base file. 0 to count whole files.
+
+    Returns:
+        Tasks, or parts of tasks, by group; no group if there are no tasks.
     """
-    wholes = list(zip(tasks, merged or repeat(False, len(tasks)), strict=True))  # noqa: FBT003
+    whole_tasks = list(zip(tasks, merged or repeat(False, len(tasks)), strict=True))  # noqa: FBT003
     costs_of = partial(cost, columns=columns)
-    costs = np.fromiter(starmap(costs_of, wholes), np.int64, len(wholes))
-    target = max(target, int(costs.sum()) // _MOST_GROUPS)
-    pieces = [(piece, known) for task, known in wholes for piece in _pieces(task, target)]
-    if len(pieces) > len(wholes):
+    costs = np.fromiter(starmap(costs_of, whole_tasks), np.int64, len(whole_tasks))
+    target = max(target, int(costs.sum()) // _MAX_GROUPS)
+    pieces = [(piece, kept) for task, kept in whole_tasks for piece in _pieces(task, target)]
+    if len(pieces) > len(whole_tasks):
         costs = np.fromiter(starmap(costs_of, pieces), np.int64, len(pieces))
     total = int(costs.sum())
-    # Most base files have one row group, so more parts of them would give no core work.
-    wanted = max(1, -(-total // target), min(cores, total // _SMALLEST_PART))
-    count = min(len(pieces), wanted)
+    # Most base files have one row group, so dividing them further would give no core work.
+    useful = max(1, -(-total // target), min(cores, total // _SMALLEST_PART))
+    count = min(len(pieces), useful)
     groups: list[list[ReadTask]] = [[] for _ in range(count)]
-    # Longest first, each to the group that has least so far.
+    # The most expensive piece first, each to the group that costs least so far.
     loads = [(0, number) for number in range(count)]
     for row in np.argsort(-costs, kind="stable").tolist():
         load, number = loads[0]
@@ -70,11 +73,11 @@ def cost(
     *,
     columns: int = 0,
 ) -> int:
-    """Return the cost of a task, in bytes of base files that take as long to read.
+    """Return the cost of a task, as the bytes of a base file that takes as long to read.
 
     Args:
         task: a read of a slice, or of changes.
-        is_merged: the outcome of its merge is kept, so that no log file is read.
+        is_merged: whether the outcome of its merge is kept, so no log file is read.
         columns: as in `group_tasks`.
     """
     if isinstance(task, CdcTask):
@@ -94,8 +97,8 @@ def _cost_of_logs(files: Sequence[LogFile]) -> int:
 def _share(task: ScanTask, columns: int) -> float:
     """Return the share of a base file that a task without a merge reads.
 
-    It is 0 where the footer is enough. Columns count alike, whatever their types: no plan opens a
-    file, and only a footer has their sizes.
+    0 if the footer suffices. All columns weigh the same: their sizes are in the footers, which
+    planning does not read.
     """
     if _only_counts(task):
         return 0.0
@@ -103,13 +106,13 @@ def _share(task: ScanTask, columns: int) -> float:
 
 
 def _only_counts(task: ScanTask) -> bool:
-    """Return whether all rows of a base file count, and none of their values is needed."""
+    """Decide whether a task needs the number of rows alone, so the footer suffices."""
     shared = task.shared
     return not shared.result.names and shared.predicate is None and shared.commit_range is None
 
 
 def _pieces(task: ReadTask, target: int) -> Iterator[ReadTask]:
-    """Yield the task, or parts of its base file that have about the target size."""
+    """Yield the task, or parts of it that each read about ``target`` bytes of its base file."""
     if isinstance(task, CdcTask):
         yield task
         return
@@ -124,7 +127,7 @@ def _pieces(task: ReadTask, target: int) -> Iterator[ReadTask]:
 
 
 def _divisible_bytes(task: ScanTask) -> int:
-    """Return the size of a base file whose row groups several tasks may read; 0 for any other."""
+    """Return the bytes of a base file that several tasks may read; 0 if one task must read it."""
     base = task.file_slice.base_file
     if base is None or task.file_slice.log_files or base.bootstrap_source or _only_counts(task):
         return 0

@@ -20,7 +20,7 @@ from hudi_pyspark.errors import (
 )
 from hudi_pyspark.options.option import HollowCommits, OnMissing, RangeMerge
 from hudi_pyspark.options.read_options import IncrementalOptions
-from hudi_pyspark.planning.commit_range import AskedRange
+from hudi_pyspark.planning.commit_range import RequestedRange
 from hudi_pyspark.table.commit_slices import slices_of_groups
 from hudi_pyspark.table.view import open_table
 from hudi_pyspark.tasks import CommitRange
@@ -39,12 +39,12 @@ def wanted(begin="000", end="", **more):
 
 
 def resolve_range(view, options):
-    return AskedRange.of_rows(view, options).resolve()
+    return RequestedRange.of_rows(view, options).resolve()
 
 
 def range_slices(view, options):
-    asked = AskedRange.of_rows(view, options)
-    return asked.slices(asked.resolve())
+    requested = RequestedRange.of_rows(view, options)
+    return requested.slices(requested.resolve())
 
 
 def commits_in(table, *args, **more):

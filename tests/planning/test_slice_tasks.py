@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hudi_pyspark.errors import CorruptTableError, UnsupportedTableError
 from hudi_pyspark.filter.sql_text import parse_filter
 from hudi_pyspark.options.read_options import ReadOptions
-from hudi_pyspark.planning.slice_tasks import PlanContext, plan
+from hudi_pyspark.planning.slice_tasks import PlanContext, SlicePlanner, SliceQuery
 from hudi_pyspark.table.config import TableConfig
 from hudi_pyspark.table.file_group import BaseFile, FileSlice, LogFile, OnDamage
 from hudi_pyspark.table.live_blocks import BlockFilter
@@ -64,7 +64,7 @@ def planned(
         options=ReadOptions(**options),
     )
     result = result or pa.schema([TABLE.field(name) for name in columns])
-    return plan(slices, context, result=result, until="003", predicate=predicate)
+    return SlicePlanner(context, SliceQuery(result, "003", predicate)).tasks(slices)
 
 
 PLACES = [("b", "a"), ("a", "a"), ("a", "b"), ("b", "b")]

@@ -119,7 +119,7 @@ def test_longest_tasks_go_first_each_to_the_group_that_has_least(sizes, target):
 
 
 def test_reads_of_very_many_bytes_have_larger_groups_instead_of_more(monkeypatch):
-    monkeypatch.setattr(task_groups, "_MOST_GROUPS", 4)
+    monkeypatch.setattr(task_groups, "_MAX_GROUPS", 4)
     groups = packed(tasks_of(*[200 * MIB] * 8), 64 * MIB)
     assert [len(group) for group in groups] == [2] * 4
     assert all(task.byte_range is None for group in groups for task in group)

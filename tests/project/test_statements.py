@@ -302,7 +302,7 @@ STATEMENTS: list[tuple[str, str, Probe]] = [
     (
         "options",
         "there are never more than 100,000 tasks",
-        lambda _: task_groups._MOST_GROUPS == 100_000,
+        lambda _: task_groups._MAX_GROUPS == 100_000,
     ),
     (
         "tuning",

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hudi_pyspark.options.read_options import ReadOptions
-from hudi_pyspark.planning.slice_tasks import PlanContext, plan
+from hudi_pyspark.planning.slice_tasks import PlanContext, SlicePlanner, SliceQuery
 from hudi_pyspark.table.file_group import BaseFile, LogFile, group_files
 from hudi_pyspark.table.merge_mode import resolve_merge_rule
 from hudi_pyspark.table.view import open_table
@@ -74,7 +74,7 @@ def tasks(view, slices):
         committed=view.history.committed,
         options=ReadOptions.parse({}),
     )
-    return plan(slices, context, result=SCHEMA, until=view.last_instant)
+    return SlicePlanner(context, SliceQuery(SCHEMA, view.last_instant)).tasks(slices)
 
 
 @given(tables(), st.sampled_from([None, "015", "025", "035"]), st.booleans(), st.randoms())

@@ -21,7 +21,7 @@ from hudi_pyspark.format.log.log_block import HeaderKey, LogBlockType
 from hudi_pyspark.options.option import HollowCommits, OnMissing
 from hudi_pyspark.options.read_options import IncrementalOptions, ReadOptions
 from hudi_pyspark.planning.changes import check_changes, plan_changes
-from hudi_pyspark.planning.commit_range import AskedRange
+from hudi_pyspark.planning.commit_range import RequestedRange
 from hudi_pyspark.reading.changes import read_changes
 from hudi_pyspark.scan import choose_scan
 from hudi_pyspark.tasks import ChangeSource
@@ -89,9 +89,11 @@ def planned(table, begin="000", end="", **more):
     """The change tasks of a range, with slices for scan tasks."""
     view = table.open()
     options = IncrementalOptions(begin=begin, end=end, cdc=True, **more)
-    asked = AskedRange(view, options, options.by_offset and view.config.has_completion_times)
-    check_changes(asked)
-    return plan_changes(asked, SCHEMA, fake_scan_tasks)
+    requested = RequestedRange(
+        view, options, options.by_offset and view.config.has_completion_times
+    )
+    check_changes(requested)
+    return plan_changes(requested, SCHEMA, fake_scan_tasks)
 
 
 def fake_scan_tasks(slices, until) -> Any:

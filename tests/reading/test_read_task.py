@@ -5,7 +5,7 @@ import pytest
 
 from hudi_pyspark.errors import MissingFileError
 from hudi_pyspark.options.read_options import ReadOptions
-from hudi_pyspark.planning.slice_tasks import PlanContext, plan
+from hudi_pyspark.planning.slice_tasks import PlanContext, SlicePlanner, SliceQuery
 from hudi_pyspark.reading.read_task import read_task
 from hudi_pyspark.table.timeline import CommittedTimes
 from tests.memory_storage import MemoryStorage
@@ -39,7 +39,8 @@ def planned():
         committed=CommittedTimes(frozenset({"010"}), "010"),
         options=ReadOptions(),
     )
-    return table, plan(view.slices.as_of(), context, result=SCHEMA, until="010")
+    tasks = SlicePlanner(context, SliceQuery(SCHEMA, "010")).tasks(view.slices.as_of())
+    return table, tasks
 
 
 def test_file_that_the_table_needs_is_named_by_its_commit_and_only_its_partition_is_listed():

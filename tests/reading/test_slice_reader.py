@@ -16,7 +16,7 @@ from hudi_pyspark.errors import (
     SchemaEvolutionError,
 )
 from hudi_pyspark.options.read_options import ReadOptions
-from hudi_pyspark.planning.slice_tasks import PlanContext, plan
+from hudi_pyspark.planning.slice_tasks import PlanContext, SlicePlanner, SliceQuery
 from hudi_pyspark.reading.slice_reader import read
 from hudi_pyspark.table.config import TableConfig
 from hudi_pyspark.table.file_group import BaseFile, FileSlice, LogFile, OnDamage
@@ -106,7 +106,7 @@ def task(
     )
     slices = [FileSlice(partition, "f1-0", "001", base, logs)]
     result = pa.schema([TABLE.field(name) for name in columns])
-    (planned,) = plan(slices, context, result=result, until=until)
+    (planned,) = SlicePlanner(context, SliceQuery(result, until)).tasks(slices)
     return planned
 
 

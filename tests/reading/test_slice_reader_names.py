@@ -9,7 +9,7 @@ from pyarrow import orc
 
 from hudi_pyspark.errors import SchemaEvolutionError
 from hudi_pyspark.options.read_options import ReadOptions
-from hudi_pyspark.planning.slice_tasks import PlanContext, plan
+from hudi_pyspark.planning.slice_tasks import PlanContext, SlicePlanner, SliceQuery
 from hudi_pyspark.reading.slice_reader import read
 from hudi_pyspark.table.config import TableConfig
 from hudi_pyspark.table.file_group import BaseFile, FileSlice, LogFile
@@ -60,7 +60,7 @@ def rows(files, columns, *, table=TABLE, fields=None, ordering="ts", **options):
     (base,) = (path for path in files if ".log." not in path)
     slices = [FileSlice("", "f1-0", "001", BaseFile(base, "f1-0", "001", 1), logs)]
     result = pa.schema([table.field(name) for name in columns])
-    (task,) = plan(slices, context, result=result, until="002")
+    (task,) = SlicePlanner(context, SliceQuery(result, "002")).tasks(slices)
     if fields is not None:
         task = task.narrowed(fields)
     tables = list(read(task, MemoryStorage(files)))

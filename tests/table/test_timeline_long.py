@@ -4,7 +4,7 @@ import pytest
 
 from hudi_pyspark.errors import CorruptTimelineError, MissingFileError
 from hudi_pyspark.options.read_options import IncrementalOptions
-from hudi_pyspark.planning.commit_range import AskedRange
+from hudi_pyspark.planning.commit_range import RequestedRange
 from hudi_pyspark.table import file_groups
 from tests.memory_storage import MemoryStorage
 from tests.table.tiny_table import TinyTable, archive, base, log, shape
@@ -124,10 +124,10 @@ def test_completion_time_is_read_from_the_files_that_may_have_it():
 
 def test_instants_after_the_end_of_a_range_are_not_read():
     view = archived_table("050_060_0.parquet").open()
-    asked = AskedRange(view, IncrementalOptions(begin="000", end=""), by_completion=True)
-    assert asked.archived("049") == {"010": "015", "020": "025"}
+    requested = RequestedRange(view, IncrementalOptions(begin="000", end=""), by_completion=True)
+    assert requested.archived("049") == {"010": "015", "020": "025"}
     with pytest.raises(CorruptTimelineError, match=r"050_060_0\.parquet"):
-        asked.archived("050")
+        requested.archived("050")
 
 
 @pytest.mark.parametrize("version", [6, 9])

@@ -1,0 +1,78 @@
+"""Instants of time travel, checked against the history of the table."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta, timezone
+from typing import TYPE_CHECKING
+
+from hudi_pyspark.errors import FutureInstantError, InvalidInstantError, TimeTravelError
+from hudi_pyspark.messages import warn
+from hudi_pyspark.options.instant_text import ZONED_INSTANT, parse_instant
+
+if TYPE_CHECKING:
+    from hudi_pyspark.table.view import TableView
+
+
+def resolve_as_of(text: str, view: TableView, now: datetime) -> str:
+    """Return the instant of a time-travel query in Hudi's 17 or 14 digits.
+
+    A date means midnight in the local time zone, which is converted if the timeline is in UTC, as
+    Hudi does. Every other form without a zone is wall-clock time of the timeline already.
+
+    Args:
+        text: as the user wrote it, in a form of `parse_as_of`.
+        view: the table.
+        now: the present time, with its zone.
+
+    Raises:
+        InvalidInstantError: the text is not an instant, or has a zone although the zone of the
+            timeline is unknown.
+        FutureInstantError: the instant is after ``now`` and after the table's last instant.
+        TimeTravelError: the state at the instant is no longer known.
+    """
+    is_utc = view.config.timeline_timezone == "UTC"
+    if ZONED_INSTANT.fullmatch(text):
+        if not is_utc:
+            raise InvalidInstantError(
+                f"as.of.instant {text!r} has a zone, but the timeline of the table is in the local "
+                "zone of its writers, which is not recorded. Give the wall-clock time of that zone"
+            )
+        moment = datetime.fromisoformat(text).astimezone(timezone.utc)
+        text = str(moment.replace(tzinfo=None))
+    instant = parse_instant(text)
+    if len(text) == 10 and is_utc:
+        # The offset is that of the day itself: summer and winter differ.
+        midnight = datetime.strptime(instant[:14], "%Y%m%d%H%M%S").astimezone(timezone.utc)
+        instant = midnight.strftime("%Y%m%d%H%M%S") + "000"
+    # The zone of a LOCAL timeline is not recorded, but no zone is more than 14 hours ahead of UTC.
+    lead = timedelta(0) if is_utc else timedelta(hours=14)
+    latest_now = (now.astimezone(timezone.utc) + lead).strftime("%Y%m%d%H%M%S%f")[:17]
+    last = max((i.requested_time for i in view.timeline.instants), default="")
+    if instant > latest_now and instant > last:
+        raise FutureInstantError(
+            f"as.of.instant {text!r} is in the future, so the answer could still change. The last "
+            f"instant of the table is {last or 'none'}; leave the option out to read the latest"
+        )
+    view.history.check_as_of(instant)
+    return instant
+
+
+def check_first_commit(as_of: str, view: TableView, *, fails: bool) -> None:
+    """Warn if the table had no commit yet at an instant, or refuse the instant.
+
+    Args:
+        as_of: the instant, in digits.
+        view: the table.
+        fails: whether to refuse.
+
+    Raises:
+        TimeTravelError: there was no commit, and ``fails`` is set.
+    """
+    first = view.commits[0].requested_time if view.commits else as_of
+    # The archive is read only if the active timeline begins after the instant.
+    if as_of >= first or view.history.instant_before(f"{as_of}~"):
+        return
+    message = f"as.of.instant {as_of} is before {first}, the first commit of the table"
+    if fails:
+        raise TimeTravelError(f"{message}. Ask for that instant or a later one")
+    warn(f"{message}: no rows (on_missing=fail refuses)", stacklevel=2)
