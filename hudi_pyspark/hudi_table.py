@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from hudi_pyspark.cached_property import cached_property
+from hudi_pyspark.columns.column_names import resolve_column
 from hudi_pyspark.custom_mergers import Mergers, registered_payloads
 from hudi_pyspark.errors import InvalidOptionError, UnsupportedQueryError
 from hudi_pyspark.extras import needs_extra
-from hudi_pyspark.filter.predicate import is_in, spelled_column
+from hudi_pyspark.filter.literals import is_in
 from hudi_pyspark.metadata_table.listing import MetadataListing
 from hudi_pyspark.metadata_table.records import FILES
 from hudi_pyspark.options.option import CdcFormat, QueryType
@@ -370,7 +371,7 @@ class HudiTable:
         keys = self._key_columns(known)
         compared = [n for n in known if n not in HIDDEN]
         if columns is not None:
-            compared = [spelled_column(name, known) for name in columns]
+            compared = [resolve_column(name, known) for name in columns]
         wanted = list(dict.fromkeys([*keys, *compared]))
         before, after = (
             s.select([name for name in wanted if name in s.schema.names]).to_arrow() for s in scans

@@ -11,7 +11,7 @@ import pytest
 
 import hudi_pyspark
 from hudi_pyspark import HudiError, HudiTable, Scan
-from hudi_pyspark.filter.predicate import is_in
+from hudi_pyspark.filter.literals import is_in
 from hudi_pyspark.format.timeline import instant_metadata
 from hudi_pyspark.frames.dataset import HudiDataset
 from hudi_pyspark.inspection import Inspection

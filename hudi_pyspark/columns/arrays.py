@@ -13,7 +13,7 @@ from hudi_pyspark.errors import CorruptTableError
 from hudi_pyspark.format.nested_types import find_field
 
 Mask = npt.NDArray[np.bool_]
-Rows = npt.NDArray[np.int64]
+RowNumbers = npt.NDArray[np.int64]
 _Part = TypeVar("_Part", pa.Table, pa.RecordBatch)
 
 

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hudi_pyspark.columns.text import java_text, widened
+from hudi_pyspark.columns.text import java_text, widen_floats
 
 _SPACES = "".join(map(chr, [*range(0x21), 0x7F]))  # that Spark takes away at both ends of a text
 _BOOLEANS = {
@@ -35,7 +35,7 @@ _DIGITS_OF_DOUBLE = 17  # at most, of those that identify it
 _MOST_DIGITS = 76  # of a decimal256
 
 
-def from_text(array: pa.Array, target: pa.DataType) -> pa.Array:
+def parse_texts(array: pa.Array, target: pa.DataType) -> pa.Array:
     """Parse texts as values of a type; null for those that are none."""
     parse = next(parse for fits, parse in _PARSERS if fits(target))
     encoded = array.cast(pa.string()).dictionary_encode()
@@ -44,7 +44,7 @@ def from_text(array: pa.Array, target: pa.DataType) -> pa.Array:
     return values.cast(target, safe=False).take(encoded.indices)
 
 
-def from_number(array: pa.Array, target: pa.DataType) -> pa.Array:
+def convert_numbers(array: pa.Array, target: pa.DataType) -> pa.Array:
     """Convert numbers or booleans to another kind of number, or to booleans.
 
     Null is what does not fit a decimal.
@@ -64,10 +64,10 @@ def from_number(array: pa.Array, target: pa.DataType) -> pa.Array:
     return array.cast(pa.string()).cast(pa.float64()).cast(target, safe=False)
 
 
-def rounded(array: pa.Array, target: pa.DataType) -> pa.Array:
+def round_to_decimal(array: pa.Array, target: pa.DataType) -> pa.Array:
     """Convert integers and decimals to decimals, maybe of fewer digits, as Spark does.
 
-    Halves are rounded up, away from zero. Null is what does not fit then.
+    Halves are round_to_decimal up, away from zero. Null is what does not fit then.
     """
     array = array.cast(pa.decimal256(_MOST_DIGITS, getattr(array.type, "scale", 0)))
     if target.scale < array.type.scale:
@@ -81,16 +81,16 @@ def rounded(array: pa.Array, target: pa.DataType) -> pa.Array:
 
 def _float_to_decimal(array: pa.Array, target: pa.DataType) -> pa.Array:
     """Round the digits that Java prints of floats, which are not those that Arrow would round."""
-    values = widened(array) if pa.types.is_float32(array.type) else array
+    values = widen_floats(array) if pa.types.is_float32(array.type) else array
     sizes = np.abs(np.asarray(pc.fill_null(values, 1)))
     # Shorter digits than these may have other ends in Java; NaN is among them.
     is_plain = sizes < 2**53
-    is_zero = sizes < 10.0 ** -(target.scale + 1)  # once it is rounded
+    is_zero = sizes < 10.0 ** -(target.scale + 1)  # once it is round_to_decimal
     plain = pc.if_else(pa.array(is_plain & ~is_zero), values, 0.0)
     wide = pa.decimal256(_MOST_DIGITS, target.scale + _DIGITS_OF_DOUBLE + 1)
-    converted = rounded(plain.cast(pa.string()).cast(wide), target)
+    converted = round_to_decimal(plain.cast(pa.string()).cast(wide), target)
     others = array.filter(pa.array(~is_plain))
-    parsed = from_text(java_text(others), target)
+    parsed = parse_texts(java_text(others), target)
     return pc.replace_with_mask(converted, pa.array(~is_plain), parsed)
 
 
@@ -126,8 +126,12 @@ def _decimal(text: str, target: pa.DataType) -> Decimal | None:
     if value.adjusted() > target.precision:
         return None
     step = Decimal(1).scaleb(-target.scale)
-    rounded = value.quantize(step, ROUND_HALF_UP, _EXACT)
-    return rounded if rounded.adjusted() < target.precision - target.scale or not rounded else None
+    round_to_decimal = value.quantize(step, ROUND_HALF_UP, _EXACT)
+    return (
+        round_to_decimal
+        if round_to_decimal.adjusted() < target.precision - target.scale or not round_to_decimal
+        else None
+    )
 
 
 def _date(text: str, _: pa.DataType) -> int | None:

@@ -1,45 +1,53 @@
-"""Nested fields of a column: types without some of them, their leaves in a file, their nulls."""
+"""Nested fields of columns: narrow types to some of them, find them by name and in a file."""
 
 from collections.abc import Collection, Iterator
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from hudi_pyspark.format.column_names import spelled
-from hudi_pyspark.format.nested_types import is_variant, with_fields
+from hudi_pyspark.columns.column_names import resolve_column
+from hudi_pyspark.format.nested_types import is_variant, resolve_case, with_fields
 
 
-def narrow_type(data_type: pa.DataType, wanted: pa.DataType) -> pa.DataType:
-    """Return a type without nested fields that ``wanted`` lacks; all of a struct if it has none.
+def narrow_type(data_type: pa.DataType, requested: pa.DataType) -> pa.DataType:
+    """Drop the nested fields that ``requested`` lacks; a struct keeps all fields if none match.
 
-    Names match without case, too, so that fields which differ in case alone stay together. A
-    variant stays whole, with what the file shreds of it.
+    Names match in any case, so fields that differ only in case stay together. A variant stays
+    whole, with everything that the file shreds of it.
     """
-    if is_variant(wanted):
+    if is_variant(requested):
         return data_type
-    if pa.types.is_struct(data_type) and pa.types.is_struct(wanted):
-        names = [field.name for field in wanted]
-        pairs = ((field, spelled(field.name, names)) for field in data_type)
+    if pa.types.is_struct(data_type) and pa.types.is_struct(requested):
+        names = [field.name for field in requested]
+        pairs = ((field, resolve_case(field.name, names)) for field in data_type)
         chosen = [
-            field.with_type(narrow_type(field.type, wanted.field(name).type))
+            field.with_type(narrow_type(field.type, requested.field(name).type))
             for field, name in pairs
             if name is not None
         ]
         return pa.struct(chosen) if chosen else data_type
-    if pa.types.is_list(data_type) and pa.types.is_list(wanted):
-        return with_fields(data_type, lambda f: f.with_type(narrow_type(f.type, wanted.value_type)))
-    if pa.types.is_map(data_type) and pa.types.is_map(wanted):
-        return with_fields(data_type, lambda f: f.with_type(narrow_type(f.type, wanted.item_type)))
-    return data_type
+    if pa.types.is_list(data_type) and pa.types.is_list(requested):
+        items = requested.value_type
+    elif pa.types.is_map(data_type) and pa.types.is_map(requested):
+        items = requested.item_type
+    else:
+        return data_type
+    return with_fields(data_type, lambda f: f.with_type(narrow_type(f.type, items)))
 
 
 def narrow_fields(
-    schema: pa.Schema, wanted: pa.Schema, *, whole: Collection[str] = ()
+    schema: pa.Schema, requested: pa.Schema, *, whole: Collection[str] = ()
 ) -> pa.Schema:
-    """Return columns without unwanted nested fields; ``whole`` and unlisted ones stay whole."""
-    names = ((field, spelled(field.name, wanted.names)) for field in schema)
+    """Drop the nested fields of columns that ``requested`` lacks, as `narrow_type` does.
+
+    Args:
+        schema: the columns to narrow.
+        requested: has the nested fields to keep. Columns that it lacks stay whole.
+        whole: names of columns that stay whole in any case.
+    """
+    names = ((field, resolve_case(field.name, requested.names)) for field in schema)
     return pa.schema(
-        field.with_type(narrow_type(field.type, wanted.field(name).type))
+        field.with_type(narrow_type(field.type, requested.field(name).type))
         if name is not None and field.name not in whole
         else field
         for field, name in names
@@ -47,39 +55,65 @@ def narrow_fields(
 
 
 def named_fields(data_type: pa.DataType) -> list[pa.Field]:
-    """Return the fields that dotted names reach: those of a struct, and none of a variant."""
+    """Return the fields that dotted names reach: those of a struct, but none of a variant."""
     return list(data_type) if pa.types.is_struct(data_type) and not is_variant(data_type) else []
 
 
-def leaf_paths(file: pq.ParquetFile, wanted: pa.Schema) -> list[str]:
-    """Return the paths of the leaf columns that hold the wanted fields of a Parquet file."""
+def resolve_field(written: str, schema: pa.Schema) -> tuple[str, pa.DataType]:
+    """Return the name of a column or nested field as a schema spells it, and its type.
+
+    Args:
+        written: a column, or a nested field by its dotted name, in any case.
+        schema: of the table.
+
+    Raises:
+        InvalidOptionError: the schema has no such field, or several that differ only in case.
+    """
+    columns = {name.lower() for name in schema.names}
+    head, *parts = [written] if written.lower() in columns else written.split(".")
+    name = resolve_column(head, schema.names)
+    data_type = schema.field(name).type
+    for part in parts:
+        fields = {f"{name}.{field.name}": field for field in named_fields(data_type)}
+        name = resolve_column(f"{name}.{part}", list(fields) or schema.names)
+        data_type = fields[name].type
+    return name, data_type
+
+
+def leaf_paths(file: pq.ParquetFile, requested: pa.Schema) -> list[str]:
+    """Return the paths of a Parquet file's leaf columns that hold the requested fields.
+
+    Args:
+        file: an open file.
+        requested: columns as `narrow_fields` returns them. Columns that the file lacks are ignored.
+    """
     leaves: list[str] = []
     first = 0
     for field in file.schema_arrow:
         count = _count_leaves(field.type)
-        if field.name in wanted.names:
-            chosen = _chosen_leaves(field.type, wanted.field(field.name).type, first)
+        if field.name in requested.names:
+            chosen = _chosen_leaves(field.type, requested.field(field.name).type, first)
             leaves += [file.schema.column(leaf).path for leaf in chosen]
         first += count
-    # Types of pyarrow's own, which a footer may name, need not have as many leaves as the file.
-    return leaves if first == len(file.schema) else list(wanted.names)
+    # Arrow's own types, which a footer may name, can have another number of leaves than the file.
+    return leaves if first == len(file.schema) else list(requested.names)
 
 
-def _chosen_leaves(data_type: pa.DataType, wanted: pa.DataType, first: int) -> Iterator[int]:
-    """Yield the ordinals of the leaves, the first of which is given."""
-    if data_type.equals(wanted) or not pa.types.is_nested(data_type):
+def _chosen_leaves(data_type: pa.DataType, requested: pa.DataType, first: int) -> Iterator[int]:
+    """Yield the ordinals of the requested leaves; ``first`` is that of the type's first leaf."""
+    if data_type.equals(requested) or not pa.types.is_nested(data_type):
         yield from range(first, first + _count_leaves(data_type))
     elif pa.types.is_struct(data_type):
         for field in data_type:
-            if wanted.get_field_index(field.name) >= 0:
-                yield from _chosen_leaves(field.type, wanted.field(field.name).type, first)
+            if requested.get_field_index(field.name) >= 0:
+                yield from _chosen_leaves(field.type, requested.field(field.name).type, first)
             first += _count_leaves(field.type)
     elif pa.types.is_map(data_type):
         keys = _count_leaves(data_type.key_type)
         yield from range(first, first + keys)
-        yield from _chosen_leaves(data_type.item_type, wanted.item_type, first + keys)
+        yield from _chosen_leaves(data_type.item_type, requested.item_type, first + keys)
     else:
-        yield from _chosen_leaves(data_type.value_type, wanted.value_type, first)
+        yield from _chosen_leaves(data_type.value_type, requested.value_type, first)
 
 
 def _count_leaves(data_type: pa.DataType) -> int:
@@ -88,7 +122,7 @@ def _count_leaves(data_type: pa.DataType) -> int:
 
 
 def nullable(field: pa.Field) -> pa.Field:
-    """Return a field that may be null, and so may all fields in it, but for those of a variant."""
+    """Return a field that may be null, as may all fields in it, except those of a variant."""
     # Spark recognises a variant by the metadata of its fields.
     data_type = field.type if is_variant(field.type) else with_fields(field.type, nullable)
     return pa.field(field.name, data_type, nullable=True)

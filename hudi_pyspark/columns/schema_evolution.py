@@ -12,14 +12,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hudi_pyspark.columns.arrays import any_of, is_number, repeat
-from hudi_pyspark.columns.casts import from_number, from_text, rounded
-from hudi_pyspark.columns.text import java_text, widened
-from hudi_pyspark.columns.variant import MalformedVariantError, rebuilt
+from hudi_pyspark.columns.casts import convert_numbers, parse_texts, round_to_decimal
+from hudi_pyspark.columns.column_names import AmbiguousNamesError, match_names
+from hudi_pyspark.columns.text import java_text, widen_floats
+from hudi_pyspark.columns.variant import MalformedVariantError, rebuild_variants
 from hudi_pyspark.errors import CorruptTableError, SchemaEvolutionError
-from hudi_pyspark.format.column_names import AmbiguousNamesError, match_names, spelled
 from hudi_pyspark.format.nested_types import (
     TYPED_VALUE,
     is_variant,
+    resolve_case,
     with_items,
     without_offset,
 )
@@ -121,7 +122,7 @@ def _promote_struct(array: pa.StructArray, target: pa.StructType, rules: _Rules)
     children = []
     stored = [field.name for field in array.type]
     if TYPED_VALUE in stored and is_variant(target):
-        return rebuilt(array)
+        return rebuild_variants(array)
     if TYPED_VALUE in stored and _is_binaries_of_variant(target):
         raise _NoPromotion("the file has a shredded VARIANT, the table an ordinary struct")
     matched = match_names([field.name for field in target], stored)
@@ -169,7 +170,7 @@ def _integer_to_decimal(array: pa.Array, target: pa.DataType) -> pa.Array:
 
 
 def _float_to_decimal(array: pa.Array, target: pa.DataType) -> pa.Array:
-    converted = from_number(array, target)
+    converted = convert_numbers(array, target)
     if converted.null_count > array.null_count:
         raise pa.ArrowInvalid(f"a value does not fit {target}")
     return converted
@@ -224,7 +225,7 @@ _SCALAR_RULES: _Rules = (
     (_is_local_timestamp, pa.types.is_int64, lambda array, target: array.view(target)),
     (pa.types.is_time, pa.types.is_integer, pc.cast),  # Spark has no type for a time of day
     (pa.types.is_integer, pa.types.is_floating, partial(pc.cast, safe=False)),
-    (pa.types.is_float32, pa.types.is_float64, lambda array, _: widened(array)),
+    (pa.types.is_float32, pa.types.is_float64, lambda array, _: widen_floats(array)),
     (pa.types.is_integer, pa.types.is_decimal, _integer_to_decimal),
     (pa.types.is_floating, pa.types.is_decimal, _float_to_decimal),
     (pa.types.is_decimal, pa.types.is_decimal, pc.cast),
@@ -237,17 +238,17 @@ _SCALAR_RULES: _Rules = (
 
 # In place of the same rules above: what does not fit is null.
 _DECIMALS: _Rules = (
-    (pa.types.is_floating, pa.types.is_decimal, from_number),
-    (is_number, pa.types.is_decimal, rounded),
+    (pa.types.is_floating, pa.types.is_decimal, convert_numbers),
+    (is_number, pa.types.is_decimal, round_to_decimal),
 )
 _is_simple = any_of(is_number, pa.types.is_boolean)
 # Those of a column that was dropped and added again. Where Apache Hudi itself converts values in
 # one way from Parquet and in another from Avro, or by the session's time zone, there is no rule:
 # between times and numbers, and between times, dates and text.
 _CASTS: _Rules = (
-    (_is_text, any_of(_is_simple, pa.types.is_date), from_text),
+    (_is_text, any_of(_is_simple, pa.types.is_date), parse_texts),
     (pa.types.is_floating, pa.types.is_floating, partial(pc.cast, safe=False)),
-    (_is_simple, _is_simple, from_number),
+    (_is_simple, _is_simple, convert_numbers),
 )
 
 
@@ -327,7 +328,7 @@ def _rename_struct(array: pa.StructArray, new: StructPart, old: StructPart) -> p
         return array  # a variant that the file shreds
     for field in new.fields:
         stored = old.by_id(field.id)
-        if stored is None or (name := spelled(stored.name, in_file)) is None:
+        if stored is None or (name := resolve_case(stored.name, in_file)) is None:
             continue
         names.append(field.name)
         child = pc.struct_field(array, [in_file.index(name)])

@@ -157,7 +157,7 @@ def spark_value_text(values: pa.Array) -> pa.Array:
 def java_text(array: pa.Array) -> pa.Array:
     """Convert a float64 or float32 array to text, for columns that became text."""
     if pa.types.is_float32(array.type):
-        digits = map(repr, widened(array).to_pylist())  # those of the float, which are fewer
+        digits = map(repr, widen_floats(array).to_pylist())  # those of the float, which are fewer
     else:
         digits = map(_double_digits, array.to_pylist())
     texts = [
@@ -167,7 +167,7 @@ def java_text(array: pa.Array) -> pa.Array:
     return pa.array(texts, pa.string())
 
 
-def widened(array: pa.Array) -> pa.Array:
+def widen_floats(array: pa.Array) -> pa.Array:
     """Convert floats to doubles by way of their text, as Java up to 18 prints it.
 
     So 0.1f becomes 0.1, not 0.10000000149011612. Java 19 and later print the fewest digits that

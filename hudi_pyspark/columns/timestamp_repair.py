@@ -12,8 +12,7 @@ from collections.abc import Iterable
 
 import pyarrow as pa
 
-from hudi_pyspark.format.avro.schema import counts_milliseconds
-from hudi_pyspark.format.column_names import spelled
+from hudi_pyspark.format.nested_types import counts_milliseconds, resolve_case
 from hudi_pyspark.format.parquet.legacy_calendar import INT96_ZONE
 
 
@@ -59,7 +58,7 @@ def repaired_type(stored: pa.DataType, wanted: pa.Field, *, in_avro: bool = Fals
     target = wanted.type
     if pa.types.is_struct(stored) and pa.types.is_struct(target):
         names = [field.name for field in target]
-        places = ((field, spelled(field.name, names)) for field in stored)
+        places = ((field, resolve_case(field.name, names)) for field in stored)
         return pa.struct([f if n is None else repaired(f, target.field(n)) for f, n in places])
     if pa.types.is_list(stored) and pa.types.is_list(target):
         return pa.list_(repaired(stored.value_field, target.value_field))

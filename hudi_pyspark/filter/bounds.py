@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hudi_pyspark.columns.arrays import Mask, Rows, is_null, is_true, repeat
+from hudi_pyspark.columns.arrays import Mask, RowNumbers, cast_to, is_null, is_true, repeat
 from hudi_pyspark.filter.predicate import (
     Comparison,
     IsIn,
@@ -20,7 +20,6 @@ from hudi_pyspark.filter.predicate import (
     Like,
     Operator,
     Predicate,
-    cast_to,
     columns_of,
     conjuncts,
     fold,
@@ -31,12 +30,12 @@ from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ColumnBounds:
-    """The bounds that a column has in each of some files."""
+    """The bounds of one column in each of some files."""
 
-    low: pa.Array  # no value is smaller, except NaN; null where that is unknown
-    high: pa.Array  # no value is greater, except NaN; null where that is unknown
+    low: pa.Array  # no value is smaller, except NaN; null if unknown
+    high: pa.Array  # no value is greater, except NaN; null if unknown
     may_be_null: Mask
-    may_have_value: Mask  # false: all of them are null
+    may_have_value: Mask  # false: all values are null
 
     @classmethod
     def of(
@@ -47,7 +46,7 @@ class ColumnBounds:
         may_be_null: bool = False,
         may_have_value: bool = True,
     ) -> ColumnBounds:
-        """Return the bounds of a column in a single file; None where one is unknown."""
+        """Return the bounds of a column in a single file; both are unknown if either is None."""
         if low is None or high is None:
             low = high = pa.scalar(None)
         return cls(
@@ -56,68 +55,88 @@ class ColumnBounds:
 
 
 def may_match(predicate: Predicate, bounds_of: Callable[[str], ColumnBounds | None]) -> bool:
-    """Decide whether the predicate can be true for rows whose columns are within their bounds."""
-    known = {name: b for name in columns_of(predicate) if (b := bounds_of(name)) is not None}
-    return bool(may_match_merged(predicate, known, np.zeros(1, np.int64), 1)[0])
+    """Decide whether the predicate can be true for a row of one file.
+
+    Args:
+        predicate: the filter.
+        bounds_of: returns the bounds of a column, by its dotted name, with one entry; None if they
+            are unknown.
+    """
+    bounds = {name: b for name in columns_of(predicate) if (b := bounds_of(name)) is not None}
+    return bool(may_match_merged(predicate, bounds, np.zeros(1, np.int64), 1)[0])
 
 
 def may_match_merged(
-    predicate: Predicate, columns: Mapping[str, ColumnBounds], files: Rows, count: int
+    predicate: Predicate,
+    bounds: Mapping[str, ColumnBounds],
+    group_of_file: RowNumbers,
+    group_count: int,
 ) -> Mask:
-    """Decide for which sets of files the predicate can be true for rows merged from a set.
+    """Decide for each group of files whether a row merged from its files may match.
 
-    Each value of such a row is that of a record in one of the files; values of different columns
-    may come from different files. ``files`` has the ordinal of each file's set, ``columns`` an item
-    for each file.
+    Each value of a merged row is that of a record in one of the files; values of different columns
+    may come from different files.
+
+    Args:
+        predicate: the filter.
+        bounds: of columns, by their dotted names, with one entry per file. A missing column rules
+            nothing out.
+        group_of_file: for each file the number of its group.
+        group_count: groups are numbered from 0 to this number, exclusive.
+
+    Returns:
+        A mask of the groups; false is certain.
     """
 
     def of_leaf(leaf: Leaf) -> Mask:
-        if leaf.column not in columns:
-            return np.ones(count, np.bool_)
-        fits = _leaf_may_match(leaf, columns[leaf.column])
-        return np.bincount(files[fits], minlength=count) > 0
+        if leaf.column not in bounds:
+            return np.ones(group_count, np.bool_)
+        fits = _leaf_may_match(leaf, bounds[leaf.column])
+        return np.bincount(group_of_file[fits], minlength=group_count) > 0
 
     return fold(predicate, of_leaf, np.logical_and, np.logical_or)
 
 
-def _leaf_may_match(predicate: Leaf, bounds: ColumnBounds) -> Mask:
-    if isinstance(predicate, IsNull):
-        return bounds.may_have_value if predicate.is_negated else bounds.may_be_null
+def _leaf_may_match(leaf: Leaf, bounds: ColumnBounds) -> Mask:
+    if isinstance(leaf, IsNull):
+        return bounds.may_have_value if leaf.is_negated else bounds.may_be_null
     low, high = bounds.low, bounds.high
     is_unknown = is_null(low) | is_null(high)
-    if is_unknown.all() or (isinstance(predicate, IsIn | Like) and predicate.is_negated):
-        return bounds.may_have_value  # a comparison with null is null; a NOT leaves no file out
-    if isinstance(predicate, Comparison):
-        fits = _comparison_may_match(predicate, low, high)
-    elif isinstance(predicate, Like):
-        fits = _prefix_may_match(predicate.prefix, low, high)
+    if is_unknown.all() or (isinstance(leaf, IsIn | Like) and leaf.is_negated):
+        return bounds.may_have_value  # a comparison with null is null; NOT rules no file out
+    if isinstance(leaf, Comparison):
+        fits = _comparison_may_match(leaf, low, high)
+    elif isinstance(leaf, Like):
+        fits = _prefix_may_match(leaf.prefix, low, high)
     else:
-        fits = _list_may_match(predicate.values, low, high)
+        fits = _list_may_match(leaf.values, low, high)
     return bounds.may_have_value & (is_unknown | fits)
 
 
-def _comparison_may_match(predicate: Comparison, low: pa.Array, high: pa.Array) -> Mask:
-    value, sign = predicate.value, predicate.operator
+def _comparison_may_match(leaf: Comparison, low: pa.Array, high: pa.Array) -> Mask:
+    value, operator = leaf.value, leaf.operator
 
-    def is_so(compute: Callable[[pa.Array, pa.Scalar], pa.Array], bounds: pa.Array) -> Mask:
-        return is_true(compute(cast_to(bounds, value.type), value))
+    def holds_for(compute: Callable[[pa.Array, pa.Scalar], pa.Array], ends: pa.Array) -> Mask:
+        return is_true(compute(cast_to(ends, value.type), value))
 
-    # NaN is greater than everything, and bounds leave it out.
+    # NaN is greater than every other value, and bounds leave it out.
     may_be_nan = np.full(len(low), pa.types.is_floating(low.type))
-    if sign is Operator.NOT_EQUAL:
-        return may_be_nan | ~(is_so(pc.equal, low) & is_so(pc.equal, high))
-    if sign in {Operator.GREATER, Operator.GREATER_OR_EQUAL}:
-        return may_be_nan | is_so(sign.compute, high)
-    if sign in {Operator.LESS, Operator.LESS_OR_EQUAL}:
-        return is_so(sign.compute, low)
-    return is_so(pc.less_equal, low) & is_so(pc.greater_equal, high)
+    match operator:
+        case Operator.NOT_EQUAL:
+            return may_be_nan | ~(holds_for(pc.equal, low) & holds_for(pc.equal, high))
+        case Operator.GREATER | Operator.GREATER_OR_EQUAL:
+            return may_be_nan | holds_for(operator.compute, high)
+        case Operator.LESS | Operator.LESS_OR_EQUAL:
+            return holds_for(operator.compute, low)
+        case Operator.EQUAL:
+            return holds_for(pc.less_equal, low) & holds_for(pc.greater_equal, high)
 
 
 def _prefix_may_match(prefix: str, low: pa.Array, high: pa.Array) -> Mask:
     sought = prefix.encode()
     start = pc.binary_slice(low.cast(pa.binary()), 0, len(sought))
-    last = high.cast(pa.binary())
-    return is_true(pc.and_(pc.less_equal(start, sought), pc.greater_equal(last, sought)))
+    end = high.cast(pa.binary())
+    return is_true(pc.and_(pc.less_equal(start, sought), pc.greater_equal(end, sought)))
 
 
 def _list_may_match(values: pa.Array, low: pa.Array, high: pa.Array) -> Mask:
@@ -125,59 +144,64 @@ def _list_may_match(values: pa.Array, low: pa.Array, high: pa.Array) -> Mask:
     ranks = np.array(pc.rank(pa.concat_arrays([values, *ends]), tiebreaker="dense"), np.int64)
     listed, first, last = np.split(ranks, [len(values), len(values) + len(low)])
     listed = np.append(np.sort(listed), ranks.max() + 1)
-    return np.less_equal(listed[np.searchsorted(listed, first)], last)  # the least that is not low
+    # The least listed value that is not below the lower bound.
+    return np.less_equal(listed[np.searchsorted(listed, first)], last)
 
 
 _MOST_KEYS = 10_000
 
 
-def wanted_record_keys(
+def requested_record_keys(
     predicate: Predicate | None, config: TableConfig, schema: pa.Schema
 ) -> tuple[str, ...] | None:
-    """Return the only record keys that rows may have for which a filter is true; None for any.
+    """Return the record keys to which a filter restricts a query; None if it restricts none.
 
-    All records of one row share their key, and so the fields that the key is made from: records of
-    other keys never change the result of the merge. None, too, for more keys than are worth a
-    look-up.
+    All records of a row share their key, and so the fields that the key is made of: records of
+    other keys never change the result of the merge. None also if there are too many keys to look
+    up.
+
+    Args:
+        predicate: the filter; None matches every row.
+        config: of the table; its field names are spelled as in the schema.
+        schema: of the table.
     """
     parts = conjuncts(predicate)
-    direct = _listed(parts, RECORD_KEY_COLUMN)
-    if direct is not None:
-        return tuple(str(value) for value in direct)
+    keys = _listed_values(parts, RECORD_KEY_COLUMN)
+    if keys is not None:
+        return tuple(str(key) for key in keys)
     fields = config.record_key_fields
     if not fields or config.key_generator not in KEY_GENERATORS.values():
         return None
-    texts = [_listed_texts(parts, name, schema) for name in fields]
-    known = [text for text in texts if text is not None]
-    if len(known) < len(fields) or prod(map(len, known)) > _MOST_KEYS:
+    texts = [t for name in fields if (t := _listed_texts(parts, name, schema)) is not None]
+    if len(texts) < len(fields) or prod(map(len, texts)) > _MOST_KEYS:
         return None
-    named = [
+    named_texts = [
         [f"{name}:{text or '__empty__'}" for text in values]
-        for name, values in zip(fields, known, strict=True)
+        for name, values in zip(fields, texts, strict=True)
     ]
-    keys = [",".join(combined) for combined in product(*named)]
-    # One field alone: generators differ, also by release, in whether they put its name before it.
-    return tuple(dict.fromkeys([*keys, *known[0]] if len(fields) == 1 else keys))
+    combined = [",".join(key) for key in product(*named_texts)]
+    # Of a single field: generators differ, even between releases, in whether its name comes first.
+    return tuple(dict.fromkeys([*combined, *texts[0]] if len(fields) == 1 else combined))
 
 
 def keys_array(keys: Sequence[str] | None) -> pa.Array | None:
-    """Return the same keys for Arrow; None for any."""
+    """Return record keys as an Arrow array; None stands for any key."""
     return pa.array(keys, pa.string()) if keys is not None else None
 
 
 def _listed_texts(parts: Sequence[Predicate], name: str, schema: pa.Schema) -> list[str] | None:
-    """Return the values that a filter lists for a column, as text; None for any."""
+    """Return the values that a filter lists for a column of a key, as text; None if any value."""
     data_type = schema.field(name).type if name in schema.names else pa.null()
     if not (pa.types.is_string(data_type) or pa.types.is_integer(data_type)):
         return None
-    values = _listed(parts, name)
+    values = _listed_values(parts, name)
     if values is None or not all(isinstance(value, str | int) for value in values):
         return None
     return [str(value) for value in values]
 
 
-def _listed(parts: Sequence[Predicate], column: str) -> list[object] | None:
-    """Return the shortest list of values that a part admits for a column; None without a list."""
+def _listed_values(parts: Sequence[Predicate], column: str) -> list[object] | None:
+    """Return the shortest list of values that a part allows for a column; None without a list."""
     lists: list[list[object]] = []
     for part in parts:
         match part:

@@ -1,4 +1,4 @@
-"""Parser of filters that are written as in a WHERE clause of Spark SQL."""
+"""Parse filters that are written like the WHERE clause of Spark SQL."""
 
 import re
 from collections.abc import Callable
@@ -7,23 +7,25 @@ from decimal import Decimal
 
 import pyarrow as pa
 
+from hudi_pyspark.columns.nested_fields import resolve_field
 from hudi_pyspark.errors import InvalidOptionError
-from hudi_pyspark.filter.predicate import (
-    And,
-    Comparison,
-    IsNull,
-    Joined,
-    Like,
-    Literal,
-    Operator,
-    Or,
-    Predicate,
+from hudi_pyspark.filter.literals import (
+    LiteralValue,
     check_same_type,
     compare,
     is_in,
     parse_date,
     parse_time,
-    spelled_field,
+)
+from hudi_pyspark.filter.predicate import (
+    And,
+    Comparison,
+    IsNull,
+    Junction,
+    Like,
+    Operator,
+    Or,
+    Predicate,
 )
 
 _TOKEN = re.compile(
@@ -47,21 +49,22 @@ _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "b": "\b", "Z": "\x1a"}
 def parse_filter(text: str, schema: pa.Schema, *, is_exact: bool = False) -> Predicate:
     """Parse a filter such as ``city = 'sf' AND (fare > 10 OR driver IS NULL)``.
 
-    Covered are comparisons of a column with a literal (``= == <=> != <> < <= > >=``), ``[NOT] IN``,
-    ``[NOT] BETWEEN``, ``[NOT] LIKE``, ``IS [NOT] NULL``, boolean columns, ``AND``, ``OR``, ``NOT``
-    and brackets; literals are numbers, quoted texts, ``true``, ``false``, ``DATE '…'``, ``TIMESTAMP
-    '…'`` and ``X'…'``. Names of columns are matched in any case; backticks quote them. Text beside
-    a date or a time is parsed like such a literal, as Spark does with ``spark.sql.ansi.enabled``.
+    Supported are comparisons of a column with a literal (``= == <=> != <> < <= > >=``), ``[NOT]
+    IN``, ``[NOT] BETWEEN``, ``[NOT] LIKE``, ``IS [NOT] NULL``, boolean columns, ``AND``, ``OR``,
+    ``NOT`` and brackets. Literals are numbers, quoted texts, ``true``, ``false``, ``DATE '…'``,
+    ``TIMESTAMP '…'`` and ``X'…'``. Column names match in any case; backticks quote them. Text that
+    is compared with a date or a timestamp is parsed like a literal of that type, as Spark does with
+    ``spark.sql.ansi.enabled``.
 
     Args:
         text: the condition, with any number of terms, and AND and OR nested to any depth.
         schema: of the rows.
-        is_exact: refuse what Spark would decide by settings of its session: each literal of another
-            type than its column's, and a name in another case. Numbers without a fraction may stand
-            beside other numbers.
+        is_exact: refuse what Spark would decide by its session's settings: a literal of another
+            type than its column, and a name in another case. Whole numbers may be compared with
+            other numbers.
 
     Raises:
-        InvalidOptionError: the text is something else, or compares what cannot be compared.
+        InvalidOptionError: the text cannot be parsed, or compares what cannot be compared.
     """
     return _Parser(text, schema, is_exact=is_exact).parse()
 
@@ -77,16 +80,19 @@ class _Token:
 
 
 class _Level:
-    """The conditions between two brackets: alternatives, each of which has parts."""
+    """The conditions between two brackets: alternatives (OR) of parts (AND).
+
+    A negation is pushed down to the parts, so within a negated bracket AND and OR change places.
+    """
 
     def __init__(self, *, is_negated: bool) -> None:
-        self.is_negated = is_negated  # by this bracket and those around it: its parts are, too
-        self._within: type[Joined] = Or if is_negated else And
-        self._between: type[Joined] = And if is_negated else Or
+        self.is_negated = is_negated  # by an odd number of NOTs before this bracket and outer ones
+        self._within: type[Junction] = Or if is_negated else And
+        self._between: type[Junction] = And if is_negated else Or
         self._alternatives: list[list[Predicate]] = [[]]
 
     def add(self, part: Predicate) -> None:
-        # Brackets that change nothing leave no level behind.
+        # Redundant brackets leave no level behind.
         self._alternatives[-1] += part.parts if isinstance(part, self._within) else [part]
 
     def begin_alternative(self) -> None:
@@ -101,7 +107,7 @@ class _Level:
 
 
 class _Parser:
-    """Parser of conditions: a stack of open brackets, so that their number does not matter."""
+    """Parses with a stack of open brackets instead of recursion, so any nesting depth works."""
 
     def __init__(self, text: str, schema: pa.Schema, *, is_exact: bool) -> None:
         self._text = text
@@ -113,7 +119,7 @@ class _Parser:
     def parse(self) -> Predicate:
         predicate = self._condition()
         if self._peek().kind != "end":
-            raise self._wrong("AND, OR or the end")
+            raise self._unexpected("AND, OR or the end")
         return predicate
 
     def _tokenize(self) -> list[_Token]:
@@ -122,8 +128,8 @@ class _Parser:
         while position < end:
             match = _TOKEN.match(self._text, position)
             if match is None:
-                rest = self._text[position:].lstrip()
-                raise InvalidOptionError(f"filter {self._text!r}: unexpected {rest!r}")
+                remaining_text = self._text[position:].lstrip()
+                raise self._error(f"unexpected {remaining_text!r}")
             kind = match.lastgroup or ""
             tokens.append(_Token(kind, match[kind], match.start(kind)))
             position = match.end()
@@ -147,54 +153,52 @@ class _Parser:
                 levels[-1].begin_alternative()
             elif not self._accept("AND"):
                 if len(levels) > 1:
-                    raise self._wrong("')'")
+                    raise self._unexpected("')'")
                 return levels[0].close()
 
     def _comparison(self) -> Predicate:
         if self._begins_literal():
             literal = self._literal()
             if self._peek().text not in _SIGNS:
-                raise self._wrong("a comparison")
+                raise self._unexpected("a comparison")
             sign = _SIGNS[self._take().text]
-            return self._checked(*self._column(), sign.flipped, literal)
+            return self._compare_column(*self._column(), sign.flipped, literal)
         column, data_type = self._column()
         token = self._peek()
         if token.text in _SIGNS or token.text == "<=>":
             self._next += 1
-            return self._compare(column, data_type, token.text)
+            return self._compare_sign(column, data_type, token.text)
         if self._accept("IS"):
             negated = self._accept("NOT")
             self._expect("NULL")
             return IsNull(column, negated)
         if self._accept("NOT"):
-            return self._listed(column, data_type).negate()
+            return self._list_or_range(column, data_type).negate()
         if self._peek().is_word("IN", "BETWEEN", "LIKE"):
-            return self._listed(column, data_type)
-        return self._checked(column, data_type, Operator.EQUAL, literal=True)  # a boolean column
+            return self._list_or_range(column, data_type)
+        # A boolean column alone.
+        return self._compare_column(column, data_type, Operator.EQUAL, literal=True)
 
-    def _checked(
-        self, column: str, data_type: pa.DataType, sign: Operator, literal: Literal
+    def _compare_column(
+        self, column: str, data_type: pa.DataType, sign: Operator, literal: LiteralValue
     ) -> Comparison:
         if self._is_exact:
             check_same_type(column, data_type, literal)
         return compare(column, data_type, sign, literal)
 
-    def _compare(self, column: str, data_type: pa.DataType, sign: str) -> Predicate:
+    def _compare_sign(self, column: str, data_type: pa.DataType, sign: str) -> Predicate:
         if self._peek().is_word("NULL"):
             if sign != "<=>":
-                raise InvalidOptionError(
-                    f"filter {self._text!r}: a comparison with NULL is never true; write "
-                    f"{column} IS NULL"
-                )
+                raise self._error(f"a comparison with NULL is never true; write {column} IS NULL")
             self._next += 1
             return IsNull(column)
         literal = self._literal()
         if sign == "<=>":
-            equal = self._checked(column, data_type, Operator.EQUAL, literal)
+            equal = self._compare_column(column, data_type, Operator.EQUAL, literal)
             return And((IsNull(column, is_negated=True), equal))  # false where it is null
-        return self._checked(column, data_type, _SIGNS[sign], literal)
+        return self._compare_column(column, data_type, _SIGNS[sign], literal)
 
-    def _listed(self, column: str, data_type: pa.DataType) -> Predicate:
+    def _list_or_range(self, column: str, data_type: pa.DataType) -> Predicate:
         if self._accept("IN"):
             self._expect("(")
             literals = [self._literal()]
@@ -206,30 +210,31 @@ class _Parser:
                     check_same_type(column, data_type, literal)
             return is_in(column, data_type, literals)
         if self._accept("BETWEEN"):
-            low = self._checked(column, data_type, Operator.GREATER_OR_EQUAL, self._literal())
+            low = self._literal()
             self._expect("AND")
-            high = self._checked(column, data_type, Operator.LESS_OR_EQUAL, self._literal())
-            return And((low, high))
+            high = self._literal()
+            ends = (Operator.GREATER_OR_EQUAL, low), (Operator.LESS_OR_EQUAL, high)
+            return And(tuple(self._compare_column(column, data_type, *end) for end in ends))
         if self._accept("LIKE"):
             pattern = self._literal()
             compare(column, data_type, Operator.EQUAL, pattern)  # refuses other types than text
             return Like(column, str(pattern))
-        raise self._wrong("IN, BETWEEN or LIKE")
+        raise self._unexpected("IN, BETWEEN or LIKE")
 
     def _column(self) -> tuple[str, pa.DataType]:
         token = self._peek()
         if token.kind != "name" or token.is_word(*_KEYWORDS):
-            raise self._wrong("a column")
+            raise self._unexpected("a column")
         self._next += 1
         written = re.sub(r"`((?:[^`]|``)+)`", lambda m: m[1].replace("``", "`"), token.text)
         if self._peek().text == "(":
-            raise self._function(written)
+            raise self._unsupported_function(written)
         try:
-            field = spelled_field(written, self._schema)
+            field = resolve_field(written, self._schema)
         except InvalidOptionError as error:
-            raise InvalidOptionError(f"filter {self._text!r}: {error.reason()}") from None
+            raise self._error(error.reason()) from None
         if self._is_exact and field[0] != written:
-            raise InvalidOptionError(f"filter {self._text!r}: {written} is spelled {field[0]}")
+            raise self._error(f"{written} is spelled {field[0]}")
         return field
 
     def _begins_literal(self) -> bool:
@@ -241,14 +246,14 @@ class _Parser:
         following = self._tokens[min(self._next + 1, len(self._tokens) - 1)]
         return self._peek().is_word(*_TYPED_TEXTS) and following.kind == "text"
 
-    def _literal(self) -> Literal:
+    def _literal(self) -> LiteralValue:
         if self._is_typed_text():
             convert = _TYPED_TEXTS[self._take().text.upper()]
             text = _unquoted(self._take().text)
             try:
                 return convert(text)
             except (ValueError, OverflowError) as error:
-                raise InvalidOptionError(f"filter {self._text!r}: {text!r}: {error}") from None
+                raise self._error(f"{text!r}: {error}") from None
         if self._accept("TRUE"):
             return True
         if self._accept("FALSE"):
@@ -260,7 +265,7 @@ class _Parser:
             self._accept("+")
         if self._peek().kind == "number":
             return _number(sign + self._take().text)
-        raise self._wrong("a number, a quoted text, true, false, DATE '…' or TIMESTAMP '…'")
+        raise self._unexpected("a number, a quoted text, true, false, DATE '…' or TIMESTAMP '…'")
 
     def _peek(self) -> _Token:
         return self._tokens[self._next]
@@ -270,7 +275,7 @@ class _Parser:
         return self._tokens[self._next - 1]
 
     def _accept(self, text: str) -> bool:
-        """Take the next token if it is this keyword or sign; quoted names are neither."""
+        """Take the next token if it is this keyword or sign; a quoted name is neither."""
         token = self._peek()
         is_there = token.kind in {"name", "sign"} and token.text.upper() == text
         self._next += is_there
@@ -278,9 +283,9 @@ class _Parser:
 
     def _expect(self, text: str) -> None:
         if not self._accept(text):
-            raise self._wrong(text if text.isalpha() else repr(text))
+            raise self._unexpected(text if text.isalpha() else repr(text))
 
-    def _function(self, name: str) -> InvalidOptionError:
+    def _unsupported_function(self, name: str) -> InvalidOptionError:
         argument = self._tokens[self._next + 1].text.strip("`")
         names = [name for name in self._schema.names if name.lower() == argument.lower()]
         column = (names or self._schema.names)[0]
@@ -293,18 +298,18 @@ class _Parser:
             begin, end = (f"TIMESTAMP '{year}-01-01 00:00:00{zone}'" for year in (1998, 1999))
         elif pa.types.is_string(data_type):
             begin, end = "'a'", "'b'"
-        return InvalidOptionError(
-            f"filter {self._text!r}: functions such as {name} are not supported. Compare the "
-            f"column itself, e.g. {column} >= {begin} AND {column} < {end}"
+        return self._error(
+            f"functions such as {name} are not supported. Compare the column itself, e.g. "
+            f"{column} >= {begin} AND {column} < {end}"
         )
 
-    def _wrong(self, expected: str) -> InvalidOptionError:
+    def _unexpected(self, expected: str) -> InvalidOptionError:
         token = self._peek()
         actual = repr(token.text) if token.kind != "end" else "the end"
-        return InvalidOptionError(
-            f"filter {self._text!r}: expected {expected} at character {token.position + 1}, found "
-            f"{actual}"
-        )
+        return self._error(f"expected {expected} at character {token.position + 1}, found {actual}")
+
+    def _error(self, problem: str) -> InvalidOptionError:
+        return InvalidOptionError(f"filter {self._text!r}: {problem}")
 
 
 def _number(text: str) -> int | float | Decimal:
@@ -320,11 +325,11 @@ def _unquoted(text: str) -> str:
 
 
 def _unescaped(match: re.Match[str]) -> str:
-    # \% and \_ keep their backslash: LIKE needs it.
+    # \% and \_ keep their backslash, which LIKE needs.
     return match[0] if match[1] in "%_" else _ESCAPES.get(match[1], match[1])
 
 
-_TYPED_TEXTS: dict[str, Callable[[str], Literal]] = {
+_TYPED_TEXTS: dict[str, Callable[[str], LiteralValue]] = {
     "DATE": parse_date,
     "TIMESTAMP": parse_time,
     "TIMESTAMP_NTZ": parse_time,

@@ -1,41 +1,74 @@
-"""Fields of schemas, and of Arrow types that hold fields: structs, lists and maps."""
+"""Fields of schemas and of nested Arrow types: find them, change them, and read their marks."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Final
 
 import numpy as np
 import pyarrow as pa
 
-VARIANT_MARK: Final = {b"variant": b"true"}  # of the metadata in a variant, as PySpark has it
-# The struct that PySpark takes for a VARIANT: its values' own two binaries, in this order.
+VARIANT_MARK: Final = {b"variant": b"true"}  # PySpark's metadata of the field `metadata`
+# The struct that PySpark reads as a VARIANT: these two binaries, in this order.
 VARIANT: Final = pa.struct(
     [
         pa.field("value", pa.binary(), nullable=False),
         pa.field("metadata", pa.binary(), nullable=False, metadata=VARIANT_MARK),
     ]
 )
-TYPED_VALUE: Final = "typed_value"  # the field of a variant that a file shreds
+TYPED_VALUE: Final = "typed_value"  # the field in which a file shreds a variant
+# Marks timestamps that the table's Avro schema counts in milliseconds.
+MILLISECONDS: Final = {b"hudi.unit": b"ms"}
 
 
 def is_variant(data_type: pa.DataType) -> bool:
-    """Return whether a type is marked as that of variants; a struct of the same fields is none."""
-    place = data_type.get_field_index("metadata") if pa.types.is_struct(data_type) else -1
-    marks = data_type.field(place).metadata if place >= 0 else None
+    """Return whether a struct is marked as a VARIANT; its field names alone do not make it one."""
+    index = data_type.get_field_index("metadata") if pa.types.is_struct(data_type) else -1
+    marks = data_type.field(index).metadata if index >= 0 else None
     return (marks or {}).items() >= VARIANT_MARK.items()
+
+
+def counts_milliseconds(field: pa.Field) -> bool:
+    """Return whether the table's Avro schema counts this timestamp field in milliseconds."""
+    return (field.metadata or {}).items() >= MILLISECONDS.items()
+
+
+def resolve_case(name: str, names: Collection[str]) -> str | None:
+    """Return a name as ``names`` spell it: exactly, else the first that differs only in case.
+
+    None if there is neither.
+    """
+    if name in names:
+        return name
+    lower = name.lower()
+    return next((candidate for candidate in names if candidate.lower() == lower), None)
+
+
+def resolve_path(name: str, schema: pa.Schema) -> str:
+    """Return the name of a column, or the dotted name of a nested field, as a schema spells it.
+
+    Parts that the schema lacks stay as they are.
+    """
+    if (column := resolve_case(name, schema.names)) is not None:
+        return column
+    head, _, tail = name.partition(".")
+    if not tail or (column := resolve_case(head, schema.names)) is None:
+        return name
+    data_type = schema.field(column).type
+    fields = pa.schema(list(data_type)) if pa.types.is_struct(data_type) else pa.schema([])
+    return f"{column}.{resolve_path(tail, fields)}"
 
 
 def find_field(schema: pa.Schema, name: str) -> pa.Field | None:
     """Return a column, or a nested field by its dotted name; None if absent.
 
-    The binaries of a variant are not fields: a file may keep parts of the value elsewhere.
+    The binaries of a variant do not count as fields: a file may keep parts of the value elsewhere.
     """
     if name in schema.names:
         return schema.field(name)
-    head, _, rest = name.partition(".")
-    if head not in schema.names or not rest:
+    head, _, tail = name.partition(".")
+    if head not in schema.names or not tail:
         return None
     field = schema.field(head)
-    for part in rest.split("."):
+    for part in tail.split("."):
         if not pa.types.is_struct(field.type) or field.type.get_field_index(part) < 0:
             return None
         if is_variant(field.type):
@@ -45,9 +78,9 @@ def find_field(schema: pa.Schema, name: str) -> pa.Field | None:
 
 
 def with_fields(data_type: pa.DataType, change: Callable[[pa.Field], pa.Field]) -> pa.DataType:
-    """Return a nested type of which each field is changed; any other type as it is.
+    """Change each field of a nested type; return any other type unchanged.
 
-    The fields are those of a struct, the items of a list, and the values of a map.
+    Changed are the fields of a struct, the items of a list and the values of a map.
     """
     if pa.types.is_struct(data_type):
         return pa.struct([change(field) for field in data_type])
@@ -59,11 +92,17 @@ def with_fields(data_type: pa.DataType, change: Callable[[pa.Field], pa.Field]) 
 
 
 def with_items(array: pa.Array, items: pa.Array, target: pa.DataType) -> pa.Array:
-    """Return a list or map array `without_offset` with the same nulls and lengths, other items."""
+    """Replace the items of a list or map array; nulls and lengths stay.
+
+    Args:
+        array: a list or map array that begins at offset 0; see `without_offset`.
+        items: the new items; of a map, structs of key and value.
+        target: the type of the result.
+    """
     # The first buffers are the nulls and the offsets.
     return pa.Array.from_buffers(target, len(array), array.buffers()[:2], children=[items])
 
 
 def without_offset(array: pa.Array) -> pa.Array:
-    """Return the same values in an array that starts at the beginning of its buffers."""
+    """Copy an array if it does not begin at the start of its buffers."""
     return array.take(pa.array(np.arange(len(array)))) if array.offset else array

@@ -19,7 +19,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from hudi_pyspark.columns.arrays import any_of
+from hudi_pyspark.columns.nested_fields import resolve_field
 from hudi_pyspark.errors import InvalidOptionError
+from hudi_pyspark.filter.literals import LiteralValue, compare, is_in
 from hudi_pyspark.filter.predicate import (
     And,
     Comparison,
@@ -29,12 +31,8 @@ from hudi_pyspark.filter.predicate import (
     Operator,
     Or,
     Predicate,
-    compare,
     conjunction,
-    is_in,
-    spelled_field,
 )
-from hudi_pyspark.filter.predicate import Literal as PythonLiteral
 from hudi_pyspark.messages import logger
 
 # By the names of pyarrow's functions.
@@ -111,7 +109,7 @@ def predicate_of(condition: object, schema: pa.Schema) -> Predicate:
     def exactly(part: Expression, is_wanted: bool) -> Predicate:  # noqa: FBT001  (of _joined)
         predicate = _exactly(part, schema)
         if predicate is None:
-            columns = (spelled_field(".".join(f.path), schema) for f in fields_of(part))
+            columns = (resolve_field(".".join(f.path), schema) for f in fields_of(part))
             shown = " and ".join(f"{name} ({kind})" for name, kind in columns) or "no column"
             raise InvalidOptionError(
                 f"filter {str(condition)[:200]}: the part about {shown} cannot be done exactly. "
@@ -257,14 +255,14 @@ def _only_column(condition: Expression, schema: pa.Schema) -> tuple[str, pa.Data
     paths = [field.path for field in fields_of(condition)]
     if len(paths) != 1:
         return None
-    name, kind = spelled_field(".".join(paths[0]), schema)
+    name, kind = resolve_field(".".join(paths[0]), schema)
     is_nested = len(paths[0]) > 1
     # A dot may also be within a name.
     is_unclear = is_nested and (name in schema.names or any("." in part for part in paths[0]))
     return None if is_unclear else (name, kind)
 
 
-def _literals(values: pa.Array, kind: pa.DataType) -> list[PythonLiteral] | None:
+def _literals(values: pa.Array, kind: pa.DataType) -> list[LiteralValue] | None:
     """Return values that engines compare with a column as exactly as predicates do; else None."""
     is_exact, other = pa.types.is_integer(kind) or pa.types.is_decimal(kind), values.type
     if pa.types.is_decimal(other):
@@ -286,7 +284,7 @@ def _literals(values: pa.Array, kind: pa.DataType) -> list[PythonLiteral] | None
             return None
         # Not of Python, which has no years beyond 9999.
         is_time = pa.types.is_timestamp(kind) or pa.types.is_date(kind)
-        literals: list[PythonLiteral] = list(values) if is_time else values.to_pylist()
+        literals: list[LiteralValue] = list(values) if is_time else values.to_pylist()
     except (ValueError, OverflowError):
         return None
     return literals

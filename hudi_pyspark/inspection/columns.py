@@ -11,7 +11,7 @@ from hudi_pyspark.format.parquet.checked_file import (
     chunk_bounds,
     chunk_statistics,
     open_parquet,
-    unknown_type,
+    unknown_type_error,
 )
 from hudi_pyspark.inspection.definition import Rows, with_columns
 from hudi_pyspark.metadata_table.column_stats import bound_value
@@ -79,7 +79,7 @@ def _footer_rows(storage: Storage, path: str) -> Iterator[dict[str, object]]:
         raise
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         place, problem = storage.describe(path), f"cannot be read as Parquet: {error}"
-        raise unknown_type(error, place) or CorruptBaseFileError(place, problem) from error
+        raise unknown_type_error(error, place) or CorruptBaseFileError(place, problem) from error
     groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
     for number in range(metadata.num_columns):
         chunks = [group.column(number) for group in groups]

@@ -17,9 +17,8 @@ from hudi_pyspark.columns.arrays import as_one_array, is_true
 from hudi_pyspark.columns.nested_fields import nullable
 from hudi_pyspark.filter.bounds import ColumnBounds, may_match_merged
 from hudi_pyspark.filter.predicate import Predicate, columns_of
-from hudi_pyspark.format.avro.schema import counts_milliseconds
-from hudi_pyspark.format.nested_types import find_field
-from hudi_pyspark.format.parquet.legacy_calendar import widened
+from hudi_pyspark.format.nested_types import counts_milliseconds, find_field
+from hudi_pyspark.format.parquet.legacy_calendar import widen_bounds
 from hudi_pyspark.metadata_table.records import column_keys, file_key, partition_keys
 from hudi_pyspark.table.file_group import FileSlice, LogFile
 from hudi_pyspark.table.meta_columns import META_COLUMNS
@@ -207,7 +206,7 @@ def bounds_of_files(statistics: pa.StructArray, field: pa.Field) -> ColumnBounds
         _values(branches, are_defaults, ordinals, parts["additionalInfo"], field.type)
         for branches in wrappers
     )
-    low, high = widened(low, high)  # the statistics do not say which calendar their file has
+    low, high = widen_bounds(low, high)  # the statistics do not say which calendar their file has
     may_be_null = ~is_true(pc.equal(parts["nullCount"], 0))
     if pa.types.is_string(field.type) or pa.types.is_binary(field.type):
         # Parquet writes no statistics where minimum and maximum take more than 4,096 bytes. Hudi

@@ -4,10 +4,10 @@ from collections.abc import Collection, Iterable, Sequence
 
 import pyarrow as pa
 
+from hudi_pyspark.columns.column_names import resolve_column
 from hudi_pyspark.custom_mergers import PayloadMerger
 from hudi_pyspark.errors import CorruptTableError, InvalidOptionError
-from hudi_pyspark.filter.predicate import spelled_column
-from hudi_pyspark.format.column_names import spelled
+from hudi_pyspark.format.nested_types import resolve_case
 from hudi_pyspark.table.merge_mode import PAYLOAD_FIELDS, MergeRule
 from hudi_pyspark.table.meta_columns import (
     DELETED_COLUMN,
@@ -33,7 +33,7 @@ def result_schema(
     if columns is None:
         hidden = () if include_meta_columns else (*META_COLUMNS, OPERATION_COLUMN)
         return pa.schema([field for field in table_schema if field.name not in hidden])
-    names = [spelled_column(name, table_schema.names) for name in columns]
+    names = [resolve_column(name, table_schema.names) for name in columns]
     twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
     if twice is not None:
         raise InvalidOptionError(f"columns has {twice!r} twice: name each column once")
@@ -113,9 +113,9 @@ def _payload_columns(
     if merger is not None:
         return merger.columns if merger.columns is not None else table_schema.names
     fields = PAYLOAD_FIELDS.get(rule.payload_name, ())
-    return [name for field in fields if (name := spelled(field, table_schema.names))]
+    return [name for field in fields if (name := resolve_case(field, table_schema.names))]
 
 
 def _top_level(name: str, schema: pa.Schema) -> str | None:
     """Return the top-level column of a dotted name; None if the schema lacks it."""
-    return spelled(name, schema.names) or spelled(name.partition(".")[0], schema.names)
+    return resolve_case(name, schema.names) or resolve_case(name.partition(".")[0], schema.names)

@@ -11,7 +11,8 @@ import pyarrow.compute as pc
 
 from hudi_pyspark.columns.arrays import Mask, is_null
 from hudi_pyspark.filter.bounds import ColumnBounds, may_match_merged
-from hudi_pyspark.filter.predicate import Predicate, columns_of, conjuncts, holds
+from hudi_pyspark.filter.evaluation import holds
+from hudi_pyspark.filter.predicate import Predicate, columns_of, conjuncts
 from hudi_pyspark.planning.partition_values import (
     decided_by_path,
     folder_values,

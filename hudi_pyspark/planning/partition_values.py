@@ -16,8 +16,9 @@ import pyarrow.compute as pc
 
 from hudi_pyspark.columns.arrays import Mask, any_of, is_number, repeat
 from hudi_pyspark.errors import CorruptTableError
-from hudi_pyspark.filter.predicate import Predicate, columns_of, conjunction, conjuncts, parse_date
-from hudi_pyspark.format.avro.schema import counts_milliseconds
+from hudi_pyspark.filter.literals import parse_date
+from hudi_pyspark.filter.predicate import Predicate, columns_of, conjunction, conjuncts
+from hudi_pyspark.format.nested_types import counts_milliseconds
 from hudi_pyspark.table.config import TableConfig
 from hudi_pyspark.tasks import PartitionValues
 

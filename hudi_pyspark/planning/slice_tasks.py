@@ -18,10 +18,9 @@ from hudi_pyspark.cached_property import cached_property
 from hudi_pyspark.columns.schema_evolution import SchemaOnRead
 from hudi_pyspark.custom_mergers import PayloadMerger, find_merger
 from hudi_pyspark.errors import InvalidOptionError, UnsupportedTableError
-from hudi_pyspark.filter.bounds import wanted_record_keys
+from hudi_pyspark.filter.bounds import requested_record_keys
 from hudi_pyspark.filter.predicate import Predicate, columns_of, top_level_columns
-from hudi_pyspark.format.column_names import spelled_path
-from hudi_pyspark.format.nested_types import find_field
+from hudi_pyspark.format.nested_types import find_field, resolve_path
 from hudi_pyspark.metadata_table.pruning import IndexQuestion, prune_slices
 from hudi_pyspark.options.option import Index, RangeMerge
 from hudi_pyspark.planning.needed_columns import (
@@ -84,7 +83,7 @@ class PlanContext:
         """
         if self.merger is not None or self.key_fields:
             return None
-        return wanted_record_keys(predicate, self.config, self.table_schema)
+        return requested_record_keys(predicate, self.config, self.table_schema)
 
 
 @dataclass(frozen=True, slots=True)
@@ -385,7 +384,7 @@ class TablePlanner:
             by_id = SchemaOnRead(target, internal_schema_versions(view))
         rule = resolve_merge_rule(
             self.config,
-            spelled_path(options.delete_field, self.table_schema),
+            resolve_path(options.delete_field, self.table_schema),
             options.delete_marker,
             column_defaults(view, self._schema_instant),
         )

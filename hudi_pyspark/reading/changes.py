@@ -18,7 +18,7 @@ from hudi_pyspark.columns.schema_evolution import conform
 from hudi_pyspark.columns.text import json_text
 from hudi_pyspark.columns.timestamp_repair import repair_timestamps
 from hudi_pyspark.errors import CorruptTableError
-from hudi_pyspark.filter.predicate import matching
+from hudi_pyspark.filter.evaluation import filter_rows
 from hudi_pyspark.format.log.data_block import decode_data_block
 from hudi_pyspark.format.log.log_block import LogBlockType
 from hudi_pyspark.reading.slice_reader import changes_of_log, slice_blocks, slice_tables
@@ -51,7 +51,7 @@ def read_changes(task: CdcTask, storage: Storage) -> Iterator[pa.Table]:
             merged = changes_of_log(task.after, storage, _slice_rows(task.before, storage))
             changes = (_changes(task, *change) for change in merged)
     for table in changes:
-        yield matching(task.predicate, table)
+        yield filter_rows(task.predicate, table)
 
 
 def _read_cdc_log(task: CdcTask, storage: Storage) -> Iterator[pa.Table]:

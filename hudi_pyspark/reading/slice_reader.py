@@ -20,7 +20,8 @@ from hudi_pyspark.columns.schema_evolution import conform, stored_columns
 from hudi_pyspark.columns.timestamp_repair import repair_timestamps
 from hudi_pyspark.errors import CorruptTableError
 from hudi_pyspark.filter.bounds import keys_array
-from hudi_pyspark.filter.predicate import Predicate, matching, top_level_columns
+from hudi_pyspark.filter.evaluation import filter_rows
+from hudi_pyspark.filter.predicate import Predicate, top_level_columns
 from hudi_pyspark.format.log.log_block import LogBlock, LogBlockType
 from hudi_pyspark.messages import logger
 from hudi_pyspark.reading.base_files.base_file import read_base_file, read_bootstrap_file
@@ -67,7 +68,7 @@ class _MergeSides:
 def read(task: ScanTask, storage: Storage, store: OutcomeStore | None = None) -> Iterator[pa.Table]:
     """Read one file slice: tables of the task's result schema, in no promised order of rows."""
     for table in slice_tables(task, storage, store):
-        rows = matching(task.predicate, task.partition.show(table))
+        rows = filter_rows(task.predicate, task.partition.show(table))
         if task.shared.commit_range is not None:
             rows = rows.filter(pa.array(_is_written(task.shared.commit_range, rows)))
         yield rows.select(task.shared.result.names)

@@ -252,8 +252,8 @@ def _history_files(storage: Storage, folder: str) -> list[str]:
         raise CorruptTimelineError(path, problem) from error
     with instant_body.undecodable_as_corrupt(path):
         return [
-            f"{folder}/{instant_body.required(file, 'fileName', str)}"
-            for file in instant_body.records(manifest, "files")
+            f"{folder}/{instant_body.get_required(file, 'fileName', str)}"
+            for file in instant_body.get_records(manifest, "files")
         ]
 
 

@@ -131,12 +131,12 @@ def _parse_index(data: bytes, path: str) -> dict[tuple[str, str], str]:
         with instant_body.undecodable_as_corrupt(path):
             if "fileIdToBootstrapFile" not in entry:
                 raise ValueError("fileIdToBootstrapFile is missing")
-            files = instant_body.mapping(entry, "fileIdToBootstrapFile")
+            files = instant_body.get_mapping(entry, "fileIdToBootstrapFile")
             for file_id in files:
-                source = instant_body.required(
-                    instant_body.mapping(instant_body.mapping(files, file_id), "path"), "uri", str
-                )
-                index[instant_body.text(entry, "partitionPath"), file_id] = source
+                source_file = instant_body.get_mapping(files, file_id)
+                source_path = instant_body.get_mapping(source_file, "path")
+                source = instant_body.get_required(source_path, "uri", str)
+                index[instant_body.get_text(entry, "partitionPath"), file_id] = source
     return index
 
 

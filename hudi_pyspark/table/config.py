@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 
 from hudi_pyspark.errors import CorruptTableError, UnsupportedTableError, UnsupportedVersionError
-from hudi_pyspark.format.column_names import spelled_path
+from hudi_pyspark.format.nested_types import resolve_path
 from hudi_pyspark.format.properties import parse_properties
 from hudi_pyspark.storage.protocol import Storage
 
@@ -291,7 +291,7 @@ def spelled_config(config: TableConfig, schema: pa.Schema) -> TableConfig:
     """
     names = ("ordering_fields", "partition_fields", "timestamp_partition_fields")
     spelled: dict[str, Any] = {
-        name: tuple(spelled_path(f, schema) for f in getattr(config, name)) for name in names
+        name: tuple(resolve_path(f, schema) for f in getattr(config, name)) for name in names
     }
     is_same = all(getattr(config, name) == fields for name, fields in spelled.items())
     return config if is_same else replace(config, **spelled)

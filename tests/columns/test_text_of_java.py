@@ -5,7 +5,7 @@ import math
 import pyarrow as pa
 import pytest
 
-from hudi_pyspark.columns.text import java_text, spark_value_text, widened
+from hudi_pyspark.columns.text import java_text, spark_value_text, widen_floats
 
 # As the documentation of java.lang.Double and java.lang.Float has them, or follows from its rules:
 # shortest digits that identify the value, at least one after the point, "E" outside [10^-3, 10^7).
@@ -87,12 +87,12 @@ def test_float_reads_as_in_java(value, text):
 @pytest.mark.parametrize(("value", "double"), OF_JAVA_17)
 def test_float_becomes_the_double_of_its_digits_in_java(value, double):
     floats = pa.array([value, None, 0.1, -value], pa.float32())
-    assert widened(floats).to_pylist() == [double, None, 0.1, -double]
+    assert widen_floats(floats).to_pylist() == [double, None, 0.1, -double]
     assert float(java_text(floats)[0].as_py()) == double
 
 
 def test_float_that_is_not_finite_or_zero_keeps_its_sign():
-    found = widened(pa.array([math.inf, -math.inf, -0.0, math.nan], pa.float32())).to_pylist()
+    found = widen_floats(pa.array([math.inf, -math.inf, -0.0, math.nan], pa.float32())).to_pylist()
     assert found[:3] == [math.inf, -math.inf, 0.0]
     assert math.copysign(1, found[2]) == -1
     assert math.isnan(found[3])

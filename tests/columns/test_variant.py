@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from hudi_pyspark.columns.variant import MalformedVariantError, rebuilt
+from hudi_pyspark.columns.variant import MalformedVariantError, rebuild_variants
 from tests.columns.shredded import NEEDS_PYARROW_22, group, metadata, trees, variants
 from verification.shredded_variants import differences
 
@@ -65,13 +65,13 @@ def test_typed_value_has_the_bytes_of_the_specification(value, typed, expected):
     array = variants([{"typed_value": value}, None, {"typed_value": value}], typed)
     octets = bytes.fromhex(expected)
     row = {"value": octets, "metadata": metadata()}
-    assert rebuilt(array).to_pylist() == [row, None, row]
+    assert rebuild_variants(array).to_pylist() == [row, None, row]
 
 
 def test_missing_value_is_an_encoded_null_where_a_value_has_to_be():
     items = pa.list_(group(pa.int32()))
     array = variants([{}, {"typed_value": [{}, {"typed_value": 7}, {"value": b"\x05x"}]}], items)
-    assert trees(rebuilt(array)) == [(0, b""), [(0, b""), (3, b"\7"), ("text", b"x")]]
+    assert trees(rebuild_variants(array)) == [(0, b""), [(0, b""), (3, b"\7"), ("text", b"x")]]
 
 
 def test_fields_are_listed_by_name_whatever_their_place_in_file_and_metadata():
@@ -81,7 +81,7 @@ def test_fields_are_listed_by_name_whatever_their_place_in_file_and_metadata():
     array = variants(
         [{"typed_value": given, "value": rest}], typed, metadata(*"Zb😀", "aa", "a", "c", "\uf900")
     )
-    assert list(trees(rebuilt(array))[0]) == ["Z", "a", "aa", "b", "c", "😀", "\uf900"]  # type: ignore[call-overload]
+    assert list(trees(rebuild_variants(array))[0]) == ["Z", "a", "aa", "b", "c", "😀", "\uf900"]  # type: ignore[call-overload]
 
 
 @pytest.mark.parametrize("count", [1, 255, 256, 300])
@@ -93,9 +93,9 @@ def test_counts_ids_and_offsets_take_the_bytes_that_they_need(count, size):
     items = pa.list_(group(pa.string()))
     array = variants([{"typed_value": fields}] * 2, typed, metadata(*names))
     expected = {name: ("text", (("x" * size) if name == "f0" else name).encode()) for name in names}
-    assert trees(rebuilt(array)) == [expected] * 2
+    assert trees(rebuild_variants(array)) == [expected] * 2
     lists = variants([{"typed_value": list(fields.values())}] * 2, items)
-    assert trees(rebuilt(lists)) == [list(expected.values())] * 2
+    assert trees(rebuild_variants(lists)) == [list(expected.values())] * 2
 
 
 def test_each_row_has_its_own_metadata():
@@ -103,14 +103,14 @@ def test_each_row_has_its_own_metadata():
     fields = {"a": {"typed_value": 1}}
     one = variants([{"typed_value": fields}], typed, metadata("a"))
     other = variants([{"typed_value": fields}, None], typed, metadata(*map(str, range(300)), "a"))
-    assert trees(rebuilt(pa.concat_arrays([one, other, one]))) == [
+    assert trees(rebuild_variants(pa.concat_arrays([one, other, one]))) == [
         {"a": (3, b"\1")}, {"a": (3, b"\1")}, None, {"a": (3, b"\1")},
     ]  # fmt: skip
 
 
 def test_typed_value_counts_where_a_value_that_is_no_object_stands_beside_it():
     array = variants([{"typed_value": 1, "value": b"\x0c\2"}], pa.int32())
-    assert trees(rebuilt(array)) == [(3, b"\1")]
+    assert trees(rebuild_variants(array)) == [(3, b"\1")]
 
 
 A = pa.struct([("a", group(pa.int32()))])
@@ -139,7 +139,7 @@ FIELD_A = {"a": {"typed_value": 1}}
 )  # fmt: skip
 def test_variant_that_contradicts_itself_is_refused(given, names, problem):
     with pytest.raises(MalformedVariantError, match=problem):
-        rebuilt(variants([None, given], A, names))
+        rebuild_variants(variants([None, given], A, names))
 
 
 def deep(levels: int) -> pa.DataType:
@@ -162,17 +162,17 @@ def deep(levels: int) -> pa.DataType:
 )
 def test_shape_that_no_variant_has_is_refused(typed, problem):
     with pytest.raises(pa.ArrowNotImplementedError, match=problem):
-        rebuilt(variants([{}], typed))
+        rebuild_variants(variants([{}], typed))
 
 
 @pytest.mark.parametrize("length", [0, 3])
 def test_nulls_alone_are_nulls(length):
-    assert trees(rebuilt(variants([None] * length, A))) == [None] * length
+    assert trees(rebuild_variants(variants([None] * length, A))) == [None] * length
 
 
 def test_many_rows_are_rebuilt_in_slices():
     rows = [{"typed_value": {"a": {"typed_value": number}}} for number in range(40_000)]
-    array = rebuilt(variants(rows, A, metadata("a")))
+    array = rebuild_variants(variants(rows, A, metadata("a")))
     assert len(array) == 40_000
     assert trees(array.slice(39_998)) == [
         {"a": (5, number.to_bytes(4, "little"))} for number in (39_998, 39_999)

@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from hudi_pyspark import InvalidOptionError
-from hudi_pyspark.filter.predicate import holds
+from hudi_pyspark.filter.evaluation import holds
 from hudi_pyspark.filter.sql_text import parse_filter
 
 ROWS = pa.table(

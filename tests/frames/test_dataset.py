@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import hudi_pyspark
 from hudi_pyspark import HudiTable, MissingFileError, UnsupportedQueryError
-from hudi_pyspark.filter.predicate import holds
+from hudi_pyspark.filter.evaluation import holds
 from hudi_pyspark.frames.expression import pruning
 from hudi_pyspark.frames.polars import parse_expression
 from tests.conftest import GOLDEN

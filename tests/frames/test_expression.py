@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hudi_pyspark import HudiTable, InvalidOptionError, UnsupportedQueryError
-from hudi_pyspark.filter.predicate import holds
+from hudi_pyspark.filter.evaluation import holds
 from hudi_pyspark.frames.expression import columns_of, parse_expression, predicate_of, pruning
 from tests.frames.conditions import PYARROW, TABLE, random_condition
 

@@ -6,7 +6,7 @@ import pytest
 
 from hudi_pyspark.errors import CorruptTableError
 from hudi_pyspark.filter.sql_text import parse_filter
-from hudi_pyspark.format.avro.schema import MILLISECONDS
+from hudi_pyspark.format.nested_types import MILLISECONDS
 from hudi_pyspark.planning.partition_pruning import PartitionPruner
 from hudi_pyspark.planning.partition_values import (
     keep_undecided,

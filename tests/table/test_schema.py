@@ -7,8 +7,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from hudi_pyspark.errors import CorruptTableError, UnsupportedTableError
-from hudi_pyspark.format.avro.schema import counts_milliseconds
 from hudi_pyspark.format.log.log_block import HeaderKey, LogBlockType
+from hudi_pyspark.format.nested_types import counts_milliseconds
 from hudi_pyspark.table.schema import resolve_schema
 from tests.format.log.log_writer import write_block
 from tests.table.tiny_table import TinyTable, base, log

@@ -23,7 +23,7 @@ from hudi_pyspark.format.hfile.index import BlockIndex, parse_lower_index, parse
 from hudi_pyspark.format.hfile.reader import HFileReader, parse_file_info
 from hudi_pyspark.format.log.data_block import (
     decode_data_block,
-    native_deletes,
+    decode_native_deletes,
     salvage_data_block,
 )
 from hudi_pyspark.format.log.delete_block import decode_delete_block, decode_deletes
@@ -108,7 +108,7 @@ def _content(block: LogBlock) -> None:
         salvage_data_block(block)
         decode_data_block(block, ["_hoodie_record_key", "id"])
     elif block.block_type is LogBlockType.DELETE_BLOCK:
-        assert decode_deletes(block, native_deletes(block)).is_commit_time is not None
+        assert decode_deletes(block, decode_native_deletes(block)).is_commit_time is not None
     if block.record_positions_text is not None and not block.native_extension:
         decode_positions(
             block.record_positions_text, len(block.content), is_list=False, path=PATH, offset=0

@@ -20,8 +20,6 @@ DECIMAL_DIGITS: Final = 38  # most digits of an Arrow decimal128 and of a Spark 
 # A named type may be part of many others: a schema of a kilobyte can have more parts than memory.
 _MOST_PARTS: Final = 100_000
 _DEEPEST: Final = 100  # of types inside each other
-# Marks columns, and fields inside them, whose type in the table's schema counts milliseconds.
-MILLISECONDS = {b"hudi.unit": b"ms"}
 
 
 class Primitive(Enum):
@@ -498,8 +496,3 @@ def _decimal(schema: dict[str, JsonValue]) -> LogicalType | None:
 
 def _is_int(value: JsonValue) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool)
-
-
-def counts_milliseconds(field: pa.Field) -> bool:
-    """Return whether the table's schema has a column of timestamps, or a field, in milliseconds."""
-    return (field.metadata or {}).items() >= MILLISECONDS.items()

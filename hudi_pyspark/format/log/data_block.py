@@ -17,7 +17,7 @@ from hudi_pyspark.format.hfile import HFileError
 from hudi_pyspark.format.hfile.entries import HFile
 from hudi_pyspark.format.hfile.reader import SCHEMA_INFO, read_hfile
 from hudi_pyspark.format.log.log_block import AVRO_BLOCKS, LogBlock, LogBlockType
-from hudi_pyspark.format.parquet.checked_file import open_parquet, read_columns, unknown_type
+from hudi_pyspark.format.parquet.checked_file import open_parquet, read_columns, unknown_type_error
 from hudi_pyspark.format.parquet.legacy_calendar import LegacyCalendar, with_instants
 
 _DAMAGED_NAME = re.compile('"name" *: *"[^"]*\ufffd')
@@ -74,7 +74,7 @@ def decode_data_block(
         raise block.corrupt(error.reason()) from error
 
 
-def native_deletes(block: LogBlock) -> pa.Table | None:
+def decode_native_deletes(block: LogBlock) -> pa.Table | None:
     """Decode the rows of a native log of deletes; None for an inline block of them.
 
     Raises:
@@ -196,7 +196,7 @@ def _decode_parquet(
         raise
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         damage = block.corrupt(f"expected a Parquet file: {error}")
-        raise unknown_type(error, block.path) or damage from error
+        raise unknown_type_error(error, block.path) or damage from error
     # Without columns, taking the metadata away would lose the number of rows.
     return table.replace_schema_metadata(None) if names else table
 

@@ -59,7 +59,7 @@ def open_parquet(
     )
 
 
-def unknown_type(error: Exception, path: str) -> UnsupportedTypeError | None:
+def unknown_type_error(error: Exception, path: str) -> UnsupportedTypeError | None:
     """Return what to raise for a file whose types this pyarrow does not know; None for damage.
 
     Before release 22 pyarrow opens no file with a VARIANT column, whatever columns are read.

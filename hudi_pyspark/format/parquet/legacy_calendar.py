@@ -158,7 +158,7 @@ def _entries(array: pa.MapArray) -> pa.StructArray:
     return pa.StructArray.from_arrays([array.keys, array.items], fields=fields)
 
 
-def widened(low: pa.Array, high: pa.Array) -> tuple[pa.Array, pa.Array]:
+def widen_bounds(low: pa.Array, high: pa.Array) -> tuple[pa.Array, pa.Array]:
     """Return bounds of a column that hold in both calendars, from bounds in one of them.
 
     Old dates are up to 10 days lower in the other calendar, or higher, but never past the day from

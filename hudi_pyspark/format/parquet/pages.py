@@ -23,7 +23,7 @@ from hudi_pyspark.format.parquet.thrift_compact import (
     struct_bytes,
 )
 
-Rows = npt.NDArray[np.int64]
+RowNumbers = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
 MAGIC = b"PAR1"
@@ -54,25 +54,25 @@ class ParquetPagesError(ValueError):
 class ColumnPages:
     """The pages of one leaf column in one row group; the arrays have one entry for each page."""
 
-    first_rows: Rows
-    row_counts: Rows
-    offsets: Rows  # bytes from the start of the file
-    sizes: Rows  # bytes, with their headers
+    first_rows: RowNumbers
+    row_counts: RowNumbers
+    offsets: RowNumbers  # bytes from the start of the file
+    sizes: RowNumbers  # bytes, with their headers
     begin: int  # of the chunk: in front of the first page there may be a dictionary
 
-    def holding(self, rows: Rows) -> Mask:
+    def holding(self, rows: RowNumbers) -> Mask:
         """Return the pages that hold one of some rows of the row group."""
         chosen = np.zeros(len(self.first_rows), np.bool_)
         chosen[self._pages_of(rows)] = True
         return chosen
 
-    def places(self, rows: Rows, chosen: Mask) -> Rows:
+    def places(self, rows: RowNumbers, chosen: Mask) -> RowNumbers:
         """Return the positions of rows within the rows of some pages."""
         pages = self._pages_of(rows)
         counts = np.where(chosen, self.row_counts, 0)
         return (np.cumsum(counts) - counts)[pages] + rows - self.first_rows[pages]
 
-    def _pages_of(self, rows: Rows) -> Rows:
+    def _pages_of(self, rows: RowNumbers) -> RowNumbers:
         return np.searchsorted(self.first_rows, rows, side="right") - 1
 
     def spans(self, pages: Mask) -> list[tuple[int, int]]:

@@ -1,6 +1,7 @@
 """Body of a timeline file → one record: JSON text, or an Avro container with its own schema.
 
-A record may have any type anywhere: `text`, `number` and so on return a field, or raise ValueError.
+A field of a record may have any type: `get_text`, `get_int` and so on return it, or raise
+ValueError if it has another type.
 """
 
 import io
@@ -86,7 +87,7 @@ def undecodable_as_corrupt(path: str, what: str = "") -> Iterator[None]:
         raise CorruptTimelineError(path, f"{what}: {problem}" if what else problem) from error
 
 
-def required(record: Mapping[str, Any], name: str, kind: type[_T]) -> _T:
+def get_required(record: Mapping[str, Any], name: str, kind: type[_T]) -> _T:
     """Return a field of a JSON type.
 
     Raises:
@@ -98,27 +99,27 @@ def required(record: Mapping[str, Any], name: str, kind: type[_T]) -> _T:
     return value
 
 
-def text(record: Mapping[str, Any], name: str) -> str:
+def get_text(record: Mapping[str, Any], name: str) -> str:
     """Return a text; "" for null."""
-    return "" if record.get(name) is None else required(record, name, str)
+    return "" if record.get(name) is None else get_required(record, name, str)
 
 
-def number(record: Mapping[str, Any], name: str) -> int:
+def get_int(record: Mapping[str, Any], name: str) -> int:
     """Return a whole number; 0 for null."""
-    return 0 if record.get(name) is None else required(record, name, int)
+    return 0 if record.get(name) is None else get_required(record, name, int)
 
 
-def mapping(record: Mapping[str, Any], name: str) -> dict[str, Any]:
+def get_mapping(record: Mapping[str, Any], name: str) -> dict[str, Any]:
     """Return a map or a record; {} for null."""
-    return {} if record.get(name) is None else required(record, name, dict)
+    return {} if record.get(name) is None else get_required(record, name, dict)
 
 
-def texts(record: Mapping[str, Any], name: str) -> tuple[str, ...]:
+def get_texts(record: Mapping[str, Any], name: str) -> tuple[str, ...]:
     """Return a list of texts; () for null."""
     return tuple(_items(record, name, str))
 
 
-def records(record: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
+def get_records(record: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
     """Return a list of records; [] for null."""
     return _items(record, name, dict)
 
@@ -126,7 +127,7 @@ def records(record: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
 def _items(record: Mapping[str, Any], name: str, kind: type[_T]) -> list[_T]:
     if record.get(name) is None:
         return []
-    items: list[_T] = required(record, name, list)
+    items: list[_T] = get_required(record, name, list)
     for item in items:
         if type(item) is not kind:
             raise ValueError(f"{name}: expected {kind.__name__}, found {type(item).__name__} in it")

@@ -14,8 +14,20 @@ from fastavro.schema import SchemaParseException
 
 from hudi_pyspark.cached_property import PickledWithoutCache, cached_property
 from hudi_pyspark.errors import CorruptTimelineError
-from hudi_pyspark.format.timeline import instant_body
 from hudi_pyspark.format.timeline.instant import WriteOperationType
+from hudi_pyspark.format.timeline.instant_body import (
+    AVRO_MAGIC,
+    UNDECODABLE,
+    body_parser,
+    get_int,
+    get_mapping,
+    get_records,
+    get_required,
+    get_text,
+    get_texts,
+    read_ends,
+    undecodable_as_corrupt,
+)
 
 _LARGE = 1 << 18  # bytes of a commit's file: of some hundred write stats
 
@@ -73,21 +85,17 @@ class CommitMetadata:
 
 def commit_metadata_of(record: Mapping[str, Any]) -> CommitMetadata:
     """Return commit metadata of a decoded record: unknown fields are ignored, absent ones empty."""
-    stats = instant_body.mapping(record, "partitionToWriteStats")
-    replaced = instant_body.mapping(record, "partitionToReplaceFileIds")
-    extra = instant_body.mapping(record, "extraMetadata")
+    stats = get_mapping(record, "partitionToWriteStats")
+    replaced = get_mapping(record, "partitionToReplaceFileIds")
+    extra = get_mapping(record, "extraMetadata")
     return CommitMetadata(
         write_stats={
-            partition: tuple([_write_stat(stat) for stat in instant_body.records(stats, partition)])
+            partition: tuple([_write_stat(stat) for stat in get_records(stats, partition)])
             for partition in stats
         },
-        replaced_file_ids={
-            partition: instant_body.texts(replaced, partition) for partition in replaced
-        },
-        extra_metadata={
-            key: instant_body.text(extra, key) for key in extra if extra[key] is not None
-        },
-        operation_type=WriteOperationType.parse(instant_body.text(record, "operationType")),
+        replaced_file_ids={partition: get_texts(replaced, partition) for partition in replaced},
+        extra_metadata={key: get_text(extra, key) for key in extra if extra[key] is not None},
+        operation_type=WriteOperationType.parse(get_text(record, "operationType")),
     )
 
 
@@ -102,21 +110,21 @@ def parse_commit_metadata(body: bytes, *, path: str) -> CommitMetadata:
             it is raised when these are asked for.
     """
     parse_whole = partial(_parse_whole, body, path=path)
-    if len(body) < _LARGE or not body.startswith(instant_body.AVRO_MAGIC):
+    if len(body) < _LARGE or not body.startswith(AVRO_MAGIC):
         return parse_whole()
     try:
-        item, record = instant_body.read_ends(body)
+        item, record = read_ends(body)
         sample = _write_stat(item)
-    except (*instant_body.UNDECODABLE, TypeError, StopIteration, SchemaParseException):
+    except (*UNDECODABLE, TypeError, StopIteration, SchemaParseException):
         return parse_whole()
-    with instant_body.undecodable_as_corrupt(path):
+    with undecodable_as_corrupt(path):
         rest = commit_metadata_of(record)
     if not rest.schema_text:
         return parse_whole()
     return replace(rest, write_stats=_LazyStats(partial(_write_stats, body, path)), sample=sample)
 
 
-_parse_whole = instant_body.body_parser(commit_metadata_of)
+_parse_whole = body_parser(commit_metadata_of)
 
 
 def _write_stats(body: bytes, path: str) -> Mapping[str, tuple[WriteStat, ...]]:
@@ -133,23 +141,23 @@ class _LazyStats(PickledWithoutCache, UserDict[str, tuple[WriteStat, ...]]):
 
 
 def _write_stat(stat: Mapping[str, Any]) -> WriteStat:
-    prev_commit = instant_body.text(stat, "prevCommit")
-    cdc_stats = instant_body.mapping(stat, "cdcStats")
+    prev_commit = get_text(stat, "prevCommit")
+    cdc_stats = get_mapping(stat, "cdcStats")
     return WriteStat(
-        file_id=instant_body.text(stat, "fileId"),
-        path=instant_body.text(stat, "path"),
+        file_id=get_text(stat, "fileId"),
+        path=get_text(stat, "path"),
         # A file without a predecessor has the four letters, not a null.
         prev_commit=None if prev_commit in ("", "null") else prev_commit,
-        num_writes=instant_body.number(stat, "numWrites"),
-        num_deletes=instant_body.number(stat, "numDeletes"),
-        num_update_writes=instant_body.number(stat, "numUpdateWrites"),
-        num_inserts=instant_body.number(stat, "numInserts"),
-        total_write_bytes=instant_body.number(stat, "totalWriteBytes"),
-        total_write_errors=instant_body.number(stat, "totalWriteErrors"),
-        file_size=instant_body.number(stat, "fileSizeInBytes"),
-        base_file=instant_body.text(stat, "baseFile") or None,
-        log_files=instant_body.texts(stat, "logFiles"),
-        cdc_files=tuple((path, instant_body.number(cdc_stats, path)) for path in cdc_stats),
+        num_writes=get_int(stat, "numWrites"),
+        num_deletes=get_int(stat, "numDeletes"),
+        num_update_writes=get_int(stat, "numUpdateWrites"),
+        num_inserts=get_int(stat, "numInserts"),
+        total_write_bytes=get_int(stat, "totalWriteBytes"),
+        total_write_errors=get_int(stat, "totalWriteErrors"),
+        file_size=get_int(stat, "fileSizeInBytes"),
+        base_file=get_text(stat, "baseFile") or None,
+        log_files=get_texts(stat, "logFiles"),
+        cdc_files=tuple((path, get_int(cdc_stats, path)) for path in cdc_stats),
     )
 
 
@@ -239,48 +247,46 @@ def parse_compaction_plan(body: bytes, *, path: str) -> tuple[PlannedSlice, ...]
     return _parse_operations(body, path=path)
 
 
-@instant_body.body_parser
+@body_parser
 def _parse_operations(record: Mapping[str, Any]) -> tuple[PlannedSlice, ...]:
-    return tuple(map(_planned_slice, instant_body.records(record, "operations")))
+    return tuple(map(_planned_slice, get_records(record, "operations")))
 
 
-@instant_body.body_parser
+@body_parser
 def parse_replace_plan(record: Mapping[str, Any]) -> ReplacePlan:
     """Decode the requested file of a replacecommit or clustering; old overwrites left it empty."""
-    groups = instant_body.records(instant_body.mapping(record, "clusteringPlan"), "inputGroups")
+    groups = get_records(get_mapping(record, "clusteringPlan"), "inputGroups")
     return ReplacePlan(
-        operation_type=WriteOperationType.parse(instant_body.text(record, "operationType")),
-        input_groups=tuple(
-            tuple(map(_planned_slice, instant_body.records(g, "slices"))) for g in groups
-        ),
+        operation_type=WriteOperationType.parse(get_text(record, "operationType")),
+        input_groups=tuple(tuple(map(_planned_slice, get_records(g, "slices"))) for g in groups),
     )
 
 
 def clean_metadata_of(record: Mapping[str, Any]) -> CleanMetadata:
     """Return the completed clean of a decoded record."""
     return CleanMetadata(
-        earliest_commit_to_retain=instant_body.text(record, "earliestCommitToRetain") or None,
-        last_completed_commit=instant_body.text(record, "lastCompletedCommitTimestamp") or None,
+        earliest_commit_to_retain=get_text(record, "earliestCommitToRetain") or None,
+        last_completed_commit=get_text(record, "lastCompletedCommitTimestamp") or None,
         partitions=tuple(
             CleanedPartition(
                 partition_path=partition_path,
                 deleted_files=_file_names(cleaned, "successDeleteFiles"),
                 undeleted_files=_file_names(cleaned, "failedDeleteFiles"),
-                policy=instant_body.text(cleaned, "policy"),
+                policy=get_text(cleaned, "policy"),
             )
             for partition_path, cleaned in _partitions(record)
         ),
-        milliseconds=instant_body.number(record, "timeTakenInMillis"),
+        milliseconds=get_int(record, "timeTakenInMillis"),
     )
 
 
-parse_clean_metadata = instant_body.body_parser(clean_metadata_of)
+parse_clean_metadata = body_parser(clean_metadata_of)
 
 
 def rollback_metadata_of(record: Mapping[str, Any]) -> RollbackMetadata:
     """Return the completed rollback of a decoded record."""
     return RollbackMetadata(
-        rolled_back_times=instant_body.texts(record, "commitsRollback"),
+        rolled_back_times=get_texts(record, "commitsRollback"),
         partitions=tuple(
             RolledBackPartition(
                 partition_path=partition_path,
@@ -289,34 +295,34 @@ def rollback_metadata_of(record: Mapping[str, Any]) -> RollbackMetadata:
             )
             for partition_path, undone in _partitions(record)
         ),
-        milliseconds=instant_body.number(record, "timeTakenInMillis"),
+        milliseconds=get_int(record, "timeTakenInMillis"),
     )
 
 
-parse_rollback_metadata = instant_body.body_parser(rollback_metadata_of)
+parse_rollback_metadata = body_parser(rollback_metadata_of)
 
 
-@instant_body.body_parser
+@body_parser
 def parse_rollback_plan(record: Mapping[str, Any]) -> tuple[str, ...]:
     """Decode which instants a requested rollback or restore is going to undo: requested times."""
-    one = instant_body.mapping(record, "instantToRollback")
-    instants = [one] if one else instant_body.records(record, "instantsToRollback")
-    return tuple(instant_body.required(instant, "commitTime", str) for instant in instants)
+    one = get_mapping(record, "instantToRollback")
+    instants = [one] if one else get_records(record, "instantsToRollback")
+    return tuple(get_required(instant, "commitTime", str) for instant in instants)
 
 
-@instant_body.body_parser
+@body_parser
 def parse_restore_metadata(record: Mapping[str, Any]) -> RollbackMetadata:
     """Decode a completed restore, with the partitions of all of its rollbacks."""
-    restored = instant_body.mapping(record, "hoodieRestoreMetadata")
-    rollbacks = (rollback for time in restored for rollback in instant_body.records(restored, time))
+    restored = get_mapping(record, "hoodieRestoreMetadata")
+    rollbacks = (rollback for time in restored for rollback in get_records(restored, time))
     return RollbackMetadata(
-        rolled_back_times=instant_body.texts(record, "instantsToRollback"),
+        rolled_back_times=get_texts(record, "instantsToRollback"),
         partitions=tuple(p for r in rollbacks for p in rollback_metadata_of(r).partitions),
-        milliseconds=instant_body.number(record, "timeTakenInMillis"),
+        milliseconds=get_int(record, "timeTakenInMillis"),
     )
 
 
-@instant_body.body_parser
+@body_parser
 def parse_savepoint_metadata(record: Mapping[str, Any]) -> SavepointMetadata:
     """Decode a completed savepoint."""
     return SavepointMetadata(
@@ -324,27 +330,27 @@ def parse_savepoint_metadata(record: Mapping[str, Any]) -> SavepointMetadata:
             partition_path: _file_names(saved, "savepointDataFile")
             for partition_path, saved in _partitions(record)
         },
-        saved_by=instant_body.text(record, "savepointedBy"),
-        saved_at_ms=instant_body.number(record, "savepointedAt"),
-        comments=instant_body.text(record, "comments"),
+        saved_by=get_text(record, "savepointedBy"),
+        saved_at_ms=get_int(record, "savepointedAt"),
+        comments=get_text(record, "comments"),
     )
 
 
 def _planned_slice(record: Mapping[str, Any]) -> PlannedSlice:
     return PlannedSlice(
-        partition_path=instant_body.text(record, "partitionPath"),
-        file_id=instant_body.required(record, "fileId", str),
+        partition_path=get_text(record, "partitionPath"),
+        file_id=get_required(record, "fileId", str),
         log_file_names=_file_names(record, "deltaFilePaths"),
     )
 
 
 def _partitions(record: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    by_path = instant_body.mapping(record, "partitionMetadata")
-    return ((path, instant_body.mapping(by_path, path)) for path in by_path)
+    by_path = get_mapping(record, "partitionMetadata")
+    return ((path, get_mapping(by_path, path)) for path in by_path)
 
 
 def _file_names(record: Mapping[str, Any], name: str) -> tuple[str, ...]:
     """Return the last elements of paths; of a map, those of its keys."""
     paths = record.get(name)
-    paths = paths if isinstance(paths, dict) else instant_body.texts(record, name)
+    paths = paths if isinstance(paths, dict) else get_texts(record, name)
     return tuple(path.rpartition("/")[2] for path in paths)

@@ -6,7 +6,11 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from hudi_pyspark.format.avro.json_text import parse_json
-from hudi_pyspark.format.timeline.instant_body import records, required, undecodable_as_corrupt
+from hudi_pyspark.format.timeline.instant_body import (
+    get_records,
+    get_required,
+    undecodable_as_corrupt,
+)
 
 Part: TypeAlias = "StructPart | ListPart | MapPart | None"
 
@@ -64,7 +68,7 @@ def parse_internal_schema(text: str | bytes, *, path: str) -> InternalSchema:
         CorruptTimelineError: the text is not one; ``path`` is that of the commit.
     """
     with undecodable_as_corrupt(path, _PROBLEM):
-        return _schema(required({"schema": parse_json(text)}, "schema", dict))
+        return _schema(get_required({"schema": parse_json(text)}, "schema", dict))
 
 
 def parse_schema_history(text: bytes, *, path: str) -> tuple[InternalSchema, ...]:
@@ -74,21 +78,23 @@ def parse_schema_history(text: bytes, *, path: str) -> tuple[InternalSchema, ...
         CorruptTimelineError: the text is not such a history.
     """
     with undecodable_as_corrupt(path, _PROBLEM):
-        history = required({"history": parse_json(text)}, "history", dict)
-        required(history, "schemas", list)
-        schemas = map(_schema, records(history, "schemas"))
+        history = get_required({"history": parse_json(text)}, "history", dict)
+        get_required(history, "schemas", list)
+        schemas = map(_schema, get_records(history, "schemas"))
         return tuple(sorted(schemas, key=lambda s: s.version_id))
 
 
 def _schema(record: dict[str, Any]) -> InternalSchema:
-    return InternalSchema(required(record, "version_id", int), _struct(record))
+    return InternalSchema(get_required(record, "version_id", int), _struct(record))
 
 
 def _struct(record: dict[str, Any]) -> StructPart:
     return StructPart(
         tuple(
-            InternalField(required(f, "id", int), required(f, "name", str), _part(f.get("type")))
-            for f in records(record, "fields")
+            InternalField(
+                get_required(f, "id", int), get_required(f, "name", str), _part(f.get("type"))
+            )
+            for f in get_records(record, "fields")
         )
     )
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from hudi_pyspark.columns.file_columns import match_columns
+from hudi_pyspark.columns.column_names import match_columns, rename_columns
 from hudi_pyspark.errors import (
     CorruptAvroError,
     CorruptBaseFileError,
@@ -20,7 +20,6 @@ from hudi_pyspark.errors import (
     UnsupportedTableError,
 )
 from hudi_pyspark.format.avro.schema import parse_schema
-from hudi_pyspark.format.column_names import with_names
 from hudi_pyspark.format.hfile import HFileError
 from hudi_pyspark.format.hfile.reader import SCHEMA_INFO, read_hfile
 from hudi_pyspark.format.log.data_block import decode_hfile_records
@@ -163,7 +162,7 @@ def read_hfile_file(
         schema = parse_schema(str(schema_text, "utf-8"))
         stored = match_columns(columns, [field.name for field in schema.fields], source=place)
         table = decode_hfile_records(hfile, schema, [*stored.values()])
-        table = with_names(table.select([*stored.values()]), stored) if stored else table
+        table = rename_columns(table.select([*stored.values()]), stored) if stored else table
     except (HFileError, CorruptAvroError, UnicodeDecodeError) as error:
         reason = error.reason() if isinstance(error, CorruptAvroError) else error
         raise CorruptBaseFileError(place, f"not readable as HFile: {reason}") from error
@@ -188,7 +187,7 @@ def read_lance_file(
             # The library refuses an empty list.
             reader = LanceFileReader(str(local), columns=wanted or names[:1])
             for batch in reader.read_all(batch_size=batch_rows).to_batches():
-                yield with_names(pa.Table.from_batches([batch]).select(wanted), stored)
+                yield rename_columns(pa.Table.from_batches([batch]).select(wanted), stored)
         except (pa.ArrowInvalid, OSError, RuntimeError, ValueError) as error:
             problem = f"not readable as Lance: {error}"
             raise CorruptBaseFileError(storage.describe(path), problem) from error

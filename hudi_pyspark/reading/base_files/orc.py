@@ -10,9 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import orc
 
-from hudi_pyspark.columns.file_columns import match_columns
+from hudi_pyspark.columns.column_names import match_columns, rename_columns
 from hudi_pyspark.errors import CorruptBaseFileError, UnsupportedTypeError
-from hudi_pyspark.format.column_names import with_names
 from hudi_pyspark.format.orc_footer import OrcFooter, parse_orc_footer, parse_writer_zone
 from hudi_pyspark.storage.protocol import Storage
 from hudi_pyspark.storage.remote_file import failures_of
@@ -51,7 +50,7 @@ def read_orc_file(
                 batch = source.read_stripe(stripe, columns=wanted)
                 row_count += batch.num_rows
                 table = pa.Table.from_batches([batch]).select(wanted)
-                table = with_names(clock.to_instants(table, stripe).cast(clock.schema), names)
+                table = rename_columns(clock.to_instants(table, stripe).cast(clock.schema), names)
                 for start in range(0, table.num_rows, batch_rows):
                     yield table.slice(start, batch_rows)
             if row_count != source.nrows:

@@ -21,7 +21,7 @@ from hudi_pyspark.storage.remote_file import ByteRange, RemoteFile, coalesce, pr
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 
 if TYPE_CHECKING:
-    from hudi_pyspark.format.parquet.pages import ColumnPages, Mask, Rows
+    from hudi_pyspark.format.parquet.pages import ColumnPages, Mask, RowNumbers
 
 File: TypeAlias = pa.NativeFile | IO[bytes]
 
@@ -78,7 +78,9 @@ def read_keyed_rows(
     return pa.table({RECORD_KEY_COLUMN: stored_keys, **from_pages}).select(columns)
 
 
-def _find_rows(parquet: pq.ParquetFile, group: int, keys: pa.Array) -> tuple[Rows, pa.ChunkedArray]:
+def _find_rows(
+    parquet: pq.ParquetFile, group: int, keys: pa.Array
+) -> tuple[RowNumbers, pa.ChunkedArray]:
     """Return ordinals and keys of the rows that have some record keys."""
     rows, key_parts, before = [np.empty(0, np.int64)], [], 0
     batches = parquet.iter_batches(_BATCH_ROWS, [group], [RECORD_KEY_COLUMN], use_threads=False)
@@ -92,7 +94,7 @@ def _find_rows(parquet: pq.ParquetFile, group: int, keys: pa.Array) -> tuple[Row
 
 
 def _read_pages(
-    file: PagedFile, group: int, columns: Sequence[str], rows: Rows
+    file: PagedFile, group: int, columns: Sequence[str], rows: RowNumbers
 ) -> dict[str, pa.ChunkedArray]:
     """Read the rows from their pages; return no column where most bytes are in such pages."""
     leaves = {column: file.footer.leaves(group, column) for column in columns}
@@ -116,7 +118,7 @@ def _read_pages(
     return values
 
 
-def _choose_pages(leaves: Sequence[ColumnPages], rows: Rows) -> list[Mask]:
+def _choose_pages(leaves: Sequence[ColumnPages], rows: RowNumbers) -> list[Mask]:
     """Choose the pages of a column's leaves that hold the rows, and neighbouring rows."""
     while True:
         masks = [pages.holding(rows) for pages in leaves]

@@ -10,12 +10,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hudi_pyspark.columns.arrays import Mask
-from hudi_pyspark.columns.file_columns import match_columns
+from hudi_pyspark.columns.column_names import match_columns, rename_columns
 from hudi_pyspark.columns.nested_fields import leaf_paths, narrow_fields
 from hudi_pyspark.errors import CorruptBaseFileError
 from hudi_pyspark.filter.bounds import keys_array
-from hudi_pyspark.format.column_names import with_names
-from hudi_pyspark.format.parquet.checked_file import check_row_count, open_parquet, unknown_type
+from hudi_pyspark.format.parquet.checked_file import (
+    check_row_count,
+    open_parquet,
+    unknown_type_error,
+)
 from hudi_pyspark.format.parquet.legacy_calendar import LegacyCalendar, with_instants
 from hudi_pyspark.messages import logger
 from hudi_pyspark.reading.base_files.page_reads import PagedFile, is_among, read_keyed_rows
@@ -84,12 +87,12 @@ def read_parquet_file(
                 target = narrow_fields(pa.schema([schema.field(n) for n in wanted]), table.schema)
                 rows = table.select(wanted).cast(target) if wanted else table
                 rows = rows if calendar is None else calendar.to_gregorian(rows)
-                yield with_names(rows, names) if wanted else rows
+                yield rename_columns(rows, names) if wanted else rows
     except (FileNotFoundError, MemoryError):
         raise
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         place, problem = storage.describe(path), f"not readable as Parquet: {error}"
-        raise unknown_type(error, place) or CorruptBaseFileError(place, problem) from error
+        raise unknown_type_error(error, place) or CorruptBaseFileError(place, problem) from error
 
 
 def keys_as_stored(keys: Sequence[str] | None, schema: pa.Schema) -> pa.Array | None:

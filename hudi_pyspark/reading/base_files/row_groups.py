@@ -20,7 +20,7 @@ from hudi_pyspark.filter.predicate import Predicate
 from hudi_pyspark.format.bloom_filter import BloomFilter, BloomFilterError
 from hudi_pyspark.format.nested_types import find_field
 from hudi_pyspark.format.parquet.checked_file import chunk_begin, chunk_bounds, chunk_statistics
-from hudi_pyspark.format.parquet.legacy_calendar import widened
+from hudi_pyspark.format.parquet.legacy_calendar import widen_bounds
 
 _BLOOM_FILTER = b"org.apache.hudi.bloomfilter"
 _BLOOM_FILTER_KIND = b"hoodie_bloom_filter_type_code"
@@ -88,7 +88,7 @@ class RowGroupFilter:
                 return None
             bounds = _bounds(statistics, metadata.row_group(group).num_rows, field.type)
             if is_legacy:
-                low, high = widened(bounds.low, bounds.high)
+                low, high = widen_bounds(bounds.low, bounds.high)
                 return replace(bounds, low=low, high=high)
             return bounds
 

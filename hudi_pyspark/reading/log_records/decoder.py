@@ -10,18 +10,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hudi_pyspark.columns.arrays import Mask, Rows, as_one_array, is_null, is_true
-from hudi_pyspark.columns.file_columns import match_columns
+from hudi_pyspark.columns.arrays import Mask, RowNumbers, as_one_array, is_null, is_true
+from hudi_pyspark.columns.column_names import match_columns, rename_columns
 from hudi_pyspark.columns.schema_evolution import SchemaOnRead, conform, stored_columns
 from hudi_pyspark.columns.timestamp_repair import repair_timestamps
 from hudi_pyspark.errors import CorruptTableError
-from hudi_pyspark.format.avro.schema import counts_milliseconds
-from hudi_pyspark.format.column_names import with_names
 from hudi_pyspark.format.log import data_block
 from hudi_pyspark.format.log.delete_block import OrderingWrapper, decode_deletes
 from hudi_pyspark.format.log.log_block import LogBlock, LogBlockType
 from hudi_pyspark.format.log.record_positions import decode_positions
-from hudi_pyspark.format.nested_types import find_field
+from hudi_pyspark.format.nested_types import counts_milliseconds, find_field
 from hudi_pyspark.reading.log_records.deletes import deleting_rows
 from hudi_pyspark.reading.log_records.ordering import (
     OrderingValues,
@@ -95,7 +93,7 @@ class LogDecoder:
             only = data_block.OnlyRows(names.get(RECORD_KEY_COLUMN, RECORD_KEY_COLUMN), wanted)
         decoded = data_block.decode_data_block(block, list(names.values()), only)
         asked = {name: asked for asked, name in names.items()}
-        decoded = with_names(decoded, (asked[name] for name in decoded.schema.names))
+        decoded = rename_columns(decoded, (asked[name] for name in decoded.schema.names))
         if self.schema_on_read is not None:
             decoded = self.schema_on_read.rename(decoded, stored, instant)
         in_avro = block.block_type is LogBlockType.AVRO_DATA_BLOCK
@@ -132,7 +130,7 @@ class LogDecoder:
         return LogRecords.concat([no_records, *parts])
 
     def _decode_deletes(self, block: LogBlock) -> LogRecords:
-        records = decode_deletes(block, data_block.native_deletes(block))
+        records = decode_deletes(block, data_block.decode_native_deletes(block))
         length = len(records.record_keys)
         if records.record_keys.null_count:
             raise CorruptTableError(f"{_place(block)}: a deleted record without record key")
@@ -165,7 +163,7 @@ class LogDecoder:
             raise CorruptTableError(f"{_place(block)}: a record without record key")
         return keys
 
-    def _positions(self, block: LogBlock, length: int) -> Rows | None:
+    def _positions(self, block: LogBlock, length: int) -> RowNumbers | None:
         """Return the row positions of a block's records, if there is one for each of them."""
         text, base = block.record_positions_text, self.positions_of
         if not text or base is None or block.positions_base_instant != base:

@@ -13,9 +13,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hudi_pyspark.columns.arrays import Mask, Rows, any_of, field_array, is_null, is_true
+from hudi_pyspark.columns.arrays import Mask, RowNumbers, any_of, field_array, is_null, is_true
 from hudi_pyspark.errors import UnsupportedTableError
-from hudi_pyspark.format.column_names import spelled_path
+from hudi_pyspark.format.nested_types import resolve_path
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +35,11 @@ class OrderingValues:
         arrays = zip(*(part.fields for part in parts), strict=True)
         return cls(tuple(map(pa.concat_arrays, arrays)), sum(part.length for part in parts))
 
-    def take(self, rows: Rows) -> OrderingValues:
+    def take(self, rows: RowNumbers) -> OrderingValues:
         indices = pa.array(rows)
         return OrderingValues(tuple(f.take(indices) for f in self.fields), len(rows))
 
-    def ranks(self) -> Rows:
+    def ranks(self) -> RowNumbers:
         """Return integers in the order of the values, equal where the values are."""
         if not self.fields:
             return np.zeros(self.length, np.int64)
@@ -66,7 +66,7 @@ def comparable_ordering(table: pa.Table, fields: Sequence[str]) -> OrderingValue
 
 def ordering_field(table: pa.Table, name: str) -> pa.Array:
     """Return the values of an ordering field as they are in the table."""
-    return field_array(table, spelled_path(name, table.schema), role="ordering field")
+    return field_array(table, resolve_path(name, table.schema), role="ordering field")
 
 
 def comparable(values: pa.Array, name: str) -> pa.Array:
@@ -107,7 +107,7 @@ def _floating_order(values: pa.Array) -> pa.Array:
     return pa.array(ordered, mask=is_null(values))
 
 
-def _rank(values: pa.Array) -> Rows:
+def _rank(values: pa.Array) -> RowNumbers:
     if pa.types.is_int64(values.type) and not values.null_count:
         return np.asarray(values)
     ranks = np.array(pc.rank(values, sort_keys="ascending", tiebreaker="dense"), np.int64)
@@ -115,7 +115,7 @@ def _rank(values: pa.Array) -> Rows:
     return ranks
 
 
-def _combine_ranks(first: Rows, second: Rows) -> Rows:
+def _combine_ranks(first: RowNumbers, second: RowNumbers) -> RowNumbers:
     """Rank pairs: the first field decides, the second breaks its ties."""
     order = np.lexsort((second, first))
     changes = np.ones(len(order), np.int64)

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from hudi_pyspark.columns.arrays import as_one_array, field_array
 from hudi_pyspark.columns.text import spark_value_text
 from hudi_pyspark.errors import CorruptTableError
-from hudi_pyspark.format.column_names import spelled_path
+from hudi_pyspark.format.nested_types import resolve_path
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 
 _NULL_PART = "__null__"
@@ -36,7 +36,7 @@ def record_keys(table: pa.Table, key_fields: Sequence[str]) -> pa.Array:
     """
     texts = [
         spark_value_text(
-            field_array(table, spelled_path(name, table.schema), role="record key field")
+            field_array(table, resolve_path(name, table.schema), role="record key field")
         )
         for name in key_fields
     ]

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from hudi_pyspark.columns.arrays import Mask, Rows, as_one_array
+from hudi_pyspark.columns.arrays import Mask, RowNumbers, as_one_array
 from hudi_pyspark.reading.log_records.ordering import OrderingValues, comparable_ordering
 from hudi_pyspark.table.merge_mode import MergeRule
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
@@ -61,7 +61,7 @@ class Marks:
         """Deletes that beat every older record."""
         return self.is_delete & self.has_default_ordering
 
-    def take(self, indices: Rows) -> Marks:
+    def take(self, indices: RowNumbers) -> Marks:
         return Marks(self.ordering.take(indices), *(a[indices] for a in self.arrays()))
 
     def arrays(self) -> list[npt.NDArray[Any]]:
@@ -93,12 +93,12 @@ class Records:
             Marks.concat([part.marks for part in parts]),
         )
 
-    def take(self, indices: Rows) -> Records:
+    def take(self, indices: RowNumbers) -> Records:
         rows = self.rows.take(pa.array(indices))
         return Records(rows, self.has_row[indices], self.marks.take(indices))
 
     def with_rows(
-        self, places: Rows, rows: pa.Table, ordering: OrderingValues, is_delete: Mask
+        self, places: RowNumbers, rows: pa.Table, ordering: OrderingValues, is_delete: Mask
     ) -> Records:
         """Return the records, those at some places with other rows, ordering values and deletes."""
         changed = Records.of_rows(rows, ordering)
@@ -152,9 +152,9 @@ class LogRecords:
     """
 
     rows: pa.Table  # of the schema that the merge works on, with a column at least; data rows only
-    row: Rows  # ordinal in `rows`, NO_ROW for a record of a delete block
+    row: RowNumbers  # ordinal in `rows`, NO_ROW for a record of a delete block
     keys: pa.Array  # record keys, string; null where only positions identify the records
-    positions: Rows | None  # row ordinal in the base file; None to merge by key
+    positions: RowNumbers | None  # row ordinal in the base file; None to merge by key
     marks: Marks
     column_sets: ColumnSets  # to which `marks.columns` refers
 
@@ -163,7 +163,7 @@ class LogRecords:
 
     @classmethod
     def of(
-        cls, records: Records, keys: pa.Array, positions: Rows | None, column_sets: ColumnSets
+        cls, records: Records, keys: pa.Array, positions: RowNumbers | None, column_sets: ColumnSets
     ) -> LogRecords:
         """Give records their keys, or positions, in the same order."""
         row = np.where(records.has_row, np.arange(len(records)), NO_ROW)
@@ -233,7 +233,7 @@ class LogRecords:
         size: int = sum(array.nbytes for array in arrays)
         return size + (self.positions.nbytes if self.positions is not None else 0)
 
-    def take(self, indices: Rows) -> LogRecords:
+    def take(self, indices: RowNumbers) -> LogRecords:
         """Return some of the records, in that order; they share all rows."""
         return LogRecords(
             self.rows,
@@ -244,7 +244,7 @@ class LogRecords:
             self.column_sets,
         )
 
-    def records(self, indices: Rows) -> Records:
+    def records(self, indices: RowNumbers) -> Records:
         """Return some of the records with their rows, in that order."""
         row = self.row[indices]
         rows = self.rows.take(pa.array(row, mask=row == NO_ROW))

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hudi_pyspark.columns.arrays import Rows
+from hudi_pyspark.columns.arrays import RowNumbers
 from hudi_pyspark.custom_mergers import PayloadMerger
 from hudi_pyspark.errors import UnsupportedMergeError
 from hudi_pyspark.reading.log_records.records import NO_ROW, ColumnSets, LogRecords, Records
@@ -77,8 +77,8 @@ def rule_of_pairs(rule: MergeRule, sets: ColumnSets, merger: PayloadMerger | Non
 
 
 def fold_in_rounds(
-    codes: Rows, records: Callable[[Rows], Records], pair_rule: PairRule
-) -> tuple[Records, Rows]:
+    codes: RowNumbers, records: Callable[[RowNumbers], Records], pair_rule: PairRule
+) -> tuple[Records, RowNumbers]:
     """Fold the records of each key in rounds, oldest to newest.
 
     ``codes`` number the keys of the records, in order of arrival, from 0 on without gaps;
@@ -100,7 +100,7 @@ def fold_in_rounds(
     return state, keys
 
 
-def _identify(log: LogRecords) -> tuple[Rows, pa.Array, Rows | None]:
+def _identify(log: LogRecords) -> tuple[RowNumbers, pa.Array, RowNumbers | None]:
     """Number the keys: the number of each record's key, and keys and positions by that number."""
     if log.positions is not None:
         positions, codes = np.unique(log.positions, return_inverse=True)
@@ -109,7 +109,9 @@ def _identify(log: LogRecords) -> tuple[Rows, pa.Array, Rows | None]:
     return np.asarray(encoded.indices).astype(np.int64), encoded.dictionary, None
 
 
-def _last_of_each(codes: Rows, records: Rows, count: int, none: int = NO_ROW) -> Rows:
+def _last_of_each(
+    codes: RowNumbers, records: RowNumbers, count: int, none: int = NO_ROW
+) -> RowNumbers:
     """Return, for each code below a count, the last of some records that has it.
 
     ``none`` is the answer for a code that none of these records has.
@@ -119,7 +121,7 @@ def _last_of_each(codes: Rows, records: Rows, count: int, none: int = NO_ROW) ->
     return last
 
 
-def _newest_of_each(codes: Rows, log: LogRecords) -> Rows:
+def _newest_of_each(codes: RowNumbers, log: LogRecords) -> RowNumbers:
     """Return, for each code from 0 on, the record that wins in event-time order."""
     candidates = _after_resets(codes, log)
     ranks = log.marks.ordering.ranks()[candidates]
@@ -130,7 +132,7 @@ def _newest_of_each(codes: Rows, log: LogRecords) -> Rows:
     return candidates[order[is_last]]
 
 
-def _after_resets(codes: Rows, log: LogRecords) -> Rows:
+def _after_resets(codes: RowNumbers, log: LogRecords) -> RowNumbers:
     """Return the records that still matter after deletes that beat everything before them.
 
     A delete without ordering value beats every older record of its key and loses against any newer

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hudi_pyspark.columns.arrays import Mask, Rows, as_one_array, differing_rows
+from hudi_pyspark.columns.arrays import Mask, RowNumbers, as_one_array, differing_rows
 from hudi_pyspark.custom_mergers import PayloadMerger
 from hudi_pyspark.errors import CorruptTableError
 from hudi_pyspark.reading.log_records.ordering import comparable_ordering
@@ -146,7 +146,7 @@ def _split_off_touched(
 
 def _merge_whole_records(
     base: Iterable[pa.Table], matcher: BaseRowMatcher, rule: MergeRule, dropped: list[Mask]
-) -> Generator[pa.Table, None, Rows]:
+) -> Generator[pa.Table, None, RowNumbers]:
     """Run the second phase where either the base row or the log record stays as it is.
 
     Returns the ordinals of the log rows that are left.
@@ -202,7 +202,7 @@ def _merge_match(
     return touched, pair_rule(older, replace(newer, marks=marks))
 
 
-def _without(table: pa.Table, rows: Rows, dropped: list[Mask]) -> pa.Table:
+def _without(table: pa.Table, rows: RowNumbers, dropped: list[Mask]) -> pa.Table:
     mask = np.zeros(table.num_rows, np.bool_)
     mask[rows] = True
     dropped.append(mask)
@@ -213,8 +213,8 @@ class Match(NamedTuple):
     """Base rows, and which of them meet a log record; the two arrays are parallel."""
 
     table: pa.Table  # the rows that take part in the merge
-    rows: Rows  # ordinals in the table
-    winners: Rows  # ordinals of the log records that they meet
+    rows: RowNumbers  # ordinals in the table
+    winners: RowNumbers  # ordinals of the log records that they meet
 
 
 class BaseRowMatcher:
@@ -231,11 +231,11 @@ class BaseRowMatcher:
         self._is_met = np.zeros(len(winners), np.bool_)  # per log record, so far
 
     @property
-    def unmet_rows(self) -> Rows:
+    def unmet_rows(self) -> RowNumbers:
         """Ordinals of the log rows that have met no base row and are not deletes."""
         winners = self.winners
         is_row = (winners.row != NO_ROW) & ~winners.marks.is_delete
-        unmet: Rows = winners.row[is_row & ~self._is_met]
+        unmet: RowNumbers = winners.row[is_row & ~self._is_met]
         return unmet
 
     def match(self, table: pa.Table) -> Match:
@@ -263,7 +263,7 @@ class BaseRowMatcher:
         self._is_met[winners] = True
         return Match(table, rows[is_new], winners[is_new])
 
-    def _match_keys(self, table: pa.Table) -> tuple[Rows, Rows]:
+    def _match_keys(self, table: pa.Table) -> tuple[RowNumbers, RowNumbers]:
         """Return the first row of each log record that the table has, and these records."""
         keys, log_keys = _record_keys(table), self.winners.keys
         # The value set is hashed anew for each table, so use the smaller side: with
@@ -287,7 +287,7 @@ def _record_keys(table: pa.Table) -> pa.Array:
     return keys
 
 
-def _index_in(values: pa.Array, value_set: pa.Array) -> Rows:
+def _index_in(values: pa.Array, value_set: pa.Array) -> RowNumbers:
     """Return, for each value, its first index in the set, or NO_ROW."""
     indices = pc.index_in(values, value_set=value_set)
     return np.asarray(pc.fill_null(indices, NO_ROW)).astype(np.int64)

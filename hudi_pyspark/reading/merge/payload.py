@@ -33,7 +33,7 @@ import pyarrow.compute as pc
 from hudi_pyspark.columns.arrays import Mask, any_of, as_one_array, is_null, is_true
 from hudi_pyspark.columns.text import spark_value_text
 from hudi_pyspark.errors import CorruptTableError
-from hudi_pyspark.format.column_names import spelled
+from hudi_pyspark.format.nested_types import resolve_case
 from hudi_pyspark.reading.log_records.deletes import flagged_rows
 from hudi_pyspark.reading.log_records.ordering import OrderingValues, ordering_field
 from hudi_pyspark.reading.merge.decision import (
@@ -255,7 +255,7 @@ def _operation_is(records: Records, field: str, operation: str) -> Mask:
 
 def _payload_column(records: Records, field: str) -> pa.Array:
     """Return a column that a payload class looks at, in any case; nulls if the table lacks it."""
-    name = spelled(field, records.rows.schema.names)
+    name = resolve_case(field, records.rows.schema.names)
     return as_one_array(records.rows.column(name)) if name else pa.nulls(len(records))
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from hudi_pyspark.columns.arrays import Rows
+from hudi_pyspark.columns.arrays import RowNumbers
 from hudi_pyspark.errors import SpillError
 from hudi_pyspark.format.hashes import xxhash64
 
@@ -131,7 +131,7 @@ class Buckets:
         self._file = file
         self._spans: list[list[Span]] = [[] for _ in range(count)]
 
-    def add(self, table: pa.Table, buckets: Rows) -> None:
+    def add(self, table: pa.Table, buckets: RowNumbers) -> None:
         """Write rows to the buckets that they belong to; the rows of a bucket keep their order."""
         order = np.argsort(buckets, kind="stable")
         rows = table.take(pa.array(order))
@@ -143,7 +143,7 @@ class Buckets:
     def are_empty(self, buckets: Sequence[int]) -> bool:
         return not any(self._spans[bucket] for bucket in buckets)
 
-    def sizes(self) -> Rows:
+    def sizes(self) -> RowNumbers:
         return np.array([sum(span.nbytes for span in spans) for spans in self._spans], np.int64)
 
     def tables(self, buckets: Sequence[int]) -> Iterator[pa.Table]:
@@ -152,7 +152,7 @@ class Buckets:
             yield from map(self._file.read, self._spans[bucket])
 
 
-def key_buckets(keys: pa.Array) -> Rows:
+def key_buckets(keys: pa.Array) -> RowNumbers:
     """Return numbers below BUCKETS, equal for equal keys and evenly spread; null is ""."""
     texts = keys.cast(pa.binary()).fill_null(b"").to_pylist()
     return (xxhash64(texts, 0) >> _TO_BUCKET).astype(np.int64)

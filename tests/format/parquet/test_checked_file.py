@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pytest
 
-from hudi_pyspark.format.parquet.checked_file import unknown_type
+from hudi_pyspark.format.parquet.checked_file import unknown_type_error
 
 # What the releases say of a file with a VARIANT column.
 MESSAGES = {
@@ -16,7 +16,7 @@ MESSAGES = {
 @pytest.mark.parametrize(("version", "message"), MESSAGES.items())
 def test_pyarrow_that_does_not_know_a_type_is_told_to_be_upgraded(monkeypatch, version, message):
     monkeypatch.setattr(pa, "__version__", version)
-    error = unknown_type(OSError(message), "f.parquet")
+    error = unknown_type_error(OSError(message), "f.parquet")
     assert error is not None
     assert f"f.parquet: pyarrow {version} does not know" in error.reason()
     assert "pyarrow 22 or later" in error.reason()
@@ -27,4 +27,4 @@ def test_pyarrow_that_does_not_know_a_type_is_told_to_be_upgraded(monkeypatch, v
 )
 def test_damage_is_not_taken_for_an_unknown_type(monkeypatch, version, message):
     monkeypatch.setattr(pa, "__version__", version)
-    assert unknown_type(OSError(message), "f.parquet") is None
+    assert unknown_type_error(OSError(message), "f.parquet") is None

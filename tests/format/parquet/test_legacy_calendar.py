@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from hudi_pyspark.errors import UnsupportedTableError
-from hudi_pyspark.format.parquet.legacy_calendar import LegacyCalendar, widened, with_instants
+from hudi_pyspark.format.parquet.legacy_calendar import LegacyCalendar, widen_bounds, with_instants
 
 REFEREE = json.loads(Path(__file__).with_name("rebased_by_spark.json").read_text())
 INSTANT = pa.timestamp("us", "UTC")
@@ -152,7 +152,7 @@ def test_widened_bounds_hold_in_both_calendars(zone):
     pairs = REFEREE["instants"][zone]
     before = pa.array([number for number, _ in pairs], INSTANT)
     after = pa.array([number for _, number in pairs], INSTANT)
-    lower, higher = widened(before, before)
+    lower, higher = widen_bounds(before, before)
     assert pc.all(pc.less_equal(lower, after)).as_py()
     assert pc.all(pc.greater_equal(higher, after)).as_py()
 
@@ -160,13 +160,13 @@ def test_widened_bounds_hold_in_both_calendars(zone):
 def test_widened_bounds_do_not_overflow():
     ends = [-(2**31), -141_428, -141_427, 2**31 - 1, None]
     days = pa.array(ends, pa.int32()).view(pa.date32())
-    low, high = (of.view(pa.int32()).to_pylist() for of in widened(days, days))
+    low, high = (of.view(pa.int32()).to_pylist() for of in widen_bounds(days, days))
     assert low == [-(2**31), -141_440, -141_427, 2**31 - 1, None]
     assert high == [-141_426, -141_426, -141_427, 2**31 - 1, None]
     instants = pa.array([-(2**63)], INSTANT)
-    assert widened(instants, instants)[0].view(pa.int64())[0].as_py() == -(2**63)
+    assert widen_bounds(instants, instants)[0].view(pa.int64())[0].as_py() == -(2**63)
 
 
 def test_bounds_of_other_types_stay_as_they_are():
     numbers = pa.array([-(2**31), None], pa.int32())
-    assert all(of is numbers for of in widened(numbers, numbers))
+    assert all(of is numbers for of in widen_bounds(numbers, numbers))

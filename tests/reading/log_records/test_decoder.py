@@ -5,8 +5,8 @@ import pyarrow as pa
 import pytest
 
 from hudi_pyspark.errors import CorruptLogBlockError, CorruptTableError, SchemaEvolutionError
-from hudi_pyspark.format.avro.schema import MILLISECONDS
 from hudi_pyspark.format.log.log_block import HeaderKey
+from hudi_pyspark.format.nested_types import MILLISECONDS
 from hudi_pyspark.reading.log_records.decoder import LogDecoder
 from hudi_pyspark.reading.log_records.records import NO_ROW
 from tests.reading.log_records.log_files import (

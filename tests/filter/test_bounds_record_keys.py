@@ -1,7 +1,7 @@
 import pyarrow as pa
 import pytest
 
-from hudi_pyspark.filter.bounds import wanted_record_keys
+from hudi_pyspark.filter.bounds import requested_record_keys
 from hudi_pyspark.filter.sql_text import parse_filter
 from hudi_pyspark.table.config import TableConfig
 
@@ -22,7 +22,7 @@ def keys(text, fields="id", generator="SIMPLE"):
         "hoodie.table.recordkey.fields": fields,
         "hoodie.table.keygenerator.type": generator,
     }
-    found = wanted_record_keys(parse_filter(text, SCHEMA), TableConfig.parse(properties), SCHEMA)
+    found = requested_record_keys(parse_filter(text, SCHEMA), TableConfig.parse(properties), SCHEMA)
     return None if found is None else set(found)
 
 
