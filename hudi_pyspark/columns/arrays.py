@@ -54,6 +54,17 @@ def any_of(*tests: Callable[[pa.DataType], bool]) -> Callable[[pa.DataType], boo
 is_number = any_of(pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal)
 
 
+def cast_to(values: pa.Array, data_type: pa.DataType) -> pa.Array:
+    """Convert values to a type that has room for all of them, to compare them in it."""
+    if values.type == data_type:
+        return values
+    if pa.types.is_integer(values.type) and pa.types.is_decimal(data_type):
+        values = pc.cast(values, pa.decimal128(19, 0))
+    if pa.types.is_decimal(values.type) and pa.types.is_floating(data_type):
+        values = pc.cast(values, pa.string())  # Arrow's direct cast is often off by one bit
+    return pc.cast(values, data_type, safe=not pa.types.is_floating(data_type))
+
+
 def as_one_array(column: pa.ChunkedArray | pa.Array) -> pa.Array:
     """Return a chunked array as one array; copy only if it has several chunks."""
     if not isinstance(column, pa.ChunkedArray):

@@ -17,7 +17,7 @@ from typing import TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hudi_pyspark.columns.arrays import any_of, is_number
+from hudi_pyspark.columns.arrays import any_of, cast_to, is_number
 from hudi_pyspark.errors import InvalidOptionError
 from hudi_pyspark.filter.predicate import Comparison, IsIn, Operator, literal_text
 
@@ -122,17 +122,6 @@ def _within_python_years(text: str) -> tuple[str, int]:
         return text, 0
     cycles, year = divmod(int(match[1]) - 2000, 400)
     return f"{2000 + year}{match[2]}", cycles
-
-
-def cast_to(values: pa.Array, data_type: pa.DataType) -> pa.Array:
-    """Convert values to the type of a comparison, which has room for all of them."""
-    if values.type == data_type:
-        return values
-    if pa.types.is_integer(values.type) and pa.types.is_decimal(data_type):
-        values = pc.cast(values, pa.decimal128(19, 0))
-    if pa.types.is_decimal(values.type) and pa.types.is_floating(data_type):
-        values = pc.cast(values, pa.string())  # Arrow's direct cast is often off by one bit
-    return pc.cast(values, data_type, safe=not pa.types.is_floating(data_type))
 
 
 def _common_type(left: pa.DataType, right: pa.DataType) -> pa.DataType:
