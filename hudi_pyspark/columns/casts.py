@@ -67,7 +67,7 @@ def convert_numbers(array: pa.Array, target: pa.DataType) -> pa.Array:
 def round_to_decimal(array: pa.Array, target: pa.DataType) -> pa.Array:
     """Convert integers and decimals to decimals, maybe of fewer digits, as Spark does.
 
-    Halves are round_to_decimal up, away from zero. Null is what does not fit then.
+    Halves are rounded up, away from zero. Null is what does not fit then.
     """
     array = array.cast(pa.decimal256(_MOST_DIGITS, getattr(array.type, "scale", 0)))
     if target.scale < array.type.scale:
@@ -85,7 +85,7 @@ def _float_to_decimal(array: pa.Array, target: pa.DataType) -> pa.Array:
     sizes = np.abs(np.asarray(pc.fill_null(values, 1)))
     # Shorter digits than these may have other ends in Java; NaN is among them.
     is_plain = sizes < 2**53
-    is_zero = sizes < 10.0 ** -(target.scale + 1)  # once it is round_to_decimal
+    is_zero = sizes < 10.0 ** -(target.scale + 1)  # once it is rounded
     plain = pc.if_else(pa.array(is_plain & ~is_zero), values, 0.0)
     wide = pa.decimal256(_MOST_DIGITS, target.scale + _DIGITS_OF_DOUBLE + 1)
     converted = round_to_decimal(plain.cast(pa.string()).cast(wide), target)
@@ -126,12 +126,9 @@ def _decimal(text: str, target: pa.DataType) -> Decimal | None:
     if value.adjusted() > target.precision:
         return None
     step = Decimal(1).scaleb(-target.scale)
-    round_to_decimal = value.quantize(step, ROUND_HALF_UP, _EXACT)
-    return (
-        round_to_decimal
-        if round_to_decimal.adjusted() < target.precision - target.scale or not round_to_decimal
-        else None
-    )
+    rounded = value.quantize(step, ROUND_HALF_UP, _EXACT)
+    fits = rounded.adjusted() < target.precision - target.scale or not rounded
+    return rounded if fits else None
 
 
 def _date(text: str, _: pa.DataType) -> int | None:

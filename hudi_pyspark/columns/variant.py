@@ -44,7 +44,7 @@ Octets: TypeAlias = npt.NDArray[np.uint8]
 
 _NULL = b"\0"  # the encoded null of a variant, which is a value
 _OBJECT, _ARRAY = 2, 3  # basic types; that of numbers and other primitives is 0, of short texts 1
-_MOST_ROWS, _MOST_BYTES = 1 << 14, 64 << 20  # rebuild_variants at once
+_MOST_ROWS, _MOST_BYTES = 1 << 14, 64 << 20  # rebuilt at once
 _DEEPEST = 100  # of groups inside each other
 _LONGEST_SHORT_TEXT = 63  # bytes
 # Makes bytes of UTF-8 compare like units of UTF-16: U+E000 to U+FFFF come after all others.
