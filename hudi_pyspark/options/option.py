@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Index(enum.Enum):
-    """The indexes of the metadata table that leave out files; values as Hudi names partitions."""
+    """The indexes of the metadata table that rule out files; values are Hudi's partition names."""
 
     COLUMN_STATS = "column_stats"
     BLOOM_FILTERS = "bloom_filters"
@@ -56,7 +56,7 @@ class OnMissing(enum.Enum):
 
 
 class RangeMerge(enum.Enum):
-    """With which rows an incremental query merges those that its range wrote."""
+    """Which rows an incremental query merges with the rows that its range wrote."""
 
     RANGE = "range"
     TABLE = "table"
@@ -74,7 +74,6 @@ _T = TypeVar("_T")
 _T_co = TypeVar("_T_co", covariant=True)
 _E = TypeVar("_E", bound=enum.Enum)
 
-_OPTION = "option"  # in the metadata of a field
 _MAX_INT = 2**31 - 1
 
 
@@ -83,7 +82,7 @@ class Kind(Generic[_T_co]):
     """The values that an option takes."""
 
     values: str  # for docs/options.md, as Markdown
-    # Takes the option's key, for errors, and a value, typed or as text; returns it typed.
+    # Takes the option's key, for errors, and a value, typed or as text; returns the typed value.
     parse: Callable[[str, object], _T_co]
     default: _T_co
 
@@ -93,37 +92,46 @@ class Option:
     """One option; its meaning is the docstring of its field, as Markdown for docs/options.md."""
 
     key: str  # Apache Hudi's, or the field's name if Apache Hudi does not have the option
-    short_name: str  # the field's name beside a key of Apache Hudi; "" if it has a word for a key
-    other_keys: tuple[str, ...]  # older keys, or those of hudi-rs 0.1 to 0.5, that mean the same
+    short_name: str  # the field's name if the key is Apache Hudi's, else ""
+    other_keys: tuple[str, ...]  # synonyms: older keys, and keys of hudi-rs 0.1 to 0.5
     kind: Kind[object]
     in_streams: bool  # whether a stream takes it
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All names that it may be given by."""
+        """All names of the option: key, short name, other keys."""
         return tuple(name for name in (self.key, self.short_name, *self.other_keys) if name)
 
     def parse(self, value: object) -> object:
-        """Return a value, typed or as text, as the type of its kind."""
+        """Return a value, typed or as text, as a typed value.
+
+        Raises:
+            InvalidOptionError: the option does not take the value.
+        """
         return self.kind.parse(self.key, value)
 
 
 def option(kind: Kind[_T], keys: str = "", *, in_streams: bool = True) -> _T:
-    """Define a field of a dataclass that is an option; blanks between its keys."""
-    defined = {"kind": kind, "in_streams": in_streams}
-    return field(default=kind.default, metadata={_OPTION: (keys, defined)})
+    """Define a field of a dataclass that is an option.
+
+    Args:
+        kind: the values that it takes; has the default of the field.
+        keys: its key and other keys, separated by blanks; "" if the field's name is its only key.
+        in_streams: whether a stream takes it.
+    """
+    definition = {"kind": kind, "keys": keys, "in_streams": in_streams}
+    return field(default=kind.default, metadata=definition)
 
 
-def options_of(kind: type[DataclassInstance]) -> dict[str, Option]:
-    """Return the options among the fields of a class, by the field's name, in their order."""
-    options = {}
-    for name, (keys, defined) in (
-        (f.name, f.metadata[_OPTION]) for f in fields(kind) if _OPTION in f.metadata
-    ):
-        key, *others = keys.split() or [name]
-        short_name = name if key.startswith(("hoodie.", "as.of.")) else ""
-        options[name] = Option(key, short_name, tuple(others), **defined)
-    return options
+def options_of(owner: type[DataclassInstance]) -> dict[str, Option]:
+    """Return the options among the fields of a dataclass, in order: name of the field to option."""
+    return {f.name: _option_of(f.name, **f.metadata) for f in fields(owner) if f.metadata}
+
+
+def _option_of(name: str, kind: Kind[object], keys: str, *, in_streams: bool) -> Option:
+    key, *other_keys = keys.split() or [name]
+    short_name = name if key.startswith(("hoodie.", "as.of.")) else ""
+    return Option(key, short_name, tuple(other_keys), kind, in_streams)
 
 
 def as_text(value: object) -> str:
@@ -136,10 +144,10 @@ def as_text(value: object) -> str:
 def _words(
     meanings: Mapping[str, _T], default: _T, error: type[InvalidOptionError] = InvalidOptionError
 ) -> Kind[_T]:
-    """Make the kind of some words, in any case, by what they mean."""
-    same: dict[_T, list[str]] = {}
+    """Make the kind of options that take a word, in any case; words map to their meanings."""
+    synonyms: dict[_T, list[str]] = {}
     for word, meaning in meanings.items():
-        same.setdefault(meaning, []).append(f"`{word}`")
+        synonyms.setdefault(meaning, []).append(f"`{word}`")
 
     def parse(name: str, value: object) -> _T:
         text = as_text(value)
@@ -148,19 +156,31 @@ def _words(
             raise error(f"{name} is {text!r}; known: {', '.join(meanings)}")
         return meanings[word]
 
-    return Kind(", ".join(map(" or ".join, same.values())), parse, default)
+    return Kind(", ".join(map(" or ".join, synonyms.values())), parse, default)
 
 
 def word(
-    kind: type[_E], error: type[InvalidOptionError] = InvalidOptionError, **others: _E
+    members: type[_E], error: type[InvalidOptionError] = InvalidOptionError, **synonyms: _E
 ) -> Kind[_E]:
-    """Make the kind of an enum's members, by their values or other words; the first by default."""
-    members = {str(member.value): member for member in kind}
-    return _words(members | others, next(iter(kind)), error)
+    """Make the kind of options that take a member of an enum, by its value or a synonym.
+
+    Args:
+        members: the enum; its first member is the default.
+        error: raised for any other word.
+        **synonyms: further words and the members that they mean.
+    """
+    by_value = {str(member.value): member for member in members}
+    return _words(by_value | synonyms, next(iter(members)), error)
 
 
 def whole_number(values: str = "", *, default: int = 0, most: int | None = _MAX_INT) -> Kind[int]:
-    """Make the kind of whole numbers from 1 to `most`; None for no bound."""
+    """Make the kind of options that take a whole number, from 1 to ``most`` or without a bound.
+
+    Args:
+        values: as `Kind.values`; "" names the bounds.
+        default: 0 if the reader chooses.
+        most: the largest number; None for no bound.
+    """
     bound = f"to {most}" if most is not None else "on"
 
     def parse(name: str, value: object) -> int:
@@ -174,12 +194,20 @@ def whole_number(values: str = "", *, default: int = 0, most: int | None = _MAX_
 
 
 def text(values: str, parse: Callable[[str], str] = str, default: str = "") -> Kind[str]:
-    """Make the kind of a text, which `parse` may check."""
+    """Make the kind of options that take a text, which ``parse`` may check or replace."""
     return Kind(values, lambda _name, value: parse(as_text(value)), default)
 
 
 def parse_columns(name: str, value: object) -> tuple[str, ...]:
-    """Return the names out of a text with commas between them, or of a sequence as they are."""
+    """Parse names of columns: a text with commas between names, or a sequence of names.
+
+    Args:
+        name: of the option, for errors.
+        value: the names; blanks around the names of a text are removed.
+
+    Raises:
+        InvalidOptionError: there is no name, or one is repeated.
+    """
     if isinstance(value, str) or not isinstance(value, Iterable):
         names = tuple(part.strip() for part in as_text(value).split(",") if part.strip())
     else:
@@ -191,23 +219,23 @@ def parse_columns(name: str, value: object) -> tuple[str, ...]:
 
 
 def _parse_indexes(name: str, value: object) -> frozenset[Index]:
-    """Return the indexes to use: all, none, or those with names in a text or a sequence."""
+    """Parse which indexes to use: all (true), none (false), or some by name."""
     if isinstance(value, str) or not isinstance(value, Iterable):
         value = as_text(value).split(",")
     names = [as_text(item).strip().lower() for item in value]
     if names in (["true"], ["false"]):
         return frozenset(Index if names == ["true"] else ())
-    known = {index.value: index for index in Index}
-    if not names or not known.keys() >= set(names):
+    indexes = {index.value: index for index in Index}
+    if not names or not indexes.keys() >= set(names):
         raise InvalidOptionError(
-            f"{name} is {', '.join(names)!r}; give true, false or some of {', '.join(known)}"
+            f"{name} is {', '.join(names)!r}; give true, false or some of {', '.join(indexes)}"
         )
-    return frozenset(known[item] for item in names)
+    return frozenset(indexes[item] for item in names)
 
 
-def _parse_start(given: str) -> str:
-    start = given.lower() or "earliest"
-    return start if start in ("earliest", "latest") else parse_range_instant(given)
+def _parse_start(text: str) -> str:
+    start = text.lower() or "earliest"
+    return start if start in ("earliest", "latest") else parse_range_instant(text)
 
 
 BOOLEAN = _words({"true": True, "false": False}, default=False)

@@ -1,4 +1,7 @@
-"""The options of a read: each is a field, and text or typed values become one checked value."""
+"""The options of a read: each is a field of a dataclass.
+
+`ReadOptions.parse` turns text or typed values, by any name of an option, into one checked value.
+"""
 
 from __future__ import annotations
 
@@ -46,13 +49,13 @@ if TYPE_CHECKING:
 
     _T = TypeVar("_T", bound=DataclassInstance)
 
-CATALOG_PREFIX: Final = "catalog."  # of the settings of a catalog
-INSPECT: Final = "inspect"  # chooses a table about the table; inspect.<argument> are its arguments
+CATALOG_PREFIX: Final = "catalog."  # of a catalog's settings
+INSPECT: Final = "inspect"  # chooses a table about the table, inspect.<argument> its arguments
 
 
 @dataclass(frozen=True, slots=True)
 class TableOptions:
-    """Which table is meant."""
+    """The options that choose a table."""
 
     path: str = option(text("one base path, no glob"))
     """the folder that has `.hoodie` in it"""
@@ -77,7 +80,7 @@ class IncrementalOptions:
         "hoodie.read.file_group.start_timestamp",
         in_streams=False,
     )
-    """required: what was written after it"""
+    """required: read what was written after it"""
     # Digits, inclusive; "" for the latest.
     end: str = option(
         RANGE_INSTANT,
@@ -85,7 +88,7 @@ class IncrementalOptions:
         "hoodie.read.file_group.end_timestamp",
         in_streams=False,
     )
-    """up to it, inclusive; by default the latest"""
+    """read up to it, inclusive; by default the latest"""
     cdc: bool = option(CDC, "hoodie.datasource.query.incremental.format")
     """the rows of a range as they are at its end, or its changes with their images"""
     cdc_format: CdcFormat = option(word(CdcFormat))
@@ -117,35 +120,40 @@ class IncrementalOptions:
     use_end_schema: bool = option(
         BOOLEAN, "hoodie.datasource.read.schema.use.end.instanttime", in_streams=False
     )
-    """the schema at the end of the range, not the latest"""
+    """use the schema at the end of the range, not the latest"""
     hollow_commits: HollowCommits = option(
         word(HollowCommits), "hoodie.read.timeline.holes.resolution.policy"
     )
     """before version 8, with a pending commit inside the range: refuse, end before it, read on"""
-    # CDC ranges compare requested times; those of a stream compare its offsets.
+    # CDC ranges compare requested times, but the ranges of a stream compare its offsets.
     by_offset: bool = False
 
     @classmethod
-    def of(cls, given: GivenOptions) -> IncrementalOptions:
-        """Check the options of a range."""
-        if given.has("as_of"):
+    def of(cls, given_options: GivenOptions) -> IncrementalOptions:
+        """Parse the options of a range.
+
+        Raises:
+            InvalidOptionError: ``begin`` is missing, an option does not take its value, or options
+                contradict each other.
+        """
+        if given_options.has("as_of"):
             raise InvalidOptionError(
                 f"{key_of('as_of')} cannot be combined with an incremental query; set "
                 f"{key_of('end')} (end) instead"
             )
-        if not given.has("begin"):
+        if not given_options.has("begin"):
             raise InvalidOptionError(
                 f"an incremental query needs {key_of('begin')} (begin): an instant, exclusive, or "
                 "earliest"
             )
-        options = given.parse(cls)
+        options = given_options.parse(cls)
         if options.cdc and options.range_merge is RangeMerge.TABLE:
             raise InvalidOptionError(
                 "range_merge=table cannot be combined with a CDC query, whose images always show "
                 "the rows as the table had them; leave out range_merge"
             )
         for name in ("skip_compaction", "skip_clustering"):
-            if options.cdc and given.has(name):
+            if options.cdc and given_options.has(name):
                 problem = f"{key_of(name)} has no effect on a CDC query: compaction and clustering "
                 warn(problem + "change no rows", stacklevel=2)
         return options
@@ -153,79 +161,79 @@ class IncrementalOptions:
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """Every option of a batch read, typed and checked."""
+    """The options of a batch read, typed and checked."""
 
     query_type: QueryType = option(
         word(QueryType, UnknownQueryTypeError),
         "hoodie.datasource.query.type hoodie.datasource.view.type hoodie.read.query.type",
     )
     """base files merged with log files, base files alone, or what a range of commits wrote"""
-    # As the user wrote it; see planning.time_travel.resolve_as_of.
+    # As the user wrote it; see `planning.time_travel.resolve_as_of`.
     as_of: str | None = option(
         INSTANT, "as.of.instant hoodie.read.as.of.timestamp", in_streams=False
     )
     """the table as it was, its schema included"""
     columns: tuple[str, ...] | None = option(COLUMNS)
     """columns to read, in this order"""
-    filter: str = option(text("a condition, as in a WHERE clause"))  # see sql_text.parse_filter
+    filter: str = option(text("a condition, as in a WHERE clause"))  # `parse_filter` parses it
     """rows to read: comparisons of columns with literals, `IN`, `BETWEEN`, `LIKE`, `IS NULL`,
     `AND`, `OR`, `NOT`"""
     include_meta_columns: bool = option(SWITCH)
-    """whether `_hoodie_*` columns are read"""
+    """read the `_hoodie_*` columns"""
     batch_rows: int = option(
         whole_number(default=16_384), "batch_rows hoodie.read.stream.batch_size"
     )
-    """most rows of an Arrow batch; wide rows of base files come in fewer, about 64 MiB"""
+    """maximum rows per Arrow batch; batches of wide rows are smaller, about 64 MiB"""
     task_bytes: int = option(whole_number(default=64 << 20))
-    """bytes that a Spark task should read: small file slices share a task, large base files without
-    logs are read by several; there are never more than 100,000 tasks"""
+    """bytes that a Spark task should read: small file slices share a task, a large base file
+    without log files is divided among several; there are at most 100,000 tasks"""
     # 0 for the worker's default.
     merge_memory: int = option(
         whole_number("bytes, from 1 on", most=2**63 - 1), "hoodie.memory.merge.max.size"
     )
-    """for the log records of a file slice while it is merged; beyond it they go to local disk. By
-    default 1 GiB, at most a third of `spark.executor.pyspark.memory` per task"""
+    """memory for the log records of a file slice while it is merged; more records go to local disk.
+    By default 1 GiB, at most a third of `spark.executor.pyspark.memory` per task"""
     # "" for the worker's default.
     spill_folder: str = option(text("a local folder"), "hoodie.memory.spillable.map.path")
     """where these records go: by default `SPARK_LOCAL_DIRS`, else the folder of temporary files"""
     merge_cache: MergeCache = option(word(MergeCache))
     """where to keep what the merge of a file slice decided, for later queries: with a `HudiTable`,
-    or in files for all processes of this user; by default in files where
+    or in files for all processes of this user. In Spark the default is files if
     `hudi_pyspark.register(spark)` has narrowed a classic session whose disks are not encrypted
-    (`spark.io.encryption.enabled`), and nowhere in other sessions of Spark"""
+    (`spark.io.encryption.enabled`), else nowhere"""
     # "" for the usual one.
     merge_cache_folder: str = option(text("a local folder"))
     """for the files of `merge_cache=disk`: by default `SPARK_LOCAL_DIRS`, else the folder for
     caches of this user"""
     # 0 for the default.
     merge_cache_bytes: int = option(whole_number("bytes, from 1 on", most=2**63 - 1))
-    """that are kept, the least recently used go first; by default 512 MiB in memory, 4 GiB on
+    """how much is kept; the least recently used goes first. By default 512 MiB in memory, 4 GiB on
     disk"""
     on_damage: OnDamage = option(word(OnDamage))
-    """about a log file that lost committed records, and a base file that is not the committed one;
+    """what to do if a log file lost committed records, or a base file is not the committed one;
     Apache Hudi does `ignore`"""
     merge_type: MergeType = option(word(MergeType), "hoodie.datasource.merge.type")
     """merge log records into base records, or return the rows of both, deletes ignored"""
     payload_merger: str = option(FUNCTION)
     """[merges the records](migration.md#your-own-mergers) of your own payload class"""
     use_record_positions: bool = option(SWITCH, "hoodie.merge.use.record.positions")
-    """merge by row position where log blocks carry usable positions"""
+    """merge by row position if log blocks have usable positions"""
     verify_checksums: bool = option(SWITCH)
     """compare the pages of Parquet base files with their checksums"""
     partition_values_from_path: bool = option(
         BOOLEAN, "hoodie.datasource.read.extract.partition.values.from.path"
     )
-    """take partition columns from the path even if the files hold them"""
+    """take partition columns from the path even if the files have them"""
     schema_on_read: bool | None = option(BOOLEAN_OR_TABLE, "hoodie.schema.on.read.enable")
     """match columns that schema on read changed by id; `false` matches them by name"""
     delete_field: str = option(text("a column"), DELETE_FIELD)
-    """marks deletes instead of the table's; with `delete_marker`"""
+    """marks deletes, in place of the table's own column; needs `delete_marker`"""
     delete_marker: str = option(text("a text"), DELETE_MARKER)
     """its value in deleted records, [as Java prints it](supported.md#merging)"""
     bootstrap_base_path: str = option(text("a path or URI"))
     """replaces `hoodie.bootstrap.base.path`, see below"""
     use_metadata_table: bool = option(SWITCH, "hoodie.metadata.enable")
-    """find files in the metadata table where it can be relied upon; else list folders"""
+    """find files in the metadata table if it can be relied upon; else list folders"""
     data_skipping: frozenset[Index] = option(INDEXES, "hoodie.enable.data.skipping")
     """skip files by indexes of the metadata table, if it is used; the record index only with
     `unique_keys`"""
@@ -233,24 +241,29 @@ class ReadOptions:
     """your word that no two rows have the same record key, not even in different partitions: then
     the record index [leaves out file slices](tuning.md#look-up-rows-by-key)"""
     incremental: IncrementalOptions | None = None  # None unless the query is incremental
-    fails_on_missing: bool = False  # on_missing=fail, which time travel heeds, too
+    fails_on_missing: bool = False  # on_missing=fail, of queries that are not incremental
 
     @property
     def skip_merge(self) -> bool:
-        """Whether the rows of base and log files stay side by side."""
+        """Whether log records are returned beside base rows, not merged into them."""
         return self.merge_type is MergeType.SKIP_MERGE
 
     @classmethod
     def parse(
         cls, options: Mapping[str, object], defaults: Mapping[str, str] | None = None
     ) -> ReadOptions:
-        """Parse options by any of their names, in any case; they win over ``defaults``.
+        """Parse read options.
+
+        Args:
+            options: by any of their names, in any case; text or typed values.
+            defaults: for options that are not among ``options``; only keys of Apache Hudi and
+                hudi-rs, which have dots, are looked at.
 
         Raises:
-            InvalidOptionError: an unknown option, a value that it cannot have, two names of one
-                option, or options that contradict each other.
-            UnsupportedQueryError: an option of Apache Hudi that is not supported, with what to use
-                instead.
+            InvalidOptionError: an option is unknown or does not take its value, two names of one
+                option have different values, or options contradict each other.
+            UnsupportedQueryError: an option of Apache Hudi is not supported; the message says what
+                to use instead.
         """
         for name, value in options.items():
             if name.lower().partition(".")[0] == INSPECT:
@@ -260,145 +273,160 @@ class ReadOptions:
                 )
             if name.lower() not in BY_NAME:
                 _check_other_option(name.lower(), as_text(value))
-        keys = {k: v for k, v in (defaults or {}).items() if "." in k}  # of Hudi or hudi-rs
-        by_default = GivenOptions.of(keys)
-        given = GivenOptions({**by_default.values, **GivenOptions.of(options).values})
-        query_type = given.value("query_type")
-        if (given.value("delete_field") == "") != (given.value("delete_marker") == ""):
-            raise InvalidOptionError(f"give both {DELETE_FIELD} and {DELETE_MARKER}, or none")
-        if given.has("merge_type") and query_type is QueryType.READ_OPTIMIZED:
+        keys = {k: v for k, v in (defaults or {}).items() if "." in k}
+        given_options = GivenOptions(GivenOptions.of(keys).values | GivenOptions.of(options).values)
+        value = given_options.value
+        query_type = value("query_type")
+        if (value("delete_field") == "") != (value("delete_marker") == ""):
+            raise InvalidOptionError(f"give both {DELETE_FIELD} and {DELETE_MARKER}, or neither")
+        if given_options.has("merge_type") and query_type is QueryType.READ_OPTIMIZED:
             raise InvalidOptionError(
                 f"{key_of('merge_type')} cannot be combined with query type read_optimized, which "
                 "reads no log files; leave it out"
             )
         if query_type is QueryType.INCREMENTAL:
-            return given.parse(cls, incremental=IncrementalOptions.of(given))
-        _check_no_range(given)
-        fails = given.value("on_missing") is OnMissing.FAIL
-        return given.parse(cls, fails_on_missing=fails)
+            return given_options.parse(cls, incremental=IncrementalOptions.of(given_options))
+        _check_no_range(given_options)
+        fails = given_options.value("on_missing") is OnMissing.FAIL
+        return given_options.parse(cls, fails_on_missing=fails)
 
 
 @dataclass(frozen=True, slots=True)
 class StreamOptions:
-    """The options that only streams have; a batch ignores them."""
+    """The options that only streams have; batch reads ignore them."""
 
     start_offset: str = option(START, "hoodie.datasource.streaming.startOffset")
-    """where it starts, exclusive"""
+    """where the stream starts, exclusive"""
     max_commits: int = option(ANY_NUMBER, "maxCommitsPerTrigger")
-    """most commits of a batch"""
+    """maximum commits per batch"""
     max_bytes: int = option(ANY_NUMBER, "maxBytesPerTrigger")
-    """most bytes that the commits of a batch wrote, but one commit at least"""
+    """maximum bytes that the commits of a batch wrote; a batch has at least one commit"""
 
     @classmethod
     def parse(cls, options: Mapping[str, str]) -> StreamOptions:
-        """Parse the options of a stream, by name in any case.
+        """Parse the options of a stream; see `ReadOptions.parse`, which parses those of its reads.
 
         Raises:
-            InvalidOptionError: an option that streams do not have, or a value that it cannot have.
+            InvalidOptionError: an option of batch reads only, or a value that an option does not
+                take.
         """
         for name in options:
-            known = BY_NAME.get(name.lower())
-            if known is not None and not known.in_streams:
+            option = BY_NAME.get(name.lower())
+            if option is not None and not option.in_streams:
                 raise InvalidOptionError(
                     f"{name} cannot be combined with a stream, which starts at start_offset, goes "
                     "on from there, and has one schema"
                 )
-        given = GivenOptions.of(options)
-        if given.value("query_type") is QueryType.READ_OPTIMIZED:
+        given_options = GivenOptions.of(options)
+        if given_options.value("query_type") is QueryType.READ_OPTIMIZED:
             raise InvalidOptionError(
                 "a stream reads all changes: leave out the query type read_optimized"
             )
-        return given.parse(cls)
+        return given_options.parse(cls)
 
 
-# By the names of the fields, in the order of the docs.
+# In the order of the docs.
 _BY_FIELD: Final = {
     name: option
-    for kind in (TableOptions, ReadOptions, IncrementalOptions, StreamOptions)
-    for name, option in options_of(kind).items()
+    for owner in (TableOptions, ReadOptions, IncrementalOptions, StreamOptions)
+    for name, option in options_of(owner).items()
 }
 OPTIONS: Final = tuple(_BY_FIELD.values())
 BY_NAME: Final = {name.lower(): option for option in OPTIONS for name in option.names}  # all names
 
 
-def key_of(name: str) -> str:
-    """Return the key of the option that a field holds."""
-    return _BY_FIELD[name].key
+def key_of(field_name: str) -> str:
+    """Return the key of an option by the name of its field, such as ``as_of``."""
+    return _BY_FIELD[field_name].key
 
 
 @dataclass(frozen=True, slots=True)
 class GivenOptions:
-    """The read options that somebody gave; a value is parsed when it is asked for."""
+    """The options that a user set, with values as the user wrote them; asking for one parses it."""
 
-    values: Mapping[str, object]  # as given, by the option's key
+    values: dict[str, object]  # by the key of the option
 
     @classmethod
     def of(cls, options: Mapping[str, object]) -> GivenOptions:
-        """Take the read options among others, by any of their names, in any case.
+        """Pick the known options from a mapping, by any of their names, in any case.
 
-        A begin, an end, or CDC makes the query incremental where no query type is given.
+        A begin, an end, or CDC makes the query incremental unless a query type is set.
+
+        Raises:
+            InvalidOptionError: two names of an option have different values.
         """
         query_type = key_of("query_type")
         values: dict[str, object] = {}
         for name, value in options.items():
-            known = BY_NAME.get(name.lower())
-            if known is None or (known.key == query_type and value == ""):
+            option = BY_NAME.get(name.lower())
+            if option is None or (option.key == query_type and value == ""):
                 continue
-            first = values.get(known.key, value)
-            if first != value and known.parse(first) != known.parse(value):
+            first = values.get(option.key, value)
+            if first != value and option.parse(first) != option.parse(value):
                 raise InvalidOptionError(
-                    f"option {known.key} is given twice, as {first!r} and {value!r}"
+                    f"option {option.key} is given twice, as {first!r} and {value!r}"
                 )
-            values[known.key] = value
-        given = cls(values)
-        is_range = given.has("begin") or given.has("end") or given.value("cdc")
+            values[option.key] = value
+        given_options = cls(values)
+        is_range = any(map(given_options.has, ("begin", "end"))) or given_options.value("cdc")
         if query_type not in values and is_range:
             values[query_type] = QueryType.INCREMENTAL
-        return given
+        return given_options
 
-    def has(self, name: str) -> bool:
-        return key_of(name) in self.values
+    def has(self, field_name: str) -> bool:
+        """Return whether the user set an option, by the name of its field."""
+        return key_of(field_name) in self.values
 
-    def value(self, name: str) -> object:
-        """Return the typed value of a field's option, or its default."""
-        known = _BY_FIELD[name]
-        return known.parse(self.values[known.key]) if self.has(name) else known.kind.default
+    def value(self, field_name: str) -> object:
+        """Return the typed value of an option by the name of its field, or the default.
 
-    def parse(self, kind: type[_T], **others: object) -> _T:
-        """Make the value of a class from its options and other fields."""
-        make: Callable[..., _T] = kind
-        return make(**{name: self.value(name) for name in options_of(kind)}, **others)
+        Raises:
+            InvalidOptionError: the option does not take the value.
+        """
+        option = _BY_FIELD[field_name]
+        is_set = option.key in self.values
+        return option.parse(self.values[option.key]) if is_set else option.kind.default
+
+    def parse(self, owner: type[_T], **other_fields: object) -> _T:
+        """Make an instance of a class of options from the set options and other fields.
+
+        Raises:
+            InvalidOptionError: an option does not take its value.
+        """
+        make: Callable[..., _T] = owner
+        return make(**{name: self.value(name) for name in options_of(owner)}, **other_fields)
 
 
 def columns_text(columns: object) -> str:
-    """Return names of columns as the text of the option ``columns``, with commas between them.
+    """Return names of columns as the value of Spark's option ``columns``: with commas between them.
 
     Raises:
-        InvalidOptionError: they are not names.
-        UnsupportedQueryError: a name has a comma, or blanks at an end, which the text cannot hold.
+        InvalidOptionError: there is no name, or one is repeated.
+        UnsupportedQueryError: the text cannot express a name with a comma, or blanks at an end.
     """
     names = parse_columns("columns", columns)
     joined = ",".join(names)
     if parse_columns("columns", joined) != names:
         changed = [name for name in names if "," in name or name != name.strip()]
         raise UnsupportedQueryError(
-            f"Spark cannot be handed the column name {changed[0]!r}: its option columns separates "
+            f"Spark cannot be given the column name {changed[0]!r}: the option columns separates "
             "names by commas. Select the column from the DataFrame instead"
         )
     return joined
 
 
-def _check_no_range(given: GivenOptions) -> None:
-    stray = [key_of(name) for name in ("begin", "end", "range_merge") if given.has(name)]
-    stray += [key_of("cdc")] if given.value("cdc") else []
+def _check_no_range(given_options: GivenOptions) -> None:
+    """Refuse options of a range in a query that is not incremental."""
+    stray = [key_of(name) for name in ("begin", "end", "range_merge") if given_options.has(name)]
+    stray += [key_of("cdc")] if given_options.value("cdc") else []
     if stray:
-        # Spark asks for the columns of a stream as for those of a batch.
-        hint = "; a stream has start_offset instead" if given.has("begin") else ""
+        # Spark asks for the columns of a stream with the options of the stream.
+        hint = "; a stream has start_offset instead" if given_options.has("begin") else ""
         raise InvalidOptionError(f"{stray[0]} needs {key_of('query_type')}=incremental{hint}")
 
 
 # Query features of Apache Hudi, and a switch of hudi-rs, that would change the rows if they were
-# ignored; by key, or by the beginning of a key that ends in a dot.
+# ignored; by key, or by a prefix of keys that ends with a dot.
 _REFUSED = {
     "hoodie.read.blob.inline.mode": "blobs are always read with their content, as CONTENT does",
     "hoodie.datasource.read.paths": "load the base path and filter on partition columns instead",
@@ -409,7 +437,7 @@ _REFUSED = {
     "hoodie.datasource.write.": "this source only reads",
     "hoodie.datasource.read.table.valued.function.": "table-valued functions need Apache Hudi",
 }
-# Switches of the JVM reader and of hudi-rs that change their speed or code path, never the rows.
+# Settings of the JVM reader and of hudi-rs that change their speed or code path, never the rows.
 HUDI_RS_IGNORED: Final = frozenset(
     {
         "hoodie.plan.listing.parallelism",
@@ -420,7 +448,7 @@ HUDI_RS_IGNORED: Final = frozenset(
         "hoodie.read.scan.max.memory.size",
     }
 )
-# Options that Spark itself hands to every source.
+# Options that Spark itself passes to every source.
 SPARK_OPTIONS: Final = frozenset({"path", "paths", "inferschema", "header", "mergeschema"})
 _IGNORED = HUDI_RS_IGNORED | SPARK_OPTIONS
 _IGNORED_PREFIXES = (
@@ -442,7 +470,7 @@ _IGNORED_PREFIXES = (
 )
 
 
-# What has other words elsewhere: Delta Lake and delta-rs, Iceberg and PyIceberg, older hudi-rs.
+# Options here, and their names in Delta Lake, delta-rs, Iceberg, PyIceberg and older hudi-rs.
 OTHER_WORDS: Final = {
     "as_of": "timestampAsOf versionAsOf version snapshot-id snapshot_id as-of-timestamp branch tag "
     "as_of_timestamp timestamp",
@@ -459,9 +487,13 @@ _NAME_HERE = {word.lower(): here for here, words in OTHER_WORDS.items() for word
 
 
 def _check_other_option(name: str, value: str) -> None:
-    """Accept an option (in lower case) that is not a read option, or refuse it."""
-    known_prefix = next((p for p in _REFUSED if p.endswith(".") and name.startswith(p)), "")
-    reason = _REFUSED.get(name) or _REFUSED.get(known_prefix)
+    """Decide about an option, in lower case, that this package does not have.
+
+    It is accepted if it concerns storage, catalog or Spark, or cannot change the rows. Another key
+    of Apache Hudi is ignored with a warning, and any other name is refused.
+    """
+    prefix = next((p for p in _REFUSED if p.endswith(".") and name.startswith(p)), "")
+    reason = _REFUSED.get(name) or _REFUSED.get(prefix)
     is_content = name == "hoodie.read.blob.inline.mode" and value.upper() == "CONTENT"
     if reason is not None and value and not is_content:
         raise UnsupportedQueryError(f"option {name} is not supported: {reason}")
@@ -477,7 +509,7 @@ def _check_other_option(name: str, value: str) -> None:
     is_key = name.startswith("hoodie.")
     short_names = {n.lower(): n for option in OPTIONS for n in option.names if "." not in n}
     near = _nearest(name, {} if is_key else short_names)
-    near = near or _nearest(name, {known: option.key for known, option in BY_NAME.items()})
+    near = near or _nearest(name, {alias: option.key for alias, option in BY_NAME.items()})
     hint = f"; did you mean {near}?" if near else ""
     if is_key:
         warn(f"unknown option {name} is ignored{hint}", stacklevel=2)
