@@ -1,16 +1,14 @@
-"""Catalogs: the path of a table by its name, and credentials for it where the catalog has some."""
+"""Catalogs: find the base path of a table, and its credentials if the catalog vends some."""
 
 from collections.abc import Callable, Mapping
 
-from hudi_pyspark.catalogs import rest
+from hudi_pyspark.catalogs import hive, rest
 from hudi_pyspark.catalogs.catalog_table import CatalogTable, Settings
-from hudi_pyspark.catalogs.glue import find_in_glue
-from hudi_pyspark.catalogs.hive import find_in_hive
-from hudi_pyspark.errors import InvalidOptionError
+from hudi_pyspark.errors import CatalogError, InvalidOptionError
 
 CATALOGS: Mapping[str, Callable[[str, Settings], CatalogTable]] = {
-    "hive": find_in_hive,
-    "glue": find_in_glue,
+    "hive": hive.find_in_hive,
+    "glue": hive.find_in_glue,
     "unity": rest.find_in_unity,
     "polaris": rest.find_in_polaris,
 }
@@ -18,16 +16,24 @@ _SETTINGS = ("type", "uri", "token", "credential", "region")
 
 
 def find_table(name: str, settings: Settings) -> CatalogTable:
-    """Return where a table is.
+    """Find a table in a catalog.
+
+    Args:
+        name: of the table, with as many parts as the catalog's names have.
+        settings: ``type``, a key of `CATALOGS`, and what that catalog needs.
 
     Raises:
-        InvalidOptionError: a setting is missing or unknown, or the name has other parts.
-        CatalogError: the catalog fails, or does not have the table.
+        InvalidOptionError: a setting is missing or unknown, or the name has the wrong number of
+            parts.
+        CatalogError: the catalog fails, does not have the table, or has no location for it.
         ImportError: the extra of the catalog is not installed.
     """
     if unknown := settings.keys() - set(_SETTINGS):
         raise InvalidOptionError(f"catalog.{min(unknown)} is unknown; give {', '.join(_SETTINGS)}")
-    kind = settings.get("type", "").lower()
-    if kind not in CATALOGS:
-        raise InvalidOptionError(f"catalog.type is {kind!r}; known: {', '.join(CATALOGS)}")
-    return CATALOGS[kind](name, settings)
+    catalog_type = settings.get("type", "").lower()
+    if catalog_type not in CATALOGS:
+        raise InvalidOptionError(f"catalog.type is {catalog_type!r}; known: {', '.join(CATALOGS)}")
+    table = CATALOGS[catalog_type](name, settings)
+    if not table.location:
+        raise CatalogError(f"the catalog has no location for {name}: it may be a view")
+    return table

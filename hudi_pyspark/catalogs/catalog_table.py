@@ -1,63 +1,48 @@
-"""What catalogs have in common: settings, names of tables, and what is known of one."""
+"""What all catalogs share: their settings, the names of their tables, and what they know of one."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from hudi_pyspark.errors import CatalogError, InvalidOptionError
+from hudi_pyspark.errors import InvalidOptionError
 from hudi_pyspark.storage.credentials import CredentialsProvider
 
 Settings = Mapping[str, str]
-
-_READ_OPTIMIZED = "hoodie.query.as.ro.table"  # Apache Hudi writes it to the table `…_ro`
 
 
 @dataclass(frozen=True, slots=True)
 class CatalogTable:
     """A table of a catalog."""
 
-    location: str  # its base path
-    provider: CredentialsProvider | None = None  # of vended credentials; None if there are none
+    location: str  # its base path; "" if the catalog has none, as for a view
+    provider: CredentialsProvider | None = None  # None if the catalog vends no credentials
     is_read_optimized: bool = False  # whether its name means the base files alone
 
-    @classmethod
-    def of_serde(
-        cls, name: str, location: str | None, parameters: Mapping[str, str] | None
-    ) -> CatalogTable:
-        """Make it of what Hive's catalogs know."""
-        is_read_optimized = (parameters or {}).get(_READ_OPTIMIZED, "").lower() == "true"
-        return cls(location_of(name, location), is_read_optimized=is_read_optimized)
 
+def split_name(name: str, form: str, fewest: int, most: int | None) -> list[str]:
+    """Split a table's name at its dots.
 
-def location_of(name: str, location: str | None) -> str:
-    """Return the location that a catalog has for a table.
+    Args:
+        name: of the table.
+        form: of the catalog's names, for the message: ``catalog.schema.table``.
+        fewest: parts that a name has.
+        most: parts that a name has; None for no bound.
 
     Raises:
-        CatalogError: it has none, as for a view.
+        InvalidOptionError: the name has an empty part, or the wrong number of parts.
     """
-    if not location:
-        raise CatalogError(f"the catalog has no location for {name}: it may be a view")
-    return location
-
-
-def split_name(name: str, parts: str, fewest: int, most: int | None) -> list[str]:
-    """Return the parts of a table's name, which are separated by dots.
-
-    Raises:
-        InvalidOptionError: the name has an empty part, or another number of parts than the catalog.
-    """
-    names = name.split(".")
-    if not all(names) or len(names) < fewest or (most is not None and len(names) > most):
-        raise InvalidOptionError(f"table is {name!r}; this catalog has {parts}")
-    return names
+    parts = name.split(".")
+    if not all(parts) or len(parts) < fewest or (most is not None and len(parts) > most):
+        raise InvalidOptionError(f"table is {name!r}; names in this catalog have the form {form}")
+    return parts
 
 
 def uri_of(settings: Settings, example: str) -> str:
     """Return the URI of the catalog, without slashes at its end.
 
     Raises:
-        InvalidOptionError: none is given.
+        InvalidOptionError: the settings have no URI; the message shows the ``example``.
     """
     uri = settings.get("uri", "")
     if not uri:

@@ -1,5 +1,9 @@
-"""Tables of a Hive Metastore, by its Thrift protocol (extra ``hive``)."""
+"""Catalogs that store Hive's definitions of tables: a Hive Metastore, and AWS Glue.
 
+They need the extras ``hive`` and ``glue``.
+"""
+
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -10,39 +14,80 @@ from hudi_pyspark.storage.masking import mask
 
 _PORT = 9083
 _TIMEOUT = 30_000  # milliseconds
+_READ_OPTIMIZED = "hoodie.query.as.ro.table"  # Apache Hudi sets it on the table `…_ro`
 
 
 def find_in_hive(name: str, settings: Settings) -> CatalogTable:
-    """Return a table of a Hive Metastore without Kerberos or TLS.
+    """Find a table in a Hive Metastore without Kerberos or TLS.
 
-    Several metastores, with commas between, are asked in turn until one answers.
+    Args:
+        name: ``[catalog.]database.table``.
+        settings: ``uri`` may list several metastores, with commas between; the first that answers
+            is asked.
 
     Raises:
-        InvalidOptionError: the name does not have two or three parts, or an address is not one of
-            Thrift.
-        CatalogError: no metastore answers, or the one that does lacks the table.
+        InvalidOptionError: the name does not have two or three parts, ``uri`` is missing, or it is
+            not a Thrift address.
+        CatalogError: no metastore answers, or the first that answers does not have the table.
         ImportError: the extra ``hive`` is not installed.
     """
     *catalog, database, table = split_name(name, "[catalog.]database.table", 2, 3)
-    # A metastore looks for a catalog and its database in the same text.
+    # A metastore expects a catalog and its database in the same text.
     definition = _ask(settings, f"@{catalog[0]}#{database}" if catalog else database, table)
     if definition is None:
         raise CatalogError(f"the metastore at {mask(settings['uri'])} does not have {name}")
     storage = definition.sd
-    serde = storage.serdeInfo if storage else None
-    return CatalogTable.of_serde(
-        name, storage.location if storage else None, serde.parameters if serde else None
-    )
+    serde = storage and storage.serdeInfo
+    return _table_of(storage and storage.location, serde and serde.parameters)
+
+
+def find_in_glue(name: str, settings: Settings) -> CatalogTable:
+    """Find a table in the AWS Glue Data Catalog, with the credentials of the AWS environment.
+
+    Args:
+        name: ``[catalog id.]database.table``.
+        settings: ``region`` and ``uri``, the endpoint; by default those of the environment.
+
+    Raises:
+        InvalidOptionError: the name does not have two or three parts.
+        CatalogError: Glue refuses, cannot be reached, or does not have the table.
+        ImportError: the extra ``glue`` is not installed.
+    """
+    *catalog, database, table = split_name(name, "[catalog id.]database.table", 2, 3)
+    place = {"CatalogId": catalog[0]} if catalog else {}
+    with needs_extra("glue"):
+        import boto3  # noqa: PLC0415  (an optional extra)
+        from botocore.config import Config  # noqa: PLC0415  (an optional extra)
+        from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415  (an extra)
+
+    try:
+        client = boto3.client(
+            "glue",
+            region_name=settings.get("region") or None,
+            endpoint_url=settings.get("uri") or None,
+            config=Config(retries={"mode": "standard", "max_attempts": 5}),
+        )
+        definition = client.get_table(DatabaseName=database, Name=table, **place)["Table"]
+    except (ClientError, BotoCoreError) as error:
+        raise CatalogError(f"Glue, table {name}: {mask(str(error))}") from None
+    storage = definition.get("StorageDescriptor", {})
+    serde = storage.get("SerdeInfo", {})
+    return _table_of(storage.get("Location"), serde.get("Parameters"))
+
+
+def _table_of(location: str | None, parameters: Mapping[str, str] | None) -> CatalogTable:
+    is_read_optimized = (parameters or {}).get(_READ_OPTIMIZED, "").lower() == "true"
+    return CatalogTable(location or "", is_read_optimized=is_read_optimized)
 
 
 def _ask(settings: Settings, database: str, table: str) -> Any:  # noqa: ANN401
-    """Ask the first metastore that answers for a table; None if it does not have it."""
+    """Ask the first metastore that answers for a table; None if it does not have the table."""
     with needs_extra("hive"):
         from pymetastore.hive_metastore import ThriftHiveMetastore  # noqa: PLC0415  (an extra)
-        from thrift.protocol.TBinaryProtocol import TBinaryProtocol  # noqa: PLC0415  (likewise)
-        from thrift.Thrift import TException  # noqa: PLC0415  (likewise)
-        from thrift.transport.TSocket import TSocket  # noqa: PLC0415  (likewise)
-        from thrift.transport.TTransport import TBufferedTransport  # noqa: PLC0415  (likewise)
+        from thrift.protocol.TBinaryProtocol import TBinaryProtocol  # noqa: PLC0415  (an extra)
+        from thrift.Thrift import TException  # noqa: PLC0415  (an extra)
+        from thrift.transport.TSocket import TSocket  # noqa: PLC0415  (an extra)
+        from thrift.transport.TTransport import TBufferedTransport  # noqa: PLC0415  (an extra)
 
     failures = []
     for uri in map(str.strip, uri_of(settings, "thrift://metastore:9083").split(",")):

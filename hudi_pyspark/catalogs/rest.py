@@ -1,17 +1,14 @@
-"""Catalogs that vend credentials, by HTTP: Unity Catalog and Apache Polaris, and their extras."""
+"""Catalogs with a REST API that vend credentials: Unity Catalog and Apache Polaris.
+
+They need the extras ``unity`` and ``polaris``.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
 
-from hudi_pyspark.catalogs.catalog_table import (
-    CatalogTable,
-    Settings,
-    location_of,
-    split_name,
-    uri_of,
-)
+from hudi_pyspark.catalogs.catalog_table import CatalogTable, Settings, split_name, uri_of
 from hudi_pyspark.errors import CatalogError, StorageError
 from hudi_pyspark.extras import needs_extra
 from hudi_pyspark.storage.credentials import EXPIRES_AT, CredentialsProvider
@@ -20,7 +17,7 @@ from hudi_pyspark.storage.retries import RetryPolicy
 
 _TIMEOUTS = (5, 30)  # seconds to connect, and between bytes
 _UNITY = "api/2.1/unity-catalog"
-# Names in the answer, by kind of credentials, and the storage options that they are.
+# By kind of credentials: names in Unity's answer, and the storage options that they become.
 _VENDED = {
     "aws_temp_credentials": {
         "access_key_id": "access_key",
@@ -30,25 +27,30 @@ _VENDED = {
     "azure_user_delegation_sas": {"sas_token": "sas_token"},
     "gcp_oauth_token": {"oauth_token": "access_token"},
 }
-_LEVELS = "\x1f"  # between the levels of a namespace of Polaris
-# Ends of its credentials, in milliseconds since the epoch.
-_ENDS = ("s3.session-token-expires-at-ms", "gcs.oauth2.token-expires-at", "expiration-time")
+# Of Polaris:
+_LEVEL_SEPARATOR = "\x1f"  # between the levels of a namespace
+_EXPIRATIONS = ("s3.session-token-expires-at-ms", "gcs.oauth2.token-expires-at", "expiration-time")
 _SAS = "adls.sas-token"  # followed by the host of the account
-_USED = ("s3.", "gcs.", "adls.", "client.region")
+_STORAGE_PREFIXES = ("s3.", "gcs.", "adls.")
 
 
 def find_in_unity(name: str, settings: Settings) -> CatalogTable:
-    """Return a table of Unity Catalog, which vends credentials unless its path is local.
+    """Find a table in Unity Catalog, which vends credentials unless the table's path is local.
+
+    Args:
+        name: ``catalog.schema.table``.
+        settings: ``uri`` of the workspace, and ``token`` if it needs one.
 
     Raises:
-        InvalidOptionError: the name does not have three parts, or the address is missing.
+        InvalidOptionError: the name does not have three parts, or ``uri`` is missing.
         CatalogError: the catalog refuses, cannot be reached, or does not have the table.
+        ImportError: the extra ``unity`` is not installed.
     """
     split_name(name, "catalog.schema.table", 3, 3)
     uri = uri_of(settings, "https://workspace.cloud.databricks.com")
     token = settings.get("token", "")
     table = _call(f"{uri}/{_UNITY}/tables/{quote(name)}", "unity", token=token)
-    location = location_of(name, table.get("storage_location"))
+    location = table.get("storage_location") or ""
     if "://" not in location or location.startswith("file:"):
         return CatalogTable(location)
     return CatalogTable(location, UnityCredentials(uri, str(table["table_id"]), token))
@@ -56,7 +58,7 @@ def find_in_unity(name: str, settings: Settings) -> CatalogTable:
 
 @dataclass(frozen=True, slots=True)
 class UnityCredentials(CredentialsProvider):
-    """Asks Unity Catalog for credentials that read one table."""
+    """The credentials that Unity Catalog vends for reading one table."""
 
     uri: str
     table_id: str
@@ -64,8 +66,8 @@ class UnityCredentials(CredentialsProvider):
 
     def credentials(self, location: str) -> Mapping[str, object]:
         url = f"{self.uri}/{_UNITY}/temporary-table-credentials"
-        asked = {"table_id": self.table_id, "operation": "READ"}
-        answer = _call(url, "unity", token=self.token, json=asked)
+        request = {"table_id": self.table_id, "operation": "READ"}
+        answer = _call(url, "unity", token=self.token, json=request)
         options: dict[str, Any] = {}
         for kind, names in _VENDED.items():
             vended = answer.get(kind) or {}
@@ -82,25 +84,31 @@ class UnityCredentials(CredentialsProvider):
 
 
 def find_in_polaris(name: str, settings: Settings) -> CatalogTable:
-    """Return a generic table of Polaris, with credentials where the catalog vends some.
+    """Find a generic table in Polaris, with credentials if the catalog vends some.
+
+    Args:
+        name: ``catalog.namespace.table``; a namespace may have several parts.
+        settings: ``uri`` of the catalog, and ``token``, or ``credential`` as ``id:secret``.
 
     Raises:
-        InvalidOptionError: the name has fewer than three parts, or the address is missing.
+        InvalidOptionError: the name has fewer than three parts, or ``uri`` is missing.
         CatalogError: the catalog refuses, cannot be reached, or does not have the table.
+        ImportError: the extra ``polaris`` is not installed.
     """
     catalog, *namespace, table = split_name(name, "catalog.namespace.table", 3, None)
     uri = uri_of(settings, "https://polaris/api/catalog")
-    place, levels, leaf = (quote(n, safe="") for n in (catalog, _LEVELS.join(namespace), table))
-    url = f"{uri}/polaris/v1/{place}/namespaces/{levels}/generic-tables/{leaf}"
-    reader = PolarisTable(url, uri, settings.get("token", ""), settings.get("credential", ""))
-    answer = reader.load()
-    location = location_of(name, answer["table"].get("base-location"))
-    return CatalogTable(location, reader if answer.get("storage-credentials") else None)
+    names = (catalog, _LEVEL_SEPARATOR.join(namespace), table)
+    catalog, levels, leaf = (quote(each, safe="") for each in names)
+    url = f"{uri}/polaris/v1/{catalog}/namespaces/{levels}/generic-tables/{leaf}"
+    polaris = PolarisTable(url, uri, settings.get("token", ""), settings.get("credential", ""))
+    answer = polaris.load()
+    location = answer["table"].get("base-location") or ""
+    return CatalogTable(location, polaris if answer.get("storage-credentials") else None)
 
 
 @dataclass(frozen=True, slots=True)
 class PolarisTable(CredentialsProvider):
-    """Loads one generic table, whose answer has credentials where Polaris vends them."""
+    """A generic table of Polaris; loading it returns credentials if Polaris vends some."""
 
     url: str
     uri: str
@@ -108,28 +116,28 @@ class PolarisTable(CredentialsProvider):
     credential: str = field(repr=False)
 
     def load(self) -> Mapping[str, Any]:
-        return _call(self.url, "polaris", token=self.token or self._exchanged())
+        return _call(self.url, "polaris", token=self.token or self._exchanged_token())
 
     def credentials(self, location: str) -> Mapping[str, object]:
-        vended = self.load().get("storage-credentials") or []
-        fitting = [one for one in vended if _is_below(location, one["prefix"])]
-        if not fitting:
+        credentials = self.load().get("storage-credentials") or []
+        usable = [each for each in credentials if _is_below(location, each["prefix"])]
+        if not usable:
             raise CatalogError(f"Polaris vends no credentials for {location}")
-        most_specific = max(fitting, key=lambda one: len(one["prefix"]))
+        most_specific = max(usable, key=lambda each: len(each["prefix"]))
         options: dict[str, Any] = {}
         for name, value in most_specific["config"].items():
             if name.startswith(_SAS):
                 options["sas_token"] = value
-            elif name in _ENDS:
-                options[EXPIRES_AT] = int(value) / 1000
+            elif name in _EXPIRATIONS:
+                options[EXPIRES_AT] = int(value) / 1000  # from milliseconds
             elif name == "client.region":
                 options["region"] = value
-            elif name.startswith(_USED):
+            elif name.startswith(_STORAGE_PREFIXES):
                 options[name] = value
         return options
 
-    def _exchanged(self) -> str:
-        """Return a token for the id and the secret of a client; "" if there are none."""
+    def _exchanged_token(self) -> str:
+        """Exchange the id and secret of the client for a token; "" without a credential."""
         if not self.credential:
             return ""
         client, _, secret = self.credential.partition(":")
@@ -144,7 +152,7 @@ class PolarisTable(CredentialsProvider):
 
 
 def _is_below(location: str, prefix: str) -> bool:
-    """Return whether a prefix is that of a location: ``s3://lake`` is none of ``s3://lake-2``."""
+    """Return whether a location is a prefix or below it; ``s3://lake-2`` is not in ``s3://lake``."""
     return f"{location}/".startswith(f"{prefix.rstrip('/')}/")
 
 
@@ -156,10 +164,20 @@ def _call(
     secrets: Sequence[str] = (),
     **body: Any,  # noqa: ANN401  (of requests)
 ) -> Mapping[str, Any]:
-    """Call a catalog, several times where it fails, and return the object in its answer.
+    """Call a catalog, several times if it fails, and return the object in its answer.
 
-    It is posted a ``body``, as the argument ``json`` or ``data`` of requests. No redirect is
-    followed: it could send the secrets of the caller to any host.
+    No redirect is followed: it could send the secrets of the caller to any host.
+
+    Args:
+        url: of the request.
+        extra: that brings ``requests``.
+        token: sent as a bearer token, unless it is "".
+        secrets: further texts that errors must not contain.
+        **body: ``json`` or ``data`` of ``requests``, to be posted; without it the method is GET.
+
+    Raises:
+        CatalogError: the catalog refuses, cannot be reached, has nothing at the URL, or redirects.
+        ImportError: the extra is not installed.
     """
     with needs_extra(extra):
         import requests  # noqa: PLC0415  (of the extras unity and polaris)
@@ -169,21 +187,21 @@ def _call(
     if token:
         headers["Authorization"] = f"Bearer {token}"
 
-    def ask() -> Mapping[str, Any]:
+    def request() -> Mapping[str, Any]:
         answer = requests.request(
             method, url, headers=headers, timeout=_TIMEOUTS, allow_redirects=False, **body
         )
         if answer.is_redirect:
             raise CatalogError(
                 f"the catalog at {mask(url)} sends readers on to "
-                f"{mask(answer.headers['location'])}, where no secret is sent. If that is the "
-                "catalog, give its address as catalog.uri"
+                f"{mask(answer.headers['location'])}, which gets no secrets. If the catalog is "
+                "there, give this address as catalog.uri"
             )
         answer.raise_for_status()
         return dict(answer.json())
 
     try:
-        return RetryPolicy(secrets=[s for s in (token, *secrets) if s]).run(ask, url)
+        return RetryPolicy(secrets=[s for s in (token, *secrets) if s]).run(request, url)
     except FileNotFoundError:
         raise CatalogError(f"the catalog does not have {mask(url)}") from None
     except StorageError as error:
