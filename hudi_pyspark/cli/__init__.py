@@ -1,4 +1,4 @@
-"""The command `hudi-py`: the public calls of this package, printed."""
+"""The command `hudi-py`, which prints the answers of this package's public calls."""
 
 import importlib.util
 import sys

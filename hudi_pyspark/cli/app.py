@@ -18,7 +18,7 @@ from hudi_pyspark.cli.printing import say_aside
 from hudi_pyspark.cli.report import report
 from hudi_pyspark.errors import printable
 
-# The first that an error is of; others are of the system.
+# The first class of an error decides; any other error is one of the system.
 _EXIT_CODES = {
     errors.TableNotFoundError: ExitCode.NO_TABLE,
     errors.InvalidOptionError: ExitCode.USAGE,
@@ -36,7 +36,7 @@ class _Commands(TyperGroup):
         try:
             return super().invoke(ctx)
         except BrokenPipeError:
-            # The reader of the pipe has ended, e.g. `| head`: the remaining output is discarded.
+            # The reader of the pipe, e.g. `| head`, has ended: discard the remaining output.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(ExitCode.OK) from None
         except KeyboardInterrupt:
@@ -100,8 +100,8 @@ def run() -> None:
     app(prog_name="hudi-py")
 
 
-def _print_version(wanted: bool) -> None:  # noqa: FBT001  (Typer calls it so)
-    if wanted:
+def _print_version(is_requested: bool) -> None:  # noqa: FBT001  (Typer calls it so)
+    if is_requested:
         typer.echo(f"hudi-py {__version__}")
         raise typer.Exit
 
@@ -116,7 +116,7 @@ def _root(
         ),
     ] = False,
 ) -> None:
-    # For the user, without the line of this package that gives the warning.
+    # Without the line of code that gives the warning, which says nothing to users.
     warnings.showwarning = lambda message, *_, **__: _print_aside("warning", "yellow", str(message))
 
 

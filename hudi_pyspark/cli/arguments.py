@@ -1,8 +1,8 @@
-"""The arguments, options and exit codes that several commands share."""
+"""The arguments, options and exit codes that commands share."""
 
 import inspect
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import IntEnum
 from functools import wraps
@@ -11,13 +11,11 @@ from typing import Annotated, Any
 import pyarrow as pa
 import typer
 
+from hudi_pyspark import HudiTable
 from hudi_pyspark.cli.printing import Output, show
 from hudi_pyspark.storage import ArrowStorage
 from hudi_pyspark.storage_options import from_environment, to_environment
 
-PathArgument = Annotated[
-    str, typer.Argument(metavar="PATH", help="Base path of the table: a folder or a URI.")
-]
 OutputOption = Annotated[
     Output, typer.Option("--output", "-o", help="Output format.", show_default=True)
 ]
@@ -42,14 +40,14 @@ class ExitCode(IntEnum):
     PROBLEM = 1  # the doctor found a problem, or the table's files are damaged
     USAGE = 2  # unknown command, option, column or instant
     NO_TABLE = 3  # no table at the path
-    REFUSED = 4  # the table or the query is not supported, or its result is no longer known
+    REFUSED = 4  # the table or query is not supported, or the answer can no longer be found out
     SYSTEM = 5  # storage, permissions, or a package that is not installed
     INTERRUPTED = 130  # Ctrl-C
 
 
 @dataclass(frozen=True, kw_only=True)
 class Listing:
-    """How a command prints a table of many columns, by its options."""
+    """The options with which a command prints a table of many columns."""
 
     wide: Annotated[
         bool, typer.Option("--wide", "-w", help="Print all columns; JSON and CSV always have them.")
@@ -57,13 +55,13 @@ class Listing:
     output: OutputOption = "table"
 
     def show(self, table: pa.Table, brief: Sequence[str] = ()) -> None:
-        """Print a table: for people only some columns, unless all are wanted."""
+        """Print a table; in a terminal only the ``brief`` columns, unless --wide is set."""
         show(table, self.output, brief=() if self.wide else brief)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Query:
-    """What a command reads, by its options."""
+    """The options with which a command reads rows."""
 
     filter: Annotated[
         str | None,
@@ -88,22 +86,34 @@ class Query:
     ] = None
 
     def read_options(self, columns: str | None = None) -> dict[str, str]:
-        """Return the read options: those that commands have names for, and any others.
+        """Return the read options: those with a command line option, and those of ``--option``.
 
         Raises:
-            BadParameter: of Typer; an option is given by its name and by ``--option``, too.
+            BadParameter: of Typer; an option is set both ways.
         """
-        named = {"columns": columns, **asdict(self)}
-        given = dict(map(key_and_value, named.pop("options") or ()))
-        chosen = {name: value for name, value in named.items() if value is not None}
-        twice = [name for name in chosen if name in given]
-        if twice:
-            raise typer.BadParameter(f"{twice[0]} is given twice", param_hint="'--option'")
-        return {**given, **chosen}
+        options = {"columns": columns, **asdict(self)}
+        further_options = dict(map(key_and_value, options.pop("options") or ()))
+        options = {name: value for name, value in options.items() if value is not None}
+        repeated = [name for name in options if name in further_options]
+        if repeated:
+            raise typer.BadParameter(f"{repeated[0]} is given twice", param_hint="'--option'")
+        return {**further_options, **options}
 
 
-# Parameters of commands that are made of options.
-_MADE: Mapping[str, Callable[..., object]] = {"query": Query, "listing": Listing}
+def _open_table(
+    path: Annotated[
+        str, typer.Argument(metavar="PATH", help="Base path of the table: a folder or a URI.")
+    ],
+) -> HudiTable:
+    return HudiTable(path)
+
+
+# Parameters of commands, and what makes them of arguments and options of the command line.
+_MAKERS: Mapping[str, Callable[..., object]] = {
+    "table": _open_table,
+    "query": Query,
+    "listing": Listing,
+}
 _STORAGE_OPTION = inspect.Parameter(
     "storage_option",
     inspect.Parameter.KEYWORD_ONLY,
@@ -116,57 +126,62 @@ _STORAGE_OPTION = inspect.Parameter(
 
 
 def with_shared_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Return a command that has options in place of ``query`` and ``listing``.
+    """Return a command for Typer, with the option ``--storage-option``.
 
-    It also has the option ``--storage-option``.
+    Parameters named ``table``, ``query`` and ``listing`` are replaced by the arguments and options
+    of the command line of which they are made.
     """
-    parameters = dict(inspect.signature(command).parameters)
-    made = [name for name in _MADE if parameters.pop(name, None) is not None]
-    options = {name: inspect.signature(_MADE[name]).parameters for name in made}
+    parameters: dict[str, inspect.Parameter] = {}
+    parts: dict[str, Iterable[str]] = {}
+    for name, parameter in inspect.signature(command).parameters.items():
+        maker = _MAKERS.get(name)
+        made_of = {name: parameter} if maker is None else inspect.signature(maker).parameters
+        parameters.update(made_of)
+        if maker is not None:
+            parts[name] = made_of
+    parameters["storage_option"] = _STORAGE_OPTION
 
     @wraps(command)
     def run(*, storage_option: list[str] | None, **arguments: Any) -> None:  # noqa: ANN401
-        before = dict(os.environ)
+        environment = dict(os.environ)
         try:
             for text in storage_option or ():
                 name, value = key_and_value(text, "--storage-option")
                 os.environ.update(to_environment(name, value))
-            for name, parts in options.items():
-                arguments[name] = _MADE[name](**{part: arguments.pop(part) for part in parts})
+            for name, names in parts.items():
+                arguments[name] = _MAKERS[name](**{each: arguments.pop(each) for each in names})
             command(**arguments)
         finally:
             os.environ.clear()
-            os.environ.update(before)
+            os.environ.update(environment)
 
-    for parts in options.values():
-        parameters.update(parts)
-    parameters["storage_option"] = _STORAGE_OPTION
     run.__signature__ = inspect.Signature(list(parameters.values()))  # type: ignore[attr-defined]
     run.__annotations__ = {name: parameter.annotation for name, parameter in parameters.items()}
     return run
 
 
 def storage_at(path: str) -> ArrowStorage:
-    """Return the storage of a path, with the settings of the environment.
+    """Return the storage of a path, with the storage options of the environment.
 
     Raises:
-        InvalidOptionError: the path has settings in it, or a setting is unknown or has no such
+        InvalidOptionError: the path contains settings, or an option is unknown or has a wrong
             value.
-        StorageError: nothing reaches the path, or the storage does not answer.
+        StorageError: the storage does not answer, or there are no credentials.
     """
     return ArrowStorage.parse(path, environment=from_environment(os.environ))
 
 
 def names_in(columns: str | None) -> list[str] | None:
-    """Split names with commas between; None for all columns."""
+    """Split a text at its commas; None, for all columns, stays None."""
     return None if columns is None else [name.strip() for name in columns.split(",")]
 
 
 def key_and_value(text: str, option: str = "--option") -> tuple[str, str]:
-    """Split ``KEY=VALUE``, which may have a secret, so that no message has it.
+    """Split ``KEY=VALUE``, the value of a command line ``option``.
 
     Raises:
-        BadParameter: of Typer; the text has no key, or no sign between key and value.
+        BadParameter: of Typer; the text has no key, or no equals sign. The message does not contain
+            the text, which may be a secret.
     """
     key, separator, value = text.partition("=")
     if not separator or not key:

@@ -1,4 +1,4 @@
-"""Commands that show and remove the outcomes of merges that are kept in files of this user."""
+"""Commands that show and clear the cache of merges in files of this user."""
 
 import os
 from datetime import datetime, timezone
@@ -11,16 +11,17 @@ from hudi_pyspark.cli.printing import say, show_pairs
 from hudi_pyspark.reading.merge.outcome_files import OutcomesOnDisk, cache_folder
 
 FolderOption = Annotated[
-    str, typer.Option("--folder", help="The option merge_cache_folder, where reads had one.")
+    str, typer.Option("--folder", help="The option merge_cache_folder, if reads had one.")
 ]
 
 
 def show(folder: FolderOption = "", *, output: OutputOption = "table") -> None:
     """Show how many outcomes of merges are kept, and their size (option merge_cache=disk)."""
-    files = _kept(folder).files()
+    outcomes = _outcomes(folder)
+    files = outcomes.files()
     last = max((used for used, _, _ in files), default=None)
     pairs = {
-        "folder": str(_kept(folder).folder),
+        "folder": str(outcomes.folder),
         "files": len(files),
         "total_bytes": sum(size for _, size, _ in files),
         "last_use": last and datetime.fromtimestamp(last // 10**9, timezone.utc).isoformat(),
@@ -30,11 +31,11 @@ def show(folder: FolderOption = "", *, output: OutputOption = "table") -> None:
 
 def clear(folder: FolderOption = "") -> None:
     """Remove all outcomes of merges; later reads merge anew."""
-    kept = _kept(folder)
-    count = len(kept.files())
-    kept.clear()
-    say(f"removed {count} files from {kept.folder}")
+    outcomes = _outcomes(folder)
+    count = len(outcomes.files())
+    outcomes.clear()
+    say(f"removed {count} files from {outcomes.folder}")
 
 
-def _kept(folder: str) -> OutcomesOnDisk:
+def _outcomes(folder: str) -> OutcomesOnDisk:
     return OutcomesOnDisk(cache_folder(folder, os.environ))

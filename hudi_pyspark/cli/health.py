@@ -1,8 +1,9 @@
-"""Commands that check a table and this machine, and one that unpacks a demo table."""
+"""Commands that check a table or this machine, and unpack a demo table."""
 
 import os
 import shlex
 import zipfile
+from collections import Counter
 from dataclasses import asdict, fields
 from importlib import resources
 from pathlib import Path
@@ -36,7 +37,7 @@ def doctor(
         bool, typer.Option("--deep", help="Also decode every record and read every column.")
     ] = False,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Exit with code 1 on warnings, too.")
+        bool, typer.Option("--strict", help="Exit with code 1 on warnings as well.")
     ] = False,
     environment: Annotated[
         bool | None,
@@ -51,8 +52,7 @@ def doctor(
     """Check a table (timeline, files, sizes, log files, metadata table) or this machine."""
     findings: list[Finding] = []
     if path is not None:
-        storage = storage_at(path)
-        findings += examine_table(storage, deep=deep, track=track)
+        findings += examine_table(storage_at(path), deep=deep, track=track)
     if environment or (environment is None and path is None):
         findings += examine_environment(Machine.here(os.environ))
     if output == "table":
@@ -70,13 +70,13 @@ def doctor(
 
 def _print_findings(findings: list[Finding]) -> None:
     for finding in findings:
-        where = f"{finding.check}: {finding.subject}: " if finding.subject else f"{finding.check}: "
+        prefix = "".join(f"{part}: " for part in (finding.check, finding.subject) if part)
         sign = styled(finding.severity.value)
         sign.pad_right(8 - len(sign))
-        say(Text.assemble(sign, " ", printable(where), printable(finding.message)))
+        say(Text.assemble(sign, " ", printable(prefix), printable(finding.message)))
         if finding.advice:
             say(Text(f"{'':9}→ {printable(finding.advice)}", style="dim"))
-    counts = {s: sum(f.severity is s for f in findings) for s in Severity}
+    counts = Counter(finding.severity for finding in findings)
     problems, warnings = counts[Severity.PROBLEM], counts[Severity.WARNING]
     verdict = "no problem found" if not problems else f"{counted(problems, 'problem')} found"
     say("")
@@ -86,7 +86,7 @@ def _print_findings(findings: list[Finding]) -> None:
 def demo(
     folder: Annotated[str, typer.Argument(metavar="FOLDER", help="Local folder of the new table.")],
 ) -> None:
-    """Unpack a small table, and name some commands to try."""
+    """Unpack a small table, and print some commands to try."""
     path = Path(folder, DEMO_TABLE)
     if path.exists():
         raise typer.BadParameter(f"{path} exists", param_hint="'FOLDER'")

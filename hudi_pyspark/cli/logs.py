@@ -1,4 +1,4 @@
-"""Commands that show the contents of one log file, even of a damaged one."""
+"""Commands that show the contents of one log file, which may be damaged."""
 
 import os
 from contextlib import suppress
@@ -62,10 +62,10 @@ def _with_problem(columns: tuple[str, ...], table: pa.Table) -> tuple[str, ...]:
 
 
 def _flat(records: pa.Table, leading: tuple[str, ...]) -> pa.Table:
-    """Replace the struct of each record by its columns, after the leading columns."""
+    """Replace the struct of each record by its columns, which follow the leading columns."""
     record = records.column("record").combine_chunks()
     names = [field.name for field in record.type if field.name not in META_COLUMNS]
-    # A column of the table may have the name of a leading column; a table can have both.
+    # A column with the name of a leading column gets a blank at its end, to tell them apart.
     of_table = {f"{n} " if n in leading else n: pc.struct_field(record, n) for n in names}
     before = {name: records.column(name) for name in leading if name != "problem"}
     after = {name: records.column(name) for name in leading if name == "problem"}

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 import typer
 
 from hudi_pyspark import HudiTable
-from hudi_pyspark.cli import arguments
+from hudi_pyspark.cli.arguments import AsOfOption, LimitOption, Listing, MetaOption, OutputOption
 from hudi_pyspark.cli.printing import say, say_aside, show, show_pairs
 from hudi_pyspark.columns.type_text import type_text
 from hudi_pyspark.description import counted, duration_text
@@ -21,7 +21,7 @@ InstantArgument = Annotated[
     str, typer.Argument(metavar="INSTANT", help="Requested or completion time of a commit.")
 ]
 ArchivedOption = Annotated[bool, typer.Option("--archived", help="Include archived instants.")]
-# The columns that a printed table has by default; --wide prints all of them.
+# The columns that are printed by default; --wide prints all of them.
 _TIMELINE = ("requested_time", "completion_time", "action", "state", "archived")
 _COMMITS = ("age", "operation", "files", "inserts", "updates", "deletes", "duration")
 _COLUMN_STATISTICS = ("path", "column", "min", "max", "values", "nulls")
@@ -35,9 +35,8 @@ SliceOrder = Literal["log-ratio", "log-bytes", "base-bytes"]
 _SCHEMA_HISTORY = ("requested_time", "operation", "added", "dropped", "changed", "columns")
 
 
-def describe(path: arguments.PathArgument, output: arguments.OutputOption = "table") -> None:
+def describe(table: HudiTable, output: OutputOption = "table") -> None:
     """Describe a table: type, version, keys, partitions, last commit, columns."""
-    table = HudiTable(path)
     description = table.description
     if output != "table":
         show_pairs(asdict(description), output)
@@ -53,38 +52,37 @@ def describe(path: arguments.PathArgument, output: arguments.OutputOption = "tab
 
 
 def timeline(
-    path: arguments.PathArgument,
+    table: HudiTable,
     *,
     archived: Annotated[bool, typer.Option(help="Include archived instants.")] = True,
-    listing: arguments.Listing,
+    listing: Listing,
 ) -> None:
     """List the instants of a table, oldest first."""
-    listing.show(HudiTable(path).inspect.timeline(archived=archived), _TIMELINE)
+    listing.show(table.inspect.timeline(archived=archived), _TIMELINE)
 
 
 def commits(
-    path: arguments.PathArgument,
+    table: HudiTable,
     *,
     archived: ArchivedOption = False,
     newest_first: Annotated[
         bool, typer.Option("--newest-first", help="Begin with the last commit.")
     ] = False,
-    listing: arguments.Listing,
+    listing: Listing,
 ) -> None:
     """List the completed commits, with age, duration and numbers of files and records."""
-    table = HudiTable(path)
     commits = table.inspect.commits(archived=archived)
     if newest_first:
         commits = commits.sort_by([("requested_time", "descending")])
     if listing.output != "table":
         listing.show(commits)
         return
-    # The time that --begin compares with: commits have no other before table version 8.
+    # --begin compares this time. Before table version 8, commits only have requested times.
     has_completion_times = table.view.config.has_completion_times
     time = "completion_time" if has_completion_times else "requested_time"
-    clock = wall_clock(local_now(), table.view.config)
+    now = wall_clock(local_now(), table.view.config)
     moments = map(moment_of, commits.column(time).to_pylist())
-    ages = [None if m is None else duration_text((clock - m).total_seconds()) for m in moments]
+    ages = [None if m is None else duration_text((now - m).total_seconds()) for m in moments]
     durations = [
         None if milliseconds is None else f"{milliseconds / 1000:.3g} s"
         for milliseconds in commits.column("milliseconds").to_pylist()
@@ -97,31 +95,29 @@ def commits(
     listing.show(shown, (time, *(_COMMITS if has_completion_times else _COMMITS[:-1])))
 
 
-def commit(
-    path: arguments.PathArgument, instant: InstantArgument, listing: arguments.Listing
-) -> None:
+def commit(table: HudiTable, instant: InstantArgument, listing: Listing) -> None:
     """List the files that one commit wrote."""
-    listing.show(HudiTable(path).inspect.commit_files(instant), _COMMIT)
+    listing.show(table.inspect.commit_files(instant), _COMMIT)
 
 
 def slices(
-    path: arguments.PathArgument,
+    table: HudiTable,
     *,
-    as_of: arguments.AsOfOption = None,
+    as_of: AsOfOption = None,
     sort: Annotated[
         SliceOrder | None,
         typer.Option("--sort", help="Begin with the greatest; by partition by default."),
     ] = None,
-    limit: arguments.LimitOption = None,
-    listing: arguments.Listing,
+    limit: LimitOption = None,
+    listing: Listing,
 ) -> None:
     """List the file slices of the table."""
-    slices = HudiTable(path).inspect.file_slices(as_of)
+    slices = table.inspect.file_slices(as_of)
     brief: tuple[str, ...] = _SLICES
     if sort is not None:
         column = _RATIO if sort == "log-ratio" else sort.replace("-", "_")
         brief = (*_SLICES, *({column} - {*_SLICES}))
-        # A slice without a base file has no ratio: all of it is log.
+        # A slice without a base file has no ratio; it counts as all log.
         values = slices.column(column).fill_null(math.inf if column == _RATIO else 0)
         slices = slices.take(pc.array_sort_indices(values, order="descending"))
     if listing.output == "table":
@@ -130,38 +126,36 @@ def slices(
     listing.show(slices.slice(0, limit), brief)
 
 
-def files(
-    path: arguments.PathArgument, *, limit: arguments.LimitOption = None, listing: arguments.Listing
-) -> None:
+def files(table: HudiTable, *, limit: LimitOption = None, listing: Listing) -> None:
     """List every data file on the storage, older ones included."""
-    listing.show(HudiTable(path).inspect.files().slice(0, limit), _FILES)
+    listing.show(table.inspect.files().slice(0, limit), _FILES)
 
 
 def services(
-    path: arguments.PathArgument,
+    table: HudiTable,
     action: Annotated[
         str, typer.Argument(metavar="|".join(_SERVICES), help="Table service; also the singular.")
     ],
-    output: arguments.OutputOption = "table",
+    output: OutputOption = "table",
 ) -> None:
     """List compactions, clusterings, cleans, rollbacks or savepoints."""
-    known = {name.removesuffix("s"): name for name in _SERVICES}
-    if action.removesuffix("s") not in known:
+    plurals = {name.removesuffix("s"): name for name in _SERVICES}
+    service = plurals.get(action.removesuffix("s"))
+    if service is None:
         raise typer.BadParameter(f"{action!r} is not one of {', '.join(_SERVICES)}")
-    show(getattr(HudiTable(path).inspect, known[action.removesuffix("s")])(), output)
+    show(getattr(table.inspect, service)(), output)
 
 
 def schema(
-    path: arguments.PathArgument,
+    table: HudiTable,
     *,
     changes: Annotated[
         bool, typer.Option("--history", help="List the changes of the columns, commit by commit.")
     ] = False,
-    as_of: arguments.AsOfOption = None,
-    listing: arguments.Listing,
+    as_of: AsOfOption = None,
+    listing: Listing,
 ) -> None:
     """List the columns, or their changes."""
-    table = HudiTable(path)
     if changes:
         listing.show(table.inspect.schema_history(), _SCHEMA_HISTORY)
         return
@@ -173,23 +167,22 @@ def schema(
     listing.show(pa.Table.from_pylist(rows))
 
 
-def partitions(path: arguments.PathArgument, listing: arguments.Listing) -> None:
+def partitions(table: HudiTable, listing: Listing) -> None:
     """List the partitions, with the number and size of their files."""
-    listing.show(HudiTable(path).inspect.partitions(), _PARTITIONS)
+    listing.show(table.inspect.partitions(), _PARTITIONS)
 
 
 def metadata(
-    path: arguments.PathArgument,
+    table: HudiTable,
     partition: Annotated[
         str | None,
         typer.Argument(metavar="PARTITION", help="Partition of the metadata table, e.g. files."),
     ] = None,
     *,
-    limit: arguments.LimitOption = None,
-    output: arguments.OutputOption = "table",
+    limit: LimitOption = None,
+    output: OutputOption = "table",
 ) -> None:
-    """Print the records of the metadata table; ``hudi-py doctor`` says where it is wrong."""
-    table = HudiTable(path)
+    """Print the records of the metadata table; ``hudi-py doctor`` checks them."""
     if not table.view.config.metadata_partitions and partition is None:
         say_aside("the table has no metadata table, so reads list folders")
         if output == "table":
@@ -203,29 +196,25 @@ def metadata(
 
 
 def column_statistics(
-    path: arguments.PathArgument,
-    *,
-    limit: arguments.LimitOption = None,
-    meta: arguments.MetaOption = False,
-    listing: arguments.Listing,
+    table: HudiTable, *, limit: LimitOption = None, meta: MetaOption = False, listing: Listing
 ) -> None:
     """Print the known minimum, maximum and nulls of each column and file."""
-    statistics = HudiTable(path).inspect.column_statistics()
+    statistics = table.inspect.column_statistics()
     if listing.output == "table" and not meta:
         is_meta = pc.is_in(statistics.column("column"), pa.array(META_COLUMNS))
         statistics = statistics.filter(pc.invert(is_meta))
     listing.show(statistics.slice(0, limit), _COLUMN_STATISTICS)
 
 
-def stats(path: arguments.PathArgument, output: arguments.OutputOption = "table") -> None:
+def stats(table: HudiTable, output: OutputOption = "table") -> None:
     """Print sizes and ratios: log to base, small files, write amplification."""
-    statistics = HudiTable(path).inspect.statistics()
+    statistics = table.inspect.statistics()
     if output == "table":
         show_pairs(statistics.to_pylist()[0], output)
     else:
         show(statistics, output)
 
 
-def properties(path: arguments.PathArgument, output: arguments.OutputOption = "table") -> None:
+def properties(table: HudiTable, output: OutputOption = "table") -> None:
     """Print hoodie.properties."""
-    show(HudiTable(path).inspect.properties(), output)
+    show(table.inspect.properties(), output)

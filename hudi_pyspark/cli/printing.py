@@ -1,4 +1,8 @@
-"""Arrow tables, fitted to a terminal, or for a pipe, as JSON or CSV; the progress of long work."""
+"""Print Arrow tables and the progress of long work.
+
+On a terminal, a table is fitted to its width: in columns, with headers of several lines, or in one
+block per row. For a pipe it is aligned text, JSON or CSV.
+"""
 
 import json
 import re
@@ -25,21 +29,20 @@ from hudi_pyspark.errors import printable
 
 _INSTANT = re.compile(r"\d{14}(\d{3})?$")
 _GAP = 2  # cells between two columns
-# Texts may be broken into lines of this width, numbers and instants are not.
-_NARROWEST = 12
+_NARROWEST_TEXT = 12  # cells; wider texts may be broken into lines, but not numbers and instants
 
 
 @dataclass(frozen=True, slots=True)
 class _Column:
     """A column of a printed table, with one text per row."""
 
-    name: str  # its header, of one or several lines
+    name: str  # the header, of one or several lines
     cells: tuple[str, ...]
-    is_number: bool  # aligned on the right
+    is_number: bool  # aligned to the right
 
     @property
     def width(self) -> int:
-        """Number of terminal cells that the longest text takes."""
+        """The cells of a terminal that the longest text takes."""
         return max(map(cell_len, (*self.name.split("\n"), *self.cells)))
 
     @property
@@ -69,7 +72,14 @@ Output = Literal["table", "json", "csv"]
 def show(
     table: pa.Table, output: Output, *, brief: Sequence[str] = (), null: str = NOTHING
 ) -> None:
-    """Print a table."""
+    """Print a table.
+
+    Args:
+        table: of any columns.
+        output: the format.
+        brief: names of the columns that are printed as ``table``; all if there are none.
+        null: text for null in a ``table``.
+    """
     if output == "json":
         lines = json_lines(table)  # one JSON array, a row a line
         emit("[\n" + ",\n".join(lines) + "\n]\n" if lines else "[]\n")
@@ -81,7 +91,7 @@ def show(
 
 
 def show_pairs(pairs: Mapping[str, object], output: Output) -> None:
-    """Print names with one value each: as a list, or as one JSON object or CSV row."""
+    """Print names and values: as two columns, one JSON object, or one CSV row."""
     if output == "json":
         emit(json.dumps(pairs, indent=2, ensure_ascii=False) + "\n")
     elif output == "csv":
@@ -100,7 +110,7 @@ def show_pairs(pairs: Mapping[str, object], output: Output) -> None:
 
 
 def pair_text(value: object) -> str:
-    """Return a value as text for people."""
+    """Format a value for people: yes and no, three digits of a float, commas in a list."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list | tuple):
@@ -111,12 +121,12 @@ def pair_text(value: object) -> str:
 
 
 def number_text(name: str, number: int) -> str:
-    """Return a whole number as text for people, with a unit if its name says bytes."""
+    """Format a whole number for people; with a unit if it is called ``bytes`` or ``…_bytes``."""
     return byte_text(number) if name == "bytes" or name.endswith("_bytes") else str(number)
 
 
 def json_lines(table: pa.Table) -> list[str]:
-    """Return one JSON object per row, nulls included."""
+    """Return one JSON object per row, with nulls."""
     if not table.num_columns:
         return ["{}"] * table.num_rows
     rows = table.to_struct_array()
@@ -124,9 +134,9 @@ def json_lines(table: pa.Table) -> list[str]:
 
 
 def csv_of(table: pa.Table, *, has_header: bool = True) -> bytes:
-    """Return rows as CSV: null is an empty field, an empty string a quoted one.
+    """Return rows as CSV: null is an empty field, an empty string is quoted.
 
-    What pyarrow does not write as CSV is text: nested values are JSON.
+    Nested values, bytes and timestamps are written as in JSON.
     """
     columns = [
         pa.chunked_array(map(_texts, column.chunks), pa.string())
@@ -141,7 +151,7 @@ def csv_of(table: pa.Table, *, has_header: bool = True) -> bytes:
 
 
 def _texts(values: pa.Array) -> pa.Array:
-    """Return values as text, nulls as null: JSON without the quotes of a string."""
+    """Return values as JSON, but texts without quotes; null stays null."""
     texts = json_text(values).to_pylist()
     bare = [text[1:-1] if text.startswith('"') else text for text in texts]
     return pc.if_else(values.is_valid(), pa.array(bare, pa.string()), None)
@@ -150,7 +160,7 @@ def _texts(values: pa.Array) -> pa.Array:
 def emit(text: str, *, is_exact: bool = False) -> None:
     """Write text to standard output as UTF-8, whatever the terminal's encoding.
 
-    Its control characters, but for line breaks, are escaped as JSON does unless it ``is_exact``.
+    Control characters except line breaks are escaped as in JSON, unless ``is_exact`` is set.
     """
     sys.stdout.flush()
     sys.stdout.buffer.write((text if is_exact else printable(text, keep_lines=True)).encode())
@@ -158,22 +168,22 @@ def emit(text: str, *, is_exact: bool = False) -> None:
 
 
 def emit_csv(table: pa.Table, *, has_header: bool = True) -> None:
-    """Write rows as CSV, which has no escapes: only a terminal gets some."""
+    """Write rows to standard output as CSV; control characters are escaped only on a terminal."""
     emit(csv_of(table, has_header=has_header).decode(), is_exact=not sys.stdout.isatty())
 
 
 def say(text: Text | str) -> None:
-    """Print a line for people; names in a `Text` must be printable already."""
+    """Print a line for people; the caller must have made a `Text` printable."""
     _console().print(printable(text) if isinstance(text, str) else text, soft_wrap=True)
 
 
 def say_aside(text: Text | str) -> None:
-    """Print a line for people on standard error, so that it is not part of the result."""
+    """Print a line for people on standard error, apart from the result."""
     Console(stderr=True, highlight=False, markup=False).print(text, soft_wrap=True)
 
 
 def styled(text: str) -> Text:
-    """Return a word in its colour, e.g. the state of an instant."""
+    """Colour a word, e.g. the state of an instant; other texts stay plain."""
     return Text(text, style=_STYLES.get(text, ""))
 
 
@@ -192,11 +202,11 @@ def _print_cells(table: pa.Table, null: str) -> None:
         _print_plain(rows, [column.is_number for column in columns])
         return
     room = console.width - _GAP * (len(columns) - 1)
-    broken = columns
+    fitted = columns
     if sum(column.width for column in columns) > room:
-        broken = [replace(column, name=column.name.replace("_", "_\n")) for column in columns]
-    if sum(min(c.width, _NARROWEST) if c.is_text else c.width for c in broken) <= room:
-        console.print(_grid(broken))
+        fitted = [replace(column, name=column.name.replace("_", "_\n")) for column in columns]
+    if sum(min(c.width, _NARROWEST_TEXT) if c.is_text else c.width for c in fitted) <= room:
+        console.print(_grid(fitted))
     else:
         _print_records(console, columns)
 
@@ -219,8 +229,10 @@ def _rows(columns: Sequence[_Column]) -> Iterator[tuple[str, ...]]:
 
 
 def _print_plain(rows: Sequence[tuple[str, ...]], is_number: Sequence[bool]) -> None:
-    """Print aligned text for a pipe: nothing is cut, wrapped or coloured."""
-    # Not by rich, which takes some forty times as long.
+    """Print aligned text for a pipe: nothing is cut, wrapped or coloured.
+
+    Without rich, which is 40 times slower.
+    """
     widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         cells = []
@@ -233,7 +245,7 @@ def _print_plain(rows: Sequence[tuple[str, ...]], is_number: Sequence[bool]) -> 
 
 def _grid(columns: Sequence[_Column]) -> Table:
     grid = Table(
-        box=box.SIMPLE_HEAD,  # which has one cell between two columns
+        box=box.SIMPLE_HEAD,  # has one cell between two columns
         padding=(0, _GAP - 1, 0, 0),
         pad_edge=False,
         show_edge=False,
@@ -248,7 +260,7 @@ def _grid(columns: Sequence[_Column]) -> Table:
 
 
 def _print_records(console: Console, columns: Sequence[_Column]) -> None:
-    """Print one block per row, for a terminal that is too narrow for the columns."""
+    """Print one block per row, because the terminal is too narrow for the columns."""
     rows = list(_rows(columns))
     for number, row in enumerate(rows, 1):
         console.rule(f"{number} of {len(rows)}", align="left", style="dim", characters="-")
@@ -267,7 +279,7 @@ def _pairs(pairs: Iterable[tuple[str, str]]) -> Table:
 
 
 def track(items: Sequence[Any], description: str) -> Iterable[Any]:
-    """Yield items and show a progress bar; the `Track` of the doctor."""
+    """Yield items and show a progress bar on standard error; the `Track` of the doctor."""
     console = Console(stderr=True)
     return rich_track(
         items, description, console=console, transient=True, disable=not console.is_terminal
@@ -275,13 +287,10 @@ def track(items: Sequence[Any], description: str) -> Iterable[Any]:
 
 
 def count_rows(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Yield batches, and show how many rows have been read."""
+    """Yield batches, and show on standard error how many rows have been read."""
     console = Console(stderr=True)
-    columns = (
-        SpinnerColumn(),
-        TextColumn("Reading {task.completed:,.0f} rows"),
-        TimeElapsedColumn(),
-    )
+    text = TextColumn("Reading {task.completed:,.0f} rows")
+    columns = (SpinnerColumn(), text, TimeElapsedColumn())
     bar = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
     with bar:
         task = bar.add_task("", total=None)

@@ -1,4 +1,4 @@
-"""The command that writes a page about a table, or about all tables of a folder."""
+"""The command that writes a page about a table, or about the tables of a folder."""
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
@@ -56,35 +56,35 @@ def report(
     ] = None,
 ) -> None:
     """Write a page that shows how a table is doing, and what to do next."""
-    tables = dict(_tables(paths, dict(map(key_and_value, catalog or ()))))
-    if list(tables) == paths and len(paths) == 1:
-        made: Report | ReportIndex = tables[paths[0]]().report()
+    openers = dict(_openers(paths, dict(map(key_and_value, catalog or ()))))
+    if list(openers) == paths and len(paths) == 1:
+        content: Report | ReportIndex = openers[paths[0]]().report()
     else:
-        entries = (_entry(place, opened) for place, opened in tables.items())
-        made = ReportIndex(", ".join(paths), tuple(entries))
+        entries = (_entry(place, opener) for place, opener in openers.items())
+        content = ReportIndex(", ".join(paths), tuple(entries))
     if as_json:
-        emit(f"{made.to_json()}\n")
+        emit(f"{content.to_json()}\n")
     if output is not None or not as_json:
-        say_aside(f"written to {made.save(output or made.default_file)}")
-    if fail_on is not None and worst([made.severity, Severity(fail_on)]) is made.severity:
+        say_aside(f"written to {content.save(output or content.default_file)}")
+    if fail_on is not None and worst([content.severity, Severity(fail_on)]) is content.severity:
         raise typer.Exit(ExitCode.PROBLEM)
 
 
-def _tables(paths: list[str], catalog: Mapping[str, str]) -> Iterator[tuple[str, Opener]]:
-    """Yield the tables of a command by path or name, and what opens each."""
+def _openers(paths: list[str], catalog: Mapping[str, str]) -> Iterator[tuple[str, Opener]]:
+    """Yield path or name of each table, and a function that opens the table."""
     for path in paths:
         if catalog:
             yield path, partial(HudiTable.from_catalog, path, catalog)
         else:
             folders = filter(None, find_tables(storage_at(path)))
             below = [f"{path.rstrip('/')}/{folder}" for folder in folders]
-            for place in below or [path]:  # opening the path itself says what is wrong
+            for place in below or [path]:  # if there are no tables, opening the path says why
                 yield place, partial(HudiTable, place)
 
 
-def _entry(place: str, opened: Opener) -> IndexEntry:
-    """Report one table of several, or why it cannot be read."""
+def _entry(place: str, opener: Opener) -> IndexEntry:
+    """Report on one table of several, or say why it cannot be read."""
     try:
-        return IndexEntry(place, opened().report())
+        return IndexEntry(place, opener().report())
     except (HudiError, OSError) as error:
         return IndexEntry(place, None, str(error))

@@ -20,13 +20,10 @@ _RECORD_HISTORY = ("requested_time", "operation", "change", "changed_columns", "
 
 
 def count(
-    path: arguments.PathArgument,
-    *,
-    query: arguments.Query,
-    output: arguments.OutputOption = "table",
+    table: HudiTable, *, output: arguments.OutputOption = "table", query: arguments.Query
 ) -> None:
     """Print the number of rows."""
-    rows = HudiTable(path).scan_with(query.read_options()).count()
+    rows = table.scan_with(query.read_options()).count()
     if output == "table":
         printing.say(str(rows))
     else:
@@ -34,7 +31,7 @@ def count(
 
 
 def lookup(
-    path: arguments.PathArgument,
+    table: HudiTable,
     keys: Annotated[
         list[str], typer.Argument(metavar="KEY...", help="Record keys.", show_default=False)
     ],
@@ -45,12 +42,12 @@ def lookup(
     output: arguments.OutputOption = "table",
 ) -> None:
     """Print the rows with some record keys."""
-    table = HudiTable(path).lookup(keys, arguments.names_in(columns), as_of=as_of)
-    _show_rows(table, output, hides_meta=columns is None and not meta)
+    rows = table.lookup(keys, arguments.names_in(columns), as_of=as_of)
+    _show_rows(rows, output, hides_meta=columns is None and not meta)
 
 
 def history(
-    path: arguments.PathArgument,
+    table: HudiTable,
     key: Annotated[str, typer.Argument(metavar="KEY", help="Record key, or a file id.")],
     *,
     file_group: Annotated[
@@ -59,17 +56,15 @@ def history(
     listing: arguments.Listing,
 ) -> None:
     """List what happened to a record, or to a file group, commit by commit."""
-    table = HudiTable(path)
     if file_group:
         listing.show(table.inspect.history(key), _HISTORY)
-        return
-    listing.show(table.history(key), _RECORD_HISTORY)
+    else:
+        listing.show(table.history(key), _RECORD_HISTORY)
 
 
 def scan(
-    path: arguments.PathArgument,
+    table: HudiTable,
     *,
-    query: arguments.Query,
     to: Annotated[
         FileFormat | None, typer.Option("--to", help="Write the rows in this format.")
     ] = None,
@@ -80,22 +75,21 @@ def scan(
     ] = False,
     columns: arguments.ColumnsOption = None,
     output: arguments.OutputOption = "table",
+    query: arguments.Query,
 ) -> None:
     """Read rows and print them, or write them as Parquet, CSV or JSON lines."""
-    checked = HudiTable(path).scan_with(query.read_options(columns), limit=limit)
+    scan = table.scan_with(query.read_options(columns), limit=limit)
     if explain:
-        printing.emit(f"{checked.explain()}\n")
+        printing.emit(f"{scan.explain()}\n")
     elif to is None:
-        table = pa.Table.from_batches(
-            printing.count_rows(checked.to_batches()), schema=checked.schema
-        )
-        _show_rows(table, output, hides_meta=columns is None and not meta and output == "table")
+        rows = pa.Table.from_batches(printing.count_rows(scan.to_batches()), schema=scan.schema)
+        _show_rows(rows, output, hides_meta=columns is None and not meta and output == "table")
     else:
-        _export(checked, to)
+        _export(scan, to)
 
 
 def diff(
-    path: arguments.PathArgument,
+    table: HudiTable,
     earlier: Annotated[str, typer.Argument(metavar="INSTANT", help="As of this instant …")],
     later: Annotated[str, typer.Argument(metavar="INSTANT", help="… and as of this one.")],
     *,
@@ -109,7 +103,7 @@ def diff(
     output: arguments.OutputOption = "table",
 ) -> None:
     """List the rows inserted, updated and deleted between two instants."""
-    changes = HudiTable(path).diff(earlier, later, columns=arguments.names_in(columns))
+    changes = table.diff(earlier, later, columns=arguments.names_in(columns))
     if output != "table":
         printing.show(changes, output)
         return
@@ -126,7 +120,7 @@ def diff(
 
 
 def _change_lines(changes: pa.Table) -> pa.Table:
-    """Return changes as text for people: whole rows, or the old and new values of updates."""
+    """Describe each change in one text: the whole row, or old and new values of an update."""
     images = (changes.column(name).combine_chunks() for name in ("before", "after"))
     before, after = (
         {field.name: json_text(image.field(field.name)).to_pylist() for field in image.type}
