@@ -1,1 +1,1 @@
-"""Columns in the types and the texts that an answer needs."""
+"""Columns: their types, names, values and texts, as queries need them."""

@@ -1,4 +1,4 @@
-"""Columns to arrays and masks, and their comparison."""
+"""Columns as arrays and masks, and comparisons of them."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
@@ -12,13 +12,13 @@ from hudi_pyspark.columns.text import json_text
 from hudi_pyspark.errors import CorruptTableError
 from hudi_pyspark.format.nested_types import find_field
 
-Mask = npt.NDArray[np.bool_]
-RowNumbers = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]  # one flag for each row
+RowNumbers = npt.NDArray[np.int64]  # from 0 on
 _Part = TypeVar("_Part", pa.Table, pa.RecordBatch)
 
 
 def first_rows(parts: Iterable[_Part], limit: int | None) -> Iterator[_Part]:
-    """Yield tables or batches up to a number of rows, None for all; no part is read past it."""
+    """Yield tables or batches up to ``limit`` rows, None for all; later parts are not requested."""
     for part in parts:
         yield part.slice(0, limit)
         if limit is not None:
@@ -30,8 +30,13 @@ def first_rows(parts: Iterable[_Part], limit: int | None) -> Iterator[_Part]:
 def field_array(table: pa.Table, name: str, *, role: str = "column") -> pa.Array:
     """Return a column, or a nested field by its dotted name, as one array.
 
+    Args:
+        table: the rows.
+        name: of the column or field, spelled as in the table.
+        role: what the column is for; part of the error.
+
     Raises:
-        CorruptTableError: the table lacks it; ``role`` says what it is for.
+        CorruptTableError: the table lacks the column or field.
     """
     if find_field(table.schema, name) is None:
         raise CorruptTableError(f"{role} {name!r} does not exist in the table schema")
@@ -42,12 +47,12 @@ def field_array(table: pa.Table, name: str, *, role: str = "column") -> pa.Array
 
 
 def repeat(value: pa.Scalar, length: int) -> pa.Array:
-    """Return a column that has one value, or null, in every row."""
+    """Return an array that has one value, or null, in every row."""
     return pa.repeat(value, length) if value.is_valid else pa.nulls(length, value.type)
 
 
 def any_of(*tests: Callable[[pa.DataType], bool]) -> Callable[[pa.DataType], bool]:
-    """Return the test whether a type passes one of several tests."""
+    """Combine tests of types: the result is true if one of them is."""
     return lambda data_type: any(test(data_type) for test in tests)
 
 
@@ -66,7 +71,7 @@ def cast_to(values: pa.Array, data_type: pa.DataType) -> pa.Array:
 
 
 def as_one_array(column: pa.ChunkedArray | pa.Array) -> pa.Array:
-    """Return a chunked array as one array; copy only if it has several chunks."""
+    """Return a chunked array as one array; only several chunks are copied."""
     if not isinstance(column, pa.ChunkedArray):
         return column
     if column.num_chunks == 1:
@@ -75,17 +80,17 @@ def as_one_array(column: pa.ChunkedArray | pa.Array) -> pa.Array:
 
 
 def is_null(column: pa.ChunkedArray | pa.Array) -> Mask:
-    """Return the rows that have no value."""
+    """Return a mask of the rows that are null."""
     return np.asarray(as_one_array(pc.is_null(column)))
 
 
 def is_true(column: pa.ChunkedArray | pa.Array) -> Mask:
-    """Return the rows of a boolean column that are true; null counts as false."""
+    """Return a mask of the rows of a boolean column that are true; null counts as false."""
     return np.asarray(as_one_array(pc.fill_null(column, fill_value=False)))
 
 
 def differing_rows(older: pa.Table, newer: pa.Table) -> Mask:
-    """Return the rows that differ from the rows beside them, of the same schema."""
+    """Return a mask of the rows that differ between two tables of one schema and length."""
     differs = np.zeros(older.num_rows, np.bool_)
     for left, right in zip(older.columns, newer.columns, strict=True):
         differs |= differing_values(left, right)
@@ -93,7 +98,10 @@ def differing_rows(older: pa.Table, newer: pa.Table) -> Mask:
 
 
 def differing_values(older: pa.ChunkedArray, newer: pa.ChunkedArray) -> Mask:
-    """Return where two columns of the same type differ; null equals null, and NaN equals NaN."""
+    """Return a mask of the rows in which two columns of one type and length differ.
+
+    Null equals null and NaN equals NaN, but 0.0 differs from -0.0.
+    """
     left, right = as_one_array(older), as_one_array(newer)
     if pa.types.is_null(left.type):
         return np.zeros(len(left), np.bool_)
@@ -101,9 +109,9 @@ def differing_values(older: pa.ChunkedArray, newer: pa.ChunkedArray) -> Mask:
         left, right = json_text(left), json_text(right)
     is_nan = np.zeros(len(left), np.bool_)
     if pa.types.is_floating(left.type):
-        # By their bits, since 0.0 is another value than -0.0; NaN has many bits.
+        # Bits tell 0.0 from -0.0, but NaN has many of them.
         is_nan = is_true(pc.and_(pc.is_nan(left), pc.is_nan(right)))
         bits = pa.int64() if pa.types.is_float64(left.type) else pa.int32()
         left, right = left.view(bits), right.view(bits)
-    is_one_null: Mask = is_null(left) != is_null(right)
-    return (is_true(pc.not_equal(left, right)) & ~is_nan) | is_one_null
+    is_null_once: Mask = is_null(left) != is_null(right)
+    return (is_true(pc.not_equal(left, right)) & ~is_nan) | is_null_once

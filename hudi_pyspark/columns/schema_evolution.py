@@ -1,4 +1,4 @@
-"""Conversion of a file's columns to the reader's: matched by name or id, promoted as in Hudi."""
+"""Convert a file's columns to the reader's: matched by name or id, promoted as in Hudi."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ from hudi_pyspark.format.nested_types import (
     TYPED_VALUE,
     is_variant,
     resolve_case,
+    with_children,
+    with_entries,
     with_items,
     without_offset,
 )
@@ -41,13 +43,19 @@ def conform(
     source: str,
     casts: bool = False,
 ) -> pa.Table:
-    """Give a table exactly a schema; columns that the file lacks are null, or their constant.
+    """Give a table exactly the columns and types of a schema.
 
-    With ``casts``, types that no evolution leads to are converted as well, as for a column that was
-    dropped and added again; see `casts`.
+    Args:
+        table: rows of a file; its columns have the names of the schema.
+        schema: of the result.
+        constants: values of columns that the file lacks; other missing columns become null.
+        source: of the rows, for errors: usually the path.
+        casts: also convert between types that no schema evolution connects, as for a column that
+            was dropped and added again; see the module `casts`.
 
     Raises:
-        SchemaEvolutionError: a column cannot be converted; ``source`` says where it is.
+        SchemaEvolutionError: a column cannot be converted.
+        CorruptTableError: a shredded variant contradicts itself.
     """
     if table.schema.equals(schema):
         return table
@@ -86,14 +94,14 @@ def _conform_column(
         ) from error
     except MalformedVariantError as error:
         raise CorruptTableError(
-            f"{source}: column {field.name!r} has a shredded variant that cannot be put together: "
+            f"{source}: column {field.name!r} has a shredded variant that cannot be rebuilt: "
             f"{error}. Restore the file from a copy, or read the other columns"
         ) from error
     return pa.chunked_array(chunks, type=field.type)
 
 
 class _NoPromotion(TypeError):
-    """Raised where no rule leads from one type to the other."""
+    """No rule converts one type to the other."""
 
 
 def _promote(array: pa.Array, target: pa.DataType, rules: _Rules) -> pa.Array:
@@ -108,7 +116,9 @@ def _promote(array: pa.Array, target: pa.DataType, rules: _Rules) -> pa.Array:
     if pa.types.is_struct(target) and pa.types.is_struct(data_type):
         return _promote_struct(array, target, rules)
     if pa.types.is_map(target) and pa.types.is_map(data_type):
-        return _promote_map(array, target, rules)
+        array = without_offset(array)
+        keys = _promote(array.keys, target.key_type, rules)
+        return with_entries(array, keys, _promote(array.items, target.item_type, rules), target)
     if _is_list(target) and _is_list(data_type):
         array = without_offset(array.cast(pa.list_(data_type.value_field)))
         return with_items(array, _promote(array.values, target.value_type, rules), target)
@@ -120,53 +130,31 @@ def _promote(array: pa.Array, target: pa.DataType, rules: _Rules) -> pa.Array:
 
 def _promote_struct(array: pa.StructArray, target: pa.StructType, rules: _Rules) -> pa.Array:
     children = []
-    stored = [field.name for field in array.type]
-    if TYPED_VALUE in stored and is_variant(target):
+    names = [field.name for field in target]
+    names_in_file = [field.name for field in array.type]
+    if TYPED_VALUE in names_in_file and is_variant(target):
         return rebuild_variants(array)
-    if TYPED_VALUE in stored and _is_binaries_of_variant(target):
+    is_like_variant = {*names} == {"metadata", "value"} and all(_is_bytes(f.type) for f in target)
+    if TYPED_VALUE in names_in_file and is_like_variant:
         raise _NoPromotion("the file has a shredded VARIANT, the table an ordinary struct")
-    matched = match_names([field.name for field in target], stored)
+    matched = match_names(names, names_in_file)
     for field in target:
         if field.name in matched:
-            child = pc.struct_field(array, [stored.index(matched[field.name])])
+            child = pc.struct_field(array, [names_in_file.index(matched[field.name])])
             children.append(_promote(child, field.type, rules))
         else:
             children.append(pa.nulls(len(array), field.type))
-    mask = pc.is_null(array) if array.null_count else None
-    return pa.StructArray.from_arrays(children, fields=list(target), mask=mask)
-
-
-def _is_binaries_of_variant(target: pa.StructType) -> bool:
-    return {field.name for field in target} == {"metadata", "value"} and all(
-        _is_bytes(field.type) for field in target
-    )
-
-
-def _promote_map(array: pa.MapArray, target: pa.MapType, rules: _Rules) -> pa.Array:
-    array = without_offset(array)
-    entries = pa.StructArray.from_arrays(
-        [
-            _promote(array.keys, target.key_type, rules),
-            _promote(array.items, target.item_type, rules),
-        ],
-        fields=[target.key_field, target.item_field],
-    )
-    return with_items(array, entries, target)
+    return with_children(array, children, list(target))
 
 
 _is_list = any_of(pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
 
 
 def _timestamp(array: pa.Array, target: pa.DataType) -> pa.Array:
-    # Instants and wall-clock times share their representation, so no zone is applied; finer than
-    # microseconds comes only from INT96, where Hudi and Spark drop the rest too.
+    # Instants and local times share their representation, so no zone is applied. Only INT96 is
+    # finer than microseconds, and Hudi and Spark truncate it as well.
     truncated = pc.CastOptions(pa.timestamp(target.unit), allow_time_truncate=True)
     return pc.cast(pc.cast(array, options=truncated), target)
-
-
-def _integer_to_decimal(array: pa.Array, target: pa.DataType) -> pa.Array:
-    # A direct cast requires digits for every integer of the type; this one only for the values.
-    return pc.cast(pc.cast(array, pa.decimal128(20, 0)), target)
 
 
 def _float_to_decimal(array: pa.Array, target: pa.DataType) -> pa.Array:
@@ -177,7 +165,7 @@ def _float_to_decimal(array: pa.Array, target: pa.DataType) -> pa.Array:
 
 
 def _date_text(array: pa.Array, target: pa.DataType) -> pa.Array:
-    # Apache Hudi prints such years in one way from Avro, and in another from Parquet.
+    # Apache Hudi prints such years differently from Avro and from Parquet.
     texts = pc.cast(array, target)
     if pc.any(pc.match_substring_regex(texts, "^([<-]|0000|[0-9]{5})")).as_py():
         raise _NoPromotion("a date below the year 1 or beyond 9999 has no text")
@@ -214,19 +202,20 @@ def _is_vector(data_type: pa.DataType) -> bool:
     return pa.types.is_list(data_type) and is_element(data_type.value_type)
 
 
-# Tests of the stored type and of the target, and the conversion. The first rule that fits is used.
+# Each rule: tests of the stored and the target type, and the conversion. The first that fits wins.
 _SCALAR_RULES: _Rules = (
     (_is_bytes, _is_bytes, pc.cast),
     (_is_bytes, _is_vector, _vector),
     (pa.types.is_timestamp, pa.types.is_timestamp, _timestamp),
     (pa.types.is_integer, pa.types.is_integer, pc.cast),
     # In Avro a local timestamp is a long with a name. Instants that became numbers are refused:
-    # Apache Hudi reads them in microseconds from Avro, and in seconds from Parquet.
-    (_is_local_timestamp, pa.types.is_int64, lambda array, target: array.view(target)),
+    # Apache Hudi reads microseconds from Avro but seconds from Parquet.
+    (_is_local_timestamp, pa.types.is_int64, pa.Array.view),
     (pa.types.is_time, pa.types.is_integer, pc.cast),  # Spark has no type for a time of day
     (pa.types.is_integer, pa.types.is_floating, partial(pc.cast, safe=False)),
     (pa.types.is_float32, pa.types.is_float64, lambda array, _: widen_floats(array)),
-    (pa.types.is_integer, pa.types.is_decimal, _integer_to_decimal),
+    # A direct cast requires room for every integer of the type, this one only for the values.
+    (pa.types.is_integer, pa.types.is_decimal, lambda a, t: a.cast(pa.decimal128(20, 0)).cast(t)),
     (pa.types.is_floating, pa.types.is_decimal, _float_to_decimal),
     (pa.types.is_decimal, pa.types.is_decimal, pc.cast),
     (pa.types.is_date, pa.types.is_date, pc.cast),
@@ -236,15 +225,15 @@ _SCALAR_RULES: _Rules = (
     (pa.types.is_floating, pa.types.is_string, lambda array, _: java_text(array)),
 )
 
-# In place of the same rules above: what does not fit is null.
+# They replace the rules above for decimals: a value that does not fit becomes null.
 _DECIMALS: _Rules = (
     (pa.types.is_floating, pa.types.is_decimal, convert_numbers),
     (is_number, pa.types.is_decimal, round_to_decimal),
 )
 _is_simple = any_of(is_number, pa.types.is_boolean)
-# Those of a column that was dropped and added again. Where Apache Hudi itself converts values in
-# one way from Parquet and in another from Avro, or by the session's time zone, there is no rule:
-# between times and numbers, and between times, dates and text.
+# For a column that was dropped and added again. There is no rule between times and numbers, nor
+# between times, dates and text: Apache Hudi itself converts them differently from Parquet and from
+# Avro, or by the session's time zone.
 _CASTS: _Rules = (
     (_is_text, any_of(_is_simple, pa.types.is_date), parse_texts),
     (pa.types.is_floating, pa.types.is_floating, partial(pc.cast, safe=False)),
@@ -260,22 +249,32 @@ class SchemaOnRead:
     versions: tuple[InternalSchema, ...]  # oldest first
 
     def stored_names(self, names: Sequence[str], instant: str) -> dict[str, str]:
-        """Map columns of a query to their names in the file of an instant, without missing ones.
+        """Map columns of a query to their names in a file; missing columns are left out.
 
-        One that the internal schema does not know, such as a partition column, keeps its name.
+        A column that the internal schema lacks, such as a partition column, keeps its name.
+
+        Args:
+            names: of the query's columns.
+            instant: of the commit that wrote the file.
         """
         stored = self._version_of(instant)
         names_in_file: dict[str, str] = {}
         for name in names:
-            wanted = self.target.root.by_name(name)
-            if wanted is None:
+            field = self.target.root.by_name(name)
+            if field is None:
                 names_in_file[name] = name
-            elif (field := stored.by_id(wanted.id)) is not None:
-                names_in_file[name] = field.name
+            elif (stored_field := stored.by_id(field.id)) is not None:
+                names_in_file[name] = stored_field.name
         return names_in_file
 
     def rename(self, table: pa.Table, stored_names: Mapping[str, str], instant: str) -> pa.Table:
-        """Rename a file's columns to the names of the query, nested fields too."""
+        """Rename a file's columns and their nested fields to the names of the query.
+
+        Args:
+            table: rows of the file.
+            stored_names: as the method `stored_names` returns them.
+            instant: of the commit that wrote the file.
+        """
         stored = self._version_of(instant)
         columns = {}
         for name, stored_name in stored_names.items():
@@ -292,7 +291,7 @@ class SchemaOnRead:
         return pa.table(columns)
 
     def _version_of(self, instant: str) -> StructPart:
-        """Return the columns when a file was written; the oldest ones before all versions."""
+        """Return the columns as of an instant; the oldest version for an earlier instant."""
         past = [v for v in self.versions if v.version_id <= int(instant)]
         return (past[-1] if past else self.versions[0]).root
 
@@ -300,7 +299,10 @@ class SchemaOnRead:
 def stored_columns(
     schema_on_read: SchemaOnRead | None, names: Sequence[str], instant: str
 ) -> dict[str, str]:
-    """Map columns of a query to their names in a file; without schema on read they are the same."""
+    """Map columns of a query to their names in a file, as `SchemaOnRead.stored_names` does.
+
+    Without schema on read the names are the same.
+    """
     if schema_on_read is None:
         return {name: name for name in names}
     return schema_on_read.stored_names(names, instant)
@@ -312,28 +314,26 @@ def _rename(array: pa.Array, new: Part, old: Part) -> pa.Array:
     if isinstance(new, ListPart) and isinstance(old, ListPart):
         array = without_offset(array)
         values = _rename(array.values, new.element, old.element)
-        mask = pc.is_null(array) if array.null_count else None
-        return pa.ListArray.from_arrays(array.offsets, values, mask=mask)
+        return with_items(array, values, pa.list_(values.type))
     if isinstance(new, MapPart) and isinstance(old, MapPart):
         array = without_offset(array)
         items = _rename(array.items, new.value, old.value)
-        mask = pc.is_null(array) if array.null_count else None
-        return pa.MapArray.from_arrays(array.offsets, array.keys, items, mask=mask)
+        return with_entries(array, array.keys, items, pa.map_(array.type.key_type, items.type))
     return array
 
 
 def _rename_struct(array: pa.StructArray, new: StructPart, old: StructPart) -> pa.Array:
-    in_file, names, children = [field.name for field in array.type], [], []
-    if TYPED_VALUE in in_file and {field.name for field in new.fields} == {"metadata", "value"}:
+    names_in_file, fields, children = [field.name for field in array.type], [], []
+    is_variant_like = {field.name for field in new.fields} == {"metadata", "value"}
+    if TYPED_VALUE in names_in_file and is_variant_like:
         return array  # a variant that the file shreds
     for field in new.fields:
         stored = old.by_id(field.id)
-        if stored is None or (name := resolve_case(stored.name, in_file)) is None:
+        if stored is None or (name := resolve_case(stored.name, names_in_file)) is None:
             continue
-        names.append(field.name)
-        child = pc.struct_field(array, [in_file.index(name)])
+        child = pc.struct_field(array, [names_in_file.index(name)])
         children.append(_rename(child, field.part, stored.part))
-    if not children:
-        return pa.nulls(len(array), pa.struct([]))
-    mask = pc.is_null(array) if array.null_count else None
-    return pa.StructArray.from_arrays(children, names=names, mask=mask)
+        fields.append(pa.field(field.name, children[-1].type))
+    return (
+        with_children(array, children, fields) if children else pa.nulls(len(array), pa.struct([]))
+    )

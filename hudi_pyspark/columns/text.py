@@ -1,8 +1,8 @@
-"""Arrow columns as text, all rows at once: JSON, and values as Java prints them.
+"""Print Arrow columns, all rows at once: as JSON, or as Java prints values.
 
-In JSON every column is present, null as ``null``; decimals are numbers in plain notation, dates
+In JSON no field is left out, and null is ``null``; decimals are numbers in plain notation, dates
 ``YYYY-MM-DD``, timestamps ISO 8601 with microseconds (UTC ones end in Z), binary base64. Numbers
-that JSON lacks are the text ``NaN``, ``Infinity`` or ``-Infinity``, as Spark reads and writes them.
+that JSON lacks are the texts ``NaN``, ``Infinity`` and ``-Infinity``, as in Spark.
 """
 
 import base64
@@ -22,15 +22,15 @@ _PLAIN_FROM, _PLAIN_TO = 1e-3, 1e7
 
 
 def json_text(values: pa.Array) -> pa.Array:
-    """Return the JSON text of each value; ``null`` where it is null."""
+    """Return the JSON text of each value; ``null`` for a null."""
     convert = next(convert for fits, convert in _CONVERSIONS if fits(values.type))
     return pc.if_else(pc.is_valid(values), convert(values), "null")
 
 
 def _number(values: pa.Array) -> pa.Array:
-    """Print numbers as Python does; those that JSON lacks become text, in Spark's words."""
+    """Print floats as Python does, and those that JSON lacks as texts with Spark's words."""
     if pa.types.is_float32(values.type):
-        # Shortest digits that identify the float, not those of the double it widens to.
+        # The shortest digits that identify the float, not those of the widened double.
         values = values.cast(pa.string()).cast(pa.float64())
     numbers = map(json.dumps, values.to_pylist())
     texts = [f'"{text}"' if text in _NOT_FINITE else text for text in numbers]
@@ -78,7 +78,7 @@ def _time(values: pa.Array) -> pa.Array:
 
 
 def scalar_text(value: pa.Scalar) -> str:
-    """Print a value as `str` prints its Python value, which a year beyond 9999 does not have."""
+    """Print a value as `str` prints its Python value, and dates and timestamps of any year."""
     data_type = value.type
     if not pa.types.is_date(data_type) and not pa.types.is_timestamp(data_type):
         return str(value.as_py())
@@ -113,14 +113,14 @@ def _map(values: pa.MapArray) -> pa.Array:
 
 
 def _joined(values: pa.Array, texts: pa.Array, opening: str, closing: str) -> pa.Array:
-    """Join the texts of all items to one text per list."""
+    """Join the texts of all items into one text per list."""
     lengths = np.asarray(pc.fill_null(pc.list_value_length(values), 0))
     offsets = pa.array(np.concatenate(([0], np.cumsum(lengths))), pa.int32())
     lists = pa.ListArray.from_arrays(offsets, texts)
     return pc.binary_join_element_wise(opening, pc.binary_join(lists, ","), closing, "")
 
 
-# The first that fits is used; what it makes of nulls does not matter.
+# The first that fits is used; its results for nulls are ignored.
 _CONVERSIONS: tuple[tuple[Callable[[pa.DataType], bool], Callable[[pa.Array], pa.Array]], ...] = (
     (pa.types.is_floating, _number),
     (pa.types.is_decimal, _decimal),
@@ -136,14 +136,14 @@ _CONVERSIONS: tuple[tuple[Callable[[pa.DataType], bool], Callable[[pa.Array], pa
 
 
 def spark_value_text(values: pa.Array) -> pa.Array:
-    """Return Java's text of the values that Spark holds: of record keys and of delete markers.
+    """Print values as Java prints Spark's, for record keys and delete markers.
 
-    Dates are days since the epoch, timestamps microseconds; floats and doubles are ``1.0`` and
-    ``1.0E10``. Null are bytes and nested values, whose text in Java says where they lie in memory.
+    Dates are days since the epoch, timestamps microseconds, floats and doubles ``1.0`` or
+    ``1.0E10``. Bytes and nested values become null: Java prints their address in memory.
     """
     data_type = values.type
     if pa.types.is_floating(data_type):
-        encoded = values.dictionary_encode()  # a column of marks has few values
+        encoded = values.dictionary_encode()  # a column of delete markers has few values
         return java_text(encoded.dictionary).take(encoded.indices)
     if pa.types.is_date(data_type):
         values = values.cast(pa.int32())
@@ -155,9 +155,9 @@ def spark_value_text(values: pa.Array) -> pa.Array:
 
 
 def java_text(array: pa.Array) -> pa.Array:
-    """Convert a float64 or float32 array to text, for columns that became text."""
+    """Print floats or doubles as Java prints them, for columns whose type became string."""
     if pa.types.is_float32(array.type):
-        digits = map(repr, widen_floats(array).to_pylist())  # those of the float, which are fewer
+        digits = map(repr, widen_floats(array).to_pylist())  # fewer than the double has
     else:
         digits = map(_double_digits, array.to_pylist())
     texts = [
@@ -168,12 +168,13 @@ def java_text(array: pa.Array) -> pa.Array:
 
 
 def widen_floats(array: pa.Array) -> pa.Array:
-    """Convert floats to doubles by way of their text, as Java up to 18 prints it.
+    """Convert floats to doubles through the text that Java up to 18 prints.
 
     So 0.1f becomes 0.1, not 0.10000000149011612. Java 19 and later print the fewest digits that
-    identify a float. Earlier ones, with which Apache Hudi is built and tested, print other digits
-    of the smallest floats and of whole numbers beyond 2**25, which this does too. They also do so
-    for some powers of two and some floats near 10**25, which have the fewest digits here.
+    identify a float. Earlier releases, with which Apache Hudi is built and tested, print other
+    digits for the smallest floats and for whole numbers beyond 2**25, and so does this function.
+    They also do so for some powers of two and some floats near 10**25; here these have the fewest
+    digits.
 
     Source: ``Float.toString`` of Java 17, compared for twenty million floats.
     """
@@ -190,8 +191,8 @@ def widen_floats(array: pa.Array) -> pa.Array:
     whole = (sizes[is_whole].astype(np.int64) + step // 2) // step * step
     values[is_whole] = np.copysign(whole, floats[is_whole])
     nearest = np.array([float(f"{value:.1e}") for value in floats[is_tiny]])
-    is_kept = (nearest.astype(np.float32) != floats[is_tiny]) | (sizes[is_tiny] == _TENTH)
-    values[is_tiny] = np.where(is_kept, values[is_tiny], nearest)
+    is_shortest = (nearest.astype(np.float32) != floats[is_tiny]) | (sizes[is_tiny] == _TENTH)
+    values[is_tiny] = np.where(is_shortest, values[is_tiny], nearest)
     return pc.if_else(array.is_valid(), pa.array(values), None)
 
 
@@ -212,13 +213,13 @@ def _double_digits(value: float | None) -> str:
     if _DOUBLE_BITS < exponent < _LONG_BITS:
         step = 10 ** _lost_digits(exponent - _DOUBLE_BITS - 1)
         return str((abs(int(value)) + step // 2) // step * step)
-    # Java prints two digits at least, and of two digits the nearest: 4.9E-324, Python's 5e-324.
+    # Java prints at least two digits, the nearest ones: 4.9E-324 where Python has 5e-324.
     nearest = f"{value:.1e}"
     return nearest if float(nearest) == value else repr(value)
 
 
 def _java_text(value: float, shortest: str) -> str:
-    """Format the decimal digits of a value, which Python has printed, as Java does."""
+    """Format a value as Java does, given the shortest digits as Python prints them."""
     if math.isnan(value):
         return "NaN"
     if math.isinf(value):
@@ -226,7 +227,7 @@ def _java_text(value: float, shortest: str) -> str:
     if value == 0:
         return "-0.0" if math.copysign(1, value) < 0 else "0.0"
     sign = "-" if value < 0 else ""
-    # Its significant digits, without zeros at the ends, and the exponent of the first of them.
+    # The significant digits without zeros at the ends, and the exponent of the first digit.
     mantissa, _, exponent_text = shortest.lstrip("-").partition("e")
     whole, _, fraction = mantissa.partition(".")
     digits = (whole + fraction).lstrip("0")

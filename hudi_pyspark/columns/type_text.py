@@ -1,4 +1,4 @@
-"""Types of columns under the names that Spark has for them."""
+"""Spark's names of Arrow types."""
 
 import pyarrow as pa
 
@@ -17,7 +17,7 @@ _SPARK_NAMES = {
 
 
 def type_text(data_type: pa.DataType) -> str:
-    """Return the name that Spark has for the type of a column, e.g. ``array<bigint>``."""
+    """Return Spark's name of a column type, such as ``array<bigint>``."""
     if is_variant(data_type):
         return "variant"
     if pa.types.is_struct(data_type):

@@ -1,26 +1,26 @@
-"""Variants that a Parquet file shreds, as the two binaries that every reader of variants knows.
+"""Rebuild shredded variants: turn their typed columns back into the two binaries of a VARIANT.
 
-A file may keep parts of a VARIANT in columns of their own. Wherever a value can stand, at the top,
-as an item of an array or as a field of an object, there is then a group of two columns:
+A Parquet file may shred a VARIANT: keep parts of it in typed columns. Each place that has a value
+(the top, the items of an array, the fields of an object) is then a group of two columns:
 
 | `value`  | `typed_value` | The value is                                                          |
 |----------|---------------|-----------------------------------------------------------------------|
 | encoded  | null          | the encoded one                                                       |
 | null     | set           | the typed one: a number, a text, a list of groups, a struct of groups |
-| encoded  | a struct      | an object: some fields in the struct, the others encoded              |
+| encoded  | a struct      | an object: some fields in the struct, the remaining ones encoded      |
 | null     | null          | missing: this object lacks the field                                  |
 
-Each group becomes an array of encoded values, null for missing ones, from the leaves up: no step
-looks at single rows. The bytes of the items of an array lie one after the other as soon as the
-items are encoded, and Arrow joins those of the fields of an object. What is left to write is the
-header in front, which lists where the items or fields begin. Fields are listed in the order of
-their names, and as ids: places in the dictionary of names that is the row's `metadata`. Their
-values may have any order, so the other fields of an object are copied in one piece. `metadata`
-stays what it is, since it has all names.
+Each group becomes an array of encoded values, null for missing ones. This goes from the leaves up,
+and no step looks at single rows. Once the items of an array are encoded, their bytes are
+consecutive; Arrow joins the bytes of an object's fields. Only the header in front has to be
+written: it lists where the items or fields begin. Fields are listed in the order of their names, as
+ids: ordinals in the dictionary of names that is the row's `metadata`. The values of an object may
+have any order, so its encoded fields are copied in one piece. `metadata` has all names and stays as
+it is.
 
-Where the specification leaves a choice, the bytes are those of Spark's own reader: numbers take the
-fewest that hold them. Where Spark contradicts it, Spark decides: names are in the order of UTF-16,
-and not of UTF-8, since Spark finds no others in objects of 32 fields and more.
+If the specification leaves a choice, the bytes are those that Spark's reader writes: each number
+takes as few bytes as possible. If Spark contradicts the specification, Spark decides: names are
+sorted by UTF-16 instead of UTF-8, since in objects of 32 fields and more Spark searches them so.
 
 Source: "Variant Binary Encoding" and "Variant Shredding" of Apache Parquet; `ShreddingUtils` and
 `VariantBuilder` of Apache Spark 4.3, whose answers are in `tests/columns/variants`.
@@ -37,20 +37,21 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from hudi_pyspark.format.bytes_source import cut_values
 from hudi_pyspark.format.nested_types import TYPED_VALUE, VARIANT, without_offset
 
 Ints: TypeAlias = npt.NDArray[np.int64]
 Octets: TypeAlias = npt.NDArray[np.uint8]
 
 _NULL = b"\0"  # the encoded null of a variant, which is a value
-_OBJECT, _ARRAY = 2, 3  # basic types; that of numbers and other primitives is 0, of short texts 1
-_MOST_ROWS, _MOST_BYTES = 1 << 14, 64 << 20  # rebuilt at once
-_DEEPEST = 100  # of groups inside each other
+_OBJECT, _ARRAY = 2, 3  # basic types; primitives have 0, short texts 1
+_MOST_ROWS, _MOST_BYTES = 1 << 14, 64 << 20  # that are rebuilt at once
+_DEEPEST = 100  # levels of groups
 _LONGEST_SHORT_TEXT = 63  # bytes
-# Makes bytes of UTF-8 compare like units of UTF-16: U+E000 to U+FFFF come after all others.
+# Makes bytes of UTF-8 compare like units of UTF-16: U+E000 to U+FFFF come last.
 _AS_UTF16 = bytes.maketrans(b"\xee\xef", b"\xfe\xff")
 _MOST_DIGITS = 38  # of a decimal
-# Values whose bytes are those of Arrow; the number is that of the encoded type.
+# Types whose values have the bytes that Arrow has, with the number of the encoded type.
 _TYPES_OF_ONE_WIDTH = {
     pa.float64(): 7,
     pa.date32(): 11,
@@ -65,32 +66,32 @@ _TYPES_OF_ONE_WIDTH = {
 
 
 class MalformedVariantError(ValueError):
-    """A shredded variant that contradicts itself; the text says how."""
+    """A shredded variant contradicts itself; the text says how."""
 
 
 def rebuild_variants(array: pa.StructArray) -> pa.StructArray:
-    """Return shredded variants as an array of the type VARIANT, with the same nulls.
+    """Convert shredded variants to an array of the type VARIANT; nulls stay.
 
     Args:
         array: structs of `metadata`, and of `value`, `typed_value` or both.
 
     Raises:
         MalformedVariantError: the columns contradict each other, or the encoding.
-        pyarrow.ArrowNotImplementedError: a `typed_value` has a type that no variant has.
+        pyarrow.ArrowNotImplementedError: a variant cannot have the type of a `typed_value`.
         pyarrow.ArrowInvalid: the values are too large for one array.
     """
-    names = sorted({*_names_in(array.type)}, key=_order)
+    names = sorted({*_shredded_names(array.type)}, key=_utf16_order)
     rows = max(1, min(_MOST_ROWS, len(array) * _MOST_BYTES // max(array.nbytes, 1)))
-    slices = [_rebuilt(array.slice(begin, rows), names) for begin in range(0, len(array), rows)]
+    slices = [_rebuild(array.slice(begin, rows), names) for begin in range(0, len(array), rows)]
     return pa.concat_arrays(slices) if slices else pa.array([], VARIANT)
 
 
-def _order(name: str) -> bytes:
+def _utf16_order(name: str) -> bytes:
     return name.encode().translate(_AS_UTF16)
 
 
-def _names_in(group: pa.DataType, depth: int = 0) -> Iterator[str]:
-    """Yield the names of the fields that a type of groups shreds, at any depth."""
+def _shredded_names(group: pa.DataType, depth: int = 0) -> Iterator[str]:
+    """Yield the names of all fields that a group shreds, at any depth."""
     parts = {part.name: part.type for part in group} if pa.types.is_struct(group) else {}
     if depth > _DEEPEST or not {"value", TYPED_VALUE} & parts.keys():
         raise pa.ArrowNotImplementedError(
@@ -101,100 +102,96 @@ def _names_in(group: pa.DataType, depth: int = 0) -> Iterator[str]:
     if pa.types.is_struct(typed):
         for field in typed:
             yield field.name
-            yield from _names_in(field.type, depth + 1)
+            yield from _shredded_names(field.type, depth + 1)
     elif pa.types.is_list(typed):
-        yield from _names_in(typed.value_type, depth + 1)
+        yield from _shredded_names(typed.value_type, depth + 1)
 
 
-def _rebuilt(array: pa.StructArray, names: list[str]) -> pa.StructArray:
+def _rebuild(array: pa.StructArray, names: list[str]) -> pa.StructArray:
     metadata, is_null = _part(array, "metadata"), pc.is_null(array)
     if metadata.null_count > array.null_count:
         raise MalformedVariantError("a variant without metadata")
-    values = _encoded(array, _Dictionaries.of(metadata, names)).fill_null(_NULL)
+    values = _encode(array, _Dictionaries.of(metadata, names)).fill_null(_NULL)
     return pa.StructArray.from_arrays([values, metadata], fields=list(VARIANT), mask=is_null)
 
 
 def _part(group: pa.StructArray, name: str) -> pa.Array:
-    """Return a binary of each group; nulls where the group is null, or has no such column."""
+    """Return one of the two binaries of each group; nulls if the groups have no such column."""
     if group.type.get_field_index(name) < 0:
         return pa.nulls(len(group), pa.binary())
     return pc.cast(pc.struct_field(group, name), pa.binary())
 
 
-def _encoded(group: pa.StructArray, dictionaries: _Dictionaries) -> pa.Array:
-    """Return the encoded value of each group; null where it is missing."""
+def _encode(group: pa.StructArray, dictionaries: _Dictionaries) -> pa.Array:
+    """Encode the value of each group; null if it is missing."""
     value = _part(group, "value")
     _check(_lengths(value) + np.asarray(value.is_null()) > 0)
     if group.type.get_field_index(TYPED_VALUE) < 0:
         return value
     typed = pc.struct_field(group, TYPED_VALUE)
     if pa.types.is_struct(typed.type):
-        encoded = _objects(typed, value, dictionaries)
+        encoded = _encode_objects(typed, value, dictionaries)
     elif pa.types.is_list(typed.type):
-        encoded = _arrays(typed, dictionaries)
+        encoded = _encode_arrays(typed, dictionaries)
     else:
-        encoded = _primitives(typed)
+        encoded = _encode_primitives(typed)
     return pc.if_else(typed.is_valid(), encoded, value)
 
 
-# Values without others in them
-
-
-def _primitives(array: pa.Array) -> pa.Array:
-    """Return the encoded values; what is made of nulls does not matter."""
+def _encode_primitives(array: pa.Array) -> pa.Array:
+    """Encode values that have no parts; results for nulls are ignored."""
     data_type = array.type
     if data_type in _TYPES_OF_ONE_WIDTH:
-        octets = _raw(array)
+        octets = _raw_bytes(array)
         headers = np.full((len(array), 1), _TYPES_OF_ONE_WIDTH[data_type] << 2, np.uint8)
         return _packed(np.hstack([headers, octets]), np.full(len(array), 1 + octets.shape[1]))
     if pa.types.is_boolean(data_type):
         return pc.if_else(array, bytes([1 << 2]), bytes([2 << 2]))
     if pa.types.is_signed_integer(data_type):
-        return _integers(array.cast(pa.int64()).fill_null(0))
+        return _encode_integers(array.cast(pa.int64()).fill_null(0))
     if pa.types.is_decimal(data_type) and data_type.precision <= _MOST_DIGITS:
-        return _decimals(array.cast(pa.decimal128(_MOST_DIGITS, data_type.scale)))
+        return _encode_decimals(array.cast(pa.decimal128(_MOST_DIGITS, data_type.scale)))
     if pa.types.is_string(data_type) or pa.types.is_binary(data_type):
-        return _texts(array.cast(pa.binary()), is_text=pa.types.is_string(data_type))
-    raise pa.ArrowNotImplementedError(f"no variant has values of the type {data_type}")
+        return _encode_texts(array.cast(pa.binary()), is_text=pa.types.is_string(data_type))
+    raise pa.ArrowNotImplementedError(f"a variant cannot have values of the type {data_type}")
 
 
-def _raw(array: pa.Array) -> Octets:
-    """Return the bytes of values of one width, a row for each."""
+def _raw_bytes(array: pa.Array) -> Octets:
+    """Return the bytes of values that have one width, a row per value."""
     width = array.type.bit_width // 8
     octets = np.frombuffer(array.buffers()[1] or b"", np.uint8)
     return octets[array.offset * width :][: len(array) * width].reshape(-1, width)
 
 
 def _packed(octets: Octets, lengths: Ints) -> pa.Array:
-    """Return the first bytes of each row as a binary."""
+    """Return as many of the first bytes of each row as a binary."""
     return _binaries(octets[np.arange(octets.shape[1]) < lengths[:, None]], lengths)
 
 
 def _binaries(octets: Octets, lengths: Ints) -> pa.Array:
-    """Return binaries that lie one after the other."""
-    offsets = _begins(lengths, also_end=True)
+    """Return binaries that are consecutive in ``octets``."""
+    offsets = _edges(lengths)
     if offsets[-1] > np.iinfo(np.int32).max:
         raise pa.ArrowInvalid("variants of more than 2 GiB in one array")
     buffers = [None, pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(octets)]
     return pa.Array.from_buffers(pa.binary(), len(lengths), buffers)
 
 
-def _begins(lengths: Ints, *, also_end: bool = False) -> Ints:
-    """Return where parts of some lengths begin that lie one after the other."""
-    ends = np.cumsum(lengths, dtype=np.int64)
-    return np.concatenate(([0], ends if also_end else ends[:-1]))[: len(lengths) + also_end]
+def _edges(lengths: Ints) -> Ints:
+    """Return the offsets at which consecutive parts begin, and the offset after the last part."""
+    return np.append(0, np.cumsum(lengths, dtype=np.int64))
 
 
-def _integers(array: pa.Array) -> pa.Array:
+def _encode_integers(array: pa.Array) -> pa.Array:
     numbers = np.asarray(array)
     # 0, 1, 2, 3 for 1, 2, 4, 8 bytes.
     logs = np.sum([numbers != numbers.astype(kind) for kind in ("i1", "i2", "i4")], axis=0)
     headers = (3 + logs << 2).astype(np.uint8)[:, None]
-    return _packed(np.hstack([headers, _raw(array)]), 1 + (1 << logs))
+    return _packed(np.hstack([headers, _raw_bytes(array)]), 1 + (1 << logs))
 
 
-def _decimals(array: pa.Array) -> pa.Array:
-    octets, scale = _raw(array), array.type.scale
+def _encode_decimals(array: pa.Array) -> pa.Array:
+    octets, scale = _raw_bytes(array), array.type.scale
     low, high = np.ascontiguousarray(octets).view("<i8").reshape(-1, 2).T
     logs = np.full(len(array), 2)  # 0, 1, 2 for 4, 8, 16 bytes
     for log, digits in ((1, 18), (0, 9)):
@@ -204,7 +201,7 @@ def _decimals(array: pa.Array) -> pa.Array:
     return _packed(np.hstack([front, octets]), 2 + (4 << logs))
 
 
-def _texts(array: pa.Array, *, is_text: bool) -> pa.Array:
+def _encode_texts(array: pa.Array, *, is_text: bool) -> pa.Array:
     lengths = _lengths(array)
     is_short = (lengths <= _LONGEST_SHORT_TEXT) & is_text
     octets = np.empty((len(array), 5), np.uint8)
@@ -221,25 +218,24 @@ def _joined(*parts: pa.Array) -> pa.Array:
     return pc.binary_join_element_wise(*parts, b"", null_handling="skip")
 
 
-# Values with others in them
-
-
-def _arrays(lists: pa.ListArray, dictionaries: _Dictionaries) -> pa.Array:
+def _encode_arrays(lists: pa.ListArray, dictionaries: _Dictionaries) -> pa.Array:
     lists = without_offset(lists)
     places = np.asarray(lists.offsets).astype(np.int64)
     items = lists.values.slice(places[0], places[-1] - places[0])
     places, counts = places - places[0], np.diff(places)
-    encoded = _encoded(items, dictionaries.repeated(counts)).fill_null(_NULL)
-    begins = _begins(_lengths(encoded), also_end=True)
+    encoded = _encode(items, dictionaries.repeated(counts)).fill_null(_NULL)
+    begins = _edges(_lengths(encoded))
     lists_begin, sizes = begins[places[:-1]], np.diff(begins[places])
     offsets = begins[:-1] - np.repeat(lists_begin, counts)
     octets, _, _ = _spans(encoded)
     return _joined(_headers(_ARRAY, counts, None, offsets, sizes), _binaries(octets, sizes))
 
 
-def _objects(typed: pa.StructArray, value: pa.Array, dictionaries: _Dictionaries) -> pa.Array:
+def _encode_objects(
+    typed: pa.StructArray, value: pa.Array, dictionaries: _Dictionaries
+) -> pa.Array:
     count = typed.type.num_fields
-    parts = [_encoded(pc.struct_field(typed, [place]), dictionaries) for place in range(count)]
+    parts = [_encode(pc.struct_field(typed, [place]), dictionaries) for place in range(count)]
     lengths = np.stack([_lengths(part) for part in parts], axis=1)
     begins, sizes = np.cumsum(lengths, axis=1) - lengths, lengths.sum(axis=1)
     names = [field.name for field in typed.type]
@@ -247,14 +243,15 @@ def _objects(typed: pa.StructArray, value: pa.Array, dictionaries: _Dictionaries
     rows, places = np.nonzero(lengths[:, by_name])  # no encoded value is empty
     ids, ranks = dictionaries.find(rows, [names[place] for place in by_name], places)
     fields = np.stack([rows, ids, ranks, begins[:, by_name][rows, places]])
-    others = pc.if_else(typed.is_valid(), value, pa.scalar(None, pa.binary()))
-    if others.null_count < len(others):
-        other_fields, other_values = _fields_of(others, dictionaries)
-        other_fields[3] += sizes[other_fields[0]]
-        fields = np.hstack([fields, other_fields])
+    # Fields that the file does not shred are encoded as an object.
+    remaining = pc.if_else(typed.is_valid(), value, pa.scalar(None, pa.binary()))
+    if remaining.null_count < len(remaining):
+        remaining_fields, remaining_values = _fields_of(remaining, dictionaries)
+        remaining_fields[3] += sizes[remaining_fields[0]]
+        fields = np.hstack([fields, remaining_fields])
         fields = fields[:, np.lexsort((fields[2], fields[0]))]
-        parts.append(other_values)
-        sizes = sizes + _lengths(other_values)
+        parts.append(remaining_values)
+        sizes = sizes + _lengths(remaining_values)
     rows, ids, ranks, offsets = fields
     if ((np.diff(rows) == 0) & (np.diff(ranks) == 0)).any():
         raise MalformedVariantError("an object has a field twice")
@@ -263,18 +260,18 @@ def _objects(typed: pa.StructArray, value: pa.Array, dictionaries: _Dictionaries
 
 
 def _fields_of(objects: pa.Array, dictionaries: _Dictionaries) -> tuple[Ints, pa.Array]:
-    """Take encoded objects apart; nulls have nothing.
+    """Take encoded objects apart; nulls have no fields.
 
     Returns:
-        The fields in the order of the objects, as four rows: ordinals of the objects, ids, ranks of
-        the names, and offsets of the values from the first one. The values of each object in one
-        piece.
+        The fields, object by object, as four rows: the ordinal of the object, the id, the rank of
+        the name, and the offset of the value from the object's first value. Then the bytes of all
+        values of each object.
     """
     owners = np.flatnonzero(np.asarray(objects.is_valid()))
     octets, begins, ends = _spans(objects.drop_null())
     headers = octets[begins].astype(np.int64)
     if (headers & 3 != _OBJECT).any():
-        raise MalformedVariantError("fields of an object beside a value that is none")
+        raise MalformedVariantError("an object has a second value that is not an object")
     count_widths = np.where(headers >> 6 & 1, 4, 1)
     id_widths, offset_widths = (headers >> 4 & 3) + 1, (headers >> 2 & 3) + 1
     counts = _read(octets, begins + 1, count_widths)
@@ -298,13 +295,13 @@ def _fields_of(objects: pa.Array, dictionaries: _Dictionaries) -> tuple[Ints, pa
 def _headers(
     basic_type: int, counts: Ints, ids: Ints | None, offsets: Ints, sizes: Ints
 ) -> pa.Array:
-    """Return what stands before the items of each array, or before the values of each object.
+    """Write the header of each array or object: its type, count, ids and offsets.
 
     Args:
-        basic_type: of all of them.
-        counts: of items, or of fields.
+        basic_type: array or object.
+        counts: the number of items or fields in each.
         ids: of the fields, in the order of names; None for arrays.
-        offsets: of each item or field, from the first value of its array or object.
+        offsets: of each item or field, from the first value of its array or object, in bytes.
         sizes: of all values of each array or object together, in bytes.
     """
     rows, places = _numbered(counts)
@@ -318,7 +315,7 @@ def _headers(
         bits = is_large << 6 | (id_widths - 1) << 4
     count_widths = np.where(is_large, 4, 1)
     lengths = 1 + count_widths + counts * id_widths + (counts + 1) * offset_widths
-    begins = _begins(lengths)
+    begins = _edges(lengths)[:-1]
     ids_begin = begins + 1 + count_widths
     offsets_begin = ids_begin + counts * id_widths
     octets = np.empty(int(lengths.sum()), np.uint8)
@@ -333,19 +330,19 @@ def _headers(
 
 @dataclass(frozen=True, slots=True)
 class _Dictionaries:
-    """The names in the metadata of rows; equal metadata is one dictionary."""
+    """The field names in the metadata of rows; rows with equal metadata share a dictionary."""
 
-    codes: Ints  # of each row: the ordinal of its dictionary
-    begins: Ints  # of each dictionary: where its names begin among all
-    counts: Ints  # of names in each dictionary
-    ranks: Ints  # of each name of each dictionary, in the order of all names
-    names: list[str]  # of shredded fields, in their order
-    ranks_of_names: Ints
-    ids: Ints  # by dictionary and ordinal of the name; -1 where the dictionary lacks it
+    codes: Ints  # per row: the ordinal of its dictionary
+    begins: Ints  # per dictionary: where its names begin in `ranks`
+    counts: Ints  # per dictionary: how many names it has
+    ranks: Ints  # per name of each dictionary: its place in the order of all names
+    names: list[str]  # of shredded fields, sorted
+    ranks_of_names: Ints  # per shredded name
+    ids: Ints  # by dictionary and shredded name; -1 if the dictionary lacks it
 
     @classmethod
     def of(cls, metadata: pa.Array, names: list[str]) -> _Dictionaries:
-        """Parse the metadata of each row; all names are of shredded fields."""
+        """Parse the metadata of each row; ``names`` are those of shredded fields, sorted."""
         encoded = metadata.dictionary_encode()
         octets, begins, ends = _spans(encoded.dictionary)
         headers = octets[begins].astype(np.int64)
@@ -360,21 +357,21 @@ class _Dictionaries:
         _check((first <= last) & (texts_begin[rows] + last <= ends[rows]))
         in_order = np.frombuffer(_AS_UTF16, np.uint8)[octets]
         texts = _cut(in_order, texts_begin[rows] + first, texts_begin[rows] + last)
-        shredded = pa.array(map(_order, names), pa.binary())
-        every = pc.rank(pa.concat_arrays([texts, shredded]), tiebreaker="dense")
-        ranks, ranks_of_names = np.split(np.asarray(every).astype(np.int64), [len(texts)])
+        shredded = pa.array(map(_utf16_order, names), pa.binary())
+        all_ranks = pc.rank(pa.concat_arrays([texts, shredded]), tiebreaker="dense")
+        ranks, ranks_of_names = np.split(np.asarray(all_ranks).astype(np.int64), [len(texts)])
         ids = np.full((len(counts), len(names)), -1)
-        known = np.flatnonzero(np.isin(ranks, ranks_of_names))
-        ids[rows[known], np.searchsorted(ranks_of_names, ranks[known])] = places[known]
+        shared = np.flatnonzero(np.isin(ranks, ranks_of_names))
+        ids[rows[shared], np.searchsorted(ranks_of_names, ranks[shared])] = places[shared]
         codes = np.asarray(encoded.indices.fill_null(0)).astype(np.int64)
-        return cls(codes, _begins(counts), counts, ranks, names, ranks_of_names, ids)
+        return cls(codes, _edges(counts), counts, ranks, names, ranks_of_names, ids)
 
     def repeated(self, counts: Ints) -> _Dictionaries:
-        """Return the dictionaries of the items in lists of some lengths."""
+        """Return the dictionaries of list items, given the lengths of the lists."""
         return replace(self, codes=np.repeat(self.codes, counts))
 
     def find(self, rows: Ints, names: list[str], chosen: Ints) -> tuple[Ints, Ints]:
-        """Return ids and ranks of the chosen ones of some names, each in a row's dictionary."""
+        """Return the id and the rank of ``names[chosen[i]]`` in the dictionary of ``rows[i]``."""
         places = np.array([self.names.index(name) for name in names])[chosen]
         ids = self.ids[self.codes[rows], places]
         if (ids < 0).any():
@@ -383,48 +380,38 @@ class _Dictionaries:
         return ids, self.ranks_of_names[places]
 
     def ranks_of(self, rows: Ints, ids: Ints) -> Ints:
-        """Return the ranks of ids, each in the dictionary of a row."""
+        """Return the rank of the name with ``ids[i]`` in the dictionary of ``rows[i]``."""
         codes = self.codes[rows]
         _check(ids < self.counts[codes])
         ranks: Ints = self.ranks[self.begins[codes] + ids]
         return ranks
 
 
-# Bytes
-
-
 def _check(is_right: npt.NDArray[np.bool_]) -> None:
     if not is_right.all():
-        raise MalformedVariantError("its bytes end early, or name a place outside of them")
+        raise MalformedVariantError("its bytes end early, or an offset points outside of them")
 
 
 def _numbered(counts: Ints) -> tuple[Ints, Ints]:
-    """Return, for each part of each row, the ordinals of the row and of the part in the row."""
+    """Return for each part of each row the row's ordinal, and the part's ordinal in the row."""
     rows = np.repeat(np.arange(len(counts)), counts)
-    return rows, np.arange(len(rows)) - _begins(counts)[rows]
+    return rows, np.arange(len(rows)) - _edges(counts)[rows]
 
 
 def _spans(binaries: pa.Array) -> tuple[Octets, Ints, Ints]:
-    """Return all bytes, and some zeros; where each binary begins, and where it ends."""
-    lengths = _lengths(binaries)
-    begins = _begins(lengths)
+    """Return the bytes of all binaries and some zeros, and the begin and end of each binary."""
+    edges = _edges(_lengths(binaries))
     # Joined with nothing, the binaries are copied to the beginning of a buffer of their own.
-    octets = np.frombuffer(_joined(binaries).buffers()[2] or b"", np.uint8)[: lengths.sum()]
-    return np.concatenate([octets, np.zeros(8, np.uint8)]), begins, begins + lengths
+    octets = np.frombuffer(_joined(binaries).buffers()[2] or b"", np.uint8)[: edges[-1]]
+    return np.concatenate([octets, np.zeros(8, np.uint8)]), edges[:-1], edges[1:]
 
 
 def _cut(octets: Octets, begins: Ints, ends: Ints) -> pa.Array:
-    """Return the bytes between some places, in rising order, as binaries."""
-    if not len(begins):
-        return pa.array([], pa.binary())
-    offsets = np.stack([begins, ends], axis=1).ravel().astype(np.int32)
-    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(octets)]
-    with_gaps = pa.Array.from_buffers(pa.binary(), len(offsets) - 1, buffers)
-    return with_gaps.take(pa.array(np.arange(0, len(offsets), 2)))
+    return cut_values(pa.py_buffer(octets), begins, ends, pa.binary())
 
 
 def _read(octets: Octets, places: Ints, widths: Ints) -> Ints:
-    """Return the little-endian numbers of one to four bytes at some places."""
+    """Read little-endian numbers of one to four bytes."""
     numbers = np.zeros(len(places), np.int64)
     for byte in range(int(widths.max(initial=0))):
         numbers |= np.where(widths > byte, octets[places + byte].astype(np.int64) << 8 * byte, 0)
@@ -438,5 +425,5 @@ def _write(octets: Octets, places: Ints, numbers: Ints, widths: Ints) -> None:
 
 
 def _widths(numbers: Ints) -> Ints:
-    """Return how many bytes each number takes, of one to four."""
+    """Return how many bytes each number takes: one to four."""
     return 1 + (numbers >> 8 > 0) + (numbers >> 16 > 0) + (numbers >> 24 > 0)

@@ -1,6 +1,6 @@
 """Fields of schemas and of nested Arrow types: find them, change them, and read their marks."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import Final
 
 import numpy as np
@@ -96,11 +96,27 @@ def with_items(array: pa.Array, items: pa.Array, target: pa.DataType) -> pa.Arra
 
     Args:
         array: a list or map array that begins at offset 0; see `without_offset`.
-        items: the new items; of a map, structs of key and value.
+        items: the new items; of a map, structs of a key and a value.
         target: the type of the result.
     """
     # The first buffers are the nulls and the offsets.
     return pa.Array.from_buffers(target, len(array), array.buffers()[:2], children=[items])
+
+
+def with_entries(
+    array: pa.MapArray, keys: pa.Array, items: pa.Array, target: pa.MapType
+) -> pa.Array:
+    """Replace the keys and values of a map array; see `with_items`."""
+    fields = [target.key_field, target.item_field]
+    return with_items(array, pa.StructArray.from_arrays([keys, items], fields=fields), target)
+
+
+def with_children(
+    array: pa.StructArray, children: Sequence[pa.Array], fields: Sequence[pa.Field]
+) -> pa.StructArray:
+    """Replace the fields of a struct array; nulls stay."""
+    mask = array.is_null() if array.null_count else None
+    return pa.StructArray.from_arrays(children, fields=fields, mask=mask)
 
 
 def without_offset(array: pa.Array) -> pa.Array:

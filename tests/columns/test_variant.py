@@ -127,7 +127,7 @@ FIELD_A = {"a": {"typed_value": 1}}
         ({"typed_value": FIELD_A}, b"\1\1\0\5a", "bytes end early"),
         ({"typed_value": FIELD_A}, b"\1\2\0\1\0a", "bytes end early"),
         ({"typed_value": FIELD_A}, None, "without metadata"),
-        ({"typed_value": FIELD_A, "value": b"\x0c\1"}, metadata("a"), "value that is none"),
+        ({"typed_value": FIELD_A, "value": b"\x0c\1"}, metadata("a"), "is not an object"),
         ({"typed_value": FIELD_A, "value": b""}, metadata("a"), "bytes end early"),
         ({"typed_value": {"a": {"value": b""}}}, metadata("a"), "bytes end early"),
         ({"typed_value": FIELD_A, "value": b"\2\xff\0"}, metadata("a"), "bytes end early"),
@@ -149,8 +149,8 @@ def deep(levels: int) -> pa.DataType:
 @pytest.mark.parametrize(
     ("typed", "problem"),
     [
-        (pa.uint8(), "no variant has values of the type uint8"),
-        (pa.timestamp("ms"), "no variant has values of the type timestamp"),
+        (pa.uint8(), "a variant cannot have values of the type uint8"),
+        (pa.timestamp("ms"), "a variant cannot have values of the type timestamp"),
         (pa.list_(pa.int32()), "1 deep, is stored as int32; expected value"),
         (pa.struct([("a", pa.int32())]), "1 deep, is stored as int32; expected value"),
         (

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from hudi_pyspark.errors import CorruptAvroError
 from hudi_pyspark.format.avro.cursor import OrdinalReader, ValueReader, walk_bytes, walk_varint
+from hudi_pyspark.format.bytes_source import cut_values
 
 if TYPE_CHECKING:
     from hudi_pyspark.format.avro.cursor import Cursor, Int64s, UInt64s
@@ -69,7 +68,7 @@ class FixedReader(FixedWidthReader):
     """fixed without a logical type that matters: binary."""
 
     def read(self, cursor: Cursor) -> pa.Array:
-        return _slices(cursor, cursor.advance(self.width, self.field), self.arrow)
+        return _cut(cursor, cursor.advance(self.width, self.field), self.arrow)
 
 
 class FixedUuidReader(FixedWidthReader):
@@ -152,7 +151,7 @@ class LengthPrefixedReader(ValueReader):
 
     def read(self, cursor: Cursor) -> pa.Array:
         begin = cursor.advance(cursor.read_varints(self.field), self.field)
-        array = _slices(cursor, begin, self.arrow)
+        array = _cut(cursor, begin, self.arrow)
         if pa.types.is_string(self.arrow) and not _is_ascii(array):
             _validate(array, cursor, self.field, "the text is not valid UTF-8")
         return array
@@ -182,26 +181,9 @@ class BytesDecimalReader(LengthPrefixedReader):
         return _decimals(cursor, high, low, self.arrow, self.field)
 
 
-@lru_cache(maxsize=8)
-def _even_slots(count: int) -> pa.Array:
-    return pa.array(np.arange(0, 2 * count, 2, dtype=np.int32))
-
-
-def _slices(cursor: Cursor, begin: Int64s, data_type: pa.DataType) -> pa.Array:
-    """Return the bytes from ``begin`` to the cursor, per row, as an array of string or binary."""
-    count = len(begin)
-    if not count:
-        return pa.array([], data_type)
-    # An Arrow array has no gaps between its values. So the gaps become values too: the slots of an
-    # array over the source itself are value, gap, value, gap …, and only the values are taken.
-    # Records in any order give gaps of negative length; Arrow checks only the ends of the offsets.
-    offsets = np.empty(2 * count + 1, np.int32)
-    offsets[0:-1:2] = begin
-    offsets[1::2] = cursor.position
-    offsets[-1] = cursor.source.buffer.size
-    buffers = [None, pa.py_buffer(offsets), cursor.source.buffer]
-    slots = pa.Array.from_buffers(data_type, 2 * count, buffers)
-    return pc.take(slots, _even_slots(count), boundscheck=False)
+def _cut(cursor: Cursor, begin: Int64s, data_type: pa.DataType) -> pa.Array:
+    """Return the bytes from ``begin`` to the cursor, per row, as strings or binaries."""
+    return cut_values(cursor.source.buffer, begin, cursor.position, data_type)
 
 
 def _is_ascii(array: pa.Array) -> bool:

@@ -11,9 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from hudi_pyspark.format.bytes_source import Offsets, cut_values
 from hudi_pyspark.format.hfile import HFileError
-
-Offsets = npt.NDArray[np.int64]
 
 _LENGTHS = struct.Struct(">II")
 _OVERHEAD = _LENGTHS.size + 1  # the two lengths before, one zero byte after
@@ -41,9 +40,10 @@ class HFile:
     def filter(self, mask: pa.BooleanArray) -> HFile:
         """Return the entries for which a mask is true, without the bytes between their values."""
         rows = np.flatnonzero(mask.to_numpy(zero_copy_only=False))
-        values = _spans(self.values_data, self.value_starts, self.value_ends, rows)
-        edges = np.frombuffer(values.buffers()[1], np.int64)[: len(rows) + 1]
-        data = bytes(values.buffers()[2] or b"") if len(rows) else b""
+        starts, ends = self.value_starts[rows], self.value_ends[rows]
+        edges = np.append(0, np.cumsum(ends - starts))
+        values = cut_values(pa.py_buffer(self.values_data), starts, ends, pa.large_binary())
+        data = bytes(values.buffers()[2] or b"")
         return HFile(self.keys.take(pa.array(rows)), data, edges[:-1], edges[1:], self.file_info)
 
 
@@ -94,7 +94,8 @@ def decode_entries(
         problem = f"HFile entry {marked[0]} has a version mark after its value: expected none"
         raise blocks.corrupt(problem, starts[marked[0]])
     row_starts = starts + _ROW_OFFSET
-    keys = _spans(data, row_starts, row_starts + row_lengths, np.arange(len(starts)))
+    row_ends = row_starts + row_lengths
+    keys = cut_values(pa.py_buffer(data), row_starts, row_ends, pa.large_binary())
     return HFile(keys.cast(pa.binary()), data, value_starts, value_ends, file_info)
 
 
@@ -148,19 +149,6 @@ def _chain(data: bytes, position: int, end: int, blocks: _Blocks) -> Offsets:
         problem = f"HFile entries end at {position - first} of {end - first} decompressed bytes"
         raise blocks.corrupt(problem, first)
     return np.array(starts, np.int64)
-
-
-def _spans(data: bytes, starts: Offsets, ends: Offsets, rows: Offsets) -> pa.LargeBinaryArray:
-    """Return the bytes of some spans, which ascend and do not overlap.
-
-    Spans and the gaps between them are one Arrow array over the data: the spans at even places.
-    """
-    if len(starts) == 0:
-        return pa.array([], pa.large_binary())
-    edges = np.stack([starts, ends], axis=1).ravel()
-    buffers = [None, pa.py_buffer(edges), pa.py_buffer(data)]
-    spans = pa.Array.from_buffers(pa.large_binary(), len(edges) - 1, buffers)
-    return spans.take(pa.array(rows * 2))
 
 
 def _unsigned(data: bytes, dtype: str) -> npt.NDArray[np.unsignedinteger[Any]]:

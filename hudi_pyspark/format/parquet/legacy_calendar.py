@@ -24,7 +24,13 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from hudi_pyspark.errors import UnsupportedTableError
-from hudi_pyspark.format.nested_types import with_fields, with_items, without_offset
+from hudi_pyspark.format.nested_types import (
+    with_children,
+    with_entries,
+    with_fields,
+    with_items,
+    without_offset,
+)
 
 Int64s = npt.NDArray[np.int64]
 
@@ -86,13 +92,14 @@ class LegacyCalendar:
             return _replace_old(array, *rebase)
         if pa.types.is_struct(data_type):
             children = [self._converted(array.field(i)) for i in range(data_type.num_fields)]
-            return pa.StructArray.from_arrays(
-                children, fields=list(data_type), mask=array.is_null() if array.null_count else None
-            )
-        if pa.types.is_list(data_type) or pa.types.is_map(data_type):
+            return with_children(array, children, list(data_type))
+        if pa.types.is_list(data_type):
             array = without_offset(array)
-            items = _entries(array) if pa.types.is_map(data_type) else array.values
-            return with_items(array, self._converted(items), data_type)
+            return with_items(array, self._converted(array.values), data_type)
+        if pa.types.is_map(data_type):
+            array = without_offset(array)
+            keys, items = self._converted(array.keys), self._converted(array.items)
+            return with_entries(array, keys, items, data_type)
         return array
 
     def _rebase_of(self, data_type: pa.DataType) -> tuple[int, Callable[[Int64s], Int64s]] | None:
@@ -151,11 +158,6 @@ def _replace_old(array: pa.Array, first: int, rebase: Callable[[Int64s], Int64s]
     old = np.asarray(numbers.filter(is_old)).astype(np.int64)
     rebased = pa.array(rebase(old)).cast(numbers.type)
     return pc.replace_with_mask(numbers, is_old.fill_null(False), rebased).view(array.type)  # noqa: FBT003
-
-
-def _entries(array: pa.MapArray) -> pa.StructArray:
-    fields = [array.type.key_field, array.type.item_field]
-    return pa.StructArray.from_arrays([array.keys, array.items], fields=fields)
 
 
 def widen_bounds(low: pa.Array, high: pa.Array) -> tuple[pa.Array, pa.Array]:
