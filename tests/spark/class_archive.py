@@ -21,8 +21,9 @@ from tests.project.ci_java import java
 
 PROJECT = Path(__file__).resolve().parents[2]
 TABLE = PROJECT / "examples" / "data" / "orders.zip"
-# JVMs of tests live for seconds: less compilation takes less time.
-QUICK_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+# JVMs of tests live for seconds: less compilation takes less time. Without its second level a JVM has
+# 48 MB for compiled code, which some hundred queries fill: then it compiles nothing any more.
+QUICK_JVM = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC"
 # What most tests do first, so that the classes that it needs are in the archive.
 JOB = """
 import shutil, sys
