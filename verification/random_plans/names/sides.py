@@ -141,7 +141,8 @@ class Side:
         folder = str(self._written)
         frame.createOrReplaceTempView("written")
         table = f"written_{self.name}"
-        self.reader.sql(f"DROP TABLE IF EXISTS {table}")
+        # By the session that inserts: it would remember the columns of a table that another dropped.
+        self.spark.sql(f"DROP TABLE IF EXISTS {table}")
         if plan.fetch == "write":
             frame.write.parquet(folder)
         elif plan.fetch == "table":
