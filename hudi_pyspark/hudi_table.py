@@ -157,7 +157,10 @@ class HudiTable:
     def from_options(cls, options: Mapping[str, str]) -> HudiTable:
         """Open the table that options of Spark name, by its path or in a catalog.
 
-        Raises what the constructor and `from_catalog` do, and InvalidOptionError if both are given.
+        Raises:
+            InvalidOptionError: a path and a table of a catalog are given, or an option is invalid.
+            CatalogError: the catalog fails, or does not have the table.
+            TableNotFoundError: there is no table at the path.
         """
         given = GivenOptions.of(options)
         named = given.parse(TableOptions)
@@ -171,7 +174,11 @@ class HudiTable:
         return cls.from_catalog(named.table, catalog, storage_options=settings)
 
     def is_current(self) -> bool:
-        """Return whether nothing has happened to the table since it was opened; lists again."""
+        """Return whether nothing has happened to the table since it was opened; lists again.
+
+        Raises:
+            MissingFileError: a writer archives or rolls back faster than files can be listed.
+        """
         return load_timeline(self.storage, self.config) == self.view.timeline
 
     @property
@@ -181,7 +188,12 @@ class HudiTable:
 
     @cached_property
     def schema(self) -> pa.Schema:
-        """The latest schema: meta columns, then the table's columns."""
+        """The latest schema: meta columns, then the table's columns.
+
+        Raises:
+            UnsupportedTableError: the table has no schema yet, or a type that cannot be read.
+            CorruptTableError: a commit, or its schema, cannot be decoded.
+        """
         return resolve_schema(self.view)
 
     @property
@@ -322,6 +334,7 @@ class HudiTable:
         Raises:
             UnsupportedQueryError: the table's files do not hold record keys.
             SchemaEvolutionError: a column's old values do not fit its new type.
+            ImportError: the package is the zip for Spark, which lacks this tool.
         """
         with needs_extra():
             from hudi_pyspark.snapshot_diff import record_history  # noqa: PLC0415  (few need it)
@@ -362,6 +375,8 @@ class HudiTable:
             TimeTravelError: the state at one of the instants cannot be answered.
             UnsupportedQueryError: the table has no record key to identify rows by.
             SchemaEvolutionError: a column's old values do not fit its new type.
+            InvalidOptionError: the table does not have one of the columns.
+            ImportError: the package is the zip for Spark, which lacks this tool.
         """
         with needs_extra():
             from hudi_pyspark.snapshot_diff import HIDDEN, diff_snapshots  # noqa: PLC0415  (few need it)
@@ -397,6 +412,9 @@ class HudiTable:
 
         Args:
             deep: also decode every record and every column.
+
+        Raises:
+            ImportError: the package is the zip for Spark, which lacks this tool.
         """
         with needs_extra():
             from hudi_pyspark.doctor.examination import examine  # noqa: PLC0415  (few need it)
@@ -407,6 +425,9 @@ class HudiTable:
         """Report how the table is doing, as a page and as JSON (extra ``report``).
 
         Opens no data file, but the footers of some where no index has their statistics.
+
+        Raises:
+            ImportError: the extra ``report`` is not installed.
         """
         with needs_extra():
             from hudi_pyspark.report.report import Report  # noqa: PLC0415  (few need it)
@@ -457,6 +478,9 @@ class HudiTable:
         """Choose one batch of a stream: from an offset, exclusive, to another, inclusive.
 
         Mergers and errors are as of `scan_with`.
+
+        Raises:
+            InvalidOptionError: an option is unknown, invalid, or not one of streams.
         """
         parsed = ReadOptions.parse(range_options(options, begin, end))
         assert parsed.incremental is not None  # range_options asks for it

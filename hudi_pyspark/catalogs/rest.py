@@ -116,6 +116,11 @@ class PolarisTable(CredentialsProvider):
     credential: str = field(repr=False)
 
     def load(self) -> Mapping[str, Any]:
+        """Load the table's entry in the catalog.
+
+        Raises:
+            CatalogError: Polaris refuses, or cannot be reached.
+        """
         return _call(self.url, "polaris", token=self.token or self._exchanged_token())
 
     def credentials(self, location: str) -> Mapping[str, object]:

@@ -52,7 +52,11 @@ class KnownCommit:
 
 
 def known_commits(view: TableView, *, archived: bool) -> list[KnownCommit]:
-    """Return completed commits in order of requested time, on request with archived ones."""
+    """Return completed commits in order of requested time, on request with archived ones.
+
+    Raises:
+        CorruptTimelineError: a file of the timeline or of its archive cannot be decoded.
+    """
     loaded = view.commit_metadata.of(c.requested_time for c in view.commits)
     active = [KnownCommit(c, loaded[c.requested_time], is_archived=False) for c in view.commits]
     if not archived:
@@ -150,7 +154,11 @@ def counts_of(stats: Sequence[WriteStat]) -> dict[str, object]:
 
 
 def known_schema(view: TableView) -> pa.Schema:
-    """Return the latest schema of a table; without columns if nothing was committed yet."""
+    """Return the latest schema of a table; without columns if nothing was committed yet.
+
+    Raises:
+        CorruptTableError: a commit, or its schema, cannot be decoded.
+    """
     try:
         return resolve_schema(view)
     except UnsupportedTableError:

@@ -44,7 +44,12 @@ class Entries:
         return cls(hfile.keys.cast(pa.string()), hfile)
 
     def decode(self, columns: Sequence[str]) -> pa.Table:
-        """Decode the values: ``key``, ``type`` and some other fields of the record."""
+        """Decode the values: ``key``, ``type`` and some other fields of the record.
+
+        Raises:
+            CorruptAvroError: the records do not fit their schema, or the schema is not valid.
+            UnsupportedTypeError: the schema is not of a record, or a type cannot be read.
+        """
         assert self.hfile is not None, "deleted keys have no values"
         schema = parse_schema(str(self.hfile.file_info[SCHEMA_INFO], "utf-8"))
         return decode_hfile_records(self.hfile, schema, ["key", "type", *columns])
@@ -108,7 +113,12 @@ class MetadataSlice:
 
     @cached_property
     def scan(self) -> LogScan:
-        """The log blocks; CorruptTableError if the files lack some that commits have written."""
+        """The log blocks of the slice.
+
+        Raises:
+            CorruptTableError: a log block is damaged, or files lack blocks that commits have
+                written.
+        """
         logs = SliceBlocks(self.file_slice.log_files, OnDamage.FAIL, _MOST_BYTES)
         blocks = list(logs.framed(self.storage, LogFiles(self.storage)))
         valid = self.valid_among({block.instant_time or "" for block in blocks})

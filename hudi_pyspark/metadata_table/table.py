@@ -147,6 +147,9 @@ class MetadataTable:
         Those that are pending there, although a later one has completed since, or missing, although
         it lists files of theirs or the timeline is empty. The timeline is listed once more before
         it counts as damaged, since a writer may have completed or undone them meanwhile.
+
+        Raises:
+            MissingFileError: a writer archives or rolls back faster than files can be listed.
         """
         table = self.table.timeline
         pending = {i.requested_time for i in table.pending}
@@ -162,7 +165,12 @@ class MetadataTable:
         return sorted(time for time in lost if (time in pending) == (time in still_pending))
 
     def slices(self, partition: str, *, check_files: bool) -> list[MetadataSlice]:
-        """Return a partition's slices, by file id; ``check_files`` refuses missing or cut ones."""
+        """Return a partition's slices, by file id; ``check_files`` refuses missing or cut ones.
+
+        Raises:
+            CorruptTableError: ``check_files`` is true, and a file is missing or shorter than
+                committed.
+        """
         until = self.view.last_instant
         committed = {partition: self._committed(partition)} if check_files else {}
         groups = self.view.groups.of([partition], committed)
@@ -253,6 +261,9 @@ class MetadataTable:
         Args:
             partition: of the metadata table, such as ``record_index``.
             keys: of its records, in any order. Those without a record are missing.
+
+        Raises:
+            CorruptTableError: the partition has no files, or one of its files is damaged.
         """
         for shards in self._index(partition).values():
             yield from shards.find(keys)
@@ -385,7 +396,11 @@ def load_metadata(view: TableView, partition: str | None) -> Iterator[MetadataRe
 
 
 def listed_files(view: TableView) -> dict[str, int]:
-    """Return path and size of each file that the metadata table lists."""
+    """Return path and size of each file that the metadata table lists.
+
+    Raises:
+        InvalidOptionError: the table has no metadata table.
+    """
     return {
         path_in("" if record.key == records.UNPARTITIONED else record.key, name): file["size"]
         for record in load_metadata(view, records.FILES)

@@ -73,7 +73,11 @@ class Query(ABC):
     @property
     @abstractmethod
     def end(self) -> str:
-        """The begin with which the next query of a range goes on; see `Scan.end`."""
+        """The begin with which the next query of a range goes on; see `Scan.end`.
+
+        Raises:
+            UnsupportedQueryError: the query is read-optimized.
+        """
 
     def answer_schema(self, table_schema: pa.Schema) -> pa.Schema:
         """Return all columns that the answer may have."""

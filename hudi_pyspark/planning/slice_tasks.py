@@ -376,7 +376,12 @@ class TablePlanner:
 
     @cached_property
     def context(self) -> PlanContext:
-        """What the tasks of all slices have in common."""
+        """What the tasks of all slices have in common.
+
+        Raises:
+            CorruptTableError: the table's merge properties contradict each other.
+            InvalidOptionError: the user's merger cannot be imported, or does not fit the table.
+        """
         view, options = self.view, self.options
         target = latest_internal_schema(view, self._schema_instant)
         by_id = None

@@ -25,6 +25,9 @@ def schema_options(options: Mapping[str, str]) -> dict[str, str]:
 
     A stream's options name no begin. If they ask for an incremental query, this adds the begin of
     an empty range, so archived and pending commits do not matter.
+
+    Raises:
+        InvalidOptionError: two names of one option have different values.
     """
     given = GivenOptions.of(options)
     names_type = given.has("query_type")

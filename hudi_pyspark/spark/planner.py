@@ -100,7 +100,12 @@ class Planner:
         self.opened: HudiTable | None = None
 
     def schema(self) -> StructType:
-        """Return the columns that Spark may request."""
+        """Return the columns that Spark may request.
+
+        Raises:
+            PathNotFoundError: there is nothing at the path of the table.
+            InvalidOptionError: an option is invalid, or no path is given.
+        """
         if self._inspects():
             return spark_schema(self._inspection().schema(self._table().inspect))
         # Spark calls this for batches and streams. A stream has no option begin, but the columns do

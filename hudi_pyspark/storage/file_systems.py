@@ -48,10 +48,22 @@ class FileSystem(Protocol):
     filesystem: pafs.FileSystem  # the same file system for pyarrow
 
     def list_directory(self, path: str) -> list[FileInfo]:
-        """List the files and folders directly in a folder; [] if there is none."""
+        """List the files and folders directly in a folder; [] if there is none.
+
+        Raises:
+            NotADirectoryError: the path is a file.
+            OSError: the storage failed, or refuses the request.
+            StorageError: a library has already repeated the request.
+        """
 
     def open(self, path: str) -> OpenFile:
-        """Open a file; FileNotFoundError if it does not exist."""
+        """Open a file.
+
+        Raises:
+            FileNotFoundError: the file does not exist.
+            OSError: the storage failed, or refuses the request.
+            StorageError: a library has already repeated the request.
+        """
 
 
 class ArrowFileSystem(FileSystem):

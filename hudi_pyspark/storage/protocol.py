@@ -47,13 +47,29 @@ class Storage(Protocol):
         """
 
     def list_directory(self, directory: str) -> list[FileInfo]:
-        """List the files and folders directly in a folder, in any order; [] if there is none."""
+        """List the files and folders directly in a folder, in any order; [] if there is none.
+
+        Raises:
+            CorruptTableError: no folder can have the path, or the path leads through a file.
+            StorageError: the machine with the files fails or refuses.
+        """
 
     def read_bytes(self, path: str) -> bytes:
-        """Read a whole file; FileNotFoundError if it does not exist."""
+        """Read a whole file.
+
+        Raises:
+            FileNotFoundError: the file does not exist.
+            CorruptTableError: no file can have the path, or the path leads through a file.
+        """
 
     def open_input(self, path: str) -> pa.NativeFile | IO[bytes]:
-        """Open a file for random access; FileNotFoundError if it does not exist."""
+        """Open a file for random access.
+
+        Raises:
+            FileNotFoundError: the file does not exist.
+            CorruptTableError: no file can have the path, the path leads through a file, or the file
+                is not the committed one.
+        """
 
     def describe(self, path: str) -> str:
         """Return the absolute path or URI by which users know a path, for messages."""

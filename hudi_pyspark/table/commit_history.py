@@ -203,7 +203,11 @@ class CommitHistory:
         return self._compacted_logs[time]
 
     def check_as_of(self, as_of: str) -> None:
-        """Refuse, by TimeTravelError, an instant that may still change or is cleaned away."""
+        """Refuse an instant as of which the table cannot be read.
+
+        Raises:
+            TimeTravelError: the state at the instant may still change, or is cleaned away.
+        """
         incomplete = self.first_incomplete_commit()
         if incomplete is not None and as_of >= incomplete.requested_time:
             raise TimeTravelError(

@@ -63,6 +63,9 @@ def slices_of_groups(
     Commits that replaced the file groups count up to ``replaced_until``, which may be earlier; ""
     for none. Commits that completed after ``completed_by`` do not count, although they began
     before; "" goes by requested times alone.
+
+    Raises:
+        MissingFileError: ``check_files`` is true, and a file that a commit wrote is gone.
     """
     partitions = sorted({partition for partition, _ in file_groups})
     if view.config.has_completion_times:

@@ -94,7 +94,11 @@ class OnDamage(enum.Enum):
         self.handle(CorruptLogBlockError(f"{problem}{advice}", path, offset))
 
     def handle(self, error: CorruptTableError) -> None:
-        """Raise an error, log it as a warning, or do nothing, as the option says."""
+        """Raise an error, log it as a warning, or do nothing, as the option says.
+
+        Raises:
+            CorruptTableError: the option is ``fail``.
+        """
         if self is OnDamage.FAIL:
             raise error
         if self is OnDamage.WARN:

@@ -139,6 +139,10 @@ class FileGroups(PickledWithoutCache):
         """Yield the groups of some partitions; only named files count, where ``only`` is given.
 
         The listing has every file of the commits in ``recorded``, with its size.
+
+        Raises:
+            CorruptTableError: a base file that a commit names has no bytes.
+            UnsupportedTableError: a commit wrote rows into a file that belongs to no slice.
         """
         history, config = self.history, self.history.config
         may_count = cache(self._may_count)  # very many files have the same instants

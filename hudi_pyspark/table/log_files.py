@@ -53,7 +53,13 @@ class SliceBlocks:
         return scan
 
     def framed(self, storage: Storage, files: LogFiles) -> Iterator[LogBlock]:
-        """Yield all blocks of the listed files, and report what committed files have lost."""
+        """Yield all blocks of the listed files, and report what committed files have lost.
+
+        Raises:
+            MissingFileError: a log file is gone.
+            CorruptLogBlockError: a committed file is cut off or damaged, and ``on_damage`` is
+                ``fail``.
+        """
         listed = [file for file in self.log_files if file.is_listed]
         is_small = sum(file.size for file in listed) <= self.most_bytes_in_memory
         # Of a native log only some columns may be needed.

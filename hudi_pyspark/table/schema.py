@@ -101,6 +101,10 @@ def column_defaults(view: TableView, as_of: str | None = None) -> dict[str, pa.S
 
     Only numbers, booleans and text: the payload classes that look at defaults compare by equality,
     and Java objects of other types are never equal to what the schema's JSON holds.
+
+    Raises:
+        CorruptAvroError: the schema is not valid.
+        UnsupportedTypeError: the schema is not of a record, or nested too deeply.
     """
     text = _committed_schema(view, as_of) or view.config.create_schema
     if not text:

@@ -146,7 +146,11 @@ def _timeline_entries(storage: Storage, config: TableConfig) -> list[FileInfo]:
 
 
 def instant_path(instant: Instant, config: TableConfig) -> str:
-    """Return the path of an instant's file, relative to the base path."""
+    """Return the path of an instant's file, relative to the base path.
+
+    Raises:
+        ValueError: a requested savepoint, which has no file.
+    """
     return f"{config.timeline_folder}/{instant.file_name(config.layout)}"
 
 

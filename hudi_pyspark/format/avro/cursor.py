@@ -239,11 +239,19 @@ class ValueReader(ABC):
 
     @abstractmethod
     def read(self, cursor: Cursor) -> pa.Array:
-        """Decode the next value of every row and move the cursor past it."""
+        """Decode the next value of every row and move the cursor past it.
+
+        Raises:
+            CorruptAvroError: a value is not of the type, or goes past the end of its record.
+        """
 
     @abstractmethod
     def skip(self, cursor: Cursor) -> None:
-        """Move the cursor past the next value of every row."""
+        """Move the cursor past the next value of every row.
+
+        Raises:
+            CorruptAvroError: a value is not of the type, or goes past the end of its record.
+        """
 
     @abstractmethod
     def walk(self, octets: memoryview, position: int, end: int) -> int:

@@ -65,8 +65,11 @@ def decode_records(
     ``data`` is not copied, but for the last run; ``starts``, in any order, and ``ends`` are offsets
     in it. Columns that the schema lacks are ignored; decoding a record stops after the last wanted
     one, so that one which is longer than its values is noticed only with the schema's last field.
-    Types are those of `arrow_schema`; the rows count even without columns. Raises CorruptAvroError,
-    and UnsupportedTypeError for a wanted column.
+    Types are those of `arrow_schema`; the rows count even without columns.
+
+    Raises:
+        CorruptAvroError: the bytes of a record do not fit the schema.
+        UnsupportedTypeError: a requested column has a type without an Arrow counterpart.
     """
     buffer = data if isinstance(data, pa.Buffer) else pa.py_buffer(data)
     starts, ends = np.asarray(starts, np.int64), np.asarray(ends, np.int64)
@@ -86,8 +89,10 @@ def decode_records(
 def record_spans(data: bytes | memoryview, offset: int, count: int) -> tuple[Int64s, Int64s]:
     """Find the records of a Hudi data block: each is a big-endian int32 length and its bytes.
 
-    Returns the offsets in ``data`` of each record's first byte, and after its last byte. Raises
-    CorruptAvroError where a record goes past the end of ``data``.
+    Returns the offsets in ``data`` of each record's first byte, and after its last byte.
+
+    Raises:
+        CorruptAvroError: a record goes past the end of ``data``.
     """
     if not 0 <= count <= (len(data) - offset) // _RECORD_LENGTH.size:
         raise CorruptAvroError(f"{len(data) - offset} bytes cannot hold {count} records", 0, "")

@@ -53,7 +53,11 @@ class BlockIndex:
 
     @classmethod
     def merge(cls, indexes: Sequence[BlockIndex], offset: int) -> BlockIndex:
-        """Return the index of the blocks of some indexes, which follow each other."""
+        """Return the index of the blocks of some indexes, which follow each other.
+
+        Raises:
+            HFileError: the keys of the indexes together do not ascend.
+        """
         if len(indexes) == 1:
             return indexes[0]
         keys = [key for index in indexes for key in index.keys]

@@ -215,6 +215,9 @@ class HFileReader:
 
         Args:
             keys: in any order. Those without an entry are missing.
+
+        Raises:
+            HFileError: a block cannot be decoded, or the file is shorter than its index says.
         """
         if not isinstance(keys, pa.Array | pa.ChunkedArray):
             keys = pa.array(keys, pa.binary())

@@ -64,6 +64,7 @@ def decode_data_block(
     Raises:
         CorruptLogBlockError: the content cannot be decoded, with the block's path and offset.
         UnsupportedTableError: it has types, a version or a codec that cannot be read.
+        ValueError: the block is of a type without records.
     """
     decode = _NATIVE_DECODERS.get(block.native_extension) or _DECODERS.get(block.block_type)
     if decode is None:
@@ -79,6 +80,7 @@ def decode_native_deletes(block: LogBlock) -> pa.Table | None:
 
     Raises:
         CorruptLogBlockError: the file cannot be decoded, with its path and the place.
+        UnsupportedTypeError: a column of the file has a type that cannot be read.
     """
     if not block.native_extension:
         return None
@@ -97,6 +99,9 @@ def salvage_data_block(block: LogBlock) -> tuple[pa.Table, str]:
 
     Only Avro blocks give a part of their records; of others the table is empty, without columns.
     Damage and unsupported types are in the text, and are not raised.
+
+    Raises:
+        ValueError: the block is of a type without records.
     """
     try:
         return decode_data_block(block, None), ""
@@ -222,7 +227,12 @@ _NATIVE_DECODERS = {"parquet": _decode_parquet, "hfile": _decode_hfile}
 def decode_hfile_records(
     hfile: HFile, schema: AvroRecord, columns: Sequence[str] | None
 ) -> pa.Table:
-    """Decode the ``columns`` of every record of an HFile, in file order."""
+    """Decode the ``columns`` of every record of an HFile, in file order.
+
+    Raises:
+        CorruptAvroError: the bytes of a record do not fit the schema.
+        UnsupportedTypeError: a requested column has a type that cannot be read.
+    """
     table = decode_records(schema, hfile.values_data, hfile.value_starts, hfile.value_ends, columns)
     # Other tables may have a column of that name too: what is not blank stays.
     position = table.schema.get_field_index(_KEY_FIELD)

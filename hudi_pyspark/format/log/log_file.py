@@ -33,7 +33,12 @@ _OTHER_BLOCKS = {
 def frame_log_file(
     data: bytes | BytesSource, *, path: str, report: log_block.Report | None = None
 ) -> Iterator[log_block.LogBlock]:
-    """Cut a log file into its blocks; see `frame_blocks`."""
+    """Cut a log file into its blocks; see `frame_blocks`.
+
+    Raises:
+        CorruptLogBlockError: a block, or the footer of a native log, cannot be framed.
+        UnsupportedTableError: a native log is of a kind that cannot be read.
+    """
     name = LogFileName.parse(path.rpartition("/")[2])
     if name is not None and name.native_extension:
         yield _frame_native_log(data, name, path=path)

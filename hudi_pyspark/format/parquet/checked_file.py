@@ -155,7 +155,11 @@ def _time_type(statistics: pq.Statistics) -> pa.DataType | None:
 
 
 def has_only_value(file: pq.ParquetFile, field: pa.Field, value: pa.Scalar) -> bool:
-    """Decide by the footer whether a file has a column, and no other value than one in it."""
+    """Decide by the footer whether a file has a column, and no other value than one in it.
+
+    Raises:
+        pyarrow.ArrowException: statistics of the footer contradict the column's type.
+    """
     leaves = [file.schema.column(place).path for place in range(len(file.schema))]
     if field.name not in leaves:
         return False

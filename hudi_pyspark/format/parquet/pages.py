@@ -90,6 +90,11 @@ class ParquetPages:
 
     @classmethod
     def parse(cls, footer: bytes) -> ParquetPages:
+        """Parse the metadata in a file's footer.
+
+        Raises:
+            ThriftError: the bytes are not the metadata of a Parquet file.
+        """
         return cls(parse_struct(footer)[0])
 
     def leaves(self, group: int, column: str) -> list[int]:
@@ -97,6 +102,7 @@ class ParquetPages:
 
         Raises:
             ParquetPagesError: there is no such column.
+            ThriftError: the footer lacks a field, or the field has another type.
         """
         chunks = self.footer.structs(_ROW_GROUPS)[group].structs(_COLUMNS)
         paths = [chunk.struct(_META_DATA).list(_PATH) for chunk in chunks]
@@ -110,6 +116,7 @@ class ParquetPages:
 
         Raises:
             ParquetPagesError: the writer left none, or the column is in another file.
+            ThriftError: the footer lacks a field, or the field has another type.
         """
         chunk = self.footer.structs(_ROW_GROUPS)[group].structs(_COLUMNS)[leaf]
         if not {_INDEX_OFFSET, _INDEX_SIZE} <= chunk.keys() or _FILE_PATH in chunk:
@@ -168,6 +175,7 @@ class ParquetPages:
         Raises:
             ParquetPagesError: the pages of the leaf columns hold different rows, or other numbers
                 of values than the offset index says.
+            ThriftError: the footer lacks a field, or the field has another type.
         """
         out = bytearray(MAGIC)
         originals = self.footer.structs(_ROW_GROUPS)[group].structs(_COLUMNS)

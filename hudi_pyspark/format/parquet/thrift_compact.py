@@ -60,6 +60,11 @@ class ThriftStruct(dict[int, tuple[ThriftType, ThriftValue]]):
         return value
 
     def struct(self, number: int) -> ThriftStruct:
+        """Return a field that is a struct, by its number.
+
+        Raises:
+            ThriftError: there is no such field, or it is not a struct.
+        """
         value: ThriftStruct = self._value(number, (ThriftType.STRUCT,), "a struct")
         return value
 

@@ -100,27 +100,47 @@ def get_required(record: Mapping[str, Any], name: str, kind: type[_T]) -> _T:
 
 
 def get_text(record: Mapping[str, Any], name: str) -> str:
-    """Return a text; "" for null."""
+    """Return a text; "" for null.
+
+    Raises:
+        ValueError: the field is of another type; the message names both.
+    """
     return "" if record.get(name) is None else get_required(record, name, str)
 
 
 def get_int(record: Mapping[str, Any], name: str) -> int:
-    """Return a whole number; 0 for null."""
+    """Return a whole number; 0 for null.
+
+    Raises:
+        ValueError: the field is of another type; the message names both.
+    """
     return 0 if record.get(name) is None else get_required(record, name, int)
 
 
 def get_mapping(record: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """Return a map or a record; {} for null."""
+    """Return a map or a record; {} for null.
+
+    Raises:
+        ValueError: the field is of another type; the message names both.
+    """
     return {} if record.get(name) is None else get_required(record, name, dict)
 
 
 def get_texts(record: Mapping[str, Any], name: str) -> tuple[str, ...]:
-    """Return a list of texts; () for null."""
+    """Return a list of texts; () for null.
+
+    Raises:
+        ValueError: the field is of another type; the message names both.
+    """
     return tuple(_items(record, name, str))
 
 
 def get_records(record: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
-    """Return a list of records; [] for null."""
+    """Return a list of records; [] for null.
+
+    Raises:
+        ValueError: the field is of another type; the message names both.
+    """
     return _items(record, name, dict)
 
 

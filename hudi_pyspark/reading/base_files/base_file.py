@@ -90,6 +90,7 @@ def read_bootstrap_file(
 
     Raises:
         CorruptBaseFileError: the two have different numbers of rows; else as `read_base_file`.
+        MissingFileError: one of the files is gone.
     """
     folder, name = posixpath.split(source)
     outside = storage.at(folder, is_given=True)  # by the plan, which decides where it may lie

@@ -80,7 +80,15 @@ class LogDecoder:
         return RECORD_KEY_COLUMN in self.schema.names
 
     def decode(self, block: LogBlock) -> LogRecords:
-        """Decode one block; without keys and positions, if it lacks both."""
+        """Decode one block; without keys and positions, if it lacks both.
+
+        Raises:
+            CorruptLogBlockError: the block cannot be decoded.
+            CorruptTableError: a record or a delete has no record key.
+            SchemaEvolutionError: a column cannot be matched, or converted to the table's type.
+            UnsupportedTableError: the block has types, a version or a codec that cannot be read.
+            ValueError: the block is of a type without records.
+        """
         if block.block_type is LogBlockType.DELETE_BLOCK:
             return self._decode_deletes(block)
         instant = block.instant_time or ""

@@ -20,7 +20,11 @@ _DELETING_OPERATIONS = ("D", "-U")
 
 
 def deleting_rows(rows: pa.Table, rule: MergeRule) -> Mask:
-    """Return the rows of a data block that delete their key."""
+    """Return the rows of a data block that delete their key.
+
+    Raises:
+        CorruptTableError: the rows have the column of the rule's delete field, but not the field.
+    """
     deletes = flagged_rows(rows)
     if OPERATION_COLUMN in rows.schema.names:
         operation = rows.column(OPERATION_COLUMN)

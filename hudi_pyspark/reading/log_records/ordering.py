@@ -58,14 +58,22 @@ class OrderingValues:
 
 
 def comparable_ordering(table: pa.Table, fields: Sequence[str]) -> OrderingValues:
-    """Return the ordering values of a table's rows."""
+    """Return the ordering values of a table's rows.
+
+    Raises:
+        UnsupportedTableError: an ordering field is of a type that has no order.
+    """
     return OrderingValues(
         tuple(comparable(ordering_field(table, name), name) for name in fields), table.num_rows
     )
 
 
 def ordering_field(table: pa.Table, name: str) -> pa.Array:
-    """Return the values of an ordering field as they are in the table."""
+    """Return the values of an ordering field as they are in the table.
+
+    Raises:
+        CorruptTableError: the table does not have the field.
+    """
     return field_array(table, resolve_path(name, table.schema), role="ordering field")
 
 

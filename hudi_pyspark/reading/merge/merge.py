@@ -47,6 +47,10 @@ def merge(
     Where all rows take part, ``keep`` is called at the end with the base rows that were dropped, by
     row number, with the log rows that stay as they are (None where a record may be made of several)
     and with all records that stay, in an order that does not depend on the base tables' sizes.
+
+    Raises:
+        UnsupportedMergeError: the log has partial updates, and the table merges by a payload class
+            or the like.
     """
     dropped: list[Mask] = []  # per base table
     kept: list[pa.Table] = []
@@ -99,6 +103,9 @@ def changed_rows(
 
     Yields ``i``, ``u`` or ``d``, the rows before (None for inserts) and after (None for deletes). A
     record that loses against the base row changes nothing and does not appear.
+
+    Raises:
+        UnsupportedMergeError: as `merge` raises it.
     """
     winners = fold_log(log, rule, merger)
     matcher = BaseRowMatcher(winners)

@@ -45,7 +45,11 @@ def load_log(
     memory: MemoryLimits,
     merger: PayloadMerger | None = None,
 ) -> LoadedLog:
-    """Decode a slice's log records, blocks oldest first; the caller closes the result."""
+    """Decode a slice's log records, blocks oldest first; the caller closes the result.
+
+    Raises:
+        SpillError: the log records do not fit into memory, and cannot be kept on the local disk.
+    """
     parts = map(decoder.decode, blocks)
     first_parts = next(_group(parts, memory.records), [])
     if sum(part.nbytes for part in first_parts) < memory.records:
