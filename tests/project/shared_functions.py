@@ -86,7 +86,7 @@ class Package:
     @cached_property
     def shared_functions(self) -> list[SharedFunction]:
         """The public functions, methods and properties that other folders name, in order."""
-        shared = []
+        shared: list[SharedFunction] = []
         imported_by = {each.name: set(self._imported(each)) for each in self._modules.values()}
         attributes_of = {each.name: _attributes(each.tree) for each in self._modules.values()}
         for name, module in self._modules.items():

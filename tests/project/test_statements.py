@@ -301,7 +301,7 @@ STATEMENTS: list[tuple[str, str, Probe]] = [
     ),
     (
         "options",
-        "there are never more than 100,000 tasks",
+        "there are at most 100,000 tasks",
         lambda _: task_groups._MAX_GROUPS == 100_000,
     ),
     (
