@@ -2,7 +2,7 @@
 
 import inspect
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from enum import IntEnum
 from functools import wraps
@@ -109,7 +109,7 @@ def _open_table(
 
 
 # Parameters of commands, and what makes them of arguments and options of the command line.
-_MAKERS: Mapping[str, Callable[..., object]] = {
+_MAKERS: dict[str, Callable[..., object]] = {
     "table": _open_table,
     "query": Query,
     "listing": Listing,
@@ -131,14 +131,12 @@ def with_shared_options(command: Callable[..., None]) -> Callable[..., None]:
     Parameters named ``table``, ``query`` and ``listing`` are replaced by the arguments and options
     of the command line of which they are made.
     """
+    signature = inspect.signature(command).parameters
+    makers = {name: maker for name, maker in _MAKERS.items() if name in signature}
+    parts = {name: inspect.signature(maker).parameters for name, maker in makers.items()}
     parameters: dict[str, inspect.Parameter] = {}
-    parts: dict[str, Iterable[str]] = {}
-    for name, parameter in inspect.signature(command).parameters.items():
-        maker = _MAKERS.get(name)
-        made_of = {name: parameter} if maker is None else inspect.signature(maker).parameters
-        parameters.update(made_of)
-        if maker is not None:
-            parts[name] = made_of
+    for name, parameter in signature.items():
+        parameters.update(parts.get(name, {name: parameter}))
     parameters["storage_option"] = _STORAGE_OPTION
 
     @wraps(command)
@@ -148,8 +146,8 @@ def with_shared_options(command: Callable[..., None]) -> Callable[..., None]:
             for text in storage_option or ():
                 name, value = key_and_value(text, "--storage-option")
                 os.environ.update(to_environment(name, value))
-            for name, names in parts.items():
-                arguments[name] = _MAKERS[name](**{each: arguments.pop(each) for each in names})
+            for name, maker in makers.items():
+                arguments[name] = maker(**{part: arguments.pop(part) for part in parts[name]})
             command(**arguments)
         finally:
             os.environ.clear()

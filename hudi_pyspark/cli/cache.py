@@ -30,7 +30,7 @@ def show(folder: FolderOption = "", *, output: OutputOption = "table") -> None:
 
 
 def clear(folder: FolderOption = "") -> None:
-    """Remove all outcomes of merges; later reads merge anew."""
+    """Remove all outcomes of merges; later reads merge again."""
     outcomes = _outcomes(folder)
     count = len(outcomes.files())
     outcomes.clear()

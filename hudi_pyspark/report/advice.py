@@ -1,4 +1,4 @@
-"""Findings about the maintenance of a table: what to compact, cluster and clean."""
+"""Findings about a table's maintenance: what to compact, cluster, clean and archive."""
 
 import statistics
 from collections.abc import Iterator
@@ -10,8 +10,8 @@ from hudi_pyspark.inspection.statistics import SMALL_FILE_BYTES
 from hudi_pyspark.report.facts import Facts
 
 _CHECK = "maintenance"
-# Statistics of `Inspection.statistics` above which maintenance is due, as docs/looking-inside.md
-# lists them: small files as a share of base files, older bytes of base bytes.
+# Statistics of `Inspection.statistics` above which maintenance is due; docs/looking-inside.md lists
+# them. Small files count as a share of the base files, older bytes as a share of the base bytes.
 DUE = {
     "log_to_base_ratio": 0.5,
     "small_files": 0.5,
@@ -19,17 +19,20 @@ DUE = {
     "commits": 10,
     "write_amplification": 10,
 }
-_SMALL_FILES = 10  # per partition
-_SKEW, _PARTITIONS = 10, 4  # the largest partition against the median
+_MANY_FILES = 10  # small ones per partition, or base files of a table
+_SKEW = 10  # bytes of the largest partition, as a multiple of the median
+_FEWEST_PARTITIONS = 4  # of a table with skew
 _LONG_PENDING = 2 * 3600  # seconds
 _MANY_INSTANTS = 100
-_ALL_FILES = 0.9  # of the files may have a value
+_NEARLY_ALL_FILES = 0.9  # share of the files that may have a value
 
 
 def advise(facts: Facts, columns: list[dict[str, Any]]) -> Iterator[Finding]:
-    """Yield what a table's maintenance has left undone, with Hudi's commands and settings.
+    """Yield the maintenance that a table needs, with Hudi's commands and settings for it.
 
-    ``columns`` are those of the report's section about the schema.
+    Args:
+        facts: about the table.
+        columns: of `sections.schema_section`.
     """
     name = "'" + facts.view.config.name.replace("\\", "\\\\").replace("'", "\\'") + "'"
     yield from _sizes(facts.statistics, name)
@@ -53,7 +56,7 @@ def _sizes(row: dict[str, Any], name: str) -> Iterator[Finding]:
         )
     files, small = row["base_files"], row["small_files"]
     if small > max(DUE["small_files"] * files, row["partitions"]):
-        are_many = small >= _SMALL_FILES * row["partitions"]
+        are_many = small >= _MANY_FILES * row["partitions"]
         yield _finding(
             Severity.WARNING if are_many else Severity.NOTE,
             "small files",
@@ -80,7 +83,7 @@ def _sizes(row: dict[str, Any], name: str) -> Iterator[Finding]:
 
 def _skew(facts: Facts) -> Iterator[Finding]:
     sizes = facts.partitions["bytes"].to_pylist()
-    if len(sizes) < _PARTITIONS:
+    if len(sizes) < _FEWEST_PARTITIONS:
         return
     largest, median = max(sizes), statistics.median(sizes)
     if largest > max(_SKEW * median, SMALL_FILE_BYTES):
@@ -103,9 +106,10 @@ def _pending(facts: Facts, name: str) -> Iterator[Finding]:
                 f"{instant.action} {instant.state.name.lower()} for {duration_text(age)}",
                 f"CALL run_compaction(op => 'run', table => {name})"
                 if instant.action == "compaction"
-                else "If its writer is gone, the next one of Apache Hudi rolls it back and deletes "
-                "its rows (hoodie.clean.failed.writes.policy=EAGER, or LAZY with several "
-                "writers). Make sure before that hudi-py doctor finds no problem in the timeline",
+                else "If its writer is gone, the next writer of Apache Hudi rolls it back and "
+                "deletes its rows (hoodie.clean.failed.writes.policy=EAGER, or LAZY with several "
+                "writers). Before that, make sure that hudi-py doctor finds no problem in the "
+                "timeline",
             )
     active = len(facts.view.timeline.instants)
     if active > _MANY_INSTANTS:
@@ -118,14 +122,14 @@ def _pending(facts: Facts, name: str) -> Iterator[Finding]:
 
 
 def _columns(facts: Facts, columns: list[dict[str, Any]], name: str) -> Iterator[Finding]:
-    """Find statistics that rule out nothing, since nearly all files have all values."""
+    """Find column statistics that rule out no file, because nearly all files have all values."""
     keys = {*facts.view.config.record_key_fields, *facts.view.config.partition_fields}
     useless = [
         column["column"]
         for column in columns
-        if (column["files_per_value"] or 0) >= _ALL_FILES and column["column"] not in keys
+        if (column["files_per_value"] or 0) >= _NEARLY_ALL_FILES and column["column"] not in keys
     ]
-    if useless and facts.statistics["base_files"] >= _SMALL_FILES:
+    if useless and facts.statistics["base_files"] >= _MANY_FILES:
         shown = ", ".join(useless[:5]) + (", …" if len(useless) > 5 else "")
         yield _finding(
             Severity.NOTE,

@@ -1,4 +1,4 @@
-"""The tables of `HudiTable.inspect` that a report needs, each computed once."""
+"""`Facts`: the inspection tables that a report needs, each computed once."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from hudi_pyspark.options.instant_text import wall_clock
 from hudi_pyspark.table.meta_columns import META_COLUMNS
 from hudi_pyspark.table.view import TableView
 
-# Tables with more partitions are listed by their metadata table, if they have one: listing all
+# With more partitions, the files come from the metadata table if there is one: listing all
 # folders of an object store takes minutes.
 _MOST_FOLDERS = 1_000
-# What the statistics of columns may cost: entries of the index, else footers of base files.
+# What column statistics may cost: entries of the index, else footers of base files.
 _MOST_ENTRIES = 500_000
 _MOST_FOOTERS = 100
-# A table service completes with the action of a write, but has another operation; a pending one
-# has none.
+# Lanes of the timeline by operation, else by action: a completed table service has the action of a
+# write, and a pending one has no operation.
 _LANES = {
     "COMPACT": "compaction",
     "LOG_COMPACT": "log compaction",
@@ -41,7 +41,7 @@ _LANES = {
 
 @dataclass(frozen=True)
 class Facts:
-    """What is known of a table at a moment; most are tables of `Inspection`, by their names."""
+    """What a report knows about a table; most attributes are tables of `Inspection`."""
 
     view: TableView
     now: datetime  # wall-clock time of the timeline, without a zone
@@ -50,7 +50,12 @@ class Facts:
 
     @classmethod
     def of(cls, view: TableView, now: datetime) -> Facts:
-        """Choose the source of files; `now` has a zone."""
+        """Decide whether to list the storage or to ask the metadata table.
+
+        Args:
+            view: of the table.
+            now: the present time, with a zone.
+        """
         is_listed = True
         if FILES in view.config.metadata_partitions:
             indexed = view.with_listing(MetadataListing(view))
@@ -65,12 +70,12 @@ class Facts:
 
     @cached_property
     def commits(self) -> list[dict[str, Any]]:
-        """The same as rows of `Inspection.commits`."""
+        """The known commits as rows of `Inspection.commits`."""
         return list(commits(self.known_commits).to_pylist())
 
     @cached_property
     def marks(self) -> list[dict[str, Any]]:
-        """All instants whose names are times."""
+        """The instants that are times, as marks of the timeline; see `timeline_marks`."""
         return timeline_marks(timeline(self.view, archived=True), self.commits)
 
     @cached_property
@@ -98,7 +103,7 @@ class Facts:
 
     @cached_property
     def sampled_slices(self) -> pa.Table:
-        """The slices whose files have statistics in the report: all, or as many as are cheap."""
+        """The slices whose column statistics are read: all, or a sample if there are many."""
         count, most = self.slices.num_rows, _MOST_FOOTERS
         if INDEX in self.view.config.metadata_partitions:
             entries = (count + self.statistics["log_files"]) * len(self.schema)
@@ -109,7 +114,7 @@ class Facts:
 
     @cached_property
     def column_statistics(self) -> pa.Table:
-        """Of the sampled slices; without rows if one of their files is damaged."""
+        """The statistics of the sampled slices; no rows if one of their files is damaged."""
         try:
             if self.sampled_slices:
                 return column_statistics(self.view, self.sampled_slices)
@@ -124,7 +129,16 @@ class Facts:
 
 
 def timeline_marks(instants: pa.Table, commits: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return start and end (milliseconds), lane and state of each instant that is a time."""
+    """Return the marks of the timeline, one for each instant that is a time.
+
+    Args:
+        instants: the table `Inspection.timeline`.
+        commits: rows of `Inspection.commits`.
+
+    Returns:
+        Dicts with start and end in milliseconds since the epoch, lane, state and more, as the page
+        draws them.
+    """
     commit_rows = {row["requested_time"]: row for row in commits}
     marks = []
     for row in instants.to_pylist():
@@ -137,7 +151,7 @@ def timeline_marks(instants: pa.Table, commits: list[dict[str, Any]]) -> list[di
         mark = {
             "start": start,
             "end": end if end is not None else start,
-            # A log scale has no zero; Hudi's clock ticks in milliseconds.
+            # At least a millisecond, the resolution of instants: a log scale has no zero.
             "seconds": max(end - start, 1) / 1000 if end is not None else None,
             "lane": _LANES.get(operation, _LANES.get(action, action)),
             "state": "archived" if row["archived"] else row["state"],
@@ -152,6 +166,9 @@ def timeline_marks(instants: pa.Table, commits: list[dict[str, Any]]) -> list[di
 
 
 def _epoch_ms(instant: str | None) -> int | None:
-    """Return an instant as milliseconds, as if it were UTC: the zone is unknown and not shown."""
+    """Return an instant as milliseconds since the epoch, as if it were UTC.
+
+    The zone of the timeline may be unknown, and the page shows none.
+    """
     moment = moment_of(instant)
     return None if moment is None else round(moment.replace(tzinfo=timezone.utc).timestamp() * 1000)

@@ -1,4 +1,4 @@
-"""The page over several tables, and the tables of a folder."""
+"""`ReportIndex`: the reports of several tables, and a search for the tables below a folder."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     from hudi_pyspark.report.report import Report
     from hudi_pyspark.storage import Storage
 
-_DEEPEST = 4  # folders between a warehouse and a table
+_DEEPEST = 4  # levels of folders between a warehouse and its tables
 
 
 @dataclass(frozen=True, slots=True)
 class IndexEntry:
-    """A table of an index: its report, or why there is none."""
+    """A table of an index: its report, or why the table cannot be read."""
 
     place: str  # path, or name in a catalog
     report: Report | None
-    error: str = ""
+    error: str = ""  # of a table without a report
 
     @property
     def severity(self) -> Severity:
@@ -38,7 +38,7 @@ class IndexEntry:
 
 @dataclass(frozen=True, slots=True)
 class ReportIndex:
-    """Several tables, the worst first."""
+    """The reports of several tables, as pages (`save`) or as JSON (`to_json`), the worst first."""
 
     title: str
     entries: tuple[IndexEntry, ...]
@@ -46,20 +46,26 @@ class ReportIndex:
 
     @property
     def severity(self) -> Severity:
+        """The severity of the worst finding."""
         return worst(entry.severity for entry in self.entries)
 
     def content(self) -> dict[str, Any]:
-        """Return one row per table, as JSON can have it."""
+        """Return title and tables, one dict per table, for JSON and the page."""
         return {"title": self.title, "tables": [_row(*named) for named in self._named()]}
 
     def to_json(self) -> str:
+        """Return the content as JSON; control characters are escaped."""
         return printable(json.dumps(self.content(), indent=1, ensure_ascii=False), keep_lines=True)
 
     def save(self, folder: str | Path) -> Path:
-        """Write ``index.html`` and a page per table into a local folder; return the index.
+        """Write ``index.html`` and a page per table into a local folder, which is created.
+
+        Returns:
+            The path of ``index.html``.
 
         Raises:
             ImportError: the extra ``report`` is not installed.
+            OSError: a file cannot be written.
         """
         target = Path(folder)
         target.mkdir(parents=True, exist_ok=True)
@@ -71,14 +77,17 @@ class ReportIndex:
         return index
 
     def _named(self) -> list[tuple[str, IndexEntry]]:
-        """Return file names of pages and entries, the worst first."""
+        """Return entries with the file names of their pages, the worst entry first."""
         order, names = list(Severity), {"index.html"}
         entries = sorted(self.entries, key=lambda e: (-order.index(e.severity), e.place))
         return [(_file_name(entry.place, names), entry) for entry in entries]
 
 
 def _file_name(place: str, taken: set[str]) -> str:
-    """Return a name of harmless letters for a page, which no other page has."""
+    """Return an unused file name for the page of a table, and add it to the taken names.
+
+    It consists of letters, digits and ``_.-``.
+    """
     stem = re.sub(r"[^A-Za-z0-9_.-]+", "_", place.rstrip("/").rpartition("/")[2]).strip("._")[:80]
     numbered = (f"-{number}" if number > 1 else "" for number in range(1, len(taken) + 2))
     name = next(n for s in numbered if (n := f"{stem or 'table'}{s}.html").lower() not in taken)
@@ -104,7 +113,16 @@ def _row(page: str, entry: IndexEntry) -> dict[str, Any]:
 
 
 def find_tables(storage: Storage, folders: Sequence[str] = ("",)) -> Iterator[str]:
-    """Yield the base paths of the tables in a folder, relative to it."""
+    """Find the tables below a folder.
+
+    Args:
+        storage: of the folder.
+        folders: where the search begins, relative to the folder.
+
+    Yields:
+        Base paths relative to the folder, "" for the folder itself. Folders inside a table, and
+        folders whose names begin with ``.`` or ``_``, are not searched.
+    """
     for _ in range(_DEEPEST + 1):
         below = []
         for folder in folders:

@@ -1,4 +1,4 @@
-"""Pages out of templates: text is escaped, and nothing but the page's own script may run."""
+"""Render pages from templates: text is escaped, and only the page's own script may run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,15 @@ if TYPE_CHECKING:
 
 
 def render(template: str, content: Mapping[str, Any]) -> str:
-    """Return a page with some content."""
+    """Render a template of this folder.
+
+    Args:
+        template: the file's name in ``assets``.
+        content: for the template; its texts may contain anything.
+
+    Raises:
+        ImportError: the extra ``report`` is not installed.
+    """
     style, script = _asset("report.css"), _asset("report.js")
     policy = (
         f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; "
@@ -39,7 +47,7 @@ def _environment() -> Environment:
         loader=jinja2.FunctionLoader(_asset),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
-        # Text, but not markup, whose type is another one.
+        # Control characters are escaped in text, but not in markup, which has its own type.
         finalize=lambda value: printable(value) if type(value) is str else value,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -58,6 +66,6 @@ def _digest(text: str) -> str:
 
 
 def instant_text(instant: str | None) -> str:
-    """Return an instant as date and time; as it is, if it is not a time."""
+    """Format an instant as date and time; one that is not a time stays, and None is ``never``."""
     moment = moment_of(instant)
     return f"{moment:%Y-%m-%d %H:%M:%S}" if moment is not None else instant or "never"

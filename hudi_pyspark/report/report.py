@@ -1,4 +1,4 @@
-"""`Report`: the state of a table as one value, and its page."""
+"""`Report`: the state of a table as one value, and as a page."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from hudi_pyspark.table.view import TableView
 
 _FRAME_HEIGHT = 900  # pixels, in notebooks
 _SUFFIXES = (".html", ".json")
-_MOST_ALIKE = 5
-FORMAT = 1  # of the content, as JSON
+_MOST_ALIKE = 5  # findings of one check with the same advice
+FORMAT = 1  # version of the content, as JSON
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Report:
-    """How a table is doing: one value, which a page shows and `to_json` returns as text.
+    """The state of a table, as a page (`to_html`) or as JSON (`to_json`).
 
     Notebooks show the page. Pages need the extra ``report``.
     """
 
-    content: Mapping[str, Any]
+    content: Mapping[str, Any]  # as JSON loads it
     default_file: ClassVar[str] = "report.html"
 
     @classmethod
@@ -43,12 +43,16 @@ class Report:
         scan: Callable[..., object],
         changes: Callable[[], object],
     ) -> Report:
-        """Collect what is known of a table; see `HudiTable.report`.
+        """Examine a table; see `HudiTable.report`.
 
         Args:
-            view: the table.
-            scan: plans a query of it, by the arguments of `HudiTable.scan`.
-            changes: plans a query of its changes.
+            view: of the table.
+            scan: plans a query of the table; takes the arguments of `HudiTable.scan`.
+            changes: plans a query of the table's changes.
+
+        Raises:
+            CorruptTableError: files of the timeline or the metadata table are damaged.
+            StorageError: the storage fails.
         """
         now = local_now()
         facts = Facts.of(view, now)
@@ -69,7 +73,7 @@ class Report:
             "findings": _ordered(findings),
             **parts,
         }
-        return cls(json.loads(json.dumps(content)))  # as it is when loaded
+        return cls(json.loads(json.dumps(content)))  # a report is equal to its loaded copy
 
     @property
     def severity(self) -> Severity:
@@ -77,7 +81,7 @@ class Report:
         return worst(Severity(finding["severity"]) for finding in self.content["findings"])
 
     def to_html(self) -> str:
-        """Return the page: one file that loads nothing from elsewhere.
+        """Return the page: one file, which loads no other.
 
         Raises:
             ImportError: the extra ``report`` is not installed.
@@ -85,14 +89,18 @@ class Report:
         return render("page.html.j2", self.content)
 
     def to_json(self) -> str:
-        """Return the content as JSON, for monitoring."""
+        """Return the content as JSON, for monitoring; control characters are escaped."""
         return printable(json.dumps(self.content, indent=1, ensure_ascii=False), keep_lines=True)
 
     def save(self, path: str | Path) -> Path:
-        """Write the report to a local file that ends in ``.html`` or ``.json``, and return it.
+        """Write the report to a local file, whose name ends in ``.html`` or ``.json``.
+
+        Returns:
+            The path of the file.
 
         Raises:
-            InvalidOptionError: the path has another ending.
+            InvalidOptionError: the path ends differently.
+            OSError: the file cannot be written.
             ImportError: the extra ``report`` is not installed; ``.json`` does not need it.
         """
         target = Path(path)
@@ -108,7 +116,7 @@ class Report:
         return f"Report({self.content['table']['name']!r}, made at {self.content['made_at']})"
 
     def _repr_html_(self) -> str:
-        # A frame, so that neither the styles of the page nor those of the notebook mix.
+        # A frame keeps the styles of page and notebook apart.
         return (
             f'<iframe srcdoc="{escape(self.to_html())}" sandbox="allow-scripts" width="100%" '
             f'height="{_FRAME_HEIGHT}" style="border:0" title="Report of a table"></iframe>'
@@ -116,7 +124,7 @@ class Report:
 
 
 def _ordered(findings: list[Finding]) -> list[dict[str, Any]]:
-    """Return findings, the worst first, but only some of many that are alike."""
+    """Return findings, the worst first; of those with the same check and advice, the first five."""
     alike: dict[tuple[str, ...], list[Finding]] = {}
     for severity in reversed(Severity):
         for finding in (f for f in findings if f.severity is severity):
@@ -130,8 +138,9 @@ def _ordered(findings: list[Finding]) -> list[dict[str, Any]]:
 
 
 def _unchecked(facts: Facts) -> Finding:
-    what = "the contents of data files were not checked"
+    """Return the finding that says what a report does not check."""
+    message = "the contents of data files were not checked"
     if not facts.is_listed:
-        what += ", nor whether they are on the storage: the metadata table lists them"
+        message += ", nor whether they are on the storage: the metadata table lists them"
     advice = f"hudi-py doctor {shlex.quote(facts.view.storage.describe(''))} checks them"
-    return Finding(Severity.NOTE, "doctor", "", what, advice)
+    return Finding(Severity.NOTE, "doctor", "", message, advice)

@@ -1,4 +1,4 @@
-"""The parts of a report: what the table is, what happened, where its bytes are, its columns."""
+"""The sections of a report: what the table is, what happened, where its bytes are, its columns."""
 
 import json
 from bisect import bisect_left, bisect_right
@@ -22,24 +22,25 @@ from hudi_pyspark.short_name import SHORT_NAME
 
 # Lanes of the timeline.
 _SERVICES = ("compaction", "log compaction", "clustering", "clean", "rollback", "savepoint")
-_MOST_MARKS = 1_000  # instants that are drawn one by one
+# How much a page shows.
+_MOST_MARKS = 1_000  # instants
 _MOST_COMMITS = 200  # with details
-_MOST_WRITTEN = 8  # partitions of the details of a commit
+_MOST_WRITTEN = 8  # partitions in the details of a commit
 _MOST_DAYS = 400
 _LONGEST_VALUE = 200  # characters
 _WRITTEN = ("records", "written_bytes")
 _CHANGED = ("inserts", "updates", "deletes")
-MOST_PARTITIONS = 200  # shown one by one
-MOST_GROUPS = 100
+_MOST_PARTITIONS = 200
+_MOST_GROUPS = 100
 LARGEST_FILE_BYTES = 125_829_120  # hoodie.parquet.max.file.size, 120 MiB
-_EDGES = [0, *(1024 << power for power in range(31)), 1 << 62]  # from a KiB to a TiB
+_EDGES = [0, *(1024 << power for power in range(31)), 1 << 62]  # of the histogram: KiB to TiB
 _LONGEST_BOUND = 80  # characters
 _MOST_CHANGES = 100
-_MOST_QUOTED = 20
+_MOST_QUOTED = 20  # instants to choose from, for incremental queries
 
 
 def head(facts: Facts) -> dict[str, Any]:
-    """Return the main facts."""
+    """Return the main facts about the table, the state of its services included."""
     config = facts.view.config
     last = facts.commits[-1] if facts.commits else {}
     time = last.get("completion_time") or last.get("requested_time")
@@ -72,7 +73,7 @@ def head(facts: Facts) -> dict[str, Any]:
 
 
 def _service(facts: Facts, lane: str) -> dict[str, Any] | None:
-    """Return the state of a table service; None if it never ran and is not always needed."""
+    """Return the state of a table service; None if it never ran and the table may not need it."""
     marks = [mark for mark in facts.marks if mark["lane"] == lane]
     is_needed = lane == "clean" or (lane == "compaction" and facts.view.config.is_merge_on_read)
     if not marks and not is_needed:
@@ -87,12 +88,12 @@ def _service(facts: Facts, lane: str) -> dict[str, Any] | None:
 def _rows(facts: Facts) -> tuple[int | None, bool]:
     """Return the number of rows, and whether it is exact.
 
-    Commits record the rows of base files; inserts of log files less their deletes are an estimate.
-    None where the commits of base files are no longer known.
+    Commits record the rows of base files. For log files, the number is an estimate: their inserts
+    less their deletes. It is None if a base file's commit is no longer known.
     """
-    known = facts.partitions["rows"]
-    if not known.null_count:
-        return pc.sum(known).as_py() or 0, True
+    rows = facts.partitions["rows"]
+    if not rows.null_count:
+        return pc.sum(rows).as_py() or 0, True
     committed = committed_by_path(facts.known_commits)
     bases = facts.slices["base_file"].drop_null().to_pylist()
     if not all(path in committed for path in bases):
@@ -104,7 +105,7 @@ def _rows(facts: Facts) -> tuple[int | None, bool]:
 
 
 def timeline_section(facts: Facts) -> dict[str, Any]:
-    """Return the newest instants, and the details of the newest commits."""
+    """Return the newest instants, and details of the newest commits."""
     newest = zip(facts.commits[-_MOST_COMMITS:], facts.known_commits[-_MOST_COMMITS:], strict=True)
     return {
         "instants": len(facts.marks),
@@ -122,7 +123,11 @@ def timeline_section(facts: Facts) -> dict[str, Any]:
 
 
 def changed_records(commit: dict[str, Any]) -> int:
-    """Return how many records users changed by a commit: none by a table service."""
+    """Return how many records a commit inserted, updated or deleted; 0 for table services.
+
+    Args:
+        commit: a row of `Inspection.commits`.
+    """
     is_service = WriteOperationType.parse(commit["operation"]).is_table_service
     return 0 if is_service else sum(commit[name] for name in _CHANGED)
 
@@ -137,11 +142,11 @@ def _by_partition(commit: KnownCommit) -> list[dict[str, Any]]:
 
 
 def growth_section(facts: Facts) -> dict[str, Any]:
-    """Return by day what commits wrote; nobody changed the records of table services."""
+    """Return what commits wrote, by day. Table services count as bytes, not as changes."""
     days: dict[str, Counter[str]] = defaultdict(Counter)
     for row in facts.commits:
         moment = moment_of(row["requested_time"])
-        if moment is not None:  # the instant of a bootstrap is not a time
+        if moment is not None:  # a bootstrap has an instant that is not a time
             names = (*_WRITTEN, *_CHANGED) if changed_records(row) else _WRITTEN
             days[moment.date().isoformat()].update({"commits": 1, **{n: row[n] for n in names}})
     all_names = ("commits", *_CHANGED, *_WRITTEN)
@@ -150,24 +155,24 @@ def growth_section(facts: Facts) -> dict[str, Any]:
 
 
 def storage_section(facts: Facts) -> dict[str, Any]:
-    """Return the largest partitions and file groups, and the histogram of base files."""
+    """Return the largest partitions and file groups, and a histogram of the base files."""
     slices, statistics = facts.slices, facts.statistics
     older = older_bytes(facts.files)
     names = ["partition_path", "file_id", "base_instant_time", "base_bytes", "log_count"]
     groups = [
         {**group, "older_bytes": older.get((group["partition_path"], group["file_id"]), 0)}
-        for group in largest_groups(slices.select([*names, "log_bytes"]), MOST_GROUPS)
+        for group in largest_groups(slices.select([*names, "log_bytes"]), _MOST_GROUPS)
     ]
     base_bytes, log_bytes = statistics["base_bytes"], statistics["log_bytes"]
     by_size = [("bytes", "descending"), ("partition_path", "ascending")]
     partitions = facts.partitions.sort_by(by_size)
-    shown, rest = partitions.slice(0, MOST_PARTITIONS), partitions.slice(MOST_PARTITIONS)
-    sums = {name: pc.sum(rest[name]).as_py() or 0 for name in ("slices", "bytes", "log_bytes")}
+    names = [name for name in partitions.column_names if name != "partition"]  # the path has it
+    shown = partitions.select(names).slice(0, _MOST_PARTITIONS)
+    hidden = partitions.slice(_MOST_PARTITIONS)
+    sums = {name: pc.sum(hidden[name]).as_py() or 0 for name in ("slices", "bytes", "log_bytes")}
     return {
-        "partitions": shown.select(
-            [name for name in shown.column_names if name != "partition"]  # which the path has
-        ).to_pylist(),
-        "other_partitions": {"partitions": rest.num_rows, **sums},
+        "partitions": shown.to_pylist(),
+        "other_partitions": {"partitions": hidden.num_rows, **sums},
         "histogram": histogram(slices["base_bytes"]),
         "small_file_bytes": SMALL_FILE_BYTES,
         "largest_file_bytes": LARGEST_FILE_BYTES,
@@ -179,15 +184,23 @@ def storage_section(facts: Facts) -> dict[str, Any]:
 
 
 def largest_groups(slices: pa.Table, most: int) -> list[dict[str, Any]]:
-    """Return the slices with the most bytes in log files, and then in base files."""
+    """Return the ``most`` slices with the most bytes in log files, or else in base files, as dicts.
+
+    Args:
+        slices: with columns of `Inspection.file_slices`.
+        most: slices to return.
+    """
     order = [("log_bytes", "descending"), ("base_bytes", "descending")]
     names = [("partition_path", "ascending"), ("file_id", "ascending")]
-    places = pc.sort_indices(slices, sort_keys=[*order, *names])[:most]
-    return list(slices.take(places).to_pylist())
+    return list(slices.sort_by([*order, *names]).slice(0, most).to_pylist())
 
 
 def older_bytes(files: pa.Table) -> dict[tuple[str, str], int]:
-    """Map (partition path, file id) to the bytes of base and log files of older slices."""
+    """Map (partition path, file id) to the bytes of the group's older base and log files.
+
+    Args:
+        files: the table `Inspection.files`.
+    """
     is_older = pc.invert(pc.or_(files["in_latest_slice"], pc.equal(files["kind"], "cdc")))
     keys = ["partition_path", "file_id"]
     grouped = files.filter(is_older).group_by(keys).aggregate([("bytes", "sum")]).to_pylist()
@@ -195,24 +208,32 @@ def older_bytes(files: pa.Table) -> dict[tuple[str, str], int]:
 
 
 def histogram(sizes: pa.ChunkedArray) -> list[dict[str, int]]:
-    """Count files between powers of two of a KiB, from the first such range to the last."""
-    known = np.asarray(sizes.drop_null(), np.int64)
-    ranges = np.searchsorted(_EDGES, known, side="right") - 1
+    """Count files by size, in ranges that double from 1 KiB on.
+
+    Args:
+        sizes: bytes of each file; null for no file.
+
+    Returns:
+        A dict for each range from the smallest file's to the largest file's: its edges, the number
+        of files, and their bytes.
+    """
+    known_sizes = np.asarray(sizes.drop_null(), np.int64)
+    ranges = np.searchsorted(_EDGES, known_sizes, side="right") - 1
     files = np.bincount(ranges)
     first = int(ranges.min()) if len(ranges) else 0
     return [
         {
-            "from": _EDGES[place],
-            "to": _EDGES[place + 1],
-            "files": int(files[place]),
-            "bytes": int(known[ranges == place].sum()),
+            "from": _EDGES[number],
+            "to": _EDGES[number + 1],
+            "files": int(files[number]),
+            "bytes": int(known_sizes[ranges == number].sum()),
         }
-        for place in range(first, len(files))
+        for number in range(first, len(files))
     ]
 
 
 def schema_section(facts: Facts) -> dict[str, Any]:
-    """Return the columns with their statistics, and every change with its commit."""
+    """Return the columns with their statistics, and the newest changes with their commits."""
     table = facts.column_statistics
     history = schema_history(facts.view)
     avro_fields = json.loads(history["avro_schema"][-1].as_py())["fields"] if history else ()
@@ -233,9 +254,9 @@ def schema_section(facts: Facts) -> dict[str, Any]:
 
 def _column(field: pa.Field, statistics: pa.Table) -> dict[str, Any]:
     rows = statistics.filter(pc.equal(statistics["column"], field.name))
-    is_known = rows and not rows["nulls"].null_count
+    has_counts = rows and not rows["nulls"].null_count
     counts = (rows[name] for name in ("values", "nulls"))
-    values, nulls = (pc.sum(counted).as_py() if is_known else None for counted in counts)
+    values, nulls = (pc.sum(counted).as_py() if has_counts else None for counted in counts)
     low, high = (rows[name].drop_null().to_pylist() for name in ("min", "max"))
     order = order_of(field.type, [*low, *high])
     return {
@@ -252,7 +273,13 @@ def _column(field: pa.Field, statistics: pa.Table) -> dict[str, Any]:
 
 
 def order_of(data_type: pa.DataType, texts: Iterable[str]) -> Callable[[str], Any]:
-    """Return the key by which texts of bounds are ordered as values."""
+    """Return the sort key that orders texts of bounds like the values of a type.
+
+    Args:
+        data_type: of the column.
+        texts: all bounds that will be ordered; if one is not a value of the type, the order is that
+            of texts.
+    """
     order: Callable[[str], Any] = str
     if pa.types.is_floating(data_type):
         order = float
@@ -261,23 +288,30 @@ def order_of(data_type: pa.DataType, texts: Iterable[str]) -> Callable[[str], An
     try:
         for text in texts:
             order(text)
-    except (ValueError, ArithmeticError):  # bounds from before the column had this type
+    except (ValueError, ArithmeticError):  # a bound from before the column had this type
         return str
     return order
 
 
 def files_per_value(rows: pa.Table, order: Callable[[str], Any]) -> float | None:
-    """Return the share of files that a search for one value reads, on average over their minima.
+    """Return the average share of files that a search for one value reads.
 
-    1 means that the statistics rule out no file. None with fewer than two files.
+    The average is over the minima of the files. 1 means that the statistics rule out no file.
+
+    Args:
+        rows: of `Inspection.column_statistics`, for one column.
+        order: see `order_of`.
+
+    Returns:
+        A share above 0; None if fewer than two files have bounds.
     """
-    known = [(row["min"], row["max"]) for row in rows.to_pylist() if row["min"] is not None]
-    if len(known) < 2:
+    pairs = [(row["min"], row["max"]) for row in rows.to_pylist() if row["min"] is not None]
+    if len(pairs) < 2:
         return None
-    lows, highs = (sorted(map(order, bounds)) for bounds in zip(*known, strict=True))
-    # Of the files that begin up to a value, those that ended before it are not read.
-    read = sum(bisect_right(lows, value) - bisect_left(highs, value) for value in lows)
-    return read / len(known) ** 2
+    lows, highs = (sorted(map(order, bounds)) for bounds in zip(*pairs, strict=True))
+    # Read are the files that begin at or below a value, less the files that end below it.
+    read_files = sum(bisect_right(lows, value) - bisect_left(highs, value) for value in lows)
+    return read_files / len(pairs) ** 2
 
 
 def reading_section(
@@ -285,7 +319,10 @@ def reading_section(
 ) -> dict[str, Any]:
     """Return code that reads the table, its newest instants, and the queries that are refused.
 
-    ``scan`` and ``changes`` plan queries, as the methods of `HudiTable` do.
+    Args:
+        facts: about the table.
+        scan: plans a query; takes the arguments of `HudiTable.scan`.
+        changes: plans a query of the table's changes.
     """
     path = facts.view.storage.describe("")
     column = "completion_time" if facts.view.config.has_completion_times else "requested_time"
@@ -293,7 +330,7 @@ def reading_section(
     instants = [row[column] for row in commits if row[column]]
     begin = instants[-2] if len(instants) > 1 else "earliest"
     load = f'spark.read.format("{SHORT_NAME}")'
-    quoted = ascii(path)  # of Python; signs that a page might turn around are escapes there
+    quoted = ascii(path)  # escapes characters that would reorder or hide text on the page
     end = f".load({quoted})"
     queries: dict[str, Callable[[], object]] = {
         "snapshot": scan,
@@ -325,7 +362,7 @@ def reading_section(
 
 
 def _refusal(query: Callable[[], object]) -> str:
-    """Return why a query is refused; "" if it is not."""
+    """Return why a query is refused; "" if it is accepted."""
     try:
         query()
     except HudiError as error:

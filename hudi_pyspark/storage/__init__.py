@@ -1,4 +1,4 @@
-"""The one seam between this package and file systems."""
+"""The one interface between this package and file systems."""
 
 from hudi_pyspark.storage.protocol import FileInfo, Storage
 from hudi_pyspark.storage.table_storage import ArrowStorage

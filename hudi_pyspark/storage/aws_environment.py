@@ -95,7 +95,7 @@ def region_of(bucket: str) -> str:
 def check_credentials(
     place: str, arguments: Mapping[str, Value], environment: Mapping[str, str]
 ) -> None:
-    """Check that an SDK would find credentials, which can take it minutes to find out.
+    """Check that an SDK will find credentials; by itself it may search for minutes.
 
     Args:
         place: the URI of the bucket, for the message.
