@@ -197,14 +197,15 @@ def read_lance_file(
 @contextmanager
 def _local_file(storage: Storage, path: str) -> Iterator[Path]:
     """Yield the file on this machine, copied here if need be: the library opens only paths."""
-    with storage.open_input(path):  # raises where the path is missing, or outside of the table
+    with storage.open_input(path) as file:  # raises if the path is missing, or outside of the table
         local = Path(storage.describe(path))
-    if storage.is_local and local.is_file():
-        yield local
-        return
+        if storage.is_local and local.is_file():
+            yield local
+            return
+        content = file.read()
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "base.lance"
-        copy.write_bytes(storage.read_bytes(path))
+        copy.write_bytes(content)
         yield copy
 
 

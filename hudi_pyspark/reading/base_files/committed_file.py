@@ -35,8 +35,18 @@ class CommittedFile(ConfinedStorage):
     base: BaseFile
     on_damage: OnDamage
 
+    def read_bytes(self, path: str) -> bytes:
+        content = self.inner.read_bytes(path)
+        self._check(path, pa.BufferReader(content))
+        return content
+
     def open_input(self, path: str) -> pa.NativeFile | IO[bytes]:
         file = self.inner.open_input(path)
+        self._check(path, file)
+        file.seek(0)
+        return file
+
+    def _check(self, path: str, file: pa.NativeFile | IO[bytes]) -> None:
         size, committed = file.seek(0, os.SEEK_END), self.base.committed_size
         is_of_size = committed < _LEAST or committed == size
         if path == self.base.path and not is_of_size and not _is_named_by_rows(file, path):
@@ -45,8 +55,6 @@ class CommittedFile(ConfinedStorage):
                 "taken its place (on_damage=warn reads what is there, as Apache Hudi does)"
             )
             self.on_damage.handle(CorruptBaseFileError(self.describe(path), problem))
-        file.seek(0)
-        return file
 
 
 def _is_named_by_rows(file: pa.NativeFile | IO[bytes], path: str) -> bool:

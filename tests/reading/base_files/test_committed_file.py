@@ -16,6 +16,7 @@ from hudi_pyspark.reading.base_files.committed_file import CommittedFile
 from hudi_pyspark.table.file_group import BaseFile, OnDamage
 from tests.damage import unpack
 from tests.memory_storage import MemoryStorage
+from tests.reading.base_files.test_base_file_hfile import ROWS, base_file
 
 NAME = "f1-0_0-1-0_001.parquet"
 PATH = f"p=1/{NAME}"
@@ -78,6 +79,27 @@ def test_orc_file_of_another_size_is_refused():
     orc.write_table(pa.table({"a": [1]}), octets)
     with pytest.raises(CorruptBaseFileError, match="its commit says 99:"):
         rows_of(octets.getvalue(), "f1-0_0-1-0_001.orc")
+
+
+def test_hfile_of_another_size_is_refused():
+    content = base_file(ROWS)
+    path = "f1-0_0-1-0_001.hfile"
+    assert rows_of(content, path, len(content)) == len(ROWS)
+    with pytest.raises(CorruptBaseFileError, match="its commit says 99:"):
+        rows_of(content, path)
+
+
+@pytest.mark.parametrize("is_local", [True, False])
+def test_lance_file_of_another_size_is_refused(is_local, tmp_path, monkeypatch):
+    lance = pytest.importorskip("lance.file")
+    path = "f1-0_0-1-0_001.lance"
+    with lance.LanceFileWriter(str(tmp_path / path), pa.schema([("a", pa.int64())])) as writer:
+        writer.write_batch(pa.table({"a": [1]}))
+    content = (tmp_path / path).read_bytes()
+    monkeypatch.setattr(MemoryStorage, "is_local", is_local)
+    assert rows_of(content, path, len(content)) == 1
+    with pytest.raises(CorruptBaseFileError, match="its commit says 99:"):
+        rows_of(content, path)
 
 
 def test_on_damage_reads_what_is_there(caplog):
