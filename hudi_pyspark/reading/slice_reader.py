@@ -148,9 +148,10 @@ def _place_of(task: ReadTask, storage: Storage, store: OutcomeStore | None) -> S
 def count_merged(
     tasks: Iterable[ReadTask], storage: Storage, store: OutcomeStore | None = None
 ) -> tuple[int, int]:
-    """Count the slices whose outcome is kept, and those where it may be."""
+    """Count the slices whose outcome seems to be kept, and those where it may be."""
     places = [place for t in tasks if (place := _place_of(t, storage, store)) is not None]
-    return sum(place.find([]) is not None for place in places), len(places)
+    merged = [place for place in places if place.find([], check_files=False) is not None]
+    return len(merged), len(places)
 
 
 def merged_on_disk(tasks: Sequence[ReadTask], storage: Storage) -> list[bool | None]:

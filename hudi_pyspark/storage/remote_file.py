@@ -46,7 +46,7 @@ class RemoteFile(io.RawIOBase):
         self._opened_at = time.monotonic()
         self._lock = ForkSafeLock()  # for the open file; the ranges are read in parallel
         self._path = path
-        self._size, self._version = opened.size, opened.version
+        self._size, self.version = opened.size, opened.version
         self._position = 0
         self._end: tuple[int, bytes] = (self._size, b"")
         self._prefetched: list[tuple[int, bytes]] = []  # begin of each range, and its bytes
@@ -121,7 +121,7 @@ class RemoteFile(io.RawIOBase):
             is_old = time.monotonic() > self._opened_at + _TRUSTED_SECONDS
             if is_old or self._opened is None or self._opened[0] is not filesystem:
                 opened = filesystem.open(self._path)
-                if (opened.size, opened.version) != (self._size, self._version):
+                if (opened.size, opened.version) != (self._size, self.version):
                     raise CorruptTableError(f"{self._path} was replaced while it was read")
                 self._opened_at = time.monotonic()
                 self._opened = (filesystem, opened)
@@ -175,6 +175,20 @@ def read_files(storage: Storage, paths: Sequence[str]) -> Iterator[bytes]:
         return
     with ThreadPoolExecutor(min(_THREADS, len(paths))) as pool:
         yield from pool.map(storage.read_bytes, paths)
+
+
+def versions_of(storage: Storage, paths: Sequence[str]) -> tuple[str, ...]:
+    """Return what changes when a file is replaced: its ETag, generation or time of change.
+
+    Each file costs one request; the requests run in parallel. Some stores tell nothing.
+    """
+
+    def version_of(path: str) -> str:
+        with storage.open_input(path) as file:
+            return repr(getattr(file, "version", None))
+
+    with ThreadPoolExecutor(min(THREADS, len(paths)) or 1) as pool:
+        return tuple(pool.map(version_of, paths))
 
 
 def coalesce(ranges: Iterable[ByteRange], *, largest: int | None = None) -> list[ByteRange]:

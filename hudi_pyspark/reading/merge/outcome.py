@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import os
 from collections import OrderedDict
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from hashlib import sha256
 from typing import ClassVar, Protocol
 
@@ -20,7 +21,8 @@ import pyarrow as pa
 from hudi_pyspark.columns.arrays import Mask, repeat
 from hudi_pyspark.fork_safe_lock import ForkSafeLock
 from hudi_pyspark.storage.protocol import Storage
-from hudi_pyspark.table.file_group import PARQUET, OnDamage
+from hudi_pyspark.storage.remote_file import versions_of
+from hudi_pyspark.table.file_group import PARQUET, FileSlice, OnDamage
 from hudi_pyspark.table.live_blocks import BlockFilter
 from hudi_pyspark.tasks import ScanTask
 
@@ -40,6 +42,7 @@ class MergeOutcome:
     count: int  # of the records that stay
     seen: tuple[str, ...]  # instants of all blocks of the log files
     counted: tuple[str, ...]  # those of them that count
+    versions: tuple[str, ...] = ()  # of the slice's files; () if its key has their states
 
     @property
     def nbytes(self) -> int:
@@ -115,6 +118,7 @@ class SliceOutcome:
     store: OutcomeStore
     key: str
     block_filter: BlockFilter
+    file_versions: Callable[[], tuple[str, ...]]  # asks once; see `_versions_of_files`
 
     @classmethod
     def of(cls, task: ScanTask, storage: Storage, store: OutcomeStore) -> SliceOutcome | None:
@@ -143,14 +147,23 @@ class SliceOutcome:
             pa.record_batch(values, names=names).serialize().to_pybytes(),
         )
         key = sha256(repr(parts).encode()).hexdigest()
-        return cls(store, key, task.shared.block_filter)
+        file_versions = cache(partial(_versions_of_files, task.file_slice, storage))
+        return cls(store, key, task.shared.block_filter, file_versions)
 
-    def find(self, names: Collection[str] | None = None) -> MergeOutcome | None:
-        """Return the outcome with those of some columns that it has; None for all columns."""
+    def find(
+        self, names: Collection[str] | None = None, *, check_files: bool = True
+    ) -> MergeOutcome | None:
+        """Return the outcome with those of some columns that it has; None for all columns.
+
+        Without ``check_files``, files that were replaced may go unnoticed, and nothing is asked of
+        the storage.
+        """
+        # Asked before a merge reads the files: they may be replaced meanwhile.
+        versions = self.file_versions() if check_files else None
         outcome = self.store.find(self.key, names)
         if outcome is None or outcome.counted != self._counted(outcome.seen):
             return None
-        return outcome
+        return outcome if versions in (None, outcome.versions) else None
 
     def keep(
         self,
@@ -167,7 +180,8 @@ class SliceOutcome:
         records = pa.concat_tables(parts)
         count = sum(table.num_rows for table in tables)
         counted = self._counted(instants)
-        self.add(MergeOutcome(dropped, kept, records, count, instants, counted))
+        versions = self.file_versions()
+        self.add(MergeOutcome(dropped, kept, records, count, instants, counted, versions))
 
     def add(self, outcome: MergeOutcome) -> None:
         """Keep an outcome; columns that another merge of the slice has brought stay, too."""
@@ -193,8 +207,8 @@ def _states_of_files(task: ScanTask, storage: Storage) -> list[tuple[int, ...]]:
     """Return what changes when another file gets the name of one of a slice.
 
     Apache Hudi writes no second file of one name, but a copy that is restored may be another one.
-    Of storage that is not local it is the time in the listing, 0 where a metadata table has the
-    files: asking for more would take a request for each file.
+    Of storage that is not local it is the time in the listing, 0 if a metadata table has the files:
+    then `_versions_of_files` says more.
     """
     if not storage.is_local:
         return [(file.modified_ms,) for file in task.file_slice.files]
@@ -207,6 +221,16 @@ def _states_of_files(task: ScanTask, storage: Storage) -> list[tuple[int, ...]]:
         # The times of a copy may be those of its original, but for the last one.
         states.append((state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns))
     return states
+
+
+def _versions_of_files(file_slice: FileSlice, storage: Storage) -> tuple[str, ...]:
+    """Ask a store for the versions of files of which no listing has the time of change."""
+    if storage.is_local or all(file.modified_ms for file in file_slice.files):
+        return ()
+    try:
+        return versions_of(storage, [file.path for file in file_slice.files])
+    except FileNotFoundError:  # reading the file says what is wrong
+        return ("",)
 
 
 def _decide_alike(known: MergeOutcome, outcome: MergeOutcome) -> bool:

@@ -28,7 +28,7 @@ from hudi_pyspark.messages import logger
 from hudi_pyspark.reading.merge.outcome import MergeOutcome
 from hudi_pyspark.tasks import ReadSettings
 
-OUTCOME_FORMAT = 1
+OUTCOME_FORMAT = 2
 """Layout of these files. What they have of a merge depends on the version of the package."""
 
 _ON_DISK = 4 << 30
@@ -179,6 +179,7 @@ def _store(file: IO[bytes], key: str, outcome: MergeOutcome) -> None:
             "count": outcome.count,
             "seen": outcome.seen,
             "counted": outcome.counted,
+            "versions": outcome.versions,
             "is_whole": outcome.kept is not None,
             "columns": outcome.records.schema.names,
             "parts": [[part.length, part.checksum] for part in parts],
@@ -221,6 +222,7 @@ def _read(file: IO[bytes], key: str, names: Collection[str] | None) -> MergeOutc
         count=header["count"],
         seen=tuple(header["seen"]),
         counted=tuple(header["counted"]),
+        versions=tuple(header["versions"]),
     )
 
 

@@ -34,9 +34,9 @@ from tests.reading.test_slice_reader import (
     RecordingStorage,
     base_content,
     log_file,
-    task,
     upsert,
 )
+from tests.reading.test_slice_reader import task as unlisted_task
 from tests.sampling import SAMPLED
 
 MERGED = [("a", "log"), ("c", "base c")]
@@ -46,6 +46,18 @@ class RemoteFiles(RecordingStorage):
     """Files without an inode; their names say that they are the same."""
 
     is_local = False
+
+
+def task(**options):
+    """A task of files whose times of change a listing of their folder has."""
+    found = unlisted_task(**options)
+    base, logs = found.file_slice.base_file, found.file_slice.log_files
+    listed = replace(
+        found.file_slice,
+        base_file=base and replace(base, modified_ms=1),
+        log_files=tuple(replace(log, modified_ms=1) for log in logs),
+    )
+    return replace(found, file_slice=listed)
 
 
 def rows(scan_task, storage, store):

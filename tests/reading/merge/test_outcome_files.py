@@ -38,8 +38,8 @@ from tests.damage import unpack
 from tests.golden.case import load_case
 from tests.growing_table import table_at
 from tests.reading.log_records.log_files import KEY
-from tests.reading.merge.test_outcome import MERGED, RemoteFiles, read_files, rows
-from tests.reading.test_slice_reader import FILES, LOG_PATHS, task
+from tests.reading.merge.test_outcome import MERGED, RemoteFiles, read_files, rows, task
+from tests.reading.test_slice_reader import FILES, LOG_PATHS
 
 SECRET, OTHER = "a" * 64, "b" * 64
 
