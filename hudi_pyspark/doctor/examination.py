@@ -29,6 +29,7 @@ from hudi_pyspark.planning.slice_tasks import TablePlanner
 from hudi_pyspark.reading.slice_reader import count_merged
 from hudi_pyspark.table.config import METADATA_FOLDER, PROPERTIES_FILE, read_properties
 from hudi_pyspark.table.merge_mode import MergeCache
+from hudi_pyspark.table.returning_rows import COMPLETED_OR_FAILED
 from hudi_pyspark.table.view import open_table
 
 if TYPE_CHECKING:
@@ -61,8 +62,13 @@ _PARTITIONS = "hoodie.table.metadata.partitions"
 _INFLIGHT = "hoodie.table.metadata.partitions.inflight"
 _REBUILD = (
     "Until it is rebuilt, read with use_metadata_table=false (Apache Hudi: "
-    "hoodie.metadata.enable=false). To rebuild it, delete the metadata table (hudi-cli: metadata "
-    "delete): the next write builds it again"
+    "hoodie.metadata.enable=false). First mend what other checks find, since a rebuilt metadata "
+    "table forgets the commits and files that the table has lost. Then delete it (hudi-cli: "
+    "metadata delete): the next write builds it again"
+)
+_READ_WITHOUT_INDEX = (
+    "Do not rely on the index: read in Apache Hudi with hoodie.enable.data.skipping=false. No row "
+    "needs to be restored"
 )
 _NEXT_WRITE = "The next write of Apache Hudi builds it again; mend first what other checks find"
 
@@ -145,11 +151,10 @@ def _recorded(view: TableView) -> dict[str, str]:
     """Return commits that the metadata table has, and the timeline lost or never completed."""
     with suppress(HudiError):  # its own check says why
         if view.config.metadata_partitions:
-            metadata, proof = MetadataTable.open(view), "the metadata table has it"
+            metadata = MetadataTable.open(view)
             pending = {i.requested_time for i in view.timeline.pending}
-            failed = f"{proof}, unless its writer failed in the last step"
-            found = dict.fromkeys(metadata.uncommitted & pending, failed)
-            return found | dict.fromkeys(metadata.lost_commits, proof)
+            pending &= metadata.uncommitted
+            return dict.fromkeys(pending, COMPLETED_OR_FAILED) | metadata.lost_commits
     return {}
 
 
@@ -317,8 +322,12 @@ def _of_file(difference: Difference, committed: TimelineFiles) -> Finding:
 
 def _of_record(difference: Difference) -> Finding:
     """Judge a row that the record index does not find; of several with one key it finds one."""
-    message, advice, severity = difference.problem, _REBUILD, Severity.PROBLEM
+    subject, message = f"record key {difference.subject}", difference.problem
     if difference.metadata_table:
         message += ": an insert may have repeated the key, or the index is wrong"
-        severity = Severity.WARNING
-    return Finding(severity, METADATA_TABLE, f"record key {difference.subject}", message, advice)
+        return Finding(Severity.WARNING, METADATA_TABLE, subject, message, _READ_WITHOUT_INDEX)
+    message += (
+        ". The row is not lost, and reads here find it. Writers remove the entry of a key with one "
+        "of its rows, or with a delete that loses"
+    )
+    return Finding(Severity.PROBLEM, METADATA_TABLE, subject, message, _READ_WITHOUT_INDEX)

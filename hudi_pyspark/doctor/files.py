@@ -13,8 +13,14 @@ from hudi_pyspark.errors import HudiError, MissingFileError
 from hudi_pyspark.format.file_name import BaseFileName, LogFileName, is_partition_marker
 from hudi_pyspark.format.log.log_block import RECORD_BLOCKS
 from hudi_pyspark.format.log.log_file import frame_log_file
-from hudi_pyspark.inspection.files import file_slices, files, stored_files
-from hudi_pyspark.table.bootstrap import is_skeleton, load_bootstrap_sources
+from hudi_pyspark.inspection.files import (
+    commits_of,
+    committed_by_path,
+    file_slices,
+    files,
+    stored_files,
+)
+from hudi_pyspark.table.bootstrap import BOOTSTRAP_INSTANT, is_skeleton, load_bootstrap_sources
 from hudi_pyspark.table.file_group import FileSlice
 from hudi_pyspark.table.file_groups import FOREIGN_NAME_ADVICE, may_lose_rows
 from hudi_pyspark.table.table_services import known_rollbacks
@@ -22,6 +28,7 @@ from hudi_pyspark.table.view import TableView
 
 FILES = "files"
 SIZES = "sizes"
+_KEEP = "Keep them unless you know that the timeline is whole: a copy may lack files"
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,11 +168,15 @@ def _unknown(stored: StoredFiles) -> Iterator[Finding]:
         time for _, r, _ in known_rollbacks(view, archived=False) for time in r.rolled_back_times
     }
     lost = committed.lost.keys() | view.groups.lost_commits()
-    missing = {path.rpartition("/")[2] for path in committed.written.keys() - stored.sizes.keys()}
+    needed = committed.written.keys() - committed.removed
+    is_whole = not lost and needed <= stored.sizes.keys()
     table = files(view, file_slices(view))
-    uncommitted = table.filter(pc.invert(table.column("is_committed")))
+    uncommitted = table.filter(pc.invert(table.column("is_committed"))).to_pylist()
+    instants = [(row["path"], row["instant_time"]) for row in uncommitted]
+    named = committed_by_path(commits_of(view, instants)).keys() if instants else frozenset()
+    missing = {path.rpartition("/")[2] for path in named - stored.sizes.keys()}
     by_time: dict[str, list[str]] = {}
-    for row in uncommitted.to_pylist():
+    for row in uncommitted:
         for time in _uncommitted_writers(view, row["path"]) or [row["instant_time"]]:
             by_time.setdefault(time, []).append(row["path"])
     for time, paths in by_time.items():
@@ -182,14 +193,15 @@ def _unknown(stored: StoredFiles) -> Iterator[Finding]:
             severity, message = Severity.NOTE, "It has not completed; readers skip what it wrote"
         elif time in undone or time in view.history.committed:
             message = "A failed or repeated attempt of a write left them. Readers skip them"
-            advice = "Nothing needs to be done; they only take space"
+            advice = "Nothing needs to be done; they only take space" if is_whole else _KEEP
         else:
             message = (
                 "No commit names them, so readers skip them: a failed write left them, or the "
                 "timeline has lost their commit"
             )
-            advice = "Keep them unless you know that the timeline is whole: a copy may lack files"
+            advice = _KEEP
         yield Finding(severity, FILES, subject, f"{files_of}. {message}", advice)
+    yield from _forgotten(stored)
     others = {path: path.rpartition("/")[2] for path in stored.sizes.keys() - stored.data_files}
     foreign = sorted(
         p for p, name in others.items() if not is_partition_marker(name) and name[0] not in "._"
@@ -198,6 +210,21 @@ def _unknown(stored: StoredFiles) -> Iterator[Finding]:
         count = counted(len(foreign), "file")
         message = f"{count} not written by Hudi, ignored by reads: {_some(foreign)}"
         yield Finding(Severity.NOTE, FILES, "", message)
+
+
+def _forgotten(stored: StoredFiles) -> Iterator[Finding]:
+    """Find files of commits before the timeline that its archive does not have."""
+    history = stored.view.history
+    active = {instant.requested_time for instant in history.timeline.instants}
+    by_time: dict[str, list[str]] = {}
+    for path, name in stored.data_files.items():
+        by_time.setdefault(name.instant, []).append(path)
+    for time in sorted(by_time.keys() - active - history.archived_times.keys()):
+        if time in history.committed and time != BOOTSTRAP_INSTANT:
+            files_of = f"{counted(len(by_time[time]), 'file')} of {time}: {_some(by_time[time])}"
+            message = f"{files_of}. Reads take their commit for archived, but the archive lacks it"
+            advice = "Unless somebody shortened the archive, restore the timeline from a copy"
+            yield Finding(Severity.WARNING, FILES, time, message, advice)
 
 
 def _some(paths: list[str]) -> str:

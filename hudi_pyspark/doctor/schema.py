@@ -66,8 +66,8 @@ def _merging(config: TableConfig, schema: pa.Schema) -> Iterator[Finding]:
         yield Finding(Severity.WARNING, SCHEMA, PROPERTIES_FILE, error.reason())
         return
     advice = (
-        f"Set {key} in {PROPERTIES_FILE} to the column by which records are ordered. If there is "
-        "none, remove it and set hoodie.record.merge.mode=COMMIT_TIME_ORDERING"
+        f"{RESTORE_PROPERTIES}. Without a copy set {key} to the column by which records are "
+        "ordered: another one, or none, changes which rows win"
     )
     severity = Severity.PROBLEM if config.is_merge_on_read else Severity.WARNING
     for name in rule.ordering_fields:
@@ -82,7 +82,7 @@ def _fields(config: TableConfig, schema: pa.Schema) -> Iterator[Finding]:
         (_RECORD_KEY, config.record_key_fields, key_severity),
         (_PARTITION, config.partition_fields, Severity.WARNING),
     ):
-        advice = f"Set {key} in {PROPERTIES_FILE} to columns of the table"
+        advice = f"{RESTORE_PROPERTIES}. Without a copy set {key} to the columns that writers use"
         for name in names:
             message = f"the table's schema lacks {name}, which Apache Hudi's writers need"
             yield from _field(schema, name, Finding(severity, SCHEMA, key, message, advice))

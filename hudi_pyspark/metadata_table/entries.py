@@ -111,6 +111,17 @@ class MetadataSlice:
             layers.append(_Layer(reader, errors))
         return layers + [_layer_of(block) for block in self.scan.blocks]
 
+    def written_by(self, time: str) -> Iterator[Entries]:
+        """Yield the entries of log blocks of one instant, whether or not it counts."""
+        for block in self._blocks:
+            if block.instant_time == time:
+                yield from _layer_of(block).all()
+
+    @cached_property
+    def _blocks(self) -> list[LogBlock]:
+        logs = SliceBlocks(self.file_slice.log_files, OnDamage.FAIL, _MOST_BYTES)
+        return list(logs.framed(self.storage, LogFiles(self.storage)))
+
     @cached_property
     def scan(self) -> LogScan:
         """The log blocks of the slice.
@@ -119,10 +130,8 @@ class MetadataSlice:
             CorruptTableError: a log block is damaged, or files lack blocks that commits have
                 written.
         """
-        logs = SliceBlocks(self.file_slice.log_files, OnDamage.FAIL, _MOST_BYTES)
-        blocks = list(logs.framed(self.storage, LogFiles(self.storage)))
-        valid = self.valid_among({block.instant_time or "" for block in blocks})
-        scan = scan_blocks(blocks, BlockFilter(max(valid.times, default=""), valid))
+        valid = self.valid_among({block.instant_time or "" for block in self._blocks})
+        scan = scan_blocks(self._blocks, BlockFilter(max(valid.times, default=""), valid))
         # No checksum covers the header of a block: an instant that is damaged there counts as one
         # that never completed, whose records would be left out.
         for log in self.file_slice.log_files:

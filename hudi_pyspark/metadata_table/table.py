@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta, timezone
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -18,7 +19,7 @@ from hudi_pyspark.errors import (
     TableNotFoundError,
 )
 from hudi_pyspark.format.file_name import parse_data_file_name
-from hudi_pyspark.format.timeline.instant import Action
+from hudi_pyspark.format.timeline.instant import Action, Instant
 from hudi_pyspark.metadata_table import records
 from hudi_pyspark.metadata_table.column_stats import KnownBounds
 from hudi_pyspark.metadata_table.entries import MOST_BYTES_AS_A_WHOLE, Entries, MetadataSlice
@@ -28,8 +29,9 @@ from hudi_pyspark.table.config import METADATA_FOLDER
 from hudi_pyspark.table.file_group import FileSlice
 from hudi_pyspark.table.file_groups import CommittedFile
 from hudi_pyspark.table.listing import DirectoryListing, path_in
+from hudi_pyspark.table.returning_rows import COMPLETED, COMPLETED_OR_FAILED
 from hudi_pyspark.table.table_services import known_restores, known_rollbacks
-from hudi_pyspark.table.timeline import CommittedTimes, Timeline, load_timeline
+from hudi_pyspark.table.timeline import CommittedTimes, Timeline, compared_times, load_timeline
 from hudi_pyspark.table.view import TableView, open_table
 
 FileGroupId = tuple[str, str]  # partition path and file id
@@ -129,40 +131,79 @@ class MetadataTable:
 
     @cached_property
     def uncommitted(self) -> frozenset[str]:
-        """The delta commits that it completed and the table's timeline did not.
+        """The delta commits that completed here, and not in the table's timeline.
 
         A commit of the table completes here first. So its writer is about to complete it, or failed
-        in between; or the timeline has lost it. Others are of its own services. What is older than
-        the table's timeline may be archived, since the metadata table archives later.
+        in between; or it was undone or archived since; or the timeline has lost it. A few are table
+        services of the metadata table itself.
         """
-        timeline = self.table.timeline
-        first = min((i.requested_time for i in timeline.instants), default="")
-        own = self._delta_commits - _completed_times(timeline)
-        return frozenset(time for time in own if time >= first)
+        return self._delta_commits - _completed_times(self.table.timeline)
 
     @cached_property
-    def lost_commits(self) -> list[str]:
-        """The requested times of commits that the table's timeline has lost, in order.
+    def lost_commits(self) -> dict[str, str]:
+        """The commits that the table's timeline has lost: requested time, in order, to the proof.
 
-        Those that are pending there, although a later one has completed since, or missing, although
-        it lists files of theirs or the timeline is empty. The timeline is listed once more before
-        it counts as damaged, since a writer may have completed or undone them meanwhile.
+        A commit is lost if it is pending there, although another instant has completed since, or
+        for a day; or if it is missing there, and was neither undone nor archived. A few requests
+        are made if there seem to be any: the timeline is listed once more, for instance, since a
+        writer may have completed or undone them meanwhile.
 
         Raises:
             MissingFileError: a writer archives or rolls back faster than files can be listed.
+            CorruptTableError: the listing of files, or a rollback, is damaged.
         """
-        table = self.table.timeline
-        pending = {i.requested_time for i in table.pending}
-        newest = max(_completed_times(table), default="")
-        suspects = {time for time in self.uncommitted & pending if time < newest}
-        if missing := self.uncommitted - pending:
-            suspects |= missing & self._instants_of_files if table.instants else missing
+        pending = {i.requested_time for i in self.table.timeline.pending}
+        suspects = {
+            time: proof
+            for time in sorted(self.uncommitted)
+            if (proof := self._proof_of(time, is_pending=time in pending))
+        }
         if not suspects:
-            return []
+            return {}
         again = load_timeline(self.table.storage, self.table.config)
         still_pending = {i.requested_time for i in again.pending}
-        lost = suspects - _completed_times(again)
-        return sorted(time for time in lost if (time in pending) == (time in still_pending))
+        undone = _rolled_back_times(self.table) if suspects.keys() - pending else ()
+        return {
+            time: proof
+            for time, proof in suspects.items()
+            if time not in _completed_times(again) and (time in pending) == (time in still_pending)
+            if time in pending or not (time in undone or self._is_service(time))
+        }
+
+    def _proof_of(self, time: str, *, is_pending: bool) -> str:
+        """Say why the table's timeline seems to have lost a commit; "" if it may not have."""
+        table = self.table.timeline
+        if is_pending:
+            completed_here = compared_times(self.view.timeline.completed, by_completion=True)[time]
+            by_completion = self.table.config.has_completion_times
+            completed = compared_times(table.completed, by_completion=by_completion)
+            if completed_here < max(completed.values(), default=""):
+                return COMPLETED  # writers complete a commit in both tables before they go on
+            # Instants have the time zone of their writer.
+            yesterday = datetime.now(timezone.utc) - timedelta(days=1)
+            is_old = completed_here < yesterday.strftime("%Y%m%d%H%M%S")
+            return COMPLETED_OR_FAILED if is_old else ""
+        # The oldest instants of each action are archived, and a restore removes some.
+        if time < self.table.history.committed.first or len(time) == _OWN_INSTANT_LENGTH:
+            return ""
+        may_be_undone = time < max(
+            min(_times(table.of_action(Action.ROLLBACK)), default=""),
+            max(_times(table.of_action(Action.RESTORE)), default=""),
+        ) or any(i.action in (Action.ROLLBACK, Action.RESTORE) for i in table.pending)
+        adds_files = not may_be_undone and self._adds_files(time)
+        return COMPLETED if adds_files or time in self._instants_of_files else ""
+
+    def _adds_files(self, time: str) -> bool:
+        """Decide whether a commit added files to the listing, by log blocks that are still there.
+
+        A clean does not.
+        """
+        entries = (e for of_files in self.file_listing for e in of_files.written_by(time))
+        listed = records.merged_values(entries, records.LISTINGS)
+        return any(files for name, _, files in listed if name != _ALL_PARTITIONS)
+
+    def _is_service(self, time: str) -> bool:
+        return self.view.commit_metadata[time].operation_type.is_table_service
 
     def slices(self, partition: str, *, check_files: bool) -> list[MetadataSlice]:
         """Return a partition's slices, by file id; ``check_files`` refuses missing or cut ones.
@@ -329,9 +370,7 @@ class MetadataTable:
         """
         if all(time in self._valid for time in times):
             return self._valid
-        undone = [*known_rollbacks(self.table, archived=False), *known_restores(self.table)]
-        rolled_back = {time for _, rollback, _ in undone for time in rollback.rolled_back_times}
-        return replace(self._valid, times=self._valid.times | rolled_back)
+        return replace(self._valid, times=self._valid.times | _rolled_back_times(self.table))
 
     @cached_property
     def _valid(self) -> CommittedTimes:
@@ -416,6 +455,16 @@ def _merged_sizes(slices: Iterable[Iterable[Entries]]) -> dict[str, dict[str, in
         for parts in slices
         for key, _, value in records.merged_values(parts, records.LISTINGS)
     }
+
+
+def _times(instants: Iterable[Instant]) -> Iterator[str]:
+    return (instant.requested_time for instant in instants)
+
+
+def _rolled_back_times(view: TableView) -> frozenset[str]:
+    """Return the instants that rollbacks and restores of the active timeline undid."""
+    undone = [*known_rollbacks(view, archived=False), *known_restores(view)]
+    return frozenset(time for _, rollback, _ in undone for time in rollback.rolled_back_times)
 
 
 def _completed_times(timeline: Timeline) -> set[str]:

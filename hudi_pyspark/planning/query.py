@@ -23,6 +23,7 @@ from hudi_pyspark.planning.slice_tasks import SliceQuery, TablePlanner, read_set
 from hudi_pyspark.planning.time_travel import check_first_commit, resolve_as_of
 from hudi_pyspark.table.file_group import FileSlice
 from hudi_pyspark.table.listing import PartitionChoice
+from hudi_pyspark.table.returning_rows import COMPLETED_OR_FAILED, commit_that_replaced_rows
 from hudi_pyspark.table.view import TableView
 from hudi_pyspark.tasks import CommitRange, ReadTask, ScanTask, cdc_schema
 
@@ -126,27 +127,35 @@ def resolve_query(view: TableView, options: ReadOptions) -> Query:
 def check_lost_commits(query: Query, planner: TablePlanner) -> None:
     """Warn of commits that the timeline has lost, or fail.
 
-    Reads nothing: what the plan of the query has read already says which commits are lost.
+    What the plan of the query has read says whether commits seem to be lost; only then more is read.
 
     Raises:
-        CorruptTimelineError: commits are lost, and ``on_missing=fail``.
+        CorruptTimelineError: rows that a lost commit replaced would be in the answer; or commits
+            are lost, and ``on_missing=fail``.
     """
-    options, view = planner.options, query.view
-    lost = dict.fromkeys(view.groups.lost_commits(), "later commits built on its files")
-    with suppress(HudiError):  # there is no metadata table, or it cannot be read
-        recorded = planner.metadata().lost_commits if planner.metadata is not None else ()
-        lost |= dict.fromkeys(recorded, "the metadata table has it")
-    as_of = query.schema_instant
-    time = min((time for time in lost if as_of is None or time <= as_of), default="")
-    if time:
-        problem = f"it has no completed commit {time}, although {lost[time]}: its rows are missing"
-    elif not view.timeline.instants and view.groups.has_data_files():
-        problem = "it is empty, although the table has data files: their rows are missing"
-    else:
+    options, view, as_of = planner.options, query.view, query.schema_instant
+    lost: dict[str, str] = {}
+    with suppress(HudiError):  # no metadata table, or one that cannot be read
+        lost |= planner.metadata().lost_commits if planner.metadata is not None else {}
+    lost |= dict.fromkeys(view.groups.lost_commits(), "later commits built on its files")
+    lost = {time: lost[time] for time in sorted(lost) if as_of is None or time <= as_of}
+    certain = [time for time, proof in lost.items() if proof != COMPLETED_OR_FAILED]
+    incremental, fails = options.incremental, options.fails_on_missing
+    fails |= incremental is not None and incremental.on_missing is OnMissing.FAIL
+    if certain and (time := commit_that_replaced_rows(view.groups, certain)):
+        consequence, fails = "rows that it replaced would be read again", True
+    elif lost:
+        time, consequence = next(iter(lost)), "its rows are missing"
+    elif view.timeline.instants or not view.groups.has_data_files():
         return
+    problem = (
+        f"it has no completed commit {time}, although {lost[time]}: {consequence}"
+        if lost
+        else "it is empty, although the table has data files: their rows are missing"
+    )
     problem += ". Keep writers and cleaners from the table, which would remove the files for good"
-    folder, incremental = view.storage.describe(view.config.timeline_folder), options.incremental
-    if options.fails_on_missing or (incremental and incremental.on_missing is OnMissing.FAIL):
+    folder = view.storage.describe(view.config.timeline_folder)
+    if fails:
         raise CorruptTimelineError(folder, problem)
     error = CorruptTimelineError(folder, f"{problem} (on_missing=fail refuses)")
     warn(error.reason(), stacklevel=2)

@@ -87,8 +87,8 @@ class OnDamage(enum.Enum):
                 done.
         """
         advice = (
-            ". Restore the file from a copy, or accept what is left of it with the option "
-            "on_damage=warn (Apache Hudi skips it silently: on_damage=ignore)"
+            ". Restore the file from a copy, or read on without what is damaged with the option "
+            "on_damage=warn (on_damage=ignore does so silently, as Apache Hudi does)"
         )
         advice = advice if self is OnDamage.FAIL else ""
         self.handle(CorruptLogBlockError(f"{problem}{advice}", path, offset))

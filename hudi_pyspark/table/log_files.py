@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from hudi_pyspark.errors import CorruptLogBlockError, MissingFileError
 from hudi_pyspark.format.bytes_source import BytesSource, StoredBytes
+from hudi_pyspark.format.log.block_schema import block_schema
 from hudi_pyspark.format.log.log_block import LogBlock, LogBlockType
 from hudi_pyspark.format.log.log_file import frame_log_file
 from hudi_pyspark.messages import logger
@@ -81,16 +82,23 @@ class SliceBlocks:
                 yield block
 
     def _framed(self, file: LogFile, data: BytesSource, storage: Storage) -> Iterator[LogBlock]:
-        def report(problem: str, offset: int) -> None:
-            self.on_damage.report(problem, storage.describe(file.path), offset)
-
+        place = storage.describe(file.path)
+        problems: list[tuple[str, int]] = []  # of texts in the next block's header, with offsets
         try:
-            yield from frame_log_file(data, path=file.path, report=report)
+            for block in frame_log_file(
+                data, path=file.path, report=lambda *problem: problems.append(problem)
+            ):
+                if problems and self.on_damage is OnDamage.FAIL and block.schema_text is not None:
+                    block_schema(block)  # its error says that no option reads on
+                for problem, offset in problems:
+                    self.on_damage.report(problem, place, offset)
+                problems.clear()
+                yield block
         except CorruptLogBlockError as error:
             if not file.is_native:
                 raise
             # It is one block, and no writer left half of it: those of failed commits are not read.
-            self.on_damage.report(error.problem, storage.describe(file.path), error.offset)
+            self.on_damage.report(error.problem, place, error.offset)
 
 
 class LogFiles:

@@ -16,11 +16,11 @@ from hudi_pyspark.format.avro.schema import AvroRecord, parse_schema
 from hudi_pyspark.format.hfile import HFileError
 from hudi_pyspark.format.hfile.entries import HFile
 from hudi_pyspark.format.hfile.reader import SCHEMA_INFO, read_hfile
+from hudi_pyspark.format.log.block_schema import block_schema
 from hudi_pyspark.format.log.log_block import AVRO_BLOCKS, LogBlock, LogBlockType
 from hudi_pyspark.format.parquet.checked_file import open_parquet, read_columns, unknown_type_error
 from hudi_pyspark.format.parquet.legacy_calendar import LegacyCalendar, with_instants
 
-_DAMAGED_NAME = re.compile('"name" *: *"[^"]*\ufffd')
 _VERSION_AND_COUNT = struct.Struct(">ii")
 _MOST_SEARCHED = 8
 _NO_RECORDS = np.empty(0, np.int64)
@@ -123,23 +123,6 @@ def _first_records(block: LogBlock, count: int) -> pa.Table:
         return decode_records(block_schema(block), block.content, starts, ends, None)
     except CorruptAvroError as error:
         return _first_records(block, min(error.record, count - 1))
-
-
-def block_schema(block: LogBlock) -> AvroRecord:
-    """Return the parsed SCHEMA header of a data block.
-
-    Raises:
-        CorruptLogBlockError: the block has none, or one that is not an Avro schema.
-        UnsupportedTypeError: the schema is not of a record, or nested too deep.
-    """
-    if block.schema_text is None:
-        raise block.corrupt("expected a SCHEMA header, found none")
-    if _DAMAGED_NAME.search(block.schema_text):  # Apache Hudi refuses it, too
-        raise block.corrupt("the SCHEMA header has a name that is not UTF-8")
-    try:
-        return parse_schema(block.schema_text)
-    except CorruptAvroError as error:
-        raise block.corrupt(f"SCHEMA header cannot be parsed: {error.reason()}") from error
 
 
 def _decode_avro(

@@ -12,7 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from hudi_pyspark.errors import CorruptLogBlockError, UnsupportedTypeError
-from hudi_pyspark.format.log.data_block import block_schema, decode_data_block, salvage_data_block
+from hudi_pyspark.format.log.block_schema import block_schema
+from hudi_pyspark.format.log.data_block import decode_data_block, salvage_data_block
 from hudi_pyspark.format.log.log_block import HeaderKey, LogBlock, LogBlockType, frame_blocks
 from tests.format.log.log_writer import avro_content, avro_records, write_block
 from tests.reading.base_files.parquet_bytes import with_unknown_page
