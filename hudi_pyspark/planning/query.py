@@ -127,7 +127,7 @@ def resolve_query(view: TableView, options: ReadOptions) -> Query:
 def check_lost_commits(query: Query, planner: TablePlanner) -> None:
     """Warn of commits that the timeline has lost, or fail.
 
-    What the plan of the query has read says whether commits seem to be lost; only then more is read.
+    Reads more than the plan has read only if commits seem to be lost.
 
     Raises:
         CorruptTimelineError: rows that a lost commit replaced would be in the answer; or commits

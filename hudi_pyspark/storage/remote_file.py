@@ -187,7 +187,7 @@ def versions_of(storage: Storage, paths: Sequence[str]) -> tuple[str, ...]:
         with storage.open_input(path) as file:
             return repr(getattr(file, "version", None))
 
-    with ThreadPoolExecutor(min(THREADS, len(paths)) or 1) as pool:
+    with ThreadPoolExecutor(min(_THREADS, len(paths)) or 1) as pool:
         return tuple(pool.map(version_of, paths))
 
 

@@ -16,6 +16,7 @@ from hudi_pyspark.columns.schema_evolution import SchemaOnRead, conform, stored_
 from hudi_pyspark.columns.timestamp_repair import repair_timestamps
 from hudi_pyspark.errors import CorruptTableError
 from hudi_pyspark.format.log import data_block
+from hudi_pyspark.format.log.block_schema import block_schema
 from hudi_pyspark.format.log.delete_block import OrderingWrapper, decode_deletes
 from hudi_pyspark.format.log.log_block import LogBlock, LogBlockType
 from hudi_pyspark.format.log.record_positions import decode_positions
@@ -94,7 +95,7 @@ class LogDecoder:
         instant = block.instant_time or ""
         stored = stored_columns(self.schema_on_read, self.columns, instant)
         wanted = self.wanted_keys
-        in_block = [field.name for field in data_block.block_schema(block).fields]
+        in_block = [field.name for field in block_schema(block).fields]
         names = match_columns(stored.values(), in_block, source=_place(block))
         only = None
         if wanted is not None:
