@@ -11,7 +11,7 @@ import sys
 import zipfile
 from pathlib import Path
 
-TOOLS = ("cli/", "doctor/", "frames/", "report/", "snapshot_diff.py")  # in hudi_pyspark/
+TOOLS = ("cli/", "doctor/", "frames/", "report/")  # in hudi_pyspark/
 
 
 def write_zip(wheel: Path, target: Path) -> Path:

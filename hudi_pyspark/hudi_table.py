@@ -49,10 +49,10 @@ if TYPE_CHECKING:
     import pyarrow.compute as pc
     from duckdb import DuckDBPyConnection
 
-    from hudi_pyspark.description import Description
     from hudi_pyspark.doctor.finding import Finding
     from hudi_pyspark.frames.dataset import HudiDataset
     from hudi_pyspark.inspection import Inspection
+    from hudi_pyspark.inspection.description import Description
     from hudi_pyspark.report.report import Report
     from hudi_pyspark.table.config import TableConfig
 
@@ -337,7 +337,7 @@ class HudiTable:
             ImportError: the package is the zip for Spark, which lacks this tool.
         """
         with needs_extra():
-            from hudi_pyspark.snapshot_diff import record_history  # noqa: PLC0415  (few need it)
+            from hudi_pyspark.inspection.snapshot_diff import record_history  # noqa: PLC0415  (few need it)
 
         return record_history(self.view, lambda instant: self.lookup(key, as_of=instant))
 
@@ -379,7 +379,7 @@ class HudiTable:
             ImportError: the package is the zip for Spark, which lacks this tool.
         """
         with needs_extra():
-            from hudi_pyspark.snapshot_diff import HIDDEN, diff_snapshots  # noqa: PLC0415  (few need it)
+            from hudi_pyspark.inspection.snapshot_diff import HIDDEN, diff_snapshots  # noqa: PLC0415  (few need it)
 
         scans = [self.scan(as_of=earlier), self.scan(as_of=later)]
         known = list(dict.fromkeys(name for s in reversed(scans) for name in s.schema.names))
@@ -505,7 +505,7 @@ class HudiTable:
     @cached_property
     def description(self) -> Description:
         """Name, type, version, keys, partitions and last commit; no file is read for them."""
-        from hudi_pyspark.description import describe  # noqa: PLC0415  (few need it)
+        from hudi_pyspark.inspection.description import describe  # noqa: PLC0415  (few need it)
 
         return describe(self.view)
 

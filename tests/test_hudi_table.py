@@ -421,7 +421,7 @@ def test_every_module_of_the_zip_is_imported_without_those_that_it_leaves_out(sp
         if file.suffix == ".py" and file.parts[1] != "spark"
     ]
     assert "hudi_pyspark.inspection.inspection" in modules
-    assert not {"cli", "doctor", "frames", "snapshot_diff.py"} & {file.parts[1] for file in files}
+    assert not {"cli", "doctor", "frames"} & {file.parts[1] for file in files}
     code = (
         f"{BLOCK}\nfrom importlib import import_module as im\nprint(len([*map(im, {modules!r})]))"
     )

@@ -425,7 +425,7 @@ def test_call_knows_names_arguments_and_types():
         ({"inspect": "timeline", "inspect.instant": "1"}, "accepts inspect.archived"),
         ({"inspect": "properties", "inspect.instant": "1"}, "no argument"),
         ({"inspect": "commit_files"}, "needs the option inspect.instant"),
-        ({"inspect": "timeline", "inspect.archived": "maybe"}, "give true or false"),
+        ({"inspect": "timeline", "inspect.archived": "maybe"}, "known: true, false"),
         ({"inspect": "statistics", "inspect.small_file_bytes": "-1"}, "whole number"),
         ({"inspect": "timeline", "query_type": "snapshot"}, "cannot be combined with inspect"),
     ],
@@ -441,5 +441,5 @@ def test_scan_refuses_the_option(table):
 
 
 def test_unknown_instant_is_refused_with_the_nearest(table):
-    with pytest.raises(InvalidInstantError, match="the nearest is"):
+    with pytest.raises(InvalidInstantError, match="did you mean"):
         table.inspect.commit_files("20261121062657911")

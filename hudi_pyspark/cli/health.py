@@ -15,11 +15,11 @@ from rich.text import Text
 
 from hudi_pyspark.cli.arguments import ExitCode, OutputOption, storage_at
 from hudi_pyspark.cli.printing import say, show, styled, track
-from hudi_pyspark.description import counted
 from hudi_pyspark.doctor.environment import Machine, examine_environment
 from hudi_pyspark.doctor.examination import examine_table
 from hudi_pyspark.doctor.finding import Finding, Severity
 from hudi_pyspark.errors import printable
+from hudi_pyspark.wording import counted
 
 DEMO_TABLE = "orders"
 _DEMO_COMMANDS = ("describe", "timeline", "slices", "scan --limit 10", "count")

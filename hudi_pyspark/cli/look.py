@@ -12,10 +12,10 @@ from hudi_pyspark import HudiTable
 from hudi_pyspark.cli.arguments import AsOfOption, LimitOption, Listing, MetaOption, OutputOption
 from hudi_pyspark.cli.printing import say, say_aside, show, show_pairs
 from hudi_pyspark.columns.type_text import type_text
-from hudi_pyspark.description import counted, duration_text
 from hudi_pyspark.format.timeline.instant import moment_of
 from hudi_pyspark.options.instant_text import local_now, wall_clock
 from hudi_pyspark.table.meta_columns import META_COLUMNS
+from hudi_pyspark.wording import counted, duration_text
 
 InstantArgument = Annotated[
     str, typer.Argument(metavar="INSTANT", help="Requested or completion time of a commit.")

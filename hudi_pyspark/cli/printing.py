@@ -24,8 +24,8 @@ from rich.text import Text
 
 from hudi_pyspark.columns.arrays import is_number
 from hudi_pyspark.columns.text import json_text
-from hudi_pyspark.description import byte_text
 from hudi_pyspark.errors import printable
+from hudi_pyspark.wording import byte_text
 
 _INSTANT = re.compile(r"\d{14}(\d{3})?$")
 _GAP = 2  # cells between two columns

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 import pyarrow as pa
 
 from hudi_pyspark.columns.timestamp_repair import mislabelled_columns
-from hudi_pyspark.description import counted
 from hudi_pyspark.doctor.files import StoredFiles
 from hudi_pyspark.doctor.finding import RESTORE, Finding, Severity, Track, reason_of
 from hudi_pyspark.errors import CorruptLogBlockError, HudiError
@@ -20,6 +19,7 @@ from hudi_pyspark.inspection.commits import known_schema
 from hudi_pyspark.reading.base_files.base_file import read_base_file
 from hudi_pyspark.storage import Storage
 from hudi_pyspark.table.schema import resolve_schema
+from hudi_pyspark.wording import counted
 
 LOGS = "log files"
 BASES = "base files"

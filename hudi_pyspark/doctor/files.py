@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import pyarrow.compute as pc
 
-from hudi_pyspark.description import counted
 from hudi_pyspark.doctor.finding import RESTORE, Finding, Severity
 from hudi_pyspark.doctor.timeline import RESTORE_INSTANT, TimelineFiles
 from hudi_pyspark.errors import HudiError, MissingFileError
@@ -25,6 +24,7 @@ from hudi_pyspark.table.file_group import FileSlice
 from hudi_pyspark.table.file_groups import FOREIGN_NAME_ADVICE, may_lose_rows
 from hudi_pyspark.table.table_services import known_rollbacks
 from hudi_pyspark.table.view import TableView
+from hudi_pyspark.wording import counted
 
 FILES = "files"
 SIZES = "sizes"

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
-from hudi_pyspark.description import counted
 from hudi_pyspark.doctor.finding import RESTORE_PROPERTIES, Finding, Severity
 from hudi_pyspark.errors import CorruptTableError, UnsupportedMergeError
 from hudi_pyspark.format.avro.schema import (
@@ -20,6 +19,7 @@ from hudi_pyspark.inspection.commits import known_schema
 from hudi_pyspark.table.config import KEY_GENERATORS, PROPERTIES_FILE, TableConfig
 from hudi_pyspark.table.merge_mode import check_supported, resolve_merge_rule
 from hudi_pyspark.table.view import TableView
+from hudi_pyspark.wording import counted
 
 SCHEMA = "schema"
 _ORDERING = ("hoodie.table.ordering.fields", "hoodie.table.precombine.field")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hudi_pyspark.description import counted
 from hudi_pyspark.doctor.finding import RESTORE, RESTORE_PROPERTIES, Finding, Severity, reason_of
 from hudi_pyspark.errors import CorruptTableError, HudiError
 from hudi_pyspark.format.timeline import instant_metadata
@@ -15,6 +14,7 @@ from hudi_pyspark.format.timeline.instant_metadata import CommitMetadata
 from hudi_pyspark.table.file_groups import by_path, committed_files, unreadable_files
 from hudi_pyspark.table.listing import path_in
 from hudi_pyspark.table.timeline import instant_path, plan_path
+from hudi_pyspark.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

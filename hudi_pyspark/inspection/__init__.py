@@ -1,4 +1,4 @@
-"""Tables about a table: its history, its files, and the contents of its log files."""
+"""Tables about a table: its history, its files, and the content of its log files."""
 
 from hudi_pyspark.inspection.call import InspectionCall
 from hudi_pyspark.inspection.inspection import INSPECTION_TABLES, Inspection

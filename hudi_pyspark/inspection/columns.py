@@ -1,4 +1,4 @@
-"""Column statistics of each file, from the metadata table or else from Parquet footers."""
+"""Column statistics of each file, from the metadata table or from Parquet footers."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -13,7 +13,7 @@ from hudi_pyspark.format.parquet.checked_file import (
     open_parquet,
     unknown_type_error,
 )
-from hudi_pyspark.inspection.definition import Rows, with_columns
+from hudi_pyspark.inspection.definition import InspectionRows, with_columns
 from hudi_pyspark.metadata_table.column_stats import bound_value
 from hudi_pyspark.metadata_table.table import load_metadata
 from hudi_pyspark.storage import Storage
@@ -27,33 +27,42 @@ INDEX = "column_stats"
     "path, partition_path, column, min, max, values int, nulls int, bytes int, "
     "uncompressed_bytes int, source"
 )
-def column_statistics(view: TableView, slices: pa.Table) -> Rows:
-    """Return one row per column of each file of some slices."""
+def column_statistics(view: TableView, slices: pa.Table) -> InspectionRows:
+    """Return one row per column of each file of some slices; see `Inspection.column_statistics`.
+
+    Args:
+        view: the table.
+        slices: columns ``partition_path``, ``base_file``, ``log_files`` and ``missing_files`` of
+            `Inspection.file_slices`.
+
+    Raises:
+        CorruptTableError: the metadata table or a footer cannot be read.
+    """
     partition_of: dict[str, str] = {}
     names = ("partition_path", "base_file", "log_files", "missing_files")
     for row in slices.select(names).to_pylist():
-        listed = {row["base_file"], *row["log_files"]}.difference(row["missing_files"], [None])
-        partition_of.update(dict.fromkeys(listed, row["partition_path"]))
-    indexed = _indexed_rows(view)
+        paths = {row["base_file"], *row["log_files"]}.difference(row["missing_files"], [None])
+        partition_of.update(dict.fromkeys(paths, row["partition_path"]))
+    indexed_rows = _indexed_rows(view)
     rows = []
     for path, partition in partition_of.items():
         name = path.rpartition("/")[2]
-        of_file = indexed.get(name)
-        if of_file is None and name.endswith(".parquet"):
-            of_file = list(_footer_rows(view.storage, path))
-        rows += [{"path": path, "partition_path": partition, **row} for row in of_file or ()]
+        file_rows = indexed_rows.get(name)
+        if file_rows is None and name.endswith(".parquet"):
+            file_rows = list(_footer_rows(view.storage, path))
+        rows += [{"path": path, "partition_path": partition, **row} for row in file_rows or ()]
     return sorted(rows, key=lambda row: (str(row["path"]), str(row["column"])))
 
 
 def _indexed_rows(view: TableView) -> dict[str, list[dict[str, object]]]:
-    """Return rows by file name, which has the id of the file group and so is unique."""
+    """Return the rows of the metadata table by file name, which is unique: it has the file id."""
     rows: dict[str, list[dict[str, object]]] = {}
     if INDEX not in view.config.metadata_partitions:
         return rows
     try:
         records = list(load_metadata(view, INDEX))
     except MissingFileError:
-        return rows  # all from footers, as a read skips by footers then
+        return rows  # so all statistics come from footers, as in a read
     for record in records:
         value = record.value
         row = {
@@ -71,7 +80,7 @@ def _indexed_rows(view: TableView) -> dict[str, list[dict[str, object]]]:
 
 
 def _footer_rows(storage: Storage, path: str) -> Iterator[dict[str, object]]:
-    """Yield one row per leaf column; null where a row group has no statistics."""
+    """Yield one row per leaf column; values are null if a row group has no statistics."""
     try:
         with storage.open_input(path) as file:
             metadata = open_parquet(file, verify_checksums=False).metadata
@@ -83,23 +92,21 @@ def _footer_rows(storage: Storage, path: str) -> Iterator[dict[str, object]]:
     groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
     for number in range(metadata.num_columns):
         chunks = [group.column(number) for group in groups]
-        known = [chunk_statistics(metadata, group, number) for group in range(len(groups))]
-        counts_of_nulls = [s.null_count for s in known if s is not None and s.has_null_count]
-        nulls = sum(counts_of_nulls) if len(counts_of_nulls) == len(groups) else None
-        # A chunk of only nulls has no bounds, and does not affect those of the others.
-        bounded = [s for s in known if s is not None and s.has_min_max]
-        is_whole = all(
-            s is not None and (s.has_min_max or (s.has_null_count and s.num_values == 0))
-            for s in known
+        statistics = [chunk_statistics(metadata, group, number) for group in range(len(groups))]
+        present = [s for s in statistics if s is not None]
+        null_counts = [s.null_count for s in present if s.has_null_count]
+        # A chunk that has only nulls has no bounds, and needs none.
+        are_complete = len(present) == len(groups) and all(
+            s.has_min_max or (s.has_null_count and s.num_values == 0) for s in present
         )
-        bounds = [chunk_bounds(s) for s in bounded if s.physical_type != "INT96"]
-        lows, highs = zip(*bounds, strict=True) if is_whole and bounds else ((), ())
+        bounds = [chunk_bounds(s) for s in present if s.has_min_max and s.physical_type != "INT96"]
+        lows, highs = zip(*bounds, strict=True) if are_complete and bounds else ((), ())
         yield {
             "column": metadata.schema.column(number).path,
             "min": _text(min(lows, key=_order, default=None)),
             "max": _text(max(highs, key=_order, default=None)),
             "values": sum(chunk.num_values for chunk in chunks),
-            "nulls": nulls,
+            "nulls": sum(null_counts) if len(null_counts) == len(groups) else None,
             "bytes": sum(chunk.total_compressed_size for chunk in chunks),
             "uncompressed_bytes": sum(chunk.total_uncompressed_size for chunk in chunks),
             "source": PARQUET_FOOTER,

@@ -1,10 +1,7 @@
-"""The commits of a table, file by file, and its definition: properties, and columns over time."""
+"""The commits of a table and their files, its properties, and the history of its columns."""
 
-from __future__ import annotations
-
-import difflib
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -12,23 +9,22 @@ from hudi_pyspark.columns.type_text import type_text
 from hudi_pyspark.errors import InvalidInstantError, UnsupportedTableError
 from hudi_pyspark.format.avro.schema import arrow_schema, parse_schema
 from hudi_pyspark.format.file_name import BaseFileName, LogFileName, parse_data_file_name
-from hudi_pyspark.format.timeline.instant import COMMIT_ACTIONS, moment_of
-from hudi_pyspark.format.timeline.instant_metadata import commit_metadata_of
+from hudi_pyspark.format.timeline.instant import COMMIT_ACTIONS, Instant, moment_of
+from hudi_pyspark.format.timeline.instant_metadata import (
+    CommitMetadata,
+    WriteStat,
+    commit_metadata_of,
+)
 from hudi_pyspark.format.timeline.internal_schema import parse_internal_schema
-from hudi_pyspark.inspection.definition import Rows, with_columns
+from hudi_pyspark.inspection.definition import InspectionRows, with_columns
 from hudi_pyspark.inspection.timeline import instant_row
 from hudi_pyspark.table.archive import load_archived_metadata
 from hudi_pyspark.table.schema import resolve_schema
 from hudi_pyspark.table.timeline import instant_path
+from hudi_pyspark.table.view import TableView
+from hudi_pyspark.wording import did_you_mean
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from hudi_pyspark.format.timeline.instant import Instant
-    from hudi_pyspark.format.timeline.instant_metadata import CommitMetadata, WriteStat
-    from hudi_pyspark.table.view import TableView
-
-# Column to the field of a write statistic.
+# Columns, and the fields of a write statistic that they sum.
 _COUNTED = {
     "records": "num_writes",
     "inserts": "num_inserts",
@@ -39,7 +35,7 @@ _COUNTED = {
     "written_bytes": "total_write_bytes",
 }
 
-_SCHEMAS = ("schema", "latest_schema")  # which `schema_history` shows
+_SCHEMAS = ("schema", "latest_schema")  # `schema_history` shows them
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +48,11 @@ class KnownCommit:
 
 
 def known_commits(view: TableView, *, archived: bool) -> list[KnownCommit]:
-    """Return completed commits in order of requested time, on request with archived ones.
+    """Return the completed commits in order of requested time.
+
+    Args:
+        view: the table.
+        archived: whether to read the archive, and include its commits.
 
     Raises:
         CorruptTimelineError: a file of the timeline or of its archive cannot be decoded.
@@ -61,16 +61,13 @@ def known_commits(view: TableView, *, archived: bool) -> list[KnownCommit]:
     active = [KnownCommit(c, loaded[c.requested_time], is_archived=False) for c in view.commits]
     if not archived:
         return active
-    entries = [
-        entry
-        for entry in view.history.archived
-        if entry.action in COMMIT_ACTIONS and entry.requested_time not in loaded
+    instants = [
+        i
+        for i in view.history.archived
+        if i.action in COMMIT_ACTIONS and i.requested_time not in loaded
     ]
-    bodies = load_archived_metadata(view.storage, entries, commit_metadata_of)
-    old = [
-        KnownCommit(entry, body, is_archived=True)
-        for entry, body in zip(entries, bodies, strict=True)
-    ]
+    bodies = load_archived_metadata(view.storage, instants, commit_metadata_of)
+    old = [KnownCommit(i, body, is_archived=True) for i, body in zip(instants, bodies, strict=True)]
     return sorted([*old, *active], key=lambda c: c.instant.requested_time)
 
 
@@ -125,36 +122,35 @@ def commit_files(view: TableView, instant: str) -> Iterator[dict[str, object]]:
 def _find_commit(view: TableView, instant: str) -> KnownCommit:
     """Return the active or archived commit with that requested or completion time."""
     for with_archive in (False, True):
-        known = known_commits(view, archived=with_archive)
-        for commit in known:
+        commits_found = known_commits(view, archived=with_archive)
+        for commit in commits_found:
             if instant in (commit.instant.requested_time, commit.instant.completion_time):
                 return commit
-    times = [commit.instant.requested_time for commit in known]
-    near = difflib.get_close_matches(instant, times, n=1, cutoff=0.0)
-    hint = f"; the nearest is {near[0]}" if near else ", since nothing has been committed yet"
+    times = [commit.instant.requested_time for commit in commits_found]
+    hint = did_you_mean(instant, times, cutoff=0) or ", since nothing has been committed yet"
     raise InvalidInstantError(
         f"{instant!r} is not the requested or completion time of a completed commit{hint}"
     )
 
 
 def file_kind(path: str) -> str:
-    """Return ``base``, ``log``, ``cdc``, or "" for a file that is not part of a file group."""
+    """Return ``base``, ``log`` or ``cdc`` by a file's path; "" if it belongs to no file group."""
     name = parse_data_file_name(path.rpartition("/")[2])
     return kind_of(name) if name is not None else ""
 
 
 def kind_of(name: BaseFileName | LogFileName) -> str:
-    """Return ``base``, ``log`` or ``cdc``."""
+    """Return ``base``, ``log`` or ``cdc`` by a file's parsed name."""
     return name.kind.value if isinstance(name, LogFileName) else "base"
 
 
 def counts_of(stats: Sequence[WriteStat]) -> dict[str, object]:
-    """Return the sums of what some files had written into them, by column."""
+    """Sum the write statistics of files, by the columns that show the sums."""
     return {column: sum(getattr(s, name) for s in stats) for column, name in _COUNTED.items()}
 
 
 def known_schema(view: TableView) -> pa.Schema:
-    """Return the latest schema of a table; without columns if nothing was committed yet.
+    """Return the latest schema of a table; no columns if the table has no schema yet.
 
     Raises:
         CorruptTableError: a commit, or its schema, cannot be decoded.
@@ -166,7 +162,7 @@ def known_schema(view: TableView) -> pa.Schema:
 
 
 @with_columns("key, value")
-def properties(view: TableView) -> Rows:
+def properties(view: TableView) -> InspectionRows:
     """Return one row per property; see `Inspection.properties`."""
     return [{"key": k, "value": v} for k, v in sorted(view.config.properties.items())]
 
@@ -187,7 +183,7 @@ def schema_history(view: TableView) -> Iterator[dict[str, object]]:
         if not text or (text == last_text and version == last_version):
             continue
         types = {field.name: type_text(field.type) for field in arrow_schema(parse_schema(text))}
-        # Writers spell schemas differently (record names, defaults): only columns are compared.
+        # Writers spell schemas differently (record names, defaults), so the columns are compared.
         if version != last_version or list(types.items()) != list(earlier.items()):
             changed = [n for n in types if n in earlier and earlier[n] != types[n]]
             yield {

@@ -1,4 +1,4 @@
-"""Tables that functions of rows make: their columns, and the types of these."""
+"""How an inspection table is made: a function of rows, and the names and types of its columns."""
 
 from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
@@ -6,7 +6,7 @@ from typing import ParamSpec, TypeAlias
 
 import pyarrow as pa
 
-Rows: TypeAlias = Iterable[Mapping[str, object]]
+InspectionRows: TypeAlias = Iterable[Mapping[str, object]]
 _P = ParamSpec("_P")
 _ROWS_AT_ONCE = 65_536
 _TYPES = {
@@ -20,31 +20,42 @@ _TYPES = {
 }
 
 COLUMNS: dict[str, pa.Schema] = {}
-"""The columns of tables whose columns never vary, by the names of the functions that make them."""
+"""The columns of tables, by the names of the functions that make them.
+
+Tables whose columns depend on the Hudi table are not among them.
+"""
 
 
 def schema_of(columns: str) -> pa.Schema:
-    """Return a schema, given names with a type behind each, with commas between; mostly text."""
+    """Return a schema, given names with commas between, each followed by its type.
+
+    The types are ``int``, ``float``, ``bool``, ``time``, ``texts`` (a list) and ``map``; no type
+    means text.
+    """
     named = (column.strip().partition(" ") for column in columns.split(","))
     return pa.schema([(name, _TYPES[kind]) for name, _, kind in named])
 
 
-def table_of(rows: Rows, schema: pa.Schema) -> pa.Table:
-    """Return rows as a table: what a row lacks is null, and what the schema lacks is left out.
+def table_of(rows: InspectionRows, schema: pa.Schema) -> pa.Table:
+    """Make a table of rows: a missing value is null, and a value without a column is ignored.
 
-    Of very many rows only some are Python values at a time.
+    The rows are converted in parts, so that few of them are Python values at a time.
     """
-    rest = iter(rows)
-    parts = iter(lambda: list(islice(rest, _ROWS_AT_ONCE)), [])
-    tables = [pa.Table.from_pylist(part, schema=schema) for part in parts]
-    return pa.concat_tables(tables) if tables else schema.empty_table()
+    remaining_rows, tables = iter(rows), [schema.empty_table()]
+    while part := list(islice(remaining_rows, _ROWS_AT_ONCE)):
+        tables.append(pa.Table.from_pylist(part, schema=schema))
+    return pa.concat_tables(tables)
 
 
-def with_columns(columns: str) -> Callable[[Callable[_P, Rows]], Callable[_P, pa.Table]]:
-    """Make a function of rows one of tables, and register its columns; see `schema_of`."""
+def with_columns(columns: str) -> Callable[[Callable[_P, InspectionRows]], Callable[_P, pa.Table]]:
+    """Make a function of rows a function of a table, whose columns it registers in `COLUMNS`.
+
+    Args:
+        columns: names and types; see `schema_of`.
+    """
     schema = schema_of(columns)
 
-    def decorate(make_rows: Callable[_P, Rows]) -> Callable[_P, pa.Table]:
+    def decorate(make_rows: Callable[_P, InspectionRows]) -> Callable[_P, pa.Table]:
         COLUMNS[make_rows.__name__] = schema
         return lambda *args, **kwargs: table_of(make_rows(*args, **kwargs), schema)
 

@@ -1,28 +1,19 @@
-"""The files of a table: its file slices, and every data file on the storage."""
+"""The file slices of a table, and every data file on the storage."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hudi_pyspark.format.file_name import parse_data_file_name
-from hudi_pyspark.inspection.commits import kind_of, known_commits
-from hudi_pyspark.inspection.definition import COLUMNS, Rows, schema_of, table_of, with_columns
-from hudi_pyspark.table.file_groups import by_path, committed_files
+from hudi_pyspark.format.file_name import BaseFileName, LogFileName, parse_data_file_name
+from hudi_pyspark.inspection.commits import KnownCommit, kind_of, known_commits
+from hudi_pyspark.inspection.definition import COLUMNS, schema_of, table_of, with_columns
+from hudi_pyspark.table.file_group import FileSlice
+from hudi_pyspark.table.file_groups import CommittedFile, by_path, committed_files
 from hudi_pyspark.table.listing import path_in
 from hudi_pyspark.table.table_services import known_rollbacks
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from hudi_pyspark.format.file_name import BaseFileName, LogFileName
-    from hudi_pyspark.inspection.commits import KnownCommit
-    from hudi_pyspark.table.file_group import FileSlice
-    from hudi_pyspark.table.file_groups import CommittedFile
-    from hudi_pyspark.table.view import TableView
+from hudi_pyspark.table.view import TableView
 
 FILES = schema_of(
     "path, partition_path, file_id, kind, bytes int, modified time, instant_time, committed_by, "
@@ -37,21 +28,23 @@ class StoredFile:
 
     path: str
     partition_path: str
-    name: BaseFileName | LogFileName | None  # None for a file that is not of a file group
+    name: BaseFileName | LogFileName | None  # None if it belongs to no file group
     size: int  # bytes
-    modified_ms: int  # 0 where the storage has no times
+    modified_ms: int  # since 1970; 0 if the storage has no times
 
 
 @with_columns(
     "partition_path, file_id, base_instant_time, base_file, base_bytes int, log_files texts, "
     "log_count int, log_bytes int, log_to_base_ratio float, missing_files texts, is_latest bool"
 )
-def file_slices(view: TableView, as_of: str | None = None, *, older: bool = False) -> Rows:
+def file_slices(
+    view: TableView, as_of: str | None = None, *, older: bool = False
+) -> Iterator[dict[str, object]]:
     """Yield one row per slice; see `Inspection.file_slices`."""
     current = view.slices.as_of(as_of, check_files=False)
     if as_of is not None:
         committed = committed_by_path(known_commits(view, archived=False))
-        # Without the log files of later commits, which a read keeps to skip their blocks.
+        # A slice also has log files of later commits, whose blocks a read skips.
         current = [
             s.with_logs(
                 log
@@ -68,7 +61,7 @@ def file_slices(view: TableView, as_of: str | None = None, *, older: bool = Fals
             if is_latest or any(file.is_listed for file in file_slice.files):
                 yield {**_slice_row(file_slice), "is_latest": is_latest}
         return
-    # Forgotten one by one, so that very many are not in memory beside their rows.
+    # Each slice is dropped after its row is made: a large table has millions.
     current.reverse()
     while current:
         yield {**_slice_row(current.pop()), "is_latest": True}
@@ -96,8 +89,8 @@ def files(view: TableView, slices: pa.Table) -> pa.Table:
 
     Args:
         view: the table.
-        slices: the latest slices, whose files are marked: columns ``base_file`` and ``log_files``
-            of `Inspection.file_slices`.
+        slices: the latest slices, whose files are marked in the answer: columns ``base_file`` and
+            ``log_files`` of `Inspection.file_slices`.
     """
     rows = (
         {
@@ -122,8 +115,8 @@ def files(view: TableView, slices: pa.Table) -> pa.Table:
         [*slices["base_file"].chunks, *(c.flatten() for c in slices["log_files"].chunks)],
         pa.string(),
     )
-    # A failed attempt leaves files that its commit does not name. The metadata of old archived
-    # commits is no longer known, so all of their files count as committed.
+    # A failed write leaves files that its commit does not name. Old archived commits no longer have
+    # metadata, so all of their files count as committed.
     are_committed = (
         path in writers or (time not in known_times and time in view.history.committed)
         for path, time in _pairs(paths, times)
@@ -135,13 +128,18 @@ def files(view: TableView, slices: pa.Table) -> pa.Table:
 
 
 def _pairs(left: pa.ChunkedArray, right: pa.ChunkedArray) -> Iterator[tuple[str, str]]:
-    """Yield the texts of two columns; only a part of them is in memory as Python values."""
-    for some, others in zip(left.chunks, right.chunks, strict=True):
-        yield from zip(some.to_pylist(), others.to_pylist(), strict=True)
+    """Yield the texts of two columns in pairs; few of them are Python values at a time."""
+    for left_chunk, right_chunk in zip(left.chunks, right.chunks, strict=True):
+        yield from zip(left_chunk.to_pylist(), right_chunk.to_pylist(), strict=True)
 
 
 def stored_files(view: TableView, also: Iterable[str] = ()) -> Iterator[StoredFile]:
-    """Yield the files in the folders of the table's partitions, by partition and name."""
+    """Yield the files in the folders of partitions, in order of partition and name.
+
+    Args:
+        view: the table.
+        also: paths of partitions to list besides those of the table.
+    """
     for partition, files in view.groups.listed(sorted({*view.listing.partitions(), *also})):
         for file in sorted(files, key=lambda f: f.name):
             path, name = path_in(partition, file.name), parse_data_file_name(file.name)
@@ -149,19 +147,21 @@ def stored_files(view: TableView, also: Iterable[str] = ()) -> Iterator[StoredFi
 
 
 def commits_of(view: TableView, on_storage: Iterable[tuple[str, str]]) -> list[KnownCommit]:
-    """Return the commits that can name files, given by path and the instant in their names.
+    """Return the commits that may name files; archived commits only if a file is old enough.
 
-    Archived ones are among them only if a file is old enough.
+    Args:
+        view: the table.
+        on_storage: of each file its path, and the instant in its name.
     """
     active = known_commits(view, archived=False)
-    named = committed_by_path(active)
+    committed = committed_by_path(active)
     first = active[0].instant.requested_time if active else ""
-    is_old = any(path not in named and instant < first for path, instant in on_storage)
+    is_old = any(path not in committed and instant < first for path, instant in on_storage)
     return known_commits(view, archived=True) if is_old else active
 
 
 def committed_by_path(commits: Iterable[KnownCommit]) -> Mapping[str, CommittedFile]:
-    """Return what commits record of files, by path."""
+    """Return what commits record about files, by path."""
     return by_path(committed_files({c.instant.requested_time: c.metadata for c in commits}))
 
 
@@ -170,7 +170,7 @@ def _paths_of(*slices: FileSlice) -> set[str]:
 
 
 def _rollback_writers(view: TableView) -> dict[str, str]:
-    """Map the path of each log file with a rollback's command block to the rollback's time."""
+    """Return the time of the rollback that wrote a command block, by the path of its log file."""
     return {
         path_in(partition.partition_path, name): instant.requested_time
         for instant, rollback, _ in known_rollbacks(view, archived=False)

@@ -1,4 +1,4 @@
-"""`Inspection`: the tables about a table, as Arrow tables."""
+"""`Inspection`: Arrow tables about a table."""
 
 from collections.abc import Callable
 
@@ -10,9 +10,8 @@ from hudi_pyspark.inspection.files import file_slices, files
 from hudi_pyspark.inspection.log_blocks import log_blocks
 from hudi_pyspark.inspection.log_records import log_records
 from hudi_pyspark.inspection.metadata import RECORD_SAMPLE, metadata_records, metadata_validation
-from hudi_pyspark.inspection.ranges import commit_range
 from hudi_pyspark.inspection.statistics import SMALL_FILE_BYTES, partitions, statistics
-from hudi_pyspark.inspection.timeline import timeline
+from hudi_pyspark.inspection.timeline import commit_range, timeline
 from hudi_pyspark.options.instant_text import local_now
 from hudi_pyspark.planning.time_travel import resolve_as_of
 from hudi_pyspark.table.view import TableView
@@ -24,7 +23,7 @@ class Inspection:
     `HudiTable.inspect` returns it. Instants are text, as in Hudi: ``yyyyMMddHHmmssSSS``. Sizes are
     in bytes. A table without rows has the same columns.
 
-    Every method may raise `HudiError` where the files that it reads are missing or corrupt.
+    Every method raises a `HudiError` if the files that it reads are missing or corrupt.
     """
 
     def __init__(self, view: TableView) -> None:
@@ -81,7 +80,7 @@ class Inspection:
         return commits.commit_files(self.view, instant)
 
     def file_slices(self, as_of: str | None = None, *, older: bool = False) -> pa.Table:
-        """Return the file slices of the table; missing files are listed and raise no error.
+        """Return the file slices of the table, even if files are missing.
 
         Args:
             as_of: instant, inclusive, in the formats of a time-travel query; the latest by default.
@@ -254,8 +253,8 @@ class Inspection:
             cdc: whether it is a CDC query, which compares requested times.
 
         Returns:
-            begin (in digits); end (as `Scan.end`; a query with this end reads the same commits
-            whatever is written in between); is_empty (no commit lies in the range).
+            begin (in digits); end (as `Scan.end`: a query with this end reads the same commits,
+            whatever is written in the meantime); is_empty (the range has no commit).
 
         Raises:
             InvalidInstantError: `begin` or `end` is not an instant, or they are in the wrong order.
@@ -266,8 +265,8 @@ class Inspection:
     def column_statistics(self) -> pa.Table:
         """Return the statistics of each column of each file of the latest slices.
 
-        They come from the metadata table if it is there and has the file, else from the footer of
-        a Parquet base file. Other files have none.
+        They come from the metadata table if it has the file, otherwise from the footer of a Parquet
+        base file. Other files have no statistics.
 
         Returns:
             path; partition_path; column (dotted name if nested); min, max (text; null if

@@ -1,4 +1,4 @@
-"""Log files, read as far as they go: their blocks, and where and how they are damaged."""
+"""The blocks of log files, read as far as damage allows."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -54,7 +54,7 @@ def log_blocks(view: TableView, path: str | None) -> Iterator[dict[str, object]]
 
 @dataclass(frozen=True, slots=True)
 class DecodedBlock:
-    """A block of a log file with its records, or the reason why it has none."""
+    """A block of a log file with its records, or the reason why it cannot be decoded."""
 
     number: int  # in its file, from 0
     block: LogBlock
@@ -64,7 +64,7 @@ class DecodedBlock:
 
     @property
     def record_count(self) -> int | None:
-        """Number of decoded records; None for a block without any."""
+        """Number of decoded records; None for a block that has no records."""
         if self.rows is not None:
             return int(self.rows.num_rows)
         return len(self.deletes.record_keys) if self.deletes is not None else None
@@ -72,24 +72,33 @@ class DecodedBlock:
 
 @dataclass(frozen=True, slots=True)
 class SalvagedLog:
-    """A log file, read as far as it goes."""
+    """A log file, read as far as damage allows."""
 
     path: str
     size: int  # bytes; 0 if the file is missing
     blocks: tuple[DecodedBlock, ...]
-    missing_bytes: int  # between the end of the file and the size that a commit recorded
-    problem: str  # of the file as a whole; "" for none
+    missing_bytes: int  # that a commit recorded and the file lacks
+    problem: str  # of the file as a whole; "" if it has none
 
 
 def relative_path(view: TableView, path: str) -> str:
-    """Return a path relative to the table's base path; it may be given in full."""
+    """Return a path relative to the table, given such a path or a full one."""
     base = view.storage.describe("").rstrip("/")
     local = path.removeprefix("file://") if not base.startswith("file:") else path
     return local.removeprefix(f"{base}/").lstrip("/") if base else path
 
 
 def salvage_logs(view: TableView, paths: Sequence[str]) -> Iterator[SalvagedLog]:
-    """Read log files."""
+    """Read log files as far as damage allows.
+
+    Args:
+        view: the table.
+        paths: of log files, relative to the table.
+
+    Raises:
+        MissingFileError: the only path does not exist, and no commit names it. With several paths,
+            a missing file has a problem instead.
+    """
     committed = committed_by_path(known_commits(view, archived=False))
     for path in paths:
         size = committed[path].size if path in committed else 0

@@ -1,9 +1,7 @@
-"""The records of log files: as written, or merged as a read merges them."""
-
-from __future__ import annotations
+"""The records of log files, as they were written or merged as a read merges them."""
 
 import posixpath
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -14,31 +12,30 @@ from hudi_pyspark.columns.timestamp_repair import repair_timestamps
 from hudi_pyspark.custom_mergers import registered_payloads
 from hudi_pyspark.errors import CorruptTableError, HudiError, InvalidOptionError, MissingFileError
 from hudi_pyspark.format.file_name import LogFileName, LogKind
+from hudi_pyspark.format.log.delete_block import OrderingGroup
 from hudi_pyspark.format.log.log_block import LogBlockType
 from hudi_pyspark.inspection.commits import known_schema
-from hudi_pyspark.inspection.definition import Rows, schema_of, table_of
-from hudi_pyspark.inspection.log_blocks import relative_path, salvage_logs
+from hudi_pyspark.inspection.definition import InspectionRows, schema_of, table_of
+from hudi_pyspark.inspection.log_blocks import (
+    DecodedBlock,
+    SalvagedLog,
+    relative_path,
+    salvage_logs,
+)
 from hudi_pyspark.options.read_options import ReadOptions
 from hudi_pyspark.planning.slice_tasks import SliceQuery, TablePlanner
 from hudi_pyspark.reading.log_records.deletes import deleting_rows
 from hudi_pyspark.reading.log_records.record_keys import record_keys
 from hudi_pyspark.reading.merge.fold import fold_log
 from hudi_pyspark.reading.slice_reader import log_decoder
+from hudi_pyspark.table.file_group import FileSlice
 from hudi_pyspark.table.live_blocks import scan_blocks
-from hudi_pyspark.table.merge_mode import resolve_merge_rule
+from hudi_pyspark.table.merge_mode import MergeRule, resolve_merge_rule
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 from hudi_pyspark.table.schema import as_shown
+from hudi_pyspark.table.view import TableView
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from hudi_pyspark.format.log.delete_block import OrderingGroup
-    from hudi_pyspark.inspection.log_blocks import DecodedBlock, SalvagedLog
-    from hudi_pyspark.table.file_group import FileSlice
-    from hudi_pyspark.table.merge_mode import MergeRule
-    from hudi_pyspark.table.view import TableView
-
-# The columns of a record follow as one struct, so that their names cannot clash with these.
+# The columns of a record follow in a struct, so their names cannot clash with these names.
 _LEADING_COLUMNS = schema_of(
     "path, block int, offset int, instant_time, record_number int, kind, key, is_delete bool, "
     "ordering texts, problem"
@@ -46,13 +43,13 @@ _LEADING_COLUMNS = schema_of(
 
 
 def log_records(view: TableView, path: str, *, merge: bool) -> pa.Table:
-    """Return one row per record of a log file, or per key of its slice."""
+    """Return one row per record, or per key of the slice; see `Inspection.log_records`."""
     relative = relative_path(view, path)
     if not merge:
         return _written_records(view, list(salvage_logs(view, [relative])))
     file_slice = _slice_of(view, relative)
-    listed = [log.path for log in file_slice.log_files if log.is_listed]
-    return _merged_records(view, file_slice, list(salvage_logs(view, listed)))
+    paths = [log.path for log in file_slice.log_files if log.is_listed]
+    return _merged_records(view, file_slice, list(salvage_logs(view, paths)))
 
 
 def _written_records(view: TableView, files: Sequence[SalvagedLog]) -> pa.Table:
@@ -73,7 +70,7 @@ def _written_records(view: TableView, files: Sequence[SalvagedLog]) -> pa.Table:
 def _merged_records(
     view: TableView, file_slice: FileSlice, files: Sequence[SalvagedLog]
 ) -> pa.Table:
-    """Return the merged log record of each key of a slice, without its base file."""
+    """Return the merged log record of each key of a slice; its base file takes no part."""
     planner = TablePlanner(view, ReadOptions(use_record_positions=False), registered_payloads())
     query = SliceQuery(planner.table_schema, view.last_instant)
     task = planner.tasks([file_slice], query)[0]
@@ -94,7 +91,7 @@ def _merged_records(
     missing = [
         {"path": log.path, "problem": "the file is not on the storage"}
         for log in file_slice.log_files
-        # On a file system that appends, another file of the slice may have its blocks.
+        # If the file system appends, another file of the slice may have its blocks.
         if not log.is_listed and log.committed_by not in scan.instants
     ]
     parts = [pa.table(merged_rows), *map(_damage_rows, files), _damage(missing)]
@@ -119,9 +116,9 @@ def _slice_of(view: TableView, path: str) -> FileSlice:
 
 
 def _record_columns(view: TableView, files: Sequence[SalvagedLog]) -> pa.Schema:
-    """Return the table's columns, then those that only the files have."""
+    """Return the table's columns, then the columns that only the files have."""
     data_blocks = [block for file in files for block in file.blocks if block.rows is not None]
-    # Changes have other columns.
+    # Records of changes do not have the table's columns.
     is_cdc = any(block.block.block_type is LogBlockType.CDC_DATA_BLOCK for block in data_blocks)
     fields = {} if is_cdc else {field.name: field for field in known_schema(view)}
     for block in data_blocks:
@@ -150,17 +147,18 @@ def _data_rows(
 def _conform(block: DecodedBlock, schema: pa.Schema) -> tuple[pa.Table, str]:
     """Convert the rows of a block to the types of a schema.
 
-    A column that cannot be converted becomes null, and the reason is returned with the rows.
+    Returns:
+        The rows, and why columns are null that could not be converted; "" if all could.
     """
     rows, source = block.rows, block.block.path
     assert rows is not None
     in_avro = block.block.block_type is LogBlockType.AVRO_DATA_BLOCK
     problems, columns = [], []
     for field in schema:
-        wanted = pa.schema([field])
+        column_schema = pa.schema([field])
         try:
-            repaired = repair_timestamps(rows, wanted, in_avro=in_avro)
-            columns.append(conform(repaired, wanted, {}, source=source).column(0))
+            repaired = repair_timestamps(rows, column_schema, in_avro=in_avro)
+            columns.append(conform(repaired, column_schema, {}, source=source).column(0))
         except HudiError as error:
             problems.append(error.reason())
             columns.append(pa.nulls(rows.num_rows, field.type))
@@ -168,7 +166,7 @@ def _conform(block: DecodedBlock, schema: pa.Schema) -> tuple[pa.Table, str]:
 
 
 def _keys(rows: pa.Table, key_fields: Sequence[str]) -> pa.Array:
-    """Return the record keys; null where the records have none, as in a CDC log."""
+    """Return the record keys; null if the records have no keys, as in a CDC log."""
     try:
         return record_keys(rows, key_fields) if key_fields else field_array(rows, RECORD_KEY_COLUMN)
     except CorruptTableError:
@@ -176,7 +174,7 @@ def _keys(rows: pa.Table, key_fields: Sequence[str]) -> pa.Array:
 
 
 def _ordering(rows: pa.Table, rule: MergeRule) -> pa.Array:
-    """Return the ordering values as text, one per ordering field; null without such fields."""
+    """Return the ordering values of each row as texts; null if there are no ordering fields."""
     names = [n for n in rule.ordering_fields if n.partition(".")[0] in rows.schema.names]
     if not names:
         return pa.nulls(rows.num_rows, pa.list_(pa.string()))
@@ -235,7 +233,7 @@ def _damage_rows(file: SalvagedLog) -> pa.Table:
     return _damage(damaged)
 
 
-def _damage(places: Rows) -> pa.Table:
+def _damage(places: InspectionRows) -> pa.Table:
     return table_of(({**place, "kind": "damage"} for place in places), _LEADING_COLUMNS)
 
 
@@ -257,7 +255,7 @@ def _structs(rows: pa.Table, mask: pa.Array | None = None) -> pa.StructArray:
 
 
 def _table(parts: Iterable[pa.Table], columns: pa.Schema) -> pa.Table:
-    """Join rows; columns that a part lacks are null there."""
+    """Concatenate parts; a column that a part lacks is null in its rows."""
     schema = _LEADING_COLUMNS.append(pa.field("record", pa.struct(list(columns))))
     joined = pa.concat_tables([schema.empty_table(), *parts], promote_options="default")
     return joined.combine_chunks()

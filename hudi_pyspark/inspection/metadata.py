@@ -1,30 +1,29 @@
-"""The records of the metadata table, and where it differs from timeline, storage and rows."""
-
-from __future__ import annotations
+"""The records of the metadata table, and where it differs from the table itself."""
 
 import base64
 import json
+from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import asdict, dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import pyarrow as pa
 
 from hudi_pyspark.errors import UnsupportedTableError
-from hudi_pyspark.inspection.definition import Rows, with_columns
+from hudi_pyspark.inspection.definition import InspectionRows, with_columns
 from hudi_pyspark.inspection.files import commits_of, committed_by_path, stored_files
 from hudi_pyspark.metadata_table.records import FILES, RECORD_INDEX
-from hudi_pyspark.metadata_table.table import MetadataTable, listed_files, load_metadata
+from hudi_pyspark.metadata_table.table import (
+    FileGroupId,
+    MetadataTable,
+    listed_files,
+    load_metadata,
+)
 from hudi_pyspark.options.read_options import ReadOptions
 from hudi_pyspark.planning.slice_tasks import SliceQuery, TablePlanner
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from collections.abc import Set as AbstractSet
-
-    from hudi_pyspark.metadata_table.table import FileGroupId
-    from hudi_pyspark.table.view import TableView
+from hudi_pyspark.table.view import TableView
 
 RECORD_SAMPLE = 100
 _SAMPLED_SLICES = 10
@@ -49,7 +48,7 @@ def metadata_records(view: TableView, partition: str | None) -> Iterator[dict[st
 
 
 @with_columns("check, subject, metadata_table, table, problem")
-def metadata_validation(view: TableView, sample: int) -> Rows:
+def metadata_validation(view: TableView, sample: int) -> InspectionRows:
     """Return one row per difference; see `Inspection.metadata_validation`."""
     if not view.config.metadata_partitions:
         return ()
@@ -64,13 +63,13 @@ def metadata_validation(view: TableView, sample: int) -> Rows:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One mismatch between the metadata table and the storage."""
+    """One mismatch between the metadata table and its table."""
 
     check: Literal["commits", "files", "sizes", "record_index"]
     subject: str  # a requested time, a path or a record key
-    metadata_table: str | None  # what it has there; None for nothing
-    table: str | None  # what the table has there; None for nothing
-    problem: str  # the same in words
+    metadata_table: str | None  # what it has of the subject; None for nothing
+    table: str | None  # what the table has of it; None for nothing
+    problem: str  # the difference in words
 
 
 def differences(
@@ -79,10 +78,10 @@ def differences(
     """Compare the metadata table with its table: commits, files, their sizes, places of records.
 
     Args:
-        metadata: the metadata table, which knows its table.
-        stored: the size in bytes of each data file on the storage, by its path in the table.
-        committed: the paths of the files that completed commits name.
-        sample: how many record keys are looked up in the record index; 0 for none.
+        metadata: the metadata table.
+        stored: sizes in bytes of the data files on the storage, by paths relative to the table.
+        committed: paths of the files that completed commits name.
+        sample: approximate number of record keys to look up in the record index; 0 for none.
 
     Raises:
         MissingFileError, CorruptTableError: a file of the metadata table is gone or damaged.
@@ -104,7 +103,7 @@ def _of_files(
         if stored_size is None:
             problem = "listed in the metadata table, but not on the storage"
             yield Difference("files", path, str(size), None, problem)
-        # Before layout 2 later commits append to a log file.
+        # Before layout 2, later commits append to a log file.
         elif stored_size < size or (stored_size > size and path.rpartition("/")[2][0] != "."):
             problem = f"{stored_size} bytes on the storage, {size} in the metadata table"
             yield Difference("sizes", path, str(size), str(stored_size), problem)
@@ -129,10 +128,9 @@ def _place(group: FileGroupId) -> str:
 
 
 def _sampled_keys(view: TableView, sample: int) -> dict[str, FileGroupId]:
-    """Return some record keys, from slices that lie far apart, with the file group of each.
+    """Return the file groups of some record keys, from slices that lie far apart.
 
-    There are none where files hold no keys, or where records cannot be merged here; slices that
-    lack a file are left out.
+    Slices that lack a file are left out. {} if files have no keys, or if records cannot be merged.
     """
     from hudi_pyspark.reading.read_task import read_task  # noqa: PLC0415  (nothing else reads rows)
 
@@ -145,11 +143,11 @@ def _sampled_keys(view: TableView, sample: int) -> dict[str, FileGroupId]:
         tasks = planner.tasks(slices, SliceQuery(_KEY, view.last_instant))
     except UnsupportedTableError:
         return {}
-    each = -(-sample // max(len(tasks), 1))
+    keys_per_task = -(-sample // max(len(tasks), 1))
     sampled: dict[str, FileGroupId] = {}
     for task in tasks:
         group = (task.file_slice.partition_path, task.file_slice.file_id)
         tables = read_task(task, view.storage)
         keys = (key for table in tables for key in table.column(RECORD_KEY_COLUMN).to_pylist())
-        sampled.update((key, group) for key in islice(keys, each))
+        sampled.update((key, group) for key in islice(keys, keys_per_task))
     return sampled

@@ -1,34 +1,28 @@
-"""The table services, from compactions to savepoints, and all that happened to a file group."""
+"""Table services, from compactions to savepoints, and the history of a file group."""
 
-import difflib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import TypeVar
 
 from hudi_pyspark.errors import InvalidOptionError, MissingFileError
 from hudi_pyspark.format.file_name import parse_data_file_name
+from hudi_pyspark.format.timeline import instant_metadata
 from hudi_pyspark.format.timeline.instant import Action, Instant, WriteOperationType
 from hudi_pyspark.format.timeline.instant_body import BodyParser
-from hudi_pyspark.format.timeline.instant_metadata import (
-    PlannedSlice,
-    ReplacePlan,
-    parse_compaction_plan,
-    parse_replace_plan,
-    parse_rollback_plan,
-    parse_savepoint_metadata,
-)
 from hudi_pyspark.inspection.commits import counts_of, file_kind, known_commits
-from hudi_pyspark.inspection.definition import Rows, with_columns
+from hudi_pyspark.inspection.definition import InspectionRows, with_columns
 from hudi_pyspark.inspection.timeline import instant_row, sorted_by_time
 from hudi_pyspark.table.listing import path_in
 from hudi_pyspark.table.table_services import known_cleans, known_restores, known_rollbacks
 from hudi_pyspark.table.timeline import plan_path, read_instant
 from hudi_pyspark.table.view import TableView
+from hudi_pyspark.wording import did_you_mean
 
 _T = TypeVar("_T")
-# Writes to a MERGE_ON_READ table are delta commits, but its first bulk insert is a commit, too; old
-# releases did not record the operation of a compaction.
+# The action that requested a compaction, by the action that completes it, and the operations that
+# show that it is one: the first bulk insert of a MERGE_ON_READ table is also a commit. Old releases
+# did not record the operation of a compaction.
 _COMPACTED_AS = {
     Action.COMMIT: (Action.COMPACTION, (WriteOperationType.COMPACT, WriteOperationType.UNKNOWN)),
     Action.DELTA_COMMIT: (Action.LOG_COMPACTION, (WriteOperationType.LOG_COMPACT,)),
@@ -40,7 +34,7 @@ _COMPACTED_AS = {
     "last_completed_commit, partition_paths texts, deleted_files int, undeleted_files int, "
     "milliseconds int"
 )
-def cleans(view: TableView, *, archived: bool) -> Rows:
+def cleans(view: TableView, *, archived: bool) -> InspectionRows:
     """Return one row per clean; see `Inspection.cleans`."""
     rows: list[dict[str, object]] = [
         {
@@ -68,7 +62,7 @@ def compactions(view: TableView) -> Iterator[dict[str, object]]:
     """Yield one row per compaction or log compaction; see `Inspection.compactions`."""
     for instant, action in _compaction_instants(view):
         row = {**instant_row(instant), "action": action, **_written(view, instant)}
-        plan = _plan(view, instant, action, parse_compaction_plan)
+        plan = _compaction_plan(view, instant, action)
         if plan is not None:
             row |= {
                 "partition_paths": sorted({planned.partition_path for planned in plan}),
@@ -97,24 +91,20 @@ def clustering(view: TableView) -> Iterator[dict[str, object]]:
         yield row
 
 
-def _pending_plans(view: TableView) -> Iterator[tuple[Instant, Action, Iterable[PlannedSlice]]]:
-    """Yield the instant, action and input slices of each pending compaction and clustering."""
-    for instant, action in _compaction_instants(view):
-        if not instant.is_completed:
-            yield instant, action, _plan(view, instant, action, parse_compaction_plan) or ()
-    for instant in filter(view.history.is_clustering, view.timeline.pending):
-        plan = _replace_plan(view, instant)
-        yield instant, Action.CLUSTERING, plan.all_slices() if plan is not None else ()
+def _compaction_plan(
+    view: TableView, instant: Instant, action: Action
+) -> Sequence[instant_metadata.PlannedSlice] | None:
+    return _plan(view, instant, action, instant_metadata.parse_compaction_plan)
 
 
-def _replace_plan(view: TableView, instant: Instant) -> ReplacePlan | None:
-    """Return the plan of a clustering, which may be requested as a replace commit."""
-    plan = _plan(view, instant, Action.CLUSTERING, parse_replace_plan)
-    return plan or _plan(view, instant, Action.REPLACE_COMMIT, parse_replace_plan)
+def _replace_plan(view: TableView, instant: Instant) -> instant_metadata.ReplacePlan | None:
+    """Load the plan of a clustering, which may have been requested as a replace commit."""
+    plan = _plan(view, instant, Action.CLUSTERING, instant_metadata.parse_replace_plan)
+    return plan or _plan(view, instant, Action.REPLACE_COMMIT, instant_metadata.parse_replace_plan)
 
 
 def _plan(view: TableView, instant: Instant, action: Action, parse: BodyParser[_T]) -> _T | None:
-    """Return the plan with which an action was requested; None if its file is missing or empty."""
+    """Load the plan that requested an action; None if its file is missing or empty."""
     path = plan_path(replace(instant, action=action), view.config)
     with suppress(MissingFileError):
         body = read_instant(view.storage, path)
@@ -123,20 +113,22 @@ def _plan(view: TableView, instant: Instant, action: Action, parse: BodyParser[_
 
 
 def _compaction_instants(view: TableView) -> Iterator[tuple[Instant, Action]]:
-    """Yield the compactions of the active timeline, with the action that requested them."""
+    """Yield the compactions of the active timeline, and the action that requested each."""
     for instant in view.timeline.instants:
         if instant.action in (Action.COMPACTION, Action.LOG_COMPACTION):
             yield instant, instant.action
-        elif not (instant.is_completed and view.config.is_merge_on_read):
-            continue
-        elif instant.action in _COMPACTED_AS:
+        elif (
+            view.config.is_merge_on_read
+            and instant.is_completed
+            and instant.action in _COMPACTED_AS
+        ):
             service, operations = _COMPACTED_AS[instant.action]
             if view.commit_metadata[instant.requested_time].operation_type in operations:
                 yield instant, service
 
 
 def _written(view: TableView, instant: Instant) -> dict[str, object]:
-    """Return what a completed action wrote and replaced; nothing while it is pending."""
+    """Return the columns of what a completed action wrote; {} while it is pending."""
     if not instant.is_completed:
         return {}
     metadata = view.commit_metadata[instant.requested_time]
@@ -149,7 +141,7 @@ def _written(view: TableView, instant: Instant) -> dict[str, object]:
     "requested_time, completion_time, action, state, archived bool, rolled_back texts, "
     "partition_paths texts, deleted_files int, rollback_blocks int, milliseconds int"
 )
-def rollbacks(view: TableView, *, archived: bool) -> Rows:
+def rollbacks(view: TableView, *, archived: bool) -> InspectionRows:
     """Return one row per rollback or restore; see `Inspection.rollbacks`."""
     done = [*known_rollbacks(view, archived=archived), *known_restores(view)]
     rows: list[dict[str, object]] = [
@@ -166,7 +158,7 @@ def rollbacks(view: TableView, *, archived: bool) -> Rows:
     ]
     for instant in view.timeline.pending:
         if instant.action in (Action.ROLLBACK, Action.RESTORE):
-            undone = _plan(view, instant, instant.action, parse_rollback_plan)
+            undone = _plan(view, instant, instant.action, instant_metadata.parse_rollback_plan)
             rows.append({**instant_row(instant), "archived": False, "rolled_back": undone})
     return sorted_by_time(rows)
 
@@ -180,7 +172,7 @@ def savepoints(view: TableView) -> Iterator[dict[str, object]]:
     for instant in view.timeline.of_action(Action.SAVEPOINT):
         row = instant_row(instant)
         if instant.is_completed:
-            savepoint = view.history.load(instant, parse_savepoint_metadata)
+            savepoint = view.history.load(instant, instant_metadata.parse_savepoint_metadata)
             row |= {
                 "saved_at": savepoint.saved_at_ms or None,
                 "saved_by": savepoint.saved_by,
@@ -195,17 +187,17 @@ def savepoints(view: TableView) -> Iterator[dict[str, object]]:
     "requested_time, completion_time, action, operation, event, partition_path, path, records int, "
     "inserts int, updates int, deletes int, bytes int"
 )
-def history(view: TableView, file_id: str) -> Rows:
+def history(view: TableView, file_id: str) -> InspectionRows:
     """Return one row per event; see `Inspection.history`."""
     events = _events(view, file_id) or _events(view, _whole_file_id(view, file_id))
     return sorted_by_time(events)
 
 
 def _events(view: TableView, file_id: str) -> list[dict[str, object]]:
-    return [*_commits(view, file_id), *_plans(view, file_id), *_removals(view, file_id)]
+    return [*_writes(view, file_id), *_plans(view, file_id), *_removals(view, file_id)]
 
 
-def _commits(view: TableView, file_id: str) -> Iterator[dict[str, object]]:
+def _writes(view: TableView, file_id: str) -> Iterator[dict[str, object]]:
     for commit in known_commits(view, archived=True):
         metadata = commit.metadata
         common = {**instant_row(commit.instant), "operation": metadata.operation_type.value}
@@ -223,7 +215,16 @@ def _commits(view: TableView, file_id: str) -> Iterator[dict[str, object]]:
 
 
 def _plans(view: TableView, file_id: str) -> Iterator[dict[str, object]]:
-    for instant, action, slices in _pending_plans(view):
+    """Yield the pending compactions and clusterings that read a group."""
+    plans: list[tuple[Instant, Action, Iterable[instant_metadata.PlannedSlice]]] = [
+        (instant, action, _compaction_plan(view, instant, action) or ())
+        for instant, action in _compaction_instants(view)
+        if not instant.is_completed
+    ]
+    for instant in filter(view.history.is_clustering, view.timeline.pending):
+        plan = _replace_plan(view, instant)
+        plans.append((instant, Action.CLUSTERING, plan.all_slices() if plan is not None else ()))
+    for instant, action, slices in plans:
         for planned in slices:
             if planned.file_id == file_id:
                 event = {"event": f"{action} planned", "partition_path": planned.partition_path}
@@ -231,7 +232,7 @@ def _plans(view: TableView, file_id: str) -> Iterator[dict[str, object]]:
 
 
 def _removals(view: TableView, file_id: str) -> Iterator[dict[str, object]]:
-    """Yield what cleans and rollbacks did to the files of the group."""
+    """Yield what cleans and rollbacks did to the files of a group."""
     removals = [
         (instant, "file cleaned", cleaned.partition_path, cleaned.deleted_files)
         for instant, clean, _ in known_cleans(view, archived=True)
@@ -251,21 +252,24 @@ def _removals(view: TableView, file_id: str) -> Iterator[dict[str, object]]:
 
 
 def _whole_file_id(view: TableView, beginning: str) -> str:
-    """Return the only file id that begins so; lists of a narrow terminal have no more of it."""
-    known = {
+    """Expand the beginning of a file id, which is all that a narrow terminal shows.
+
+    Raises:
+        InvalidOptionError: no file id, or several, begin with the text.
+    """
+    all_ids = {
         stat.file_id
         for commit in known_commits(view, archived=True)
         for _, stat in commit.metadata.all_stats()
     }
-    ids = [file_id for file_id in known if file_id.startswith(beginning) and beginning]
+    ids = [file_id for file_id in all_ids if file_id.startswith(beginning) and beginning]
     if len(ids) == 1:
         return ids[0]
     if ids:
         raise InvalidOptionError(
             f"{len(ids)} file groups begin with {beginning!r}: {', '.join(sorted(ids))}"
         )
-    near = difflib.get_close_matches(beginning, sorted(known), n=1, cutoff=0.3)
-    hint = f"; did you mean {near[0]}?" if near else ""
+    hint = did_you_mean(beginning, sorted(all_ids), cutoff=0.3)
     raise InvalidOptionError(
         f"no instant of the table names a file group {beginning!r}{hint} (inspect.file_slices() "
         "lists the file ids)"

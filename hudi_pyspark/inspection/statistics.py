@@ -1,4 +1,4 @@
-"""The sizes and ratios of a table, and of its partitions."""
+"""Sizes and ratios of a table and of its partitions."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 
 from hudi_pyspark.errors import CorruptTableError
 from hudi_pyspark.inspection.commits import file_kind, known_schema
-from hudi_pyspark.inspection.definition import Rows, schema_of, table_of, with_columns
+from hudi_pyspark.inspection.definition import InspectionRows, schema_of, table_of, with_columns
 from hudi_pyspark.inspection.files import commits_of, committed_by_path
 from hudi_pyspark.planning.partition_values import partition_scalars
 from hudi_pyspark.table.file_groups import CommittedFile
@@ -29,8 +29,17 @@ _COLUMNS = schema_of(
     "commits int, changed_records int, written_records int, write_amplification float, "
     "pending_compactions int"
 )
-def statistics(view: TableView, small_file_bytes: int, slices: pa.Table, stored: pa.Table) -> Rows:
-    """Return one row out of the tables of slices and files; see `Inspection.statistics`."""
+def statistics(
+    view: TableView, small_file_bytes: int, slices: pa.Table, stored: pa.Table
+) -> InspectionRows:
+    """Return the one row of `Inspection.statistics`.
+
+    Args:
+        view: the table.
+        small_file_bytes: base files below this size are small.
+        slices: as `Inspection.file_slices` returns them.
+        stored: as `Inspection.files` returns them.
+    """
     base_bytes, log_bytes = _total(slices["base_bytes"]), _total(slices["log_bytes"])
     is_cdc, is_committed = pc.equal(stored["kind"], "cdc"), stored["is_committed"]
     is_old = pc.and_not(pc.and_not(is_committed, stored["in_latest_slice"]), is_cdc)
@@ -64,11 +73,11 @@ def _total(values: pa.ChunkedArray) -> int:
 
 
 def _amplification(view: TableView) -> tuple[int, int]:
-    """Return the number of records that users changed, and that users and services wrote."""
+    """Return how many records users changed, and how many users and table services wrote."""
     changed = written = 0
     for metadata in view.commit_metadata.of(view.commit_metadata).values():
         for _, stat in metadata.all_stats():
-            # A delete removes a record from a base file, but writes one to a log file.
+            # A delete removes a record from a base file, but adds a record to a log file.
             is_log = file_kind(stat.path) == "log"
             written += stat.num_writes + (stat.num_deletes if is_log else 0)
             if not metadata.operation_type.is_table_service:
@@ -77,43 +86,43 @@ def _amplification(view: TableView) -> tuple[int, int]:
 
 
 def partitions_schema(view: TableView) -> pa.Schema:
-    """Return the columns of `partitions`; the type of `partition` depends on the table."""
+    """Return the columns of `partitions`; the type of ``partition`` depends on the table."""
     types = _value_types(view)
     values = pa.field("partition", pa.struct(list(types.items())))
     return _COLUMNS.insert(1, values) if types else _COLUMNS
 
 
 def partitions(view: TableView, slices: pa.Table, stored: pa.Table) -> pa.Table:
-    """Return one row per partition; see `Inspection.partitions`, and `statistics`."""
+    """Return one row per partition; see `Inspection.partitions`. Arguments are of `statistics`."""
     names = (stored[name].to_pylist() for name in ("path", "instant_time"))
     committed = committed_by_path(commits_of(view, zip(*names, strict=True)))
     sums = [(name, "sum") for name in ("base_bytes", "log_count", "log_bytes")]
-    here = _by_partition(slices, [*sums, ("base_bytes", "count"), ("file_id", "count")])
-    there = _by_partition(stored, [("bytes", "sum"), ("bytes", "count")])
+    of_slices = _by_partition(slices, [*sums, ("base_bytes", "count"), ("file_id", "count")])
+    of_files = _by_partition(stored, [("bytes", "sum"), ("bytes", "count")])
     writers = {file.committed_by for file in committed.values()}
     by_commits = stored.filter(pc.is_in(stored["committed_by"], pa.array(writers, pa.string())))
-    last = _by_partition(by_commits, [("committed_by", "max")])
-    rows_of = _rows(slices, committed)
+    last_commits = _by_partition(by_commits, [("committed_by", "max")])
+    row_counts = _row_counts(slices, committed)
     types = _value_types(view)
 
     def row(path: str) -> dict[str, object]:
-        current, kept = here.get(path, {}), there.get(path, {})
-        log_bytes = current.get("log_bytes_sum", 0)
+        latest, files = of_slices.get(path, {}), of_files.get(path, {})
+        log_bytes = latest.get("log_bytes_sum", 0)
         return {
             "partition_path": path,
             "partition": _values(path, view, types),
-            "slices": current.get("file_id_count", 0),
-            "base_files": current.get("base_bytes_count", 0),
-            "log_files": current.get("log_count_sum", 0),
-            "bytes": (current.get("base_bytes_sum") or 0) + log_bytes,
+            "slices": latest.get("file_id_count", 0),
+            "base_files": latest.get("base_bytes_count", 0),
+            "log_files": latest.get("log_count_sum", 0),
+            "bytes": (latest.get("base_bytes_sum") or 0) + log_bytes,
             "log_bytes": log_bytes,
-            "stored_files": kept.get("bytes_count", 0),
-            "stored_bytes": kept.get("bytes_sum", 0),
-            "rows": rows_of.get(path, 0),
-            "last_commit": last.get(path, {}).get("committed_by_max"),
+            "stored_files": files.get("bytes_count", 0),
+            "stored_bytes": files.get("bytes_sum", 0),
+            "rows": row_counts.get(path, 0),
+            "last_commit": last_commits.get(path, {}).get("committed_by_max"),
         }
 
-    paths = sorted({*view.listing.partitions(), *here})
+    paths = sorted({*view.listing.partitions(), *of_slices})
     return table_of(map(row, paths), partitions_schema(view))
 
 
@@ -122,19 +131,19 @@ def _by_partition(table: pa.Table, sums: list[tuple[str, str]]) -> dict[str, dic
     return {row["partition_path"]: row for row in grouped}
 
 
-def _rows(slices: pa.Table, committed: Mapping[str, CommittedFile]) -> dict[str, int | None]:
-    """Return rows that commits recorded, by partition; None where log files must be merged."""
-    rows: dict[str, int | None] = {}
+def _row_counts(slices: pa.Table, committed: Mapping[str, CommittedFile]) -> dict[str, int | None]:
+    """Return the recorded number of rows by partition; None if log files must be merged to know."""
+    counts: dict[str, int | None] = {}
     columns = (slices[name].to_pylist() for name in ("partition_path", "base_file", "log_count"))
     for path, base_file, log_count in zip(*columns, strict=True):
-        before = rows.get(path, 0)
+        before = counts.get(path, 0)
         file = None if log_count else committed.get(base_file)
-        rows[path] = None if file is None or before is None else before + file.rows
-    return rows
+        counts[path] = None if file is None or before is None else before + file.rows
+    return counts
 
 
 def _value_types(view: TableView) -> dict[str, pa.DataType]:
-    """Return the types of the partition columns; text where folder names are formatted times."""
+    """Return the types of the partition columns; text if folder names are formatted times."""
     config, schema = view.config, known_schema(view)
     return {
         name: schema.field(name).type
@@ -147,7 +156,7 @@ def _value_types(view: TableView) -> dict[str, pa.DataType]:
 def _values(path: str, view: TableView, types: dict[str, pa.DataType]) -> dict[str, Any] | None:
     """Return the values of the partition columns; None if the path does not fit them."""
     try:
-        # Not as values of Python, which has no years beyond 9999.
+        # Scalars stay as they are: Python has no years beyond 9999.
         return partition_scalars(path, view.config, types)
     except CorruptTableError:
         return None

@@ -1,19 +1,15 @@
-"""Every instant of a table, active and archived, and the columns that tables of instants share."""
+"""The instants of a table, active and archived, and where a range of its commits ends."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from hudi_pyspark.inspection.definition import Rows, with_columns
+from hudi_pyspark.format.timeline.instant import Instant
+from hudi_pyspark.inspection.definition import InspectionRows, with_columns
+from hudi_pyspark.options.read_options import ReadOptions, key_of
+from hudi_pyspark.planning.query import resolve_query
 from hudi_pyspark.table.timeline import instant_path
-
-if TYPE_CHECKING:
-    from hudi_pyspark.format.timeline.instant import Instant
-    from hudi_pyspark.table.view import TableView
+from hudi_pyspark.table.view import TableView
 
 
 @with_columns("requested_time, completion_time, action, state, archived bool, path")
-def timeline(view: TableView, *, archived: bool) -> Rows:
+def timeline(view: TableView, *, archived: bool) -> InspectionRows:
     """Return one row per instant; see `Inspection.timeline`."""
     active = {(i.requested_time, i.comparable_action) for i in view.timeline.instants}
     rows = [
@@ -30,8 +26,18 @@ def timeline(view: TableView, *, archived: bool) -> Rows:
     return sorted(rows, key=lambda row: (str(row["requested_time"]), str(row["action"])))
 
 
+@with_columns("begin, end, is_empty bool")
+def commit_range(view: TableView, begin: str, end: str, *, cdc: bool) -> InspectionRows:
+    """Return the row of one range; see `Inspection.commit_range`."""
+    texts = {"query_type": "incremental", "begin": begin, "end": end, "cdc": str(cdc).lower()}
+    options = ReadOptions.parse({key_of(name): text for name, text in texts.items() if text})
+    assert options.incremental is not None  # by the query type
+    first, last = options.incremental.begin, resolve_query(view, options).end
+    return [{"begin": first, "end": last, "is_empty": last <= first}]
+
+
 def instant_row(instant: Instant) -> dict[str, object]:
-    """Return the columns of an instant, of which `table_of` takes those in its schema."""
+    """Return the columns of an instant: its times, action and state."""
     return {
         "requested_time": instant.requested_time,
         "completion_time": instant.completion_time,
@@ -40,6 +46,6 @@ def instant_row(instant: Instant) -> dict[str, object]:
     }
 
 
-def sorted_by_time(rows: Rows) -> Rows:
+def sorted_by_time(rows: InspectionRows) -> InspectionRows:
     """Return rows in the order of their requested times."""
     return sorted(rows, key=lambda row: str(row["requested_time"]))

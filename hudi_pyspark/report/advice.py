@@ -4,10 +4,10 @@ import statistics
 from collections.abc import Iterator
 from typing import Any
 
-from hudi_pyspark.description import byte_text, counted, duration_text
 from hudi_pyspark.doctor.finding import Finding, Severity
 from hudi_pyspark.inspection.statistics import SMALL_FILE_BYTES
 from hudi_pyspark.report.facts import Facts
+from hudi_pyspark.wording import byte_text, counted, duration_text
 
 _CHECK = "maintenance"
 # Statistics of `Inspection.statistics` above which maintenance is due; docs/looking-inside.md lists

@@ -8,10 +8,10 @@ from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from hudi_pyspark.description import byte_text, duration_text
 from hudi_pyspark.errors import printable
 from hudi_pyspark.extras import needs_extra
 from hudi_pyspark.format.timeline.instant import moment_of
+from hudi_pyspark.wording import byte_text, duration_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

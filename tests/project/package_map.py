@@ -3,7 +3,7 @@
 The arrows come from the import statements; only the places of the boxes are chosen here. An arrow
 that a chain of others already implies is left out, and so are `errors.py` and `messages.py`, which
 nearly all import, `cached_property.py`, `extras.py`, `fork_safe_lock.py`, `imported_function.py`,
-`short_name.py`, `version.py`, and `__init__.py`, which only lists the public names.
+`short_name.py`, `version.py`, `wording.py`, and `__init__.py`, which only lists the public names.
 Run as a module, it writes the picture.
 """
 
@@ -37,6 +37,7 @@ NOT_DRAWN = {
     "messages",
     "short_name",
     "version",
+    "wording",
 }
 
 # Column and row of each box, and what it does.
@@ -48,9 +49,7 @@ PLACES = {
     "catalogs": (4, 1, "tables by their names"),
     "doctor": (1, 2, "checks of a table"),
     "report": (3, 2, "a page about a table"),
-    "snapshot_diff": (2, 3, "rows between two instants"),
     "inspection": (1, 3, "tables about the table"),
-    "description": (4, 3, "a table in a few lines"),
     "scan": (1, 4, "one query: plan and read"),
     "frames": (3, 4, "for other engines"),
     "planning": (1, 5, "a question becomes tasks"),

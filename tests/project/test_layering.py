@@ -33,7 +33,7 @@ MAY_IMPORT = {
     "messages": {"errors"},
     "extras": set(),
     "imported_function": {"errors"},
-    "storage_options": {"errors", "messages"},
+    "storage_options": {"errors", "messages", "wording"},
     "storage": {
         "errors",
         "messages",
@@ -62,26 +62,23 @@ MAY_IMPORT = {
     "cached_property": set(),
     "fork_safe_lock": set(),
     "short_name": set(),
+    "wording": set(),
     "version": set(),
     "scan": {*PIPELINE, "extras", "short_name", "frames"},
-    "inspection": PIPELINE,
-    "description": {"errors", "format", "table"},
-    "doctor": {*PIPELINE, "inspection", "description"},
-    "report": {*PIPELINE, "extras", "short_name", "inspection", "description", "doctor", ""},
-    "snapshot_diff": {"errors", "columns", "table", "inspection"},
+    "inspection": {*PIPELINE, "wording"},
+    "doctor": {*PIPELINE, "wording", "inspection"},
+    "report": {*PIPELINE, "extras", "short_name", "wording", "inspection", "doctor", ""},
     "hudi_table": {
         *PIPELINE,
         "extras",
         "scan",
         "inspection",
-        "description",
         "doctor",
         "report",
-        "snapshot_diff",
         "catalogs",
         "frames",
     },
-    "cli": {*PIPELINE, "scan", "description", "doctor", "report", "hudi_table", ""},
+    "cli": {*PIPELINE, "wording", "scan", "doctor", "report", "hudi_table", ""},
     "spark": {*PIPELINE, "short_name", "scan", "inspection", "hudi_table", "spark"},
     "": {
         "errors",
@@ -298,7 +295,7 @@ def test_session_that_looks_for_data_sources_loads_next_to_nothing():
 def test_planning_process_of_spark_loads_what_plans():
     loaded = modules_after("hudi_pyspark.spark.planner", "import hudi_pyspark.spark.planner")
     assert "hudi_pyspark.scan" in loaded
-    others = ("inspection", "doctor", "report", "description", "snapshot_diff", "frames")
+    others = ("inspection", "doctor", "report", "frames")
     assert loaded.isdisjoint(f"hudi_pyspark.{name}" for name in others)
 
 

@@ -21,9 +21,9 @@ from hudi_pyspark import (
     Scan,
     TableNotFoundError,
 )
-from hudi_pyspark.description import Description
 from hudi_pyspark.doctor.finding import Finding, Severity
 from hudi_pyspark.inspection import Inspection
+from hudi_pyspark.inspection.description import Description
 from hudi_pyspark.table.config import TableConfig
 
 if TYPE_CHECKING:

@@ -7,8 +7,9 @@ from collections import Counter
 import pytest
 
 from hudi_pyspark import HudiTable
-from hudi_pyspark.description import byte_text, describe
+from hudi_pyspark.inspection.description import describe
 from hudi_pyspark.storage import ArrowStorage
+from hudi_pyspark.wording import byte_text
 from tests.memory_storage import MemoryStorage
 from tests.table.tiny_table import TinyTable, base
 

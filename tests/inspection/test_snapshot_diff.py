@@ -11,7 +11,7 @@ from hudi_pyspark import (
     TimeTravelError,
     UnsupportedQueryError,
 )
-from hudi_pyspark.snapshot_diff import diff_snapshots
+from hudi_pyspark.inspection.snapshot_diff import diff_snapshots
 from tests.conftest import GOLDEN
 from tests.damage import set_property, unpack
 

@@ -1,4 +1,4 @@
-"""Comparison of snapshots: of two, row by row, and of those of a record, commit by commit."""
+"""Compare two snapshots row by row, and the states of one record commit by commit."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -11,7 +11,7 @@ from hudi_pyspark.columns.arrays import differing_values
 from hudi_pyspark.columns.text import json_text
 from hudi_pyspark.errors import MissingFileError, SchemaEvolutionError, TimeTravelError
 from hudi_pyspark.inspection.commits import known_commits
-from hudi_pyspark.inspection.definition import Rows, with_columns
+from hudi_pyspark.inspection.definition import InspectionRows, with_columns
 from hudi_pyspark.inspection.timeline import instant_row
 from hudi_pyspark.table import meta_columns
 from hudi_pyspark.table.view import TableView
@@ -24,11 +24,26 @@ HIDDEN = {*meta_columns.META_COLUMNS, meta_columns.OPERATION_COLUMN}
 def diff_snapshots(
     before: pa.Table, after: pa.Table, keys: Sequence[str], compared: Sequence[str]
 ) -> pa.Table:
-    """Compare two snapshots row by row."""
+    """Compare two snapshots by key; see `HudiTable.diff`.
+
+    Args:
+        before: the earlier rows, with the columns that they have of ``keys`` and ``compared``.
+        after: the later rows.
+        keys: names of the columns that identify a row. Rows that share their key are told apart by
+            their values.
+        compared: names of the columns to compare.
+
+    Returns:
+        ``change``, the keys, ``changed_columns``, ``before``, ``after``: updates first, then
+        inserts, then deletes, each in order of their keys.
+
+    Raises:
+        SchemaEvolutionError: a column's old values do not fit its new type.
+    """
     names = dict.fromkeys([*keys, *compared])
     owners = [after if name in after.column_names else before for name in names]
     schema = pa.schema([owner.schema.field(n) for n, owner in zip(names, owners, strict=True)])
-    # Scans return rows in any order; the answer is in the order of the keys.
+    # Scans return rows in any order; the answer has the order of the keys.
     order = [(name, "ascending") for name in keys]
     old, new = (_conform(side, schema).sort_by(order) for side in (before, after))
     old_keys, new_keys = _texts(old, keys), _texts(new, keys)
@@ -53,7 +68,7 @@ def diff_snapshots(
         _part(INSERT, inserted, keys, {"after": _struct(inserted, compared)}),
         _part(DELETE, deleted, keys, {"before": _struct(deleted, compared)}),
     ]
-    return pa.concat_tables(parts, promote_options="default")  # with nulls for what a part lacks
+    return pa.concat_tables(parts, promote_options="default")  # a column that a part lacks is null
 
 
 def _conform(table: pa.Table, schema: pa.Schema) -> pa.Table:
@@ -74,9 +89,9 @@ def _conform(table: pa.Table, schema: pa.Schema) -> pa.Table:
 
 
 def _identities(table: pa.Table, keys: pa.Array, repeated: pa.Array) -> pa.Array:
-    """Return keys that are unique: where they are repeated, a row is only itself.
+    """Return unique keys: a row whose key is repeated is identified by all of its values.
 
-    Of equal rows with one key, the first is that of the other snapshot's first, and so on.
+    Equal rows are numbered, so the first of them meets the first of the other snapshot.
     """
     is_repeated = pc.is_in(keys, value_set=repeated)
     seen: Counter[str] = Counter()
@@ -93,7 +108,7 @@ def _repeated(keys: pa.Array) -> pa.Array:
 
 
 def _texts(table: pa.Table, names: Sequence[str]) -> pa.Array:
-    """Return one text per row, which is the same only for the same values of some columns."""
+    """Return one text per row. Texts are equal if and only if the values of the columns are."""
     return json_text(_struct(table, names))
 
 
@@ -112,22 +127,24 @@ def _part(
     "requested_time, completion_time, operation, change, changed_columns texts, partition_path, "
     "before, after, problem"
 )
-def record_history(view: TableView, lookup: Callable[[str | None], pa.Table]) -> Rows:
+def record_history(view: TableView, lookup: Callable[[str | None], pa.Table]) -> InspectionRows:
     """Yield one row per change of a record; see `HudiTable.history`.
 
-    ``lookup`` returns the rows with its key as of an instant; None for the latest.
+    Args:
+        view: the table.
+        lookup: returns the rows with the record's key as of an instant; None for the latest.
     """
-    known = [
+    commits = [
         commit
         for commit in known_commits(view, archived=True)
         if not commit.metadata.operation_type.is_table_service
     ]
     before: pa.Table | None = None
-    problem = None  # why states before this one are not known
-    for commit in known:
+    problem = None  # why earlier states are unknown
+    for commit in commits:
         time = commit.instant.requested_time
         try:
-            after = lookup(None if commit is known[-1] else time)
+            after = lookup(None if commit is commits[-1] else time)
         except (TimeTravelError, MissingFileError) as error:
             problem = error.reason()
             continue
@@ -137,16 +154,17 @@ def record_history(view: TableView, lookup: Callable[[str | None], pa.Table]) ->
             "problem": problem,
         }
         changes = _changes(after.slice(0, 0) if before is None else before, after, time)
-        if before is None and problem is not None:  # who changed it before is not known
+        if before is None and problem is not None:  # an unknown commit made the first change
             changes = [{**c, "change": "present"} for c in changes] or [{"change": "absent"}]
         yield from ({**row, **change} for change in changes)
         before, problem = after, None
 
 
 def _changes(before: pa.Table, after: pa.Table, time: str) -> list[dict[str, object]]:
-    """Return how one state of the record differs from another; also where it was written as it was.
+    """Return how a record's state after a commit differs from the state before.
 
-    Its partition path belongs to the key: a record that moved is deleted and inserted.
+    A commit that wrote the same values again is an update without changed columns. The partition
+    path belongs to the key: a record that moved was deleted and inserted.
     """
     names = dict.fromkeys([*after.column_names, *before.column_names])
     compared = [name for name in names if name not in HIDDEN]
