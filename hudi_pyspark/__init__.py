@@ -1,4 +1,4 @@
-"""Read Apache Hudi tables from PySpark, and without it, in pure Python."""
+"""Read Apache Hudi tables in pure Python, from PySpark or without it."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ __all__ = [
 __all__ += [name for name, value in vars(_errors).items() if isinstance(value, type)]
 
 
-# Spark starts Python processes again and again, and not all of them need these: each is loaded
-# when it is first named.
+# Loaded when they are first named: Spark starts many Python processes, and not all of them need
+# these names.
 _LOADED_WHEN_NAMED: Final = {
     "HudiTable": "hudi_pyspark.hudi_table",
     "Scan": "hudi_pyspark.scan",
@@ -56,10 +56,10 @@ def __dir__() -> list[str]:
 
 
 def explain(df: DataFrame) -> str:
-    """Say what each scan of a DataFrame reads: columns, conditions and the limit, as text.
+    """Explain what each scan of a DataFrame reads: columns, conditions and limit.
 
     Args:
-        df: of a classic session, or of one of Spark Connect.
+        df: of a classic session or of Spark Connect.
     """
     from hudi_pyspark.spark import session  # noqa: PLC0415  (imports pyspark)
 
@@ -76,22 +76,22 @@ def read(
     query_type: str = "snapshot",
     **options: str | bool | float,
 ) -> DataFrame:
-    """Read a table into a DataFrame, in a session that this call registers the source with.
+    """Read a table as a DataFrame, and register the data source with the session.
 
     Args:
-        spark: the session; the source is registered with it.
+        spark: the session.
         path: base path of the table.
         columns: names of the columns to read, in this order; all by default.
         filter: rows to read, as in a WHERE clause; all by default.
-        as_of: instant of a time-travel query, inclusive.
+        as_of: instant of a time-travel query, inclusive; the latest state by default.
         query_type: ``snapshot``, ``read_optimized``, or ``incremental`` with the option ``begin``.
         options: any other read option by its alias.
 
     Raises:
-        UnsupportedQueryError: a column's name has a comma in it, or this Spark cannot be given the
+        UnsupportedQueryError: a column's name contains a comma, or this Spark cannot be given the
             registered payload mergers.
-        AnalysisException: of Spark, with the text of any error of this package about the table or
-            the options.
+        AnalysisException: Spark's, with the text of an error of this package about the table or the
+            options.
     """
     from hudi_pyspark.options.read_options import columns_text  # noqa: PLC0415  (as session)
     from hudi_pyspark.spark import session  # noqa: PLC0415  (imports pyspark)
@@ -103,12 +103,13 @@ def read(
 
 
 def register(spark: SparkSession) -> None:
-    """Make ``format("hudi-py")`` known to a session, and let its scans read what queries need.
+    """Register ``format("hudi-py")`` with a session, so its scans read only what queries need.
 
-    You need it with Spark Connect, and wherever Spark does not look for Python data sources itself;
-    it does no harm elsewhere. Spark's optimizer, or the client of Spark Connect, then passes on
-    columns, conditions and limits (``spark.hudi-py.optimizer.enabled``). Local workers of a classic
-    session run this Python unless ``PYSPARK_PYTHON`` or ``spark.pyspark.python`` names another one.
+    Spark Connect needs it, and so does every Spark that does not look for Python data sources
+    itself. It does no harm elsewhere. Spark's optimizer, or the client of Spark Connect, then
+    passes on columns, conditions and limits (``spark.hudi-py.optimizer.enabled``). Local workers of
+    a classic session run this Python unless ``PYSPARK_PYTHON`` or ``spark.pyspark.python`` names
+    another one.
 
     Raises:
         UnsupportedQueryError: this Spark cannot be given the registered payload mergers.
@@ -129,21 +130,21 @@ def scan_polars(
 ) -> LazyFrame:
     """Return a LazyFrame of polars, which reads only what a query needs (extra ``polars``).
 
-    Polars passes on columns, filters and row limits. The table stays as it was opened.
+    Polars passes on columns, filters and row limits. The frame shows the table as it was opened.
 
     Args:
         path: base path of the table, or a table that is open.
-        columns: names of those that the frame has; all by default.
+        columns: names of the columns of the frame; all by default.
         storage_options: as for `HudiTable`.
-        limit: most rows of the frame.
-        merge_first: merge all file slices now, and let polars read the base files by itself; see
-            `Scan.to_duckdb`.
+        limit: maximum number of rows of the frame.
+        merge_first: whether to merge all file slices now, and let polars read the base files
+            itself; see `Scan.to_duckdb`.
         options: any other option of `HudiTable.scan`, e.g. ``as_of`` or ``begin``.
 
     Raises:
         HudiError: the table cannot be opened, or an option is invalid.
     """
-    from hudi_pyspark.extras import needs_extra  # noqa: PLC0415  (loaded when it is needed)
+    from hudi_pyspark.extras import needs_extra  # noqa: PLC0415  (few need it)
     from hudi_pyspark.hudi_table import HudiTable  # noqa: PLC0415  (likewise)
 
     with needs_extra("polars"):
@@ -161,11 +162,11 @@ def scan_polars(
 
 
 def storage_options_from_spark(spark: SparkSession, path: str) -> dict[str, str]:
-    """Return the storage options that a classic session's Hadoop would use for a path.
+    """Return the storage options that the Hadoop of a classic session would use for a path.
 
-    They have names of Hadoop and PyIceberg, so that both ``spark.read.options(**options)`` and
-    ``HudiTable(path, storage_options=options)`` take them. Secrets are among them: as options they
-    travel with the tasks. Settings of a single bucket or account go before general ones.
+    Their names are those of Hadoop and PyIceberg, so ``spark.read.options(**options)`` and
+    ``HudiTable(path, storage_options=options)`` both take them. They contain secrets, which travel
+    with the tasks. Settings of one bucket or account take precedence over general settings.
 
     Args:
         spark: a classic session.
@@ -173,7 +174,7 @@ def storage_options_from_spark(spark: SparkSession, path: str) -> dict[str, str]
 
     Raises:
         UnsupportedQueryError: the session is one of Spark Connect.
-        InvalidOptionError: the path is one that only the JVM can reach.
+        InvalidOptionError: only the JVM can reach the path.
     """
     from hudi_pyspark.spark import hadoop_settings  # noqa: PLC0415  (imports pyspark)
 

@@ -1,9 +1,9 @@
-"""Cached properties without a lock, and objects that are pickled without them.
+"""Cached properties without a lock, and objects that are pickled without their cache.
 
-Before Python 3.12, instances of a class share the lock of ``functools.cached_property``: a thread
-that waits for the storage of one table holds up the threads that read others, and a process that
-is forked meanwhile waits for ever. Here, threads that need the same value of the same object at the
-same time may each compute it, as they do from Python 3.12 on.
+Before Python 3.12, all instances of a class share the lock of ``functools.cached_property``. A
+thread that waits for the storage of one table then blocks threads that read other tables, and a
+process that is forked in the meantime waits forever. Here, as from Python 3.12 on, threads that
+need the same value of the same object at the same time may each compute it.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ if TYPE_CHECKING or sys.version_info >= (3, 12):
 else:
 
     class cached_property(functools.cached_property):  # noqa: N801  (named as what it replaces)
-        """A property that is computed once for each instance, and kept in its ``__dict__``."""
+        """A property that is computed once per instance, and cached in its ``__dict__``."""
 
         def __get__(self, instance: object, owner: type | None = None) -> object:
             if instance is None:
                 return self
-            kept = instance.__dict__
-            if self.attrname not in kept:
-                kept[self.attrname] = self.func(instance)
-            return kept[self.attrname]
+            cache = instance.__dict__
+            if self.attrname not in cache:
+                cache[self.attrname] = self.func(instance)
+            return cache[self.attrname]
 
 
 class PickledWithoutCache:
-    """Base of classes whose cached properties do not travel; a copy computes them when asked."""
+    """Base of classes that are pickled without cached properties; a copy computes them again."""
 
     def __getstate__(self) -> dict[str, object]:
         properties = functools.cached_property

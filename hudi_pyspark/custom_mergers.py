@@ -1,4 +1,4 @@
-"""Functions of users that merge the records of payload classes: their registry."""
+"""Registry of the merge functions of users, for payload classes that Hudi does not have."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,10 +17,10 @@ class PayloadMerger:
     """A function that merges the records of a payload class."""
 
     merge: MergeFunction
-    columns: tuple[str, ...] | None  # that the function needs to see; None for all
+    columns: tuple[str, ...] | None  # names of the columns that it needs; None for all
 
 
-Mergers = Mapping[str, PayloadMerger]  # by the name of a payload class, or a merge strategy's id
+Mergers = Mapping[str, PayloadMerger]  # by payload class, or by merge strategy id
 _registered: dict[str, PayloadMerger] = {}
 
 
@@ -29,11 +29,12 @@ def register_payload(
 ) -> None:
     """Merge the records of a payload class, or of a merge strategy, with a Python function.
 
-    The function gets two Arrow tables, the older and the newer records of some keys, row by row the
-    same key, with equal columns. It returns a table of as many rows with the same columns: the
-    merged record of each pair. A row whose ``_hoodie_is_deleted`` is true (a column that it may
-    add) is deleted. It is called for log records among themselves, oldest first, and then for base
-    rows and merged log records; never for deletes, which win over older records.
+    The function gets two Arrow tables with the same columns: the older and the newer records of
+    some keys. Rows with the same number have the same key. It returns a table with the same
+    columns and as many rows: the merged record of each pair. A row is deleted if its
+    ``_hoodie_is_deleted`` is true, a column that the function may add. The function is called for
+    log records first, oldest to newest, and then for base rows and merged log records. It is never
+    called for deletes, which replace older records.
 
     In a Spark session call ``hudi_pyspark.register(spark)`` afterwards: it sends the function to
     the Python workers of the driver and of the executors.
@@ -41,23 +42,29 @@ def register_payload(
     Args:
         class_name: ``hoodie.compaction.payload.class`` of the table, or its merge strategy id.
         merger: the function.
-        columns: names of the columns that it needs, so that a query of few columns need not read
-            the others; all by default.
+        columns: names of the columns that the function needs, so a query of few columns need not
+            read all; all by default.
     """
-    named = tuple(columns) if columns is not None else None
-    _registered[class_name] = PayloadMerger(merger, named)
+    names = tuple(columns) if columns is not None else None
+    _registered[class_name] = PayloadMerger(merger, names)
 
 
 def registered_payloads() -> Mergers:
-    """Return all mergers that were registered in this process, by class name."""
+    """Return all mergers that this process has registered, by class name."""
     return dict(_registered)
 
 
 def find_merger(rule: MergeRule, reference: str, registered: Mergers) -> PayloadMerger | None:
-    """Return a table's merger, by ``reference`` (``module:function``) or its class; None for none.
+    """Return the user's merger for a table; None if Hudi's own rules merge it.
+
+    Args:
+        rule: of the table.
+        reference: the function, as ``module:function``; "" to look up the payload class.
+        registered: mergers by payload class or merge strategy id.
 
     Raises:
-        InvalidOptionError: the reference names no function that can be imported.
+        InvalidOptionError: the reference names no function that can be imported, or the table
+            calls no payload class.
     """
     is_custom = rule.mode is RecordMergeMode.CUSTOM
     if reference:
@@ -68,5 +75,6 @@ def find_merger(rule: MergeRule, reference: str, registered: Mergers) -> Payload
                 "which calls no payload class. Leave the option out"
             )
         return merger
-    known = registered if is_custom else {}
-    return known.get(rule.payload_class) or known.get(rule.merge_strategy_id)
+    if not is_custom:
+        return None
+    return registered.get(rule.payload_class) or registered.get(rule.merge_strategy_id)

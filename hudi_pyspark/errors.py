@@ -1,4 +1,4 @@
-"""Every error that this package raises on purpose.
+"""Errors that this package raises on purpose.
 
 Spark relays only the text of an error that is raised in a Python worker, so every message begins
 with a code in brackets, e.g. ``[HUDI_TABLE_NOT_FOUND]``. All arguments are positional and end up
@@ -11,8 +11,8 @@ import json
 import re
 from typing import ClassVar
 
-# A terminal obeys some of these. Others forge lines, turn text around, or are not seen, and halves
-# of characters are not written at all.
+# Characters that a terminal obeys, that forge lines, that turn text around or that are invisible;
+# and halves of characters, which cannot be written.
 _CONTROL = re.compile(
     "[\x00-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     "\ud800-\udfff\U000e0000-\U000e007f]"
@@ -20,10 +20,13 @@ _CONTROL = re.compile(
 
 
 def printable(text: str, *, keep_lines: bool = False) -> str:
-    """Return a text with its control characters escaped as JSON does it.
+    """Escape the control characters of a text as JSON does.
 
-    All names of a table pass here on their way to people. A text that has passed stays as it is.
-    With ``keep_lines``, so do line breaks, which must be of the caller's own making.
+    All names of a table pass through here on their way to people. An escaped text stays unchanged.
+
+    Args:
+        text: to show to people.
+        keep_lines: whether line breaks stay; only for line breaks that the caller has written.
     """
     if keep_lines:
         return "\n".join(map(printable, text.split("\n")))
@@ -45,12 +48,12 @@ class HudiError(Exception):
         return f"[{self.code}] {printable(self.reason())}"
 
     def reason(self) -> str:
-        """Return the message without its code, with names as the table has them."""
+        """Return the message without its code, and without escaping the table's names."""
         return str(self.args[0]) if self.args else ""
 
 
 class TableNotFoundError(HudiError, FileNotFoundError):
-    """The path exists but holds no ``.hoodie/hoodie.properties``."""
+    """The path exists but has no ``.hoodie/hoodie.properties``."""
 
 
 class PathNotFoundError(TableNotFoundError):
@@ -70,11 +73,11 @@ class UnknownQueryTypeError(InvalidOptionError):
 
 
 class InvalidInstantError(InvalidOptionError):
-    """Text that cannot be read as an instant."""
+    """A text is not an instant."""
 
 
 class FutureInstantError(InvalidInstantError):
-    """An instant after both the last instant of the timeline and the present time."""
+    """The instant is after the last instant of the timeline and after the present time."""
 
 
 class UnsupportedTableError(HudiError, NotImplementedError):
@@ -86,15 +89,15 @@ class UnsupportedVersionError(UnsupportedTableError):
 
 
 class UnsupportedMergeError(UnsupportedTableError):
-    """A merge mode, payload class or merge strategy that is not covered."""
+    """This release does not cover the merge mode, payload class or merge strategy."""
 
 
 class UnsupportedQueryError(UnsupportedTableError):
-    """A query type or read option of Apache Hudi that is not covered."""
+    """This release does not cover a query type or read option of Apache Hudi."""
 
 
 class UnsupportedTypeError(UnsupportedTableError, TypeError):
-    """A column type that has no Arrow or Spark counterpart, or that this pyarrow does not know."""
+    """A column type has no counterpart in Arrow or Spark, or this pyarrow does not know it."""
 
 
 class MissingModuleError(HudiError, ImportError):
@@ -106,7 +109,7 @@ class CorruptTableError(HudiError, RuntimeError):
 
 
 class CorruptTimelineError(CorruptTableError):
-    """A timeline or archive file that cannot be decoded."""
+    """A timeline or archive file cannot be decoded."""
 
     def __init__(self, path: str, problem: str) -> None:
         super().__init__(path, problem)
@@ -117,7 +120,7 @@ class CorruptTimelineError(CorruptTableError):
 
 
 class CorruptBaseFileError(CorruptTableError):
-    """A base file that cannot be read, or is not the one that was committed."""
+    """A base file cannot be read, or is not the file that was committed."""
 
     def __init__(self, path: str, problem: str) -> None:
         super().__init__(path, problem)
@@ -131,7 +134,7 @@ class CorruptBaseFileError(CorruptTableError):
 
 
 class CorruptLogBlockError(CorruptTableError):
-    """A log block that cannot be framed or decoded.
+    """A log block cannot be framed or decoded.
 
     Args:
         problem: what was expected and what was found.
@@ -144,24 +147,24 @@ class CorruptLogBlockError(CorruptTableError):
         self.problem, self.path, self.offset = problem, path, offset
 
     def reason(self) -> str:
-        # Apache Hudi fails, too, where `on_damage` does not help.
+        # Where `on_damage` does not help, Apache Hudi fails as well.
         advice = "" if "on_damage" in self.problem else f". {_WITHOUT_LOG_FILES}"
         return f"{self.path} at byte {self.offset}: {self.problem}{advice}"
 
 
 _WITHOUT_LOG_FILES = (
-    "Restore the file from a copy: no option reads on, but query_type=read_optimized, without any "
-    "log file and what they changed"
+    "Restore the file from a copy, or read the base files alone, without the changes in log files "
+    "(query_type=read_optimized)"
 )
 
 
 class CorruptAvroError(CorruptTableError):
-    """Avro bytes that do not fit their schema.
+    """Avro bytes do not fit their schema.
 
     Args:
         problem: what was expected and what was found.
-        record: ordinal of the record within its block, from 0.
-        field: dotted name of the field being decoded, or "".
+        record: number of the record in its block, from 0.
+        field: dotted name of the field being decoded; "" if no field is.
     """
 
     def __init__(self, problem: str, record: int, field: str) -> None:
@@ -194,7 +197,7 @@ class MissingFileError(CorruptTableError, FileNotFoundError):
 
     @classmethod
     def of_bootstrap(cls, path: str) -> MissingFileError:
-        """Return the error for a source file of a bootstrapped table, or the folder of all."""
+        """Return the error for a source file of a bootstrapped table, or for their folder."""
         return cls(
             f"{path} has data columns of the table's bootstrap (hoodie.bootstrap.base.path), but "
             "does not exist. Restore it, or give the option bootstrap_base_path, the folder where "
@@ -203,11 +206,11 @@ class MissingFileError(CorruptTableError, FileNotFoundError):
 
 
 class PathOutsideTableError(CorruptTableError):
-    """The table's metadata names a path outside of the table, or a bootstrap's in another store."""
+    """The table's metadata names a path outside of the table, or sources in another store."""
 
 
 class TimeTravelError(HudiError, ValueError):
-    """The state at that instant can no longer (or not yet) be answered."""
+    """The state at that instant is no longer known, or not yet."""
 
 
 class IncrementalRangeError(HudiError, ValueError, code="HUDI_INCREMENTAL_RANGE_GONE"):
@@ -223,14 +226,14 @@ class SchemaEvolutionError(HudiError, TypeError):
 
 
 class StorageError(HudiError):
-    """The storage fails: throttling, a reset or a time-out, also when asked again.
+    """The storage failed (throttling, reset, timeout), even after retries.
 
-    Not an `OSError`: readers report those as damaged files.
+    Not an `OSError`, which readers report as a damaged file.
 
     Args:
         path: the file or folder.
         problem: in the words of the storage, without secrets.
-        attempts: how often it was asked.
+        attempts: number of requests that failed.
     """
 
     def __init__(self, path: str, problem: str, attempts: int) -> None:
@@ -243,7 +246,7 @@ class StorageError(HudiError):
 
 
 class StorageAccessError(StorageError):
-    """The storage refuses the credentials, or there are none."""
+    """The storage refused the credentials, or there are none."""
 
     def __init__(self, path: str, problem: str) -> None:
         super().__init__(path, problem, 1)
@@ -257,8 +260,8 @@ class StorageAccessError(StorageError):
 
 
 class CatalogError(HudiError):
-    """The catalog fails, does not have the table, or has no path for it."""
+    """The catalog failed, does not have the table, or has no path for it."""
 
 
 class SpillError(HudiError, OSError):
-    """Log records that do not fit into memory cannot be kept on the local disk either."""
+    """Log records do not fit into memory, and cannot be written to the local disk either."""

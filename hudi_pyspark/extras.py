@@ -1,4 +1,4 @@
-"""Optional libraries: where one is missing, the error says what to install."""
+"""Errors that say what to install if an optional library is missing."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -6,13 +6,13 @@ from contextlib import contextmanager
 
 @contextmanager
 def needs_extra(extra: str = "") -> Iterator[None]:
-    """Say what to install where an import fails: the wheel, or an extra of this package.
+    """Say what to install if an import inside the block fails: the wheel, or an extra.
 
     Args:
-        extra: that brings what is imported; "" where nothing but this package is.
+        extra: the extra of this package that has the library; "" if only this package is imported.
 
     Raises:
-        ImportError: a library is not installed, or the zip that Spark sends lacks a tool.
+        ImportError: a library is not installed, or the zip for Spark lacks a module.
     """
     try:
         yield

@@ -1,4 +1,4 @@
-"""A lock that is free in a forked process, whichever thread held it when the process was forked."""
+"""A lock that is free in a forked process, even if a thread held it during the fork."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from weakref import WeakSet
 
 
 class ForkSafeLock:
-    """A lock, used by ``with``. A fork copies locks, but no thread that could release them."""
+    """A lock for ``with``. A fork copies plain locks, but not the threads that release them."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -21,7 +21,7 @@ class ForkSafeLock:
         self._lock.release()
 
     def renew(self) -> None:
-        """Forget who holds the lock."""
+        """Free the lock, whoever holds it."""
         self._lock = Lock()
 
 

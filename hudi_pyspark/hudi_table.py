@@ -1,4 +1,4 @@
-"""A table: what a caller opens, with or without Spark."""
+"""`HudiTable`: open a table, and read or inspect it."""
 
 from __future__ import annotations
 
@@ -57,27 +57,30 @@ if TYPE_CHECKING:
     from hudi_pyspark.table.config import TableConfig
 
 
-# What looks at a table, rather than reads it, is imported where it is asked for: every Python
-# process that Spark starts for planning loads this module.
+# Inspection modules are imported lazily: each process that Spark starts for planning loads this
+# module.
 class HudiTable:
     """An Apache Hudi table at a base path.
 
-    Opening reads the table's properties and lists its timeline; no data file is touched.
-    The table stays as it was then: open it again to see later commits.
+    Opening reads the table's properties and lists its timeline, but opens no data file. The object
+    shows the table as it was then: open it again to see later commits.
 
     Args:
         path: base path, the folder that holds ``.hoodie``: a local path or a URI of any storage
             that pyarrow or fsspec knows (``s3://``, ``gs://``, ``abfs://``, ``webhdfs://`` …).
         storage_options: settings of that storage (keys, region, endpoint …) by the names of
             pyarrow, Hadoop (``fs.s3a.access.key``) or PyIceberg (``s3.access-key-id``).
-            Variables ``HOODIE_ENV_fs_DOT_s3a_DOT_access_DOT_key`` and the like apply where these
-            options do not name the setting.
-        filesystem: instead of them, a file system of pyarrow or fsspec, with the path inside it.
+            Settings that are not among these options come from the environment, from variables such
+            as ``HOODIE_ENV_fs_DOT_s3a_DOT_access_DOT_key``.
+        filesystem: a file system of pyarrow or fsspec in which the path lies, instead of
+            ``storage_options``.
 
     Raises:
         InvalidOptionError: the storage has no such setting.
         TableNotFoundError: there is no table at the path.
-        UnsupportedTableError: the table's version is unknown.
+        UnsupportedTableError: the table's version or a property is not supported.
+        CorruptTableError: the table's properties or its timeline cannot be read.
+        StorageError: the storage failed, or refused the credentials.
     """
 
     def __init__(
@@ -94,7 +97,7 @@ class HudiTable:
             self._open(path, ArrowStorage.on(filesystem, path), None)
             return
         storage = ArrowStorage.parse(path, storage_options, from_environment(os.environ))
-        # A relative path is relative to this process, not to that of the driver.
+        # The driver may have another working folder, to which a relative path would refer.
         place = path if "://" in path else storage.describe("")
         self._open(path, storage, {**_spark_settings(storage_options), "path": place})
 
@@ -102,13 +105,13 @@ class HudiTable:
         self, path: str, storage: Storage, spark_options: Mapping[str, object] | None
     ) -> None:
         self.path = path
-        self._opened_by = spark_options  # open the same table in Spark; None for an object
-        self._defaults: Mapping[str, object] = {}  # of its read options
-        self._outcomes = OutcomesInMemory()  # of merges of its file slices
+        self._opened_by = spark_options  # options with which Spark opens the table; None if none do
+        self._defaults: Mapping[str, object] = {}  # read options
+        self._outcomes = OutcomesInMemory()  # of merges of the table's file slices
         self.view: TableView = open_table(storage)
-        """The timeline and files behind the table, for tools that look deeper."""
+        """The timeline and the files of the table, for tools that look deeper."""
         self.storage: Storage = self.view.storage
-        """Where the table lies; picklable."""
+        """The storage of the table; picklable."""
 
     @classmethod
     def from_catalog(
@@ -120,34 +123,38 @@ class HudiTable:
     ) -> HudiTable:
         """Open a table by its name in a catalog.
 
-        Credentials come from the catalog where it vends some, unless a ``credentials_provider`` is
-        among the storage options. A table that Apache Hudi registered as ``…_ro`` is read as
+        If the catalog vends credentials, they are used, unless the storage options name a
+        ``credentials_provider``. A table that Apache Hudi registered as ``…_ro`` is read as
         ``read_optimized`` by default.
 
         Args:
-            name: its parts with dots between: ``database.table`` (Hive Metastore, Glue) or
-                ``catalog.schema.table`` (Unity Catalog, Polaris).
-            catalog: settings: ``type`` (``hive``, ``glue``, ``unity`` or ``polaris``), ``uri``,
-                ``token``, ``credential``, ``region``. Variables ``HOODIE_ENV_catalog_DOT_token``
-                and the like apply where a setting is not given.
-            storage_options: settings of the storage, besides those that the catalog vends.
+            name: ``database.table`` (Hive Metastore, Glue) or ``catalog.schema.table`` (Unity
+                Catalog, Polaris).
+            catalog: the settings ``type`` (``hive``, ``glue``, ``unity`` or ``polaris``), ``uri``,
+                ``token``, ``credential`` and ``region``. Settings that are missing come from the
+                environment, from variables such as ``HOODIE_ENV_catalog_DOT_token``.
+            storage_options: settings of the storage that the catalog does not vend.
 
         Raises:
-            InvalidOptionError: a setting is missing or unknown, or the name has other parts.
+            InvalidOptionError: a setting is missing or unknown, or the name has another number of
+                parts.
             CatalogError: the catalog fails, or does not have the table.
             ImportError: the extra of the catalog is not installed.
-            TableNotFoundError: there is no table where the catalog says.
+            TableNotFoundError: there is no table at the path that the catalog names.
+            HudiError: as from the constructor.
         """
         from hudi_pyspark.catalogs import find_table  # noqa: PLC0415  (few need it)
 
         environment = from_environment(os.environ)
-        given = {f"{CATALOG_PREFIX}{key}": value for key, value in catalog.items()}
+        settings = {f"{CATALOG_PREFIX}{key}": value for key, value in catalog.items()}
         catalog_table = find_table(name, {**without_prefix(environment, CATALOG_PREFIX), **catalog})
-        named = (storage_options or {}).get(CREDENTIALS_PROVIDER)
-        location, provider = catalog_table.location, None if named else catalog_table.provider
+        names_provider = (storage_options or {}).get(CREDENTIALS_PROVIDER)
+        location, provider = catalog_table.location, catalog_table.provider
+        if names_provider:
+            provider = None
         storage = ArrowStorage.parse(location, storage_options, environment, provider)
         table = cls.__new__(cls)
-        spark_options = {**_spark_settings(storage_options), **given, "table": name}
+        spark_options = {**_spark_settings(storage_options), **settings, "table": name}
         table._open(location, storage, spark_options)  # noqa: SLF001  (its own)
         if catalog_table.is_read_optimized:
             table._defaults = {key_of("query_type"): QueryType.READ_OPTIMIZED}  # noqa: SLF001
@@ -155,12 +162,13 @@ class HudiTable:
 
     @classmethod
     def from_options(cls, options: Mapping[str, str]) -> HudiTable:
-        """Open the table that options of Spark name, by its path or in a catalog.
+        """Open the table that options of Spark name, by its path or by its name in a catalog.
 
         Raises:
-            InvalidOptionError: a path and a table of a catalog are given, or an option is invalid.
-            CatalogError: the catalog fails, or does not have the table.
+            InvalidOptionError: the options name a path and a table, or an option is invalid.
+            CatalogError: the catalog failed, or does not have the table.
             TableNotFoundError: there is no table at the path.
+            HudiError: as from the constructor and `from_catalog`.
         """
         given = GivenOptions.of(options)
         named = given.parse(TableOptions)
@@ -174,7 +182,7 @@ class HudiTable:
         return cls.from_catalog(named.table, catalog, storage_options=settings)
 
     def is_current(self) -> bool:
-        """Return whether nothing has happened to the table since it was opened; lists again.
+        """List the timeline again, and decide whether it is still the same as in this object.
 
         Raises:
             MissingFileError: a writer archives or rolls back faster than files can be listed.
@@ -214,7 +222,7 @@ class HudiTable:
         limit: int | None = None,
         **options: object,
     ) -> Scan:
-        """Choose what to read; nothing is read yet.
+        """Choose what to read. Nothing is read yet.
 
         Args:
             columns: names of the columns to read, in this order and in any case; all by default.
@@ -223,24 +231,26 @@ class HudiTable:
                 (``= <=> != < <= > >=``, ``IN``, ``BETWEEN``, ``LIKE``, ``IS NULL``) by Spark's
                 rules with ``spark.sql.ansi.enabled``, joined by ``AND``, ``OR`` and ``NOT``. Dates
                 are ``'2024-01-31'``, times ``'2024-01-31 12:00:00+00:00'``, without the zone if
-                the column has none. Or an expression of pyarrow, e.g. ``pc.field("fare") > 10``,
-                or tuples as pyarrow and delta-rs have them, ``[("city", "=", "sf")]``, with
-                pyarrow's meaning of nulls and NaN.
+                the column has no zone. A filter may also be an expression of pyarrow, e.g.
+                ``pc.field("fare") > 10``, or tuples as in pyarrow and delta-rs,
+                ``[("city", "=", "sf")]``: both have pyarrow's meaning of nulls and NaN.
             as_of: instant of a time-travel query, inclusive: ``yyyyMMddHHmmssSSS``,
                 ``yyyyMMddHHmmss``, ``yyyy-MM-dd HH:mm:ss[.SSS]`` or ``yyyy-MM-dd``; or a date or
                 datetime, with a zone if the timeline is in UTC.
-            begin: instant of an incremental query, exclusive, or ``earliest``: rows that were
-                written after it, as they are at the end.
-            end: its last instant, inclusive; the latest by default. It needs ``begin``.
+            begin: first instant of an incremental query, exclusive, or ``earliest``. The answer has
+                the rows that were written after it, as they are at the end.
+            end: last instant of an incremental query, inclusive; the latest by default. It needs
+                ``begin``.
             query_type: ``snapshot`` (default), ``read_optimized`` or ``incremental`` (default
                 with ``begin`` or ``end``).
-            limit: most rows to read, whichever come first; reading stops there.
+            limit: maximum number of rows, whichever come first. Reading stops there.
             options: any other read option by its alias, e.g. ``batch_rows=10_000``.
 
         Raises:
-            InvalidOptionError: an option or a column that does not exist, a bad limit, or a filter
-                that is no such condition or compares what cannot be compared.
-            TimeTravelError: the state at that instant cannot be answered.
+            InvalidOptionError: an option or a column does not exist, the limit is not a number of
+                rows, or the filter is not a condition or compares what cannot be compared.
+            TimeTravelError: the state at ``as_of`` is not known.
+            HudiError: as from `scan_with`.
         """
         text = filter if isinstance(filter, str) else None
         named = {"columns": columns, "filter": text, "as_of": as_of, "begin": begin, "end": end}
@@ -253,10 +263,11 @@ class HudiTable:
         """Return a dataset of pyarrow, from which engines read only what a query needs.
 
         Args:
-            columns: names of those that it has; all by default.
+            columns: names of the columns of the dataset; all by default.
             options: other options of `scan`, e.g. ``as_of``, ``begin`` or ``filter``.
 
-        Errors are those of `scan`.
+        Raises:
+            HudiError: as from `scan`.
         """
         return self.scan(columns, **options).to_dataset()
 
@@ -267,11 +278,11 @@ class HudiTable:
         *,
         merge_first: bool = False,
     ) -> DuckDBPyConnection:
-        """Register the table as a view of DuckDB; see `Scan.to_duckdb`."""
+        """Register the latest rows as a view of DuckDB; see `Scan.to_duckdb`."""
         return self.scan().to_duckdb(table_name, connection, merge_first=merge_first)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Stream all rows to any library that takes Arrow's streams."""
+        """Stream all rows to any library that reads Arrow streams."""
         return self.scan().__arrow_c_stream__(requested_schema)
 
     def lookup(
@@ -282,23 +293,23 @@ class HudiTable:
         as_of: str | date | None = None,
         unique_keys: bool = False,
     ) -> pa.Table:
-        """Return the rows with some record keys, in no promised order.
+        """Return the rows with the given record keys, in any order.
 
-        Statistics, Bloom filters and key ranges of the files decide what is read. The record index,
-        which has one place for each key and may lack a key, decides only with ``unique_keys``.
+        Statistics, Bloom filters and key ranges of the files decide what is read. The record index
+        knows one place per key and may lack a key, so it decides only with ``unique_keys``.
 
         Args:
-            keys: one or several, as in ``_hoodie_record_key``; of a single key field its value is
-                enough.
+            keys: one key or several, as in ``_hoodie_record_key``. If the table has a single key
+                field, its value suffices.
             columns: names of the columns to read, in this order; all by default.
             as_of: instant, inclusive, in the forms of `scan`; the latest state by default.
-            unique_keys: your word that no two rows of the table have the same record key.
+            unique_keys: you promise that no two rows of the table have the same record key.
 
         Raises:
-            UnsupportedQueryError: the table's files do not hold record keys.
-            InvalidOptionError: no key, one that is neither text nor a whole number, or an unknown
-                column.
-            TimeTravelError: the state at that instant cannot be answered.
+            UnsupportedQueryError: the table's files do not contain record keys.
+            InvalidOptionError: there is no key, a key is neither text nor a whole number, or a
+                column does not exist.
+            TimeTravelError: the state at that instant is not known.
         """
         if not self.config.populate_meta_fields:
             raise UnsupportedQueryError(
@@ -310,46 +321,44 @@ class HudiTable:
             several = keys
         texts = [_key_text(key) for key in several]
         fields = self.config.record_key_fields
-        if len(fields) == 1:  # releases differ in whether they put its name before the value
+        if len(fields) == 1:  # some releases put the field's name before the value
             texts += [f"{fields[0]}:{text}" for text in texts]
-        wanted = is_in(meta_columns.RECORD_KEY_COLUMN, pa.string(), texts)
-        return self.scan(columns, as_of=as_of, unique_keys=unique_keys).where(wanted).to_arrow()
+        has_key = is_in(meta_columns.RECORD_KEY_COLUMN, pa.string(), texts)
+        return self.scan(columns, as_of=as_of, unique_keys=unique_keys).where(has_key).to_arrow()
 
     def history(self, key: str | int) -> pa.Table:
-        """Return what happened to a record, oldest first: one row per commit that changed it.
+        """Return the history of a record, oldest first: one row per commit that changed it.
 
         Each commit costs a `lookup` as of its instant, without the record index.
 
         Args:
-            key: as `lookup` takes it.
+            key: as in `lookup`.
 
         Returns:
             requested_time, completion_time and operation of the commit; change (``insert``,
-            ``update`` or ``delete``; ``present`` or ``absent`` for what the record was when it can
-            first be read, if files from before are gone); changed_columns (of updates; none where
-            the commit wrote the same values); partition_path; before, after (JSON of the columns,
-            without meta columns); problem (why a state before it cannot be read, so that several
-            commits may have made the change; null if none is missing).
+            ``update`` or ``delete``; or ``present`` or ``absent``, the first state that can be read
+            if older files are gone); changed_columns (of updates; empty if the commit wrote the
+            same values); partition_path; before, after (JSON of the columns, without meta
+            columns); problem (why an earlier state cannot be read, so that several commits may
+            have made the change; null if all can).
 
         Raises:
-            UnsupportedQueryError: the table's files do not hold record keys.
+            UnsupportedQueryError: the table's files do not contain record keys.
             SchemaEvolutionError: a column's old values do not fit its new type.
-            ImportError: the package is the zip for Spark, which lacks this tool.
         """
-        with needs_extra():
-            from hudi_pyspark.inspection.snapshot_diff import record_history  # noqa: PLC0415  (few need it)
+        from hudi_pyspark.inspection.snapshot_diff import record_history  # noqa: PLC0415  (few need it)
 
         return record_history(self.view, lambda instant: self.lookup(key, as_of=instant))
 
     def changes(
         self, begin: str = "earliest", end: str | None = None, *, as_struct: bool = False
     ) -> Scan:
-        """Choose the changes of a range: rows with operation and images before and after.
+        """Choose the changes of a range of commits, with images of each row before and after.
 
         Args:
             begin: instant, exclusive, or ``earliest``; see ``inspect.commits()``.
             end: instant, inclusive; the latest by default.
-            as_struct: images as structs instead of JSON text.
+            as_struct: whether images are structs instead of JSON text.
 
         Raises:
             UnsupportedTableError: the table does not log changes (``hoodie.table.cdc.enabled``).
@@ -362,9 +371,9 @@ class HudiTable:
         """Compare two snapshots by record key, and return the rows that differ.
 
         Args:
-            earlier: instant, inclusive, in the forms of `scan`'s ``as_of``.
-            later: the other instant.
-            columns: compare only these; all but the meta columns by default.
+            earlier: instant of the first snapshot, inclusive, in the forms of `scan`'s ``as_of``.
+            later: instant of the second snapshot.
+            columns: names of the columns to compare; all but the meta columns by default.
 
         Returns:
             change (``insert``, ``update`` or ``delete``); the columns that make up the key
@@ -372,33 +381,31 @@ class HudiTable:
             A row that was rewritten with the same values is not a change.
 
         Raises:
-            TimeTravelError: the state at one of the instants cannot be answered.
-            UnsupportedQueryError: the table has no record key to identify rows by.
+            TimeTravelError: the state at one of the instants is not known.
+            UnsupportedQueryError: the table has no record key by which rows are identified.
             SchemaEvolutionError: a column's old values do not fit its new type.
-            InvalidOptionError: the table does not have one of the columns.
-            ImportError: the package is the zip for Spark, which lacks this tool.
+            InvalidOptionError: a column does not exist.
         """
-        with needs_extra():
-            from hudi_pyspark.inspection.snapshot_diff import HIDDEN, diff_snapshots  # noqa: PLC0415  (few need it)
+        from hudi_pyspark.inspection.snapshot_diff import HIDDEN, diff_snapshots  # noqa: PLC0415  (few need it)
 
         scans = [self.scan(as_of=earlier), self.scan(as_of=later)]
-        known = list(dict.fromkeys(name for s in reversed(scans) for name in s.schema.names))
-        keys = self._key_columns(known)
-        compared = [n for n in known if n not in HIDDEN]
+        names = list(dict.fromkeys(name for s in reversed(scans) for name in s.schema.names))
+        keys = self._key_columns(names)
+        compared = [n for n in names if n not in HIDDEN]
         if columns is not None:
-            compared = [resolve_column(name, known) for name in columns]
-        wanted = list(dict.fromkeys([*keys, *compared]))
+            compared = [resolve_column(name, names) for name in columns]
+        selected = dict.fromkeys([*keys, *compared])
         before, after = (
-            s.select([name for name in wanted if name in s.schema.names]).to_arrow() for s in scans
+            s.select([n for n in selected if n in s.schema.names]).to_arrow() for s in scans
         )
         return diff_snapshots(before, after, keys, compared)
 
-    def _key_columns(self, known: Sequence[str]) -> list[str]:
+    def _key_columns(self, names: Sequence[str]) -> list[str]:
         config = self.config
         if config.populate_meta_fields:
             return [meta_columns.PARTITION_PATH_COLUMN, meta_columns.RECORD_KEY_COLUMN]
         keys = [*config.partition_fields, *config.record_key_fields]
-        if not config.record_key_fields or not set(keys) <= set(known):
+        if not config.record_key_fields or not set(keys) <= set(names):
             raise UnsupportedQueryError(
                 f"rows of two snapshots cannot be matched: table {config.name!r} has no meta "
                 f"columns, and its key fields ({', '.join(keys) or 'none'}) are not columns"
@@ -411,7 +418,10 @@ class HudiTable:
         If the table is too damaged to be opened, run ``hudi-py doctor``.
 
         Args:
-            deep: also decode every record and every column.
+            deep: whether to decode every record and every column.
+
+        Returns:
+            What the checks found, problems and good news alike.
 
         Raises:
             ImportError: the package is the zip for Spark, which lacks this tool.
@@ -422,9 +432,9 @@ class HudiTable:
         return tuple(examine(self.view, deep=deep))
 
     def report(self) -> Report:
-        """Report how the table is doing, as a page and as JSON (extra ``report``).
+        """Report on the state of the table, as a page and as JSON (extra ``report``).
 
-        Opens no data file, but the footers of some where no index has their statistics.
+        Opens no data file, except the footers of some files whose statistics no index has.
 
         Raises:
             ImportError: the extra ``report`` is not installed.
@@ -448,21 +458,22 @@ class HudiTable:
         *,
         limit: int | None = None,
     ) -> Scan:
-        """Choose what to read by read options, as Spark hands them over.
+        """Choose what to read by read options, as Spark passes them.
 
-        Variables such as ``HOODIE_ENV_hoodie_DOT_datasource_DOT_query_DOT_type`` apply where these
-        options do not name the key.
+        Options that are missing come from the environment, from variables such as
+        ``HOODIE_ENV_hoodie_DOT_datasource_DOT_query_DOT_type``.
 
         Args:
             options: read options by Hudi's keys or aliases; values are text, or typed.
-            mergers: users' mergers by payload class; by default those of `register_payload`.
-            limit: most rows to read.
+            mergers: merge functions of users by payload class; those of `register_payload` by
+                default.
+            limit: maximum number of rows.
 
         Raises:
-            InvalidOptionError: an option or a column that does not exist, or a bad value.
-            TimeTravelError: the state at that instant cannot be answered.
-            UnsupportedQueryError: an option that this release does not cover.
-            IncrementalRangeError: commits of a range are gone, or not completed yet.
+            InvalidOptionError: an option or a column does not exist, or a value does not fit.
+            TimeTravelError: the state at ``as_of`` is not known.
+            UnsupportedQueryError: this release does not cover an option of Apache Hudi.
+            IncrementalRangeError: commits of the range are gone, or have not completed yet.
             UnsupportedTableError: the table does not have what the query needs.
         """
         if self._defaults.keys().isdisjoint(GivenOptions.of(options).values):
@@ -475,12 +486,17 @@ class HudiTable:
     def scan_range(
         self, options: Mapping[str, str], begin: str, end: str, mergers: Mergers | None = None
     ) -> Scan:
-        """Choose one batch of a stream: from an offset, exclusive, to another, inclusive.
+        """Choose one batch of a stream.
 
-        Mergers and errors are as of `scan_with`.
+        Args:
+            options: of the stream.
+            begin: offset at which the batch begins, exclusive.
+            end: offset at which the batch ends, inclusive.
+            mergers: as in `scan_with`.
 
         Raises:
             InvalidOptionError: an option is unknown, invalid, or not one of streams.
+            HudiError: as from `scan_with`.
         """
         parsed = ReadOptions.parse(range_options(options, begin, end))
         assert parsed.incremental is not None  # range_options asks for it
@@ -492,9 +508,8 @@ class HudiTable:
         listing = self._metadata_listing.anew() if is_listed else None
         view = self.view if listing is None else self.view.with_listing(listing)
         indexes = None if listing is None else listing.indexed_by
-        known_mergers = registered_payloads() if mergers is None else mergers
-
-        choose = partial(choose_scan, view, options, known_mergers, metadata=indexes, **others)
+        mergers = registered_payloads() if mergers is None else mergers
+        choose = partial(choose_scan, view, options, mergers, metadata=indexes, **others)
         self._outcomes.most_bytes = options.merge_cache_bytes or IN_MEMORY
         return replace(retry_on_corruption(self.storage, choose), store=self._outcomes)
 
@@ -504,7 +519,7 @@ class HudiTable:
 
     @cached_property
     def description(self) -> Description:
-        """Name, type, version, keys, partitions and last commit; no file is read for them."""
+        """Name, type, version, keys, partitions and last commit, without reading a file."""
         from hudi_pyspark.inspection.description import describe  # noqa: PLC0415  (few need it)
 
         return describe(self.view)
@@ -522,7 +537,7 @@ def _spark_settings(settings: Mapping[str, str | bool | float] | None) -> dict[s
 
 
 def _key_text(key: object) -> str:
-    # Key generators write other types in Java's words: true, 1.0E10, days since 1970.
+    # Key generators write other types as Java does: true, 1.0E10, days since 1970.
     if isinstance(key, bool) or not isinstance(key, (str, Integral)):
         raise InvalidOptionError(
             f"the record key {key!r} is of type {type(key).__name__}: give text, as in "

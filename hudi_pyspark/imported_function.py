@@ -1,4 +1,4 @@
-"""Functions of users that options name as ``module:function``."""
+"""Import the functions of users that options name as ``module:function``."""
 
 import importlib
 import os
@@ -14,13 +14,18 @@ _SERVERS = re.compile(r"SparkConnectServer|SparkConnectPlugin|HiveThriftServer2"
 
 
 def import_function(option: str, reference: str) -> Callable[..., Any]:
-    """Return the function that an option names, as ``module:function``; its module is imported.
+    """Import the function that an option names as ``module:function``.
 
-    Whoever may read a table could otherwise call any function on a server that many people share.
+    A server that many people share calls only functions that its environment allows. Otherwise
+    whoever may read a table could call any function there.
+
+    Args:
+        option: name of the option, for errors.
+        reference: value of the option.
 
     Raises:
         InvalidOptionError: the text has another form, names nothing that can be imported and
-            called, or the process may not call it. It names the option.
+            called, or the process may not call it.
     """
     module_name, colon, name = reference.partition(":")
     _check_allowed(option, module_name)
@@ -36,7 +41,7 @@ def import_function(option: str, reference: str) -> Callable[..., Any]:
 
 
 def _check_allowed(option: str, module: str) -> None:
-    """Check that this process may import a module for its users."""
+    """Refuse a module that this process may not import for its users."""
     allowed = os.environ.get(ALLOWED)
     if allowed is None:
         if not any(_SERVERS.search(command) for command in _commands()):
@@ -53,13 +58,13 @@ def _check_allowed(option: str, module: str) -> None:
 
 
 def _commands() -> Iterator[str]:
-    """Yield the command lines of this process and of those that started it, as Linux has them."""
+    """Yield the command lines of this process and of its parents; nothing if there is no /proc."""
     process = os.getpid()
     while process > 1:
         folder = Path("/proc", str(process))
         try:
             yield (folder / "cmdline").read_bytes().decode("utf-8", "replace")
-            # After the name, which may have brackets: the state, then the parent.
+            # The name may contain brackets. After it come the state and the parent.
             process = int((folder / "stat").read_text("utf-8").rpartition(")")[2].split()[1])
         except (OSError, ValueError):
             return

@@ -1,4 +1,4 @@
-"""Warnings and log records, whose names of a table cannot steer a terminal or forge a line."""
+"""Warn and log with escaped control characters, which could steer a terminal or forge a line."""
 
 import logging
 import warnings
@@ -7,12 +7,12 @@ from hudi_pyspark.errors import printable
 
 
 def warn(text: str, *, stacklevel: int) -> None:
-    """Warn of something; ``stacklevel`` is that of `warnings.warn` in the caller."""
+    """Warn, with the ``stacklevel`` that the caller would give to `warnings.warn`."""
     warnings.warn(printable(text), UserWarning, stacklevel=stacklevel + 1)
 
 
 def logger(name: str) -> logging.Logger:
-    """Return the logger of a module; its records have control characters escaped."""
+    """Return the logger of a module, which escapes control characters."""
     log = logging.getLogger(name)
     log.addFilter(_escape)
     return log

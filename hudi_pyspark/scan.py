@@ -1,4 +1,4 @@
-"""A scan: one read of a table, its plan and its rows."""
+"""`Scan`: one read of a table, its plan and its rows."""
 
 from __future__ import annotations
 
@@ -48,67 +48,68 @@ if TYPE_CHECKING:
     from hudi_pyspark.table.view import TableView
     from hudi_pyspark.tasks import ReadTask
 
-_MOST_THREADS, _MOST_MORE = 4, 12
+_MAX_THREADS, _MAX_EXTRA_THREADS = 4, 12
 _log = logger(__name__)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Scan:
-    """A read of a table as of one instant; files are listed when its tasks are first asked for.
+    """A read of a table as of one instant. Files are listed when its tasks are first needed.
 
-    Build it with `HudiTable.scan`. Whatever plans or reads raises a HudiError if the table cannot
-    be read. Other engines read it by `to_dataset`: UnsupportedQueryError if the scan has a limit.
+    Build it with `HudiTable.scan`. Each method that plans or reads raises a HudiError if the table
+    cannot be read.
     """
 
     _query: Query
     _planner: TablePlanner
     _result: pa.Schema
     _predicate: Predicate | None = None
-    _limit: int | None = None  # most rows to read
+    _limit: int | None = None  # maximum number of rows
     _spark_options: Mapping[str, object] | None = None  # None if Spark cannot do the same read
     store: OutcomeStore | None = None
-    """Where the outcomes of merges are kept; None to merge anew."""
+    """Where outcomes of merges are kept; None to merge each time."""
 
     @property
     def schema(self) -> pa.Schema:
-        """Columns of the answer."""
+        """The columns of the answer."""
         return self._result
 
     @property
     def end(self) -> str:
-        """Where the read ends: the ``begin`` with which an incremental query goes on.
+        """The instant where this read ends, and where an incremental query continues as ``begin``.
 
-        A query that begins there misses no commit, whatever has completed in between. It repeats
-        none, except, before table version 8, commits that are later than a pending one. The value
-        of a CDC query is one for CDC queries, which compare requested times on every table
-        version; those of all other scans are for incremental queries and streams. A range without
-        commits ends at its begin.
+        A query that begins there misses no commit, whatever has completed in the meantime. It
+        repeats no commit either, except, before table version 8, commits after a pending one. The
+        end of a CDC query is the begin of a CDC query, which compares requested times on every
+        table version. The ends of all other scans are for incremental queries and streams. A range
+        without commits ends at its begin.
 
         Raises:
-            UnsupportedQueryError: a read-optimized query lacks the records of log files.
+            UnsupportedQueryError: a read-optimized query has no end, since it lacks the records of
+                log files.
         """
         return self._query.end
 
     @property
     def storage(self) -> Storage:
-        """Where the tasks read from; picklable."""
+        """The storage from which tasks read; picklable."""
         return self._planner.view.storage
 
     def where(self, predicate: Predicate) -> Scan:
-        """Return the scan of those rows only for which a predicate on the table's columns holds."""
+        """Return the scan of the rows for which a predicate on the table's columns is also true."""
         both = conjunction((*conjuncts(self._predicate), predicate))
         query = self._query.of_partitions(self._planner.partition_choice(both))
-        # Without Spark's options, which do not contain the predicate.
+        # Options of Spark cannot express the predicate.
         return replace(self, _query=query, _predicate=both, _spark_options=None)
 
     def filtered(self, condition: object) -> Scan:
-        """Return the scan of the rows for which a condition of pyarrow is true.
+        """Return the scan of the rows for which a condition of pyarrow is also true.
 
         Args:
             condition: an expression, or tuples; see `HudiTable.scan`.
 
         Raises:
-            InvalidOptionError: it is something else, or has no exact counterpart.
+            InvalidOptionError: the condition is something else, or has no exact counterpart.
         """
         with needs_extra():
             from hudi_pyspark.frames.expression import predicate_of  # noqa: PLC0415  (few need it)
@@ -117,28 +118,32 @@ class Scan:
         return self.where(predicate_of(condition, answer))
 
     def select(self, columns: Sequence[str]) -> Scan:
-        """Return the same scan of some of its columns, in this order."""
+        """Return the scan of some of its columns, in this order.
+
+        Raises:
+            KeyError: the scan has no such column.
+        """
         schema = pa.schema([self._result.field(name) for name in columns])
         return replace(self, _result=schema, _spark_options=None)
 
     def plan(self, columns: Sequence[str] | None = None) -> list[ReadTask]:
-        """Return the tasks of the read: one per file slice, or per change of a file group.
+        """Return the tasks of the read: one per file slice, or per commit and changed file group.
 
         Args:
-            columns: names of columns of the answer, to read only those.
+            columns: names of the columns to read; all of the answer by default.
 
         Raises:
             MissingFileError: a committed file is not on the storage.
-            IncrementalRangeError: a range cannot be answered, because its files are gone.
-            UnsupportedTableError: a slice that cannot be read correctly.
+            IncrementalRangeError: files of a range are gone.
+            UnsupportedTableError: a slice cannot be read correctly.
         """
         return list(_plan(self, columns, None).tasks)
 
     def plan_groups(self, columns: Sequence[str] | None = None) -> list[tuple[ReadTask, ...]]:
         """Return the tasks of `plan` in groups of about equal cost (option ``task_bytes``).
 
-        Small slices share a group; a large base file without logs is read by several. Logs cost
-        nothing where ``merge_cache=disk`` has what their merge decided on this machine.
+        Small slices share a group; a large base file without logs is divided. Logs cost nothing if
+        ``merge_cache=disk`` has the outcome of their merge on this machine.
         """
         return list(self.planned(columns).groups)
 
@@ -152,21 +157,22 @@ class Scan:
         """Return the groups of `plan_groups`, with what explains them.
 
         Args:
-            columns: names of columns of the answer, to read only those.
-            fields: some of these columns with the nested fields that are wanted; tasks may leave
-                out the others.
-            cores: groups that are read at the same time: there are as many where each has 4 MiB,
-                and more if ``task_bytes`` gives more. Of base files that are not merged, the share
-                of the columns counts. 0 if that is unknown; then whole files count.
+            columns: names of the columns to read; all of the answer by default.
+            fields: some of these columns, with the nested fields that are needed. Tasks may leave
+                out other nested fields.
+            cores: the number of groups that are read at the same time. There are at least as many
+                groups if each then has 4 MiB. A base file without a merge counts by the share of
+                its columns. 0 if the number is unknown: whole files count, and ``task_bytes``
+                alone decides.
         """
         begin = time.perf_counter()
         plan = _plan(self, columns, fields)
         with _collection_paused():
             merged = merged_on_disk(plan.tasks, self.storage)
-            # Without the rule many small tasks are the safe choice: there may be many cores.
-            of_table = len(self._planner.context.table_schema.names) if cores else 0
+            # Unknown core count: prefer many small tasks.
+            column_count = len(self._planner.context.table_schema.names) if cores else 0
             target = self._planner.options.task_bytes
-            groups = group_tasks(plan.tasks, target, cores, merged, of_table)
+            groups = group_tasks(plan.tasks, target, cores, merged, column_count)
         names = self._result.names if columns is None else columns
         planned = ExplainedScan(
             self._query, self._planner, groups, names, self._predicate, plan.notes, merged
@@ -177,14 +183,14 @@ class Scan:
         return planned
 
     def to_batches(self, threads: int | None = None) -> pa.RecordBatchReader:
-        """Stream the answer; rows come in no promised order, but changes commit by commit.
+        """Stream the answer, rows in any order, changes commit by commit.
 
-        Planning starts with the first batch, and reading stops when the reader is closed.
+        Planning starts with the first batch. Reading stops when the reader is closed.
 
         Args:
-            threads: file slices to read at a time; each takes memory. By default as many as there
-                are processors, but four at most, and up to twelve more small ones on another
-                machine; one for changes, and with a limit.
+            threads: the number of file slices to read at a time; each takes memory. By default one
+                per processor, four at most, and up to twelve more for small slices on another
+                machine. Changes, and scans with a limit, use one thread.
         """
         return pa.RecordBatchReader.from_batches(self._result, self._batches(threads))
 
@@ -196,15 +202,18 @@ class Scan:
         """Return a dataset of pyarrow, from which engines read only what a query needs.
 
         DuckDB finds it by the name of its variable; `polars.scan_pyarrow_dataset` and DataFusion's
-        `register_dataset` take it. The table stays as it was opened.
+        `register_dataset` take it. The dataset shows the table as it was opened.
+
+        Raises:
+            UnsupportedQueryError: the scan has a limit.
         """
         with needs_extra():
             from hudi_pyspark.frames.dataset import HudiDataset  # noqa: PLC0415  (few need it)
 
         if self._limit is not None:
             raise UnsupportedQueryError(
-                f"the scan has a limit of {self._limit} rows, and an engine filters rows before it "
-                "counts them: leave out the limit here, and give it to the engine"
+                f"the scan has a limit of {self._limit} rows, but an engine filters rows before it "
+                "counts them. Leave out the limit here, and give it to the engine"
             )
         return HudiDataset(self)
 
@@ -215,7 +224,7 @@ class Scan:
             options: of `pyarrow.Table.to_pandas`, e.g. ``types_mapper``.
         """
         with needs_extra("pandas"):
-            import pandas  # noqa: F401, PLC0415  (pyarrow takes it where it is installed)
+            import pandas  # noqa: F401, PLC0415  (pyarrow takes it if it is installed)
 
         return self.to_arrow().to_pandas(**options)
 
@@ -239,12 +248,18 @@ class Scan:
         """Register the scan as a view of DuckDB, which reads what a query needs (extra ``duckdb``).
 
         Args:
-            table_name: of the view in DuckDB; it lasts as long as the connection.
-            connection: to register it with, and to return; by default a new one in memory.
-            merge_first: merge all file slices now, and let DuckDB read the base files by itself:
-                the first query waits for the merge, and the others cost about what the Parquet
-                files cost. Where DuckDB would read other values (see the page "Without Spark"),
-                the view is the same as without it. Queries fail once a cleaner has removed a file.
+            table_name: name of the view, which lasts as long as the connection.
+            connection: where to register the view; by default a new database in memory.
+            merge_first: whether to merge all file slices now, and let DuckDB read the base files
+                itself. This call waits for the merge, and queries cost about what Parquet files
+                cost. They fail once a cleaner has removed a file. If DuckDB would read other values
+                (see the page "Without Spark"), the view is the same as without ``merge_first``.
+
+        Returns:
+            The connection.
+
+        Raises:
+            UnsupportedQueryError: the scan has a limit.
         """
         with needs_extra("duckdb"):
             import duckdb  # noqa: PLC0415  (an optional extra, loaded when asked for)
@@ -260,12 +275,12 @@ class Scan:
     def to_spark(self, spark: SparkSession) -> DataFrame:
         """Return the same read as a DataFrame, which Spark distributes.
 
-        Spark opens the table anew, so that commits since then are seen; ``as_of`` pins a state.
-        Spark Connect must know the source already: `hudi_pyspark.register`.
+        Spark opens the table again, and so sees later commits; ``as_of`` pins a state. A session of
+        Spark Connect must know the source already: see `hudi_pyspark.register`.
 
         Raises:
             UnsupportedQueryError: the table was opened with a file system object, the scan was
-                narrowed by `where`, or a column's name has a comma in it.
+                narrowed by `where`, or a column's name contains a comma.
         """
         if self._spark_options is None:
             raise UnsupportedQueryError(
@@ -280,14 +295,14 @@ class Scan:
         return frame if self._limit is None else frame.limit(self._limit)
 
     def explain(self) -> str:
-        """Explain in text what the scan will read, and why; files are listed, but not opened."""
+        """Explain what the scan will read, and why, one fact per line. Files are not opened."""
         planned = self.planned()
         text = planned.explain()
         merged, merges = count_merged(planned.tasks, self.storage, self.store)
         return f"{text}\nkept       {merged} of {merges} slices merged before" if merges else text
 
     def count(self) -> int:
-        """Count the rows; decodes only the columns that merging needs."""
+        """Count the rows. Only the columns that merging needs are decoded."""
         rows = 0
         for table in self._tables(self.plan(columns=())):
             rows += table.num_rows
@@ -296,25 +311,25 @@ class Scan:
         return rows
 
     def _batches(self, threads: int | None = None) -> Iterator[pa.RecordBatch]:
-        """Yield the rows up to the limit; nothing is read past it."""
+        """Yield the rows up to the limit, where reading stops."""
         tasks = [] if self._limit == 0 else self.plan()
         for rows in first_rows(self._tables(tasks, threads), self._limit):
             yield from rows.select(self._result.names).to_batches()
 
     def _tables(self, tasks: Sequence[ReadTask], threads: int | None = None) -> Iterator[pa.Table]:
-        usual, more = 1, 0
+        default, extra = 1, 0
         if self._limit is None and not self._query.is_ordered:
-            usual = min(os.cpu_count() or 1, _MOST_THREADS)
+            default = min(os.cpu_count() or 1, _MAX_THREADS)
             if threads is None and not self.storage.is_local:
-                # Small slices are waited for: as many at a time as a task of Spark has.
+                # Reads of small slices mostly wait: read as many at a time as a Spark task has.
                 costs = [cost(task) for task in tasks[:100]] or [1]
-                at_once = self._planner.options.task_bytes * len(costs) // max(1, sum(costs))
-                more = min(at_once, _MOST_MORE)
+                slices = self._planner.options.task_bytes * len(costs) // max(1, sum(costs))
+                extra = min(slices, _MAX_EXTRA_THREADS)
         read = partial(read_task, storage=self.storage, store=self.store)
-        return read_in_parallel(tasks, read, threads or usual, more)
+        return read_in_parallel(tasks, read, threads or default, extra)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Stream the answer to any library that takes Arrow's streams."""
+        """Stream the answer to any library that reads Arrow streams."""
         return self.to_batches().__arrow_c_stream__(requested_schema)
 
     def __str__(self) -> str:
@@ -334,20 +349,19 @@ def choose_scan(
     spark_options: Mapping[str, object] | None = None,
     metadata: Callable[[], MetadataTable] | None = None,
 ) -> Scan:
-    """Choose what to read of a table; files are listed when the scan's tasks are asked for.
+    """Choose what to read of a table. Files are listed when the scan's tasks are first needed.
 
     Args:
         view: the table, with the listing that finds its files.
         options: of the read.
-        mergers: functions for payload classes of other projects, by their names.
-        limit: most rows to read; None for all.
-        spark_options: those with which Spark does the same read; None if it cannot.
-        metadata: returns the metadata table where the view's files come from it; without it, no
-            index is asked.
+        mergers: merge functions of users, by payload class.
+        limit: maximum number of rows; None for all.
+        spark_options: options with which Spark does the same read; None if it cannot.
+        metadata: returns the metadata table if the view's files come from it; None to ask no index.
 
     Raises:
         InvalidOptionError: the limit is not a number of rows, or an option contradicts the table.
-        HudiError: others of `HudiTable.scan_with`.
+        HudiError: as from `HudiTable.scan_with`.
     """
     if limit is not None and not (hasattr(limit, "__index__") and limit >= 0):
         raise InvalidOptionError(f"limit is {limit!r}; give a number of rows from 0 on")
@@ -376,9 +390,9 @@ def _plan(scan: Scan, columns: Sequence[str] | None, fields: pa.Schema | None) -
 
 @contextmanager
 def _collection_paused() -> Iterator[None]:
-    """Keep the garbage collector from walking the growing plan, which has no cycles, many times.
+    """Pause the garbage collector, which would walk the growing plan many times.
 
-    1,000,000 slices and tasks are made in 1.9 instead of 5.2 s of processor time.
+    A plan has no cycles. 1,000,000 slices and tasks take 1.9 instead of 5.2 s of processor time.
     """
     was_enabled = gc.isenabled()
     gc.disable()

@@ -1,4 +1,4 @@
-"""The name of the data source in Spark; every session loads it, so nothing else is in here."""
+"""The name of the data source in Spark. Every session loads this module, so it has nothing else."""
 
 from typing import Final
 

@@ -3,12 +3,12 @@
 Each becomes an argument of a file system of pyarrow or fsspec.
 """
 
-import difflib
 import re
 from collections.abc import Mapping
 
 from hudi_pyspark.errors import InvalidOptionError
 from hudi_pyspark.messages import warn
+from hudi_pyspark.wording import did_you_mean
 
 Value = str | bool | float
 
@@ -247,14 +247,12 @@ def _parse(name: str, value: Value, argument: str) -> Value:
 
 
 def _check_unknown(name: str, by_name: Mapping[str, str], scheme: str) -> None:
-    near = difflib.get_close_matches(name.lower(), by_name, n=1, cutoff=0.6)
-    hint = f"; did you mean {near[0]}?" if near else ""
+    hint = did_you_mean(name.lower(), by_name)
     if name.lower().startswith(_FOREIGN_PREFIXES):
         if name.lower() in _by_name(*SETTINGS.values()):
             return  # meant for another storage
         # Hadoop has hundreds of settings, most of which only mean something to its own client.
-        text = f"storage option {name} is ignored: pyarrow has no such setting{hint}"
-        warn(text, stacklevel=2)
+        warn(f"storage option {name} is ignored: pyarrow has no such setting{hint}", stacklevel=2)
         return
     # The message must not contain the value, which may be a secret.
     raise InvalidOptionError(

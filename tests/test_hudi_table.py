@@ -429,7 +429,7 @@ def test_every_module_of_the_zip_is_imported_without_those_that_it_leaves_out(sp
 
 
 def test_tool_that_the_zip_lacks_says_what_to_install(spark_zip, path, tmp_path):
-    calls = ("doctor()", "report()", "dataset()", "diff('2020', '2021')")
+    calls = ("doctor()", "report()", "dataset()")
     code = f"from hudi_pyspark import HudiTable; table = HudiTable({path!r}); print(table)\n"
     code += "\n".join(
         f"try: table.{call}\nexcept ImportError as error: print('error', error)" for call in calls

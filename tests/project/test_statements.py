@@ -297,7 +297,7 @@ STATEMENTS: list[tuple[str, str, Probe]] = [
     (
         "how-a-read-works",
         "at most four; of small slices on another machine, up to twelve more",
-        lambda _: (hudi_pyspark.scan._MOST_THREADS, hudi_pyspark.scan._MOST_MORE) == (4, 12),
+        lambda _: (hudi_pyspark.scan._MAX_THREADS, hudi_pyspark.scan._MAX_EXTRA_THREADS) == (4, 12),
     ),
     (
         "options",
