@@ -1,1 +1,1 @@
-"""Lazy frames: tables as other engines plan on them, each in a module that only its users load."""
+"""Tables as other engines plan on them, each in a module that only its users load."""

@@ -1,4 +1,4 @@
-"""A table as a dataset of pyarrow: DuckDB, polars, DataFusion and others plan on it."""
+"""A table as a dataset of pyarrow, on which DuckDB, polars, DataFusion and other engines plan."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     Columns: TypeAlias = Sequence[str] | Mapping[str, pc.Expression] | None
 
 _BATCH_ROWS = 131_072
-# Arguments of pyarrow that decide how its own files are read; they have no effect here.
+# Arguments that say how pyarrow reads its own files. They have no effect here.
 _HINTS = {"batch_readahead", "cache_metadata", "fragment_readahead", "fragment_scan_options"}
 _HINTS |= {"memory_pool", "use_threads"}
-# What pyarrow would look for, and reports as missing, where it reads without `scanner`.
+# The path that pyarrow reports as missing if it reads without calling `scanner`.
 _INSTEAD = "files of Hudi: give pyarrow a reader of the rows, scanner().to_reader(), or to_table()"
 
 
@@ -41,16 +41,16 @@ class Source(Protocol):
     def storage(self) -> Storage: ...
 
     def select(self, columns: Sequence[str]) -> Self:
-        """Return the same rows of some columns, in that order."""
+        """Return the source with some of its columns, in this order."""
 
     def where(self, predicate: Predicate) -> Self:
-        """Return the rows; those for which the predicate is not true may be left out."""
+        """Return the source, perhaps without rows for which the predicate is not true."""
 
     def plan_groups(self) -> list[tuple[ReadTask, ...]]:
         """Return the tasks in groups of about equal cost."""
 
     def to_batches(self, threads: int | None = None) -> pa.RecordBatchReader:
-        """Stream the rows, of as many file slices at a time; the reader raises HudiError."""
+        """Stream the rows of that many file slices at a time; the reader raises HudiError."""
 
 
 @dataclass(frozen=True)
@@ -62,11 +62,11 @@ class Split:
     schema: pa.Schema
 
     def select(self, columns: Sequence[str]) -> Split:
-        wanted = pa.schema([self.schema.field(name) for name in columns])
-        tasks = (t.narrowed(wanted) if isinstance(t, ScanTask) else t for t in self.tasks)
-        return replace(self, tasks=tuple(tasks), schema=wanted)
+        schema = pa.schema([self.schema.field(name) for name in columns])
+        tasks = (t.narrowed(schema) if isinstance(t, ScanTask) else t for t in self.tasks)
+        return replace(self, tasks=tuple(tasks), schema=schema)
 
-    def where(self, predicate: Predicate) -> Split:  # noqa: ARG002  (it is planned already)
+    def where(self, predicate: Predicate) -> Split:  # noqa: ARG002  (already planned)
         return self
 
     def plan_groups(self) -> list[tuple[ReadTask, ...]]:
@@ -82,7 +82,7 @@ class Split:
 class HudiScanner:
     """Rows of a dataset or fragment, with the methods of `pyarrow.dataset.Scanner`.
 
-    `HudiDataset.scanner` says what the fields mean, and which errors they raise.
+    The fields are the arguments of `HudiDataset.scanner`, with the same errors.
     """
 
     source: Source
@@ -100,13 +100,13 @@ class HudiScanner:
 
     @property
     def projected_schema(self) -> pa.Schema:
-        return self._of(self.source.schema.empty_table()).projected_schema
+        return self._apply(self.source.schema.empty_table()).projected_schema
 
     def to_reader(self) -> pa.RecordBatchReader:
-        """Stream the rows; reading begins with the first batch, and stops with the reader.
+        """Stream the rows. Reading begins with the first batch, and stops with the reader.
 
         Raises:
-            HudiError: the table cannot be read; raised by the reader.
+            HudiError: the table cannot be read. The reader raises it.
         """
         return pa.RecordBatchReader.from_batches(self.projected_schema, self._batches())
 
@@ -119,24 +119,24 @@ class HudiScanner:
         return self.to_reader().read_all()
 
     def head(self, num_rows: int) -> pa.Table:
-        """Return some rows, whichever come first; see `to_reader`."""
+        """Return the first rows in any order; see `to_reader`."""
         limit = num_rows if self.limit is None else min(num_rows, self.limit)
         return replace(self, limit=limit).to_table()
 
     def take(self, indices: object) -> pa.Table:
-        """Return the rows at some places; a table promises no order."""
+        """Return the rows with some numbers. The rows of a table have no promised order."""
         return self.to_table().take(indices)
 
     def count_rows(self) -> int:
-        """Count the rows; only the columns of the filter are decoded."""
+        """Count the rows. Only the columns of the filter are decoded."""
         return sum(batch.num_rows for batch in replace(self, columns=[]).to_batches())
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return self.to_reader().__arrow_c_stream__(requested_schema)
 
-    def _of(self, rows: pa.RecordBatch | pa.Table) -> ds.Scanner:
+    def _apply(self, rows: pa.RecordBatch | pa.Table) -> ds.Scanner:
         columns: Columns = self.columns
-        if columns is not None:  # of the very classes that pyarrow takes
+        if columns is not None:  # pyarrow takes no other mappings and sequences
             columns = dict(columns) if isinstance(columns, Mapping) else list(columns)
         return ds.InMemoryDataset(rows).scanner(
             columns, self.filter, self.batch_size, use_threads=False
@@ -145,12 +145,12 @@ class HudiScanner:
     def _batches(self) -> Iterator[pa.RecordBatch]:
         if self.limit == 0:
             return
-        read = self.narrowed().to_batches(None if self.limit is None else 1)
-        batches = (batch for part in read for batch in self._of(part).to_batches())
+        source_batches = self.narrowed().to_batches(None if self.limit is None else 1)
+        batches = (batch for rows in source_batches for batch in self._apply(rows).to_batches())
         yield from first_rows(batches, self.limit)
 
     def narrowed(self) -> Source:
-        """Return what is read, without the columns and rows that nobody needs."""
+        """Return the source without columns and rows that are not needed."""
         source, columns, schema = self.source, self.columns, self.source.schema
         parsed = parse_expression(self.filter) if self.filter is not None else None
         needed = columns_of(parsed, schema) if self.filter is not None else set()
@@ -168,13 +168,13 @@ class HudiScanner:
 class HudiDataset(ds.UnionDataset):  # type: ignore[misc]  # pyarrow has no types
     """Rows of a table as of one instant, for engines that plan on a dataset of pyarrow.
 
-    Engines hand columns and a filter to `scanner`, and do not filter again. What the reader
-    understands of a filter leaves out partitions, files, row groups and pages; pyarrow applies all
-    of it to every batch.
+    Engines pass columns and a filter to `scanner`, and do not filter again. The parts of a filter
+    that the reader understands leave out partitions, files, row groups and pages. Then pyarrow
+    applies the whole filter to every batch.
     """
 
     def __init__(self, source: Source, condition: pc.Expression | None = None) -> None:
-        # pyarrow's C++ code (joins, unions) does not call `scanner`: it finds nothing, and fails.
+        # The C++ code of pyarrow (joins, unions) does not call `scanner`, so it must find no file.
         parquet, local = ds.ParquetFileFormat(), LocalFileSystem()
         missing = parquet.make_fragment(_INSTEAD, local)
         child = ds.FileSystemDataset([missing], source.schema, parquet, local)
@@ -193,29 +193,29 @@ class HudiDataset(ds.UnionDataset):  # type: ignore[misc]  # pyarrow has no type
         limit: int | None = None,
         **hints: object,
     ) -> HudiScanner | ds.Scanner:
-        """Choose columns and rows; nothing is read yet.
+        """Choose columns and rows. Nothing is read yet.
 
         Args:
-            columns: names, or expressions by name; all by default.
-            filter: only rows for which it is true, with pyarrow's meaning.
-            batch_size: most rows of a batch.
-            limit: most rows; nothing is read past it.
-            hints: further arguments of pyarrow, which have no effect.
+            columns: names of columns, or expressions by name; all columns by default.
+            filter: condition for which pyarrow must find a row true; all rows by default.
+            batch_size: maximum number of rows per batch.
+            limit: maximum number of rows. Reading stops there.
+            hints: other arguments of pyarrow's scanner, which have no effect.
 
         Raises:
-            TypeError: an argument that pyarrow does not have.
-            pyarrow.ArrowInvalid: a column that does not exist, or a filter that does not fit them.
+            TypeError: pyarrow's scanner has no such argument.
+            pyarrow.ArrowInvalid: a column does not exist, or the filter does not fit the columns.
         """
         if unknown := hints.keys() - _HINTS:
             raise TypeError(f"scanner() has no argument {', '.join(map(repr, sorted(unknown)))}")
-        chosen = HudiScanner(self._source, columns, self._also(filter), batch_size, limit)
+        chosen = HudiScanner(self._source, columns, self._and(filter), batch_size, limit)
         if hints.keys() == {"use_threads"}:  # of write_dataset, whose C++ code needs pyarrow's own
             return ds.Scanner.from_batches(chosen.to_reader())
         return chosen
 
     def filter(self, expression: pc.Expression) -> HudiDataset:
-        """Return the dataset of the rows for which an expression is true, too."""
-        return HudiDataset(self._source, self._also(expression))
+        """Return the dataset of the rows for which an expression is also true."""
+        return HudiDataset(self._source, self._and(expression))
 
     def get_fragments(
         self,
@@ -227,21 +227,22 @@ class HudiDataset(ds.UnionDataset):  # type: ignore[misc]  # pyarrow has no type
         """Plan the read, and yield its parts, of about equal cost (option ``task_bytes``).
 
         Args:
-            filter: only rows for which it is true; parts without any may be left out.
-            columns: names of those that are needed, besides those of the filter; all by default.
-            is_exact: false if the engine filters again: parts then have more rows, perhaps.
+            filter: condition for the rows; parts without such rows may be left out.
+            columns: names of the columns that are needed besides those of the filter; all by
+                default.
+            is_exact: whether parts have only such rows; False if the engine filters again.
 
         Raises:
             HudiError: the table cannot be read.
         """
-        condition = self._also(filter)
+        condition = self._and(filter)
         source = HudiScanner(self._source, columns, condition).narrowed()
         for tasks in source.plan_groups():
             split = Split(tasks, source.storage, source.schema)
             yield HudiFragment(split, condition if is_exact else self._condition)
 
-    def _also(self, condition: pc.Expression | None) -> pc.Expression | None:
-        if isinstance(condition, pa.Scalar):  # as DataFusion writes one that is always true
+    def _and(self, condition: pc.Expression | None) -> pc.Expression | None:
+        if isinstance(condition, pa.Scalar):  # DataFusion writes so what is always true
             condition = pc.scalar(condition.as_py())
         if self._condition is None or condition is None:
             return self._condition if condition is None else condition

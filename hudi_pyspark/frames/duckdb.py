@@ -1,4 +1,4 @@
-"""A read as a relation of DuckDB on the base files of a table (extra ``duckdb``)."""
+"""A scan as a relation of DuckDB on base files (extra ``duckdb``)."""
 
 from collections.abc import Sequence
 
@@ -19,12 +19,12 @@ def relation_of_files(
     """Merge a scan, and return a relation of its base files and log records.
 
     Args:
-        scan: what is read.
-        name: begins the names of the tables that this registers: log records, dropped rows.
-        database: where the relation is to be used.
+        scan: what to read.
+        name: prefix for the names of two tables that this registers: log records and dropped rows.
+        database: where the relation is used.
 
     Returns:
-        None where DuckDB would read other values, may not read files, or is older than 1.3; see
+        None if DuckDB would read other values, may not read files, or is older than 1.3; see
         `merged_files`.
 
     Raises:
@@ -47,7 +47,7 @@ def _relation_of_files(
         types = database.sql(f"SELECT {columns} FROM {_files([path])}").types
         return bool(types == expected)
 
-    # Of floating-point columns DuckDB believes the bounds in files, which leave NaN out.
+    # DuckDB relies on the bounds in files, which ignore NaN: floating-point columns are not exact.
     merged = merged_files(scan, is_exact_type, reads_alike, reserved=(_FILE, _ROW))
     if merged is None:
         return None
@@ -68,8 +68,8 @@ def _relation_of_files(
 
 
 def _files(paths: Sequence[str], options: str = "") -> str:
-    listed = ", ".join("'" + path.replace("'", "''") + "'" for path in paths)
-    return f"read_parquet([{listed}], hive_partitioning = false{options})"
+    literals = ", ".join("'" + path.replace("'", "''") + "'" for path in paths)
+    return f"read_parquet([{literals}], hive_partitioning = false{options})"
 
 
 def _quoted(name: str) -> str:

@@ -1,7 +1,8 @@
-"""Conditions of other engines, and what a scan may leave out for them before rows are read.
+"""Translate conditions of other engines to predicates.
 
-The engine's own evaluation decides which rows remain. So all that counts here is that no row is
-lost for which a condition is true; what is not understood leaves out nothing.
+`pruning` says what a scan may leave out for an engine that evaluates the condition itself. It must
+not lose a row for which the condition is true, so a part that is not understood leaves out nothing.
+`predicate_of` is for conditions that nobody evaluates again, so it refuses what is not exact.
 """
 
 from __future__ import annotations
@@ -35,8 +36,9 @@ from hudi_pyspark.filter.predicate import (
 )
 from hudi_pyspark.messages import logger
 
-# By the names of pyarrow's functions.
+# Operators by the names of pyarrow's functions.
 _SIGNS = {operator.compute.__name__: operator for operator in Operator}
+# Types of a column and of a literal that engines compare as predicates do.
 _COMPARED_ALIKE = (
     (pa.types.is_string, any_of(pa.types.is_large_string, pa.types.is_string_view)),
     (pa.types.is_binary, any_of(pa.types.is_large_binary, pa.types.is_binary_view)),
@@ -44,27 +46,27 @@ _COMPARED_ALIKE = (
     (pa.types.is_floating, pa.types.is_floating),
 )
 _T = TypeVar("_T")
-_MOST_LISTED = 10_000
+_MAX_VALUES = 10_000  # of a list; pruning by more is not worth its time
 _log = logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A column, or a field of a struct by the names that lead to it."""
+    """A column, or a field of a struct: the names that lead to it."""
 
     path: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """A value, or the values of a list."""
+    """A value, or a list of values."""
 
     value: pa.Scalar
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A function by its name in pyarrow, with arguments and options."""
+    """A call of a function: its name in pyarrow, arguments and options."""
 
     name: str
     arguments: Sequence[Expression]
@@ -75,7 +77,7 @@ Expression = Field | Literal | Call
 
 
 def fields_of(expression: Expression) -> Iterator[Field]:
-    """Yield all fields that an expression looks at."""
+    """Yield all fields of an expression, from left to right."""
     waiting = [expression]
     while waiting:
         part = waiting.pop()
@@ -86,15 +88,16 @@ def fields_of(expression: Expression) -> Iterator[Field]:
 
 
 def predicate_of(condition: object, schema: pa.Schema) -> Predicate:
-    """Return the predicate that is true for the same rows as a condition of pyarrow.
+    """Return the predicate that is true for exactly the same rows as a condition of pyarrow.
 
     Args:
         condition: an expression of pyarrow, or tuples in disjunctive normal form, as
             `pyarrow.parquet.read_table` takes them.
-        schema: of the rows; names of columns match in any case.
+        schema: of the rows. Names of columns match in any case.
 
     Raises:
-        InvalidOptionError: it is something else, or a part has no exact counterpart here.
+        InvalidOptionError: the condition is something else, or a part of it has no exact
+            counterpart.
     """
     if not isinstance(condition, pc.Expression):
         try:
@@ -106,8 +109,8 @@ def predicate_of(condition: object, schema: pa.Schema) -> Predicate:
                 "pyarrow.compute, or tuples such as [('region', '=', 'emea')]"
             ) from None
 
-    def exactly(part: Expression, is_wanted: bool) -> Predicate:  # noqa: FBT001  (of _joined)
-        predicate = _exactly(part, schema)
+    def translate(part: Expression, when: bool) -> Predicate:  # noqa: FBT001  (of _translate)
+        predicate = _exact_predicate(part, schema)
         if predicate is None:
             columns = (resolve_field(".".join(f.path), schema) for f in fields_of(part))
             shown = " and ".join(f"{name} ({kind})" for name, kind in columns) or "no column"
@@ -116,22 +119,22 @@ def predicate_of(condition: object, schema: pa.Schema) -> Predicate:
                 "Compare a column with a literal of its type (== != < <= > >= isin is_null "
                 "is_valid starts_with, joined by & | ~), or write the filter as text"
             )
-        return predicate if is_wanted else predicate.negate()
+        return predicate if when else predicate.negate()
 
-    whole = _joined(parse_expression(condition) or Literal(pa.NA), exactly)
+    whole = _translate(parse_expression(condition) or Literal(pa.NA), translate)
     assert whole is not None  # each part has a predicate
     return whole
 
 
-def _exactly(condition: Expression, schema: pa.Schema) -> Predicate | None:
-    """Return the predicate with pyarrow's answer for every row; None where there is none."""
+def _exact_predicate(condition: Expression, schema: pa.Schema) -> Predicate | None:
+    """Return the predicate with pyarrow's answer for every row; None if there is no such one."""
     named = _only_column(condition, schema)
     skips_nulls = isinstance(condition, Call) and condition.options.get("null_matching_behavior")
     if named is None or skips_nulls:
         return None
     name, kind = named
     predicate = _of_column(name, kind, condition, when=True)
-    if isinstance(predicate, IsIn):  # false where the column is null, not null
+    if isinstance(predicate, IsIn):  # of a null it is false, not null
         return And((predicate, IsNull(name, is_negated=True)))
     if (
         isinstance(predicate, Comparison)
@@ -143,92 +146,98 @@ def _exactly(condition: Expression, schema: pa.Schema) -> Predicate | None:
 
 
 def if_understood(meaning: Callable[[], _T]) -> _T | None:
-    """Return the meaning of a condition; None where finding it fails: the engine evaluates it."""
+    """Call a function about a condition; None if it fails, since the engine evaluates it anyway."""
     try:
         return meaning()
-    except Exception as error:  # noqa: BLE001  (one may be of any kind, or too deep)
+    except Exception as error:  # noqa: BLE001  (a condition may be anything, or too deep)
         _log.info("a condition does not reach the scan: %.300s", error)
         return None
 
 
 def pruning(expression: Expression, schema: pa.Schema) -> Predicate | None:
-    """Return what holds wherever a condition is true; None for nothing.
+    """Return a predicate that is true wherever a condition is true; None if no such one is known.
 
-    The condition has the meaning that pyarrow or polars gives it, on columns of the schema.
+    Args:
+        expression: the condition, with its meaning in pyarrow or polars.
+        schema: of the rows.
     """
-    return _joined(
-        expression,
-        lambda part, when: if_understood(lambda: _of_one_column(part, schema, when=when)),
-    )
+
+    def translate(part: Expression, when: bool) -> Predicate | None:  # noqa: FBT001  (of _translate)
+        named = _only_column(part, schema)
+        return _of_column(*named, part, when=when) if named is not None else None
+
+    return _translate(expression, lambda part, when: if_understood(lambda: translate(part, when)))
 
 
-def _joined(
-    expression: Expression, of_part: Callable[[Expression, bool], Predicate | None]
+def _translate(
+    expression: Expression, translate: Callable[[Expression, bool], Predicate | None]
 ) -> Predicate | None:
-    """Join what holds where the parts of a condition are true, or, as it needs, are false."""
-    # Calls before their arguments; from the end, the values of the arguments are there already.
+    """Translate a condition part by part, without recursion: it may be thousands deep.
+
+    Args:
+        expression: the condition.
+        translate: returns the predicate for a part without AND, OR and NOT, given the part and
+            whether the predicate is to hold when the part is true, or when it is false. None if
+            nothing is known of the rows.
+    """
+    # Calls come before their arguments, so from the end the arguments are translated first.
     order: list[tuple[Expression, bool]] = []
     waiting = [(expression, True)]
     while waiting:
-        part, is_wanted = waiting.pop()
+        part, when = waiting.pop()
         match part:
             case Call("invert", [inner]):
-                waiting.append((inner, not is_wanted))
+                waiting.append((inner, not when))
                 continue
             case Call("and" | "and_kleene" | "or" | "or_kleene", arguments):
-                waiting += [(argument, is_wanted) for argument in arguments]
-        order.append((part, is_wanted))
+                waiting += [(argument, when) for argument in arguments]
+        order.append((part, when))
     predicates: list[Predicate | None] = []
-    for part, is_wanted in reversed(order):
+    for part, when in reversed(order):
         match part:
             case Call("and" | "and_kleene" | "or" | "or_kleene" as name, arguments):
                 first = len(predicates) - len(arguments)
-                known = [each for each in predicates[first:] if each is not None]
-                is_known = len(known) == len(arguments)
+                understood = [each for each in predicates[first:] if each is not None]
                 del predicates[first:]
-                if name.startswith("and") is is_wanted:
-                    predicates.append(conjunction(known))
+                if name.startswith("and") is when:
+                    predicates.append(conjunction(understood))
+                elif len(understood) == len(arguments):
+                    predicates.append(Or(tuple(understood)))
                 else:
-                    predicates.append(Or(tuple(known)) if is_known else None)
+                    predicates.append(None)
             case _:
-                predicates.append(of_part(part, is_wanted))
+                predicates.append(translate(part, when))
     return predicates.pop()
-
-
-def _of_one_column(condition: Expression, schema: pa.Schema, *, when: bool) -> Predicate | None:
-    """Return what holds of the only column of a condition; see `pruning`."""
-    named = _only_column(condition, schema)
-    return _of_column(*named, condition, when=when) if named is not None else None
 
 
 def _of_column(
     name: str, kind: pa.DataType, condition: Expression, *, when: bool
 ) -> Predicate | None:
-    """Return what holds of a column; see `pruning`."""
+    """Return what holds of a column ``when`` a condition is true or false; None if nothing does."""
     predicate: Predicate | None = None
     match condition:
         case Field():
-            predicate = _compared(name, kind, Operator.EQUAL, pa.scalar(when), when=True)
+            predicate = _comparison(name, kind, Operator.EQUAL, pa.scalar(when), when=True)
         case Call(sign, [Field(), Literal(value)]) if sign in _SIGNS:
-            predicate = _compared(name, kind, _SIGNS[sign], value, when=when)
+            predicate = _comparison(name, kind, _SIGNS[sign], value, when=when)
         case Call(sign, [Literal(value), Field()]) if sign in _SIGNS:
-            predicate = _compared(name, kind, _SIGNS[sign].flipped, value, when=when)
+            predicate = _comparison(name, kind, _SIGNS[sign].flipped, value, when=when)
         case Call("is_null", [Field()], {"nan_is_null": False}):
             predicate = IsNull(name, is_negated=not when)
         case Call("is_valid", [Field()]):
             predicate = IsNull(name, is_negated=when)
         case Call("is_in", [Field()], {"value_set": pa.Array() as values}):
-            predicate = _listed(name, kind, values, when=when)
+            predicate = _membership(name, kind, values, when=when)
         case Call("starts_with", [Field()], {"pattern": str() as prefix, "ignore_case": False}):
             pattern = re.sub(r"([\\%_])", r"\\\1", prefix) + "%"
             predicate = Like(name, pattern, not when) if pa.types.is_string(kind) else None
     return predicate
 
 
-def _compared(
+def _comparison(
     name: str, kind: pa.DataType, sign: Operator, value: pa.Scalar, *, when: bool
 ) -> Predicate | None:
-    """Return the comparison with a literal, or the one that holds where it is false."""
+    """Return the comparison with a literal, or the comparison that holds when it is false."""
     literals = _literals(pa.repeat(value, 1), kind) if value.is_valid else None
     # NaN > 1 is false for pyarrow, and true for Spark, polars and the predicates here.
     is_unsure = not when and pa.types.is_floating(kind) and sign.value.startswith(">")
@@ -237,33 +246,33 @@ def _compared(
     return compare(name, kind, sign if when else sign.negated, literals[0])
 
 
-def _listed(name: str, kind: pa.DataType, values: pa.Array, *, when: bool) -> Predicate | None:
+def _membership(name: str, kind: pa.DataType, values: pa.Array, *, when: bool) -> Predicate | None:
     # A list of floating-point numbers may distinguish 0.0 and -0.0.
-    is_unsure = len(values) > _MOST_LISTED or pa.types.is_floating(kind)
+    is_unsure = len(values) > _MAX_VALUES or pa.types.is_floating(kind)
     literals = None if is_unsure else _literals(values.drop_null(), kind)
     if not literals:
         return None
     membership = is_in(name, kind, literals)
-    # Whether a null is in a list, or not in it, depends on the engine: none is left out.
+    # Engines differ in whether a null is in a list, so rows with nulls are never left out.
     if when:
         return Or((membership, IsNull(name))) if values.null_count else membership
     return Or((membership.negate(), IsNull(name)))
 
 
 def _only_column(condition: Expression, schema: pa.Schema) -> tuple[str, pa.DataType] | None:
-    """Return the dotted name and the type of a condition's only column; None if it has not one."""
+    """Return the dotted name and type of a condition's column; None unless it has exactly one."""
     paths = [field.path for field in fields_of(condition)]
     if len(paths) != 1:
         return None
     name, kind = resolve_field(".".join(paths[0]), schema)
     is_nested = len(paths[0]) > 1
-    # A dot may also be within a name.
+    # A name may itself contain a dot.
     is_unclear = is_nested and (name in schema.names or any("." in part for part in paths[0]))
     return None if is_unclear else (name, kind)
 
 
 def _literals(values: pa.Array, kind: pa.DataType) -> list[LiteralValue] | None:
-    """Return values that engines compare with a column as exactly as predicates do; else None."""
+    """Return values as literals; None if engines may compare them differently from predicates."""
     is_exact, other = pa.types.is_integer(kind) or pa.types.is_decimal(kind), values.type
     if pa.types.is_decimal(other):
         fits = is_exact and other.scale <= (kind.scale if pa.types.is_decimal(kind) else 0)
@@ -273,7 +282,7 @@ def _literals(values: pa.Array, kind: pa.DataType) -> list[LiteralValue] | None:
         fits = pa.types.is_timestamp(kind) and (other.tz is None) is (kind.tz is None)
     else:
         fits = other == kind or any(
-            same(kind) and others(other) for same, others in _COMPARED_ALIKE
+            is_column(kind) and is_literal(other) for is_column, is_literal in _COMPARED_ALIKE
         )
     if not fits:
         return None
@@ -282,7 +291,7 @@ def _literals(values: pa.Array, kind: pa.DataType) -> list[LiteralValue] | None:
             values = values.cast(kind)  # fails where it would lose a part of a second
         elif pa.types.is_floating(kind) and not values.cast(kind).cast(other).equals(values):
             return None
-        # Not of Python, which has no years beyond 9999.
+        # Python has no years beyond 9999.
         is_time = pa.types.is_timestamp(kind) or pa.types.is_date(kind)
         literals: list[LiteralValue] = list(values) if is_time else values.to_pylist()
     except (ValueError, OverflowError):
@@ -291,11 +300,11 @@ def _literals(values: pa.Array, kind: pa.DataType) -> list[LiteralValue] | None:
 
 
 def parse_expression(expression: pc.Expression) -> Expression | None:
-    """Return the parts of an expression of pyarrow; None for one that it cannot write down.
+    """Parse an expression of pyarrow; None if pyarrow cannot pickle it.
 
-    To pickle an expression, pyarrow writes an IPC file: its metadata has the tree from left to
-    right, and the columns of its only row have literals and options. Whatever is unexpected gives
-    None: then nothing is pruned, and the engine evaluates the condition.
+    To pickle an expression, pyarrow writes an IPC file. Its metadata has the tree from left to
+    right; the columns of its only row have literals and options. None also if the file is not as
+    expected: then nothing is pruned, and the engine evaluates the condition.
     """
 
     def parsed() -> Expression:
@@ -308,14 +317,14 @@ def parse_expression(expression: pc.Expression) -> Expression | None:
 
 
 def columns_of(parsed: Expression | None, schema: pa.Schema) -> set[str]:
-    """Return the columns of a schema that a parsed expression needs; all where it is unknown."""
+    """Return the columns of a schema that a parsed expression needs; all columns if it is None."""
     if parsed is None:
         return set(schema.names)
     return {field.path[0] for field in fields_of(parsed)}
 
 
 def _parse(pairs: Iterator[tuple[str, str]], columns: list[pa.Scalar]) -> Expression:
-    """Parse the metadata: calls begin with their name, and end with it after their arguments."""
+    """Parse the metadata, in which the arguments of a call are between its name and its end."""
     open_calls: list[list[Expression]] = [[]]
     names: list[str] = []
     options: dict[str, object] = {}
@@ -347,7 +356,7 @@ def _parse(pairs: Iterator[tuple[str, str]], columns: list[pa.Scalar]) -> Expres
 
 
 def _metadata(schema: pa.Schema) -> Iterator[tuple[str, str]]:
-    """Yield keys and values in their order; `pa.Schema.metadata` has but one value of each key."""
+    """Yield keys and values in order; `pa.Schema.metadata` has only one value per key."""
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
     pointer.restype, pointer.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
     capsule = schema.__arrow_c_schema__()
@@ -358,13 +367,12 @@ def _metadata(schema: pa.Schema) -> Iterator[tuple[str, str]]:
 
     def take(size: int) -> bytes:
         nonlocal position
-        taken = ctypes.string_at(position, size)
         position += size
-        return taken
+        return ctypes.string_at(position - size, size)
 
-    def counted() -> int:
+    def read_int() -> int:
         return int.from_bytes(take(4), sys.byteorder, signed=True)
 
-    for _ in range(counted()):
-        key = take(counted()).decode()
-        yield key, take(counted()).decode()
+    for _ in range(read_int()):
+        key = take(read_int()).decode()
+        yield key, take(read_int()).decode()

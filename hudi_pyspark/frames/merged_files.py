@@ -1,7 +1,8 @@
-"""A snapshot in parts that an engine reads by itself: base files, and the records beside them.
+"""A merged snapshot as base files and records, for engines that read Parquet files themselves.
 
-A merge decides which rows of a base file count (`reading.merge.outcome`). After it an engine reads
-Parquet files with its own reader, leaves out rows by number, and adds the records of log files.
+A merge decides which rows of a base file count (`reading.merge.outcome`). Afterwards an engine
+reads the Parquet files with its own reader, leaves out rows by number, and adds the records of log
+files.
 """
 
 import os
@@ -37,14 +38,15 @@ is_exact_type: Callable[[pa.DataType], bool] = any_of(
     pa.types.is_date32,
     lambda data_type: data_type in _TIMES,
 )
-"""Types that engines read from Parquet as this reader does, and whose bounds hold for all rows."""
+"""Decides whether engines read a type from Parquet as this reader does, and may use its bounds."""
 
 
 class Snapshot(Source, Protocol):
-    """A scan."""
+    """A whole scan, as `Scan` is."""
 
     @property
-    def store(self) -> OutcomeStore | None: ...
+    def store(self) -> OutcomeStore | None:
+        """Where outcomes of merges are kept; None if they are not kept."""
 
     def plan(self) -> list[ReadTask]:
         """Return the tasks of the read; raises HudiError."""
@@ -52,11 +54,11 @@ class Snapshot(Source, Protocol):
 
 @dataclass(frozen=True)
 class MergedFiles:
-    """Rows of a snapshot, where each base file has the columns as the table declares them."""
+    """The rows of a snapshot. Each base file has the columns as the table declares them."""
 
-    whole: list[str]  # paths of base files on this machine of which all rows count
-    parts: dict[str, Mask]  # paths of the others, and the rows to leave out, by row number
-    records: pa.Table  # those of log files that count
+    whole: list[str]  # local paths of base files of which all rows count
+    parts: dict[str, Mask]  # the rows to leave out, by the local paths of other base files
+    records: pa.Table  # the records of log files that count
 
 
 def merged_files(
@@ -66,17 +68,20 @@ def merged_files(
     *,
     reserved: Collection[str],
 ) -> MergedFiles | None:
-    """Merge all slices of a scan; None where an engine would read other values, or cannot read.
+    """Merge all slices of a scan.
 
-    Then the log says why at INFO. A base file must lie on this machine, have all columns of the
-    scan under their names and types, and no dates in Spark's legacy calendar.
+    A base file must lie on this machine, have all columns of the scan with their names and types,
+    and have no dates in Spark's legacy calendar.
 
     Args:
-        scan: what is read.
-        is_alike: decides whether the engine reads and filters a type of a column as this reader.
-        reads_alike: decides whether the columns have the engine's own types in a file, by its path:
-            engines differ in what they make of timestamps that older writers left unmarked.
-        reserved: names in lower case that the engine itself adds to those of a file.
+        scan: what to read.
+        is_alike: decides whether the engine reads and filters a type as this reader does.
+        reads_alike: decides whether the engine reads a file, by its path, with the expected types.
+            Engines differ in how they read timestamps that older writers left unmarked.
+        reserved: names in lower case of columns that the engine adds to a file.
+
+    Returns:
+        None if the engine would read other values, or cannot read a file; the log says why at INFO.
 
     Raises:
         HudiError: the table cannot be read.
@@ -110,7 +115,7 @@ def merged_files(
 
 
 def _base_path(task: ScanTask, scan: Snapshot) -> str:
-    """Return the path of a slice's base file; "" if it has none."""
+    """Return the full path of a slice's base file; "" if it has none."""
     base = task.file_slice.base_file
     return scan.storage.describe(base.path) if base is not None else ""
 
@@ -118,7 +123,7 @@ def _base_path(task: ScanTask, scan: Snapshot) -> str:
 def _obstacles(
     task: ReadTask, scan: Snapshot, is_alike: Callable[[pa.DataType], bool]
 ) -> Iterator[str]:
-    """Yield why an engine must not read the base file of a task; the first reason may be wanted."""
+    """Yield the reasons why an engine must not read the base file of a task."""
     if not isinstance(task, ScanTask) or task.shared.commit_range or task.settings.skip_merge:
         yield "the query is no snapshot"
         return
@@ -141,7 +146,7 @@ def _obstacles(
 def _odd_columns(task: ScanTask, scan: Snapshot, base: str) -> Iterator[str]:
     path = scan.storage.describe(base)
     try:
-        with scan.storage.open_input(base) as source:  # not outside of the table
+        with scan.storage.open_input(base) as source:  # refuses a path outside of the table
             file_slice, size = task.file_slice, source.seek(0, os.SEEK_END)
             if file_slice.base_file and file_slice.base_file.committed_size not in {0, size}:
                 yield f"{path} has another size than its commit says"
@@ -151,15 +156,15 @@ def _odd_columns(task: ScanTask, scan: Snapshot, base: str) -> Iterator[str]:
             for field in scan.schema:
                 if not _is_as_shown(file, field, task):
                     yield f"{path} has column {field.name!r} in another form"
-    except (OSError, pa.ArrowException, UnicodeDecodeError) as error:  # reading says what is wrong
+    except (OSError, pa.ArrowException, UnicodeDecodeError) as error:  # a read reports the error
         yield f"{path} cannot be opened: {error}"
 
 
 def _is_as_shown(file: pq.ParquetFile, field: pa.Field, task: ScanTask) -> bool:
-    """Decide whether a file has a column, once, with the values of the answer."""
-    stored, partition = file.schema_arrow, task.partition
-    spellings = [name for name in stored.names if name.lower() == field.name.lower()]
-    if spellings != [field.name] or not is_as_declared(stored.field(field.name).type, field):
+    """Decide whether a file has exactly one such column, with the values of the answer."""
+    file_schema, partition = file.schema_arrow, task.partition
+    spellings = [name for name in file_schema.names if name.lower() == field.name.lower()]
+    if spellings != [field.name] or not is_as_declared(file_schema.field(field.name).type, field):
         return False
     if partition.is_as_stored(field.name):
         return field.name in task.stored_columns

@@ -1,4 +1,4 @@
-"""A read as a LazyFrame of polars (extra ``polars``)."""
+"""A scan as a LazyFrame of polars (extra ``polars``)."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -14,7 +14,7 @@ from hudi_pyspark.frames.expression import Call, Expression, Field, Literal, if_
 from hudi_pyspark.frames.merged_files import Snapshot, is_exact_type, merged_files
 
 _ROW = "row number"  # in a base file
-# How each function is written in polars; an expression is one of them if polars finds both equal.
+# How polars calls each function of pyarrow. An expression is such a call if polars finds it equal.
 _FUNCTIONS: dict[str, Callable[..., pl.Expr]] = {
     "equal": pl.Expr.__eq__,
     "not_equal": pl.Expr.__ne__,
@@ -34,11 +34,11 @@ _FUNCTIONS: dict[str, Callable[..., pl.Expr]] = {
 
 
 def lazy_frame(source: Source, name: str) -> pl.LazyFrame:
-    """Return a frame whose queries read the columns, rows and file slices that they need.
+    """Return a frame whose queries read only the columns, rows and file slices that they need.
 
     Args:
-        source: what is read.
-        name: what `explain` calls it.
+        source: what to read.
+        name: the source's name in `explain`.
     """
 
     def read(
@@ -47,11 +47,11 @@ def lazy_frame(source: Source, name: str) -> pl.LazyFrame:
         rows: int | None,
         _batch_rows: int | None,
     ) -> Iterator[pl.DataFrame]:
-        wanted = source if columns is None else source.select(columns)
+        narrowed = source if columns is None else source.select(columns)
         if predicate is not None and rows is None:  # rows are counted before they are filtered
             implied = if_understood(lambda: pruning(parse_expression(predicate), source.schema))
-            wanted = wanted if implied is None else wanted.where(implied)
-        for batch in first_rows(wanted.to_batches(None if rows is None else 1), rows):
+            narrowed = narrowed if implied is None else narrowed.where(implied)
+        for batch in first_rows(narrowed.to_batches(None if rows is None else 1), rows):
             frame = pl.DataFrame(batch)
             yield frame if predicate is None else frame.filter(predicate)
 
@@ -62,19 +62,25 @@ def lazy_frame(source: Source, name: str) -> pl.LazyFrame:
 
 
 def frame_of_files(scan: Snapshot) -> pl.LazyFrame | None:
-    """Merge a scan, and return a frame of its base files and log records; see `merged_files`."""
+    """Merge a scan, and return a frame of its base files and log records.
+
+    None if polars would read other values; see `merged_files`.
+
+    Raises:
+        HudiError: the table cannot be read.
+    """
     expected = pl.DataFrame(scan.schema.empty_table()).schema
 
     def reads_alike(path: str) -> bool:
-        stored = pl.read_parquet_schema(path)
-        return all(stored[name] == data_type for name, data_type in expected.items())
+        file_schema = pl.read_parquet_schema(path)
+        return all(file_schema[name] == data_type for name, data_type in expected.items())
 
     merged = merged_files(
         scan, any_of(is_exact_type, pa.types.is_floating), reads_alike, reserved=(_ROW,)
     )
     if merged is None:
         return None
-    # Bounds of floating-point columns leave NaN out.
+    # The bounds of floating-point columns ignore NaN.
     by_bounds = not any(map(pa.types.is_floating, scan.schema.types))
     read: Callable[..., pl.LazyFrame] = partial(
         pl.scan_parquet, glob=False, hive_partitioning=False, use_statistics=by_bounds
@@ -90,7 +96,7 @@ def frame_of_files(scan: Snapshot) -> pl.LazyFrame | None:
 
 
 def parse_expression(expression: pl.Expr) -> Expression:
-    """Return the parts of an expression; those that have no name here are calls without one."""
+    """Parse an expression of polars; an unknown function becomes a call without a name."""
     meta = expression.meta
     if meta.is_column():
         return Field((meta.output_name(),))
