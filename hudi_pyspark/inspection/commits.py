@@ -1,7 +1,9 @@
 """The commits of a table and their files, its properties, and the history of its columns."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -9,20 +11,22 @@ from hudi_pyspark.columns.type_text import type_text
 from hudi_pyspark.errors import InvalidInstantError, UnsupportedTableError
 from hudi_pyspark.format.avro.schema import arrow_schema, parse_schema
 from hudi_pyspark.format.file_name import BaseFileName, LogFileName, parse_data_file_name
-from hudi_pyspark.format.timeline.instant import COMMIT_ACTIONS, Instant, moment_of
-from hudi_pyspark.format.timeline.instant_metadata import (
-    CommitMetadata,
-    WriteStat,
-    commit_metadata_of,
-)
+from hudi_pyspark.format.timeline.instant import COMMIT_ACTIONS, moment_of
+from hudi_pyspark.format.timeline.instant_metadata import commit_metadata_of
 from hudi_pyspark.format.timeline.internal_schema import parse_internal_schema
 from hudi_pyspark.inspection.definition import InspectionRows, with_columns
 from hudi_pyspark.inspection.timeline import instant_row
 from hudi_pyspark.table.archive import load_archived_metadata
 from hudi_pyspark.table.schema import resolve_schema
 from hudi_pyspark.table.timeline import instant_path
-from hudi_pyspark.table.view import TableView
 from hudi_pyspark.wording import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from hudi_pyspark.format.timeline.instant import Instant
+    from hudi_pyspark.format.timeline.instant_metadata import CommitMetadata, WriteStat
+    from hudi_pyspark.table.view import TableView
 
 # Columns, and the fields of a write statistic that they sum.
 _COUNTED = {

@@ -10,8 +10,9 @@ from hudi_pyspark.inspection.files import file_slices, files
 from hudi_pyspark.inspection.log_blocks import log_blocks
 from hudi_pyspark.inspection.log_records import log_records
 from hudi_pyspark.inspection.metadata import RECORD_SAMPLE, metadata_records, metadata_validation
+from hudi_pyspark.inspection.ranges import commit_range
 from hudi_pyspark.inspection.statistics import SMALL_FILE_BYTES, partitions, statistics
-from hudi_pyspark.inspection.timeline import commit_range, timeline
+from hudi_pyspark.inspection.timeline import timeline
 from hudi_pyspark.options.instant_text import local_now
 from hudi_pyspark.planning.time_travel import resolve_as_of
 from hudi_pyspark.table.view import TableView

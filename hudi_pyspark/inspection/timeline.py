@@ -1,11 +1,15 @@
-"""The instants of a table, active and archived, and where a range of its commits ends."""
+"""The instants of a table, active and archived."""
 
-from hudi_pyspark.format.timeline.instant import Instant
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from hudi_pyspark.inspection.definition import InspectionRows, with_columns
-from hudi_pyspark.options.read_options import ReadOptions, key_of
-from hudi_pyspark.planning.query import resolve_query
 from hudi_pyspark.table.timeline import instant_path
-from hudi_pyspark.table.view import TableView
+
+if TYPE_CHECKING:
+    from hudi_pyspark.format.timeline.instant import Instant
+    from hudi_pyspark.table.view import TableView
 
 
 @with_columns("requested_time, completion_time, action, state, archived bool, path")
@@ -24,16 +28,6 @@ def timeline(view: TableView, *, archived: bool) -> InspectionRows:
             if (entry.requested_time, entry.comparable_action) not in active
         ]
     return sorted(rows, key=lambda row: (str(row["requested_time"]), str(row["action"])))
-
-
-@with_columns("begin, end, is_empty bool")
-def commit_range(view: TableView, begin: str, end: str, *, cdc: bool) -> InspectionRows:
-    """Return the row of one range; see `Inspection.commit_range`."""
-    texts = {"query_type": "incremental", "begin": begin, "end": end, "cdc": str(cdc).lower()}
-    options = ReadOptions.parse({key_of(name): text for name, text in texts.items() if text})
-    assert options.incremental is not None  # by the query type
-    first, last = options.incremental.begin, resolve_query(view, options).end
-    return [{"begin": first, "end": last, "is_empty": last <= first}]
 
 
 def instant_row(instant: Instant) -> dict[str, object]:

@@ -270,6 +270,7 @@ def test_python_worker_of_spark_loads_what_reads_and_nothing_else():
         "reading",
         "spark",
         "version",
+        "wording",
         "",
     }
     # Files are found by planning alone.
