@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import SparkSession
+from pyspark.sql.connect.plan import CachedRemoteRelation
 
 import hudi_pyspark
 from hudi_pyspark.spark.optimizer import ENABLED
@@ -207,6 +208,8 @@ def sessions(mode: str, port: str, folder: Path, stack: ExitStack) -> dict[str, 
         stack: ends the server.
     """
     if mode == "connect":
+        # A client that forgets a checkpoint tells the server, and may wait for the answer for ever.
+        CachedRemoteRelation.__del__ = lambda _: None  # type: ignore[method-assign]
         quiet(folder)
         url = f"sc://127.0.0.1:{port or stack.enter_context(connect_server())}"
         made = {name: SparkSession.builder.remote(url).create() for name in SIDES}

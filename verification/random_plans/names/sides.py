@@ -60,8 +60,6 @@ class Side:
         self._settings: dict[str, str] = {}
         self._functions: Any = None
         self._frames: dict[Any, DataFrame] = {}
-        # A client of Spark Connect that forgets a checkpoint may wait for its server for ever.
-        self._checkpoints: list[DataFrame] = []
         self.reader = spark  # of what was written: a session of Spark alone
 
     def prepare(self) -> None:
@@ -96,8 +94,6 @@ class Side:
         try:
             exec(plan.source, names)
             frame = names["d"]
-            if "heckpoint(" in plan.source:
-                self._checkpoints.append(frame)
             return self._fetch(frame, plan)
         except PySparkException as error:
             if error.getCondition() == "RETRIES_EXCEEDED":
@@ -141,7 +137,7 @@ class Side:
         folder = str(self._written)
         frame.createOrReplaceTempView("written")
         table = f"written_{self.name}"
-        # By the session that inserts: it would remember the columns of a table that another dropped.
+        # By the session that inserts: it remembers the columns of a table that another one drops.
         self.spark.sql(f"DROP TABLE IF EXISTS {table}")
         if plan.fetch == "write":
             frame.write.parquet(folder)
