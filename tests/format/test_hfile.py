@@ -273,7 +273,7 @@ WHOLE = hfile([DATA_BLOCK], entry_count=3)
         ),
         pytest.param(
             hfile([], entry_count=0, info=b"PBUF" + message({1: 5})),
-            "expected a pair in the HFile's file info, found a number",
+            "expected a message in the HFile, found a number",
             id="file-info-number",
         ),
     ],

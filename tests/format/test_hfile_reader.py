@@ -312,7 +312,7 @@ def test_no_more_is_inflated_than_the_header_says():
 def test_gzip_stream_must_fill_its_block(stream):
     whole = block(b"DATABLK*", stream)
     data_block = whole[:12] + struct.pack(">i", len(ENTRY_BYTES)) + whole[16:]
-    with pytest.raises(HFileError, match="its stream does not end with it"):
+    with pytest.raises(HFileError, match="the stream and the block end apart"):
         read_hfile(hfile([data_block], entry_count=3, codec=GZIP), path="f")
 
 

@@ -1,8 +1,8 @@
-"""HFiles: sorted keys and their values, in blocks that an index finds."""
+"""Read HFiles: sorted keys and their values, in blocks that an index finds."""
 
 
 class HFileError(ValueError):
-    """Bytes that are not an HFile; `offset` counts from the start of the HFile."""
+    """Bytes are not an HFile; ``offset`` counts from the start of the HFile."""
 
     def __init__(self, problem: str, offset: int) -> None:
         super().__init__(problem, offset)

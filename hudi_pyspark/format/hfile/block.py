@@ -1,4 +1,4 @@
-"""Blocks, the units in which an HFile is compressed and read."""
+"""Frame, check and inflate blocks, the units in which an HFile is compressed and read."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from hudi_pyspark.errors import UnsupportedTableError
 from hudi_pyspark.format.bytes_source import BytesSource
 from hudi_pyspark.format.hfile import HFileError
 
-# Magic; on-disk and uncompressed size, both without the header; offset of the previous block;
-# checksum type; bytes per checksum; on-disk size with the header and without the checksums.
+# Magic; stored and inflated size, both without the header; offset of the previous block; checksum
+# type; bytes per checksum; stored size with the header and without the checksums.
 _HEADER = struct.Struct(">8siiqBii")
 HEADER_SIZE = _HEADER.size
 
@@ -25,7 +25,7 @@ _ENCODINGS = {2: "PREFIX", 3: "DIFF", 4: "FAST_DIFF", 6: "PREFIX_TREE", 7: "ROW_
 GZIP, NO_COMPRESSION = 1, 2
 _UNREADABLE_CODECS = {0: "lzo", 3: "snappy", 4: "lz4", 5: "bz2", 6: "zstd"}
 _GZIP_WINDOW = 31  # zlib's code for a gzip header and trailer around the stream
-_MOST_INFLATION = 1032  # bytes that a byte of deflate makes at most
+_MOST_INFLATION = 1032  # bytes that one byte of deflate inflates to at most
 
 _CHECKSUM_SIZE = 4
 _NO_CHECKSUM, _CRC32, _CRC32C = 0, 1, 2
@@ -33,14 +33,18 @@ _NO_CHECKSUM, _CRC32, _CRC32C = 0, 1, 2
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A block as it is stored."""
+    """A block as it is stored; nothing is checked or inflated yet."""
 
     offset: int  # from the start of the HFile
     stored: memoryview  # from its header to the end of its checksums
 
     @classmethod
     def frame(cls, octets: memoryview, offset: int) -> Block:
-        """Cut out the block that `octets` starts with; `offset` is its place in the HFile.
+        """Cut out the block at the start of ``octets``.
+
+        Args:
+            octets: bytes of the HFile from the block on.
+            offset: of the block in the HFile.
 
         Raises:
             HFileError: the bytes end within the block, or its size is negative.
@@ -54,7 +58,7 @@ class Block:
 
     @staticmethod
     def stored_size(octets: memoryview) -> int:
-        """Return the total size of the block whose header `octets` starts with."""
+        """Return the total size of the block whose header is at the start of ``octets``."""
         return HEADER_SIZE + max(0, int(_HEADER.unpack_from(octets)[1]))
 
     @property
@@ -64,7 +68,7 @@ class Block:
 
     @property
     def content_size(self) -> int:
-        """Bytes of the inflated content, as the header has it."""
+        """Bytes of the inflated content, according to the header."""
         return int(_HEADER.unpack_from(self.stored)[2])
 
     @property
@@ -76,8 +80,8 @@ class Block:
         """Check the kind of the block.
 
         Raises:
-            UnsupportedTableError: it is a data block whose entries are encoded.
-            HFileError: it is of another kind.
+            UnsupportedTableError: it is a data block with encoded entries.
+            HFileError: it is another kind of block.
         """
         if self.magic == _ENCODED_DATA_MAGIC:
             code = int.from_bytes(self.stored[HEADER_SIZE : HEADER_SIZE + 2], "big")
@@ -92,9 +96,9 @@ class Block:
         """Verify the checksums and inflate the content.
 
         Raises:
-            HFileError: a checksum is wrong, the stream is not valid, or it has another size than
-                the header says.
-            UnsupportedTableError: the codec is another than gz and none.
+            HFileError: a checksum is wrong, the stream is not valid, or its size differs from that
+                in the header.
+            UnsupportedTableError: the codec is neither gz nor none.
         """
         _, _, size, _, checksum_type, per_checksum, end = _HEADER.unpack_from(self.stored)
         if not HEADER_SIZE <= end <= len(self.stored):
@@ -118,13 +122,13 @@ class Block:
         return HFileError(problem, self.offset)
 
     def _verify(self, kind: int, per_checksum: int, end: int) -> None:
-        """Compare the checksums that follow the content: one for each piece, header included.
+        """Compare the checksums after the content: one per piece of the block, header included.
 
-        Python has no CRC32C; a compressed block has the CRC-32 of its gzip stream as well.
+        CRC32C is not compared, since Python lacks it; gzip streams have a CRC-32 of their own.
         """
         if kind == _NO_CHECKSUM:
             return  # Hudi's own writer leaves zeros in their place
-        # HBase refuses to write pieces that are smaller than the header.
+        # HBase does not write pieces that are smaller than the header.
         if kind not in (_CRC32, _CRC32C) or per_checksum < HEADER_SIZE:
             problem = f"HFile checksums of type {kind}, of {per_checksum} bytes each"
             raise self.corrupt(f"{problem}: expected NULL, CRC32 or CRC32C")
@@ -138,7 +142,7 @@ class Block:
             piece = self.stored[start : min(start + per_checksum, end)]
             expected = int.from_bytes(self.stored[end + 4 * index : end + 4 * index + 4], "big")
             if zlib.crc32(piece) != expected:
-                raise self.corrupt(f"HFile block with a wrong checksum at {start} bytes into it")
+                raise self.corrupt(f"HFile block has a wrong checksum at its byte {start}")
 
     def _inflate(self, stored: memoryview, size: int) -> bytes:
         if not 0 <= size <= len(stored) * _MOST_INFLATION:
@@ -149,14 +153,26 @@ class Block:
         except zlib.error as error:
             raise self.corrupt(f"HFile block is not valid gzip: {error}") from error
         if len(content) <= size and (not inflater.eof or inflater.unused_data):
-            raise self.corrupt("HFile block is not valid gzip: its stream does not end with it")
+            raise self.corrupt("HFile block is not valid gzip: the stream and the block end apart")
         return content
 
 
 def block_content(
     octets: memoryview, offset: int, magic: bytes, codec: int, path: str
 ) -> bytes | memoryview:
-    """Return the content of the block that `octets` starts with; see `Block`."""
+    """Check and inflate the block at the start of ``octets``.
+
+    Args:
+        octets: bytes of the HFile from the block on.
+        offset: of the block in the HFile.
+        magic: the expected kind of block.
+        codec: the compression, by the number in the trailer.
+        path: of the file, for errors.
+
+    Raises:
+        HFileError: see `Block.frame` and `Block.content`; or it is another kind of block.
+        UnsupportedTableError: its entries are encoded, or its codec is neither gz nor none.
+    """
     block = Block.frame(octets, offset)
     block.check_magic(magic, path)
     return block.content(codec, path)
@@ -166,7 +182,7 @@ def read_range(source: BytesSource, offset: int, length: int) -> memoryview:
     """Read a range of an HFile.
 
     Raises:
-        HFileError: the range is not within the file, or the source ends before.
+        HFileError: the range is not within the file, or the source ends early.
     """
     size = len(source)
     if not (0 <= offset <= size and 0 <= length <= size - offset):

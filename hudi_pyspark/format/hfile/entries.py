@@ -1,4 +1,4 @@
-"""Content of data blocks → keys, and where their values lie."""
+"""Decode the content of data blocks: the keys, and where their values are."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ from hudi_pyspark.format.bytes_source import Offsets, cut_values
 from hudi_pyspark.format.hfile import HFileError
 
 _LENGTHS = struct.Struct(">II")
-_OVERHEAD = _LENGTHS.size + 1  # the two lengths before, one zero byte after
-_ROW_OFFSET = _LENGTHS.size + 2  # the row's own length lies between
+_OVERHEAD = _LENGTHS.size + 1  # the two lengths before the key, one zero byte after the value
+_ROW_OFFSET = _LENGTHS.size + 2  # the row's own length is between them
 # A key is the row after its length (2 bytes). HBase and releases of Apache Hudi add the length of
-# the family (1), a timestamp (8) and a type (1); builds of Apache Hudi of 2025 did not.
+# the family (1), a timestamp (8) and a type (1); development builds of 2025 did not.
 _KEY_OVERHEADS = (2, 12)
 _SMALLEST = _OVERHEAD + min(_KEY_OVERHEADS)
-_FEW_BLOCKS = 64  # below, a loop over single entries is faster than one over all blocks at once
+_FEW_BLOCKS = 64  # with fewer, a loop over entries is faster than steps in all blocks at once
 
 
 @dataclass(frozen=True, slots=True, eq=False)  # arrays have no equality that is a bool
 class HFile:
-    """Entries of an HFile, in file order: ascending by key.
+    """Entries of an HFile in file order, which is ascending by key.
 
-    The order is that of unsigned bytes, but for HFiles that Hudi sorted as Java's strings.
+    Keys are sorted as unsigned bytes, or in some HFiles as Java sorts strings.
     """
 
     keys: pa.BinaryArray  # rows of the HBase keys: the UTF-8 record keys of a Hudi table
-    values_data: bytes  # holds the values, and other bytes between them
+    values_data: bytes  # the values, and other bytes between them
     value_starts: Offsets  # value i is values_data[value_starts[i]:value_ends[i]]
     value_ends: Offsets
     file_info: Mapping[str, bytes]  # "schema" is the Avro schema (JSON) of the values
 
     def filter(self, mask: pa.BooleanArray) -> HFile:
-        """Return the entries for which a mask is true, without the bytes between their values."""
+        """Return the entries for which a mask is true, with only the bytes of their values."""
         rows = np.flatnonzero(mask.to_numpy(zero_copy_only=False))
         starts, ends = self.value_starts[rows], self.value_ends[rows]
         edges = np.append(0, np.cumsum(ends - starts))
@@ -48,7 +48,7 @@ class HFile:
 
 
 def concat_hfiles(parts: Sequence[HFile], file_info: Mapping[str, bytes]) -> HFile:
-    """Return the entries of all parts."""
+    """Concatenate parts of an HFile; ``file_info`` is used if there are none or several."""
     if len(parts) == 1:
         return parts[0]
     empty = np.empty(0, np.int64)
@@ -66,7 +66,7 @@ def concat_hfiles(parts: Sequence[HFile], file_info: Mapping[str, bytes]) -> HFi
 def decode_entries(
     contents: Sequence[bytes | memoryview], offsets: Sequence[int], file_info: Mapping[str, bytes]
 ) -> HFile:
-    """Decode the entries of some data blocks.
+    """Decode the entries of data blocks.
 
     Args:
         contents: of the blocks, inflated.
@@ -110,11 +110,10 @@ class _Blocks:
 
 
 def _entry_starts(data: bytes, blocks: _Blocks) -> Offsets:
-    """Return the offsets of the entries, which follow each other without gaps.
+    """Return the offsets of the entries, which are consecutive.
 
-    Where an entry starts is known only from the lengths of the one before: such a chain cannot be
-    followed in columns. But every block begins a chain, so those of many blocks are followed side
-    by side, and the last few one after the other.
+    An entry starts where the previous one ends, so a block is a chain that is followed step by
+    step. The chains of many blocks are followed side by side, and the last few one by one.
     """
     filled = np.flatnonzero(np.diff(blocks.edges))
     positions, ends = blocks.edges[:-1][filled], blocks.edges[1:][filled]
@@ -138,7 +137,7 @@ def _entry_starts(data: bytes, blocks: _Blocks) -> Offsets:
 
 
 def _chain(data: bytes, position: int, end: int, blocks: _Blocks) -> Offsets:
-    """Return the offsets of the entries from a position to the end of its block."""
+    """Return the offsets of the entries from ``position`` to the end of its block."""
     starts: list[int] = []
     first, lengths_at, last = position, _LENGTHS.unpack_from, end - _SMALLEST
     while position <= last:
@@ -152,6 +151,6 @@ def _chain(data: bytes, position: int, end: int, blocks: _Blocks) -> Offsets:
 
 
 def _unsigned(data: bytes, dtype: str) -> npt.NDArray[np.unsignedinteger[Any]]:
-    """Return the unsigned integers that begin at every offset."""
+    """View the bytes as unsigned integers that begin at every offset."""
     count = max(len(data) - np.dtype(dtype).itemsize + 1, 0)
     return np.ndarray((count,), dtype, data, strides=(1,))

@@ -1,4 +1,4 @@
-"""Indexes of an HFile: the first key and the place of each block."""
+"""Parse and search the indexes of an HFile: the first key and the place of each block."""
 
 from __future__ import annotations
 
@@ -17,30 +17,35 @@ Place = tuple[int, int]  # offset and size of a block, its header and checksums 
 _ENTRY = struct.Struct(">qi")  # a place
 _COUNT = struct.Struct(">i")
 _ROW_LENGTH = struct.Struct(">H")
-_MIDDLE_KEY_SIZE = 16  # of what HBase appends to the root of an index of several levels
-# Hudi sorts the keys of some HFiles as Java's strings: by units of UTF-16, where U+E000 to U+FFFF
-# come after all that lies above. In UTF-8 the former begin with 0xEE and 0xEF, the latter with
-# 0xF0 to 0xF4, and none of these bytes lies elsewhere in a character.
+_MIDDLE_KEY_SIZE = 16  # HBase appends that many bytes to the root of an index of several levels
+# Hudi sorts the keys of some HFiles as Java sorts strings: by units of UTF-16, where U+E000 to
+# U+FFFF come after everything above. In UTF-8 these characters begin with 0xEE or 0xEF, those above
+# with 0xF0 to 0xF4, and these bytes occur only at the beginning of a character.
 _AS_UTF16 = bytes.maketrans(b"\xee\xef", b"\xfe\xff")
 _AMBIGUOUS = re.compile(rb"[\xee-\xff]")
 
 
 @dataclass(frozen=True, slots=True)
 class BlockIndex:
-    """Blocks in file order, and a lower bound for the keys of each.
+    """Blocks in file order, and a lower bound of the keys of each.
 
-    A bound may be a key that no entry has, and blocks that share a key have the same bound.
+    A bound need not be the key of an entry. Blocks that share a key have the same bound.
     """
 
     keys: list[bytes]
     places: list[Place]
-    _as_utf16: list[bytes]  # the keys, so that bytes compare like units of UTF-16
-    _is_sorted: bool  # as bytes
+    _as_utf16: list[bytes]  # the keys with bytes that compare like units of UTF-16
+    _is_byte_sorted: bool
     _is_utf16_sorted: bool
 
     @classmethod
     def of(cls, keys: list[bytes], places: list[Place], offset: int) -> BlockIndex:
-        """Return the index of some blocks; the keys ascend in an order that Hudi writes.
+        """Build the index of blocks.
+
+        Args:
+            keys: the lower bound of each block.
+            places: of the blocks, in file order.
+            offset: of the index in the HFile, for errors.
 
         Raises:
             HFileError: the keys ascend neither as bytes nor as Java's strings.
@@ -48,12 +53,12 @@ class BlockIndex:
         as_utf16 = [key.translate(_AS_UTF16) for key in keys]
         orders = _ascends(keys), _ascends(as_utf16)
         if not any(orders):
-            raise HFileError("HFile index whose keys do not ascend", offset)
+            raise HFileError("the keys of an HFile index do not ascend", offset)
         return cls(keys, places, as_utf16, *orders)
 
     @classmethod
     def merge(cls, indexes: Sequence[BlockIndex], offset: int) -> BlockIndex:
-        """Return the index of the blocks of some indexes, which follow each other.
+        """Join indexes of consecutive blocks.
 
         Raises:
             HFileError: the keys of the indexes together do not ascend.
@@ -64,14 +69,14 @@ class BlockIndex:
         return cls.of(keys, [place for index in indexes for place in index.places], offset)
 
     def blocks_of_keys(self, keys: Sequence[bytes]) -> list[Place]:
-        """Return all blocks that may hold one of some keys, in file order.
+        """Return the blocks that may have one of the keys, in file order.
 
-        The keys may come in any order. Writers sort keys by bytes or by UTF-16; both orders agree
-        unless both texts contain characters from U+E000 on, and such keys are looked up in either
-        order that the index keeps to.
+        The keys may come in any order. Writers sort keys by bytes or by UTF-16. The two orders
+        differ only for keys with characters from U+E000 on; such keys are looked up in each order
+        that the index is sorted by.
         """
         touched: set[int] = set()
-        if self._is_sorted:
+        if self._is_byte_sorted:
             touched.update(_touched(self.keys, sorted(keys)))
             keys = list(filter(_AMBIGUOUS.search, keys))
         if self._is_utf16_sorted and keys:
@@ -83,12 +88,20 @@ class BlockIndex:
 def parse_root_index(
     content: bytes | memoryview, count: int, offset: int
 ) -> tuple[list[bytes], list[Place]]:
-    """Parse keys and places of a root or meta index; `row_of` takes a key of data apart.
+    """Parse the keys and places of a root or meta index.
+
+    Args:
+        content: of the index block, inflated.
+        count: of entries, according to the trailer.
+        offset: of the block in the HFile, for errors.
+
+    Returns:
+        HBase keys, whose rows `row_of` extracts, and the places of their blocks.
 
     Raises:
-        HFileError: there are not ``count`` entries, or bytes are left over after them.
+        HFileError: there are not ``count`` entries, or bytes remain after them.
     """
-    if not count:  # hudi-rs notes the empty block of a file without records, and does not count it
+    if not count:  # hudi-rs lists the empty block of a file without records but does not count it
         return [], []
     keys: list[bytes] = []
     places: list[Place] = []
@@ -108,7 +121,11 @@ def parse_root_index(
 
 
 def parse_lower_index(content: bytes | memoryview, offset: int) -> BlockIndex:
-    """Parse an intermediate or leaf index: entry count, where each entry begins, the entries.
+    """Parse an intermediate or leaf index: the entry count, the edges of the entries, the entries.
+
+    Args:
+        content: of the index block, inflated.
+        offset: of the block in the HFile, for errors.
 
     Raises:
         HFileError: the entries overlap, do not fill the index, or their keys do not ascend.
@@ -119,21 +136,21 @@ def parse_lower_index(content: bytes | memoryview, offset: int) -> BlockIndex:
         raise HFileError(f"HFile index of {count} entries does not fit", offset)
     edges = struct.unpack_from(f">{count + 1}i", content, _COUNT.size)
     if edges[0] or edges[-1] != len(content) - base:
-        raise HFileError("HFile index whose entries do not fill it", offset)
+        raise HFileError("the entries of an HFile index do not fill it", offset)
     keys, places = [], []
     for start, end in pairwise(edges):
         if not start + _ENTRY.size <= end <= edges[-1]:
-            raise HFileError("HFile index with overlapping entries", offset)
+            raise HFileError("the entries of an HFile index overlap", offset)
         places.append(_ENTRY.unpack_from(content, base + start))
         keys.append(row_of(bytes(content[base + start + _ENTRY.size : base + end]), offset))
     return BlockIndex.of(keys, places, offset)
 
 
 def _touched(bounds: list[bytes], keys: list[bytes]) -> list[int]:
-    """Return the blocks that may hold one of some keys, which ascend.
+    """Return the ordinals of the blocks that may have one of the keys; the keys ascend.
 
-    A block may hold keys from its own bound to the bound of the next block, both included. Each
-    round takes the blocks of one key and passes over the keys that need no other block.
+    A block may have keys from its own bound to the bound of the next block, both included. Each
+    round adds the blocks of one key and skips the keys that need no further block.
     """
     touched: list[int] = []
     covered, i = 0, 0
@@ -146,7 +163,11 @@ def _touched(bounds: list[bytes], keys: list[bytes]) -> list[int]:
 
 
 def row_of(key: bytes, offset: int) -> bytes:
-    """Return the row of a key, which follows its length; HBase writes more after it.
+    """Extract the row of an HBase key: it follows its length, and HBase writes more after it.
+
+    Args:
+        key: of an index entry.
+        offset: of the index in the HFile, for errors.
 
     Raises:
         HFileError: the key is shorter than its row.
@@ -162,11 +183,11 @@ def _ascends(keys: Sequence[bytes]) -> bool:
 
 
 def _parse_vint(content: bytes | memoryview, position: int) -> tuple[int, int]:
-    """Parse a number of Hadoop's WritableUtils, else -1; returns the offset after it too."""
+    """Parse a number of Hadoop's WritableUtils, and return the offset after it; -1 if it is cut."""
     first = content[position]
     if first <= 0x7F:
         return first, position + 1
-    size = 0x90 - first  # 0x8F to 0x88: that many bytes follow, beginning with the highest
+    size = 0x90 - first  # 0x8F to 0x88: one to eight bytes follow, the highest first
     end = position + 1 + size
     if not 1 <= size <= 8 or end > len(content):
         return -1, position

@@ -1,9 +1,8 @@
-"""HFile (version 3) → entries: all of them, or those of some keys, by the HFile's index."""
+"""Read HFiles of version 3: all entries, or through the index those of some keys."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -33,25 +32,25 @@ if TYPE_CHECKING:
 
 Keys: TypeAlias = Iterable[bytes | str] | pa.Array | pa.ChunkedArray
 
-SCHEMA_INFO = "schema"  # key in the file info of the values' Avro schema
+SCHEMA_INFO = "schema"  # the key of the values' Avro schema in the file info
 TRAILER_SIZE = 4096
 _MAGIC = b'TRABLK"$'
 _MAJOR_VERSION = 3
 _FILE_INFO_PREFIX = b"PBUF"
-_TAGS_INFO = "hfile.MAX_TAGS_LEN"  # only where entries have tags after their values
+_TAGS_INFO = "hfile.MAX_TAGS_LEN"  # only if entries have tags after their values
 
 _Field = tuple[int, "int | memoryview"]
 _LEAF_MAGIC = b"IDXLEAF2"
 _INTERMEDIATE_MAGIC = b"IDXINTE2"
-# Blocks that may lie between data blocks, or between them and the root index: index levels below
-# the root, meta blocks and HBase's Bloom filters. None of them holds entries.
+# Blocks without entries that may stand between data blocks and before the root index: lower index
+# levels, meta blocks and HBase's Bloom filters.
 _SKIPPED_MAGICS = frozenset(
     {_LEAF_MAGIC, _INTERMEDIATE_MAGIC, META_MAGIC, b"BLMFBLK2", b"BLMFMET2", b"DFBLMET2"}
 )
 
-_TAIL = 64 << 10  # read at first: it has the trailer, and mostly all that the trailer points to
-_READ = 4 << 20  # at most that much is read at once, unless a block is larger
-_GAP = 256 << 10  # blocks that are nearer to each other are read at once, with what is between
+_TAIL = 64 << 10  # bytes read first: the trailer, and usually everything that it points to
+_READ = 4 << 20  # most bytes of one read, unless a block is larger
+_GAP = 256 << 10  # blocks with smaller gaps between them are read at once
 _PART = 32 << 20  # inflated bytes that are decoded together
 
 
@@ -71,8 +70,13 @@ class Trailer:
 def parse_trailer(octets: memoryview, offset: int, path: str) -> Trailer:
     """Parse the last 4,096 bytes of an HFile.
 
+    Args:
+        octets: the trailer.
+        offset: of the trailer in the HFile, for errors.
+        path: of the file, for errors.
+
     Raises:
-        HFileError: they are no trailer of version 3.
+        HFileError: the bytes are not a trailer of version 3.
         UnsupportedTableError: the file is encrypted.
     """
     magic = bytes(octets[: len(_MAGIC)])
@@ -98,60 +102,69 @@ def parse_trailer(octets: memoryview, offset: int, path: str) -> Trailer:
 
 
 def parse_file_info(content: bytes | memoryview, offset: int, path: str) -> dict[str, bytes]:
-    """Parse the pairs of a file info, each in field 1 of a message.
+    """Parse the pairs of a file info, each in field 1 of a protobuf message.
+
+    Args:
+        content: of the file info block, inflated.
+        offset: of the block in the HFile, for errors.
+        path: of the file, for errors.
 
     Raises:
         HFileError: the bytes are not such pairs.
-        UnsupportedTableError: the entries of the file have tags, which only HBase writes.
+        UnsupportedTableError: entries of the file have tags, which only HBase writes.
     """
     prefix = bytes(content[: len(_FILE_INFO_PREFIX)])
     if prefix != _FILE_INFO_PREFIX:
         raise HFileError(f"expected {_FILE_INFO_PREFIX!r}, found {prefix!r}", offset)
-    pairs = _parse_delimited(memoryview(content), len(_FILE_INFO_PREFIX), offset)
-    info = dict(_parse_pair(pair, offset) for key, pair in pairs if key == 1)
+    info = {}
+    for number, pair in _parse_delimited(memoryview(content), len(_FILE_INFO_PREFIX), offset):
+        if number == 1:
+            fields = dict(_parse_fields(pair, offset))
+            key, value = fields.get(1, b""), fields.get(2, b"")
+            if isinstance(key, int) or isinstance(value, int):
+                problem = "expected bytes in the HFile's file info, found a number"
+                raise HFileError(problem, offset)
+            info[bytes(key).decode("utf-8", "replace")] = bytes(value)
     if _TAGS_INFO in info:
         raise UnsupportedTableError(f"{path}: the entries of the HFile have tags")
     return info
 
 
-def _parse_pair(message: int | memoryview, offset: int) -> tuple[str, bytes]:
-    if isinstance(message, int):
-        raise HFileError("expected a pair in the HFile's file info, found a number", offset)
-    with _protobuf_at(offset):
-        fields = dict(parse_message(message))
-    key, value = fields.get(1, b""), fields.get(2, b"")
-    if isinstance(key, int) or isinstance(value, int):
-        raise HFileError("expected bytes in the HFile's file info, found a number", offset)
-    return bytes(key).decode("utf-8", "replace"), bytes(value)
-
-
 def _parse_delimited(octets: memoryview, position: int, offset: int) -> list[_Field]:
     """Parse the fields of a protobuf message that follows its length, a varint."""
-    with _protobuf_at(offset):
-        size, start = parse_varint(octets, position)
-        if size > len(octets) - start:
-            problem = f"message of {size} bytes does not fit into the HFile"
-            raise HFileError(problem, offset + position)
-        return list(parse_message(octets[start : start + size]))
-
-
-@contextmanager
-def _protobuf_at(offset: int) -> Iterator[None]:
     try:
-        yield
+        size, start = parse_varint(octets, position)
+    except ProtobufError as error:
+        raise HFileError(error.problem, offset) from error
+    if size > len(octets) - start:
+        problem = f"message of {size} bytes does not fit into the HFile"
+        raise HFileError(problem, offset + position)
+    return _parse_fields(octets[start : start + size], offset)
+
+
+def _parse_fields(message: int | memoryview, offset: int) -> list[_Field]:
+    if isinstance(message, int):
+        raise HFileError("expected a message in the HFile, found a number", offset)
+    try:
+        return list(parse_message(message))
     except ProtobufError as error:
         raise HFileError(error.problem, offset) from error
 
 
 def read_hfile(data: bytes | memoryview, *, path: str) -> HFile:
-    """Read every entry of an HFile, as HBase's or Hudi's own writer made it.
+    """Read every entry of an HFile in memory, written by HBase or by Hudi itself.
 
-    The format is in Apache HBase's reference guide.
+    Source: the reference guide of Apache HBase.
+
+    Args:
+        data: the whole HFile.
+        path: of the file that has it, for UnsupportedTableError.
 
     Raises:
-        HFileError: the bytes are not an HFile that can be read. It does not name the file: base
-            files, log blocks and the bootstrap index are HFiles, so the caller says which one is
-            corrupt.
+        HFileError: the bytes are not a readable HFile. The caller names the file: base files, log
+            blocks and the bootstrap index are HFiles.
+        UnsupportedTableError: it is encrypted, has tags or encoded blocks, or is compressed with
+            anything but gz.
     """
     reader = HFileReader.open(memoryview(data), path=path)
     return concat_hfiles(list(reader.entries(part_size=len(data) << 11)), reader.file_info)
@@ -159,26 +172,30 @@ def read_hfile(data: bytes | memoryview, *, path: str) -> HFile:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HFileReader:
-    """An HFile that is read in ranges: what is asked for, and no more than whole blocks of it.
+    """An HFile of which only the requested blocks are read.
 
-    Methods raise HFileError for bytes that contradict the format, UnsupportedTableError for a
-    compression codec or block encoding that is not covered, and OSError as the source does.
+    Methods raise HFileError if the bytes contradict the format, UnsupportedTableError for an
+    unsupported compression or block encoding, and whatever OSError the source raises.
     """
 
     trailer: Trailer
     file_info: Mapping[str, bytes]  # "schema" is the Avro schema (JSON) of the values
     _source: BytesSource
-    _path: str  # of the file that holds it; used only in errors
+    _path: str  # of the file that has it, for errors
     _root: BlockIndex
     _lower_indexes: dict[int, BlockIndex] = field(default_factory=dict)  # by offset; read once
 
     @classmethod
     def open(cls, source: BytesSource, *, path: str) -> HFileReader:
-        """Read trailer, root index and file info, by at most two reads.
+        """Open an HFile: read its trailer, root index and file info with at most two reads.
+
+        Args:
+            source: the bytes of the HFile.
+            path: of the file that has it, for errors.
 
         Raises:
             HFileError: the file is cut, or its trailer or index contradicts itself.
-            UnsupportedTableError: it is encrypted, has tags, or a compression other than gz.
+            UnsupportedTableError: it is encrypted, has tags, or is compressed with anything but gz.
         """
         trailer_at = len(source) - TRAILER_SIZE
         if trailer_at < 0:
@@ -211,10 +228,10 @@ class HFileReader:
         )
 
     def find(self, keys: Keys) -> HFile:
-        """Read all entries of some keys, in file order, from the blocks that may hold them.
+        """Read the entries of some keys, in file order; keys without an entry are ignored.
 
         Args:
-            keys: in any order. Those without an entry are missing.
+            keys: UTF-8 texts or bytes, in any order.
 
         Raises:
             HFileError: a block cannot be decoded, or the file is shorter than its index says.
@@ -231,13 +248,11 @@ class HFileReader:
         return concat_hfiles(parts, self.file_info)
 
     def entries(self, part_size: int = _PART) -> Iterator[HFile]:
-        """Yield every entry, in parts of about ``part_size`` inflated bytes.
-
-        The data blocks are walked in file order, which needs no index.
+        """Yield all entries in parts of about ``part_size`` inflated bytes, without the index.
 
         Raises:
-            HFileError: a block is corrupt, or the entries are not as many as the trailer says; then
-                parts have been yielded already.
+            HFileError: a block is corrupt, or the trailer has another number of entries. Earlier
+                parts have been yielded by then.
         """
         entry_count = 0
         for part in self._decode(self._data_blocks(), part_size):
@@ -248,7 +263,7 @@ class HFileReader:
             raise HFileError(f"expected {expected} entries in the HFile, found {entry_count}", 0)
 
     def _data_places(self, keys: Sequence[bytes]) -> list[Place]:
-        """Return the data blocks that may hold one of some keys, by the index."""
+        """Return the data blocks that may have one of the keys, according to the index."""
         places = self._root.blocks_of_keys(keys)
         for level in range(self.trailer.index_levels - 1, 0, -1):
             if not places:
@@ -262,7 +277,7 @@ class HFileReader:
         return places
 
     def _fetch(self, places: Sequence[Place], magic: bytes) -> Iterator[Block]:
-        """Yield the blocks at some offsets and of some sizes, ascending, neighbours by one read."""
+        """Read the blocks at ascending places; neighbouring blocks take one read."""
         for run in _runs(places):
             start = run[0][0]
             octets = read_range(self._source, start, run[-1][0] + run[-1][1] - start)
@@ -281,20 +296,20 @@ class HFileReader:
         offset, end = self.trailer.first_data_block_offset, self.trailer.load_on_open_offset
         window, window_at = memoryview(b""), offset
         while offset < end:
-            rest = window[offset - window_at :]
-            needed = Block.stored_size(rest) if len(rest) >= HEADER_SIZE else HEADER_SIZE
-            if needed > len(rest) and window_at + len(window) < end:
+            octets = window[offset - window_at :]
+            needed = Block.stored_size(octets) if len(octets) >= HEADER_SIZE else HEADER_SIZE
+            if needed > len(octets) and window_at + len(window) < end:
                 length = min(max(_READ, needed), end - offset)
                 window, window_at = read_range(self._source, offset, length), offset
                 continue
-            block = Block.frame(rest, offset)
+            block = Block.frame(octets, offset)
             if block.magic not in _SKIPPED_MAGICS:
                 block.check_magic(DATA_MAGIC, self._path)
                 yield block
             offset = block.end
 
     def _decode(self, blocks: Iterable[Block], part_size: int) -> Iterator[HFile]:
-        """Yield the entries of data blocks, in parts of about some inflated bytes."""
+        """Decode data blocks in parts of about ``part_size`` inflated bytes."""
         contents: list[bytes | memoryview] = []
         offsets: list[int] = []
         size = 0
@@ -310,15 +325,16 @@ class HFileReader:
 
 
 def _runs(places: Sequence[Place]) -> Iterator[list[Place]]:
+    """Group ascending places of blocks that are read at once."""
     run: list[Place] = []
     for offset, size in places:
         if size < HEADER_SIZE:
-            raise HFileError(f"HFile index with a block of {size} bytes", max(offset, 0))
+            raise HFileError(f"HFile index has a block of {size} bytes", max(offset, 0))
         if run and (offset - sum(run[-1]) > _GAP or offset + size - run[0][0] > _READ):
             yield run
             run = []
         if run and offset < sum(run[-1]):
-            raise HFileError("HFile index with overlapping blocks", offset)
+            raise HFileError("HFile index has overlapping blocks", offset)
         run.append((offset, size))
     if run:
         yield run
