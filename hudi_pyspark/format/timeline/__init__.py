@@ -1,1 +1,1 @@
-"""Instants of the timeline: names and contents."""
+"""The timeline's file formats: names of instants, and what commits and table services record."""

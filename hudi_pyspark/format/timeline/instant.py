@@ -1,7 +1,7 @@
-"""Name of a timeline file ↔ Instant.
+"""Parse and write names of timeline files: `Instant`.
 
-Layouts 0 and 1 (table versions up to 7) name a file by the requested time alone. Layout 2 (table
-version 8 and later) also puts the completion time into the name of a completed file.
+Layouts 0 and 1 (table versions up to 7) name files by the requested time only. In layout 2 (from
+table version 8 on) the name of a completed file also has the completion time.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ _NAME = re.compile(r"([0-9]+)(?:_([0-9]+))?\.([a-z]+)(?:\.(requested|inflight))?
 
 
 class NotAnInstant(ValueError):
-    """A name that is not a timeline file's: a checksum, a temporary file, a folder."""
+    """A name does not belong to a timeline file: a checksum, a temporary file, a folder."""
 
 
 class InstantState(IntEnum):
-    """The progress of an action; a later state hides an earlier one of the same action."""
+    """The progress of an action; a later state hides earlier states of the same action."""
 
     REQUESTED = 0
     INFLIGHT = 1
@@ -27,14 +27,14 @@ class InstantState(IntEnum):
 
 
 class Action(str, Enum):
-    """An action of an instant on the table; equal to Hudi's own word for it."""
+    """What an instant does to the table; members equal Hudi's own words."""
 
     COMMIT = "commit"
     DELTA_COMMIT = "deltacommit"
     REPLACE_COMMIT = "replacecommit"
-    COMPACTION = "compaction"  # pending only: completes as a commit
-    LOG_COMPACTION = "logcompaction"  # pending only: completes as a deltacommit
-    CLUSTERING = "clustering"  # layout 2, pending only: completes as a replacecommit
+    COMPACTION = "compaction"  # only pending: completes as a commit
+    LOG_COMPACTION = "logcompaction"  # only pending: completes as a deltacommit
+    CLUSTERING = "clustering"  # layout 2, only pending: completes as a replacecommit
     CLEAN = "clean"
     ROLLBACK = "rollback"
     RESTORE = "restore"
@@ -47,7 +47,7 @@ class Action(str, Enum):
 
 
 class WriteOperationType(str, Enum):
-    """An operation that writes commits; equal to Hudi's own name for it."""
+    """The operation that wrote a commit; members equal Hudi's own names."""
 
     UNKNOWN = "UNKNOWN"  # not recorded, or newer than this release
     INSERT = "INSERT"
@@ -74,24 +74,24 @@ class WriteOperationType(str, Enum):
 
     @property
     def is_delete(self) -> bool:
-        """Whether it only deleted records."""
+        """Whether the operation only deletes records."""
         return self in {WriteOperationType.DELETE, WriteOperationType.DELETE_PREPPED}
 
     @property
     def is_table_service(self) -> bool:
-        """Whether it only rewrote what was there: no rows and no columns changed."""
+        """Whether the operation only rewrites files: rows and columns stay the same."""
         return self in (self.CLUSTER, self.COMPACT, self.LOG_COMPACT, self.INDEX)
 
     @classmethod
     def parse(cls, name: str | None) -> WriteOperationType:
-        """Return the operation of that name; UNKNOWN for None and for names of later releases."""
+        """Parse an operation's name; UNKNOWN for None and for names of later releases."""
         return _OPERATIONS.get((name or "").upper(), cls.UNKNOWN)
 
 
 _OPERATIONS = {operation.value: operation for operation in WriteOperationType}
 
 
-# Completed instants of these actions have commit metadata: which files they wrote.
+# Completed instants of these actions have commit metadata, which lists the files they wrote.
 COMMIT_ACTIONS = frozenset({Action.COMMIT, Action.DELTA_COMMIT, Action.REPLACE_COMMIT})
 _COMPLETES_AS = {
     Action.COMPACTION: Action.COMMIT,
@@ -103,52 +103,49 @@ _ACTIONS = {action.value: action for action in Action}
 
 @dataclass(frozen=True, slots=True)
 class Instant:
-    """One state of one action on the timeline. Times are compared as text, never as dates."""
+    """One state of one action on the timeline. Compare times as text, not as dates."""
 
     requested_time: str  # digits, mostly 17 (yyyyMMddHHmmssSSS)
     action: Action
     state: InstantState
-    completion_time: str | None = None  # None while pending, before layout 2, and if legacy
+    completion_time: str | None = None  # None while pending, and if the file name has none
 
     @classmethod
     def parse(cls, file_name: str, layout: int) -> Instant:
-        """Parse the name of a timeline's file; the method `file_name` inverts it.
+        """Parse the name of a timeline file; the method `file_name` inverts it.
 
-        The completion time is None for pending instants, and for all instants of layout 1, whose
-        names do not have it. Source: Hudi's InstantFileNameParserV1 and V2.
+        The completion time is None for pending instants and for all instants of layout 1, whose
+        names lack it. Source: Hudi's InstantFileNameParserV1 and V2.
 
         Args:
             file_name: without its folder.
             layout: of the timeline: 1 up to table version 7, 2 from version 8 on.
 
         Raises:
-            NotAnInstant: that layout has no such file. Temporary files and folders of a timeline
-                are passed over so.
+            NotAnInstant: the layout has no file of this name, such as a temporary file or a folder.
         """
         match = _NAME.fullmatch(file_name)
         if match is None:
             raise NotAnInstant(file_name)
         requested_time, completion_time, word, suffix = match.groups()
-        # The inflight file of a commit, and no other, leaves its action out of the name.
+        # Only the inflight file of a commit leaves the action out of its name.
         if (word, suffix) == ("inflight", None):
             word, suffix = "commit", "inflight"
         if word not in _ACTIONS or (word, suffix) == (Action.SAVEPOINT, "requested"):
             raise NotAnInstant(file_name)
         state = InstantState[suffix.upper()] if suffix else InstantState.COMPLETED
         instant = cls(requested_time, _ACTIONS[word], state, completion_time)
-        if instant.file_name(layout) != file_name:  # which another layout may use
+        if instant.file_name(layout) != file_name:  # a name of the other layout
             raise NotAnInstant(file_name)
         return instant
 
     def file_name(self, layout: int) -> str:
         """Return the name that Hudi gives this instant's file; `parse` inverts it.
 
-        A completed compaction is named as the commit that it has become, and likewise the other
-        actions that complete under another name.
+        A completed compaction has the name of the commit that it became; see `comparable_action`.
 
         Args:
-            layout: of the timeline: 1 up to table version 7, 2 from version 8 on. Only names of
-                layout 2 have the completion time.
+            layout: of the timeline: 1 up to table version 7, 2 from version 8 on.
 
         Raises:
             ValueError: a requested savepoint, which has no file.
@@ -164,12 +161,12 @@ class Instant:
             return f"{self.requested_time}.inflight"
         action = self.action
         if action is Action.CLUSTERING and layout < 2:
-            action = Action.REPLACE_COMMIT  # which it was from the start, before layout 2
+            action = Action.REPLACE_COMMIT  # before layout 2, also while pending
         return f"{self.requested_time}.{action}.{self.state.name.lower()}"
 
     @property
     def comparable_action(self) -> Action:
-        """The action to compare by: a compaction counts as the commit that it becomes."""
+        """The action that this one completes as: a compaction becomes a commit, for example."""
         return _COMPLETES_AS.get(self.action, self.action)
 
     @property
@@ -178,11 +175,10 @@ class Instant:
 
 
 def moment_of(text: str | None) -> datetime | None:
-    """Return the moment of a 14- or 17-digit instant, on the clock of the writer's time zone.
+    """Convert a 14- or 17-digit instant to a local time without zone; None for any other text.
 
-    Fourteen digits mean the last millisecond of their second, as in Hudi. The result has no zone,
-    since no instant records that of its writer. None for other texts, and for the instant of a
-    bootstrap.
+    Fourteen digits mean the last millisecond of their second, as in Hudi. The time is that of the
+    writer's clock, and no instant records its zone. The instant of a bootstrap is no time: None.
     """
     if text is None or not (text.isascii() and text.isdigit() and len(text) in (14, 17)):
         return None

@@ -1,4 +1,4 @@
-"""Body of a timeline file → one record: JSON text, or an Avro container with its own schema.
+"""Decode the body of a timeline file to one record: JSON, or an Avro container with its schema.
 
 A field of a record may have any type: `get_text`, `get_int` and so on return it, or raise
 ValueError if it has another type.
@@ -21,7 +21,7 @@ from hudi_pyspark.format.avro.schema import AvroReference, AvroType, parse_schem
 _T = TypeVar("_T")
 _T_co = TypeVar("_T_co", covariant=True)
 AVRO_MAGIC = b"Obj\x01"
-# What fastavro, json and the getters raise when the bytes or their shape are wrong.
+# The exceptions that fastavro, json and the getters raise if the bytes or their shape are wrong.
 UNDECODABLE = (
     ValueError,  # also JSONDecodeError and UnicodeDecodeError
     LookupError,
@@ -36,11 +36,11 @@ UNDECODABLE = (
 def read_body(body: bytes, *, path: str) -> dict[str, Any]:
     """Decode the single record of a timeline file; {} for an empty file.
 
-    Its first bytes show the format: commits are JSON up to table version 7 and Avro from 8 on, but
-    those of an upgraded table stay as they were.
+    The first bytes show the format: commits are JSON up to table version 7 and Avro from 8 on, and
+    an upgrade of the table leaves its old commits as they are.
 
     Raises:
-        CorruptTimelineError: the bytes are neither, or not one whole record, with the path.
+        CorruptTimelineError: the bytes are neither format, or not one whole record.
     """
     if not body:
         return {}
@@ -52,18 +52,18 @@ def read_body(body: bytes, *, path: str) -> dict[str, Any]:
         else:
             raise ValueError(f"expected '{{' or {AVRO_MAGIC!r}, found {body[:4]!r}")
         if not isinstance(record, dict):
-            raise ValueError("expected a record, found none")  # noqa: TRY004  (of the bytes)
+            raise ValueError("expected a record, found none")  # noqa: TRY004  (wrong bytes)
         return record
 
 
 class BodyParser(Protocol[_T_co]):
-    """Decodes a timeline file; CorruptTimelineError where it has another shape."""
+    """Decodes a timeline file; raises CorruptTimelineError if it has another shape."""
 
     def __call__(self, body: bytes, *, path: str) -> _T_co: ...
 
 
 def body_parser(value_of: Callable[[dict[str, Any]], _T]) -> BodyParser[_T]:
-    """Return the parser of files whose record a function takes apart."""
+    """Make a parser of timeline files out of a function that converts their record."""
 
     def parse(body: bytes, *, path: str) -> _T:
         record = read_body(body, path=path)
@@ -75,10 +75,14 @@ def body_parser(value_of: Callable[[dict[str, Any]], _T]) -> BodyParser[_T]:
 
 @contextmanager
 def undecodable_as_corrupt(path: str, what: str = "") -> Iterator[None]:
-    """Turn any error that wrong bytes cause into one that names the file.
+    """Turn any error that wrong bytes cause into an error that names the file.
+
+    Args:
+        path: of the file.
+        what: comes before the message of the error.
 
     Raises:
-        CorruptTimelineError: one of `UNDECODABLE` was raised; ``what`` comes before its message.
+        CorruptTimelineError: the block raised one of `UNDECODABLE`.
     """
     try:
         yield
@@ -88,10 +92,15 @@ def undecodable_as_corrupt(path: str, what: str = "") -> Iterator[None]:
 
 
 def get_required(record: Mapping[str, Any], name: str, kind: type[_T]) -> _T:
-    """Return a field of a JSON type.
+    """Return a field that must be there.
+
+    Args:
+        record: a decoded record.
+        name: of the field.
+        kind: its type: str, int, list or dict.
 
     Raises:
-        ValueError: the field is missing, or of another type; the message names both.
+        ValueError: the field is missing or has another type.
     """
     value = record.get(name)
     if type(value) is not kind:  # a bool is not a number
@@ -100,46 +109,46 @@ def get_required(record: Mapping[str, Any], name: str, kind: type[_T]) -> _T:
 
 
 def get_text(record: Mapping[str, Any], name: str) -> str:
-    """Return a text; "" for null.
+    """Return a text field; "" if it is null or missing.
 
     Raises:
-        ValueError: the field is of another type; the message names both.
+        ValueError: the field has another type.
     """
     return "" if record.get(name) is None else get_required(record, name, str)
 
 
 def get_int(record: Mapping[str, Any], name: str) -> int:
-    """Return a whole number; 0 for null.
+    """Return a field that is a whole number; 0 if it is null or missing.
 
     Raises:
-        ValueError: the field is of another type; the message names both.
+        ValueError: the field has another type.
     """
     return 0 if record.get(name) is None else get_required(record, name, int)
 
 
 def get_mapping(record: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """Return a map or a record; {} for null.
+    """Return a field that is a map or a record; {} if it is null or missing.
 
     Raises:
-        ValueError: the field is of another type; the message names both.
+        ValueError: the field has another type.
     """
     return {} if record.get(name) is None else get_required(record, name, dict)
 
 
 def get_texts(record: Mapping[str, Any], name: str) -> tuple[str, ...]:
-    """Return a list of texts; () for null.
+    """Return a field that is a list of texts; () if it is null or missing.
 
     Raises:
-        ValueError: the field is of another type; the message names both.
+        ValueError: the field or an item has another type.
     """
     return tuple(_items(record, name, str))
 
 
 def get_records(record: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
-    """Return a list of records; [] for null.
+    """Return a field that is a list of records; [] if it is null or missing.
 
     Raises:
-        ValueError: the field is of another type; the message names both.
+        ValueError: the field or an item has another type.
     """
     return _items(record, name, dict)
 
@@ -155,15 +164,15 @@ def _items(record: Mapping[str, Any], name: str, kind: type[_T]) -> list[_T]:
 
 
 _SCHEMA, _CODEC = "avro.schema", "avro.codec"
-_MOST_ZEROS = 64  # places behind two zeros that are tried as the end of a map
+_MOST_ZEROS = 64  # pairs of zeros that are tried as the end of a map
 
 
 def read_container(body: bytes) -> Iterator[Any]:
     """Yield the records of an Avro container file, which Hudi never compresses.
 
     Raises:
-        ValueError: the file is compressed. Errors of fastavro pass, too: `undecodable_as_corrupt`
-            turns all of them into one.
+        ValueError: the file is compressed, or its schema cannot be parsed. Iterating raises
+            whatever fastavro raises; `undecodable_as_corrupt` turns all of it into one error.
     """
     try:
         reader = fastavro.reader(io.BytesIO(body))
@@ -177,9 +186,13 @@ def read_container(body: bytes) -> Iterator[Any]:
 
 
 def read_ends(body: bytes) -> tuple[Any, dict[str, Any]]:
-    """Return the first item of a record that begins with a map of lists, and its other fields.
+    """Decode the first list item and the last fields of a record, and skip the items in between.
 
-    Raises some error if the record has another shape, or if its ends cannot be found.
+    The record begins with a map of lists, as commit metadata does, which may have many items.
+
+    Raises:
+        Exception: the record has another shape, or the end of the map cannot be found: any of
+            `UNDECODABLE`, TypeError, StopIteration or fastavro's SchemaParseException.
     """
     blocks = fastavro.block_reader(io.BytesIO(body))
     schema = parse_json(blocks.metadata[_SCHEMA])
@@ -194,32 +207,32 @@ def read_ends(body: bytes) -> tuple[Any, dict[str, Any]]:
         raise ValueError("expected a list of items")
     if block.num_records != 1 or block.codec != "null":
         raise ValueError("expected one record, not compressed")
-    rest = fastavro.parse_schema({**schema, "fields": schema["fields"][1:]})
-    return ends["item"], _read_end(block.bytes_.getvalue(), rest)
+    last_fields = fastavro.parse_schema({**schema, "fields": schema["fields"][1:]})
+    return ends["item"], _read_end(block.bytes_.getvalue(), last_fields)
 
 
 def _read_end(content: bytes, schema: Any) -> dict[str, Any]:  # noqa: ANN401
-    """Return the fields behind a map of lists, found from the end; ValueError if they are not.
+    """Decode the fields after a map of lists; ValueError if they cannot be found.
 
-    Two zeros end the last list and the map. Behind the map there are none without an empty key or a
-    zero in a text, and the fields have to take all bytes behind them.
+    Searches backwards for the two zeros that end the map, and accepts a match only if the remaining
+    bytes decode completely.
     """
     end = len(content) + 1
     for _ in range(_MOST_ZEROS):
         end = content.rfind(b"\0\0", 0, end - 1) + 2
-        rest = io.BytesIO(content[end:])
+        tail = io.BytesIO(content[end:])
         try:
-            record: Any = fastavro.schemaless_reader(rest, schema, None)
+            record: Any = fastavro.schemaless_reader(tail, schema, None)
         except UNDECODABLE:
             continue
-        if not rest.read(1):
+        if not tail.read(1):
             return dict(record)
     raise ValueError("the map of lists has no end")
 
 
 @lru_cache(maxsize=32)  # one text per kind of file and Hudi release
 def load_schema(text: str) -> Any:  # noqa: ANN401  (of any shape that Avro allows)
-    """Return the JSON of a record's schema.
+    """Check the Avro schema of a record, and return its JSON.
 
     Raises:
         ValueError: the text is not an Avro schema, or has a type that contains itself.
@@ -228,13 +241,12 @@ def load_schema(text: str) -> Any:  # noqa: ANN401  (of any shape that Avro allo
         schema = parse_schema(text)
     except HudiError as error:
         raise ValueError(error.reason()) from error
-    _check(schema)
+    _refuse_recursion(schema)
     return parse_json(text)
 
 
-def _check(avro: AvroType) -> None:
-    match avro:
-        case AvroReference(name):
-            raise ValueError(f"the Avro schema has {name} in itself")
+def _refuse_recursion(avro: AvroType) -> None:
+    if isinstance(avro, AvroReference):
+        raise ValueError(f"the Avro schema has {avro.name} in itself")
     for part in parts_of(avro):
-        _check(part)
+        _refuse_recursion(part)

@@ -1,7 +1,7 @@
-"""Body of a timeline file → small values: what a commit or a table service did, or plans to do.
+"""Decode timeline files to values: what a commit or a table service did, or plans to do.
 
-An empty completed file is an action without content, as in Hudi. Where Hudi records full paths of
-table services, only the file names are kept: the table may have been moved since.
+An empty completed file is an action without content, as in Hudi. Table services record full paths,
+of which only the file names are kept: the table may have been moved since.
 """
 
 from collections import UserDict
@@ -29,25 +29,25 @@ from hudi_pyspark.format.timeline.instant_body import (
     undecodable_as_corrupt,
 )
 
-_LARGE = 1 << 18  # bytes of a commit's file: of some hundred write stats
+_LARGE = 1 << 18  # bytes of a commit's file: several hundred write stats
 
 
 @dataclass(frozen=True, slots=True)
 class WriteStat:
-    """The record of one commit about one file."""
+    """What one commit recorded about one file."""
 
     file_id: str
     path: str  # relative to the base path; "" while the commit is pending
-    prev_commit: str | None  # table version <= 7, delta commit: base instant of the slice
+    prev_commit: str | None  # of a delta commit up to table version 7: base instant of the slice
     num_writes: int
     num_deletes: int
     num_update_writes: int
     num_inserts: int
     total_write_bytes: int
     total_write_errors: int
-    file_size: int  # bytes when the commit was done; up to table version 7 a log file may grow on
-    base_file: str | None  # name, below a log file; only recorded up to table version 7
-    log_files: tuple[str, ...]  # names of the slice's, in no order; () if it is not a log file
+    file_size: int  # bytes at the commit; up to table version 7 a log file may grow later
+    base_file: str | None  # of a log file: name of its base file; recorded up to table version 7
+    log_files: tuple[str, ...]  # of a log file: names of all in its slice, in no order; else ()
     cdc_files: tuple[tuple[str, int], ...]  # path relative to the base path, size in bytes
 
     @property
@@ -57,13 +57,13 @@ class WriteStat:
 
 @dataclass(frozen=True, slots=True)
 class CommitMetadata:
-    """The record of one commit about the table."""
+    """What one commit recorded about the table."""
 
     write_stats: Mapping[str, tuple[WriteStat, ...]] = field(default_factory=dict)  # by partition
     replaced_file_ids: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # by partition
     extra_metadata: Mapping[str, str] = field(default_factory=dict)
     operation_type: WriteOperationType = WriteOperationType.UNKNOWN
-    # One of the write stats, where all of them would take long to decode.
+    # One of the write stats, if it takes long to decode all of them.
     sample: WriteStat | None = field(default=None, compare=False)
 
     @property
@@ -73,7 +73,7 @@ class CommitMetadata:
 
     @property
     def internal_schema_text(self) -> str | None:
-        """The table's internal schema (JSON) as of this commit; only with schema on read."""
+        """The table's internal schema (JSON) as of this commit; None without schema on read."""
         return self.extra_metadata.get("latest_schema") or None
 
     def all_stats(self) -> Iterator[tuple[str, WriteStat]]:
@@ -84,7 +84,11 @@ class CommitMetadata:
 
 
 def commit_metadata_of(record: Mapping[str, Any]) -> CommitMetadata:
-    """Return commit metadata of a decoded record: unknown fields are ignored, absent ones empty."""
+    """Convert a decoded record to commit metadata; absent fields are empty.
+
+    Raises:
+        ValueError: a field has another type.
+    """
     stats = get_mapping(record, "partitionToWriteStats")
     replaced = get_mapping(record, "partitionToReplaceFileIds")
     extra = get_mapping(record, "extraMetadata")
@@ -100,14 +104,14 @@ def commit_metadata_of(record: Mapping[str, Any]) -> CommitMetadata:
 
 
 def parse_commit_metadata(body: bytes, *, path: str) -> CommitMetadata:
-    """Decode the file of a commit in any state; an empty file is empty metadata.
+    """Decode the file of a commit in any state; an empty file gives empty metadata.
 
-    Most queries need the schema of a large one, and one of its files: so its write stats are
-    decoded when they are asked for. Source: Hudi's HoodieCommitMetadata.
+    Most queries need only the schema of a large commit and one of its files, so its write stats are
+    decoded on first use. Source: Hudi's HoodieCommitMetadata.
 
     Raises:
-        CorruptTimelineError: the bytes are not commit metadata. For the write stats of a large file
-            it is raised when these are asked for.
+        CorruptTimelineError: the bytes are not commit metadata. The write stats of a large file
+            raise it on first use.
     """
     parse_whole = partial(_parse_whole, body, path=path)
     if len(body) < _LARGE or not body.startswith(AVRO_MAGIC):
@@ -118,10 +122,12 @@ def parse_commit_metadata(body: bytes, *, path: str) -> CommitMetadata:
     except (*UNDECODABLE, TypeError, StopIteration, SchemaParseException):
         return parse_whole()
     with undecodable_as_corrupt(path):
-        rest = commit_metadata_of(record)
-    if not rest.schema_text:
+        metadata = commit_metadata_of(record)
+    if not metadata.schema_text:
         return parse_whole()
-    return replace(rest, write_stats=_LazyStats(partial(_write_stats, body, path)), sample=sample)
+    return replace(
+        metadata, write_stats=_LazyStats(partial(_write_stats, body, path)), sample=sample
+    )
 
 
 _parse_whole = body_parser(commit_metadata_of)
@@ -146,7 +152,7 @@ def _write_stat(stat: Mapping[str, Any]) -> WriteStat:
     return WriteStat(
         file_id=get_text(stat, "fileId"),
         path=get_text(stat, "path"),
-        # A file without a predecessor has the four letters, not a null.
+        # A file without a predecessor has the text "null".
         prev_commit=None if prev_commit in ("", "null") else prev_commit,
         num_writes=get_int(stat, "numWrites"),
         num_deletes=get_int(stat, "numDeletes"),
@@ -163,7 +169,7 @@ def _write_stat(stat: Mapping[str, Any]) -> WriteStat:
 
 @dataclass(frozen=True, slots=True)
 class PlannedSlice:
-    """One file slice that a compaction or clustering plan wants to rewrite."""
+    """One file slice that a compaction or clustering plan rewrites."""
 
     partition_path: str
     file_id: str
@@ -175,11 +181,11 @@ class ReplacePlan:
     """The plan of a requested replacecommit or clustering."""
 
     operation_type: WriteOperationType
-    input_groups: tuple[tuple[PlannedSlice, ...], ...]  # slices to be clustered together
+    input_groups: tuple[tuple[PlannedSlice, ...], ...]  # each is clustered together
 
     @property
     def is_clustering(self) -> bool:
-        """Whether this is a clustering; before layout 2 insert overwrites have the same action."""
+        """Whether this is a clustering; before layout 2, insert overwrites have the same action."""
         return self.operation_type is WriteOperationType.CLUSTER
 
     def all_slices(self) -> Iterator[PlannedSlice]:
@@ -193,15 +199,15 @@ class CleanedPartition:
 
     partition_path: str
     deleted_files: tuple[str, ...]  # names
-    undeleted_files: tuple[str, ...]  # names of those that could not be deleted
-    policy: str = ""  # which files it looked for, by Hudi's name
+    undeleted_files: tuple[str, ...]  # names of files that could not be deleted
+    policy: str = ""  # Hudi's name of the rule by which it chose files
 
 
 @dataclass(frozen=True, slots=True)
 class CleanMetadata:
-    """The files that a clean removed, and since when the table is whole."""
+    """The files that a clean removed, and the earliest commit of which all files remain."""
 
-    earliest_commit_to_retain: str | None  # None if the policy counts versions, not commits
+    earliest_commit_to_retain: str | None  # None if the policy counts file versions
     last_completed_commit: str | None
     partitions: tuple[CleanedPartition, ...]
     milliseconds: int = 0  # that it took
@@ -213,7 +219,7 @@ class RolledBackPartition:
 
     partition_path: str
     deleted_files: tuple[str, ...]  # names
-    rollback_log_files: tuple[str, ...]  # names of log files to which a rollback block was written
+    rollback_log_files: tuple[str, ...]  # names of log files that got a rollback block
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +237,7 @@ class SavepointMetadata:
 
     file_names: Mapping[str, tuple[str, ...]]  # by partition path
     saved_by: str = ""
-    saved_at_ms: int = 0  # milliseconds since the epoch; 0 where it is not recorded
+    saved_at_ms: int = 0  # milliseconds since the epoch; 0 if it is not recorded
     comments: str = ""
 
 
@@ -239,8 +245,8 @@ def parse_compaction_plan(body: bytes, *, path: str) -> tuple[PlannedSlice, ...]
     """Decode the slices in the requested file of a compaction or log compaction.
 
     Raises:
-        CorruptTimelineError: the file is not a plan, or empty: the plan says which log files belong
-            to which slice, so an empty one cannot be passed over.
+        CorruptTimelineError: the file is not a plan, or it is empty. The plan says which log files
+            belong to which slice, so an empty one cannot be ignored.
     """
     if not body:
         raise CorruptTimelineError(path, "expected a compaction plan, found an empty file")
@@ -254,7 +260,7 @@ def _parse_operations(record: Mapping[str, Any]) -> tuple[PlannedSlice, ...]:
 
 @body_parser
 def parse_replace_plan(record: Mapping[str, Any]) -> ReplacePlan:
-    """Decode the requested file of a replacecommit or clustering; old overwrites left it empty."""
+    """Decode the requested file of a replacecommit or clustering; old overwrites leave it empty."""
     groups = get_records(get_mapping(record, "clusteringPlan"), "inputGroups")
     return ReplacePlan(
         operation_type=WriteOperationType.parse(get_text(record, "operationType")),
@@ -263,7 +269,7 @@ def parse_replace_plan(record: Mapping[str, Any]) -> ReplacePlan:
 
 
 def clean_metadata_of(record: Mapping[str, Any]) -> CleanMetadata:
-    """Return the completed clean of a decoded record."""
+    """Convert a decoded record to a completed clean; ValueError if a field has another type."""
     return CleanMetadata(
         earliest_commit_to_retain=get_text(record, "earliestCommitToRetain") or None,
         last_completed_commit=get_text(record, "lastCompletedCommitTimestamp") or None,
@@ -284,7 +290,7 @@ parse_clean_metadata = body_parser(clean_metadata_of)
 
 
 def rollback_metadata_of(record: Mapping[str, Any]) -> RollbackMetadata:
-    """Return the completed rollback of a decoded record."""
+    """Convert a decoded record to a completed rollback; ValueError if a field has another type."""
     return RollbackMetadata(
         rolled_back_times=get_texts(record, "commitsRollback"),
         partitions=tuple(
@@ -304,7 +310,7 @@ parse_rollback_metadata = body_parser(rollback_metadata_of)
 
 @body_parser
 def parse_rollback_plan(record: Mapping[str, Any]) -> tuple[str, ...]:
-    """Decode which instants a requested rollback or restore is going to undo: requested times."""
+    """Decode the requested times of the instants that a requested rollback or restore will undo."""
     one = get_mapping(record, "instantToRollback")
     instants = [one] if one else get_records(record, "instantsToRollback")
     return tuple(get_required(instant, "commitTime", str) for instant in instants)
@@ -312,7 +318,7 @@ def parse_rollback_plan(record: Mapping[str, Any]) -> tuple[str, ...]:
 
 @body_parser
 def parse_restore_metadata(record: Mapping[str, Any]) -> RollbackMetadata:
-    """Decode a completed restore, with the partitions of all of its rollbacks."""
+    """Decode a completed restore, with the partitions of all its rollbacks."""
     restored = get_mapping(record, "hoodieRestoreMetadata")
     rollbacks = (rollback for time in restored for rollback in get_records(restored, time))
     return RollbackMetadata(
@@ -350,7 +356,7 @@ def _partitions(record: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]
 
 
 def _file_names(record: Mapping[str, Any], name: str) -> tuple[str, ...]:
-    """Return the last elements of paths; of a map, those of its keys."""
+    """Return the file names of the paths in a list, or in the keys of a map."""
     paths = record.get(name)
     paths = paths if isinstance(paths, dict) else get_texts(record, name)
     return tuple(path.rpartition("/")[2] for path in paths)

@@ -1,4 +1,4 @@
-"""Hudi's internal schema: columns with ids that survive renames (schema on read)."""
+"""Parse Hudi's internal schema: columns with ids that survive renames (schema on read)."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ class InternalField:
 
     id: int
     name: str
-    part: Part  # None for a type without fields inside
+    part: Part  # None for a type that has no fields
 
 
 @dataclass(frozen=True, slots=True)
 class StructPart:
-    """Fields of a struct; ids are unique within the whole schema."""
+    """Fields of a struct. Ids are unique in the whole schema."""
 
     fields: tuple[InternalField, ...]
 
@@ -57,15 +57,19 @@ class MapPart:
 class InternalSchema:
     """One version of a table's columns."""
 
-    version_id: int  # instant from which on it holds, as a number; 0 for the first
+    version_id: int  # the instant from which on it applies, as a number; 0 for the first version
     root: StructPart
 
 
 def parse_internal_schema(text: str | bytes, *, path: str) -> InternalSchema:
-    """Parse one schema, as commit metadata holds it under ``latest_schema``.
+    """Parse one schema, which commit metadata has under ``latest_schema``.
+
+    Args:
+        text: JSON.
+        path: of the commit, for errors.
 
     Raises:
-        CorruptTimelineError: the text is not one; ``path`` is that of the commit.
+        CorruptTimelineError: the text is not an internal schema.
     """
     with undecodable_as_corrupt(path, _PROBLEM):
         return _schema(get_required({"schema": parse_json(text)}, "schema", dict))
@@ -74,8 +78,12 @@ def parse_internal_schema(text: str | bytes, *, path: str) -> InternalSchema:
 def parse_schema_history(text: bytes, *, path: str) -> tuple[InternalSchema, ...]:
     """Parse all schemas of a ``.schemacommit`` file, oldest first.
 
+    Args:
+        text: JSON.
+        path: of the file, for errors.
+
     Raises:
-        CorruptTimelineError: the text is not such a history.
+        CorruptTimelineError: the text is not a history of internal schemas.
     """
     with undecodable_as_corrupt(path, _PROBLEM):
         history = get_required({"history": parse_json(text)}, "history", dict)
