@@ -1,1 +1,1 @@
-"""Names and bytes to values: pure, without storage and without Spark."""
+"""Parse and decode Hudi's file names and file formats, without any I/O."""

@@ -1,4 +1,4 @@
-"""The Bloom filter of record keys that Hudi writes into the footers of base files."""
+"""Bloom filters of record keys, which Hudi writes into the footers of base files."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from hudi_pyspark.format.hashes import group_by_length
+
 Hashes = npt.NDArray[np.uint32]
 
 _HEADER = struct.Struct(">iibi")  # version, number of hashes, kind of hash, bits
-_DYNAMIC_HEADER = struct.Struct(">iii")  # keys per row, keys in the last row, rows
+_DYNAMIC_HEADER = struct.Struct(">iii")  # keys per vector, keys in the last one, vectors
 _VERSION = -1
 _MURMUR = 1
 _MOST_HASHES = 256  # Hudi takes 30 for one false positive in a billion
@@ -21,30 +23,30 @@ _MULTIPLIER = np.uint32(0x5BD1E995)
 
 
 class BloomFilterError(ValueError):
-    """A Bloom filter that cannot be used; without it nothing is ruled out."""
+    """A Bloom filter cannot be used; without it no key is ruled out."""
 
 
 @dataclass(frozen=True)
 class BloomFilter:
-    """Bit vectors of keys: a key whose bits are not all set in one of them is not among them."""
+    """Bit vectors of keys. A key is certainly absent if no vector has all of its bits set."""
 
-    rows: tuple[npt.NDArray[np.uint8], ...]  # one vector, of a dynamic filter several, bits packed
+    vectors: tuple[npt.NDArray[np.uint8], ...]  # packed bits; a dynamic filter has several vectors
     bits: int  # length of each vector
-    hash_count: int
+    hash_count: int  # bits per key
 
     @classmethod
     def parse(cls, text: str, kind: str) -> BloomFilter:
-        """Parse a footer's base64 text and its kind, ``SIMPLE`` or ``DYNAMIC_V0``.
+        """Parse the base64 text of a footer; ``kind`` is ``SIMPLE`` or ``DYNAMIC_V0``.
 
         Source: Hudi's SimpleBloomFilter and HoodieDynamicBoundedBloomFilter.
 
         Raises:
-            BloomFilterError: the text is not such a filter, or of another kind.
+            BloomFilterError: the text is not a filter of this kind, or the kind is unknown.
         """
         try:
             return cls._of(base64.b64decode(text, validate=True), kind)
         except (ValueError, struct.error) as error:
-            raise BloomFilterError(f"no Bloom filter: {error}") from error
+            raise BloomFilterError(f"not a Bloom filter: {error}") from error
 
     @classmethod
     def _of(cls, data: bytes, kind: str) -> BloomFilter:
@@ -52,39 +54,37 @@ class BloomFilter:
         if kind == "SIMPLE":
             return cls((_vector(data, _HEADER.size, bits),), bits, hash_count)
         if kind != "DYNAMIC_V0":
-            raise BloomFilterError(f"a filter of the unknown kind {kind!r}")
+            raise BloomFilterError(f"unknown kind of filter {kind!r}")
         _, _, count = _DYNAMIC_HEADER.unpack_from(data, _HEADER.size)
-        rows, position = [], _HEADER.size + _DYNAMIC_HEADER.size
+        vectors, position = [], _HEADER.size + _DYNAMIC_HEADER.size
         for _ in range(count):
             if _header(data, position) != (bits, hash_count):
-                raise BloomFilterError("rows of different sizes")
+                raise BloomFilterError("vectors of different sizes")
             position += _HEADER.size
-            rows.append(_vector(data, position, bits))
-            position += len(rows[-1])
-        return cls(tuple(rows), bits, hash_count)
+            vectors.append(_vector(data, position, bits))
+            position += len(vectors[-1])
+        return cls(tuple(vectors), bits, hash_count)
 
     def may_contain(self, keys: Sequence[str]) -> npt.NDArray[np.bool_]:
         """Return for each key whether it may be in the file; false is certain.
 
-        Only keys in ASCII are ruled out: how Hudi hashes signed bytes is not proved by any table.
+        Keys that are not ASCII may always be in it: no table proves how Hudi hashes signed bytes.
         """
-        encoded = [key.encode() for key in keys]
         may_be_in = np.array([not key.isascii() for key in keys], np.bool_)
-        for length in {len(key) for key in encoded}:
-            rows_of_length = [i for i, key in enumerate(encoded) if len(key) == length]
-            places = self._places([encoded[i] for i in rows_of_length], length)
-            for row in self.rows:
-                is_set = row[places >> 3] >> (places & 7) & 1
-                may_be_in[rows_of_length] |= is_set.all(axis=1).astype(np.bool_)
+        for rows, octets in group_by_length([key.encode() for key in keys]):
+            places = self._bits_of(octets)
+            for vector in self.vectors:
+                is_set = vector[places >> 3] >> (places & 7) & 1
+                may_be_in[rows] |= is_set.all(axis=1).astype(np.bool_)
         return may_be_in
 
-    def _places(self, keys: Sequence[bytes], length: int) -> npt.NDArray[np.int64]:
-        data = np.frombuffer(b"".join(keys), np.uint8).reshape(len(keys), length)
+    def _bits_of(self, keys: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:
+        """Return the bits of keys of one length, one key a row."""
         hashes, seed = [], np.zeros(len(keys), np.uint32)
         for _ in range(self.hash_count):
-            seed = _murmur(data, seed)
+            seed = _murmur(keys, seed)
             hashes.append(seed)
-        # Hashes are signed numbers of 32 bits, and abs of the least one needs 64.
+        # Hashes are signed numbers of 32 bits; the absolute value of the least one needs 33 bits.
         return np.abs(np.stack(hashes, axis=1).view(np.int32).astype(np.int64)) % self.bits
 
 
@@ -106,7 +106,7 @@ def _vector(data: bytes, position: int, bits: int) -> npt.NDArray[np.uint8]:
 
 
 def _murmur(data: npt.NDArray[np.uint8], seed: Hashes) -> Hashes:
-    """Return MurmurHash 2, with the bytes after the last whole word mixed in as Hadoop does."""
+    """Return MurmurHash 2 of each row; the bytes after the last whole word are as in Hadoop."""
     count, length = data.shape
     whole = length // 4 * 4
     words = np.ascontiguousarray(data[:, :whole]).view("<u4").reshape(count, whole // 4)

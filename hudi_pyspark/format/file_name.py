@@ -1,10 +1,10 @@
-"""Name of a data file → BaseFileName, LogFileName.
+"""Parse names of data files: `BaseFileName` and `LogFileName`.
 
-What the instant in a log file's name means depends on the table version: up to 7 it is the base
-instant of the file slice, from 8 on the requested time of the delta commit that wrote the file.
+The instant in a log file's name is the base instant of the file slice up to table version 7, and
+the requested time of the delta commit that wrote the file from version 8 on.
 
-From table version 10 on, a log file is a file of the base file format and named like one: a native
-log. No name is both a base file's and a native log's, since the latter has one number more.
+From table version 10 on, log files are native logs: files of the base file format, with similar
+names. A native log's name has one number more than a base file's, so the two cannot be confused.
 """
 
 from __future__ import annotations
@@ -26,30 +26,30 @@ _LOG = re.compile(
 _NATIVE_LOG = re.compile(
     r"([^._/]+)_([0-9]+-[0-9]+-[0-9]+)_([^_/]+)_([0-9]+)\.(log|deletes|cdc)\.([A-Za-z0-9]+)"
 )
-# Hudi escapes some characters in a folder name, as Hive does.
+# Hudi escapes some characters of folder names, as Hive does.
 _ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})")
 
 
-# A large table has very many. Unfrozen ones are made three times as fast; nothing changes them.
+# Not frozen: large tables have millions of names, and frozen instances take three times as long to
+# create. Treat them as immutable.
 @dataclass(slots=True, unsafe_hash=True)
 class BaseFileName:
     """``<file id>_<write token>_<instant>.<extension>``.
 
-    An external file, which another system wrote and Hudi only registered, is named in the metadata
-    as ``<name>_<instant>[_fg%3D<folder>]_hudiext``. Its file id is its path in the partition.
+    Another system wrote an external file, and Hudi only registered it: the metadata names it
+    ``<name>_<instant>[_fg%3D<folder>]_hudiext``. Its file id is its path in the partition.
     """
 
     file_id: str
     write_token: str | None  # None for an external file
     instant: str
-    extension: str  # without the dot; "" if an external file has none
+    extension: str  # without the dot; "" for an external file without extension
 
     @classmethod
     def parse(cls, name: str) -> BaseFileName | None:
         """Parse a base file's name, without its folder; None for any other name.
 
-        Native logs of table version 10, which have one number more, are none. Source: Hudi's
-        FSUtils, and ExternalFilePathUtil for external files.
+        Source: Hudi's FSUtils, and ExternalFilePathUtil for external files.
         """
         if name.endswith(_EXTERNAL_SUFFIX):
             return cls._parse_external(name)
@@ -71,11 +71,11 @@ class BaseFileName:
 
 
 class LogKind(enum.Enum):
-    """The content of a log file. The value is part of its name."""
+    """The content of a log file; the value is part of the file's name."""
 
-    LOG = "log"  # blocks of records and deletes; in a native log, records alone
+    LOG = "log"  # blocks of records and deletes; a native log has only records
     DELETES = "deletes"  # only native logs
-    CDC = "cdc"  # change data: never part of a merge
+    CDC = "cdc"  # change data, which a merge ignores
     ARCHIVE = "archive"  # a file of the archived timeline
 
 
@@ -95,14 +95,13 @@ class LogFileName:
     version: int
     write_token: str | None = None  # None in very old tables
     kind: LogKind = LogKind.LOG
-    native_extension: str = ""  # of a native log, without the dot; "" for a file of log blocks
+    native_extension: str = ""  # without the dot; "" for a file of log blocks
 
     @classmethod
     def parse(cls, name: str) -> LogFileName | None:
         """Parse a log file's name, without its folder; None for any other name.
 
-        Up to table version 7 the instant is the base instant of the slice, from version 8 on the
-        requested time of the delta commit. Source: Hudi's FSUtils and HoodieLogFile.
+        Source: Hudi's FSUtils and HoodieLogFile.
         """
         match = _LOG.fullmatch(name)
         if match is not None:
@@ -116,7 +115,7 @@ class LogFileName:
 
 
 def parse_data_file_name(name: str) -> BaseFileName | LogFileName | None:
-    """Parse a file's name in a partition's folder; None for markers and all others."""
+    """Parse the name of a base file or log file; None for markers and any other file."""
     if not name.startswith(".") and (base := BaseFileName.parse(name)):
         return base
     log = LogFileName.parse(name)
@@ -124,18 +123,18 @@ def parse_data_file_name(name: str) -> BaseFileName | LogFileName | None:
 
 
 def is_log_file_name(name: str) -> bool:
-    """Return whether the name is a log file's of a file group, change data included."""
+    """Return whether a file is a log file of a file group; change data counts."""
     match = _LOG.fullmatch(name)
     return match[3] == "log" if match else is_native_log_name(name)
 
 
 def is_native_log_name(name: str) -> bool:
-    """Return whether the name is a native log's: a log file in the base file format."""
+    """Return whether a file is a native log: a log file in the base file format."""
     return _NATIVE_LOG.fullmatch(name) is not None
 
 
 def is_partition_marker(name: str) -> bool:
-    """Return whether a file of that name makes its folder a partition."""
+    """Return whether a file marks its folder as a partition."""
     return name == PARTITION_MARKER or (
         name.startswith(f"{PARTITION_MARKER}.") and not name.endswith(".crc")
     )

@@ -1,4 +1,4 @@
-"""Hashes of texts that Hudi's indexes are keyed by, for many texts at once."""
+"""Hash many texts at once, as the keys of Hudi's indexes are hashed."""
 
 from collections.abc import Iterator, Sequence
 
@@ -12,14 +12,14 @@ _P2 = np.uint64(0xC2B2AE3D27D4EB4F)
 _P3 = np.uint64(0x165667B19E3779F9)
 _P4 = np.uint64(0x85EBCA77C2B2AE63)
 _P5 = np.uint64(0x27D4EB2F165667C5)
-_TEXTS_AT_A_TIME = 16_384  # their characters are held as a matrix
+_TEXTS_AT_A_TIME = 16_384  # as one matrix of bytes
 
 
 def java_hash_codes(texts: Sequence[str]) -> npt.NDArray[np.int32]:
-    """Return what Java's ``String.hashCode`` returns: 31 · h + c over UTF-16 code units."""
+    """Return Java's ``String.hashCode`` of each text: 31 · h + c over UTF-16 code units."""
     units = [text.encode("utf-16-le", "surrogatepass") for text in texts]
     hashes = np.zeros(len(texts), np.uint32)
-    for rows, octets in _by_length(units):
+    for rows, octets in group_by_length(units):
         matrix = octets.view("<u2").astype(np.uint32)
         codes = np.zeros(len(rows), np.uint32)
         for column in matrix.T:
@@ -29,17 +29,17 @@ def java_hash_codes(texts: Sequence[str]) -> npt.NDArray[np.int32]:
 
 
 def xxhash64(texts: Sequence[bytes], seed: int) -> UInt64s:
-    """Return the 64-bit xxHash of each text; ``seed`` has 64 bits, unsigned."""
+    """Return the 64-bit xxHash of each text; ``seed`` is an unsigned number of 64 bits."""
     hashes = np.zeros(len(texts), np.uint64)
-    for rows, octets in _by_length(texts):
+    for rows, octets in group_by_length(texts):
         hashes[rows] = _xxhash64_of_one_length(octets, np.uint64(seed))
     return hashes
 
 
-def _by_length(
+def group_by_length(
     texts: Sequence[bytes],
 ) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]]:
-    """Yield the numbers of texts of one length, and their bytes, one text a row."""
+    """Yield texts of one length at a time: their ordinals, and a matrix with one text a row."""
     lengths = np.fromiter(map(len, texts), np.int64, len(texts))
     order = np.argsort(lengths, kind="stable")
     for same in np.split(order, np.flatnonzero(np.diff(lengths[order])) + 1):
@@ -61,7 +61,7 @@ def _xxhash64_of_one_length(octets: npt.NDArray[np.uint8], seed: np.uint64) -> U
                 sums = [_round(total, words[:, i]) for i, total in enumerate(sums)]
                 position += 32
             result = sum(
-                (_rotated(total, bits) for total, bits in zip(sums, (1, 7, 12, 18), strict=True)),
+                (_rotate(total, bits) for total, bits in zip(sums, (1, 7, 12, 18), strict=True)),
                 np.zeros(count, np.uint64),
             )
             for total in sums:
@@ -72,14 +72,14 @@ def _xxhash64_of_one_length(octets: npt.NDArray[np.uint8], seed: np.uint64) -> U
         while length - position >= 8:
             word = _words(octets, position, 8, "<u8")[:, 0]
             result = result ^ _round(np.zeros(count, np.uint64), word)
-            result = _rotated(result, 27) * _P1 + _P4
+            result = _rotate(result, 27) * _P1 + _P4
             position += 8
         if length - position >= 4:
             word = _words(octets, position, 4, "<u4")[:, 0].astype(np.uint64)
-            result = _rotated(result ^ (word * _P1), 23) * _P2 + _P3
+            result = _rotate(result ^ (word * _P1), 23) * _P2 + _P3
             position += 4
         for column in range(position, length):
-            result = _rotated(result ^ (octets[:, column].astype(np.uint64) * _P5), 11) * _P1
+            result = _rotate(result ^ (octets[:, column].astype(np.uint64) * _P5), 11) * _P1
         result = (result ^ (result >> np.uint64(33))) * _P2
         result = (result ^ (result >> np.uint64(29))) * _P3
         return result ^ (result >> np.uint64(32))
@@ -90,8 +90,8 @@ def _words(octets: npt.NDArray[np.uint8], start: int, width: int, dtype: str) ->
 
 
 def _round(total: UInt64s, word: UInt64s) -> UInt64s:
-    return _rotated(total + word * _P2, 31) * _P1
+    return _rotate(total + word * _P2, 31) * _P1
 
 
-def _rotated(number: UInt64s, bits: int) -> UInt64s:
+def _rotate(number: UInt64s, bits: int) -> UInt64s:
     return (number << np.uint64(bits)) | (number >> np.uint64(64 - bits))

@@ -1,4 +1,4 @@
-"""Facts of an ORC file that pyarrow does not offer: its time zone, and timestamp bounds."""
+"""Parse facts of an ORC file that pyarrow does not offer: its time zone and timestamp bounds."""
 
 import zlib
 from collections.abc import Callable, Mapping
@@ -11,42 +11,52 @@ from hudi_pyspark.format.protobuf import ProtobufError, decode_zigzag, parse_mes
 
 _STRIPES, _STATISTICS = 3, 7  # fields of the footer
 _TIMESTAMP_STATISTICS = 9  # field of a column's statistics
-_MOST_INFLATED = 8 << 20  # bytes of a chunk; ORC's writers stay below 256 KB
+_MOST_INFLATED = 8 << 20  # bytes of a chunk; ORC's writers stay below 256 KiB
 
 
 @dataclass(frozen=True, slots=True)
 class OrcFooter:
-    """The parts of an ORC footer that reading timestamps takes."""
+    """The parts of an ORC footer that are needed to read timestamps."""
 
     stripe_footers: tuple[tuple[int, int], ...]  # offset and size of each, in bytes
-    # Column id to the first and the last timestamp, milliseconds; columns without any are absent.
+    # By column id: the first and the last timestamp, in milliseconds. Other columns are absent.
     timestamp_bounds: Mapping[int, tuple[int, int]]
 
 
 def parse_orc_footer(stored: bytes, compression: str) -> OrcFooter:
-    """Parse the footer of an ORC file (v1); ``compression`` is pyarrow's name of it.
+    """Parse the footer of an ORC file (v1).
+
+    Args:
+        stored: the bytes of the footer.
+        compression: of the file, by pyarrow's name.
 
     Raises:
         ProtobufError: the bytes are not a footer.
-        UnsupportedTypeError: the compression is not covered.
+        UnsupportedTypeError: the compression is not supported.
         ValueError: a chunk cannot be inflated.
     """
     fields = _fields(_decompress(stored, compression))
     stripes = [dict(_fields(value)) for number, value in fields if number == _STRIPES]
     statistics = [dict(_fields(value)) for number, value in fields if number == _STATISTICS]
-    bounds = {
-        column: known
+    timestamp_bounds = {
+        column: bounds
         for column, of_column in enumerate(statistics)
-        if (known := _bounds(dict(_fields(of_column.get(_TIMESTAMP_STATISTICS, b"")))))
+        if (bounds := _bounds(dict(_fields(of_column.get(_TIMESTAMP_STATISTICS, b"")))))
     }
-    return OrcFooter(tuple(map(_footer_span, stripes)), bounds)
+    return OrcFooter(tuple(map(_footer_span, stripes)), timestamp_bounds)
 
 
 def parse_writer_zone(stored: bytes, compression: str) -> str:
-    """Return the writer's time zone in the footer of a stripe; "" where it names none.
+    """Parse the writer's time zone in the footer of a stripe; "" if it names none.
+
+    Args:
+        stored: the bytes of the stripe's footer.
+        compression: of the file, by pyarrow's name.
 
     Raises:
         ProtobufError: the bytes are not a footer.
+        UnsupportedTypeError: the compression is not supported.
+        ValueError: a chunk cannot be inflated, or the name is not UTF-8.
     """
     zone = dict(_fields(_decompress(stored, compression))).get(3, b"")
     if isinstance(zone, int):
@@ -61,7 +71,7 @@ def _fields(message: int | bytes | memoryview) -> list[tuple[int, int | memoryvi
 
 
 def _footer_span(stripe: Mapping[int, int | memoryview]) -> tuple[int, int]:
-    # Offset of the stripe, lengths of its index, of its data and of its footer.
+    # The offset of the stripe, and the lengths of its index, data and footer.
     values = (stripe.get(number, 0) for number in (1, 2, 3, 4))
     numbers = [value for value in values if isinstance(value, int)]
     if len(numbers) < 4:
@@ -71,7 +81,7 @@ def _footer_span(stripe: Mapping[int, int | memoryview]) -> tuple[int, int]:
 
 
 def _bounds(statistics: Mapping[int, int | memoryview]) -> tuple[int, int] | None:
-    """Return least and greatest timestamp: in UTC if recorded, else on the writer's clock."""
+    """Return the least and greatest timestamp: in UTC if recorded, else on the writer's clock."""
     for first, last in ((3, 4), (1, 2)):
         least, greatest = statistics.get(first), statistics.get(last)
         if isinstance(least, int) and isinstance(greatest, int):
@@ -80,7 +90,7 @@ def _bounds(statistics: Mapping[int, int | memoryview]) -> tuple[int, int] | Non
 
 
 def _decompress(stored: bytes, compression: str) -> bytes:
-    """Join the chunks; a header of three bytes before each has its size and whether it is raw."""
+    """Inflate and join the chunks; each has a header of three bytes: its size, and if it is raw."""
     if compression == "UNCOMPRESSED":
         return stored
     content = bytearray()
@@ -109,7 +119,7 @@ def _inflate(chunk: bytes, compression: str) -> bytes:
 def _inflate_snappy(chunk: bytes) -> bytes:
     size, _ = parse_varint(memoryview(chunk), 0)
     if size > _MOST_INFLATED:
-        raise ValueError(f"a chunk of SNAPPY inflates to {size} bytes")
+        raise ValueError(f"a SNAPPY chunk of {size} bytes is too large")
     return bytes(pa.decompress(chunk, size, "snappy", asbytes=True))
 
 

@@ -1,10 +1,10 @@
-"""Java properties → mapping: ``hoodie.properties`` and the partition markers."""
+"""Parse Java properties: ``hoodie.properties`` and the partition markers."""
 
 import re
 import zlib
 from collections.abc import Iterator
 
-_LARGEST = 4 << 20  # bytes; Apache Hudi writes a few kilobytes, and the columns of wide tables
+_LARGEST = 4 << 20  # bytes; Apache Hudi writes a few kilobytes, more for very wide tables
 _LINE_END = re.compile(r"\r\n|\n|\r")
 _BLANKS = " \t\f"
 # A key ends before the first separator or blank that no backslash protects.
@@ -14,13 +14,12 @@ _CONTROL = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 
 
 def parse_properties(text: bytes) -> dict[str, str]:
-    r"""Read Java properties: ISO-8859-1 with ``\uXXXX``, comments, continued lines.
+    r"""Parse Java properties: ISO-8859-1 with ``\uXXXX``, comments, continued lines.
 
-    The last of several lines with the same key wins. Blanks at the end of a value belong to it.
+    The last of several lines with one key wins. Blanks at the end of a value belong to it.
 
     Raises:
-        ValueError: ``\u`` without four hexadecimal digits, or a text so large that parsing it would
-            take long.
+        ValueError: ``\u`` without four hexadecimal digits, or a text of more than 4 MiB.
     """
     if len(text) > _LARGEST:
         raise ValueError(f"it has {len(text):,} bytes; at most {_LARGEST:,} are read")
@@ -29,12 +28,12 @@ def parse_properties(text: bytes) -> dict[str, str]:
 
 
 def table_checksum(database: str, table: str) -> int:
-    """Return the right ``hoodie.table.checksum``; a table may have the database ``""``."""
+    """Compute the ``hoodie.table.checksum`` of a table; the database may be ``""``."""
     return zlib.crc32(f"{database}.{table}".encode())
 
 
 def _logical_lines(text: str) -> Iterator[str]:
-    """Yield lines without comments, blank lines and leading blanks; continued lines joined."""
+    """Join continued lines; drop comments, blank lines and leading blanks."""
     parts: list[str] = []
     for natural_line in _LINE_END.split(text):
         line = natural_line.lstrip(_BLANKS)
@@ -53,7 +52,7 @@ def _unescape(text: str) -> str:
     if "\\" not in text:
         return text
     unescaped = _ESCAPE.sub(_replace_escape, text)
-    # Java escapes UTF-16 units: two of them may be one character.
+    # Java escapes UTF-16 units, and two of them may be one character.
     return unescaped.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 

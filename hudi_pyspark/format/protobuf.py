@@ -1,10 +1,10 @@
-"""Protobuf messages → their fields, for formats that keep metadata in a few of them."""
+"""Parse protobuf messages, in which ORC files and HFiles keep metadata."""
 
 from collections.abc import Iterator
 
 
 class ProtobufError(ValueError):
-    """Bytes that are not a protobuf message; `offset` counts from the start of the view."""
+    """Bytes are not a protobuf message; ``offset`` counts from the start of the view."""
 
     def __init__(self, problem: str, offset: int) -> None:
         super().__init__(problem, offset)
@@ -12,10 +12,10 @@ class ProtobufError(ValueError):
 
 
 def parse_message(message: memoryview) -> Iterator[tuple[int, int | memoryview]]:
-    """Yield field numbers and values of the two wire types in use: varint, and counted bytes.
+    """Yield the number and value of each field: an unsigned varint, or bytes with a length.
 
     Raises:
-        ProtobufError: a field has no number, another wire type, or is cut off.
+        ProtobufError: a field has no number or another wire type, or is cut off.
     """
     position = 0
     while position < len(message):
@@ -36,7 +36,7 @@ def parse_message(message: memoryview) -> Iterator[tuple[int, int | memoryview]]
 
 
 def parse_varint(view: memoryview, offset: int) -> tuple[int, int]:
-    """Parse an unsigned varint of at most ten bytes, and return the offset after it too.
+    """Parse an unsigned varint of at most ten bytes; also return the offset after it.
 
     Raises:
         ProtobufError: it does not end within ten bytes, or within the view.
@@ -50,5 +50,5 @@ def parse_varint(view: memoryview, offset: int) -> tuple[int, int]:
 
 
 def decode_zigzag(number: int) -> int:
-    """Return the signed number that an unsigned one encodes."""
+    """Return the signed number that an unsigned zig-zag number encodes."""
     return (number >> 1) ^ -(number & 1)
