@@ -1,14 +1,14 @@
-"""Positions in Avro bytes, one per row, and the readers that move them all at once.
+"""Cursors over Avro bytes: one position per row, and readers that move all positions at once.
 
-`ValueReader.walk` is the exception: it steps over one value in plain Python, for lists that are too
-few to fill a numpy call.
+Only `ValueReader.walk` steps over a single value in plain Python, if there are too few lists to
+pay for a numpy call.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -16,15 +16,13 @@ import pyarrow as pa
 
 from hudi_pyspark.cached_property import cached_property
 from hudi_pyspark.errors import CorruptAvroError
-
-if TYPE_CHECKING:
-    from hudi_pyspark.format.avro.schema import AvroType
+from hudi_pyspark.format.avro.schema import AvroType, arrow_type
 
 Int64s: TypeAlias = npt.NDArray[np.int64]
 UInt64s: TypeAlias = npt.NDArray[np.uint64]
 Flags: TypeAlias = npt.NDArray[np.bool_]
 
-PADDING: Final = 16  # bytes after the last record that a gather of 8 bytes or a varint may touch
+PADDING: Final = 16  # bytes after the last record that a gather of 8 bytes or a varint may read
 
 _STOP_BITS: Final = np.uint64(0x8080808080808080)  # clear in the last byte of a varint
 _GROUPS: Final = np.uint64(0x7F7F7F7F7F7F7F7F)
@@ -32,8 +30,8 @@ _ONES: Final = np.uint64(0x0101010101010101)
 _ONE: Final = np.uint64(1)
 _TOP_BYTE: Final = np.uint64(56)
 
-# Each step joins neighbouring groups: 8 of 7 bits → 4 of 14 → 2 of 28 → 1 of 56. A step is
-# (bytes of the longest varint that needs no such step, lower groups, upper groups, shift).
+# Each step joins neighbouring groups: 8 of 7 bits → 4 of 14 → 2 of 28 → 1 of 56. A step has the
+# bytes of the longest varint that does not need it, the lower and upper groups, and the shift.
 _JOINS: Final = (
     (1, np.uint64(0x007F007F007F007F), np.uint64(0x7F007F007F007F00), np.uint64(1)),
     (2, np.uint64(0x00003FFF00003FFF), np.uint64(0x3FFF00003FFF0000), np.uint64(2)),
@@ -43,16 +41,16 @@ _JOINS: Final = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Source:
-    """The bytes of some records, seen as bytes and as 8-byte words at every offset."""
+    """The bytes of records, also viewed as 2-byte and 8-byte words at every offset."""
 
-    buffer: pa.Buffer  # the records and PADDING bytes; below 2 GiB, so that offsets fit int32
+    buffer: pa.Buffer  # the records and PADDING bytes; below 2 GiB, so offsets fit int32
     octets: npt.NDArray[np.uint8]
     pairs: npt.NDArray[np.uint16]  # pairs[i] = octets[i : i + 2], little-endian
     words: UInt64s  # words[i] = octets[i : i + 8], little-endian
 
     @classmethod
     def over(cls, buffer: pa.Buffer) -> Source:
-        """Return a source over bytes that end with `PADDING` bytes after the last record."""
+        """View a buffer that has `PADDING` bytes after the last record."""
         octets = np.frombuffer(buffer, np.uint8)
         pairs = np.ndarray((buffer.size - 1,), np.dtype("<u2"), buffer=buffer, strides=(1,))
         words = np.ndarray((buffer.size - 7,), np.dtype("<u8"), buffer=buffer, strides=(1,))
@@ -63,33 +61,33 @@ class Source:
 class Cursor:
     """Where each row's next value begins; ``position <= end`` always holds.
 
-    Position arrays are replaced, never written into, so whoever keeps one keeps it as it was.
+    Position arrays are replaced and never changed in place, so callers may keep them.
     """
 
-    source: Source  # that positions count in
+    source: Source  # the bytes that positions refer to
     position: Int64s  # byte offset of the row's next value
     end: Int64s  # byte offset after the record that the row belongs to
-    record: Int64s  # ordinal of that record; only for errors
+    record: Int64s  # ordinal of that record, for errors
 
     def __len__(self) -> int:
         return len(self.position)
 
     def select(self, rows: Int64s) -> Cursor:
-        """Return a cursor over some of the rows; `resume` brings its positions back."""
+        """Return a cursor over some of the rows; `resume` copies its positions back."""
         return Cursor(self.source, self.position[rows], self.end[rows], self.record[rows])
 
     def resume(self, rows: Int64s, selected: Cursor) -> None:
-        """Go on where a cursor over some of the rows stopped."""
+        """Continue some of the rows where a cursor over them stopped."""
         position = self.position.copy()
         position[rows] = selected.position
         self.position = position
 
     def refuse(self, bad: Flags, field: str, problem: str, values: Int64s | None = None) -> None:
-        """Check the next values of all rows.
+        """Raise an error if a row is flagged.
 
         Raises:
-            CorruptAvroError: for the first flagged row, with its record, the field and the problem,
-                and with the row's entry of ``values``, if that is given.
+            CorruptAvroError: for the first flagged row, with its record, the field, the problem,
+                and its entry of ``values`` if they are given.
         """
         if not bad.any():
             return
@@ -98,10 +96,14 @@ class Cursor:
         raise CorruptAvroError(text, int(self.record[row]), field)
 
     def advance(self, width: Int64s | int, field: str) -> Int64s:
-        """Move over ``width`` bytes per row, within the record; return where they begin."""
+        """Move past ``width`` bytes per row, and return where they begin.
+
+        Raises:
+            CorruptAvroError: a record has fewer bytes left.
+        """
         begin = self.position
         remaining = self.end - begin
-        # As unsigned numbers, negative widths are larger than everything that can remain.
+        # As unsigned numbers, negative widths exceed everything that can remain.
         bad = (
             remaining < width
             if isinstance(width, int)
@@ -116,14 +118,14 @@ class Cursor:
         return begin
 
     def skip_ordinal(self, ordinal: int, width: int = 0) -> bool:
-        """Move over an ordinal, and ``width`` bytes, if all rows have it; else stay."""
+        """Move past an ordinal and ``width`` bytes if all rows have this ordinal, else stay."""
         if (self.source.octets[self.position] != 2 * ordinal).any():
             return False
         return self._jump(self.position + (1 + width))
 
     def skip_short_texts(self, ordinal: int) -> bool:
-        """Move over an ordinal and a text of up to 63 bytes, if all rows have both; else stay."""
-        # The second byte is twice the length: neither the sign's bit, nor that of a longer number.
+        """Move past an ordinal and a text of up to 63 bytes if all rows have both, else stay."""
+        # The second byte is twice the length: without the bits of the sign and of a longer number.
         pairs = self.source.pairs[self.position]
         if ((pairs & 0x81FF) != 2 * ordinal).any():
             return False
@@ -135,7 +137,7 @@ class Cursor:
         return is_inside
 
     def read_varints(self, field: str) -> Int64s:
-        """Return the next zig-zag number of each row."""
+        """Read the next zig-zag number of each row."""
         begin = self.position
         self.refuse(begin >= self.end, field, "the record ends where a number should begin")
         first = self.source.octets[begin]
@@ -147,11 +149,11 @@ class Cursor:
         return ((number >> _ONE) ^ -(number & _ONE)).view(np.int64)
 
     def _long_varints(self, field: str) -> tuple[UInt64s, Int64s]:
-        """Return the numbers before zig-zag, and how many bytes they take, without moving."""
+        """Return the unsigned numbers and how many bytes they take, without moving."""
         number = self.source.words[self.position]
         stop = ~number & _STOP_BITS
-        stop &= -stop  # only the lowest: the bit that ends the number
-        below = stop - _ONE  # all ones if none of the 8 bytes ends it
+        stop &= -stop  # only the lowest bit, which ends the number
+        below = stop - _ONE  # all ones if none of the 8 bytes ends the number
         width = (((below & _ONES) * _ONES) >> _TOP_BYTE).view(np.int64)
         number &= below
         number &= _GROUPS
@@ -165,7 +167,7 @@ class Cursor:
         return number, width
 
     def _add_last_bytes(self, number: UInt64s, width: Int64s, rows: Int64s, field: str) -> None:
-        """Complete, in place, the numbers that have a ninth and maybe a tenth byte."""
+        """Complete in place the numbers that have a ninth and possibly a tenth byte."""
         begin = self.position[rows]
         ninth = self.source.octets[begin + 8].astype(np.uint64)
         tenth = np.where(ninth < 0x80, 0, self.source.octets[begin + 9]).astype(np.uint64)
@@ -174,31 +176,25 @@ class Cursor:
         width[rows] = np.where(ninth < 0x80, 9, 10)
 
 
-class MalformedValueError(ValueError):
-    """A bad single value; the caller knows the record and raises CorruptAvroError."""
-
-    def __init__(self, problem: str, field: str) -> None:
-        super().__init__(problem, field)
-        self.problem, self.field = problem, field
-
-
 def walk_bytes(position: int, width: int, end: int, field: str) -> int:
     """Return the position after ``width`` bytes of a single value.
 
     Raises:
-        MalformedValueError: the record has fewer bytes left, or ``width`` is negative.
+        CorruptAvroError: the record has fewer bytes left, or ``width`` is negative. The caller
+            knows which record it is.
     """
     if not 0 <= width <= end - position:
         left = f"expected at most {end - position} bytes, which is all that the record has left"
-        raise MalformedValueError(f"{left}, found {width}", field)
+        raise CorruptAvroError(f"{left}, found {width}", 0, field)
     return position + width
 
 
 def walk_varint(octets: memoryview, position: int, end: int, field: str) -> tuple[int, int]:
-    """Return a single zig-zag number, and the position after it.
+    """Read a single zig-zag number; also return the position after it.
 
     Raises:
-        MalformedValueError: the record ends inside the number, or it has more than 64 bits.
+        CorruptAvroError: the record ends inside the number, or it has more than 64 bits. The caller
+            knows which record it is.
     """
     number = shift = 0
     while position < end and shift < 70:
@@ -212,17 +208,17 @@ def walk_varint(octets: memoryview, position: int, end: int, field: str) -> tupl
         shift += 7
     cut = position >= end and shift < 70 and not number >> 64
     problem = "the record ends inside a number" if cut else "a number has more than 64 bits"
-    raise MalformedValueError(problem, field)
+    raise CorruptAvroError(problem, 0, field)
 
 
 class ValueReader(ABC):
     """Decodes one Avro type for all rows of a cursor at once.
 
     ``field`` is its dotted name, ``least_width`` the fewest bytes of a value, ``fixed_width`` the
-    bytes of every value or None if they differ.
+    bytes of each value, None if they differ.
     """
 
-    has_length = False  # whether a value is its length and as many bytes
+    has_length = False  # whether a value is a length and as many bytes
 
     def __init__(
         self, avro: AvroType, field: str, *, least_width: int = 1, fixed_width: int | None = None
@@ -234,51 +230,51 @@ class ValueReader(ABC):
 
     @cached_property
     def arrow(self) -> pa.DataType:
-        """Type of the arrays that `read` returns; a type that is only skipped needs none."""
-        return self.avro.arrow_type(self.field)
+        """The type of the arrays that `read` returns; types that are only skipped need none."""
+        return arrow_type(self.avro, self.field)
 
     @abstractmethod
     def read(self, cursor: Cursor) -> pa.Array:
-        """Decode the next value of every row and move the cursor past it.
+        """Decode the next value of each row, and move the cursor past it.
 
         Raises:
-            CorruptAvroError: a value is not of the type, or goes past the end of its record.
+            CorruptAvroError: a value is not of the type, or ends after its record.
         """
 
     @abstractmethod
     def skip(self, cursor: Cursor) -> None:
-        """Move the cursor past the next value of every row.
+        """Move the cursor past the next value of each row.
 
         Raises:
-            CorruptAvroError: a value is not of the type, or goes past the end of its record.
+            CorruptAvroError: a value is not of the type, or ends after its record.
         """
 
     @abstractmethod
     def walk(self, octets: memoryview, position: int, end: int) -> int:
-        """Return the position after one value, given where it begins and its record ends."""
+        """Return the position after one value, which begins at ``position`` in a record."""
 
 
 class OrdinalReader(ValueReader):
-    """Base of the types that begin with the ordinal of one of several ``choices``."""
+    """Base of the types whose values begin with the ordinal of one of several choices."""
 
     expected: str  # for errors
     choices: int
 
     def read_ordinals(self, cursor: Cursor) -> Int64s:
-        """Return the next ordinal of each row."""
+        """Read the next ordinal of each row."""
         ordinals = cursor.read_varints(self.field)
-        # As unsigned numbers, negative ordinals are too large, too.
+        # As unsigned numbers, negative ordinals are too large as well.
         bad = ordinals.view(np.uint64) >= np.uint64(self.choices)
         cursor.refuse(bad, self.field, self.expected, ordinals)
         return ordinals
 
     def walk_ordinal(self, octets: memoryview, position: int, end: int) -> tuple[int, int]:
-        """Return a single ordinal, and the position after it.
+        """Read a single ordinal; also return the position after it.
 
         Raises:
-            MalformedValueError: there is no such choice.
+            CorruptAvroError: there is no such choice. The caller knows which record it is.
         """
         ordinal, position = walk_varint(octets, position, end, self.field)
         if not 0 <= ordinal < self.choices:
-            raise MalformedValueError(f"{self.expected}, found {ordinal}", self.field)
+            raise CorruptAvroError(f"{self.expected}, found {ordinal}", 0, self.field)
         return ordinal, position

@@ -1,8 +1,8 @@
-"""Avro records → Arrow columns, all records of a block at once.
+"""Decode Avro records to Arrow columns, all records of a block at once.
 
-Each field is decoded for thousands of records with a few numpy calls: a position per record says
-where the field begins, and decoding it moves the positions to the next field. So there is no work
-in Python per record or per value. Runs of records are short enough for the processor's cache.
+A few numpy calls decode one field of thousands of records: a position per record says where the
+field begins, and decoding it moves the positions to the next field. So Python does no work per
+record or per value. Runs of records are short enough for the processor's cache.
 """
 
 import re
@@ -34,13 +34,13 @@ from hudi_pyspark.format.avro.schema import (
     arrow_field,
 )
 
-RUN_RECORDS: Final = 16_384  # decoded at a time: their bytes and positions stay in the cache
-RUN_BYTES: Final = 1 << 25  # of a run, unless a single record is larger
+RUN_RECORDS: Final = 16_384  # in a run: their bytes and positions stay in the cache
+RUN_BYTES: Final = 1 << 25  # in a run, unless a single record is larger
 
 _RECORD_LENGTH: Final = struct.Struct(">i")
-_CHAIN_RECORDS: Final = 32  # that one chain of lengths has to follow; numpy calls are as many
+_CHAIN_RECORDS: Final = 32  # records of one chain of lengths, and so the number of numpy calls
 _MOST_CHAINS: Final = 1024
-_BEGINNING: Final = 16  # bytes of a record, by which others are found
+_BEGINNING: Final = 16  # bytes of a record by which further records are found
 _PRIMITIVE_READERS: Final[Mapping[Primitive, Callable[[AvroType, str], ValueReader]]] = {
     Primitive.NULL: partial(values.NullReader, width=0),
     Primitive.BOOLEAN: partial(values.BooleanReader, width=1),
@@ -60,16 +60,25 @@ def decode_records(
     ends: Int64s,
     columns: Sequence[str] | None = None,
 ) -> pa.Table:
-    """Decode Avro binary records into Arrow columns, one chunk per run of records.
+    """Decode Avro binary records to Arrow columns, one chunk per run of records.
 
-    ``data`` is not copied, but for the last run; ``starts``, in any order, and ``ends`` are offsets
-    in it. Columns that the schema lacks are ignored; decoding a record stops after the last wanted
-    one, so that one which is longer than its values is noticed only with the schema's last field.
-    Types are those of `arrow_schema`; the rows count even without columns.
+    Decoding stops after the last requested column, so trailing garbage is noticed only if that is
+    the schema's last field. Only the last run of ``data`` is copied.
+
+    Args:
+        schema: of the records.
+        data: bytes that include the records.
+        starts: the offset in ``data`` of each record, in any order.
+        ends: the offset after each record.
+        columns: names of the columns to decode, None for all; names that the schema lacks are
+            ignored.
+
+    Returns:
+        A table with the types of `arrow_schema`; its row count is right even without columns.
 
     Raises:
-        CorruptAvroError: the bytes of a record do not fit the schema.
-        UnsupportedTypeError: a requested column has a type without an Arrow counterpart.
+        CorruptAvroError: a record does not fit the schema, or is not within ``data``.
+        UnsupportedTypeError: a requested column has a type that Arrow or Spark lacks.
     """
     buffer = data if isinstance(data, pa.Buffer) else pa.py_buffer(data)
     starts, ends = np.asarray(starts, np.int64), np.asarray(ends, np.int64)
@@ -89,10 +98,16 @@ def decode_records(
 def record_spans(data: bytes | memoryview, offset: int, count: int) -> tuple[Int64s, Int64s]:
     """Find the records of a Hudi data block: each is a big-endian int32 length and its bytes.
 
-    Returns the offsets in ``data`` of each record's first byte, and after its last byte.
+    Args:
+        data: bytes that end with the block.
+        offset: of the first record's length.
+        count: of records.
+
+    Returns:
+        The offset in ``data`` of each record's first byte, and the offset after its last byte.
 
     Raises:
-        CorruptAvroError: a record goes past the end of ``data``.
+        CorruptAvroError: a record ends after ``data``.
     """
     if not 0 <= count <= (len(data) - offset) // _RECORD_LENGTH.size:
         raise CorruptAvroError(f"{len(data) - offset} bytes cannot hold {count} records", 0, "")
@@ -103,10 +118,10 @@ def record_spans(data: bytes | memoryview, offset: int, count: int) -> tuple[Int
 def _spans_from_many_places(
     data: bytes | memoryview, offset: int, count: int
 ) -> tuple[Int64s, Int64s] | None:
-    """Follow chains of lengths from many places at a time; None where only one can be followed.
+    """Follow chains of lengths from many places at once; None if that does not work.
 
-    Records of a block begin alike, with the instant of the block. So a chain starts at each place
-    in the bytes where this beginning is found, and holds if the chain before it ends there.
+    All records of a block begin with its instant. So a chain can start wherever that beginning is
+    found; it is right if the previous chain ends there.
     """
     places, size = min(count // _CHAIN_RECORDS, _MOST_CHAINS), len(data)
     beginning = bytes(data[offset + 4 : offset + 4 + _BEGINNING])
@@ -139,10 +154,10 @@ def _spans_from_many_places(
 
 
 def _spans_one_by_one(data: bytes | memoryview, offset: int, count: int) -> tuple[Int64s, Int64s]:
-    """Find each record behind the one in front of it: a step in Python per record."""
+    """Find each record after the previous one: a step in Python per record."""
     length_at, starts = _RECORD_LENGTH.unpack_from, []
     position, size = offset, len(data)
-    # A negative length may lead anywhere for `count` steps, but is refused after them.
+    # A negative length may lead anywhere for `count` steps, and is refused after them.
     try:
         for _ in range(count):
             length = length_at(data, position)[0]
@@ -160,47 +175,44 @@ def _spans_one_by_one(data: bytes | memoryview, offset: int, count: int) -> tupl
             f"expected at most {size - begin[record]} bytes, found length {length}", record, ""
         )
     if len(begin) < count:
-        raise CorruptAvroError("the data end before the record's length", len(begin), "")
+        raise CorruptAvroError("the data ends before the record's length", len(begin), "")
     return begin, end
 
 
 class _TopLevelReader:
-    """Reads the wanted fields of records, skips those in between, and ignores those after them."""
+    """Reads the requested fields of records, and skips only the fields before the last of them."""
 
     def __init__(self, record: AvroRecord, columns: Sequence[str] | None) -> None:
-        wanted = [columns is None or field.name in columns for field in record.fields]
-        end = max((i + 1 for i, want in enumerate(wanted) if want), default=0)
-        self.parts = [
-            (_reader(field.type, field.name), want)
-            for field, want in zip(record.fields[:end], wanted, strict=False)
-        ]
-        self.is_whole = columns is None or end == len(record.fields)
-        fields = zip(record.fields, wanted, strict=True)
-        self.schema = pa.schema([arrow_field(field) for field, want in fields if want])
+        fields = [(f, columns is None or f.name in columns) for f in record.fields]
+        while fields and not fields[-1][1]:
+            fields.pop()
+        self.parts = [(_reader(field.type, field.name), is_read) for field, is_read in fields]
+        self.is_whole = columns is None or len(fields) == len(record.fields)
+        self.schema = pa.schema([arrow_field(field) for field, is_read in fields if is_read])
 
     def read(self, cursor: Cursor) -> pa.RecordBatch:
         count = len(cursor)
         arrays = []
-        for part, want in self.parts:
-            if want:
+        for part, is_read in self.parts:
+            if is_read:
                 arrays.append(part.read(cursor))
             else:
                 part.skip(cursor)
         if self.is_whole:
-            left = cursor.end - cursor.position
-            cursor.refuse(left > 0, "", "expected no bytes after the last field", left)
-        # A struct array knows its length without having children, unlike a list of arrays.
+            remaining = cursor.end - cursor.position
+            cursor.refuse(remaining > 0, "", "expected no bytes after the last field", remaining)
+        # A struct array keeps its length even without children.
         data_type = pa.struct(list(self.schema))
         rows = pa.Array.from_buffers(data_type, count, [None], children=arrays)
         return pa.RecordBatch.from_struct_array(rows)
 
 
-# Blocks are many and often small, their schemas few: building readers would cost more than reading.
+# There are many small blocks and few schemas: building readers would cost more than reading.
 _reader_of = lru_cache(maxsize=64)(_TopLevelReader)
 
 
 def _runs(starts: Int64s, ends: Int64s) -> Iterator[tuple[int, int]]:
-    """Cut the records into runs that are short both in records and in bytes."""
+    """Cut the records into runs of at most `RUN_RECORDS` records and about `RUN_BYTES` bytes."""
     first = 0
     while first < len(starts):
         last = min(first + RUN_RECORDS, len(starts))
@@ -211,7 +223,7 @@ def _runs(starts: Int64s, ends: Int64s) -> Iterator[tuple[int, int]]:
 
 
 def _open(buffer: pa.Buffer, starts: Int64s, ends: Int64s, first: int, last: int) -> Cursor:
-    """Return a cursor at the beginning of each record of a run."""
+    """Return a cursor at the beginnings of a run's records."""
     begin, end = starts[first:last], ends[first:last]
     low, high = int(begin.min()), int(end.max())
     size = high - low + PADDING
@@ -257,13 +269,11 @@ def _union_reader(avro: AvroUnion, field: str) -> ValueReader:
         plain = (replace(b, logical=None) for b in avro.branches if isinstance(b, AvroPrimitive))
         return nested.PromotedReader(avro, field, [_reader(branch, field) for branch in plain])
     if len(avro.members) <= 1:
-        return nested.OptionalReader(
-            avro, field, [_reader(branch, field) for branch in avro.branches]
-        )
+        branches = [_reader(branch, field) for branch in avro.branches]
+        return nested.OptionalReader(avro, field, branches)
     members = iter(range(len(avro.branches)))
-    names = [
-        field if branch == avro.null_branch else f"{field}.member{next(members)}"
-        for branch in range(len(avro.branches))
+    branches = [
+        _reader(b, field if i == avro.null_branch else f"{field}.member{next(members)}")
+        for i, b in enumerate(avro.branches)
     ]
-    branches = zip(avro.branches, names, strict=True)
-    return nested.UnionReader(avro, field, [_reader(branch, name) for branch, name in branches])
+    return nested.UnionReader(avro, field, branches)

@@ -1,4 +1,4 @@
-"""Readers of Avro types that are made of others: records, unions, arrays and maps."""
+"""Readers of Avro types that have parts: records, unions, arrays and maps."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from hudi_pyspark.format.avro.cursor import (
     Cursor,
     Flags,
     Int64s,
-    MalformedValueError,
     OrdinalReader,
     ValueReader,
     walk_bytes,
@@ -22,11 +21,11 @@ from hudi_pyspark.format.avro.cursor import (
 )
 from hudi_pyspark.format.avro.schema import AvroType, AvroUnion
 
-# Per item: its row, its ordinal among the row's items, the position where it begins.
+# Per item: its row, its ordinal among the row's items, and the position where it begins.
 _Places: TypeAlias = tuple[Int64s, Int64s, Int64s]
 
-# A numpy call costs as much as some dozens of steps in plain Python, so lists are searched for
-# their items in plain Python once no more than this many have items left.
+# A numpy call costs as much as several dozen steps in plain Python. So items are searched in plain
+# Python as soon as at most this many lists have items left.
 FEW_LISTS: Final = 48
 
 _NO_ROOM: Final = "a block has more items than the record has room for"
@@ -34,7 +33,7 @@ _WRONG_BLOCK_SIZE: Final = "a block of items does not end where it says"
 
 
 class RecordReader(ValueReader):
-    """record: its fields one after the other; also the key and value of a map's entry."""
+    """record: its fields one after another; also an entry of a map, a key and a value."""
 
     def __init__(self, avro: AvroType, field: str, parts: Sequence[ValueReader]) -> None:
         widths = [part.fixed_width for part in parts]
@@ -61,7 +60,7 @@ class RecordReader(ValueReader):
 
 
 class BranchReader(OrdinalReader):
-    """Base of the unions: the ordinal of a branch, then a value of that branch."""
+    """Base of unions: the ordinal of a branch, then a value of that branch."""
 
     def __init__(self, avro: AvroUnion, field: str, branches: Sequence[ValueReader]) -> None:
         least = 1 + min(branch.least_width for branch in branches)
@@ -89,7 +88,7 @@ class BranchReader(OrdinalReader):
         return self.branches[ordinal].walk(octets, position, end)
 
     def read_member(self, ordinal: int, chosen: Int64s, cursor: Cursor) -> pa.Array:
-        """Return the values of the rows that chose a branch, without the other rows."""
+        """Read the values of the rows that chose a branch; other rows have no item."""
         rows = np.flatnonzero(chosen == ordinal)
         selected = cursor.select(rows)
         array = self.branches[ordinal].read(selected)
@@ -98,7 +97,7 @@ class BranchReader(OrdinalReader):
 
 
 class OptionalReader(BranchReader):
-    """A union of at most one type and null."""
+    """A union of null and at most one other type."""
 
     def __init__(self, avro: AvroUnion, field: str, branches: Sequence[ValueReader]) -> None:
         super().__init__(avro, field, branches)
@@ -125,7 +124,7 @@ class OptionalReader(BranchReader):
 
 
 class UnionReader(BranchReader):
-    """Any other union: a struct with a field per branch, one of them not null."""
+    """Any other union: a struct with one field per branch, of which one is not null."""
 
     def read(self, cursor: Cursor) -> pa.Array:
         chosen, children = self.read_members(cursor)
@@ -136,7 +135,7 @@ class UnionReader(BranchReader):
         return pa.Array.from_buffers(self.arrow, len(cursor), [present], children=children)
 
     def read_members(self, cursor: Cursor) -> tuple[Int64s, list[pa.Array]]:
-        """Return each row's branch, and the values of each branch but null, null elsewhere."""
+        """Read each row's branch, and an array per branch other than null, null in other rows."""
         chosen = self.read_ordinals(cursor)
         return chosen, [
             _spread(self.read_member(ordinal, chosen, cursor), chosen == ordinal)
@@ -146,7 +145,7 @@ class UnionReader(BranchReader):
 
 
 class PromotedReader(UnionReader):
-    """A union of int and long, or of float and double, and maybe null: the wider of the two."""
+    """A union of int and long, or of float and double, with or without null: the wider type."""
 
     def read(self, cursor: Cursor) -> pa.Array:
         _, members = self.read_members(cursor)
@@ -154,11 +153,11 @@ class PromotedReader(UnionReader):
 
 
 class ListReader(ValueReader):
-    """array, and map as an array of entries: blocks of items, the last of them empty.
+    """array, and map as an array of entries: blocks of items, of which the last is empty.
 
-    The items of one list follow each other without an index, so they must be searched one by one.
-    All lists are searched at the same time: first all first items, then all second items … Then all
-    items of all lists are decoded as one column.
+    A list has no index of its items, so they are found one by one, but in all lists at the same
+    time: all first items, then all second items, and so on. Then all items of all lists are decoded
+    as one column.
     """
 
     def __init__(self, avro: AvroType, field: str, item: ValueReader) -> None:
@@ -183,7 +182,7 @@ class ListReader(ValueReader):
         while len(rows) > FEW_LISTS:
             block = cursor.select(rows)
             counts, declared_end = self._read_block_header(block)
-            # As an unsigned number, the one count whose sign cannot be changed exceeds any room.
+            # The least number has no positive counterpart: unsigned, it exceeds any room.
             room = ((block.end - block.position) // self.item.least_width).view(np.uint64)
             block.refuse(counts.view(np.uint64) > room, self.field, _NO_ROOM, counts)
             item_places.add(rows, counts, self._find_in_block(block, counts))
@@ -191,14 +190,14 @@ class ListReader(ValueReader):
             block.refuse(bad, self.field, _WRONG_BLOCK_SIZE)
             cursor.resume(rows, block)
             rows = rows[counts > 0]
-        rest = cursor.select(rows)
-        counts, begins = self._walk_rows(rest, None)
-        cursor.resume(rows, rest)
+        remaining = cursor.select(rows)
+        counts, begins = self._walk_rows(remaining, None)
+        cursor.resume(rows, remaining)
         item_places.add(rows, counts, _places(np.arange(len(rows)), counts, 0, begins))
         return item_places
 
     def _read_block_header(self, block: Cursor) -> tuple[Int64s, Int64s]:
-        """Return the number of items in each row's block, and its declared end or -1."""
+        """Read the number of items in each row's block, and its declared end, -1 without one."""
         counts = block.read_varints(self.field)
         declared_end = np.full_like(counts, -1)
         sized = np.flatnonzero(counts < 0)
@@ -213,7 +212,7 @@ class ListReader(ValueReader):
         return counts, declared_end
 
     def _find_in_block(self, block: Cursor, counts: Int64s) -> _Places:
-        """Return where the items of each row's block begin, and move past them."""
+        """Find where the items of each row's block begin, and move past them."""
         width = self.item.fixed_width
         if width is not None:
             begin = block.advance(counts * width, self.field)
@@ -229,17 +228,18 @@ class ListReader(ValueReader):
             block.resume(rows, selected)
             ordinal += 1
             rows = rows[counts[rows] > ordinal]
-        rest = block.select(rows)
-        missing, begins = self._walk_rows(rest, counts[rows] - ordinal)
-        block.resume(rows, rest)
+        remaining = block.select(rows)
+        missing, begins = self._walk_rows(remaining, counts[rows] - ordinal)
+        block.resume(rows, remaining)
         all_places.append(_places(rows, missing, ordinal, begins))
         rows, ordinals, begins = (np.concatenate(parts) for parts in zip(*all_places, strict=True))
         return rows, ordinals, begins
 
     def _walk_rows(self, cursor: Cursor, counts: Int64s | None) -> tuple[Int64s, Int64s]:
-        """Step over the next ``counts`` items of each row, or over all of its blocks if None.
+        """Step over the next ``counts`` items of each row; None steps over all of its blocks.
 
-        Returns the number of items per row, and where all these items begin, row after row.
+        Returns:
+            The number of items per row, and where these items begin, row by row.
         """
         octets = memoryview(cursor.source.buffer).cast("B")
         begins: list[int] = []
@@ -252,8 +252,9 @@ class ListReader(ValueReader):
                 else:
                     count = int(counts[row])
                     after.append(self._walk_items(octets, position, end, count, begins))
-            except MalformedValueError as bad:
-                raise CorruptAvroError(bad.problem, int(cursor.record[row]), bad.field) from bad
+            except CorruptAvroError as error:
+                record = int(cursor.record[row])
+                raise CorruptAvroError(error.problem, record, error.field) from error
             lengths.append(len(begins) - before)
         cursor.position = np.array(after, np.int64)
         return np.array(lengths, np.int64), np.array(begins, np.int64)
@@ -271,15 +272,15 @@ class ListReader(ValueReader):
                 declared_end = walk_bytes(position, size, end, self.field)
             position = self._walk_items(octets, position, end, abs(count), begins)
             if declared_end not in (None, position):
-                raise MalformedValueError(_WRONG_BLOCK_SIZE, self.field)
+                raise CorruptAvroError(_WRONG_BLOCK_SIZE, 0, self.field)
 
     def _walk_items(
         self, octets: memoryview, position: int, end: int, count: int, begins: list[int] | None
     ) -> int:
-        """Step over ``count`` items, adding where each begins; returns where the last ends."""
+        """Step over ``count`` items, add where each begins, and return where the last one ends."""
         width = self.item.fixed_width
         if count > (end - position) // self.item.least_width:
-            raise MalformedValueError(f"{_NO_ROOM}, found {count}", self.field)
+            raise CorruptAvroError(f"{_NO_ROOM}, found {count}", 0, self.field)
         if width is not None:
             if begins is not None:
                 begins.extend(position + width * ordinal for ordinal in range(count))
@@ -293,21 +294,21 @@ class ListReader(ValueReader):
 
 
 class _FoundItems:
-    """Where the items of some lists begin, collected in any order."""
+    """Where the items of lists begin, collected in any order."""
 
     def __init__(self, lists: int) -> None:
-        self.lengths = np.zeros(lists, np.int64)  # items found so far, per list
+        self.lengths = np.zeros(lists, np.int64)  # per list: items found so far
         self.places: list[_Places] = []
 
     def add(self, lists: Int64s, counts: Int64s, places: _Places) -> None:
-        """Add ``counts[i]`` items to the end of list ``lists[i]``; places[0] are such i."""
+        """Append ``counts[i]`` items to the list ``lists[i]``; ``places[0]`` has the i."""
         rows, ordinals, begins = places
         rows = lists[rows]
         self.places.append((rows, self.lengths[rows] + ordinals, begins))
         self.lengths[lists] += counts
 
     def items(self, cursor: Cursor) -> tuple[Int64s, Cursor]:
-        """Return Arrow offsets of the lists, and a cursor at every item, list after list."""
+        """Return Arrow offsets of the lists, and a cursor at every item, list by list."""
         offsets = np.concatenate(([0], np.cumsum(self.lengths)))
         position = np.empty(int(offsets[-1]), np.int64)
         for rows, ordinals, begins in self.places:
@@ -317,18 +318,18 @@ class _FoundItems:
 
 
 def _count_up(counts: Int64s) -> Int64s:
-    """Return 0 … counts[0]-1, 0 … counts[1]-1, and so on."""
+    """Return 0 … counts[0] - 1, 0 … counts[1] - 1, and so on."""
     before = np.cumsum(counts) - counts
     return np.arange(int(counts.sum())) - np.repeat(before, counts)
 
 
 def _places(rows: Int64s, counts: Int64s, first_ordinal: int, begins: Int64s) -> _Places:
-    """Return the places of ``counts[i]`` items of ``rows[i]``, numbered from ``first_ordinal``."""
+    """Return the places of ``counts[i]`` items of ``rows[i]``, counted from ``first_ordinal``."""
     return np.repeat(rows, counts), first_ordinal + _count_up(counts), begins
 
 
 def _spread(array: pa.Array, present: Flags) -> pa.Array:
-    """Put the values of an array at the flagged rows, and null at the others."""
+    """Put the values of an array into the flagged rows, and null into the remaining rows."""
     if len(array) == len(present):
         return array
     if not len(array):

@@ -1,29 +1,29 @@
-"""Avro schema JSON → typed schema → Arrow schema."""
+"""Parse Avro schemas, and convert them to Arrow schemas."""
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import lru_cache
-from typing import Final, TypeAlias, TypeGuard, Union
+from typing import Any, Final, TypeAlias, TypeGuard, Union
 
 import pyarrow as pa
 
 from hudi_pyspark.errors import CorruptAvroError, UnsupportedTypeError
-from hudi_pyspark.format.avro.json_text import parse_json
 from hudi_pyspark.format.nested_types import TYPED_VALUE, VARIANT_MARK
 
 JsonValue: TypeAlias = Union[bool, int, float, str, "list[JsonValue]", "dict[str, JsonValue]", None]
 
 DECIMAL_DIGITS: Final = 38  # most digits of an Arrow decimal128 and of a Spark decimal
-# A named type may be part of many others: a schema of a kilobyte can have more parts than memory.
+# A named type may be part of many types: a schema of a kilobyte can have more parts than memory.
 _MOST_PARTS: Final = 100_000
-_DEEPEST: Final = 100  # of types inside each other
+_DEEPEST: Final = 100  # levels of types
 
 
 class Primitive(Enum):
-    """The types of Avro that have neither a name nor parts, each with its Arrow type."""
+    """The Avro types that have neither a name nor parts, each with its Arrow type."""
 
     NULL = pa.null()
     BOOLEAN = pa.bool_()
@@ -37,63 +37,25 @@ class Primitive(Enum):
 
 @dataclass(frozen=True, slots=True)
 class LogicalType:
-    """A logical type that is valid for the type which carries it."""
+    """A logical type that is valid for its carrier."""
 
     name: str
-    precision: int = 0  # decimal only: digits in all
-    scale: int = 0  # decimal only: digits after the point
-    element: str = ""  # vector only: FLOAT, DOUBLE or INT8, little-endian, without gaps
-
-
-class _Typed:
-    """Base of the Avro types."""
-
-    __slots__ = ()
-
-    def arrow_type(self, path: str) -> pa.DataType:
-        """Return the Arrow type; ``path`` is the dotted name of the column, for errors.
-
-        Raises:
-            UnsupportedTypeError: Arrow or Spark has no such type: a decimal of more than 38 digits,
-                nanoseconds, a variant of other fields, a type that contains itself.
-        """
-        match self:
-            case AvroPrimitive(kind, None):
-                arrow = kind.value
-            case AvroFixed(logical=None):
-                arrow = pa.binary()
-            case (
-                AvroPrimitive(logical=LogicalType() as logical)
-                | AvroFixed(logical=LogicalType() as logical)
-            ):
-                arrow = _arrow_logical(logical, path)
-            case AvroEnum():
-                arrow = pa.string()
-            case AvroArray(item):
-                arrow = pa.list_(_arrow_part("element", item, path))
-            case AvroMap(value):
-                arrow = pa.map_(pa.string(), _arrow_part("value", value, path))
-            case AvroUnion():
-                arrow = _arrow_union(self, path)
-            case AvroRecord():
-                fields = [arrow_field(field, path) for field in self.fields]
-                arrow = pa.struct(fields if self.logical is None else _marked(fields, path))
-            case AvroReference():
-                raise UnsupportedTypeError(f"column {path!r} has the type '{self.name}, in itself'")
-        return arrow
+    precision: int = 0  # of a decimal: its digits
+    scale: int = 0  # of a decimal: digits after the point
+    element: str = ""  # of a vector: FLOAT, DOUBLE or INT8, little-endian, without gaps
 
 
 @dataclass(frozen=True, slots=True)
-class AvroPrimitive(_Typed):
-    """A primitive type, with its logical type if it has a valid one."""
+class AvroPrimitive:
+    """A primitive type, and its logical type if that is valid."""
 
     kind: Primitive
     logical: LogicalType | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class AvroFixed(_Typed):
-    """Byte strings that all have one length."""
+class AvroFixed:
+    """Byte strings of one length."""
 
     name: str  # with namespace
     size: int  # bytes
@@ -101,46 +63,46 @@ class AvroFixed(_Typed):
 
 
 @dataclass(frozen=True, slots=True)
-class AvroEnum(_Typed):
-    """One of a list of symbols, stored as its ordinal."""
+class AvroEnum:
+    """One of several symbols, stored as its ordinal."""
 
     name: str  # with namespace
     symbols: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class AvroArray(_Typed):
+class AvroArray:
     """A list of items of one type."""
 
     item: AvroType
 
 
 @dataclass(frozen=True, slots=True)
-class AvroMap(_Typed):
-    """String keys, each with a value of one type."""
+class AvroMap:
+    """String keys, and values of one type."""
 
     value: AvroType
 
 
 @dataclass(frozen=True, slots=True)
-class AvroUnion(_Typed):
-    """One of several types, stored as the ordinal of the branch and the branch's value."""
+class AvroUnion:
+    """One of several types, stored as the ordinal of a branch and a value of that type."""
 
     branches: tuple[AvroType, ...]
 
     @property
     def null_branch(self) -> int | None:
-        """Ordinal of the null branch, if there is one."""
+        """The ordinal of the null branch; None if there is none."""
         return next((i for i, branch in enumerate(self.branches) if _is_null(branch)), None)
 
     @property
     def members(self) -> tuple[AvroType, ...]:
-        """The branches that are not null, in their order."""
+        """The branches other than null, in order."""
         return tuple(branch for branch in self.branches if not _is_null(branch))
 
     @property
     def promotion(self) -> Primitive | None:
-        """The type that holds every member of an int + long or float + double union."""
+        """LONG for a union of int and long, DOUBLE for float and double, else None."""
         kinds = {m.kind if isinstance(m, AvroPrimitive) else None for m in self.members}
         if kinds == {Primitive.INT, Primitive.LONG}:
             return Primitive.LONG
@@ -150,8 +112,8 @@ class AvroUnion(_Typed):
 
 
 @dataclass(frozen=True, slots=True)
-class AvroReference(_Typed):
-    """A named type that contains itself, at the place where it does."""
+class AvroReference:
+    """The place at which a named type contains itself."""
 
     name: str  # with namespace
 
@@ -162,12 +124,12 @@ class AvroField:
 
     name: str
     type: AvroType
-    default: JsonValue = field(default=None, hash=False)  # None also where there is none
+    default: JsonValue = field(default=None, hash=False)  # None also if there is none
 
 
 @dataclass(frozen=True, slots=True)
-class AvroRecord(_Typed):
-    """Named fields, stored one after the other."""
+class AvroRecord:
+    """Named fields, stored one after another."""
 
     name: str  # with namespace
     fields: tuple[AvroField, ...]
@@ -187,7 +149,7 @@ AvroType: TypeAlias = (
 
 _PRIMITIVES: Final = {kind.name.lower(): kind for kind in Primitive}
 
-# By logical type: its carrier, and its Arrow type, if any. On another carrier Avro ignores it.
+# By logical type: its carrier, and its Arrow type if it has one. Avro ignores other carriers.
 LOGICAL_TYPES: Final[dict[str, tuple[Primitive | None, pa.DataType | None]]] = {
     "date": (Primitive.INT, pa.date32()),
     "time-millis": (Primitive.INT, pa.int32()),  # Spark has no type for a time of day
@@ -199,25 +161,26 @@ LOGICAL_TYPES: Final[dict[str, tuple[Primitive | None, pa.DataType | None]]] = {
     "local-timestamp-micros": (Primitive.LONG, pa.timestamp("us")),
     "local-timestamp-nanos": (Primitive.LONG, None),
     "uuid": (Primitive.STRING, pa.string()),
-    "decimal": (Primitive.BYTES, None),  # by its digits
-    "vector": (None, pa.binary()),  # of a fixed type, as stored; see `column_type`
+    "decimal": (Primitive.BYTES, None),  # its Arrow type depends on its digits
+    "vector": (None, pa.binary()),  # on a fixed type; the stored bytes, see `column_type`
 }
 _NO_CARRIER: Final = (None, None)
 _VECTOR_ELEMENTS: Final = {"FLOAT": pa.float32(), "DOUBLE": pa.float64(), "INT8": pa.int8()}
 
 
-@lru_cache(maxsize=256)  # one text in every file and block of a writer
+@lru_cache(maxsize=256)  # all files and blocks of a writer have the same text
 def parse_schema(text: str) -> AvroRecord:
     """Parse the Avro schema of a table, log block or file.
 
-    References to named types are replaced by the type itself, so only a type that contains itself
-    leaves an `AvroReference`. A logical type that does not fit its carrier is dropped, as Avro's
-    own parsers do.
+    References to named types are replaced by the types, so an `AvroReference` remains only in a
+    type that contains itself. A logical type that does not fit its carrier is dropped, as by Avro's
+    own parsers.
 
     Raises:
-        CorruptAvroError: the text is not JSON, or not an Avro schema. It names the place in the
-            schema; the caller knows the file.
-        UnsupportedTypeError: the schema is not of a record, or nested or referred to too often.
+        CorruptAvroError: the text is not JSON or not an Avro schema. The error names the place in
+            the schema; the caller names the file.
+        UnsupportedTypeError: the schema does not describe a record, or it has more than 100,000
+            types or 100 levels.
     """
     try:
         parsed = _Parser().type_of(parse_json(text), namespace="", path="")
@@ -228,8 +191,20 @@ def parse_schema(text: str) -> AvroRecord:
     return parsed
 
 
+def parse_json(text: str | bytes) -> Any:  # noqa: ANN401  (any JSON)
+    """Parse JSON, as schemas and timeline files have it.
+
+    Raises:
+        ValueError: the text is not JSON, or has half of a surrogate pair, which no text may have.
+    """
+    value = json.loads(text)
+    if b"\\u" in text if isinstance(text, bytes) else "\\u" in text:
+        json.dumps(value, ensure_ascii=False).encode()
+    return value
+
+
 def parts_of(avro: AvroType) -> tuple[AvroType, ...]:
-    """Return the types that a type is made of."""
+    """Return the types that a type directly consists of."""
     match avro:
         case AvroArray(part) | AvroMap(part):
             return (part,)
@@ -241,23 +216,72 @@ def parts_of(avro: AvroType) -> tuple[AvroType, ...]:
 
 
 def arrow_schema(record: AvroRecord) -> pa.Schema:
-    """Return the Arrow schema of a record: Spark's types, but timestamps in their unit."""
+    """Convert a record to an Arrow schema: Spark's types, but timestamps keep their unit.
+
+    Raises:
+        UnsupportedTypeError: see `arrow_type`.
+    """
     return pa.schema([arrow_field(field) for field in record.fields])
 
 
 def arrow_field(avro: AvroField, parent: str = "") -> pa.Field:
-    """Return the Arrow field of a column; ``parent`` is the dotted name of its record."""
+    """Convert a field to an Arrow field; ``parent`` is the dotted name of its record, for errors.
+
+    Raises:
+        UnsupportedTypeError: see `arrow_type`.
+    """
     path = f"{parent}.{avro.name}" if parent else avro.name
-    return pa.field(avro.name, avro.type.arrow_type(path), nullable=is_nullable(avro.type))
+    return pa.field(avro.name, arrow_type(avro.type, path), nullable=is_nullable(avro.type))
+
+
+def arrow_type(avro: AvroType, path: str) -> pa.DataType:
+    """Convert a type to an Arrow type.
+
+    Args:
+        avro: the type.
+        path: the dotted name of the column, for errors.
+
+    Raises:
+        UnsupportedTypeError: Arrow or Spark has no such type: a decimal of more than 38 digits,
+            nanoseconds, a variant of other fields, a type that contains itself.
+    """
+    match avro:
+        case AvroPrimitive(kind, None):
+            arrow = kind.value
+        case AvroFixed(logical=None):
+            arrow = pa.binary()
+        case (
+            AvroPrimitive(logical=LogicalType() as logical)
+            | AvroFixed(logical=LogicalType() as logical)
+        ):
+            arrow = _arrow_logical(logical, path)
+        case AvroEnum():
+            arrow = pa.string()
+        case AvroArray(item):
+            arrow = pa.list_(arrow_field(AvroField("element", item), path))
+        case AvroMap(value):
+            arrow = pa.map_(pa.string(), arrow_field(AvroField("value", value), path))
+        case AvroUnion():
+            arrow = _arrow_union(avro, path)
+        case AvroRecord():
+            fields = [arrow_field(field, path) for field in avro.fields]
+            arrow = pa.struct(fields if avro.logical is None else _mark_variant(fields, path))
+        case AvroReference(name):
+            raise UnsupportedTypeError(f"column {path!r} has the type '{name}, in itself'")
+    return arrow
 
 
 def column_type(avro: AvroType, path: str) -> pa.DataType | None:
-    """Return the type that a table shows for a column; None where it is the stored type.
+    """Return the type that a table shows for a column; None if that is the stored type.
 
     A vector is shown as a list of numbers.
 
+    Args:
+        avro: the type of the column.
+        path: the dotted name of the column, for errors.
+
     Raises:
-        UnsupportedTypeError: a vector of elements that are not known, with the column's path.
+        UnsupportedTypeError: a vector has elements of an unknown type.
     """
     if isinstance(avro, AvroUnion):
         return column_type(avro.members[0], path) if len(avro.members) == 1 else None
@@ -266,14 +290,14 @@ def column_type(avro: AvroType, path: str) -> pa.DataType | None:
     element = _VECTOR_ELEMENTS.get(avro.logical.element)
     if element is None:
         raise UnsupportedTypeError(
-            f"column {path!r} is a vector of {avro.logical.element}; known: "
+            f"column {path!r} is a vector of {avro.logical.element}; supported: "
             f"{', '.join(_VECTOR_ELEMENTS)}"
         )
     return pa.list_(pa.field("element", element, nullable=False))
 
 
-def _marked(fields: list[pa.Field], path: str) -> list[pa.Field]:
-    """Return the fields of a variant, marked as such; see `is_variant`."""
+def _mark_variant(fields: list[pa.Field], path: str) -> list[pa.Field]:
+    """Mark the fields of a record as those of a variant; see `is_variant`."""
     names = {field.name for field in fields}
     if not {"metadata"} < names <= {"metadata", "value", TYPED_VALUE}:
         raise UnsupportedTypeError(
@@ -286,10 +310,6 @@ def _marked(fields: list[pa.Field], path: str) -> list[pa.Field]:
 def is_nullable(avro: AvroType) -> bool:
     """Return whether a value of the type can be null."""
     return _is_null(avro) or (isinstance(avro, AvroUnion) and avro.null_branch is not None)
-
-
-def _arrow_part(name: str, avro: AvroType, path: str) -> pa.Field:
-    return pa.field(name, avro.arrow_type(f"{path}.{name}"), nullable=is_nullable(avro))
 
 
 def _arrow_logical(logical: LogicalType, path: str) -> pa.DataType:
@@ -310,11 +330,11 @@ def _arrow_union(union: AvroUnion, path: str) -> pa.DataType:
     if not union.members:
         return pa.null()
     if len(union.members) == 1:
-        return union.members[0].arrow_type(path)
+        return arrow_type(union.members[0], path)
     if union.promotion is not None:
         return union.promotion.value
     members = ((f"member{i}", member) for i, member in enumerate(union.members))
-    return pa.struct([(name, member.arrow_type(f"{path}.{name}")) for name, member in members])
+    return pa.struct([(name, arrow_type(member, f"{path}.{name}")) for name, member in members])
 
 
 def _is_null(avro: AvroType) -> bool:
@@ -322,16 +342,16 @@ def _is_null(avro: AvroType) -> bool:
 
 
 class _Parser:
-    """Turns schema JSON into types, and remembers the types that have names."""
+    """Converts schema JSON to types, and remembers the named types."""
 
     def __init__(self) -> None:
         self.named: dict[str, AvroType] = {}
-        # Of each type, by its identity: how many parts it has in all, and how deep they are.
+        # By the identity of each type: how many types it consists of, and how many levels.
         self.extents: dict[int, tuple[int, int]] = {}
-        self.parsed = 0  # types so far, so that a large schema is refused before its end
+        self.parsed = 0  # types so far: a large schema is refused before its end
 
     def type_of(self, schema: JsonValue, *, namespace: str, path: str) -> AvroType:
-        """Return the type that ``schema`` describes inside a type of some namespace."""
+        """Parse a type; ``namespace`` is that of the enclosing type."""
         avro: AvroType
         if isinstance(schema, str):
             avro = self._reference(schema, namespace, path)
@@ -359,7 +379,7 @@ class _Parser:
         match schema.get("type"):
             case "array":
                 item = self._part(schema, "items", namespace, f"{path}.element")
-                if _has_no_bytes(item):  # a few bytes could count billions of them
+                if _has_no_bytes(item):  # a few bytes could claim billions of items
                     raise UnsupportedTypeError(f"column {path!r} has items that take no bytes")
                 parsed = AvroArray(item)
             case "map":
@@ -397,9 +417,10 @@ class _Parser:
     def _union(self, schema: list[JsonValue], namespace: str, path: str) -> AvroUnion:
         branches = tuple(self.type_of(s, namespace=namespace, path=path) for s in schema)
         if not branches or any(isinstance(branch, AvroUnion) for branch in branches):
-            raise CorruptAvroError(f"a union cannot be empty or hold a union: {schema}", 0, path)
+            problem = f"a union cannot be empty or contain a union: {schema}"
+            raise CorruptAvroError(problem, 0, path)
         if sum(map(_is_null, branches)) > 1:
-            raise CorruptAvroError(f"a union has null at most once: {schema}", 0, path)
+            raise CorruptAvroError(f"a union has null more than once: {schema}", 0, path)
         return AvroUnion(branches)
 
     def _record(
@@ -445,7 +466,7 @@ def _enum(schema: dict[str, JsonValue], name: str, path: str) -> AvroEnum:
 
 
 def _has_no_bytes(avro: AvroType) -> bool:
-    """Decide whether every value of a type is encoded in no bytes at all."""
+    """Return whether values of a type take no bytes."""
     match avro:
         case AvroPrimitive(kind):
             return kind is Primitive.NULL
@@ -457,13 +478,13 @@ def _has_no_bytes(avro: AvroType) -> bool:
 
 
 def _full_name(schema: dict[str, JsonValue], namespace: str, path: str) -> tuple[str, str]:
-    """Return a named type's name with its namespace, and that namespace."""
+    """Return a type's name with its namespace, and the namespace for its parts."""
     name = schema.get("name")
     if not isinstance(name, str) or not name:
         raise CorruptAvroError(f"expected a named type, found the name {name!r}", 0, path)
-    own = schema.get("namespace")
     if "." in name:
         return name, name.rpartition(".")[0]
+    own = schema.get("namespace")
     space = own if isinstance(own, str) else namespace
     return (f"{space}.{name}" if space else name), space
 
@@ -482,7 +503,7 @@ def _fixed_logical(size: int, schema: dict[str, JsonValue]) -> LogicalType | Non
     if name == "uuid" and size == 16:
         return LogicalType("uuid")
     decimal = _decimal(schema) if name == "decimal" else None
-    # That many digits always fit a two's complement number of that size.
+    # As many digits always fit a two's complement number of this size.
     digits = math.floor((8 * size - 1) * math.log10(2)) if size else 0
     return None if decimal is None or decimal.precision > digits else decimal
 

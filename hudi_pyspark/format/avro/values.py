@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from hudi_pyspark.format.avro.schema import AvroEnum, AvroFixed, AvroType
 
 _HEX_DIGITS: Final = np.frombuffer(b"0123456789abcdef", np.uint8)
-_MOST_SIGN_BYTES: Final = 1024  # in front of a decimal; each costs a pass over the column
+_MOST_SIGN_BYTES: Final = 1024  # before a decimal; each costs a pass over the column
 _TOO_WIDE: Final = "a decimal has more than 128 bits"
 _UUID_DASHES: Final = (8, 13, 18, 23)
 
@@ -65,14 +65,14 @@ class FloatReader(FixedWidthReader):
 
 
 class FixedReader(FixedWidthReader):
-    """fixed without a logical type that matters: binary."""
+    """fixed without a logical type: binary."""
 
     def read(self, cursor: Cursor) -> pa.Array:
         return _cut(cursor, cursor.advance(self.width, self.field), self.arrow)
 
 
 class FixedUuidReader(FixedWidthReader):
-    """uuid on fixed(16): its usual text form."""
+    """uuid on fixed(16): its usual text."""
 
     def read(self, cursor: Cursor) -> pa.Array:
         begin = cursor.advance(self.width, self.field)
@@ -91,12 +91,7 @@ class FixedDecimalReader(FixedWidthReader):
 
     def read(self, cursor: Cursor) -> pa.Array:
         begin = cursor.advance(self.width, self.field)
-        if self.width <= 8:
-            high, low = _short_number(cursor, begin, self.width)
-        else:
-            begin = _drop_sign_bytes(cursor, begin, np.full_like(begin, self.width), self.field)
-            high, low = _long_number(cursor, begin, min(self.width, 16))
-        return _decimals(cursor, high, low, self.arrow, self.field)
+        return _read_decimals(cursor, begin, np.full_like(begin, self.width), self)
 
 
 class VarintReader(ValueReader):
@@ -145,7 +140,7 @@ class EnumReader(OrdinalReader):
 
 
 class LengthPrefixedReader(ValueReader):
-    """bytes and string: a length in bytes, then as many bytes."""
+    """bytes and string: a length, then as many bytes."""
 
     has_length = True
 
@@ -171,18 +166,11 @@ class BytesDecimalReader(LengthPrefixedReader):
         width = cursor.read_varints(self.field)
         begin = cursor.advance(width, self.field)
         cursor.refuse(width == 0, self.field, "a decimal has no bytes")
-        begin = _drop_sign_bytes(cursor, begin, width, self.field)
-        width = np.minimum(width, 16)
-        short = _short_number(cursor, begin, np.minimum(width, 8))
-        if not (width > 8).any():
-            return _decimals(cursor, *short, self.arrow, self.field)
-        long = _long_number(cursor, begin, np.maximum(width, 9))
-        high, low = (np.where(width > 8, w, n) for w, n in zip(long, short, strict=True))
-        return _decimals(cursor, high, low, self.arrow, self.field)
+        return _read_decimals(cursor, begin, width, self)
 
 
 def _cut(cursor: Cursor, begin: Int64s, data_type: pa.DataType) -> pa.Array:
-    """Return the bytes from ``begin`` to the cursor, per row, as strings or binaries."""
+    """Return the bytes of each row from ``begin`` to the cursor as strings or binaries."""
     return cut_values(cursor.source.buffer, begin, cursor.position, data_type)
 
 
@@ -192,9 +180,9 @@ def _is_ascii(array: pa.Array) -> bool:
 
 
 def _validate(array: pa.Array, cursor: Cursor, field: str, problem: str) -> None:
-    """Check every value of an array, and name the record of the first bad one."""
+    """Check every value of an array; the error names the record of the first invalid value."""
     if not _is_valid(array):
-        # The shortest beginning that is not valid ends with the first bad value.
+        # The shortest invalid beginning of the array ends with the first invalid value.
         ends = range(1, len(array) + 1)
         bad = bisect_left(ends, True, key=lambda end: not _is_valid(array.slice(0, end)))  # noqa: FBT003
         raise CorruptAvroError(problem, int(cursor.record[bad]), field)
@@ -208,24 +196,23 @@ def _is_valid(array: pa.Array) -> bool:
     return True
 
 
-def _big_endian(cursor: Cursor, position: Int64s) -> UInt64s:
-    return cursor.source.words[position].byteswap()
-
-
-def _short_number(cursor: Cursor, begin: Int64s, width: Int64s | int) -> tuple[Int64s, UInt64s]:
-    """Return big-endian numbers of 1 to 8 bytes, extended to 128 bits: (high, low)."""
-    number = _big_endian(cursor, begin).view(np.int64) >> (64 - 8 * width)
-    return number >> 63, number.view(np.uint64)
-
-
-def _long_number(cursor: Cursor, begin: Int64s, width: Int64s | int) -> tuple[Int64s, UInt64s]:
-    """Return big-endian numbers of 9 to 16 bytes, extended to 128 bits: (high, low)."""
-    high = _big_endian(cursor, begin).view(np.int64) >> (128 - 8 * width)
-    return high, _big_endian(cursor, begin + width - 8)
+def _read_decimals(cursor: Cursor, begin: Int64s, width: Int64s, reader: ValueReader) -> pa.Array:
+    """Read big-endian two's complement numbers of 1 and more bytes as a reader's decimals."""
+    begin = _drop_sign_bytes(cursor, begin, width, reader.field)
+    width = np.minimum(width, 16)
+    is_long = width > 8
+    # The first 8 bytes; if a number is shorter, the shifts drop the bytes after it.
+    first = cursor.source.words[begin].byteswap().view(np.int64)
+    high = first >> np.where(is_long, 128 - 8 * width, 63)
+    low = (first >> (64 - 8 * np.minimum(width, 8))).view(np.uint64)
+    if is_long.any():
+        last = cursor.source.words[begin + np.maximum(width, 8) - 8].byteswap()
+        low = np.where(is_long, last, low)
+    return _decimals(cursor, high, low, reader.arrow, reader.field)
 
 
 def _drop_sign_bytes(cursor: Cursor, begin: Int64s, width: Int64s, field: str) -> Int64s:
-    """Return where each number's last 16 bytes begin; those before may only repeat its sign."""
+    """Return where each number's last 16 bytes begin; bytes before may only repeat its sign."""
     if not len(width):
         return begin
     extra = np.maximum(width - 16, 0)
@@ -244,6 +231,7 @@ def _drop_sign_bytes(cursor: Cursor, begin: Int64s, width: Int64s, field: str) -
 def _decimals(
     cursor: Cursor, high: Int64s, low: UInt64s, data_type: pa.DataType, field: str
 ) -> pa.Array:
+    """Return numbers of 128 bits as decimals; CorruptAvroError if one has too many digits."""
     numbers = np.empty((len(low), 2), np.uint64)
     numbers[:, 0] = low
     numbers[:, 1] = high.view(np.uint64)

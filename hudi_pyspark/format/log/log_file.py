@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hudi_pyspark.errors import CorruptLogBlockError, UnsupportedTableError
-from hudi_pyspark.format.avro.json_text import parse_json
+from hudi_pyspark.format.avro.schema import parse_json
 from hudi_pyspark.format.bytes_source import BytesSource
 from hudi_pyspark.format.file_name import LogFileName, LogKind, is_native_log_name
 from hudi_pyspark.format.hfile import HFileError

@@ -15,8 +15,13 @@ import fastavro
 from fastavro.schema import SchemaParseException
 
 from hudi_pyspark.errors import CorruptTimelineError, HudiError
-from hudi_pyspark.format.avro.json_text import parse_json
-from hudi_pyspark.format.avro.schema import AvroReference, AvroType, parse_schema, parts_of
+from hudi_pyspark.format.avro.schema import (
+    AvroReference,
+    AvroType,
+    parse_json,
+    parse_schema,
+    parts_of,
+)
 
 _T = TypeVar("_T")
 _T_co = TypeVar("_T_co", covariant=True)
@@ -246,7 +251,8 @@ def load_schema(text: str) -> Any:  # noqa: ANN401  (of any shape that Avro allo
 
 
 def _refuse_recursion(avro: AvroType) -> None:
-    if isinstance(avro, AvroReference):
-        raise ValueError(f"the Avro schema has {avro.name} in itself")
+    match avro:
+        case AvroReference(name):
+            raise ValueError(f"the Avro schema has {name} in itself")
     for part in parts_of(avro):
         _refuse_recursion(part)

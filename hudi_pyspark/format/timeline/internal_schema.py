@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from hudi_pyspark.format.avro.json_text import parse_json
+from hudi_pyspark.format.avro.schema import parse_json
 from hudi_pyspark.format.timeline.instant_body import (
     get_records,
     get_required,

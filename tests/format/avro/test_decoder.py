@@ -463,7 +463,7 @@ def test_record_spans_follow_the_lengths(records):
         pytest.param(b"\0\0\0\x01a", -1, 0, "cannot hold -1 records", id="negative-count"),
         pytest.param(b"\0\0\0\0\0\0\0\x02a", 2, 1, "at most 1 bytes, found length 2", id="last"),
         pytest.param(b"\0\0\0\x05a\0\0\0", 2, 0, "at most 4 bytes, found length 5", id="first"),
-        pytest.param(b"\0\0\0\x05a\0\0\0\0", 2, 1, "end before", id="no-length"),
+        pytest.param(b"\0\0\0\x05a\0\0\0\0", 2, 1, "ends before", id="no-length"),
         pytest.param(b"\xff\xff\xff\xff" * 2, 2, 0, "found length -1", id="negative"),
         pytest.param(b"\xff\xff\xff\xf0" * 3, 3, 0, "found length -16", id="backwards"),
     ],

@@ -230,8 +230,8 @@ def test_column_of_another_type_is_no_vector():
             column("strnig"), "field 'c': the Avro schema has no type 'strnig'", id="typo"
         ),
         pytest.param(column([]), "cannot be empty", id="empty-union"),
-        pytest.param(column(["int", ["null", "long"]]), "hold a union", id="union-in-union"),
-        pytest.param(column(["null", "null"]), "null at most once", id="two-nulls"),
+        pytest.param(column(["int", ["null", "long"]]), "contain a union", id="union-in-union"),
+        pytest.param(column(["null", "null"]), "null more than once", id="two-nulls"),
         pytest.param(column({"type": "array"}), "'items'", id="array-without-items"),
         pytest.param(column({}), "'type'", id="no-type"),
         pytest.param(column(fixed(-1)), "size of a fixed type, found -1", id="negative-size"),
