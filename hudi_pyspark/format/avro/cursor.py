@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,9 @@ import pyarrow as pa
 
 from hudi_pyspark.cached_property import cached_property
 from hudi_pyspark.errors import CorruptAvroError
-from hudi_pyspark.format.avro.schema import AvroType, arrow_type
+
+if TYPE_CHECKING:
+    from hudi_pyspark.format.avro.schema import AvroType
 
 Int64s: TypeAlias = npt.NDArray[np.int64]
 UInt64s: TypeAlias = npt.NDArray[np.uint64]
@@ -231,7 +233,7 @@ class ValueReader(ABC):
     @cached_property
     def arrow(self) -> pa.DataType:
         """The type of the arrays that `read` returns; types that are only skipped need none."""
-        return arrow_type(self.avro, self.field)
+        return self.avro.arrow_type(self.field)
 
     @abstractmethod
     def read(self, cursor: Cursor) -> pa.Array:

@@ -45,8 +45,46 @@ class LogicalType:
     element: str = ""  # of a vector: FLOAT, DOUBLE or INT8, little-endian, without gaps
 
 
+class _Typed:
+    """Base of the Avro types."""
+
+    __slots__ = ()
+
+    def arrow_type(self, path: str) -> pa.DataType:
+        """Convert the type to an Arrow type; ``path`` is the dotted name of the column, for errors.
+
+        Raises:
+            UnsupportedTypeError: Arrow or Spark has no such type: a decimal of more than 38 digits,
+                nanoseconds, a variant of other fields, a type that contains itself.
+        """
+        match self:
+            case AvroPrimitive(kind, None):
+                arrow = kind.value
+            case AvroFixed(logical=None):
+                arrow = pa.binary()
+            case (
+                AvroPrimitive(logical=LogicalType() as logical)
+                | AvroFixed(logical=LogicalType() as logical)
+            ):
+                arrow = _arrow_logical(logical, path)
+            case AvroEnum():
+                arrow = pa.string()
+            case AvroArray(item):
+                arrow = pa.list_(arrow_field(AvroField("element", item), path))
+            case AvroMap(value):
+                arrow = pa.map_(pa.string(), arrow_field(AvroField("value", value), path))
+            case AvroUnion():
+                arrow = _arrow_union(self, path)
+            case AvroRecord():
+                fields = [arrow_field(field, path) for field in self.fields]
+                arrow = pa.struct(fields if self.logical is None else _mark_variant(fields, path))
+            case AvroReference(name):
+                raise UnsupportedTypeError(f"column {path!r} has the type '{name}, in itself'")
+        return arrow
+
+
 @dataclass(frozen=True, slots=True)
-class AvroPrimitive:
+class AvroPrimitive(_Typed):
     """A primitive type, and its logical type if that is valid."""
 
     kind: Primitive
@@ -54,7 +92,7 @@ class AvroPrimitive:
 
 
 @dataclass(frozen=True, slots=True)
-class AvroFixed:
+class AvroFixed(_Typed):
     """Byte strings of one length."""
 
     name: str  # with namespace
@@ -63,7 +101,7 @@ class AvroFixed:
 
 
 @dataclass(frozen=True, slots=True)
-class AvroEnum:
+class AvroEnum(_Typed):
     """One of several symbols, stored as its ordinal."""
 
     name: str  # with namespace
@@ -71,21 +109,21 @@ class AvroEnum:
 
 
 @dataclass(frozen=True, slots=True)
-class AvroArray:
+class AvroArray(_Typed):
     """A list of items of one type."""
 
     item: AvroType
 
 
 @dataclass(frozen=True, slots=True)
-class AvroMap:
+class AvroMap(_Typed):
     """String keys, and values of one type."""
 
     value: AvroType
 
 
 @dataclass(frozen=True, slots=True)
-class AvroUnion:
+class AvroUnion(_Typed):
     """One of several types, stored as the ordinal of a branch and a value of that type."""
 
     branches: tuple[AvroType, ...]
@@ -112,7 +150,7 @@ class AvroUnion:
 
 
 @dataclass(frozen=True, slots=True)
-class AvroReference:
+class AvroReference(_Typed):
     """The place at which a named type contains itself."""
 
     name: str  # with namespace
@@ -128,7 +166,7 @@ class AvroField:
 
 
 @dataclass(frozen=True, slots=True)
-class AvroRecord:
+class AvroRecord(_Typed):
     """Named fields, stored one after another."""
 
     name: str  # with namespace
@@ -219,7 +257,7 @@ def arrow_schema(record: AvroRecord) -> pa.Schema:
     """Convert a record to an Arrow schema: Spark's types, but timestamps keep their unit.
 
     Raises:
-        UnsupportedTypeError: see `arrow_type`.
+        UnsupportedTypeError: Arrow or Spark has no such type.
     """
     return pa.schema([arrow_field(field) for field in record.fields])
 
@@ -228,47 +266,10 @@ def arrow_field(avro: AvroField, parent: str = "") -> pa.Field:
     """Convert a field to an Arrow field; ``parent`` is the dotted name of its record, for errors.
 
     Raises:
-        UnsupportedTypeError: see `arrow_type`.
+        UnsupportedTypeError: Arrow or Spark has no such type.
     """
     path = f"{parent}.{avro.name}" if parent else avro.name
-    return pa.field(avro.name, arrow_type(avro.type, path), nullable=is_nullable(avro.type))
-
-
-def arrow_type(avro: AvroType, path: str) -> pa.DataType:
-    """Convert a type to an Arrow type.
-
-    Args:
-        avro: the type.
-        path: the dotted name of the column, for errors.
-
-    Raises:
-        UnsupportedTypeError: Arrow or Spark has no such type: a decimal of more than 38 digits,
-            nanoseconds, a variant of other fields, a type that contains itself.
-    """
-    match avro:
-        case AvroPrimitive(kind, None):
-            arrow = kind.value
-        case AvroFixed(logical=None):
-            arrow = pa.binary()
-        case (
-            AvroPrimitive(logical=LogicalType() as logical)
-            | AvroFixed(logical=LogicalType() as logical)
-        ):
-            arrow = _arrow_logical(logical, path)
-        case AvroEnum():
-            arrow = pa.string()
-        case AvroArray(item):
-            arrow = pa.list_(arrow_field(AvroField("element", item), path))
-        case AvroMap(value):
-            arrow = pa.map_(pa.string(), arrow_field(AvroField("value", value), path))
-        case AvroUnion():
-            arrow = _arrow_union(avro, path)
-        case AvroRecord():
-            fields = [arrow_field(field, path) for field in avro.fields]
-            arrow = pa.struct(fields if avro.logical is None else _mark_variant(fields, path))
-        case AvroReference(name):
-            raise UnsupportedTypeError(f"column {path!r} has the type '{name}, in itself'")
-    return arrow
+    return pa.field(avro.name, avro.type.arrow_type(path), nullable=is_nullable(avro.type))
 
 
 def column_type(avro: AvroType, path: str) -> pa.DataType | None:
@@ -330,11 +331,11 @@ def _arrow_union(union: AvroUnion, path: str) -> pa.DataType:
     if not union.members:
         return pa.null()
     if len(union.members) == 1:
-        return arrow_type(union.members[0], path)
+        return union.members[0].arrow_type(path)
     if union.promotion is not None:
         return union.promotion.value
     members = ((f"member{i}", member) for i, member in enumerate(union.members))
-    return pa.struct([(name, arrow_type(member, f"{path}.{name}")) for name, member in members])
+    return pa.struct([(name, member.arrow_type(f"{path}.{name}")) for name, member in members])
 
 
 def _is_null(avro: AvroType) -> bool:
