@@ -200,10 +200,10 @@ def _arguments(
     options: Mapping[str, Value],
     environment: Mapping[str, Value],
 ) -> dict[str, Value]:
-    """Parse options and the known ones of the environment; the former win."""
+    """Parse options, and those of the environment that the storage has; the former win."""
     by_name = _by_name(settings)
-    known = {name: value for name, value in environment.items() if name.lower() in by_name}
-    return {**_parse_all(known, by_name, scheme), **_parse_all(options, by_name, scheme)}
+    defaults = {name: value for name, value in environment.items() if name.lower() in by_name}
+    return {**_parse_all(defaults, by_name, scheme), **_parse_all(options, by_name, scheme)}
 
 
 def _parse_all(

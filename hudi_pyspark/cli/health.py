@@ -95,5 +95,5 @@ def demo(
         zipped.extractall(folder)
     say(f"A MERGE_ON_READ table that Apache Hudi wrote is at {path}. Commands to try:")
     for line in _DEMO_COMMANDS:
-        name, *others = line.split()
-        say(shlex.join(["hudi-py", name, str(path), *others]))
+        command, *options = line.split()
+        say(shlex.join(["hudi-py", command, str(path), *options]))

@@ -67,9 +67,9 @@ def _flat(records: pa.Table, leading: tuple[str, ...]) -> pa.Table:
     names = [field.name for field in record.type if field.name not in META_COLUMNS]
     # A column with the name of a leading column gets a blank at its end, to tell them apart.
     of_table = {f"{n} " if n in leading else n: pc.struct_field(record, n) for n in names}
-    before = {name: records.column(name) for name in leading if name != "problem"}
-    after = {name: records.column(name) for name in leading if name == "problem"}
-    return pa.table({**before, **of_table, **after})
+    columns = {name: records.column(name) for name in leading}
+    last = {"problem": columns.pop("problem")} if "problem" in columns else {}
+    return pa.table({**columns, **of_table, **last})
 
 
 def _find(file: str) -> tuple[HudiTable, str]:

@@ -87,12 +87,12 @@ def commits(
         None if milliseconds is None else f"{milliseconds / 1000:.3g} s"
         for milliseconds in commits.column("milliseconds").to_pylist()
     ]
-    shown = commits.add_column(2, "age", pa.array(ages, pa.string()))
-    position = shown.column_names.index("milliseconds")
-    shown = shown.set_column(position, "duration", pa.array(durations, pa.string()))
-    extra = [", ".join(f"{k}={v}" for k, v in e) or None for e in shown[-1].to_pylist()]
-    shown = shown.set_column(position + 1, "extra_metadata", pa.array(extra, pa.string()))
-    listing.show(shown, (time, *(_COMMITS if has_completion_times else _COMMITS[:-1])))
+    rows = commits.add_column(2, "age", pa.array(ages, pa.string()))
+    position = rows.column_names.index("milliseconds")
+    rows = rows.set_column(position, "duration", pa.array(durations, pa.string()))
+    extra = [", ".join(f"{k}={v}" for k, v in e) or None for e in rows[-1].to_pylist()]
+    rows = rows.set_column(position + 1, "extra_metadata", pa.array(extra, pa.string()))
+    listing.show(rows, (time, *(_COMMITS if has_completion_times else _COMMITS[:-1])))
 
 
 def commit(table: HudiTable, instant: InstantArgument, listing: Listing) -> None:

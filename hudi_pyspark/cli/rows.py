@@ -134,15 +134,15 @@ def _change_lines(changes: pa.Table) -> pa.Table:
         if kind == "update":
             cells = [f"{name}: {before[name][row]} → {after[name][row]}" for name in names]
         lines.append(", ".join(cells))
-    shown = changes.drop_columns(["changed_columns", "before", "after"])
-    named = shown.rename_columns([n.removeprefix("_hoodie_") for n in shown.column_names])
-    return named.append_column("columns", pa.array(lines, pa.string()))
+    keys = changes.drop_columns(["changed_columns", "before", "after"])
+    keys = keys.rename_columns([name.removeprefix("_hoodie_") for name in keys.column_names])
+    return keys.append_column("columns", pa.array(lines, pa.string()))
 
 
 def _show_rows(table: pa.Table, output: printing.Output, *, hides_meta: bool) -> None:
     hidden = META_COLUMNS if hides_meta else ()
-    shown = table.select([name for name in table.column_names if name not in hidden])
-    printing.show(shown, output, null="null")
+    names = [name for name in table.column_names if name not in hidden]
+    printing.show(table.select(names), output, null="null")
 
 
 def _export(scan: Scan, file_format: FileFormat) -> None:

@@ -213,8 +213,8 @@ def parse_columns(name: str, value: object) -> tuple[str, ...]:
     else:
         names = tuple(map(str, value))
     if not names or len(set(names)) != len(names):
-        shown = value if isinstance(value, str) else list(names)
-        raise InvalidOptionError(f"{name} is {shown!r}: name at least one column, each once")
+        printed = value if isinstance(value, str) else list(names)
+        raise InvalidOptionError(f"{name} is {printed!r}: name at least one column, each once")
     return names
 
 

@@ -130,11 +130,11 @@ def _columns(facts: Facts, columns: list[dict[str, Any]], name: str) -> Iterator
         if (column["files_per_value"] or 0) >= _NEARLY_ALL_FILES and column["column"] not in keys
     ]
     if useless and facts.statistics["base_files"] >= _MANY_FILES:
-        shown = ", ".join(useless[:5]) + (", …" if len(useless) > 5 else "")
+        names = ", ".join(useless[:5]) + (", …" if len(useless) > 5 else "")
         yield _finding(
             Severity.NOTE,
             "column statistics",
-            f"conditions on {counted(len(useless), 'column')} ({shown}) rule out no file: nearly "
+            f"conditions on {counted(len(useless), 'column')} ({names}) rule out no file: nearly "
             "all files have nearly all values",
             "If queries filter on one of them, cluster by it: CALL run_clustering(table => "
             f"{name}, order => 'COLUMN'); hoodie.metadata.index.column.stats.column.list keeps the "

@@ -80,19 +80,23 @@ class Facts:
 
     @cached_property
     def slices(self) -> pa.Table:
+        """The latest file slices, as `Inspection.file_slices`."""
         return file_slices(self.view)
 
     @cached_property
     def files(self) -> pa.Table:
+        """All data files on the storage, as `Inspection.files`."""
         return files(self.view, self.slices)
 
     @cached_property
     def statistics(self) -> dict[str, Any]:
+        """Sizes and ratios of the table, as the row of `Inspection.statistics`."""
         table = statistics(self.view, SMALL_FILE_BYTES, self.slices, self.files)
         return dict(table.to_pylist()[0])
 
     @cached_property
     def partitions(self) -> pa.Table:
+        """The partitions, as `Inspection.partitions`."""
         return partitions(self.view, self.slices, self.files)
 
     @cached_property

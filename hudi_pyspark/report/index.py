@@ -51,7 +51,7 @@ class ReportIndex:
 
     def content(self) -> dict[str, Any]:
         """Return title and tables, one dict per table, for JSON and the page."""
-        return {"title": self.title, "tables": [_row(*named) for named in self._named()]}
+        return {"title": self.title, "tables": [_row(page, entry) for page, entry in self._named()]}
 
     def to_json(self) -> str:
         """Return the content as JSON; control characters are escaped."""

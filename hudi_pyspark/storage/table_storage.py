@@ -69,9 +69,9 @@ class ArrowStorage:
                     problem = getattr(error, "strerror", str(error))
                     raise InvalidOptionError(f"{uri!r} cannot be followed: {problem}") from None
             return cls(GivenFileSystem(_LOCAL_FILES), location.path)
-        if (shown := without_secrets(uri)) != uri:
+        if (bare_uri := without_secrets(uri)) != uri:
             raise InvalidOptionError(
-                f"{shown} has settings in its URI: give them as storage options"
+                f"{bare_uri} has settings in its URI: give them as storage options"
             )
         options, environment = options or {}, environment or {}
         reference, max_attempts = common_settings(options, environment)
