@@ -230,3 +230,13 @@ def test_clustering_that_later_commits_build_on_is_refused(kind, name, golden_ta
     next(d for d in damages(table) if (d.kind, d.time) == (kind, time)).inflict(table)
     with pytest.raises(CorruptTimelineError, match="rows that it replaced would be read again"):
         HudiTable(table).scan().to_arrow()
+
+
+@pytest.mark.parametrize("time", ["20261121061840139", "20261121061839327"])
+def test_lost_end_of_a_commit_that_replaced_rows_is_refused(time, golden_table, tmp_path):
+    table = tmp_path / "table"
+    shutil.copytree(golden_table("v6_mor_replace"), table)
+    next(d for d in damages(table) if (d.kind, d.time) == ("end", time)).inflict(table)
+    with pytest.raises(CorruptTimelineError, match=f"{time}.*would be read again"):
+        HudiTable(table).scan().to_arrow()
+    assert HudiTable(table).scan(as_of="20261121061838434").count() > 0
