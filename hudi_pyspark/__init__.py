@@ -148,16 +148,11 @@ def scan_polars(
     from hudi_pyspark.hudi_table import HudiTable  # noqa: PLC0415  (likewise)
 
     with needs_extra("polars"):
-        from hudi_pyspark.frames.polars import (  # noqa: PLC0415  (imports polars)
-            frame_of_files,
-            lazy_frame,
-        )
+        from hudi_pyspark.frames.polars import lazy_frame  # noqa: PLC0415  (imports polars)
 
     if not isinstance(path, HudiTable):
         path = HudiTable(path, storage_options=storage_options)
-    scan = path.scan(columns, **options)
-    frame = frame_of_files(scan) if merge_first else None
-    frame = lazy_frame(scan, str(scan)) if frame is None else frame
+    frame = lazy_frame(path.scan(columns, **options), merge_first=merge_first)
     return frame if limit is None else frame.limit(limit)
 
 

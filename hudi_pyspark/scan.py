@@ -137,7 +137,7 @@ class Scan:
             IncrementalRangeError: files of a range are gone.
             UnsupportedTableError: a slice cannot be read correctly.
         """
-        return list(_plan(self, columns, None).tasks)
+        return list(self._plan(columns).tasks)
 
     def plan_groups(self, columns: Sequence[str] | None = None) -> list[tuple[ReadTask, ...]]:
         """Return the tasks of `plan` in groups of about equal cost (option ``task_bytes``).
@@ -166,7 +166,7 @@ class Scan:
                 alone decides.
         """
         begin = time.perf_counter()
-        plan = _plan(self, columns, fields)
+        plan = self._plan(columns, fields)
         with _collection_paused():
             merged = merged_on_disk(plan.tasks, self.storage)
             # Unknown core count: prefer many small tasks.
@@ -310,6 +310,16 @@ class Scan:
                 return self._limit
         return rows
 
+    def _plan(self, columns: Sequence[str] | None, fields: pa.Schema | None = None) -> Plan:
+        result = self._result if columns is None else self.select(columns).schema
+        if fields is not None:
+            result = narrow_fields(result, fields)
+        plan = partial(self._query.plan, self._planner, result, self._predicate)
+        with _collection_paused():
+            planned = retry_on_corruption(self.storage, plan)
+            check_lost_commits(self._query, self._planner)
+            return planned
+
     def _batches(self, threads: int | None = None) -> Iterator[pa.RecordBatch]:
         """Yield the rows up to the limit, where reading stops."""
         tasks = [] if self._limit == 0 else self.plan()
@@ -374,18 +384,6 @@ def choose_scan(
     predicate = parse_filter(options.filter, answer) if options.filter else None
     query = query.of_partitions(planner.partition_choice(predicate))
     return Scan(query, planner, result, predicate, limit, spark_options)
-
-
-def _plan(scan: Scan, columns: Sequence[str] | None, fields: pa.Schema | None) -> Plan:
-    names = scan.schema.names if columns is None else columns
-    result = pa.schema([scan.schema.field(name) for name in names])
-    if fields is not None:
-        result = narrow_fields(result, fields)
-    query, planner, predicate = scan._query, scan._planner, scan._predicate  # noqa: SLF001
-    with _collection_paused():
-        planned = retry_on_corruption(scan.storage, lambda: query.plan(planner, result, predicate))
-        check_lost_commits(query, planner)
-        return planned
 
 
 @contextmanager

@@ -9,7 +9,6 @@ import pyarrow as pa
 from polars.io.plugins import register_io_source
 
 from hudi_pyspark.columns.arrays import any_of, first_rows
-from hudi_pyspark.frames.dataset import Source
 from hudi_pyspark.frames.expression import Call, Expression, Field, Literal, if_understood, pruning
 from hudi_pyspark.frames.merged_files import Snapshot, is_exact_type, merged_files
 
@@ -33,13 +32,20 @@ _FUNCTIONS: dict[str, Callable[..., pl.Expr]] = {
 }
 
 
-def lazy_frame(source: Source, name: str) -> pl.LazyFrame:
+def lazy_frame(scan: Snapshot, *, merge_first: bool) -> pl.LazyFrame:
     """Return a frame whose queries read only the columns, rows and file slices that they need.
 
     Args:
-        source: what to read.
-        name: the source's name in `explain`.
+        scan: what to read; its text is its name in polars' plans.
+        merge_first: whether to merge all file slices now, and let polars read the base files
+            itself, unless it would read other values; see `merged_files`.
+
+    Raises:
+        HudiError: the table cannot be read.
     """
+    frame = _frame_of_files(scan) if merge_first else None
+    if frame is not None:
+        return frame
 
     def read(
         columns: list[str] | None,
@@ -47,28 +53,22 @@ def lazy_frame(source: Source, name: str) -> pl.LazyFrame:
         rows: int | None,
         _batch_rows: int | None,
     ) -> Iterator[pl.DataFrame]:
-        narrowed = source if columns is None else source.select(columns)
+        narrowed = scan if columns is None else scan.select(columns)
         if predicate is not None and rows is None:  # rows are counted before they are filtered
-            implied = if_understood(lambda: pruning(parse_expression(predicate), source.schema))
+            implied = if_understood(lambda: pruning(parse_expression(predicate), scan.schema))
             narrowed = narrowed if implied is None else narrowed.where(implied)
         for batch in first_rows(narrowed.to_batches(None if rows is None else 1), rows):
             frame = pl.DataFrame(batch)
             yield frame if predicate is None else frame.filter(predicate)
 
-    empty = pl.DataFrame(source.schema.empty_table())
+    empty = pl.DataFrame(scan.schema.empty_table())
     return register_io_source(
-        read, schema=empty.schema, is_pure=True, explain_name="Hudi", explain_detail=name
+        read, schema=empty.schema, is_pure=True, explain_name="Hudi", explain_detail=str(scan)
     )
 
 
-def frame_of_files(scan: Snapshot) -> pl.LazyFrame | None:
-    """Merge a scan, and return a frame of its base files and log records.
-
-    None if polars would read other values; see `merged_files`.
-
-    Raises:
-        HudiError: the table cannot be read.
-    """
+def _frame_of_files(scan: Snapshot) -> pl.LazyFrame | None:
+    """Merge a scan, and return a frame of its base files and log records; see `merged_files`."""
     expected = pl.DataFrame(scan.schema.empty_table()).schema
 
     def reads_alike(path: str) -> bool:

@@ -1,4 +1,4 @@
-"""The commits of a table and their files, its properties, and the history of its columns."""
+"""The instants and commits of a table, its properties, and the history of its columns."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from hudi_pyspark.format.file_name import BaseFileName, LogFileName, parse_data_
 from hudi_pyspark.format.timeline.instant import COMMIT_ACTIONS, moment_of
 from hudi_pyspark.format.timeline.instant_metadata import commit_metadata_of
 from hudi_pyspark.format.timeline.internal_schema import parse_internal_schema
-from hudi_pyspark.inspection.definition import InspectionRows, with_columns
-from hudi_pyspark.inspection.timeline import instant_row
+from hudi_pyspark.inspection.definition import InspectionRows, instant_row, with_columns
 from hudi_pyspark.table.archive import load_archived_metadata
 from hudi_pyspark.table.schema import resolve_schema
 from hudi_pyspark.table.timeline import instant_path
@@ -40,6 +39,24 @@ _COUNTED = {
 }
 
 _SCHEMAS = ("schema", "latest_schema")  # `schema_history` shows them
+
+
+@with_columns("requested_time, completion_time, action, state, archived bool, path")
+def timeline(view: TableView, *, archived: bool) -> InspectionRows:
+    """Return one row per instant; see `Inspection.timeline`."""
+    active = {(i.requested_time, i.comparable_action) for i in view.timeline.instants}
+    rows = [
+        {**instant_row(i), "archived": False, "path": instant_path(i, view.config)}
+        for i in view.timeline.instants
+    ]
+    if archived:
+        rows += [
+            {**instant_row(entry), "archived": True, "path": entry.path}
+            for entry in view.history.archived
+            # Writers archive an instant before they delete it from the active timeline.
+            if (entry.requested_time, entry.comparable_action) not in active
+        ]
+    return sorted(rows, key=lambda row: (str(row["requested_time"]), str(row["action"])))
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,8 @@ from typing import ParamSpec, TypeAlias
 
 import pyarrow as pa
 
+from hudi_pyspark.format.timeline.instant import Instant
+
 InspectionRows: TypeAlias = Iterable[Mapping[str, object]]
 _P = ParamSpec("_P")
 _ROWS_AT_ONCE = 65_536
@@ -60,3 +62,13 @@ def with_columns(columns: str) -> Callable[[Callable[_P, InspectionRows]], Calla
         return lambda *args, **kwargs: table_of(make_rows(*args, **kwargs), schema)
 
     return decorate
+
+
+def instant_row(instant: Instant) -> dict[str, object]:
+    """Return the columns of an instant: its times, action and state."""
+    return {
+        "requested_time": instant.requested_time,
+        "completion_time": instant.completion_time,
+        "action": str(instant.action),
+        "state": instant.state.name.lower(),
+    }

@@ -12,7 +12,6 @@ from hudi_pyspark.inspection.log_records import log_records
 from hudi_pyspark.inspection.metadata import RECORD_SAMPLE, metadata_records, metadata_validation
 from hudi_pyspark.inspection.ranges import commit_range
 from hudi_pyspark.inspection.statistics import SMALL_FILE_BYTES, partitions, statistics
-from hudi_pyspark.inspection.timeline import timeline
 from hudi_pyspark.options.instant_text import local_now
 from hudi_pyspark.planning.time_travel import resolve_as_of
 from hudi_pyspark.table.view import TableView
@@ -41,7 +40,7 @@ class Inspection:
             action (a completed compaction is a ``commit``); state (``requested``, ``inflight``
             or ``completed``); archived; path (of the instant's file, relative to the table).
         """
-        return timeline(self.view, archived=archived)
+        return commits.timeline(self.view, archived=archived)
 
     def commits(self, *, archived: bool = False) -> pa.Table:
         """Return the completed commits, oldest first, with the number of records and files written.
@@ -121,7 +120,7 @@ class Inspection:
             partition_path; partition (typed values of the partition columns; absent in an
             unpartitioned table); slices, base_files, log_files, bytes, log_bytes (of the latest
             slices); stored_files, stored_bytes (all data files on the storage, older ones
-            included); rows (as commits recorded; null where log files must be merged to know);
+            included); rows (as commits recorded; null if log files must be merged to know);
             last_commit (requested time of the newest commit that wrote one of the files).
         """
         slices = file_slices(self.view)

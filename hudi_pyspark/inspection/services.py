@@ -11,8 +11,7 @@ from hudi_pyspark.format.timeline import instant_metadata
 from hudi_pyspark.format.timeline.instant import Action, Instant, WriteOperationType
 from hudi_pyspark.format.timeline.instant_body import BodyParser
 from hudi_pyspark.inspection.commits import counts_of, file_kind, known_commits
-from hudi_pyspark.inspection.definition import InspectionRows, with_columns
-from hudi_pyspark.inspection.timeline import instant_row, sorted_by_time
+from hudi_pyspark.inspection.definition import InspectionRows, instant_row, with_columns
 from hudi_pyspark.table.listing import path_in
 from hudi_pyspark.table.table_services import known_cleans, known_restores, known_rollbacks
 from hudi_pyspark.table.timeline import plan_path, read_instant
@@ -51,7 +50,7 @@ def cleans(view: TableView, *, archived: bool) -> InspectionRows:
         for instant, clean, is_archived in known_cleans(view, archived=archived)
     ]
     pending = (i for i in view.timeline.pending if i.action is Action.CLEAN)
-    return sorted_by_time([*rows, *({**instant_row(i), "archived": False} for i in pending)])
+    return _sorted_by_time([*rows, *({**instant_row(i), "archived": False} for i in pending)])
 
 
 @with_columns(
@@ -160,7 +159,7 @@ def rollbacks(view: TableView, *, archived: bool) -> InspectionRows:
         if instant.action in (Action.ROLLBACK, Action.RESTORE):
             undone = _plan(view, instant, instant.action, instant_metadata.parse_rollback_plan)
             rows.append({**instant_row(instant), "archived": False, "rolled_back": undone})
-    return sorted_by_time(rows)
+    return _sorted_by_time(rows)
 
 
 @with_columns(
@@ -190,7 +189,7 @@ def savepoints(view: TableView) -> Iterator[dict[str, object]]:
 def history(view: TableView, file_id: str) -> InspectionRows:
     """Return one row per event; see `Inspection.history`."""
     events = _events(view, file_id) or _events(view, _whole_file_id(view, file_id))
-    return sorted_by_time(events)
+    return _sorted_by_time(events)
 
 
 def _events(view: TableView, file_id: str) -> list[dict[str, object]]:
@@ -274,3 +273,8 @@ def _whole_file_id(view: TableView, beginning: str) -> str:
         f"no instant of the table names a file group {beginning!r}{hint} (inspect.file_slices() "
         "lists the file ids)"
     )
+
+
+def _sorted_by_time(rows: InspectionRows) -> InspectionRows:
+    """Return rows in the order of their requested times."""
+    return sorted(rows, key=lambda row: str(row["requested_time"]))

@@ -11,8 +11,7 @@ from hudi_pyspark.columns.arrays import differing_values
 from hudi_pyspark.columns.text import json_text
 from hudi_pyspark.errors import MissingFileError, SchemaEvolutionError, TimeTravelError
 from hudi_pyspark.inspection.commits import known_commits
-from hudi_pyspark.inspection.definition import InspectionRows, with_columns
-from hudi_pyspark.inspection.timeline import instant_row
+from hudi_pyspark.inspection.definition import InspectionRows, instant_row, with_columns
 from hudi_pyspark.table import meta_columns
 from hudi_pyspark.table.view import TableView
 

@@ -23,11 +23,7 @@ from hudi_pyspark.filter.predicate import Predicate, columns_of, top_level_colum
 from hudi_pyspark.format.nested_types import find_field, resolve_path
 from hudi_pyspark.metadata_table.pruning import IndexQuestion, prune_slices
 from hudi_pyspark.options.option import Index, RangeMerge
-from hudi_pyspark.planning.needed_columns import (
-    check_ordering_fields,
-    merge_columns,
-    working_schema,
-)
+from hudi_pyspark.planning import needed_columns
 from hudi_pyspark.planning.partition_pruning import PartitionPruner
 from hudi_pyspark.planning.partition_values import keep_undecided, resolve_partition_values
 from hudi_pyspark.table.bootstrap import BootstrapSources, is_skeleton, load_bootstrap_sources
@@ -74,6 +70,12 @@ class PlanContext:
     def key_fields(self) -> tuple[str, ...]:
         """The fields that make up a record key; () if the files contain the keys themselves."""
         return () if self.config.populate_meta_fields else self.config.record_key_fields
+
+    @property
+    def merge_columns(self) -> list[str]:
+        """Names of the columns that merging needs; the table may lack some."""
+        key_fields = self.key_fields
+        return needed_columns.merge_columns(self.table_schema, self.rule, key_fields, self.merger)
 
     def admitted_record_keys(self, predicate: Predicate | None) -> tuple[str, ...] | None:
         """Return the only record keys that can pass a filter before a merge; None for any key.
@@ -144,11 +146,11 @@ class SlicePlanner:
         """Map the paths of partitions whose rows can pass the filter to their values."""
         context, config, schema = self.context, self.context.config, self.context.table_schema
         always = values_come_from_path(context.options, config)
-        read_for_merge = merge_columns(schema, context.rule, context.key_fields, context.merger)
         pruner = PartitionPruner(self.query.predicate, config, schema, always)
+        merge_columns = context.merge_columns
         values = {
             path: resolve_partition_values(
-                path, config, schema, always_from_path=always, read_for_merge=read_for_merge
+                path, config, schema, always_from_path=always, read_for_merge=merge_columns
             )
             for path in pruner.choose(sorted(paths))
         }
@@ -178,25 +180,22 @@ class SlicePlanner:
         if query.commit_range is not None:
             needed[COMMIT_TIME_COLUMN] = None
         if merges:
-            check_ordering_fields(schema, context.rule)
-            of_merge = merge_columns(schema, context.rule, key_fields, context.merger)
-            needed |= dict.fromkeys(of_merge)
+            needed_columns.check_ordering_fields(schema, context.rule)
+            needed |= dict.fromkeys(context.merge_columns)
         # A merge may compare any two values.
         compares_values = merges and (context.merger is not None or context.rule.needs_fold)
         whole = tuple(schema.names if compares_values else needed)
+        committed = None if context.config.has_completion_times else context.committed
         incremental = context.options.incremental
-        has_completion_times = context.config.has_completion_times
         return SharedPlan(
             settings=read_settings(context.options),
             result=query.result,
-            working=working_schema(
+            working=needed_columns.working_schema(
                 schema, query.result, needed, whole=whole, key_fields=key_fields
             ),
             rule=context.rule,
             # If a log file has only one commit and it does not count, the whole file is left out.
-            block_filter=BlockFilter(
-                query.until, None if has_completion_times else context.committed
-            ),
+            block_filter=BlockFilter(query.until, committed),
             needed=tuple(needed),
             whole=whole,
             predicate=keep_undecided(query.predicate, partition),

@@ -111,20 +111,13 @@ def next_offset(
         return ahead[-1]
     if options.max_commits:
         ahead = ahead[: options.max_commits]
-    return _within_bytes(view, ahead, offsets, options.max_bytes)
-
-
-def _within_bytes(
-    view: TableView, ahead: list[str], offsets: Mapping[str, str], max_bytes: int
-) -> str:
-    """Return the last offset before commits exceed ``max_bytes``; at least the first offset."""
-    if not max_bytes:
+    if not options.max_bytes:
         return ahead[-1]
-    end, total = ahead[0], 0
+    end, batch_bytes = ahead[0], 0  # a batch has at least one commit
     for offset in ahead:
         metadata = view.commit_metadata[offsets[offset]]
-        total += sum(stat.file_size for _, stat in metadata.all_stats())
-        if total > max_bytes:
+        batch_bytes += sum(stat.file_size for _, stat in metadata.all_stats())
+        if batch_bytes > options.max_bytes:
             break
         end = offset
     return end

@@ -12,11 +12,16 @@ from hudi_pyspark.cached_property import cached_property
 from hudi_pyspark.errors import CorruptTableError
 from hudi_pyspark.format.timeline.instant import moment_of
 from hudi_pyspark.inspection.columns import INDEX, column_statistics
-from hudi_pyspark.inspection.commits import KnownCommit, commits, known_commits, known_schema
+from hudi_pyspark.inspection.commits import (
+    KnownCommit,
+    commits,
+    known_commits,
+    known_schema,
+    timeline,
+)
 from hudi_pyspark.inspection.definition import COLUMNS
 from hudi_pyspark.inspection.files import file_slices, files
 from hudi_pyspark.inspection.statistics import SMALL_FILE_BYTES, partitions, statistics
-from hudi_pyspark.inspection.timeline import timeline
 from hudi_pyspark.metadata_table.listing import MetadataListing
 from hudi_pyspark.metadata_table.records import FILES
 from hudi_pyspark.options.instant_text import wall_clock
