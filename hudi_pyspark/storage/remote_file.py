@@ -178,9 +178,13 @@ def read_files(storage: Storage, paths: Sequence[str]) -> Iterator[bytes]:
 
 
 def versions_of(storage: Storage, paths: Sequence[str]) -> tuple[str, ...]:
-    """Return what changes when a file is replaced: its ETag, generation or time of change.
+    """Return for each file a text that changes when the file is replaced.
 
-    Each file costs one request; the requests run in parallel. Some stores tell nothing.
+    It contains ETag, generation or modification time; if the store has none of them, the text never
+    changes. Each file costs one request; the requests run in parallel.
+
+    Raises:
+        FileNotFoundError: a file does not exist.
     """
 
     def version_of(path: str) -> str:

@@ -18,7 +18,7 @@ from hudi_pyspark.storage.connection import Connection, GivenFileSystem
 from hudi_pyspark.storage.credentials import CredentialsProvider, NamedProvider
 from hudi_pyspark.storage.file_systems import ArrowFileSystem, FileSystem, FsspecFileSystem
 from hudi_pyspark.storage.locations import LOCAL, Location, rises, same_store, trim, without_secrets
-from hudi_pyspark.storage.protocol import FileInfo
+from hudi_pyspark.storage.protocol import FileInfo, Storage
 from hudi_pyspark.storage.remote_file import RemoteFile
 from hudi_pyspark.storage_options import Value, common_settings, file_system_arguments
 
@@ -27,7 +27,7 @@ _LOCAL_FILES = ArrowFileSystem(pafs.LocalFileSystem())
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ArrowStorage:
+class ArrowStorage(Storage):
     """A base path on a file system of pyarrow or fsspec."""
 
     files: Connection | GivenFileSystem
