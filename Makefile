@@ -235,8 +235,9 @@ lint: $(VENV)/.group-dev $(BIOME) $(JAVA_FORMAT) ## check style and formatting, 
 	@if test -x $(BIOME); then $(BIOME) check --config-path=.ci/biome.json $(BIOME_FILES); fi
 	@if test -f $(JAVA_FORMAT); then $(FORMAT_JAVA) --dry-run --set-exit-if-changed $(JAVA_FILES); fi
 
-types: $(VENV)/.group-dev ## check types
+types: $(VENV)/.group-dev ## check types, strictly and then those of Arrow's values
 	@$(VENV)/bin/mypy
+	@$(VENV)/bin/mypy --config-file .ci/arrow_types.ini
 
 format: $(VENV)/.group-dev $(BIOME) $(JAVA_FORMAT) ## format the code and apply the safe fixes
 	@$(VENV)/bin/ruff check --fix --quiet .

@@ -130,7 +130,7 @@ def json_lines(table: pa.Table) -> list[str]:
     if not table.num_columns:
         return ["{}"] * table.num_rows
     rows = table.to_struct_array()
-    return [line for chunk in rows.chunks for line in json_text(chunk).to_pylist()]
+    return [str(line) for chunk in rows.chunks for line in json_text(chunk).to_pylist()]
 
 
 def csv_of(table: pa.Table, *, has_header: bool = True) -> bytes:

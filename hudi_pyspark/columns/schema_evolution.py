@@ -154,7 +154,7 @@ def _timestamp(array: pa.Array, target: pa.DataType) -> pa.Array:
     # Instants and local times share their representation, so no zone is applied. Only INT96 is
     # finer than microseconds, and Hudi and Spark truncate it as well.
     truncated = pc.CastOptions(pa.timestamp(target.unit), allow_time_truncate=True)
-    return pc.cast(pc.cast(array, options=truncated), target)
+    return array.cast(options=truncated).cast(target)
 
 
 def _float_to_decimal(array: pa.Array, target: pa.DataType) -> pa.Array:

@@ -9,6 +9,7 @@ import base64
 import json
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -121,7 +122,7 @@ def _joined(values: pa.Array, texts: pa.Array, opening: str, closing: str) -> pa
 
 
 # The first that fits is used; its results for nulls are ignored.
-_CONVERSIONS: tuple[tuple[Callable[[pa.DataType], bool], Callable[[pa.Array], pa.Array]], ...] = (
+_CONVERSIONS: tuple[tuple[Callable[[pa.DataType], bool], Callable[[Any], pa.Array]], ...] = (
     (pa.types.is_floating, _number),
     (pa.types.is_decimal, _decimal),
     (pa.types.is_string, _string),

@@ -69,7 +69,7 @@ class MalformedVariantError(ValueError):
     """A shredded variant contradicts itself; the text says how."""
 
 
-def rebuild_variants(array: pa.StructArray) -> pa.StructArray:
+def rebuild_variants(array: pa.StructArray) -> pa.Array:
     """Convert shredded variants to an array of the type VARIANT; nulls stay.
 
     Args:
@@ -218,8 +218,8 @@ def _joined(*parts: pa.Array) -> pa.Array:
     return pc.binary_join_element_wise(*parts, b"", null_handling="skip")
 
 
-def _encode_arrays(lists: pa.ListArray, dictionaries: _Dictionaries) -> pa.Array:
-    lists = without_offset(lists)
+def _encode_arrays(array: pa.ListArray, dictionaries: _Dictionaries) -> pa.Array:
+    lists = without_offset(array)
     places = np.asarray(lists.offsets).astype(np.int64)
     items = lists.values.slice(places[0], places[-1] - places[0])
     places, counts = places - places[0], np.diff(places)

@@ -19,7 +19,10 @@ def holds(predicate: Predicate, rows: pa.Table) -> Mask:
     Raises:
         CorruptTableError: the rows lack a column of the predicate.
     """
-    return is_true(fold(predicate, lambda leaf: _evaluate(leaf, rows), pc.and_kleene, pc.or_kleene))
+    matches: pa.Array = fold(
+        predicate, lambda leaf: _evaluate(leaf, rows), pc.and_kleene, pc.or_kleene
+    )
+    return is_true(matches)
 
 
 def filter_rows(predicate: Predicate | None, rows: pa.Table) -> pa.Table:

@@ -13,7 +13,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -293,7 +293,7 @@ def _literals(values: pa.Array, kind: pa.DataType) -> list[LiteralValue] | None:
             return None
         # Python has no years beyond 9999.
         is_time = pa.types.is_timestamp(kind) or pa.types.is_date(kind)
-        literals: list[LiteralValue] = list(values) if is_time else values.to_pylist()
+        literals: list[Any] = list(values) if is_time else values.to_pylist()
     except (ValueError, OverflowError):
         return None
     return literals

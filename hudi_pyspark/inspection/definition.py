@@ -11,7 +11,7 @@ from hudi_pyspark.format.timeline.instant import Instant
 InspectionRows: TypeAlias = Iterable[Mapping[str, object]]
 _P = ParamSpec("_P")
 _ROWS_AT_ONCE = 65_536
-_TYPES = {
+_TYPES: dict[str, pa.DataType] = {
     "": pa.string(),
     "int": pa.int64(),
     "float": pa.float64(),

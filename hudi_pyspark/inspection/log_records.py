@@ -194,7 +194,7 @@ def _delete_rows(block: DecodedBlock, fields: int) -> pa.Table:
     if deletes.array_ordering is not None:
         width = max(fields, len(deletes.array_ordering.fields))
         several: dict[int, list[str | None]] = {
-            row: [None] * width for row in deletes.array_ordering.rows.to_pylist()
+            row: [None] * width for row in deletes.array_ordering.rows.to_numpy().tolist()
         }
         for number, groups in enumerate(deletes.array_ordering.fields):
             for row, text in _ordering_texts(groups):

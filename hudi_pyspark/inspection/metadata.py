@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import asdict, dataclass
 from itertools import islice
-from typing import Literal
+from typing import Any, Literal
 
 import pyarrow as pa
 
@@ -148,6 +148,7 @@ def _sampled_keys(view: TableView, sample: int) -> dict[str, FileGroupId]:
     for task in tasks:
         group = (task.file_slice.partition_path, task.file_slice.file_id)
         tables = read_task(task, view.storage)
-        keys = (key for table in tables for key in table.column(RECORD_KEY_COLUMN).to_pylist())
+        columns = (table.column(RECORD_KEY_COLUMN) for table in tables)
+        keys: Iterator[Any] = (key for column in columns for key in column.to_pylist())
         sampled.update((key, group) for key in islice(keys, keys_per_task))
     return sampled

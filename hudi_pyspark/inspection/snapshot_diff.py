@@ -111,7 +111,7 @@ def _texts(table: pa.Table, names: Sequence[str]) -> pa.Array:
     return json_text(_struct(table, names))
 
 
-def _struct(table: pa.Table, names: Sequence[str]) -> pa.StructArray:
+def _struct(table: pa.Table, names: Sequence[str]) -> pa.Array:
     return table.select(names).to_struct_array().combine_chunks()
 
 

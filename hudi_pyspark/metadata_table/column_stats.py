@@ -146,7 +146,7 @@ def _newest(layers: Sequence[Entries]) -> tuple[pa.Array, pa.Array]:
 
 def columns_with_bounds(
     predicate: Predicate, schema: pa.Schema, not_stored: Collection[str]
-) -> dict[str, pa.DataType]:
+) -> dict[str, pa.Field]:
     """Return the columns of a filter that may have bounds, by their names in it.
 
     Args:
@@ -233,7 +233,8 @@ def _fields_of(statistics: pa.StructArray) -> dict[str, pa.Array]:
     if (kinds := fields.get("valueType")) is not None:
         fields |= dict(zip(kinds.type.names, kinds.flatten(), strict=True))
     return {
-        n: fields.get(n, pa.nulls(len(statistics), data_type)) for n, data_type in _FIELDS.items()
+        name: fields[name] if name in fields else pa.nulls(len(statistics), data_type)
+        for name, data_type in _FIELDS.items()
     }
 
 

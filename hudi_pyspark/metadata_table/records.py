@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from binascii import b2a_base64
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
@@ -87,7 +87,7 @@ def merged_values(
 def _decoded(entries: Entries, fields: Mapping[int, str]) -> Iterator[tuple[str, int, Any]]:
     """Yield key, type and value of each entry; of listings the name, size and end of files."""
     table = entries.decode([*dict.fromkeys(fields.values())])
-    kinds = table.column("type").to_pylist()
+    kinds: Sequence[Any] = table.column("type").to_pylist()
     columns = {
         kind: (_listed_files if kind in LISTINGS else _python_values)(
             as_one_array(table.column(field))
@@ -95,7 +95,8 @@ def _decoded(entries: Entries, fields: Mapping[int, str]) -> Iterator[tuple[str,
         for kind, field in fields.items()
         if kind in set(kinds) and field in table.schema.names
     }
-    for row, (key, kind) in enumerate(zip(entries.keys.to_pylist(), kinds, strict=True)):
+    keys: Sequence[Any] = entries.keys.to_pylist()
+    for row, (key, kind) in enumerate(zip(keys, kinds, strict=True)):
         yield key, kind, (columns[kind][row] if kind in columns else None) or {}
 
 

@@ -162,5 +162,5 @@ def _json_image(images: pa.Array) -> pa.Array:
 def _as_structs(rows: pa.Table, images: pa.Schema) -> pa.Array:
     columns = [as_one_array(rows.column(name)) for name in images.names]
     if not columns:
-        return pa.nulls(rows.num_rows, pa.struct([])).fill_null({})
+        return pa.array([{}] * rows.num_rows, pa.struct([]))
     return pa.StructArray.from_arrays(columns, fields=list(images))

@@ -95,7 +95,7 @@ def _rows(facts: Facts) -> tuple[int | None, bool]:
     if not rows.null_count:
         return pc.sum(rows).as_py() or 0, True
     committed = committed_by_path(facts.known_commits)
-    bases = facts.slices["base_file"].drop_null().to_pylist()
+    bases: list[Any] = facts.slices["base_file"].drop_null().to_pylist()
     if not all(path in committed for path in bases):
         return None, False
     logs = {path for chunk in facts.slices["log_files"].chunks for path in chunk.flatten().tolist()}

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import IO, TypeVar
+from typing import IO, TypeVar, cast
 
 import pyarrow as pa
 import pyarrow.fs as pafs
@@ -128,10 +128,11 @@ class ArrowStorage(Storage):
         if self.is_local:
             return self.filesystem.open_input_file(absolute)
 
-        def open_now(files: FileSystem) -> RemoteFile:
+        def open_now(files: FileSystem) -> IO[bytes]:
             opened = files.open(absolute)
             place = self.describe(path)
-            return RemoteFile(lambda r: self.files.request(r, place), files, opened, absolute)
+            file = RemoteFile(lambda r: self.files.request(r, place), files, opened, absolute)
+            return cast("IO[bytes]", file)
 
         return self._request(open_now, path)
 

@@ -226,7 +226,8 @@ def _from_kryo(deletes: Sequence[KryoDelete]) -> DeleteRecords:
 def _kryo_group(java_class: str, orderings: Sequence[tuple[int, KryoValue]]) -> OrderingGroup:
     wrapper, data_type = _KRYO[java_class]
     rows = pa.array([row for row, _ in orderings], pa.int64())
-    values = pa.array([value for _, value in orderings], data_type)
+    python_values: list[object] = [value for _, value in orderings]
+    values: pa.Array = pa.array(python_values, data_type)
     if wrapper is OrderingWrapper.DATE:
         # Milliseconds of midnight in the writer's time zone, which is not recorded: the nearest
         # midnight UTC is that of the same day up to 12 hours east or west.

@@ -167,6 +167,7 @@ def widen_bounds(low: pa.Array, high: pa.Array) -> tuple[pa.Array, pa.Array]:
     which on both agree; instants by some hours more. Other types have one calendar.
     """
     data_type = low.type
+    numbers: pa.DataType
     if pa.types.is_date32(data_type):
         numbers, day, first = pa.int32(), 1, _FIRST_DAY
     elif pa.types.is_timestamp(data_type):

@@ -109,7 +109,9 @@ class _WriterClock:
                 )
         return table
 
-    def _instants(self, column: pa.ChunkedArray, name: str, zone: str) -> pa.ChunkedArray:
+    def _instants(
+        self, column: pa.ChunkedArray, name: str, zone: str
+    ) -> pa.Array | pa.ChunkedArray:
         try:
             instants = pc.assume_timezone(column, zone)
         except pa.ArrowInvalid as error:

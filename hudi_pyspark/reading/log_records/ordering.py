@@ -86,7 +86,7 @@ def comparable(values: pa.Array, name: str) -> pa.Array:
     """
     data_type = values.type
     if pa.types.is_int32(data_type):
-        return pc.fill_null(values, pa.scalar(0, data_type)).cast(pa.int64())
+        return values.fill_null(0).cast(pa.int64())
     if _IS_ORDERED_AS_IN_JAVA(data_type):
         return values
     if pa.types.is_timestamp(data_type):
