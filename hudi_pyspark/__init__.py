@@ -98,8 +98,8 @@ def read(
 
     names = columns_text(columns) if columns is not None else None
     named = {"as_of": as_of, "columns": names, "filter": filter}
-    given = {name: value for name, value in named.items() if value is not None}
-    return session.read(spark, path, query_type=query_type, **given, **options)
+    arguments = {name: value for name, value in named.items() if value is not None}
+    return session.read(spark, path, query_type=query_type, **arguments, **options)
 
 
 def register(spark: SparkSession) -> None:

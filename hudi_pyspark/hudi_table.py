@@ -170,16 +170,16 @@ class HudiTable:
             TableNotFoundError: there is no table at the path.
             HudiError: as from the constructor and `from_catalog`.
         """
-        given = GivenOptions.of(options)
-        named = given.parse(TableOptions)
+        parsed = GivenOptions.of(options)
+        table_options = parsed.parse(TableOptions)
         settings = storage_options_of(options)
-        if not given.has("table"):
-            return cls(named.path, storage_options=settings)
-        if given.has("path"):
+        if not parsed.has("table"):
+            return cls(table_options.path, storage_options=settings)
+        if parsed.has("path"):
             raise InvalidOptionError("give a path or the option table, not both")
         lower = {name.lower(): value for name, value in options.items()}
         catalog = without_prefix(lower, CATALOG_PREFIX)
-        return cls.from_catalog(named.table, catalog, storage_options=settings)
+        return cls.from_catalog(table_options.table, catalog, storage_options=settings)
 
     def is_current(self) -> bool:
         """List the timeline again, and decide whether it is still the same as in this object.
@@ -254,8 +254,8 @@ class HudiTable:
         """
         text = filter if isinstance(filter, str) else None
         named = {"columns": columns, "filter": text, "as_of": as_of, "begin": begin, "end": end}
-        given = {**named, "query_type": query_type}.items()
-        options |= {name: value for name, value in given if value is not None}
+        arguments = {**named, "query_type": query_type}.items()
+        options |= {name: value for name, value in arguments if value is not None}
         scan = self.scan_with(options, limit=limit)
         return scan if filter is text else scan.filtered(filter)
 

@@ -208,10 +208,10 @@ class HudiDataset(ds.UnionDataset):  # type: ignore[misc]  # pyarrow has no type
         """
         if unknown := hints.keys() - _HINTS:
             raise TypeError(f"scanner() has no argument {', '.join(map(repr, sorted(unknown)))}")
-        chosen = HudiScanner(self._source, columns, self._and(filter), batch_size, limit)
+        scanner = HudiScanner(self._source, columns, self._and(filter), batch_size, limit)
         if hints.keys() == {"use_threads"}:  # of write_dataset, whose C++ code needs pyarrow's own
-            return ds.Scanner.from_batches(chosen.to_reader())
-        return chosen
+            return ds.Scanner.from_batches(scanner.to_reader())
+        return scanner
 
     def filter(self, expression: pc.Expression) -> HudiDataset:
         """Return the dataset of the rows for which an expression is also true."""

@@ -113,9 +113,9 @@ def predicate_of(condition: object, schema: pa.Schema) -> Predicate:
         predicate = _exact_predicate(part, schema)
         if predicate is None:
             columns = (resolve_field(".".join(f.path), schema) for f in fields_of(part))
-            shown = " and ".join(f"{name} ({kind})" for name, kind in columns) or "no column"
+            about = " and ".join(f"{name} ({kind})" for name, kind in columns) or "no column"
             raise InvalidOptionError(
-                f"filter {str(condition)[:200]}: the part about {shown} cannot be done exactly. "
+                f"filter {str(condition)[:200]}: the part about {about} cannot be done exactly. "
                 "Compare a column with a literal of its type (== != < <= > >= isin is_null "
                 "is_valid starts_with, joined by & | ~), or write the filter as text"
             )
@@ -308,8 +308,8 @@ def parse_expression(expression: pc.Expression) -> Expression | None:
     """
 
     def parsed() -> Expression:
-        _, (written, *_) = expression.__reduce__()
-        file = pa.ipc.open_file(written)
+        _, (ipc_file, *_) = expression.__reduce__()
+        file = pa.ipc.open_file(ipc_file)
         columns = [column[0] for column in file.get_batch(0).columns]
         return _parse(_metadata(file.schema), columns)
 

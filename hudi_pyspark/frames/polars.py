@@ -82,15 +82,15 @@ def _frame_of_files(scan: Snapshot) -> pl.LazyFrame | None:
         return None
     # The bounds of floating-point columns ignore NaN.
     by_bounds = not any(map(pa.types.is_floating, scan.schema.types))
-    read: Callable[..., pl.LazyFrame] = partial(
+    scan_files: Callable[..., pl.LazyFrame] = partial(
         pl.scan_parquet, glob=False, hive_partitioning=False, use_statistics=by_bounds
     )
     frames = [pl.DataFrame(merged.records).lazy()]
     if merged.whole:
-        frames.append(read(merged.whole).select(scan.schema.names))
+        frames.append(scan_files(merged.whole).select(scan.schema.names))
     for path, dropped in merged.parts.items():
         rows = pl.LazyFrame({_ROW: np.flatnonzero(dropped)}, schema={_ROW: pl.get_index_type()})
-        numbered = read(path, row_index_name=_ROW).join(rows, on=_ROW, how="anti")
+        numbered = scan_files(path, row_index_name=_ROW).join(rows, on=_ROW, how="anti")
         frames.append(numbered.select(scan.schema.names))
     return pl.concat(frames)
 

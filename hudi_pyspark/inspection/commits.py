@@ -97,9 +97,9 @@ def known_commits(view: TableView, *, archived: bool) -> list[KnownCommit]:
     f"new_files int, {' int, '.join(_COUNTED)} int, replaced_file_groups int, milliseconds int, "
     "extra_metadata map"
 )
-def commits(known: Iterable[KnownCommit]) -> Iterator[dict[str, object]]:
+def commits(loaded_commits: Iterable[KnownCommit]) -> Iterator[dict[str, object]]:
     """Yield one row per commit; see `Inspection.commits`."""
-    for commit in known:
+    for commit in loaded_commits:
         metadata = commit.metadata
         stats = [stat for _, stat in metadata.all_stats()]
         begin, end = map(moment_of, (commit.instant.requested_time, commit.instant.completion_time))

@@ -34,8 +34,8 @@ def schema_of(columns: str) -> pa.Schema:
     The types are ``int``, ``float``, ``bool``, ``time``, ``texts`` (a list) and ``map``; no type
     means text.
     """
-    named = (column.strip().partition(" ") for column in columns.split(","))
-    return pa.schema([(name, _TYPES[kind]) for name, _, kind in named])
+    specs = (column.strip().partition(" ") for column in columns.split(","))
+    return pa.schema([(name, _TYPES[kind]) for name, _, kind in specs])
 
 
 def table_of(rows: InspectionRows, schema: pa.Schema) -> pa.Table:

@@ -78,12 +78,12 @@ def _merged_records(
     scan = scan_blocks(blocks, task.shared.block_filter)
     decoder = log_decoder(task)
     records = decoder.concatenate([decoder.decode(block) for block in scan.blocks])
-    merged = fold_log(records, task.shared.rule, task.shared.merger)
-    winners = merged.records(np.arange(len(merged)))
+    folded_log = fold_log(records, task.shared.rule, task.shared.merger)
+    winners = folded_log.records(np.arange(len(folded_log)))
     rows = winners.rows.select(task.shared.result.names)
     merged_rows = {
         "kind": pa.array(np.where(winners.has_row, "data", "delete")),
-        "key": merged.keys,
+        "key": folded_log.keys,
         "is_delete": pa.array(winners.marks.is_delete),
         "ordering": _ordering(winners.rows, task.shared.rule),
         "record": _structs(rows, mask=pa.array(~winners.has_row)),

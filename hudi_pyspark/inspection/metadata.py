@@ -57,8 +57,8 @@ def metadata_validation(view: TableView, sample: int) -> InspectionRows:
     ]
     commits = commits_of(view, ((path, instant) for path, instant, _ in on_storage))
     metadata, committed = MetadataTable.open(view), committed_by_path(commits).keys()
-    stored = {path: size for path, _, size in on_storage}
-    return map(asdict, differences(metadata, stored, committed, sample))
+    sizes = {path: size for path, _, size in on_storage}
+    return map(asdict, differences(metadata, sizes, committed, sample))
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +73,13 @@ class Difference:
 
 
 def differences(
-    metadata: MetadataTable, stored: Mapping[str, int], committed: AbstractSet[str], sample: int
+    metadata: MetadataTable, sizes: Mapping[str, int], committed: AbstractSet[str], sample: int
 ) -> Iterator[Difference]:
     """Compare the metadata table with its table: commits, files, their sizes, places of records.
 
     Args:
         metadata: the metadata table.
-        stored: sizes in bytes of the data files on the storage, by paths relative to the table.
+        sizes: bytes of each data file on the storage, by its path relative to the table.
         committed: paths of the files that completed commits name.
         sample: approximate number of record keys to look up in the record index; 0 for none.
 
@@ -90,16 +90,16 @@ def differences(
         yield Difference("commits", time, None, time, "the commit is missing on its timeline")
     names = metadata.table.config.metadata_partitions
     if FILES in names:
-        yield from _of_files(listed_files(metadata.table), stored, committed)
+        yield from _of_files(listed_files(metadata.table), sizes, committed)
     if RECORD_INDEX in names and sample:
         yield from _of_records(metadata, sample)
 
 
 def _of_files(
-    listed: Mapping[str, int], stored: Mapping[str, int], committed: AbstractSet[str]
+    listed_sizes: Mapping[str, int], sizes: Mapping[str, int], committed: AbstractSet[str]
 ) -> Iterator[Difference]:
-    for path, size in sorted(listed.items()):
-        stored_size = stored.get(path)
+    for path, size in sorted(listed_sizes.items()):
+        stored_size = sizes.get(path)
         if stored_size is None:
             problem = "listed in the metadata table, but not on the storage"
             yield Difference("files", path, str(size), None, problem)
@@ -107,9 +107,9 @@ def _of_files(
         elif stored_size < size or (stored_size > size and path.rpartition("/")[2][0] != "."):
             problem = f"{stored_size} bytes on the storage, {size} in the metadata table"
             yield Difference("sizes", path, str(size), str(stored_size), problem)
-    for path in sorted(committed & stored.keys() - listed.keys()):
+    for path in sorted(committed & sizes.keys() - listed_sizes.keys()):
         problem = "committed and on the storage, but not listed in the metadata table"
-        yield Difference("files", path, None, str(stored[path]), problem)
+        yield Difference("files", path, None, str(sizes[path]), problem)
 
 
 def _of_records(metadata: MetadataTable, sample: int) -> Iterator[Difference]:

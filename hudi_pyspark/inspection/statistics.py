@@ -30,7 +30,7 @@ _COLUMNS = schema_of(
     "pending_compactions int"
 )
 def statistics(
-    view: TableView, small_file_bytes: int, slices: pa.Table, stored: pa.Table
+    view: TableView, small_file_bytes: int, slices: pa.Table, all_files: pa.Table
 ) -> InspectionRows:
     """Return the one row of `Inspection.statistics`.
 
@@ -38,12 +38,12 @@ def statistics(
         view: the table.
         small_file_bytes: base files below this size are small.
         slices: as `Inspection.file_slices` returns them.
-        stored: as `Inspection.files` returns them.
+        all_files: as `Inspection.files` returns them.
     """
     base_bytes, log_bytes = _total(slices["base_bytes"]), _total(slices["log_bytes"])
-    is_cdc, is_committed = pc.equal(stored["kind"], "cdc"), stored["is_committed"]
-    is_old = pc.and_not(pc.and_not(is_committed, stored["in_latest_slice"]), is_cdc)
-    changed, written = _amplification(view)
+    is_cdc, is_committed = pc.equal(all_files["kind"], "cdc"), all_files["is_committed"]
+    is_old = pc.and_not(pc.and_not(is_committed, all_files["in_latest_slice"]), is_cdc)
+    changed_records, written_records = _amplification(view)
     row = {
         "partitions": len(view.listing.partitions()),
         "file_groups": slices.num_rows,
@@ -54,15 +54,15 @@ def statistics(
         "log_to_base_ratio": log_bytes / base_bytes if base_bytes else None,
         "slices_with_logs": _total(pc.greater(slices["log_count"], 0)),
         "small_files": _total(pc.less(slices["base_bytes"], small_file_bytes)),
-        "stored_files": stored.num_rows,
-        "stored_bytes": _total(stored["bytes"]),
-        "older_bytes": _total(stored["bytes"].filter(is_old)),
-        "cdc_bytes": _total(stored["bytes"].filter(is_cdc)),
-        "uncommitted_bytes": _total(stored["bytes"].filter(pc.invert(is_committed))),
+        "stored_files": all_files.num_rows,
+        "stored_bytes": _total(all_files["bytes"]),
+        "older_bytes": _total(all_files["bytes"].filter(is_old)),
+        "cdc_bytes": _total(all_files["bytes"].filter(is_cdc)),
+        "uncommitted_bytes": _total(all_files["bytes"].filter(pc.invert(is_committed))),
         "commits": len(view.commits),
-        "changed_records": changed,
-        "written_records": written,
-        "write_amplification": written / changed if changed else None,
+        "changed_records": changed_records,
+        "written_records": written_records,
+        "write_amplification": written_records / changed_records if changed_records else None,
         "pending_compactions": len(view.timeline.pending_compactions),
     }
     return [row]
@@ -92,16 +92,16 @@ def partitions_schema(view: TableView) -> pa.Schema:
     return _COLUMNS.insert(1, values) if types else _COLUMNS
 
 
-def partitions(view: TableView, slices: pa.Table, stored: pa.Table) -> pa.Table:
+def partitions(view: TableView, slices: pa.Table, all_files: pa.Table) -> pa.Table:
     """Return one row per partition; see `Inspection.partitions`. Arguments are of `statistics`."""
-    names = (stored[name].to_pylist() for name in ("path", "instant_time"))
+    names = (all_files[name].to_pylist() for name in ("path", "instant_time"))
     committed = committed_by_path(commits_of(view, zip(*names, strict=True)))
     sums = [(name, "sum") for name in ("base_bytes", "log_count", "log_bytes")]
     of_slices = _by_partition(slices, [*sums, ("base_bytes", "count"), ("file_id", "count")])
-    of_files = _by_partition(stored, [("bytes", "sum"), ("bytes", "count")])
+    of_files = _by_partition(all_files, [("bytes", "sum"), ("bytes", "count")])
     writers = {file.committed_by for file in committed.values()}
-    by_commits = stored.filter(pc.is_in(stored["committed_by"], pa.array(writers, pa.string())))
-    last_commits = _by_partition(by_commits, [("committed_by", "max")])
+    is_of_commit = pc.is_in(all_files["committed_by"], pa.array(writers, pa.string()))
+    last_commits = _by_partition(all_files.filter(is_of_commit), [("committed_by", "max")])
     row_counts = _row_counts(slices, committed)
     types = _value_types(view)
 
@@ -136,9 +136,9 @@ def _row_counts(slices: pa.Table, committed: Mapping[str, CommittedFile]) -> dic
     counts: dict[str, int | None] = {}
     columns = (slices[name].to_pylist() for name in ("partition_path", "base_file", "log_count"))
     for path, base_file, log_count in zip(*columns, strict=True):
-        before = counts.get(path, 0)
+        rows_before = counts.get(path, 0)
         file = None if log_count else committed.get(base_file)
-        counts[path] = None if file is None or before is None else before + file.rows
+        counts[path] = None if file is None or rows_before is None else rows_before + file.rows
     return counts
 
 

@@ -146,7 +146,7 @@ class _ChangePlanner:
     images: pa.Schema
     as_struct: bool
     # What each commit wrote, by partition path and file id.
-    written: dict[str, dict[tuple[str, str], FileSlice]] = field(default_factory=dict)
+    slices_of_commit: dict[str, dict[tuple[str, str], FileSlice]] = field(default_factory=dict)
 
     def commit_tasks(self, time: str) -> Iterator[CdcTask]:
         """Yield the tasks of a commit, given its requested time."""
@@ -236,13 +236,13 @@ class _ChangePlanner:
         Raises:
             IncrementalRangeError: the files are gone.
         """
-        if time not in self.written:
+        if time not in self.slices_of_commit:
             try:
                 slices = written_slices(self.view, [time])
             except errors.MissingFileError as error:
                 raise self._gone(time, error) from error
-            self.written[time] = {(s.partition_path, s.file_id): s for s in slices}
-        file_slice = self.written[time].get((partition, file_id))
+            self.slices_of_commit[time] = {(s.partition_path, s.file_id): s for s in slices}
+        file_slice = self.slices_of_commit[time].get((partition, file_id))
         if file_slice is None:
             raise errors.CorruptTableError(
                 f"commit {time} wrote no visible file of group {file_id} in {partition!r}"

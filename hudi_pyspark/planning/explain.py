@@ -105,11 +105,11 @@ def summary(scan: ExplainedScan) -> str:
 
 
 def _files(slices: Sequence[FileSlice]) -> str:
-    merged = sum(bool(s.log_files) for s in slices)
+    slices_with_logs = sum(bool(s.log_files) for s in slices)
     return (
         f"{len(slices)} file slices in {len({s.partition_path for s in slices})} partitions: "
         f"{sum(s.base_file is not None for s in slices)} base files, "
-        f"{sum(len(s.log_files) for s in slices)} log files in {merged} slices"
+        f"{sum(len(s.log_files) for s in slices)} log files in {slices_with_logs} slices"
     )
 
 

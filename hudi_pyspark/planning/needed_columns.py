@@ -59,11 +59,11 @@ def working_schema(
             column is appended. () for other tables.
     """
     columns = [table_schema.field(f.name) if f.name in whole else f for f in result]
-    names, shown = dict.fromkeys(table_schema.names), set(result.names)
+    names, result_names = dict.fromkeys(table_schema.names), set(result.names)
     lower = {name.lower() for name in [*result.names, *needed]}
     # Columns whose names differ only in case stay together: a file may have any one of them.
-    others = dict.fromkeys([*needed, *(name for name in names if name.lower() in lower)])
-    columns += [table_schema.field(n) for n in others if n in names and n not in shown]
+    extra_names = dict.fromkeys([*needed, *(name for name in names if name.lower() in lower)])
+    columns += [table_schema.field(n) for n in extra_names if n in names and n not in result_names]
     if key_fields:
         columns.append(pa.field(RECORD_KEY_COLUMN, pa.string()))
     return pa.schema(columns)

@@ -17,7 +17,8 @@ FIRST_OFFSET = "00000000000000"
 LAST_OFFSET = "99999999999999999"
 """After every commit: a range that begins here is empty."""
 # Options that the query of a batch sets itself, or does not have.
-_REPLACED = {key_of("query_type"), *(o.key for o in options_of(StreamOptions).values())}
+_REPLACED_KEYS = {key_of("query_type"), *(o.key for o in options_of(StreamOptions).values())}
+_REPLACED_NAMES = {name for name, option in BY_NAME.items() if option.key in _REPLACED_KEYS}
 
 
 def schema_options(options: Mapping[str, str]) -> dict[str, str]:
@@ -29,12 +30,12 @@ def schema_options(options: Mapping[str, str]) -> dict[str, str]:
     Raises:
         InvalidOptionError: two names of one option have different values.
     """
-    given = GivenOptions.of(options)
-    names_type = given.has("query_type")
-    is_range = given.value("query_type") is QueryType.INCREMENTAL or (
-        not names_type and given.has("range_merge")
+    parsed = GivenOptions.of(options)
+    names_type = parsed.has("query_type")
+    is_range = parsed.value("query_type") is QueryType.INCREMENTAL or (
+        not names_type and parsed.has("range_merge")
     )
-    if not is_range or given.has("begin"):
+    if not is_range or parsed.has("begin"):
         return dict(options)
     query_type = {} if names_type else {key_of("query_type"): QueryType.INCREMENTAL.value}
     return {**options, **query_type, key_of("begin"): LAST_OFFSET}
@@ -48,15 +49,10 @@ def range_options(options: Mapping[str, str], begin: str, end: str) -> dict[str,
         begin: offset, exclusive.
         end: offset, inclusive.
     """
-
-    def is_replaced(name: str) -> bool:
-        option = BY_NAME.get(name)
-        return option is not None and option.key in _REPLACED
-
     batch = {"query_type": QueryType.INCREMENTAL.value, "begin": begin, "end": end}
     lower = {name.lower(): value for name, value in options.items()}
-    others = {name: value for name, value in lower.items() if not is_replaced(name)}
-    return {**others, **{key_of(name): value for name, value in batch.items()}}
+    kept_options = {name: value for name, value in lower.items() if name not in _REPLACED_NAMES}
+    return {**kept_options, **{key_of(name): value for name, value in batch.items()}}
 
 
 def commit_offsets(view: TableView) -> dict[str, str]:

@@ -86,8 +86,8 @@ def cost(
     logs = () if is_merged else task.file_slice.log_files
     base = task.file_slice.base_file
     begin, end = task.byte_range or (0, base.size if base is not None else 0)
-    read = (end - begin) * (1.0 if logs else _share(task, columns))
-    return int(read) + _OPENING + _cost_of_logs(logs)
+    base_bytes = (end - begin) * (1.0 if logs else _share(task, columns))
+    return int(base_bytes) + _OPENING + _cost_of_logs(logs)
 
 
 def _cost_of_logs(files: Sequence[LogFile]) -> int:
