@@ -1,1 +1,1 @@
-"""Parts of Parquet that pyarrow does not offer: pages and their indexes."""
+"""Parts of Parquet that pyarrow does not offer: checks, calendars, pages and their indexes."""

@@ -1,12 +1,12 @@
-"""Parquet files with the checks that pyarrow leaves out.
+"""Open Parquet files with the checks that pyarrow leaves out.
 
-pyarrow finds columns by the names in the schema and does not compare them with those of the column
-chunks, so a damaged name is a column that the file lacks. It passes over pages of a type that it
-does not know, and ends with the shortest column. It ends the process where it is asked for the
-statistics of a chunk whose type contradicts the schema.
+pyarrow finds columns by their names in the schema and does not compare these with the names in the
+column chunks, so a damaged name looks like a missing column. It skips pages of unknown types, and
+ends with the shortest column. If the type of a chunk contradicts the schema, asking for its
+statistics ends the process.
 
-Types are those of the Parquet schema. Writers on Arrow put their own types into the footer, too,
-such as views, durations and extensions, which Apache Hudi does not look at.
+Types are those of the Parquet schema. Writers on Arrow add their own types to the footer, such as
+views, durations and extensions; Apache Hudi ignores them.
 """
 
 import json
@@ -22,7 +22,7 @@ from hudi_pyspark.errors import UnsupportedTypeError
 _ARROW_SCHEMA = b"ARROW:schema"
 _NOT_ARROW_SCHEMA = _ARROW_SCHEMA.lower()  # of the same length
 _TYPE_OPTIONS = (
-    {"arrow_extensions_enabled": False}  # pyarrow before 21 knows no extensions of Parquet's own
+    {"arrow_extensions_enabled": False}  # pyarrow before 21 has no extensions for Parquet types
     if "arrow_extensions_enabled" in signature(pq.ParquetFile).parameters
     else {}
 )
@@ -31,7 +31,12 @@ _TYPE_OPTIONS = (
 def open_parquet(
     source: pa.NativeFile | IO[bytes], *, verify_checksums: bool = True, **options: object
 ) -> pq.ParquetFile:
-    """Open a file so that a changed byte in a page or a name is an error.
+    """Open a file in such a way that a changed byte in a page or a name is an error.
+
+    Args:
+        source: the file; it stays open.
+        verify_checksums: of pages, if the writer added them.
+        options: further arguments of `pyarrow.parquet.ParquetFile`.
 
     Raises:
         pyarrow.ArrowInvalid, OSError, UnicodeDecodeError: the footer contradicts itself. Pages are
@@ -48,9 +53,9 @@ def open_parquet(
                 f"the schema has {len(schema)} columns, the first row group {row_group.num_columns}"
             )
         for index in range(row_group.num_columns):
-            name, stored = schema.column(index).path, row_group.column(index).path_in_schema
-            if name != stored:
-                raise pa.ArrowInvalid(f"column {name!r} of the schema is stored as {stored!r}")
+            name, chunk_name = schema.column(index).path, row_group.column(index).path_in_schema
+            if name != chunk_name:
+                raise pa.ArrowInvalid(f"column {name!r} of the schema is stored as {chunk_name!r}")
     check_row_count(file.metadata, range(file.num_row_groups), file.metadata.num_rows)
     if not verify_checksums:
         return file
@@ -60,9 +65,13 @@ def open_parquet(
 
 
 def unknown_type_error(error: Exception, path: str) -> UnsupportedTypeError | None:
-    """Return what to raise for a file whose types this pyarrow does not know; None for damage.
+    """Return the error for a file with types that this pyarrow lacks; None if the file is damaged.
 
-    Before release 22 pyarrow opens no file with a VARIANT column, whatever columns are read.
+    Before release 22, pyarrow opens no file with a VARIANT column, whichever columns are read.
+
+    Args:
+        error: what pyarrow raised.
+        path: of the file.
     """
     if "logical" not in str(error).lower() or int(pa.__version__.partition(".")[0]) >= 22:
         return None
@@ -74,12 +83,12 @@ def unknown_type_error(error: Exception, path: str) -> UnsupportedTypeError | No
 
 
 def _without_arrow_schema(metadata: pq.FileMetaData) -> pq.FileMetaData:
-    """Return a footer in which pyarrow does not find its own types."""
+    """Return a footer in which pyarrow does not find Arrow's types."""
     value = metadata.metadata[_ARROW_SCHEMA]
     sink = pa.BufferOutputStream()
     metadata.write_metadata_file(sink)
     footer = sink.getvalue().to_pybytes()
-    # Values of the file may be the same bytes, but no value follows the key in this way.
+    # Other values may have the same bytes, but only this one follows the key.
     entry = footer.rindex(value)
     key = footer.rindex(_ARROW_SCHEMA, 0, entry)
     return pq.read_metadata(
@@ -88,7 +97,11 @@ def _without_arrow_schema(metadata: pq.FileMetaData) -> pq.FileMetaData:
 
 
 def read_columns(file: pq.ParquetFile, columns: Sequence[str]) -> pa.Table:
-    """Read top-level columns, or dotted paths of leaves, of a whole file in one thread.
+    """Read columns of a whole file in one thread.
+
+    Args:
+        file: from `open_parquet`.
+        columns: names of top-level columns, or dotted paths of leaves.
 
     Raises:
         pyarrow.ArrowInvalid, OSError: a page is damaged, or rows are missing.
@@ -99,10 +112,15 @@ def read_columns(file: pq.ParquetFile, columns: Sequence[str]) -> pa.Table:
 
 
 def check_row_count(metadata: pq.FileMetaData, groups: Iterable[int], rows: int) -> None:
-    """Check that some row groups have ``rows`` rows by the footer.
+    """Compare the number of rows that were read with the footer.
+
+    Args:
+        metadata: the footer.
+        groups: ordinals of the row groups that were read.
+        rows: how many rows were read.
 
     Raises:
-        pyarrow.ArrowInvalid: they have more or fewer: pyarrow has passed over a page.
+        pyarrow.ArrowInvalid: the numbers differ: pyarrow skipped a page.
     """
     expected = sum(metadata.row_group(group).num_rows for group in groups)
     if rows != expected:
@@ -110,13 +128,13 @@ def check_row_count(metadata: pq.FileMetaData, groups: Iterable[int], rows: int)
 
 
 def chunk_begin(chunk: pq.ColumnChunkMetaData) -> int:
-    """Return where a chunk of a column begins, in bytes from the start of the file."""
+    """Return the offset of a column chunk, in bytes from the start of the file."""
     pages = (chunk.data_page_offset, chunk.dictionary_page_offset)
     return int(min(offset for offset in pages if offset is not None))
 
 
 def chunk_statistics(metadata: pq.FileMetaData, group: int, leaf: int) -> pq.Statistics | None:
-    """Return the statistics of a column chunk; None if there are none, or of another type."""
+    """Return the statistics of a column chunk; None if it has none, or has another type."""
     chunk = metadata.row_group(group).column(leaf)
     is_typed = chunk.physical_type == metadata.schema.column(leaf).physical_type
     return chunk.statistics if is_typed else None
@@ -125,10 +143,12 @@ def chunk_statistics(metadata: pq.FileMetaData, group: int, leaf: int) -> pq.Sta
 def chunk_bounds(
     statistics: pq.Statistics, data_type: pa.DataType | None = None
 ) -> tuple[pa.Scalar, pa.Scalar]:
-    """Return minimum and maximum of a column chunk that has both.
+    """Return the minimum and maximum of a column chunk that has both.
 
-    ``data_type`` is that of the column as Arrow reads it; without one, dates and timestamps get
-    that of the file, and other values one that fits.
+    Args:
+        statistics: of the chunk.
+        data_type: of the column as Arrow reads it. Without it, dates and timestamps get the type
+            that the file declares, and other values any type that fits.
 
     Raises:
         pyarrow.ArrowException: the values do not fit the type, or have no order (INT96).
@@ -139,14 +159,14 @@ def chunk_bounds(
         return pa.scalar(statistics.min, data_type), pa.scalar(statistics.max, data_type)
     if number is None:
         raise pa.ArrowInvalid("INT96 has no order")
-    # As a date of Python's, a year below 1 or beyond 9999 would be an error.
+    # Python's dates end at the years 1 and 9999.
     ends = (pa.scalar(end, number) for end in (statistics.min_raw, statistics.max_raw))
     low, high = (end.cast(data_type) for end in ends)
     return low, high
 
 
 def _time_type(statistics: pq.Statistics) -> pa.DataType | None:
-    """Return the type of a column of dates or timestamps; None for other types."""
+    """Return the declared type of a column of dates or timestamps; None for other types."""
     logical = json.loads(statistics.logical_type.to_json())
     if logical["Type"] == "Timestamp":
         unit = {"milliseconds": "ms", "microseconds": "us"}.get(logical["timeUnit"], "ns")
@@ -155,7 +175,12 @@ def _time_type(statistics: pq.Statistics) -> pa.DataType | None:
 
 
 def has_only_value(file: pq.ParquetFile, field: pa.Field, value: pa.Scalar) -> bool:
-    """Decide by the footer whether a file has a column, and no other value than one in it.
+    """Return whether the footer proves that a column has the same value in every row.
+
+    Args:
+        file: from `open_parquet`.
+        field: the name and type of the column; without it the answer is False.
+        value: of that type.
 
     Raises:
         pyarrow.ArrowException: statistics of the footer contradict the column's type.
@@ -164,9 +189,9 @@ def has_only_value(file: pq.ParquetFile, field: pa.Field, value: pa.Scalar) -> b
     if field.name not in leaves:
         return False
     for group in range(file.num_row_groups):
-        known = chunk_statistics(file.metadata, group, leaves.index(field.name))
-        if known is None or not known.has_min_max or known.null_count != 0:
+        statistics = chunk_statistics(file.metadata, group, leaves.index(field.name))
+        if statistics is None or not statistics.has_min_max or statistics.null_count != 0:
             return False
-        if any(bound != value for bound in chunk_bounds(known, field.type)):
+        if any(bound != value for bound in chunk_bounds(statistics, field.type)):
             return False
     return True

@@ -1,9 +1,9 @@
-"""Dates and timestamps of Parquet files in Spark's legacy calendar.
+"""Convert dates and timestamps of Parquet files from Spark's legacy calendar.
 
-Before Spark 3, and later on demand (``datetimeRebaseModeInWrite=LEGACY``), Spark counted the days
-of old dates as java.util.GregorianCalendar does: by the Julian calendar up to 1582-10-04, and
-instants before 1900 by the zone's present standard offset. The keys in the footer say so. Spark
-reads such values as the same dates and local times in the calendar and the zones of java.time.
+Before Spark 3, and later on demand (``datetimeRebaseModeInWrite=LEGACY``), Spark counted days as
+java.util.GregorianCalendar does: dates up to 1582-10-04 by the Julian calendar, and instants before
+1900 by the zone's present standard offset. Keys in the footer say so. Spark reads such values as
+the same dates and local times in the calendar and the zones of java.time.
 
 Source: ``DataSourceUtils`` and ``RebaseDateTime`` of Apache Spark 3.5 and 4.3, which decide alike.
 """
@@ -35,32 +35,32 @@ from hudi_pyspark.format.nested_types import (
 Int64s = npt.NDArray[np.int64]
 
 INT96_ZONE = "Etc/UTC"
-"""Zone that timestamps of the old type INT96 get, which are instants."""
+"""The zone that marks timestamps of the old type INT96, which are instants."""
 
 _VERSION, _ZONE = b"org.apache.spark.version", b"org.apache.spark.timeZone"
 _LEGACY_TIMES, _LEGACY_INT96 = b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96"
-# Days and seconds since the epoch from which on both calendars agree: 1582-10-15, and 1900-01-01.
+# From these days and seconds since the epoch on, both calendars agree: 1582-10-15 and 1900-01-01.
 _FIRST_DAY, _FIRST_SECOND = -141_427, -2_208_988_800
 _DAY = 86_400  # seconds
-_MARCH_OF_YEAR_0 = -719_470  # in days, by the Julian calendar
+_MARCH_OF_YEAR_0 = -719_470  # days since the epoch, by the Julian calendar
 _TICKS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
-# Names of java.util.TimeZone beside those of regions; any other offset is UTC to it.
+# Besides regions, java.util.TimeZone has such names; it takes any other offset for UTC.
 _OFFSET = re.compile(r"GMT([+-])(\d\d?)(?::?([0-5]\d))?")
 _ANY_OFFSET = re.compile(r"(?:UTC|UT|GMT|Z)?(?:[+-][\d:]+)?")
 
 
 @dataclass(frozen=True, slots=True)
 class LegacyCalendar:
-    """What a Parquet file has in the legacy calendar."""
+    """Which values of a Parquet file are in the legacy calendar."""
 
     has_dates: bool
     has_instants: bool
-    zone: str  # of the session that wrote the file; Spark 2 does not say, so Spark takes its own
+    zone: str  # of the session that wrote the file; Spark 2 does not say: this machine's zone
     path: str  # for errors
 
     @classmethod
     def of(cls, file: pq.ParquetFile, path: str) -> LegacyCalendar | None:
-        """Read the keys of a footer; None where they name no legacy calendar, or no Spark."""
+        """Read the keys of a footer; None unless Spark wrote it in a legacy calendar."""
         keys = file.metadata.metadata or {}
         if _VERSION not in keys:
             return None
@@ -69,16 +69,19 @@ class LegacyCalendar:
         is_legacy_int96 = version < b"3.1.0" or _LEGACY_INT96 in keys
         if not is_legacy and not is_legacy_int96:
             return None
-        # A writer has but one type for instants.
+        # A writer uses only one type for instants.
         has_int96 = any(file.schema.column(leaf).physical_type == "INT96" for leaf in leaves)
         has_instants = is_legacy_int96 if has_int96 else is_legacy
         return cls(is_legacy, has_instants, keys.get(_ZONE, b"").decode() or _own_zone(), path)
 
     def to_gregorian(self, table: pa.Table) -> pa.Table:
-        """Return a table of the file with dates and instants as Spark reads them, at any depth.
+        """Convert the dates and instants of a table, at any depth, as Spark reads them.
+
+        Args:
+            table: rows of the file.
 
         Raises:
-            UnsupportedTableError: an instant before 1900, in a zone that is not known.
+            UnsupportedTableError: there is an instant before 1900 in an unknown zone.
         """
         for index, field in enumerate(table.schema):
             if self._rebase_of(field.type) or pa.types.is_nested(field.type):
@@ -103,11 +106,11 @@ class LegacyCalendar:
         return array
 
     def _rebase_of(self, data_type: pa.DataType) -> tuple[int, Callable[[Int64s], Int64s]] | None:
-        """Return the first number of a type that is right as it is, and how to rebase others."""
+        """Return the first number of a type that stays, and how to rebase lower numbers."""
         if pa.types.is_date32(data_type):
             return (_FIRST_DAY, _gregorian_days) if self.has_dates else None
         if not pa.types.is_timestamp(data_type) or data_type.tz is None or not self.has_instants:
-            return None  # Spark writes local timestamps in one way only
+            return None  # Spark writes local timestamps only in one way
         ticks = _TICKS[data_type.unit]
         return _FIRST_SECOND * ticks, lambda instants: self._gregorian_instants(instants, ticks)
 
@@ -116,8 +119,8 @@ class LegacyCalendar:
         day = _DAY * ticks
         local = instants + standard * ticks
         local += (_gregorian_days(local // day) - local // day) * day
-        # A local time that a change skips, or has twice, belongs to the offset after it from its
-        # first moment by that offset on.
+        # A local time that a change skips or repeats belongs to the offset after the change, from
+        # the first moment by that offset on.
         changes = (instants_of_change + offsets[1:]) * ticks
         return local - offsets[np.searchsorted(changes, local, side="right")] * ticks
 
@@ -125,26 +128,26 @@ class LegacyCalendar:
         """Return the zone's standard offset, when offsets changed, and each of them, in seconds."""
         zone = _zones().get(self.zone)
         if zone is not None:
-            standard, *others = map(int, zone.split())
+            standard, *numbers = map(int, zone.split())
         elif match := _OFFSET.fullmatch(self.zone):
             standard = int(f"{match[1]}1") * (int(match[2]) * 60 + int(match[3] or 0)) * 60
-            others = [standard]
+            numbers = [standard]
         elif _ANY_OFFSET.fullmatch(self.zone):
-            standard, others = 0, [0]
+            standard, numbers = 0, [0]
         else:
             raise UnsupportedTableError(
                 f"{self.path}: Spark wrote timestamps before 1900 in its legacy calendar, in the "
-                f"time zone {self.zone!r}, which this release does not know. Leave such columns "
-                "out, or write the table again with spark.sql.parquet.datetimeRebaseModeInWrite="
-                "CORRECTED"
+                f"time zone {self.zone!r}, which this release does not know. Leave out such "
+                "columns, or write the table again with "
+                "spark.sql.parquet.datetimeRebaseModeInWrite=CORRECTED"
             )
-        return standard, np.array(others[1::2], np.int64), np.array(others[::2], np.int64)
+        return standard, np.array(numbers[1::2], np.int64), np.array(numbers[::2], np.int64)
 
 
 def _gregorian_days(days: Int64s) -> Int64s:
-    """Return days before 1582-10-15 that have the same dates by the Gregorian calendar.
+    """Convert days before 1582-10-15 to days that have the same dates by the Gregorian calendar.
 
-    Years begin in March, so that a leap day ends one; 1,461 days are four of the Julian ones.
+    Years begin in March, so leap days are at their end. Four Julian years have 1,461 days.
     """
     years = (4 * (days - _MARCH_OF_YEAR_0) + 3) // 1461
     return np.where(days < _FIRST_DAY, days + 2 - (years // 100 - years // 400), days)
@@ -161,10 +164,14 @@ def _replace_old(array: pa.Array, first: int, rebase: Callable[[Int64s], Int64s]
 
 
 def widen_bounds(low: pa.Array, high: pa.Array) -> tuple[pa.Array, pa.Array]:
-    """Return bounds of a column that hold in both calendars, from bounds in one of them.
+    """Widen the bounds of a column until they hold in both calendars.
 
-    Old dates are up to 10 days lower in the other calendar, or higher, but never past the day from
-    which on both agree; instants by some hours more. Other types have one calendar.
+    In the other calendar, old dates are up to 10 days earlier, or later up to the day from which on
+    both calendars agree; instants differ by some hours more. Other types have one calendar.
+
+    Args:
+        low: lower bounds, one per file or row group.
+        high: upper bounds of the same type.
     """
     data_type = low.type
     numbers: pa.DataType
@@ -186,7 +193,7 @@ def widen_bounds(low: pa.Array, high: pa.Array) -> tuple[pa.Array, pa.Array]:
 
 @lru_cache(maxsize=1)
 def _zones() -> dict[str, str]:
-    """Return the numbers of each zone: see `verification/generate/local_times.py`."""
+    """Load the offsets of each zone; `verification/generate/local_times.py` describes them."""
     text = (resources.files(__package__ or "") / "local_times.txt").read_text(encoding="utf-8")
     lines = (line.partition("|") for line in text.splitlines())
     return {name: numbers for numbers, _, names in lines for name in names.split()}
@@ -194,12 +201,17 @@ def _zones() -> dict[str, str]:
 
 def _own_zone() -> str:
     """Return this machine's zone, as Java finds it."""
-    named = os.environ.get("TZ") or os.path.realpath("/etc/localtime").partition("/zoneinfo/")[2]
-    return named or "UTC"
+    zone = os.environ.get("TZ") or os.path.realpath("/etc/localtime").partition("/zoneinfo/")[2]
+    return zone or "UTC"
 
 
 def with_instants(schema: pa.Schema, leaves: pq.ParquetSchema) -> pa.Schema:
-    """Return a file's schema with a zone for INT96, which Arrow shows as local timestamps."""
+    """Mark INT96 timestamps as instants; Arrow reads them as local timestamps.
+
+    Args:
+        schema: of the file, as Arrow reads it.
+        leaves: of the file.
+    """
     columns = [leaves.column(i) for i in range(len(leaves))]
     names = {c.path.partition(".")[0] for c in columns if c.physical_type == "INT96"}
     if not names:

@@ -1,8 +1,8 @@
-"""Pages of a Parquet file, and files made of some of them.
+"""Find pages of a Parquet file, and build files of only some pages.
 
-A column chunk is a row of pages, each compressed by itself; the offset index in the footer lists
-where they lie and which rows they hold. pyarrow reads column chunks whole; a file made of the pages
-that hold some rows, with a footer, lets it read no more than these.
+A column chunk is a sequence of pages, each compressed separately. The offset index in the footer
+lists where they are and which rows they have. pyarrow reads whole column chunks, so for a few rows
+it gets a file that has only the pages with these rows, and a footer.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ MAGIC = b"PAR1"
 TAIL = 8  # bytes: the footer's length, and the magic
 _LENGTH = struct.Struct("<I")
 # Of FileMetaData
-_SCHEMA, _FILE_ROWS, _ROW_GROUPS, _KEPT = 2, 3, 4, (1, 6)  # version, and who wrote it
+_SCHEMA, _FILE_ROWS, _ROW_GROUPS, _COPIED = 2, 3, 4, (1, 6)  # copied: version and writer
 # Of SchemaElement
 _NAME, _CHILDREN = 4, 5
 # Of RowGroup
 _COLUMNS, _BYTES, _ROWS = 1, 2, 3
 # Of ColumnChunk
 _FILE_PATH, _CHUNK_OFFSET, _META_DATA, _INDEX_OFFSET, _INDEX_SIZE = 1, 2, 3, 4, 5
-# Of ColumnMetaData; the first four and the uncompressed size are kept
+# Of ColumnMetaData; the first four and the uncompressed size are copied
 _TYPE, _ENCODINGS, _PATH, _CODEC, _VALUES, _UNCOMPRESSED = 1, 2, 3, 4, 5, 6
 _COMPRESSED, _DATA_PAGE, _DICTIONARY_PAGE = 7, 9, 11
 # Of OffsetIndex and PageLocation
@@ -47,27 +47,27 @@ _PAGE_BYTES, _HEADER_V1, _HEADER_V2, _PAGE_VALUES = 3, 5, 8, 1
 
 
 class ParquetPagesError(ValueError):
-    """The bounds of pages are unknown or wrong; pyarrow may still read the file."""
+    """The places of pages are unknown or wrong; pyarrow may still read the file."""
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnPages:
-    """The pages of one leaf column in one row group; the arrays have one entry for each page."""
+    """The pages of one leaf column in one row group; the arrays have one entry per page."""
 
     first_rows: RowNumbers
     row_counts: RowNumbers
     offsets: RowNumbers  # bytes from the start of the file
-    sizes: RowNumbers  # bytes, with their headers
-    begin: int  # of the chunk: in front of the first page there may be a dictionary
+    sizes: RowNumbers  # bytes, with the header of the page
+    begin: int  # offset of the chunk; a dictionary may precede the first page
 
     def holding(self, rows: RowNumbers) -> Mask:
-        """Return the pages that hold one of some rows of the row group."""
+        """Return a mask of the pages that have one of these rows of the row group."""
         chosen = np.zeros(len(self.first_rows), np.bool_)
         chosen[self._pages_of(rows)] = True
         return chosen
 
     def places(self, rows: RowNumbers, chosen: Mask) -> RowNumbers:
-        """Return the positions of rows within the rows of some pages."""
+        """Return the positions of rows among the rows of the chosen pages."""
         pages = self._pages_of(rows)
         counts = np.where(chosen, self.row_counts, 0)
         return (np.cumsum(counts) - counts)[pages] + rows - self.first_rows[pages]
@@ -76,7 +76,7 @@ class ColumnPages:
         return np.searchsorted(self.first_rows, rows, side="right") - 1
 
     def spans(self, pages: Mask) -> list[tuple[int, int]]:
-        """Return begin and end of the bytes to read for some pages, the dictionary first."""
+        """Return the begin and end offset of each page to read, the dictionary first."""
         dictionary = [(self.begin, int(self.offsets[0]))] if self.begin < self.offsets[0] else []
         chosen = zip(self.offsets[pages].tolist(), self.sizes[pages].tolist(), strict=True)
         return dictionary + [(offset, offset + size) for offset, size in chosen]
@@ -84,7 +84,10 @@ class ColumnPages:
 
 @dataclass(frozen=True, slots=True)
 class ParquetPages:
-    """The footer of a Parquet file; ParquetPagesError or ThriftError if it is not as expected."""
+    """The footer of a Parquet file.
+
+    Methods raise ParquetPagesError or ThriftError if the footer is not as expected.
+    """
 
     footer: ThriftStruct
 
@@ -98,7 +101,7 @@ class ParquetPages:
         return cls(parse_struct(footer)[0])
 
     def leaves(self, group: int, column: str) -> list[int]:
-        """Return the ordinals of the leaf columns that a top-level column has in a row group.
+        """Return the ordinals of a top-level column's leaf columns in a row group.
 
         Raises:
             ParquetPagesError: there is no such column.
@@ -112,10 +115,10 @@ class ParquetPages:
         return places
 
     def index_span(self, group: int, leaf: int) -> tuple[int, int]:
-        """Return the begin and the end of a leaf column's offset index.
+        """Return the begin and end offset of a leaf column's offset index.
 
         Raises:
-            ParquetPagesError: the writer left none, or the column is in another file.
+            ParquetPagesError: the writer wrote none, or the column is in another file.
             ThriftError: the footer lacks a field, or the field has another type.
         """
         chunk = self.footer.structs(_ROW_GROUPS)[group].structs(_COLUMNS)[leaf]
@@ -125,7 +128,7 @@ class ParquetPages:
         return begin, begin + chunk.integer(_INDEX_SIZE)
 
     def pages(self, group: int, leaf: int, index: memoryview) -> ColumnPages:
-        """Return the pages of a leaf column; ``index`` has the bytes of `index_span`.
+        """Parse the offset index of a leaf column; ``index`` has the bytes of `index_span`.
 
         Raises:
             ParquetPagesError: the pages overlap, or do not fit the row group.
@@ -140,7 +143,7 @@ class ParquetPages:
                 for field in (_FIRST_ROW, _PAGE_OFFSET, _PAGE_SIZE)
             )
         except OverflowError as error:
-            raise ParquetPagesError("the offset index has numbers that are too large") from error
+            raise ParquetPagesError("the offset index has too large numbers") from error
         row_counts = np.diff(first_rows, append=row_group.integer(_ROWS))
         meta = chunk.struct(_META_DATA)
         starts = [meta.integer(f) for f in (_DATA_PAGE, _DICTIONARY_PAGE) if f in meta]
@@ -164,17 +167,18 @@ class ParquetPages:
         chunks: Mapping[int, tuple[ColumnPages, Mask]],
         data: Callable[[int, int], memoryview],
     ) -> bytes:
-        """Build a Parquet file of one column and one row group out of some pages.
+        """Build a Parquet file of one column and one row group from some of its pages.
 
         Args:
             group: ordinal of the row group.
             column: a top-level column.
-            chunks: its leaf columns, by ordinal, with the pages to take, which hold the same rows.
-            data: returns bytes of the file between two offsets.
+            chunks: by the ordinals of its leaf columns, the pages to copy; they have the same rows.
+            data: returns the bytes of the file between two offsets.
 
         Raises:
-            ParquetPagesError: the pages of the leaf columns hold different rows, or other numbers
+            ParquetPagesError: the pages of the leaf columns have different rows, or another number
                 of values than the offset index says.
+            ThriftError: the header of a page cannot be parsed.
             ThriftError: the footer lacks a field, or the field has another type.
         """
         out = bytearray(MAGIC)
@@ -192,20 +196,20 @@ class ParquetPages:
                     values += _values(page)
                 out += page
             if len(chunks) == 1 and len(meta.list(_PATH).items) == 1:
-                held = int(pages.row_counts[chosen].sum())
-                if values != held:
-                    raise ParquetPagesError(f"pages of {held} rows have {values} values")
+                row_count = int(pages.row_counts[chosen].sum())
+                if values != row_count:
+                    raise ParquetPagesError(f"pages of {row_count} rows have {values} values")
             written.append(_chunk(meta, begin, data_page, len(out), values))
         counts = {int(pages.row_counts[chosen].sum()) for pages, chosen in chunks.values()}
         if len(counts) != 1:
-            raise ParquetPagesError("the leaf columns' pages do not hold the same rows")
+            raise ParquetPagesError("the leaf columns' pages have different rows")
         rows = ThriftType.I64, counts.pop()
         row_group = {_COLUMNS: _list_of(written), _BYTES: (ThriftType.I64, len(out)), _ROWS: rows}
-        kept = {field: self.footer[field] for field in _KEPT if field in self.footer}
+        copied = {field: self.footer[field] for field in _COPIED if field in self.footer}
         footer = struct_bytes(
             ThriftStruct(
                 {
-                    **kept,
+                    **copied,
                     _SCHEMA: _list_of(self._schema_of(column)),
                     _FILE_ROWS: rows,
                     _ROW_GROUPS: _list_of([ThriftStruct(row_group)]),
@@ -217,7 +221,7 @@ class ParquetPages:
         return bytes(out)
 
     def _schema_of(self, column: str) -> list[ThriftStruct]:
-        """Return the root with one child, and that child with all below it."""
+        """Return the schema's root with one column, and the elements of that column."""
         elements = self.footer.structs(_SCHEMA)
         position = 1
         while position < len(elements):
@@ -230,7 +234,7 @@ class ParquetPages:
 
 
 def _subtree_end(elements: Sequence[ThriftStruct], position: int) -> int:
-    """Return where an element with all its children ends; the schema is written depth first."""
+    """Return where an element with all its children ends; elements are in depth-first order."""
     open_elements = 1
     while open_elements:
         if position >= len(elements):
@@ -244,8 +248,8 @@ def _subtree_end(elements: Sequence[ThriftStruct], position: int) -> int:
 def _chunk(
     original: ThriftStruct, begin: int, data_page: int, end: int, values: int
 ) -> ThriftStruct:
-    kept = (_TYPE, _ENCODINGS, _PATH, _CODEC, _UNCOMPRESSED)
-    meta = {field: original[field] for field in kept if field in original}
+    copied = (_TYPE, _ENCODINGS, _PATH, _CODEC, _UNCOMPRESSED)
+    meta = {field: original[field] for field in copied if field in original}
     meta[_VALUES] = ThriftType.I64, values
     meta[_COMPRESSED] = ThriftType.I64, end - begin
     meta[_DATA_PAGE] = ThriftType.I64, data_page
@@ -258,7 +262,7 @@ def _chunk(
 
 
 def _values(page: memoryview) -> int:
-    """Return the number of values of a data page, which has to fill its place."""
+    """Return the number of values of a data page, and check the size of the page."""
     header, payload = parse_struct(page)
     if payload + header.integer(_PAGE_BYTES) != len(page):
         raise ParquetPagesError("a page has another size than the offset index says")

@@ -1,4 +1,4 @@
-"""Thrift's compact protocol ↔ values: the metadata of Parquet files is written in it."""
+"""Parse and write Thrift's compact protocol, in which Parquet files have their metadata."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from hudi_pyspark.format.protobuf import decode_zigzag, parse_varint
 ThriftValue: TypeAlias = Union[bool, int, float, bytes, "ThriftList", "ThriftStruct"]
 
 _DOUBLE = struct.Struct("<d")
-_LONG_LIST = 15  # from this many elements on, the length follows the header
-_DEEPEST = 32  # of what is nested
+_LONG_LIST = 15  # from this many items on, the length follows the header
+_DEEPEST = 32  # levels of nesting
 
 
 class ThriftType(IntEnum):
-    """What a value is; the numbers are those of the format."""
+    """The type of a value; the numbers are those of the format."""
 
     TRUE = 1
     FALSE = 2
@@ -38,7 +38,7 @@ _TYPES = {int(kind): kind for kind in ThriftType}
 
 
 class ThriftError(ValueError):
-    """Bytes that are not a struct in the compact protocol."""
+    """Bytes are not a struct in the compact protocol, or a field is missing or of another type."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +46,14 @@ class ThriftList:
     """Values of one type."""
 
     kind: ThriftType
-    items: tuple[Any, ...]  # of the kind
+    items: tuple[Any, ...]  # all of this kind
 
 
 class ThriftStruct(dict[int, tuple[ThriftType, ThriftValue]]):
-    """Fields by number, in order, with their types; ThriftError if one is not as asked for."""
+    """Fields with their types, by number, in order.
+
+    Getters raise ThriftError if the field is missing or has another type.
+    """
 
     def integer(self, number: int) -> int:
         return int(self._value(number, _INTEGERS, "an integer"))
@@ -82,10 +85,10 @@ class ThriftStruct(dict[int, tuple[ThriftType, ThriftValue]]):
 
 
 def parse_struct(data: bytes | memoryview, offset: int = 0) -> tuple[ThriftStruct, int]:
-    """Parse a struct, and return the offset after it too.
+    """Parse the struct at an offset; also return the offset after it.
 
     Raises:
-        ThriftError: there is none at the offset, or it is nested too deep.
+        ThriftError: there is no struct at the offset, or it has more than 32 levels.
     """
     try:
         return _parse_struct(memoryview(data), offset, 0)
@@ -136,7 +139,7 @@ def _parse_value(
     if kind is ThriftType.BINARY:
         size, begin = parse_varint(view, offset)
         if begin + size > len(view):
-            raise ThriftError("it is cut off")
+            raise ThriftError("the bytes are cut off")
         return bytes(view[begin : begin + size]), begin + size
     if kind is ThriftType.STRUCT:
         return _parse_struct(view, offset, depth + 1)
