@@ -42,7 +42,7 @@ _JOINS: Final = (
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Source:
+class RecordBytes:
     """The bytes of records, also viewed as 2-byte and 8-byte words at every offset."""
 
     buffer: pa.Buffer  # the records and PADDING bytes; below 2 GiB, so offsets fit int32
@@ -51,7 +51,7 @@ class Source:
     words: UInt64s  # words[i] = octets[i : i + 8], little-endian
 
     @classmethod
-    def over(cls, buffer: pa.Buffer) -> Source:
+    def over(cls, buffer: pa.Buffer) -> RecordBytes:
         """View a buffer that has `PADDING` bytes after the last record."""
         octets = np.frombuffer(buffer, np.uint8)
         pairs = np.ndarray((buffer.size - 1,), np.dtype("<u2"), buffer=buffer, strides=(1,))
@@ -66,7 +66,7 @@ class Cursor:
     Position arrays are replaced and never changed in place, so callers may keep them.
     """
 
-    source: Source  # the bytes that positions refer to
+    source: RecordBytes  # the bytes that positions refer to
     position: Int64s  # byte offset of the row's next value
     end: Int64s  # byte offset after the record that the row belongs to
     record: Int64s  # ordinal of that record, for errors

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from hudi_pyspark.errors import CorruptAvroError, UnsupportedTypeError
 from hudi_pyspark.format.avro import nested, values
-from hudi_pyspark.format.avro.cursor import PADDING, Cursor, Int64s, Source, ValueReader
+from hudi_pyspark.format.avro.cursor import PADDING, Cursor, Int64s, RecordBytes, ValueReader
 from hudi_pyspark.format.avro.schema import (
     AvroArray,
     AvroEnum,
@@ -228,11 +228,11 @@ def _open(buffer: pa.Buffer, starts: Int64s, ends: Int64s, first: int, last: int
     low, high = int(begin.min()), int(end.max())
     size = high - low + PADDING
     if low + size <= buffer.size:
-        source = Source.over(buffer.slice(low, size))
+        source = RecordBytes.over(buffer.slice(low, size))
     else:
         padded = np.zeros(size, np.uint8)
         padded[: high - low] = np.frombuffer(buffer, np.uint8)[low:high]
-        source = Source.over(pa.py_buffer(padded))
+        source = RecordBytes.over(pa.py_buffer(padded))
     return Cursor(source, begin - low, end - low, np.arange(first, last))
 
 

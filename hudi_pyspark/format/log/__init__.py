@@ -1,1 +1,1 @@
-"""Log files: blocks, and what they hold."""
+"""Log files: their blocks, and the records and deletes in them."""

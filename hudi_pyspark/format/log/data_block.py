@@ -1,4 +1,4 @@
-"""Data block content (Avro, CDC, HFile, Parquet) → Arrow table."""
+"""Decode data blocks (Avro, CDC, HFile, Parquet) to Arrow tables."""
 
 import re
 import struct
@@ -24,62 +24,63 @@ from hudi_pyspark.format.parquet.legacy_calendar import LegacyCalendar, with_ins
 _VERSION_AND_COUNT = struct.Struct(">ii")
 _MOST_SEARCHED = 8
 _NO_RECORDS = np.empty(0, np.int64)
-_CONTENT_VERSIONS = (1, 2, 3)  # alike for a reader; version 0 had no record count
-# Hudi blanks a field of that name in HFile values, since the HFile's key repeats it.
+_CONTENT_VERSIONS = (1, 2, 3)  # the same for a reader; version 0 had no record count
+# Hudi blanks a field of this name in HFile values, since the HFile's key repeats it.
 _KEY_FIELD = "key"
 
 
 @dataclass(frozen=True, slots=True)
-class OnlyRows:
-    """Rows that are wanted: those that hold one of some values in a text column."""
+class ValueLookup:
+    """A search for the rows that have one of some values in a text column."""
 
     column: str
-    values: pa.Array
+    values: pa.Array  # texts
 
     def may_be_in(self, content: memoryview) -> bool:
-        """Return whether some bytes hold one of the texts; true if there are too many to search."""
+        """Return whether the bytes may contain a value; true if there are many values to search."""
         if len(self.values) > _MOST_SEARCHED:
             return True
         texts = (re.escape(str(value).encode()) for value in self.values)
-        # Of Python's searches only this one takes a view, at gigabytes a second for a literal.
+        # Only this search of Python's takes a view; it finds literals at gigabytes a second.
         return any(re.search(text, content) is not None for text in texts)
 
     def matches(self, table: pa.Table) -> pa.Array:
+        """Return for each row whether it has one of the values."""
         return pc.is_in(table.column(self.column), value_set=self.values)
 
 
 def decode_data_block(
-    block: LogBlock, columns: Sequence[str] | None, only: OnlyRows | None = None
+    block: LogBlock, columns: Sequence[str] | None, lookup: ValueLookup | None = None
 ) -> pa.Table:
     """Decode the records of an Avro, CDC, HFile or Parquet data block, in block order.
 
-    Columns that the block's schema lacks are left out; rows outside ``only`` may be decoded too.
     Columns have the order and types of the block's Avro schema or Parquet file.
 
     Args:
-        block: a data block, whose content is read from the storage now.
-        columns: names of the columns to decode; None means all.
-        only: rows to decode; None means all.
+        block: a data block; its content is read from the storage now.
+        columns: names of the columns to decode, None for all; names that the schema lacks are
+            ignored.
+        lookup: the rows to decode, None for all; further rows may be decoded as well.
 
     Raises:
-        CorruptLogBlockError: the content cannot be decoded, with the block's path and offset.
-        UnsupportedTableError: it has types, a version or a codec that cannot be read.
+        CorruptLogBlockError: the content cannot be decoded.
+        UnsupportedTableError: it has an unsupported type, version or codec.
         ValueError: the block is of a type without records.
     """
     decode = _NATIVE_DECODERS.get(block.native_extension) or _DECODERS.get(block.block_type)
     if decode is None:
         raise ValueError(f"a {block.block_type.name} has no records to decode")
     try:
-        return decode(block, block_schema(block), columns, only)
+        return decode(block, block_schema(block), columns, lookup)
     except CorruptAvroError as error:
         raise block.corrupt(error.reason()) from error
 
 
 def decode_native_deletes(block: LogBlock) -> pa.Table | None:
-    """Decode the rows of a native log of deletes; None for an inline block of them.
+    """Decode the rows of a native log of deletes; None for an inline delete block.
 
     Raises:
-        CorruptLogBlockError: the file cannot be decoded, with its path and the place.
+        CorruptLogBlockError: the file cannot be decoded.
         UnsupportedTypeError: a column of the file has a type that cannot be read.
     """
     if not block.native_extension:
@@ -95,10 +96,11 @@ def decode_native_deletes(block: LogBlock) -> pa.Table | None:
 
 
 def salvage_data_block(block: LogBlock) -> tuple[pa.Table, str]:
-    """Decode the records before the first bad one, and say what is wrong with that, or "".
+    """Decode the records before the first damaged one of a data block.
 
-    Only Avro blocks give a part of their records; of others the table is empty, without columns.
-    Damage and unsupported types are in the text, and are not raised.
+    Returns:
+        The records, and the problem of the damaged one, "" without damage. Unless the block is
+        Avro, damage or an unsupported type gives an empty table without columns.
 
     Raises:
         ValueError: the block is of a type without records.
@@ -115,7 +117,7 @@ def salvage_data_block(block: LogBlock) -> tuple[pa.Table, str]:
 
 
 def _first_records(block: LogBlock, count: int) -> pa.Table:
-    """Return the first records, as many as can be decoded: columns fail one after the other."""
+    """Decode as many of the first records as possible; each attempt may fail at an earlier one."""
     if count <= 0:
         return pa.table({})
     try:
@@ -126,7 +128,7 @@ def _first_records(block: LogBlock, count: int) -> pa.Table:
 
 
 def _decode_avro(
-    block: LogBlock, schema: AvroRecord, columns: Sequence[str] | None, only: OnlyRows | None
+    block: LogBlock, schema: AvroRecord, columns: Sequence[str] | None, lookup: ValueLookup | None
 ) -> pa.Table:
     content = block.content
     if len(content) < _VERSION_AND_COUNT.size:
@@ -136,23 +138,23 @@ def _decode_avro(
     if version not in _CONTENT_VERSIONS or count < 0:
         problem = f"expected content version 1, 2 or 3, found {version} with {count} records"
         raise block.corrupt(problem)
-    if only is not None and not only.may_be_in(content):
+    if lookup is not None and not lookup.may_be_in(content):
         return decode_records(schema, content, _NO_RECORDS, _NO_RECORDS, columns)
     starts, ends = record_spans(content, _VERSION_AND_COUNT.size, count)
-    left = len(content) - (int(ends[-1]) if count else _VERSION_AND_COUNT.size)
-    if left:
-        problem = f"expected {count} records, found {left} bytes after them"
+    remaining = len(content) - (int(ends[-1]) if count else _VERSION_AND_COUNT.size)
+    if remaining:
+        problem = f"expected {count} records, found {remaining} bytes after them"
         raise CorruptAvroError(problem, count, "")
-    if only is not None and only.column in {field.name for field in schema.fields}:
-        # That column of all records first, then everything of the few that are wanted.
-        column = decode_records(schema, content, starts, ends, [only.column])
-        matches = np.asarray(only.matches(column))
+    if lookup is not None and lookup.column in {field.name for field in schema.fields}:
+        # First this column of all records, then all columns of the few that match.
+        column = decode_records(schema, content, starts, ends, [lookup.column])
+        matches = np.asarray(lookup.matches(column))
         starts, ends = starts[matches], ends[matches]
     return decode_records(schema, content, starts, ends, columns)
 
 
 def _decode_hfile(
-    block: LogBlock, schema: AvroRecord, columns: Sequence[str] | None, _only: OnlyRows | None
+    block: LogBlock, schema: AvroRecord, columns: Sequence[str] | None, _lookup: ValueLookup | None
 ) -> pa.Table:
     return decode_hfile_records(_read_hfile(block), schema, columns)
 
@@ -166,7 +168,7 @@ def _read_hfile(block: LogBlock) -> HFile:
 
 
 def _decode_parquet(
-    block: LogBlock, schema: AvroRecord, columns: Sequence[str] | None, only: OnlyRows | None
+    block: LogBlock, schema: AvroRecord, columns: Sequence[str] | None, lookup: ValueLookup | None
 ) -> pa.Table:
     fields = [field for field in schema.fields if columns is None or field.name in columns]
     try:
@@ -174,8 +176,8 @@ def _decode_parquet(
             file = open_parquet(source, coerce_int96_timestamp_unit="us")
             present = set(file.schema_arrow.names)
             names = [field.name for field in fields if field.name in present]
-            # Arrow reads in the file's order, and with "a" also every column named "a.…".
-            table = _read_rows(file, names, only).select(names)
+            # Arrow reads in the file's order, and for "a" also every column named "a.…".
+            table = _read_rows(file, names, lookup).select(names)
             calendar = LegacyCalendar.of(file, block.path)
             if calendar is not None and names:
                 instants = with_instants(table.schema, file.schema)
@@ -185,14 +187,14 @@ def _decode_parquet(
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         damage = block.corrupt(f"expected a Parquet file: {error}")
         raise unknown_type_error(error, block.path) or damage from error
-    # Without columns, taking the metadata away would lose the number of rows.
+    # Without columns, removing the metadata would lose the number of rows.
     return table.replace_schema_metadata(None) if names else table
 
 
-def _read_rows(file: pq.ParquetFile, names: Sequence[str], only: OnlyRows | None) -> pa.Table:
-    """Return all rows, or none where no row is wanted."""
-    if only is not None and names and only.column in file.schema_arrow.names:
-        matches = only.matches(read_columns(file, [only.column]))
+def _read_rows(file: pq.ParquetFile, names: Sequence[str], lookup: ValueLookup | None) -> pa.Table:
+    """Read all rows, or none if no row matches."""
+    if lookup is not None and names and lookup.column in file.schema_arrow.names:
+        matches = lookup.matches(read_columns(file, [lookup.column]))
         if not pc.any(matches).as_py():
             return file.schema_arrow.empty_table()
     return read_columns(file, names)
@@ -210,14 +212,14 @@ _NATIVE_DECODERS = {"parquet": _decode_parquet, "hfile": _decode_hfile}
 def decode_hfile_records(
     hfile: HFile, schema: AvroRecord, columns: Sequence[str] | None
 ) -> pa.Table:
-    """Decode the ``columns`` of every record of an HFile, in file order.
+    """Decode columns of all records of an HFile, in file order; ``columns`` is None for all.
 
     Raises:
         CorruptAvroError: the bytes of a record do not fit the schema.
         UnsupportedTypeError: a requested column has a type that cannot be read.
     """
     table = decode_records(schema, hfile.values_data, hfile.value_starts, hfile.value_ends, columns)
-    # Other tables may have a column of that name too: what is not blank stays.
+    # Other tables may have a column of this name as well: values that are not blank stay.
     position = table.schema.get_field_index(_KEY_FIELD)
     if position < 0 or not pa.types.is_string(table.schema.field(position).type):
         return table

@@ -1,4 +1,4 @@
-"""Delete block content → the keys of the deleted records and their ordering values."""
+"""Decode delete blocks: the keys of the deleted records and their ordering values."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _RECORD_KEY = "_hoodie_record_key"
 class OrderingWrapper(Enum):
     """The class that wraps an ordering value, and the Avro type of its field `value`.
 
-    In the order of the branches of Hudi's union. Two values of different wrappers are of different
-    Java classes, and so do not compare: an IntWrapper 5 and a LongWrapper 7 are not in order. Hudi
-    leaves out most logical types; they are added where it applies them when it unwraps the value.
+    Members are in the order of the branches of Hudi's union. Values of different wrappers have
+    different Java classes and cannot be compared: an IntWrapper 5 and a LongWrapper 7 have no
+    order. Hudi's schema lacks most logical types; those that it applies later are added here.
     """
 
     BOOLEAN = "BooleanWrapper", "boolean"
@@ -55,7 +55,7 @@ class OrderingWrapper(Enum):
 
 @dataclass(frozen=True, slots=True)
 class OrderingGroup:
-    """The ordering values of one wrapper, which all have one Arrow type."""
+    """The ordering values of one wrapper, in one Arrow type."""
 
     wrapper: OrderingWrapper | None  # None for values of the column's own type
     rows: pa.Int64Array  # ordinals of the delete records in their block, ascending
@@ -64,11 +64,11 @@ class OrderingGroup:
 
 @dataclass(frozen=True, slots=True)
 class ArrayOrdering:
-    """Ordering values of a table that has several ordering fields."""
+    """The ordering values of a table with several ordering fields."""
 
     rows: pa.Int64Array  # ordinals of the delete records in their block, ascending
-    # One for each ordering field, in the order of the fields. Rows count within the block; one that
-    # is in `rows` but in no group of a field has null there.
+    # The groups of each ordering field, in the order of the fields, with rows of the block. A row
+    # of `rows` that is in no group of a field has null there.
     fields: tuple[tuple[OrderingGroup, ...], ...]
 
 
@@ -76,7 +76,7 @@ class ArrayOrdering:
 class DeleteRecords:
     """The records that a delete block deletes, in block order.
 
-    Each record is in one group of `ordering`, or in `array_ordering`, or in neither: then it has no
+    A record is in one group of `ordering` or in `array_ordering`. If it is in neither, it has no
     ordering value.
     """
 
@@ -86,9 +86,9 @@ class DeleteRecords:
 
     @property
     def is_commit_time(self) -> pa.BooleanArray:
-        """For each record, whether it wins over all earlier ones, whatever their ordering value.
+        """Whether each record wins over all earlier records, whatever their ordering values.
 
-        Such a delete is without an ordering value, or has the int 0, which Hudi writes for "none".
+        Such a delete has no ordering value, or the int 0, which Hudi writes instead.
         """
         by_ordering = np.zeros(len(self.record_keys), np.bool_)
         if self.array_ordering is not None:
@@ -100,11 +100,15 @@ class DeleteRecords:
 
 
 def decode_deletes(block: LogBlock, rows: pa.Table | None) -> DeleteRecords:
-    """Decode a block of deletes, or take the ``rows`` of a native log of them.
+    """Decode a delete block.
+
+    Args:
+        block: an inline delete block, or a native log of deletes.
+        rows: of the native log, from `decode_native_deletes`; None for an inline block.
 
     Raises:
-        CorruptLogBlockError: the rows have no record keys, or the block cannot be decoded; see
-            `decode_delete_block`.
+        CorruptLogBlockError: the rows have no record keys, or the block cannot be decoded.
+        UnsupportedTableError: an ordering value has an unknown Java class.
     """
     if rows is None:
         return decode_delete_block(block.content, path=block.path, offset=block.offset)
@@ -118,7 +122,7 @@ def decode_deletes(block: LogBlock, rows: pa.Table | None) -> DeleteRecords:
         OrderingGroup(
             OrderingWrapper.INT if pa.types.is_int32(values.type) else None,
             pa.array(np.flatnonzero(values.is_valid())),
-            values.drop_null(),  # an ordering is null where a delete has none
+            values.drop_null(),  # null if a delete has no ordering value
         )
         for values in orderings
     )
@@ -129,20 +133,20 @@ def decode_deletes(block: LogBlock, rows: pa.Table | None) -> DeleteRecords:
 
 
 def decode_delete_block(content: memoryview, *, path: str, offset: int) -> DeleteRecords:
-    """Decode the content of a delete block of any version.
+    """Decode the content of an inline delete block of any version.
 
-    Version 1 has keys alone and 2 ordering values, both by Kryo; version 3 is Avro. Only golden
-    table v9_mor_payload_mysql_debezium has several ordering fields; versions 1 and 2 are checked by
-    bytes of Hudi's serialiser alone. Source: Hudi's HoodieDeleteBlock.
+    Version 1 has only keys, version 2 also ordering values, both in Kryo; version 3 is Avro. Only
+    the golden table v9_mor_payload_mysql_debezium has several ordering fields. Versions 1 and 2 are
+    checked only by bytes of Hudi's serialiser. Source: Hudi's HoodieDeleteBlock.
 
     Args:
-        content: the block's content, without header and footer.
-        path: the log file, for errors only.
-        offset: of the block in the file, in bytes; for errors only.
+        content: of the block, without header and footer.
+        path: of the log file, for errors.
+        offset: of the block in the file in bytes, for errors.
 
     Raises:
-        CorruptLogBlockError: the content is not what its version says.
-        UnsupportedTableError: an ordering value has a Java class that is not known.
+        CorruptLogBlockError: the content contradicts its version.
+        UnsupportedTableError: an ordering value has an unknown Java class.
     """
     if len(content) < _VERSION_AND_LENGTH.size:
         problem = f"expected version and length of a delete block, found {len(content)} bytes"
@@ -163,7 +167,7 @@ def decode_delete_block(content: memoryview, *, path: str, offset: int) -> Delet
 
 
 def _decode_avro(payload: memoryview, path: str, offset: int) -> DeleteRecords:
-    """Decode a HoodieDeleteRecordList: one Avro record that holds all deletes."""
+    """Decode a HoodieDeleteRecordList: one Avro record with all deletes."""
     span = np.array([0, len(payload)], np.int64)
     try:
         table = decode_records(_delete_list_schema(), payload, span[:1], span[1:])
@@ -180,7 +184,7 @@ def _decode_avro(payload: memoryview, path: str, offset: int) -> DeleteRecords:
 def _group_by_wrapper(
     members: Sequence[pa.StructArray], rows: npt.NDArray[np.int64]
 ) -> tuple[OrderingGroup, ...]:
-    """Group the members of a wrapper union, one of them set in each row, by wrapper."""
+    """Group ordering values by wrapper; in each row at most one member of the union is set."""
     groups = []
     for wrapper, member in zip(OrderingWrapper, members, strict=False):
         present = member.is_valid()
@@ -192,13 +196,13 @@ def _group_by_wrapper(
 
 
 def _array_ordering(wrappers: pa.StructArray) -> ArrayOrdering | None:
-    """Return the orderings of the ArrayWrapper branch: a list with a wrapper for each field."""
+    """Convert the ArrayWrapper branch: a list with a wrapper per ordering field."""
     present = wrappers.is_valid()
     if not present.true_count:
         return None
     (lists,) = wrappers.flatten()
     rows = pc.list_parent_indices(lists).to_numpy().astype(np.int64)
-    # How many items before it are of the same list: the field to which an item belongs.
+    # The ordinal of an item in its list is that of its ordering field.
     fields = np.arange(len(rows)) - np.searchsorted(rows, rows)
     items = pc.list_flatten(lists).flatten()
     return ArrayOrdering(
@@ -211,7 +215,7 @@ def _array_ordering(wrappers: pa.StructArray) -> ArrayOrdering | None:
 
 
 def _from_kryo(deletes: Sequence[KryoDelete]) -> DeleteRecords:
-    # A loop over records, as is the parser: no writer since 0.13 makes such blocks.
+    # A loop over records, like the parser: no writer since 0.13 writes such blocks.
     by_class: dict[str, list[tuple[int, KryoValue]]] = {}
     for row, delete in enumerate(deletes):
         if delete.value is not None:
@@ -229,14 +233,14 @@ def _kryo_group(java_class: str, orderings: Sequence[tuple[int, KryoValue]]) -> 
     python_values: list[object] = [value for _, value in orderings]
     values: pa.Array = pa.array(python_values, data_type)
     if wrapper is OrderingWrapper.DATE:
-        # Milliseconds of midnight in the writer's time zone, which is not recorded: the nearest
-        # midnight UTC is that of the same day up to 12 hours east or west.
+        # Milliseconds of midnight in the writer's time zone, which is not recorded. The nearest
+        # midnight UTC belongs to the same day in zones up to 12 hours east or west.
         days = np.rint(np.asarray(values) / _DAY_MS).astype(np.int32)
         values = pa.array(days).cast(pa.date32())
     return OrderingGroup(wrapper, rows, values)
 
 
-# By Java class, in the order of the wrappers; a decimal is as precise as the values.
+# By Java class, in the order of the wrappers; the values decide the precision of a decimal.
 _KRYO: dict[str, tuple[OrderingWrapper, pa.DataType | None]] = {
     "boolean": (OrderingWrapper.BOOLEAN, pa.bool_()),
     "int": (OrderingWrapper.INT, pa.int32()),
@@ -259,12 +263,12 @@ def _record(name: str, **fields: object) -> dict[str, object]:
 
 @functools.cache
 def _delete_list_schema() -> AvroRecord:
-    """Return the schema of version 3 payloads, which is not in the block.
+    """Return the schema of version 3, which is not in the block.
 
-    Releases have only added branches at the end of the unions, so that of 1.2.0 fits all blocks.
+    Releases only added branches at the end of the unions, so the schema of 1.2.0 fits all blocks.
     """
     *scalars, local_date = (wrapper.schema for wrapper in OrderingWrapper)
-    # The second union names the types that the first one has defined.
+    # The second union names the types that the first union defines.
     items = ["null", *(scalar["name"] for scalar in scalars), local_date]
     arrays = _record("ArrayWrapper", wrappedValues=["null", {"type": "array", "items": items}])
     delete = _record(

@@ -1,8 +1,8 @@
-"""Kryo bytes of delete blocks, versions 1 and 2 → keys and ordering values.
+"""Parse the Kryo bytes of delete blocks of versions 1 and 2: keys and ordering values.
 
-Hudi up to 0.12 serialised deletes with Kryo, a format that follows the Java classes. Only what
-these blocks hold is understood here: HoodieKey, DeleteRecord and the values that order records.
-Classes and objects met before are written as a number, so such bytes can only be read in turn.
+Hudi up to 0.12 serialised deletes with Kryo, a format that follows the Java classes. This module
+reads only the classes in these blocks: HoodieKey, DeleteRecord and the types of ordering values.
+Kryo writes a repeated class or object as a number, so the bytes must be read from the beginning.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ KryoValue: TypeAlias = int | float | bool | str | Decimal
 
 _HOODIE_KEY = "org.apache.hudi.common.model.HoodieKey"
 _DELETE_RECORD = "org.apache.hudi.common.model.DeleteRecord"
-# Of a decimal: those of Arrow have up to 76 digits.
+# Arrow's decimals have up to 76 digits.
 _MOST_DECIMAL_BYTES, _MOST_SCALE = 32, 76
 _EXACT = Context(prec=200)
 
-# Classes that are written as a number: that of class i is i + 2. All others come by name.
+# Kryo writes these classes as numbers, class i as i + 2, and all other classes by name.
 _REGISTERED = ("int", "String", "float", "boolean", "byte", "char", "short", "long", "double")
 _NULL, _NAMED_CLASS, _NEW_OBJECT, _FIRST_REGISTERED, _FIRST_OBJECT = 0, 1, 1, 2, 2
 
 
 class KryoDelete(NamedTuple):
-    """One deleted record, with the value that orders it and the Java class which that had."""
+    """One deleted record, its ordering value and the Java class of that value."""
 
     record_key: str | None
-    java_class: str = ""  # "int", "String" …, or a full name; "" without a value, as in version 1
+    java_class: str = ""  # "int", "String" … or a full name; "" if there is no value
     value: KryoValue | None = None  # a java.sql.Date is milliseconds since the epoch
 
 
@@ -42,13 +42,13 @@ def parse_deletes(payload: memoryview, version: int, *, path: str, offset: int) 
 
     Args:
         payload: an array of `HoodieKey`, or of `DeleteRecord`.
-        version: of the delete block: 1 has the former, 2 the latter.
-        path: the log file, for errors only.
-        offset: of the block in the file, in bytes; for errors only.
+        version: of the delete block: 1 with `HoodieKey`, 2 with `DeleteRecord`.
+        path: of the log file, for errors.
+        offset: of the block in the file in bytes, for errors.
 
     Raises:
-        CorruptLogBlockError: the bytes are not such an array, with the block's path and offset.
-        UnsupportedTableError: an ordering value has a Java class that is not known; it names both.
+        CorruptLogBlockError: the bytes are not such an array.
+        UnsupportedTableError: an ordering value has an unknown Java class.
     """
     element_class, read_element = _ELEMENTS[version]
     reader = _KryoReader(payload, path, offset)
@@ -115,14 +115,14 @@ _ORDERING_READERS: dict[str, Callable[[_KryoReader], KryoValue | None]] = {
 
 
 class _KryoReader:
-    """Reads one Kryo stream from its start; knows the classes and objects met so far."""
+    """Reads one Kryo stream from its start, and remembers the classes and objects in it."""
 
     def __init__(self, payload: memoryview, path: str, base: int) -> None:
         self.payload, self.path, self.base = payload, path, base
         self.position = 0
         self.class_names: list[str] = []
-        # Each object with the function that read it, which represents its type. An object has its
-        # number before the objects inside it have theirs.
+        # Each object with the function that read it, which stands for its type. An object gets its
+        # number before the objects inside it.
         self.objects: list[tuple[Callable[[_KryoReader], Any], Any]] = []
 
     def corrupt(self, problem: str) -> CorruptLogBlockError:
@@ -134,7 +134,7 @@ class _KryoReader:
             raise self.corrupt("expected the end")
 
     def read_object(self, java_class: str, read: Callable[[_KryoReader], T]) -> T:
-        """Read an object that must be there and be of that very class."""
+        """Read an object that must not be null and must have exactly this class."""
         stored_class = self.read_class()
         if stored_class != java_class:
             raise self.corrupt(f"expected class {java_class}, found {stored_class}")
@@ -144,14 +144,14 @@ class _KryoReader:
         return value
 
     def read_class(self) -> str | None:
-        """Read the name of the class of the value that follows; None if the value is null."""
+        """Read the class name of the next value; None if the value is null."""
         marker = self.read_varint()
         if marker == _NULL:
             return None
         if marker == _NAMED_CLASS:
             number = self.read_varint()
             if number > len(self.class_names):
-                raise self.corrupt(f"expected a class name met before, found number {number}")
+                raise self.corrupt(f"expected the number of an earlier class, found {number}")
             if number == len(self.class_names):
                 self.class_names.append(self.read_string())
             return self.class_names[number]
@@ -160,7 +160,7 @@ class _KryoReader:
         return _REGISTERED[marker - _FIRST_REGISTERED]
 
     def read_shared(self, read: Callable[[_KryoReader], T]) -> T | None:
-        """Read a value that may be null, new, or the number of an object met before."""
+        """Read a value that may be null, new, or the number of an earlier object."""
         marker = self.read_varint()
         if marker == _NULL:
             return None
@@ -172,12 +172,12 @@ class _KryoReader:
             return value
         number = marker - _FIRST_OBJECT
         if number >= len(self.objects) or self.objects[number][0] is not read:
-            raise self.corrupt(f"expected an object met before, found number {number}")
-        known: T | None = self.objects[number][1]
-        return known
+            raise self.corrupt(f"expected the number of an earlier object, found {number}")
+        earlier_value: T | None = self.objects[number][1]
+        return earlier_value
 
     def read_string(self) -> str:
-        """Read ASCII up to a byte with the high bit set, or a length and UTF-16 units as UTF-8."""
+        """Read ASCII that ends with a high bit, or a length and UTF-16 units as UTF-8."""
         if self.position < len(self.payload) and self.payload[self.position] < 0x80:
             octets = bytearray()
             while not octets or octets[-1] < 0x80:
@@ -196,14 +196,14 @@ class _KryoReader:
             if first >= 0x80:
                 self.read_bytes(1 if first < 0xE0 else 2)
         try:
-            # Surrogate pairs were encoded one by one: joined again by way of UTF-16.
+            # Surrogates were encoded one by one; UTF-16 joins them to pairs again.
             units = str(self.payload[start : self.position], "utf-8", "surrogatepass")
             return units.encode("utf-16-le", "surrogatepass").decode("utf-16-le")
         except UnicodeDecodeError as error:
             raise self.corrupt(f"expected text, found invalid bytes ({error})") from error
 
     def read_varint(self) -> int:
-        """Read an unsigned number: seven bits a byte, low ones first; a ninth byte has eight."""
+        """Read an unsigned number: seven bits a byte, lowest first; a ninth byte has eight."""
         number = 0
         for index in range(8):
             octet = self.read_bytes(1)[0]

@@ -1,4 +1,4 @@
-"""Log file bytes → framed LogBlocks: header and content span, nothing decoded."""
+"""Cut log files into blocks: their headers are parsed, their content is not."""
 
 import re
 import struct
@@ -22,11 +22,11 @@ _ROLLBACK_COMMAND = "0"  # the only command that any release has written
 
 
 class LogBlockType(Enum):
-    """The kind of a block; the value is its ordinal in the file."""
+    """The type of a block; the value is its number in the file."""
 
     COMMAND_BLOCK = 0
     DELETE_BLOCK = 1
-    CORRUPT_BLOCK = 2  # never written: `frame_blocks` makes it of bytes that are not a block
+    CORRUPT_BLOCK = 2  # never written: stands for bytes that are not a block
     AVRO_DATA_BLOCK = 3
     HFILE_DATA_BLOCK = 4
     PARQUET_DATA_BLOCK = 5
@@ -34,7 +34,7 @@ class LogBlockType(Enum):
 
 
 class HeaderKey(Enum):
-    """A key of a block's header map; the value is its ordinal in the file."""
+    """A key of a block's header; the value is its number in the file."""
 
     INSTANT_TIME = 0
     TARGET_INSTANT_TIME = 1
@@ -47,11 +47,11 @@ class HeaderKey(Enum):
     BASE_FILE_INSTANT_TIME_OF_RECORD_POSITIONS = 8
 
 
-# Types of blocks by what they hold; a new type needs its place here.
-DATA_BLOCKS = frozenset(  # the records of a slice's rows
+# Types of blocks by their content; a new type needs its place here.
+DATA_BLOCKS = frozenset(  # records of a slice's rows
     {LogBlockType.AVRO_DATA_BLOCK, LogBlockType.HFILE_DATA_BLOCK, LogBlockType.PARQUET_DATA_BLOCK}
 )
-RECORD_BLOCKS = DATA_BLOCKS | {LogBlockType.DELETE_BLOCK}  # what a merge takes
+RECORD_BLOCKS = DATA_BLOCKS | {LogBlockType.DELETE_BLOCK}  # input of a merge
 AVRO_BLOCKS = frozenset({LogBlockType.AVRO_DATA_BLOCK, LogBlockType.CDC_DATA_BLOCK})
 NATIVE_BLOCKS = {  # by the extension of a native log of records
     "parquet": LogBlockType.PARQUET_DATA_BLOCK,
@@ -63,7 +63,7 @@ _BLOCK_TYPES = {kind.value: kind for kind in LogBlockType if kind is not LogBloc
 
 
 def open_span(file: BytesSource, start: int, stop: int) -> pa.NativeFile | IO[bytes]:
-    """Open bytes of a log file as a file; only the whole is not read into memory first."""
+    """Open a range of a log file as a file; anything but the whole file is read into memory."""
     if start == 0 and stop == len(file) and isinstance(file, StoredBytes):
         return file.open()
     return pa.BufferReader(pa.py_buffer(file[start:stop]))
@@ -71,24 +71,25 @@ def open_span(file: BytesSource, start: int, stop: int) -> pa.NativeFile | IO[by
 
 @dataclass(frozen=True, slots=True)
 class LogBlock:
-    """One block of a log file, its content undecoded."""
+    """One block of a log file; its content is not decoded."""
 
     block_type: LogBlockType
     header: Mapping[HeaderKey, str]  # empty for a CORRUPT_BLOCK
     content_offset: int  # bytes from the start of the log file to the content
-    content_length: int  # bytes; for a CORRUPT_BLOCK all after its magic
+    content_length: int  # bytes; for a CORRUPT_BLOCK everything after its magic
     offset: int  # bytes from the start of the log file to the block's magic
     size: int  # bytes from the magic to the end of the block, both included
     path: str  # of the log file, relative to the base path
     file: BytesSource = field(compare=False, repr=False)  # the log file
-    native_extension: str = ""  # of a native log, which is one block: "parquet" or "hfile"
+    native_extension: str = ""  # "parquet" or "hfile" if the block is a native log, else ""
 
     @property
     def content(self) -> memoryview:
-        """The undecoded content; read anew each time where the file is not in memory."""
+        """The undecoded content; read each time unless the file is in memory."""
         return self.file[self.content_offset : self.content_offset + self.content_length]
 
     def open(self) -> pa.NativeFile | IO[bytes]:
+        """Open the undecoded content as a file; the caller closes it."""
         return open_span(self.file, self.content_offset, self.content_offset + self.content_length)
 
     def corrupt(self, problem: str) -> CorruptLogBlockError:
@@ -98,61 +99,61 @@ class LogBlock:
 
     @property
     def instant_time(self) -> str | None:
-        """The instant that wrote the block; None in corrupt and archived-timeline blocks."""
+        """The instant that wrote the block; None for corrupt and archived-timeline blocks."""
         return self.header.get(HeaderKey.INSTANT_TIME)
 
     @property
     def target_instant_time(self) -> str | None:
-        """The instant that a command block rolls back; None in all other blocks."""
+        """The instant that a command block rolls back; None for other blocks."""
         return self.header.get(HeaderKey.TARGET_INSTANT_TIME)
 
     @property
     def schema_text(self) -> str | None:
-        """The Avro schema (JSON) of a data block's records; delete blocks may have one too."""
+        """The Avro schema (JSON) of a data block's records; some delete blocks also have one."""
         return self.header.get(HeaderKey.SCHEMA)
 
     @property
     def is_partial(self) -> bool:
-        """Whether the records carry only the columns that were changed."""
+        """Whether the records have only the changed columns."""
         return self.header.get(HeaderKey.IS_PARTIAL, "").lower() == "true"
 
     @property
     def compacted_block_times(self) -> tuple[str, ...]:
-        """Instants folded into this log-compaction block, newest first; () in other blocks."""
+        """The instants that a log compaction folded into this block, newest first; else ()."""
         times = self.header.get(HeaderKey.COMPACTED_BLOCK_TIMES, "")
         return tuple(time for time in times.split(",") if time)
 
     @property
     def record_positions_text(self) -> str | None:
-        """The encoded positions of the records in the base file; None if the writer gave none."""
+        """The encoded positions of the records in the base file; None if there are none."""
         return self.header.get(HeaderKey.RECORD_POSITIONS)
 
     @property
     def positions_base_instant(self) -> str | None:
-        """Instant of the base file to which the positions refer."""
+        """The instant of the base file that the positions refer to; None without positions."""
         return self.header.get(HeaderKey.BASE_FILE_INSTANT_TIME_OF_RECORD_POSITIONS)
 
 
 def frame_blocks(
     data: bytes | BytesSource, *, path: str, report: Report | None = None
 ) -> Iterator[LogBlock]:
-    """Cut a log file into its blocks, in file order; only the ends of blocks are read.
+    """Cut a log file into its blocks, in file order; only headers and lengths are read.
 
-    Bytes that start with the magic but are not a whole block come as a CORRUPT_BLOCK, which ends at
-    the next magic or at the end of the file: a writer that failed half-way leaves such bytes, and
-    what was appended after them counts. Up to five bytes after the last block are ignored. Source:
-    Hudi's HoodieLogFileReader.
+    Bytes that begin with the magic but are not a whole block are yielded as a CORRUPT_BLOCK, which
+    ends at the next magic or at the end of the file. A writer that fails half-way leaves such
+    bytes; blocks that are appended after them count. Up to five bytes after the last block are
+    ignored. Source: Hudi's HoodieLogFileReader.
 
     Args:
-        data: the whole file, or what reads parts of it; the blocks refer to it.
-        path: of the file, for errors only.
-        report: is told of texts in headers that are not UTF-8, with a problem and its offset. Where
-            it does not raise, their characters are replaced, as Apache Hudi does.
+        data: the whole file, or a source that reads parts of it; the blocks refer to it.
+        path: of the file, for errors.
+        report: called for each text in a header that is not UTF-8, with the problem and its offset.
+            Unless it raises, the bad characters are replaced, as in Apache Hudi.
 
     Raises:
-        CorruptLogBlockError: no magic at the start, or a block that is whole by its lengths but has
-            an unknown type, version or command, or a header that does not fit. The blocks before it
-            have been yielded.
+        CorruptLogBlockError: there is no magic at the start, or a block with right lengths has an
+            unknown type, version or command, or a header that does not fit. Earlier blocks have
+            been yielded by then.
     """
     for salvaged in salvage_blocks(data, path=path, report=report):
         if len(data) - salvaged.block.offset < len(MAGIC):
@@ -166,18 +167,18 @@ def frame_blocks(
 class SalvagedBlock:
     """A block of a file that may be damaged."""
 
-    block: LogBlock  # a CORRUPT_BLOCK where `problem` says why
+    block: LogBlock  # a CORRUPT_BLOCK if there is a `problem`
     problem: str = ""  # what was expected and what was found; "" for a whole block
-    refusal: CorruptLogBlockError | None = None  # of `frame_blocks`
+    refusal: CorruptLogBlockError | None = None  # the error that `frame_blocks` raises
 
 
 def salvage_blocks(
     data: bytes | BytesSource, *, path: str, report: Report | None = None
 ) -> Iterator[SalvagedBlock]:
-    """Cut a log file into blocks as far as possible, and pass over what `frame_blocks` refuses.
+    """Cut a damaged log file into blocks as far as possible; nothing is raised.
 
-    Where a block is whole by its lengths but cannot be understood, the next one begins after it;
-    everywhere else at the next magic. It raises nothing: a block carries its refusal.
+    A block with right lengths that cannot be understood is skipped. After any other damage, the
+    next block begins at the next magic. Arguments are those of `frame_blocks`.
     """
     file = memoryview(data) if isinstance(data, bytes) else data
     offset = 0
@@ -208,11 +209,11 @@ def _salvage_block(
 
 
 def _block_end(file: BytesSource, offset: int) -> tuple[int, str]:
-    """Return where the block at `offset` ends, and "", or else why it is not a whole block."""
+    """Return where the block at ``offset`` ends, and why it is not a whole block, "" if it is."""
     start = offset + len(MAGIC)
     if len(file) - start < _LONG.size:
         return 0, f"the file ends at byte {len(file)}, within the block's length"
-    # Hudi writes a long but keeps only its low 32 bits, as a signed int.
+    # Hudi writes a long but reads only its low 32 bits, as a signed int.
     size = _INT.unpack(file[start + 4 : start + _LONG.size])[0]
     length_at = start + size  # of the trailing length, which repeats the size
     end: int = length_at + _LONG.size
@@ -220,8 +221,8 @@ def _block_end(file: BytesSource, offset: int) -> tuple[int, str]:
         return 0, f"the block should have {size} bytes more, but the file ends at byte {len(file)}"
     repeated = _LONG.unpack(file[length_at:end])[0] - len(MAGIC)
     if repeated != size:
-        return 0, f"the block's length is {size}, but at its end it is repeated as {repeated}"
-    # A block followed by foreign bytes counts as corrupt although it is whole: so does Hudi.
+        return 0, f"the block's length is {size} at its start, but {repeated} at its end"
+    # As in Hudi, a whole block that is followed by foreign bytes counts as corrupt.
     follower = file[end : end + len(MAGIC)]
     if len(follower) == len(MAGIC) and follower != MAGIC:
         return 0, "the block is followed by bytes that are not a block"
@@ -238,7 +239,7 @@ def _next_magic(file: BytesSource, start: int) -> int:
 
 
 def corrupt_block(file: BytesSource, offset: int, end: int, path: str) -> LogBlock:
-    """Return bytes of a log file as a CORRUPT_BLOCK."""
+    """Return the bytes from ``offset`` to ``end`` of a log file as a CORRUPT_BLOCK."""
     start = min(offset + len(MAGIC), end)
     return LogBlock(
         block_type=LogBlockType.CORRUPT_BLOCK,
@@ -255,24 +256,24 @@ def corrupt_block(file: BytesSource, offset: int, end: int, path: str) -> LogBlo
 def _parse_block(
     file: BytesSource, offset: int, end: int, path: str, report: Report | None
 ) -> LogBlock:
-    """Parse a block whose outer lengths are right."""
-    cursor = _Cursor(file, offset + len(MAGIC) + _LONG.size, end - _LONG.size, path)
-    cursor.report = report
-    version = cursor.read_int("format version")
+    """Parse a block whose lengths are right."""
+    reader = _BlockReader(file, offset + len(MAGIC) + _LONG.size, end - _LONG.size, path)
+    reader.report = report
+    version = reader.read_int("format version")
     if version != 1:
         raise CorruptLogBlockError(f"expected log format version 1, found {version}", path, offset)
-    ordinal = cursor.read_int("block type")
+    ordinal = reader.read_int("block type")
     block_type = _BLOCK_TYPES.get(ordinal)
     if block_type is None:
-        known = ", ".join(f"{known} {kind.name}" for known, kind in _BLOCK_TYPES.items())
-        problem = f"expected a block type of {known}; found {ordinal}"
+        types = ", ".join(f"{number} {kind.name}" for number, kind in _BLOCK_TYPES.items())
+        problem = f"expected a block type of {types}; found {ordinal}"
         raise CorruptLogBlockError(problem, path, offset)
-    stored_header = cursor.read_map("header")
+    stored_header = reader.read_map("header")
     header = {_HEADER_KEYS[key]: text for key, text in stored_header.items() if key in _HEADER_KEYS}
-    content_length = _LONG.unpack(cursor.read_bytes(_LONG.size, "content length"))[0]
-    content_offset = cursor.skip(content_length, "content")
-    cursor.read_map("footer")  # always empty: no release defines a key of it
-    cursor.expect_end()
+    content_length = _LONG.unpack(reader.read_bytes(_LONG.size, "content length"))[0]
+    content_offset = reader.skip(content_length, "content")
+    reader.read_map("footer")  # always empty: no release defines a key of it
+    reader.expect_end()
     command = header.get(HeaderKey.COMMAND_BLOCK_TYPE)
     if block_type is LogBlockType.COMMAND_BLOCK and command != _ROLLBACK_COMMAND:
         problem = f"expected command '{_ROLLBACK_COMMAND}' (rollback), found {command!r}"
@@ -289,7 +290,7 @@ def _parse_block(
     )
 
 
-class _Cursor:
+class _BlockReader:
     """Reads the fields of one block in turn and never past the block's end."""
 
     def __init__(self, file: BytesSource, offset: int, end: int, path: str) -> None:
@@ -297,7 +298,7 @@ class _Cursor:
         self.report: Report | None = None  # see `frame_blocks`
 
     def skip(self, length: int, what: str) -> int:
-        """Pass over some bytes; returns where they begin."""
+        """Skip bytes, and return where they begin."""
         if length < 0 or self.offset + length > self.end:
             problem = (
                 f"{what} of {length} bytes does not fit into its block, "
@@ -315,7 +316,7 @@ class _Cursor:
         return int(_INT.unpack(self.read_bytes(_INT.size, what))[0])
 
     def read_map(self, what: str) -> dict[int, str]:
-        """Read an int count, then per entry: int key, int byte length, UTF-8 text."""
+        """Read a map: an int count, then per entry an int key, an int length and UTF-8 text."""
         count = self.read_int(f"{what} entry count")
         if count < 0:
             problem = f"expected a {what} entry count of 0 or more, found {count}"

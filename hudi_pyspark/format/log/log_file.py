@@ -1,7 +1,7 @@
-"""Log file → LogBlocks, whether its blocks are inline or the file is a native log.
+"""Cut any log file into blocks: a file of inline blocks, or a native log.
 
-A native log (table version 10 and later) is a file of the base file format, and one block: its
-footer holds what the header of an inline block holds.
+A native log (table version 10 and later) is a file of the base file format and is one block: its
+footer has what an inline block has in its header.
 """
 
 from collections.abc import Iterator, Mapping
@@ -17,12 +17,12 @@ from hudi_pyspark.format.hfile import HFileError
 from hudi_pyspark.format.hfile.reader import HFileReader
 from hudi_pyspark.format.log import log_block
 
-# One entry with a JSON object, as builds of August 2026 write it; others write an entry for each
-# key of the header, whose name begins alike.
+# Builds of August 2026 write the header as one entry with a JSON object; other builds write one
+# entry for each key. The names of all entries begin with the prefix.
 _HEADER_ENTRY = "hudi.log.format.metadata"
 _ENTRY_PREFIX = "hudi.log.format."
 _NEWEST_VERSION = 2
-_LONGEST_VERSION = 9  # digits: Hudi parses an int
+_LONGEST_VERSION = 9  # digits, since Hudi parses an int
 _KEYS = {key.name: key for key in log_block.HeaderKey}
 _OTHER_BLOCKS = {
     LogKind.DELETES: log_block.LogBlockType.DELETE_BLOCK,
@@ -33,11 +33,16 @@ _OTHER_BLOCKS = {
 def frame_log_file(
     data: bytes | BytesSource, *, path: str, report: log_block.Report | None = None
 ) -> Iterator[log_block.LogBlock]:
-    """Cut a log file into its blocks; see `frame_blocks`.
+    """Cut a log file into its blocks, as `frame_blocks` does.
+
+    Args:
+        data: the whole file, or a source that reads parts of it.
+        path: of the file; its name tells native logs from files of inline blocks.
+        report: see `frame_blocks`.
 
     Raises:
-        CorruptLogBlockError: a block, or the footer of a native log, cannot be framed.
-        UnsupportedTableError: a native log is of a kind that cannot be read.
+        CorruptLogBlockError: a block, or the footer of a native log, cannot be parsed.
+        UnsupportedTableError: a native log has an unsupported format or version.
     """
     name = LogFileName.parse(path.rpartition("/")[2])
     if name is not None and name.native_extension:
@@ -47,7 +52,7 @@ def frame_log_file(
 
 
 def salvage_log_file(data: bytes | BytesSource, *, path: str) -> Iterator[log_block.SalvagedBlock]:
-    """Cut a log file into blocks as far as possible; see `salvage_blocks`."""
+    """Cut a damaged log file into blocks as far as possible, as `salvage_blocks` does."""
     if not is_native_log_name(path.rpartition("/")[2]):
         yield from log_block.salvage_blocks(data, path=path)
         return
@@ -62,11 +67,11 @@ def salvage_log_file(data: bytes | BytesSource, *, path: str) -> Iterator[log_bl
 def _frame_native_log(
     data: bytes | BytesSource, name: LogFileName, *, path: str
 ) -> log_block.LogBlock:
-    """Read the header of a native log and leave its records where they are."""
+    """Read the header of a native log, but none of its records."""
     data_block = log_block.NATIVE_BLOCKS.get(name.native_extension)
     if data_block is None:
         raise UnsupportedTableError(
-            f"{path}: log files in the format {name.native_extension!r} are not covered; "
+            f"{path}: log files in the format {name.native_extension!r} are not supported; "
             "Parquet and HFile are. Read the table with Apache Hudi, or compact it and use "
             "query_type=read_optimized"
         )
@@ -112,21 +117,21 @@ def _hfile_entries(file: BytesSource, path: str) -> Mapping[str, str]:
 
 
 def _parse_header(entries: Mapping[str, str], path: str) -> dict[log_block.HeaderKey, str]:
-    """Return the entries of a footer by header key; unknown ones are left out."""
-    named = {key.removeprefix(_ENTRY_PREFIX): value for key, value in entries.items()}
+    """Parse the entries of a footer to a header; unknown keys are left out."""
+    header = {key.removeprefix(_ENTRY_PREFIX): value for key, value in entries.items()}
     if _HEADER_ENTRY in entries:
         try:
-            named = parse_json(entries[_HEADER_ENTRY])
+            header = parse_json(entries[_HEADER_ENTRY])
         except (ValueError, RecursionError) as error:
             raise CorruptLogBlockError(f"the header is not JSON: {error}", path, 0) from error
-        if not isinstance(named, dict) or not all(isinstance(v, str) for v in named.values()):
+        if not isinstance(header, dict) or not all(isinstance(v, str) for v in header.values()):
             raise CorruptLogBlockError("expected a header of texts, found other JSON", path, 0)
-    version = named.get("VERSION", "0").strip()
+    version = header.get("VERSION", "0").strip()
     if not version.isdecimal() or len(version) > _LONGEST_VERSION:
         raise CorruptLogBlockError(f"the header's VERSION is {version!r}", path, 0)
     if int(version) > _NEWEST_VERSION:
         raise UnsupportedTableError(
-            f"{path}: version {version} of native logs; up to {_NEWEST_VERSION} are covered. "
+            f"{path}: version {version} of native logs; up to {_NEWEST_VERSION} are supported. "
             "Upgrade hudi-pyspark, or read the table with Apache Hudi"
         )
-    return {_KEYS[name]: text for name, text in named.items() if name in _KEYS}
+    return {_KEYS[name]: text for name, text in header.items() if name in _KEYS}

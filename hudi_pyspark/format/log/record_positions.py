@@ -1,4 +1,4 @@
-"""RECORD_POSITIONS header text → row ordinals in the base file."""
+"""Decode the RECORD_POSITIONS header: row ordinals in the base file."""
 
 from __future__ import annotations
 
@@ -22,27 +22,24 @@ _LONGEST_VARINT = 9  # bytes: no file has 2**63 rows
 
 
 class _TooMany(Exception):
-    """There are more positions than wanted. Some bytes may claim very many."""
+    """There are more positions than allowed; a few bytes may claim very many."""
 
 
 def decode_positions(
     text: str, most: int, *, is_list: bool, path: str, offset: int
 ) -> Ordinals | None:
-    """Decode positions, which are written as Base64.
-
-    None where there are more than ``most`` numbers, which a few bytes may claim: then the positions
-    are not usable.
+    """Decode the positions of a block; None if there are more than ``most``.
 
     Args:
-        text: a Roaring bitmap of 64-bit numbers in its portable form, which ascend; or, of a native
-            log, a list of numbers in any order: a count, then LEB128 numbers.
-        most: as many numbers are of use.
-        is_list: the text is such a list.
-        path: of the log file.
-        offset: of the block in it, in bytes.
+        text: Base64 of a Roaring bitmap of 64-bit numbers in its portable form, which ascend; or in
+            a native log of a list of numbers in any order: a count, then LEB128 numbers.
+        most: how many positions the block can have; a few bytes may claim very many.
+        is_list: the text is a list.
+        path: of the log file, for errors.
+        offset: of the block in the file in bytes, for errors.
 
     Raises:
-        CorruptLogBlockError: the text is neither, with the block's path and offset.
+        CorruptLogBlockError: the text cannot be decoded.
     """
     try:
         reader = _OctetReader(base64.b64decode(text, validate=True))
@@ -55,7 +52,7 @@ def decode_positions(
 
 
 def _parse_list(reader: _OctetReader, most: int) -> Ordinals:
-    """Decode a count, and as many LEB128 numbers of up to 63 bits, which fill the octets."""
+    """Decode a count and as many LEB128 numbers of up to 63 bits, which fill the octets."""
     count = int.from_bytes(reader.read(_COUNT_BYTES), "big", signed=True)
     if count > most:
         raise _TooMany
@@ -75,7 +72,7 @@ def _parse_list(reader: _OctetReader, most: int) -> Ordinals:
 
 
 def _parse_bitmap64(reader: _OctetReader, most: int) -> Ordinals:
-    """Parse the bitmaps, each of which follows the high 32 bits that its values share."""
+    """Parse bitmaps; before each are the high 32 bits of all of its values."""
     if not reader.octets:
         return np.empty(0, np.int64)
     pieces = [np.empty(0, np.int64)]
@@ -84,7 +81,7 @@ def _parse_bitmap64(reader: _OctetReader, most: int) -> Ordinals:
         pieces.append(_parse_bitmap32(reader, most) | np.int64(high << 32))
         most -= len(pieces[-1])
     if reader.position != len(reader.octets):
-        raise ValueError(f"{len(reader.octets) - reader.position} bytes are left over")
+        raise ValueError(f"{len(reader.octets) - reader.position} bytes remain")
     positions = np.concatenate(pieces)
     if np.any(np.diff(positions) <= 0):
         raise ValueError("values do not ascend")
@@ -108,7 +105,7 @@ def _parse_bitmap32(reader: _OctetReader, most: int) -> Ordinals:
     if sizes.sum() > most:
         raise _TooMany
     if not with_runs or count >= _RUNS_OFFSETS_FROM:
-        reader.read_array(count, "<u4")  # offsets: the containers follow each other anyway
+        reader.read_array(count, "<u4")  # offsets, which consecutive containers do not need
     containers = [
         _parse_container(reader, int(size), is_run=bool(run)) | (high << 16)
         for high, size, run in zip(descriptions[:, 0], sizes, is_run, strict=True)
@@ -117,7 +114,7 @@ def _parse_bitmap32(reader: _OctetReader, most: int) -> Ordinals:
 
 
 def _parse_container(reader: _OctetReader, size: int, *, is_run: bool) -> Ordinals:
-    """Parse the low 16 bits of `size` values."""
+    """Parse the low 16 bits of ``size`` values."""
     if is_run:  # pairs of a first value and the number of values that follow it
         runs = reader.read_array(2 * reader.read_int(2), "<u2").astype(np.int64).reshape(-1, 2)
         firsts, lengths = runs[:, 0], runs[:, 1] + 1
@@ -138,7 +135,7 @@ def _check_size(expected: int, actual: int) -> None:
 
 
 class _OctetReader:
-    """Reads little-endian numbers in turn."""
+    """Reads little-endian numbers one after another."""
 
     def __init__(self, octets: bytes) -> None:
         self.octets, self.position = octets, 0

@@ -99,7 +99,7 @@ class LogDecoder:
         names = match_columns(stored.values(), in_block, source=_place(block))
         only = None
         if wanted is not None:
-            only = data_block.OnlyRows(names.get(RECORD_KEY_COLUMN, RECORD_KEY_COLUMN), wanted)
+            only = data_block.ValueLookup(names.get(RECORD_KEY_COLUMN, RECORD_KEY_COLUMN), wanted)
         decoded = data_block.decode_data_block(block, list(names.values()), only)
         asked = {name: asked for asked, name in names.items()}
         decoded = rename_columns(decoded, (asked[name] for name in decoded.schema.names))

@@ -113,15 +113,15 @@ def test_strings_count_utf_16_units(octets, expected):
         ),
         pytest.param(b"\0", "expected class .*, found None", id="null-array"),
         pytest.param(b"\x0c", "expected a known class, found number 12", id="unknown-class"),
-        pytest.param(b"\1\5", "expected a class name met before, found number 5", id="class-name"),
+        pytest.param(b"\1\5", "expected the number of an earlier class, found 5", id="class-name"),
         pytest.param(
             key_named(b"")[:-1] + b"\x20",
-            "expected an object met before, found number 30",
+            "expected the number of an earlier object, found 30",
             id="no-object",
         ),
         pytest.param(
             key_named(b"")[:-1] + b"\3",
-            "expected an object met before, found number 1",
+            "expected the number of an earlier object, found 1",
             id="wrong-type",
         ),
         pytest.param(key_named(b"\x80"), "expected a string, found null", id="null-text"),

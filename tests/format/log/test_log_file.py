@@ -136,5 +136,5 @@ def test_damaged_native_log_is_refused(data, problem):
 def test_newer_header_and_other_formats_are_refused():
     with pytest.raises(UnsupportedTableError, match="version 3 of native logs; up to 2"):
         frame(native_parquet(ROWS, {**HEADER, "VERSION": "3"}))
-    with pytest.raises(UnsupportedTableError, match="format 'vortex' are not covered"):
+    with pytest.raises(UnsupportedTableError, match="format 'vortex' are not supported"):
         frame(b"", f"{STEM}.log.vortex")

@@ -99,7 +99,7 @@ ONE = struct.pack("<IIHHIH", 12346, 1, 0, 0, 16, 5)
         pytest.param(
             bitmap64((0, b"\1\0\0\0")), "expected cookie 12346 or 12347, found 1", id="cookie"
         ),
-        pytest.param(bitmap64((0, ONE + b"x")), "1 bytes are left over", id="left-over"),
+        pytest.param(bitmap64((0, ONE + b"x")), "1 bytes remain", id="left-over"),
         pytest.param(bitmap64((0, ONE), (0, ONE)), "values do not ascend", id="not-ascending"),
         pytest.param(
             bitmap64((0, struct.pack("<II", 12346, 65537))),
