@@ -418,8 +418,7 @@ class _Parser:
     def _union(self, schema: list[JsonValue], namespace: str, path: str) -> AvroUnion:
         branches = tuple(self.type_of(s, namespace=namespace, path=path) for s in schema)
         if not branches or any(isinstance(branch, AvroUnion) for branch in branches):
-            problem = f"a union cannot be empty or contain a union: {schema}"
-            raise CorruptAvroError(problem, 0, path)
+            raise CorruptAvroError(f"a union cannot be empty or contain a union: {schema}", 0, path)
         if sum(map(_is_null, branches)) > 1:
             raise CorruptAvroError(f"a union has null more than once: {schema}", 0, path)
         return AvroUnion(branches)

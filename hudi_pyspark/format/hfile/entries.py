@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,6 @@ _ROW_OFFSET = _LENGTHS.size + 2  # the row's own length is between them
 # the family (1), a timestamp (8) and a type (1); development builds of 2025 did not.
 _KEY_OVERHEADS = (2, 12)
 _SMALLEST = _OVERHEAD + min(_KEY_OVERHEADS)
-_FEW_BLOCKS = 64  # with fewer, a loop over entries is faster than steps in all blocks at once
 
 
 @dataclass(frozen=True, slots=True, eq=False)  # arrays have no equality that is a bool
@@ -110,43 +110,22 @@ class _Blocks:
 
 
 def _entry_starts(data: bytes, blocks: _Blocks) -> Offsets:
-    """Return the offsets of the entries, which are consecutive.
+    """Return the offsets of the entries, which are consecutive in each block.
 
-    An entry starts where the previous one ends, so a block is a chain that is followed step by
-    step. The chains of many blocks are followed side by side, and the last few one by one.
+    An entry starts where the previous one ends, so this is a loop. It takes less than a tenth of
+    the time that decoding the values takes.
     """
-    filled = np.flatnonzero(np.diff(blocks.edges))
-    positions, ends = blocks.edges[:-1][filled], blocks.edges[1:][filled]
-    lengths = _unsigned(data, ">u4")
-    steps: list[Offsets] = []
-    while len(positions) >= _FEW_BLOCKS:
-        fits = positions <= ends - _SMALLEST
-        if not fits.all():
-            wrong = np.flatnonzero(~fits & (positions != ends))
-            if wrong.size:
-                raise blocks.corrupt("HFile entries end after their block", ends[wrong[0]] - 1)
-            positions, ends = positions[fits], ends[fits]
-            continue
-        steps.append(positions)
-        positions = positions + lengths[positions] + lengths[positions + 4] + _OVERHEAD
-    for position, end in zip(positions.tolist(), ends.tolist(), strict=True):
-        steps.append(_chain(data, position, end, blocks))
-    starts = np.concatenate([np.empty(0, np.int64), *steps])
-    starts.sort()
-    return starts
-
-
-def _chain(data: bytes, position: int, end: int, blocks: _Blocks) -> Offsets:
-    """Return the offsets of the entries from ``position`` to the end of its block."""
     starts: list[int] = []
-    first, lengths_at, last = position, _LENGTHS.unpack_from, end - _SMALLEST
-    while position <= last:
-        starts.append(position)
-        key_length, value_length = lengths_at(data, position)
-        position += _OVERHEAD + key_length + value_length
-    if position != end:
-        problem = f"HFile entries end at {position - first} of {end - first} decompressed bytes"
-        raise blocks.corrupt(problem, first)
+    lengths_at = _LENGTHS.unpack_from
+    for first, end in pairwise(blocks.edges.tolist()):
+        position, last = first, end - _SMALLEST
+        while position <= last:
+            starts.append(position)
+            key_length, value_length = lengths_at(data, position)
+            position += _OVERHEAD + key_length + value_length
+        if position != end:
+            problem = f"HFile entries end at {position - first} of {end - first} decompressed bytes"
+            raise blocks.corrupt(problem, first)
     return np.array(starts, np.int64)
 
 

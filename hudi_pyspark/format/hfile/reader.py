@@ -122,8 +122,7 @@ def parse_file_info(content: bytes | memoryview, offset: int, path: str) -> dict
             fields = dict(_parse_fields(pair, offset))
             key, value = fields.get(1, b""), fields.get(2, b"")
             if isinstance(key, int) or isinstance(value, int):
-                problem = "expected bytes in the HFile's file info, found a number"
-                raise HFileError(problem, offset)
+                raise HFileError("expected bytes in the HFile's file info, found a number", offset)
             info[bytes(key).decode("utf-8", "replace")] = bytes(value)
     if _TAGS_INFO in info:
         raise UnsupportedTableError(f"{path}: the entries of the HFile have tags")
@@ -137,8 +136,7 @@ def _parse_delimited(octets: memoryview, position: int, offset: int) -> list[_Fi
     except ProtobufError as error:
         raise HFileError(error.problem, offset) from error
     if size > len(octets) - start:
-        problem = f"message of {size} bytes does not fit into the HFile"
-        raise HFileError(problem, offset + position)
+        raise HFileError(f"message of {size} bytes does not fit into the HFile", offset + position)
     return _parse_fields(octets[start : start + size], offset)
 
 

@@ -132,8 +132,7 @@ def _decode_avro(
 ) -> pa.Table:
     content = block.content
     if len(content) < _VERSION_AND_COUNT.size:
-        problem = f"expected version and record count, found {len(content)} bytes"
-        raise block.corrupt(problem)
+        raise block.corrupt(f"expected version and record count, found {len(content)} bytes")
     version, count = _VERSION_AND_COUNT.unpack_from(content)
     if version not in _CONTENT_VERSIONS or count < 0:
         problem = f"expected content version 1, 2 or 3, found {version} with {count} records"
