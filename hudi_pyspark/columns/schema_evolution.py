@@ -257,13 +257,13 @@ class SchemaOnRead:
             names: of the query's columns.
             instant: of the commit that wrote the file.
         """
-        stored = self._version_of(instant)
+        file_columns = self._version_of(instant)
         names_in_file: dict[str, str] = {}
         for name in names:
             field = self.target.root.by_name(name)
             if field is None:
                 names_in_file[name] = name
-            elif (stored_field := stored.by_id(field.id)) is not None:
+            elif (stored_field := file_columns.by_id(field.id)) is not None:
                 names_in_file[name] = stored_field.name
         return names_in_file
 
@@ -275,13 +275,13 @@ class SchemaOnRead:
             stored_names: as the method `stored_names` returns them.
             instant: of the commit that wrote the file.
         """
-        stored = self._version_of(instant)
+        file_columns = self._version_of(instant)
         columns = {}
         for name, stored_name in stored_names.items():
             if stored_name not in table.schema.names:
                 continue
             column = table.column(stored_name)
-            new, old = self.target.root.by_name(name), stored.by_name(stored_name)
+            new, old = self.target.root.by_name(name), file_columns.by_name(stored_name)
             if new is not None and old is not None and new.part != old.part:
                 chunks = [_rename(chunk, new.part, old.part) for chunk in column.chunks]
                 column = pa.chunked_array(chunks) if chunks else column
@@ -328,12 +328,11 @@ def _rename_struct(array: pa.StructArray, new: StructPart, old: StructPart) -> p
     if TYPED_VALUE in names_in_file and is_variant_like:
         return array  # a variant that the file shreds
     for field in new.fields:
-        stored = old.by_id(field.id)
-        if stored is None or (name := resolve_case(stored.name, names_in_file)) is None:
-            continue
-        child = pc.struct_field(array, [names_in_file.index(name)])
-        children.append(_rename(child, field.part, stored.part))
-        fields.append(pa.field(field.name, children[-1].type))
-    return (
-        with_children(array, children, fields) if children else pa.nulls(len(array), pa.struct([]))
-    )
+        old_field = old.by_id(field.id)
+        if old_field and (name := resolve_case(old_field.name, names_in_file)) is not None:
+            child = pc.struct_field(array, [names_in_file.index(name)])
+            children.append(_rename(child, field.part, old_field.part))
+            fields.append(pa.field(field.name, children[-1].type))
+    if not children:
+        return pa.nulls(len(array), pa.struct([]))
+    return with_children(array, children, fields)

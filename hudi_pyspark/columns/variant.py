@@ -164,7 +164,7 @@ def _raw_bytes(array: pa.Array) -> Octets:
 
 
 def _packed(octets: Octets, lengths: Ints) -> pa.Array:
-    """Return as many of the first bytes of each row as a binary."""
+    """Return the first ``lengths[i]`` bytes of row i as a binary."""
     return _binaries(octets[np.arange(octets.shape[1]) < lengths[:, None]], lengths)
 
 

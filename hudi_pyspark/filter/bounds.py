@@ -142,10 +142,10 @@ def _prefix_may_match(prefix: str, low: pa.Array, high: pa.Array) -> Mask:
 def _list_may_match(values: pa.Array, low: pa.Array, high: pa.Array) -> Mask:
     ends = [cast_to(end, values.type) for end in (low, high)]
     ranks = np.array(pc.rank(pa.concat_arrays([values, *ends]), tiebreaker="dense"), np.int64)
-    listed, first, last = np.split(ranks, [len(values), len(values) + len(low)])
-    listed = np.append(np.sort(listed), ranks.max() + 1)
+    listed_ranks, first, last = np.split(ranks, [len(values), len(values) + len(low)])
+    listed_ranks = np.append(np.sort(listed_ranks), ranks.max() + 1)
     # The least listed value that is not below the lower bound.
-    return np.less_equal(listed[np.searchsorted(listed, first)], last)
+    return np.less_equal(listed_ranks[np.searchsorted(listed_ranks, first)], last)
 
 
 _MOST_KEYS = 10_000

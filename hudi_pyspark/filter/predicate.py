@@ -68,6 +68,7 @@ class Comparison:
     value: pa.Scalar  # of the type that both sides are compared in; never null or NaN
 
     def negate(self) -> Comparison:
+        """Return the predicate that is true if this one is false."""
         return replace(self, operator=self.operator.negated)
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -91,6 +92,7 @@ class IsIn:
     is_negated: bool = False
 
     def negate(self) -> IsIn:
+        """Return the predicate that is true if this one is false."""
         return replace(self, is_negated=not self.is_negated)
 
     def __str__(self) -> str:
@@ -107,6 +109,7 @@ class IsNull:
     is_negated: bool = False
 
     def negate(self) -> IsNull:
+        """Return the predicate that is true if this one is false."""
         return replace(self, is_negated=not self.is_negated)
 
     def __str__(self) -> str:
@@ -122,6 +125,7 @@ class Like:
     is_negated: bool = False
 
     def negate(self) -> Like:
+        """Return the predicate that is true if this one is false."""
         return replace(self, is_negated=not self.is_negated)
 
     @property
@@ -146,6 +150,7 @@ class Junction:
     parts: tuple[Predicate, ...]
 
     def negate(self) -> Predicate:
+        """Return the predicate that is true if this one is false: NOT moves to the leaves."""
         swapped: dict[type[Junction], type[Junction]] = {And: Or, Or: And}
         steps = _steps(self)
         return _build(*(swapped[s] if isinstance(s, type) else s.negate() for s in steps))
@@ -196,7 +201,14 @@ def fold(
     join_and: Callable[[_Value, _Value], _Value],
     join_or: Callable[[_Value, _Value], _Value],
 ) -> _Value:
-    """Compute a value for each leaf, and join the values two at a time up to the predicate's."""
+    """Compute a value for each leaf, and join the values two at a time.
+
+    Args:
+        predicate: of any depth.
+        of_leaf: computes the value of a leaf.
+        join_and: joins two values of an `And`.
+        join_or: joins two values of an `Or`.
+    """
     return _run(
         _steps(predicate, deepest_first=True),
         of_leaf,

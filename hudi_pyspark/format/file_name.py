@@ -59,8 +59,8 @@ class BaseFileName:
     @classmethod
     def _parse_external(cls, name: str) -> BaseFileName | None:
         stem = name[: -len(_EXTERNAL_SUFFIX)]
-        named, mark, escaped_folder = stem.partition(_EXTERNAL_PREFIX_MARK)
-        match = _EXTERNAL.fullmatch(named)
+        own_name, mark, escaped_folder = stem.partition(_EXTERNAL_PREFIX_MARK)
+        match = _EXTERNAL.fullmatch(own_name)
         if match is None or bool(mark) != bool(escaped_folder) or "/" in escaped_folder:
             return None
         original_name, instant = match.groups()

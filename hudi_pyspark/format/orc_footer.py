@@ -23,11 +23,11 @@ class OrcFooter:
     timestamp_bounds: Mapping[int, tuple[int, int]]
 
 
-def parse_orc_footer(stored: bytes, compression: str) -> OrcFooter:
+def parse_orc_footer(octets: bytes, compression: str) -> OrcFooter:
     """Parse the footer of an ORC file (v1).
 
     Args:
-        stored: the bytes of the footer.
+        octets: the bytes of the footer.
         compression: of the file, by pyarrow's name.
 
     Raises:
@@ -35,7 +35,7 @@ def parse_orc_footer(stored: bytes, compression: str) -> OrcFooter:
         UnsupportedTypeError: the compression is not supported.
         ValueError: a chunk cannot be inflated.
     """
-    fields = _fields(_decompress(stored, compression))
+    fields = _fields(_decompress(octets, compression))
     stripes = [dict(_fields(value)) for number, value in fields if number == _STRIPES]
     statistics = [dict(_fields(value)) for number, value in fields if number == _STATISTICS]
     timestamp_bounds = {
@@ -46,11 +46,11 @@ def parse_orc_footer(stored: bytes, compression: str) -> OrcFooter:
     return OrcFooter(tuple(map(_footer_span, stripes)), timestamp_bounds)
 
 
-def parse_writer_zone(stored: bytes, compression: str) -> str:
+def parse_writer_zone(octets: bytes, compression: str) -> str:
     """Parse the writer's time zone in the footer of a stripe; "" if it names none.
 
     Args:
-        stored: the bytes of the stripe's footer.
+        octets: the bytes of the stripe's footer.
         compression: of the file, by pyarrow's name.
 
     Raises:
@@ -58,7 +58,7 @@ def parse_writer_zone(stored: bytes, compression: str) -> str:
         UnsupportedTypeError: the compression is not supported.
         ValueError: a chunk cannot be inflated, or the name is not UTF-8.
     """
-    zone = dict(_fields(_decompress(stored, compression))).get(3, b"")
+    zone = dict(_fields(_decompress(octets, compression))).get(3, b"")
     if isinstance(zone, int):
         raise ProtobufError("expected the name of a time zone, found a number", 0)
     return str(zone, "utf-8")
@@ -89,15 +89,15 @@ def _bounds(statistics: Mapping[int, int | memoryview]) -> tuple[int, int] | Non
     return None
 
 
-def _decompress(stored: bytes, compression: str) -> bytes:
+def _decompress(octets: bytes, compression: str) -> bytes:
     """Inflate and join the chunks; each has a header of three bytes: its size, and if it is raw."""
     if compression == "UNCOMPRESSED":
-        return stored
+        return octets
     content = bytearray()
     position = 0
-    while position < len(stored):
-        header = int.from_bytes(stored[position : position + 3], "little")
-        chunk = stored[position + 3 : position + 3 + (header >> 1)]
+    while position < len(octets):
+        header = int.from_bytes(octets[position : position + 3], "little")
+        chunk = octets[position + 3 : position + 3 + (header >> 1)]
         content += chunk if header & 1 else _inflate(chunk, compression)
         position += 3 + (header >> 1)
     return bytes(content)

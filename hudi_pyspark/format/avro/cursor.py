@@ -114,8 +114,7 @@ class Cursor:
         if bad.any():
             widths = np.broadcast_to(np.asarray(width, np.int64), begin.shape)
             row = int(bad.argmax())
-            left = f"expected at most {remaining[row]} bytes, which is all that the record has left"
-            self.refuse(bad, field, left, widths)
+            self.refuse(bad, field, _room(remaining[row]), widths)
         self.position = begin + width
         return begin
 
@@ -178,6 +177,10 @@ class Cursor:
         width[rows] = np.where(ninth < 0x80, 9, 10)
 
 
+def _room(remaining: int) -> str:
+    return f"expected at most {remaining} bytes, which is all that the record has left"
+
+
 def walk_bytes(position: int, width: int, end: int, field: str) -> int:
     """Return the position after ``width`` bytes of a single value.
 
@@ -186,8 +189,7 @@ def walk_bytes(position: int, width: int, end: int, field: str) -> int:
             knows which record it is.
     """
     if not 0 <= width <= end - position:
-        left = f"expected at most {end - position} bytes, which is all that the record has left"
-        raise CorruptAvroError(f"{left}, found {width}", 0, field)
+        raise CorruptAvroError(f"{_room(end - position)}, found {width}", 0, field)
     return position + width
 
 

@@ -346,7 +346,7 @@ class _Parser:
     """Converts schema JSON to types, and remembers the named types."""
 
     def __init__(self) -> None:
-        self.named: dict[str, AvroType] = {}
+        self.named_types: dict[str, AvroType] = {}
         # By the identity of each type: how many types it consists of, and how many levels.
         self.extents: dict[int, tuple[int, int]] = {}
         self.parsed = 0  # types so far: a large schema is refused before its end
@@ -387,14 +387,14 @@ class _Parser:
                 parsed = AvroMap(self._part(schema, "values", namespace, f"{path}.value"))
             case "record" | "error" | "fixed" | "enum" as kind:
                 name, inner = _full_name(schema, namespace, path)
-                self.named[name] = AvroReference(name)
+                self.named_types[name] = AvroReference(name)
                 if kind == "fixed":
                     parsed = _fixed(schema, name, path)
                 elif kind == "enum":
                     parsed = _enum(schema, name, path)
                 else:
                     parsed = self._record(schema, name, inner, path)
-                self.named[name] = parsed
+                self.named_types[name] = parsed
             case _:
                 parsed = self._part(schema, "type", namespace, path)
                 if isinstance(parsed, AvroPrimitive) and parsed.logical is None:
@@ -410,10 +410,10 @@ class _Parser:
         if name in _PRIMITIVES:
             return AvroPrimitive(_PRIMITIVES[name])
         qualified = name if "." in name or not namespace else f"{namespace}.{name}"
-        named = self.named.get(qualified) or self.named.get(name)
-        if named is None:
+        named_type = self.named_types.get(qualified) or self.named_types.get(name)
+        if named_type is None:
             raise CorruptAvroError(f"the Avro schema has no type {qualified!r}", 0, path)
-        return named
+        return named_type
 
     def _union(self, schema: list[JsonValue], namespace: str, path: str) -> AvroUnion:
         branches = tuple(self.type_of(s, namespace=namespace, path=path) for s in schema)

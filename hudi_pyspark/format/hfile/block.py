@@ -36,7 +36,7 @@ class Block:
     """A block as it is stored; nothing is checked or inflated yet."""
 
     offset: int  # from the start of the HFile
-    stored: memoryview  # from its header to the end of its checksums
+    octets: memoryview  # from its header to the end of its checksums
 
     @classmethod
     def frame(cls, octets: memoryview, offset: int) -> Block:
@@ -64,17 +64,17 @@ class Block:
     @property
     def magic(self) -> bytes:
         """Eight bytes that name the kind of block."""
-        return bytes(self.stored[: len(DATA_MAGIC)])
+        return bytes(self.octets[: len(DATA_MAGIC)])
 
     @property
     def content_size(self) -> int:
         """Bytes of the inflated content, according to the header."""
-        return int(_HEADER.unpack_from(self.stored)[2])
+        return int(_HEADER.unpack_from(self.octets)[2])
 
     @property
     def end(self) -> int:
         """Offset of the byte after the block in the HFile."""
-        return self.offset + len(self.stored)
+        return self.offset + len(self.octets)
 
     def check_magic(self, magic: bytes, path: str) -> None:
         """Check the kind of the block.
@@ -84,7 +84,7 @@ class Block:
             HFileError: it is another kind of block.
         """
         if self.magic == _ENCODED_DATA_MAGIC:
-            code = int.from_bytes(self.stored[HEADER_SIZE : HEADER_SIZE + 2], "big")
+            code = int.from_bytes(self.octets[HEADER_SIZE : HEADER_SIZE + 2], "big")
             raise UnsupportedTableError(
                 f"{path}: the HFile has encoded data blocks ({_ENCODINGS.get(code, code)}); "
                 "only plain ones can be read"
@@ -100,15 +100,15 @@ class Block:
                 in the header.
             UnsupportedTableError: the codec is neither gz nor none.
         """
-        _, _, size, _, checksum_type, per_checksum, end = _HEADER.unpack_from(self.stored)
-        if not HEADER_SIZE <= end <= len(self.stored):
+        _, _, size, _, checksum_type, per_checksum, end = _HEADER.unpack_from(self.octets)
+        if not HEADER_SIZE <= end <= len(self.octets):
             raise self.corrupt(f"HFile block content of {end} bytes does not fit")
         self._verify(checksum_type, per_checksum, end)
-        stored = self.stored[HEADER_SIZE:end]
+        compressed = self.octets[HEADER_SIZE:end]
         if codec == NO_COMPRESSION:
-            content: bytes | memoryview = stored
+            content: bytes | memoryview = compressed
         elif codec == GZIP:
-            content = self._inflate(stored, size)
+            content = self._inflate(compressed, size)
         else:
             name = _UNREADABLE_CODECS.get(codec, str(codec))
             raise UnsupportedTableError(
@@ -133,23 +133,23 @@ class Block:
             problem = f"HFile checksums of type {kind}, of {per_checksum} bytes each"
             raise self.corrupt(f"{problem}: expected NULL, CRC32 or CRC32C")
         pieces = range(0, end, per_checksum)
-        if len(self.stored) - end != len(pieces) * _CHECKSUM_SIZE:
+        if len(self.octets) - end != len(pieces) * _CHECKSUM_SIZE:
             problem = f"expected {len(pieces)} checksums after the HFile block"
-            raise self.corrupt(f"{problem}, found {len(self.stored) - end} bytes")
+            raise self.corrupt(f"{problem}, found {len(self.octets) - end} bytes")
         if kind == _CRC32C:
             return
         for index, start in enumerate(pieces):
-            piece = self.stored[start : min(start + per_checksum, end)]
-            expected = int.from_bytes(self.stored[end + 4 * index : end + 4 * index + 4], "big")
+            piece = self.octets[start : min(start + per_checksum, end)]
+            expected = int.from_bytes(self.octets[end + 4 * index : end + 4 * index + 4], "big")
             if zlib.crc32(piece) != expected:
                 raise self.corrupt(f"HFile block has a wrong checksum at its byte {start}")
 
-    def _inflate(self, stored: memoryview, size: int) -> bytes:
-        if not 0 <= size <= len(stored) * _MOST_INFLATION:
-            raise self.corrupt(f"{len(stored)} bytes of gzip cannot inflate to {size}")
+    def _inflate(self, compressed: memoryview, size: int) -> bytes:
+        if not 0 <= size <= len(compressed) * _MOST_INFLATION:
+            raise self.corrupt(f"{len(compressed)} bytes of gzip cannot inflate to {size}")
         inflater = zlib.decompressobj(_GZIP_WINDOW)
         try:
-            content = inflater.decompress(stored, size + 1)
+            content = inflater.decompress(compressed, size + 1)
         except zlib.error as error:
             raise self.corrupt(f"HFile block is not valid gzip: {error}") from error
         if len(content) <= size and (not inflater.eof or inflater.unused_data):

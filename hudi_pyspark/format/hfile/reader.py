@@ -282,8 +282,8 @@ class HFileReader:
             for offset, size in run:
                 block = Block.frame(octets[offset - start : offset - start + size], offset)
                 block.check_magic(magic, self._path)
-                if len(block.stored) != size:
-                    problem = f"expected an HFile block of {size} bytes, found {len(block.stored)}"
+                if len(block.octets) != size:
+                    problem = f"expected an HFile block of {size} bytes, found {len(block.octets)}"
                     raise HFileError(problem, offset)
                 yield block
 

@@ -338,5 +338,5 @@ class _BlockReader:
 
     def expect_end(self) -> None:
         if self.offset != self.end:
-            problem = f"{self.end - self.offset} bytes are left over after the block's footer"
+            problem = f"{self.end - self.offset} bytes remain after the block's footer"
             raise CorruptLogBlockError(problem, self.path, self.offset)

@@ -52,6 +52,7 @@ class WriteStat:
 
     @property
     def file_name(self) -> str:
+        """The name of the file, without its folder."""
         return self.path.rpartition("/")[2]
 
 
@@ -189,6 +190,7 @@ class ReplacePlan:
         return self.operation_type is WriteOperationType.CLUSTER
 
     def all_slices(self) -> Iterator[PlannedSlice]:
+        """Yield the slices of all groups."""
         for group in self.input_groups:
             yield from group
 

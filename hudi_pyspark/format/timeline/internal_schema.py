@@ -33,9 +33,11 @@ class StructPart:
     fields: tuple[InternalField, ...]
 
     def by_id(self, field_id: int) -> InternalField | None:
+        """Return the field with an id; None if there is none."""
         return next((f for f in self.fields if f.id == field_id), None)
 
     def by_name(self, name: str) -> InternalField | None:
+        """Return the field with a name; None if there is none."""
         return next((f for f in self.fields if f.name == name), None)
 
 

@@ -224,7 +224,7 @@ def with_header_value_length(length: int) -> bytes:
         ),
         pytest.param(
             enclose(struct.pack(">iiiqi", 1, 3, 0, 0, 0) + b"more"),
-            "4 bytes are left over after the block's footer",
+            "4 bytes remain after the block's footer",
             id="bytes-after-the-footer",
         ),
         pytest.param(

@@ -195,7 +195,7 @@ def test_leaves_whose_pages_hold_other_rows_make_no_file():
         pages = file.pages(0, [leaf])[leaf]
         chunks[leaf] = pages, np.arange(len(pages.offsets)) == page
     spans = [s for pages, chosen in chunks.values() for s in pages.spans(chosen)]
-    with pytest.raises(ParquetPagesError, match="same rows"):
+    with pytest.raises(ParquetPagesError, match="different rows"):
         footer.file_of(0, "place", chunks, file.parts(spans))
 
 
