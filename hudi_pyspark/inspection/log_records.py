@@ -14,14 +14,9 @@ from hudi_pyspark.errors import CorruptTableError, HudiError, InvalidOptionError
 from hudi_pyspark.format.file_name import LogFileName, LogKind
 from hudi_pyspark.format.log.delete_block import OrderingGroup
 from hudi_pyspark.format.log.log_block import LogBlockType
+from hudi_pyspark.inspection import log_blocks
 from hudi_pyspark.inspection.commits import known_schema
 from hudi_pyspark.inspection.definition import InspectionRows, schema_of, table_of
-from hudi_pyspark.inspection.log_blocks import (
-    DecodedBlock,
-    SalvagedLog,
-    relative_path,
-    salvage_logs,
-)
 from hudi_pyspark.options.read_options import ReadOptions
 from hudi_pyspark.planning.slice_tasks import SliceQuery, TablePlanner
 from hudi_pyspark.reading.log_records.deletes import deleting_rows
@@ -44,15 +39,15 @@ _LEADING_COLUMNS = schema_of(
 
 def log_records(view: TableView, path: str, *, merge: bool) -> pa.Table:
     """Return one row per record, or per key of the slice; see `Inspection.log_records`."""
-    relative = relative_path(view, path)
+    relative = log_blocks.relative_path(view, path)
     if not merge:
-        return _written_records(view, list(salvage_logs(view, [relative])))
+        return _written_records(view, list(log_blocks.salvage_logs(view, [relative])))
     file_slice = _slice_of(view, relative)
     paths = [log.path for log in file_slice.log_files if log.is_listed]
-    return _merged_records(view, file_slice, list(salvage_logs(view, paths)))
+    return _merged_records(view, file_slice, list(log_blocks.salvage_logs(view, paths)))
 
 
-def _written_records(view: TableView, files: Sequence[SalvagedLog]) -> pa.Table:
+def _written_records(view: TableView, files: Sequence[log_blocks.SalvagedLog]) -> pa.Table:
     """Return the records of all blocks, in file order."""
     rule = resolve_merge_rule(view.config, "", "")
     columns = _record_columns(view, files)
@@ -68,7 +63,7 @@ def _written_records(view: TableView, files: Sequence[SalvagedLog]) -> pa.Table:
 
 
 def _merged_records(
-    view: TableView, file_slice: FileSlice, files: Sequence[SalvagedLog]
+    view: TableView, file_slice: FileSlice, files: Sequence[log_blocks.SalvagedLog]
 ) -> pa.Table:
     """Return the merged log record of each key of a slice; its base file takes no part."""
     planner = TablePlanner(view, ReadOptions(use_record_positions=False), registered_payloads())
@@ -115,7 +110,7 @@ def _slice_of(view: TableView, path: str) -> FileSlice:
     )
 
 
-def _record_columns(view: TableView, files: Sequence[SalvagedLog]) -> pa.Schema:
+def _record_columns(view: TableView, files: Sequence[log_blocks.SalvagedLog]) -> pa.Schema:
     """Return the table's columns, then the columns that only the files have."""
     data_blocks = [block for file in files for block in file.blocks if block.rows is not None]
     # Records of changes do not have the table's columns.
@@ -128,7 +123,7 @@ def _record_columns(view: TableView, files: Sequence[SalvagedLog]) -> pa.Schema:
 
 
 def _data_rows(
-    view: TableView, block: DecodedBlock, rule: MergeRule, columns: pa.Schema
+    view: TableView, block: log_blocks.DecodedBlock, rule: MergeRule, columns: pa.Schema
 ) -> pa.Table:
     rows, problem = _conform(block, columns)
     key_fields = () if view.config.populate_meta_fields else view.config.record_key_fields
@@ -144,7 +139,7 @@ def _data_rows(
     )
 
 
-def _conform(block: DecodedBlock, schema: pa.Schema) -> tuple[pa.Table, str]:
+def _conform(block: log_blocks.DecodedBlock, schema: pa.Schema) -> tuple[pa.Table, str]:
     """Convert the rows of a block to the types of a schema.
 
     Returns:
@@ -185,7 +180,7 @@ def _ordering(rows: pa.Table, rule: MergeRule) -> pa.Array:
     return pa.array(list(map(list, zip(*texts, strict=True))), pa.list_(pa.string()))
 
 
-def _delete_rows(block: DecodedBlock, fields: int) -> pa.Table:
+def _delete_rows(block: log_blocks.DecodedBlock, fields: int) -> pa.Table:
     deletes, count = block.deletes, block.record_count or 0
     assert deletes is not None
     ordering: list[list[str | None] | None] = [None] * count
@@ -216,7 +211,7 @@ def _ordering_texts(groups: Iterable[OrderingGroup]) -> Iterator[tuple[int, str]
         yield from zip(group.rows.to_pylist(), texts, strict=True)
 
 
-def _damage_rows(file: SalvagedLog) -> pa.Table:
+def _damage_rows(file: log_blocks.SalvagedLog) -> pa.Table:
     damaged: list[dict[str, object]] = [
         {
             "path": file.path,
@@ -237,7 +232,7 @@ def _damage(places: InspectionRows) -> pa.Table:
     return table_of(({**place, "kind": "damage"} for place in places), _LEADING_COLUMNS)
 
 
-def _block_columns(salvaged: DecodedBlock, kind: str) -> dict[str, pa.Array]:
+def _block_columns(salvaged: log_blocks.DecodedBlock, kind: str) -> dict[str, pa.Array]:
     block, count = salvaged.block, salvaged.record_count or 0
     return {
         "path": pa.repeat(block.path, count),

@@ -9,12 +9,8 @@ from hudi_pyspark.custom_mergers import PayloadMerger
 from hudi_pyspark.errors import CorruptTableError, InvalidOptionError
 from hudi_pyspark.format.nested_types import resolve_case
 from hudi_pyspark.table.merge_mode import PAYLOAD_FIELDS, MergeRule
-from hudi_pyspark.table.meta_columns import (
-    DELETED_COLUMN,
-    META_COLUMNS,
-    OPERATION_COLUMN,
-    RECORD_KEY_COLUMN,
-)
+from hudi_pyspark.table.meta_columns import DELETED_COLUMN, OPERATION_COLUMN, RECORD_KEY_COLUMN
+from hudi_pyspark.tasks import data_columns
 
 
 def result_schema(
@@ -31,8 +27,7 @@ def result_schema(
         InvalidOptionError: the table lacks a column, or a column is named twice.
     """
     if columns is None:
-        hidden = () if include_meta_columns else (*META_COLUMNS, OPERATION_COLUMN)
-        return pa.schema([field for field in table_schema if field.name not in hidden])
+        return pa.schema(list(table_schema)) if include_meta_columns else data_columns(table_schema)
     names = [resolve_column(name, table_schema.names) for name in columns]
     twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
     if twice is not None:

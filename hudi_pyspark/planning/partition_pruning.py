@@ -13,12 +13,7 @@ from hudi_pyspark.columns.arrays import Mask, is_null
 from hudi_pyspark.filter.bounds import ColumnBounds, may_match_merged
 from hudi_pyspark.filter.evaluation import holds
 from hudi_pyspark.filter.predicate import Predicate, columns_of, conjuncts
-from hudi_pyspark.planning.partition_values import (
-    decided_by_path,
-    folder_values,
-    partition_folders,
-    path_type,
-)
+from hudi_pyspark.planning import partition_values
 from hudi_pyspark.table.config import TableConfig
 
 _AFTER_SLASH = "0"  # the character that follows the slash
@@ -65,13 +60,13 @@ class PartitionPruner:
         """Decide for each path whether rows may pass: rows in its folder, or ``is_below`` it."""
         fields = self.config.partition_fields
         parts = [p for p in conjuncts(self.predicate) if not columns_of(p).isdisjoint(fields)]
-        paths_folders = [partition_folders(path, self.config) for path in paths]
+        paths_folders = [partition_values.partition_folders(path, self.config) for path in paths]
         depth = min(map(len, paths_folders), default=0) if is_below else len(fields)
         is_decided = np.array([depth == len(folders) <= len(fields) for folders in paths_folders])
         decided = list(compress(paths_folders, is_decided))
         if not parts or not decided:
             return np.ones(len(paths), np.bool_)
-        usable_columns = decided_by_path("", self.config, self.schema)
+        usable_columns = partition_values.decided_by_path("", self.config, self.schema)
         if self.always_from_path:
             usable_columns = self.schema.names
         columns = {
@@ -93,8 +88,8 @@ class PartitionPruner:
         return ~is_decided
 
     def _column(self, name: str, folders: Sequence[str], *, is_below: bool) -> _PathColumn:
-        data_type = path_type(self.schema.field(name))
-        values, is_known = folder_values(name, folders, data_type, self.config)
+        data_type = partition_values.path_type(self.schema.field(name))
+        values, is_known = partition_values.folder_values(name, folders, data_type, self.config)
         may_continue = pa.types.is_string(data_type) and not self.config.url_encode_partitions
         if not self.always_from_path and not self.config.url_encode_partitions:
             # The value itself may contain what looks like an escape.

@@ -26,17 +26,11 @@ from hudi_pyspark.options.option import Index, RangeMerge
 from hudi_pyspark.planning import needed_columns
 from hudi_pyspark.planning.partition_pruning import PartitionPruner
 from hudi_pyspark.planning.partition_values import keep_undecided, resolve_partition_values
+from hudi_pyspark.table import merge_mode
 from hudi_pyspark.table.bootstrap import BootstrapSources, is_skeleton, load_bootstrap_sources
 from hudi_pyspark.table.config import TableConfig, spelled_config
 from hudi_pyspark.table.file_group import FileSlice, check_readable
 from hudi_pyspark.table.live_blocks import BlockFilter
-from hudi_pyspark.table.merge_mode import (
-    DELETE_FIELD,
-    MergeCache,
-    MergeRule,
-    check_supported,
-    resolve_merge_rule,
-)
 from hudi_pyspark.table.meta_columns import COMMIT_TIME_COLUMN
 from hudi_pyspark.table.schema import (
     column_defaults,
@@ -60,7 +54,7 @@ class PlanContext:
 
     config: TableConfig
     table_schema: pa.Schema
-    rule: MergeRule
+    rule: merge_mode.MergeRule
     committed: CommittedTimes  # instants that count
     options: ReadOptions
     merger: PayloadMerger | None = None  # the user's; None if Hudi's own rules decide
@@ -222,7 +216,7 @@ class SlicePlanner:
         """
         context, query = self.context, self.query
         is_partial = query.commit_range is not None or query.partition_values_from_files
-        is_off = context.options.merge_cache is MergeCache.OFF
+        is_off = context.options.merge_cache is merge_mode.MergeCache.OFF
         if is_partial or is_off or context.merger is not None:
             return ""
         basis = (
@@ -250,11 +244,11 @@ def values_come_from_path(options: ReadOptions, config: TableConfig) -> bool:
 
 def _check_mergeable(context: PlanContext) -> None:
     config, delete_field = context.config, context.options.delete_field
-    check_supported(context.rule, has_merger=context.merger is not None)
+    merge_mode.check_supported(context.rule, has_merger=context.merger is not None)
     column = find_field(context.table_schema, context.rule.delete_field)
     if delete_field and (column is None or pa.types.is_struct(column.type)):
         raise InvalidOptionError(
-            f"{DELETE_FIELD} is {delete_field!r}, but the table has "
+            f"{merge_mode.DELETE_FIELD} is {delete_field!r}, but the table has "
             f"{'no such column' if column is None else 'a struct of that name'}. Name a column "
             "whose values are compared with the delete marker"
         )
@@ -386,7 +380,7 @@ class TablePlanner:
         by_id = None
         if target is not None and options.schema_on_read is not False:
             by_id = SchemaOnRead(target, internal_schema_versions(view))
-        rule = resolve_merge_rule(
+        rule = merge_mode.resolve_merge_rule(
             self.config,
             resolve_path(options.delete_field, self.table_schema),
             options.delete_marker,
