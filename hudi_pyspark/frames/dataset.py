@@ -36,9 +36,12 @@ class Source(Protocol):
     """A scan, or a part of one."""
 
     @property
-    def schema(self) -> pa.Schema: ...
+    def schema(self) -> pa.Schema:
+        """The columns of the rows."""
+
     @property
-    def storage(self) -> Storage: ...
+    def storage(self) -> Storage:
+        """The storage from which tasks read; picklable."""
 
     def select(self, columns: Sequence[str]) -> Self:
         """Return the source with some of its columns, in this order."""
@@ -96,10 +99,12 @@ class HudiScanner:
 
     @property
     def dataset_schema(self) -> pa.Schema:
+        """All columns of the dataset."""
         return self.source.schema
 
     @property
     def projected_schema(self) -> pa.Schema:
+        """The columns of the rows that this reads."""
         return self._apply(self.source.schema.empty_table()).projected_schema
 
     def to_reader(self) -> pa.RecordBatchReader:
@@ -254,6 +259,7 @@ class HudiFragment(HudiDataset):
 
     @property
     def physical_schema(self) -> pa.Schema:
+        """All columns of the fragment."""
         return self.schema
 
     def scanner(  # type: ignore[override]  # as in pyarrow

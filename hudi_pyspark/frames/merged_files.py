@@ -144,6 +144,7 @@ def _obstacles(
 
 
 def _odd_columns(task: ScanTask, scan: Snapshot, base: str) -> Iterator[str]:
+    """Yield the reasons that only the footer of a base file gives."""
     path = scan.storage.describe(base)
     try:
         with scan.storage.open_input(base) as source:  # refuses a path outside of the table

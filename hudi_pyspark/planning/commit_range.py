@@ -292,8 +292,11 @@ class RequestedRange(PickledWithoutCache):
         )
 
     def _counts(self, commit: Instant) -> bool:
-        """Decide whether the options leave a commit in the range."""
-        # As in Apache Hudi, also the first bulk insert of a table, whose action is commit.
+        """Decide whether the options leave a commit in the range.
+
+        As in Apache Hudi, a table's first bulk insert, whose action is commit, passes for a
+        compaction.
+        """
         is_compaction = commit.action is Action.COMMIT and self.view.config.is_merge_on_read
         if self.options.skip_compaction and is_compaction:
             return False

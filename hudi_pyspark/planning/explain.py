@@ -30,10 +30,12 @@ class ExplainedScan(PickledWithoutCache):
 
     @cached_property
     def tasks(self) -> list[ReadTask]:
+        """All tasks, group by group."""
         return [task for group in self.groups for task in group]
 
     @cached_property
     def changes(self) -> list[CdcTask]:
+        """The tasks that read changes; [] for other queries."""
         return [task for task in self.tasks if isinstance(task, CdcTask)]
 
     @cached_property

@@ -153,6 +153,7 @@ class SlicePlanner:
         return values
 
     def _check_readable(self, slices: Sequence[FileSlice]) -> None:
+        """Refuse base files of unknown formats, and log files that cannot be merged."""
         for file_slice in slices:
             base = file_slice.base_file
             if base is not None:
@@ -243,6 +244,7 @@ def values_come_from_path(options: ReadOptions, config: TableConfig) -> bool:
 
 
 def _check_mergeable(context: PlanContext) -> None:
+    """Refuse a merge without a rule, record keys, or a usable column of delete markers."""
     config, delete_field = context.config, context.options.delete_field
     merge_mode.check_supported(context.rule, has_merger=context.merger is not None)
     column = find_field(context.table_schema, context.rule.delete_field)
