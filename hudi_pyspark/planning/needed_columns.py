@@ -8,7 +8,7 @@ from hudi_pyspark.columns.column_names import resolve_column
 from hudi_pyspark.custom_mergers import PayloadMerger
 from hudi_pyspark.errors import CorruptTableError, InvalidOptionError
 from hudi_pyspark.format.nested_types import resolve_case
-from hudi_pyspark.table.merge_mode import PAYLOAD_FIELDS, MergeRule
+from hudi_pyspark.table.merge_mode import PAYLOADS, UNKNOWN_PAYLOAD, MergeRule
 from hudi_pyspark.table.meta_columns import DELETED_COLUMN, OPERATION_COLUMN, RECORD_KEY_COLUMN
 from hudi_pyspark.tasks import data_columns
 
@@ -107,7 +107,7 @@ def _payload_columns(
     """Return the columns that the payload class needs, as far as the table has them."""
     if merger is not None:
         return merger.columns if merger.columns is not None else table_schema.names
-    fields = PAYLOAD_FIELDS.get(rule.payload_name, ())
+    fields = PAYLOADS.get(rule.payload_name, UNKNOWN_PAYLOAD).fields
     return [name for field in fields if (name := resolve_case(field, table_schema.names))]
 
 

@@ -1,4 +1,4 @@
-"""How records of one key are merged: resolved from a table's properties, per table version."""
+"""Resolve from a table's properties how records of one key are merged."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import enum
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 
@@ -19,7 +19,7 @@ EVENT_TIME_STRATEGY = "eeb8d96f-b1e4-49fd-bbf8-28ac514178e5"
 COMMIT_TIME_STRATEGY = "ce9acb64-bde0-424c-9b91-f6ebba25356d"
 PAYLOAD_STRATEGY = "00000000-0000-0000-0000-000000000000"
 DEFAULT_PAYLOAD = "DefaultHoodieRecordPayload"
-# Another package's class of the same simple name is somebody's own. Hudi was com.uber's at first.
+# Other packages may have classes of the same simple names. Hudi was com.uber's at first.
 _PACKAGES = ("org.apache.hudi.", "com.uber.hoodie.")
 DELETE_FIELD = "hoodie.payload.delete.field"
 DELETE_MARKER = "hoodie.payload.delete.marker"
@@ -28,18 +28,6 @@ DMS_OPERATION_FIELD = "Op"
 MYSQL_SEQUENCE_FIELD = "_event_seq"
 POSTGRES_LSN_FIELD = "_event_lsn"
 PARTIAL_UPDATE_MODES = ("IGNORE_DEFAULTS", "FILL_UNAVAILABLE")
-# The payload classes that are covered, and the columns that each of them looks at.
-PAYLOAD_FIELDS: Mapping[str, tuple[str, ...]] = {
-    "OverwriteWithLatestAvroPayload": (),
-    "DefaultHoodieRecordPayload": (),
-    "EventTimeAvroPayload": (),
-    "FirstValueAvroPayload": (),
-    "OverwriteNonDefaultsWithLatestAvroPayload": (),
-    "PartialUpdateAvroPayload": (),
-    "AWSDmsAvroPayload": (DMS_OPERATION_FIELD,),
-    "MySqlDebeziumAvroPayload": (OPERATION_FIELD, MYSQL_SEQUENCE_FIELD),
-    "PostgresDebeziumAvroPayload": (OPERATION_FIELD, POSTGRES_LSN_FIELD),
-}
 
 
 class RecordMergeMode(enum.Enum):
@@ -58,20 +46,41 @@ class MergeCache(enum.Enum):
     OFF = "off"
 
 
-_MODE_OF_PAYLOAD = {
-    "DefaultHoodieRecordPayload": RecordMergeMode.EVENT_TIME_ORDERING,
-    "EventTimeAvroPayload": RecordMergeMode.EVENT_TIME_ORDERING,
-    "OverwriteWithLatestAvroPayload": RecordMergeMode.COMMIT_TIME_ORDERING,
+class PayloadClass(NamedTuple):
+    """What merging needs to know about a payload class of Apache Hudi."""
+
+    decision: str  # name of the function in `reading.merge.payload` that decides like the class
+    fields: tuple[str, ...] = ()  # columns that it looks at, besides the ordering fields
+    mode: RecordMergeMode = RecordMergeMode.CUSTOM  # that the class implies
+    delete_marker: tuple[str, str] = ("", "")  # column, and its value, that mark a delete
+
+
+_COMMIT_TIME = RecordMergeMode.COMMIT_TIME_ORDERING
+_EVENT_TIME = RecordMergeMode.EVENT_TIME_ORDERING
+_DEBEZIUM_DELETE = (OPERATION_FIELD, "d")
+
+PAYLOADS: Mapping[str, PayloadClass] = {
+    "OverwriteWithLatestAvroPayload": PayloadClass("overwrite_with_latest", mode=_COMMIT_TIME),
+    "DefaultHoodieRecordPayload": PayloadClass("default_payload", mode=_EVENT_TIME),
+    "EventTimeAvroPayload": PayloadClass("default_payload", mode=_EVENT_TIME),
+    "FirstValueAvroPayload": PayloadClass("first_value"),
+    "OverwriteNonDefaultsWithLatestAvroPayload": PayloadClass("overwrite_non_defaults"),
+    "PartialUpdateAvroPayload": PayloadClass("partial_update"),
+    "AWSDmsAvroPayload": PayloadClass(
+        "aws_dms", (DMS_OPERATION_FIELD,), delete_marker=(DMS_OPERATION_FIELD, "D")
+    ),
+    "MySqlDebeziumAvroPayload": PayloadClass(
+        "mysql_debezium", (OPERATION_FIELD, MYSQL_SEQUENCE_FIELD), delete_marker=_DEBEZIUM_DELETE
+    ),
+    "PostgresDebeziumAvroPayload": PayloadClass(
+        "postgres_debezium", (OPERATION_FIELD, POSTGRES_LSN_FIELD), delete_marker=_DEBEZIUM_DELETE
+    ),
 }
-_MARKER_OF_PAYLOAD = {
-    "AWSDmsAvroPayload": (DMS_OPERATION_FIELD, "D"),
-    "MySqlDebeziumAvroPayload": (OPERATION_FIELD, "d"),
-    "PostgresDebeziumAvroPayload": (OPERATION_FIELD, "d"),
-}
-_MODE_OF_STRATEGY = {
-    EVENT_TIME_STRATEGY: RecordMergeMode.EVENT_TIME_ORDERING,
-    COMMIT_TIME_STRATEGY: RecordMergeMode.COMMIT_TIME_ORDERING,
-}
+"""The covered payload classes, by their simple names."""
+UNKNOWN_PAYLOAD = PayloadClass("")
+"""What merging knows about any other class."""
+
+_MODE_OF_STRATEGY = {EVENT_TIME_STRATEGY: _EVENT_TIME, COMMIT_TIME_STRATEGY: _COMMIT_TIME}
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +88,11 @@ class MergeRule:
     """The rule that decides between two records of the same key."""
 
     mode: RecordMergeMode
-    ordering_fields: tuple[str, ...]  # () when every ordering value is the default
+    ordering_fields: tuple[str, ...]  # () if every ordering value is the default
     payload_class: str  # only with CUSTOM, else ""
     merge_strategy_id: str  # only with CUSTOM, else ""
     partial_update_mode: str  # "" unless a table of version 9 sets one
-    delete_field: str  # column whose value marks a delete; "" when there is none
+    delete_field: str  # column whose value marks a delete; "" if no column does
     delete_marker: str  # that value
 
     # hoodie.record.merge.property.*, and the schema defaults of columns that are not null.
@@ -95,17 +104,17 @@ class MergeRule:
 
     @property
     def needs_fold(self) -> bool:
-        """Whether a record's outcome may hold values of several records."""
+        """Whether a merged record may have values of several records."""
         return self.mode is RecordMergeMode.CUSTOM or bool(self.partial_update_mode)
 
     @property
     def payload_name(self) -> str:
-        """The payload class without Apache Hudi's own packages; a user's class as it is."""
+        """Simple name of a payload class of Apache Hudi; the full name of any other class."""
         return _own_name(self.payload_class)
 
 
 def check_supported(rule: MergeRule, *, has_merger: bool) -> None:
-    """Refuse a rule that cannot merge log records correctly; a user's merger can.
+    """Refuse a rule by which this package cannot merge log records; a user's merger can.
 
     Raises:
         UnsupportedMergeError: the payload class, merge strategy or partial update mode is not
@@ -119,13 +128,13 @@ def check_supported(rule: MergeRule, *, has_merger: bool) -> None:
     if rule.mode is not RecordMergeMode.CUSTOM or has_merger:
         return
     by_payload = rule.merge_strategy_id in ("", PAYLOAD_STRATEGY, EVENT_TIME_STRATEGY)
-    if not (by_payload and rule.payload_name in PAYLOAD_FIELDS):
+    if not (by_payload and rule.payload_name in PAYLOADS):
         named = rule.payload_class or f"merge strategy {rule.merge_strategy_id}"
         raise UnsupportedMergeError(
             f"the table has log files whose records are merged by {named}, Java code that cannot "
             "run here. Give the same rule in Python with hudi_pyspark.register_payload(...), read "
             "the base files alone with hoodie.datasource.query.type=read_optimized, or run a "
-            f"compaction with Apache Hudi. Covered: {', '.join(PAYLOAD_FIELDS)}"
+            f"compaction with Apache Hudi. Covered: {', '.join(PAYLOADS)}"
         )
 
 
@@ -142,19 +151,21 @@ def resolve_merge_rule(
 
     Args:
         config: the table's properties.
-        delete_field: of the query's options; "" takes that of the table, or of its payload class.
-        delete_marker: likewise.
-        column_defaults: of the columns that have any, for payload classes that look at them.
+        delete_field: of the query's options; "" takes the field of the table or its payload class.
+        delete_marker: of the query's options; "" takes the marker of the table or its payload
+            class.
+        column_defaults: defaults of columns, for payload classes that look at them.
 
     Raises:
-        CorruptTableError: a delete field without a marker, or a marker without a field.
+        CorruptTableError: there is a delete field without a marker, or a marker without a field,
+            or the merge mode is unknown.
     """
     payload = _own_name(config.payload_class)
     mode = _mode(config, payload)
     custom = mode is RecordMergeMode.CUSTOM
     # Version 9 writes the delete marker of a payload class into the properties.
-    implied = _MARKER_OF_PAYLOAD.get(payload) if config.version < 9 else None
-    implied_field, implied_marker = implied or ("", "")
+    known_class = PAYLOADS.get(payload, UNKNOWN_PAYLOAD) if config.version < 9 else UNKNOWN_PAYLOAD
+    implied_field, implied_marker = known_class.delete_marker
     field = delete_field or _table_property(config, DELETE_FIELD) or implied_field
     marker = delete_marker or _table_property(config, DELETE_MARKER) or implied_marker
     if bool(field) != bool(marker):
@@ -195,12 +206,12 @@ def _mode(config: TableConfig, payload: str) -> RecordMergeMode:
                 f"hoodie.record.merge.mode is {config.merge_mode!r}; known: {known}"
             ) from None
     # Up to version 7 the payload class wins over the strategy: Hudi 0.15 writes the event-time
-    # strategy for every payload class. Without either, Hudi 1.x falls back to
+    # strategy for every payload class. Without class and strategy, Hudi 1.x falls back to
     # DefaultHoodieRecordPayload. Later versions have the mode that a writer would have stored.
     if config.merge_strategy_id and not (is_old and payload):
         return _MODE_OF_STRATEGY.get(config.merge_strategy_id, RecordMergeMode.CUSTOM)
     if payload or is_old:
-        return _MODE_OF_PAYLOAD.get(payload or DEFAULT_PAYLOAD, RecordMergeMode.CUSTOM)
+        return PAYLOADS.get(payload or DEFAULT_PAYLOAD, UNKNOWN_PAYLOAD).mode
     if config.ordering_fields:
         return RecordMergeMode.EVENT_TIME_ORDERING
     return RecordMergeMode.COMMIT_TIME_ORDERING

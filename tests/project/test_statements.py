@@ -21,9 +21,9 @@ from hudi_pyspark.format.log.log_block import DATA_BLOCKS, LogBlockType
 from hudi_pyspark.metadata_table import pruning
 from hudi_pyspark.planning import task_groups
 from hudi_pyspark.reading.merge import spill_file
-from hudi_pyspark.reading.merge.payload import PAYLOADS
 from hudi_pyspark.table import file_groups
 from hudi_pyspark.table.config import TableConfig
+from hudi_pyspark.table.merge_mode import PAYLOADS
 from tests.damage import data_file, set_property, unpack
 from tests.project.shipped_tables import shipped
 

@@ -1,22 +1,22 @@
 """Rules of the merge: one function for each merge mode and payload class.
 
-Each takes the older and the newer record of some keys, pair by pair, and decides. Names are those
-of Apache Hudi's payload classes, whose method ``combineAndGetUpdateValue`` the functions follow.
-What a decision consists of is in `decision.py`.
+Each function takes the older and the newer records of some keys, pair by pair, and returns a
+`Decision`. Functions of payload classes follow the method ``combineAndGetUpdateValue`` of the class
+in Apache Hudi.
 
 Who beats whom, from the strongest rule to the weakest:
 
-1. A delete without an ordering value beats whatever is older, and any newer row beats it, in each
-   mode and for each payload class. So does a record over nothing: then there is no pair to decide.
-2. By COMMIT_TIME_ORDERING the newer record wins, also over a greater ordering value.
+1. A delete without an ordering value beats every older record, and any newer row beats it, in each
+   mode and for each payload class. A record without an older row wins in the same way.
+2. By COMMIT_TIME_ORDERING the newer record wins, even over a greater ordering value.
 3. By EVENT_TIME_ORDERING the greater ordering value wins, and on a tie the newer record. A delete
    with an ordering value takes part like a row.
 4. A payload class decides by itself, and may turn a row into a delete. Its winner may be a mix.
-5. Last, columns are filled: those that a partial update lacks, or those that the table's partial
-   update mode names. This changes no winner.
+5. Last, columns are filled: columns that a partial update lacks, or columns that the table's
+   partial update mode names. This changes no winner.
 
-A record that only the payload calls a delete keeps no row (`Decision.without_row`): nothing is left
-of it that a later record, or the base row, could be compared with. A row that was flagged as a
+A record that only the payload class calls a delete keeps no row (`Decision.without_row`): it has
+nothing that a later record, or the base row, could be compared with. A row that was flagged as a
 delete keeps its values, since its ordering value still counts against the base row.
 """
 
@@ -47,6 +47,7 @@ from hudi_pyspark.table.merge_mode import (
     DMS_OPERATION_FIELD,
     MYSQL_SEQUENCE_FIELD,
     OPERATION_FIELD,
+    PAYLOADS,
     POSTGRES_LSN_FIELD,
     MergeRule,
     RecordMergeMode,
@@ -60,7 +61,17 @@ if TYPE_CHECKING:
 
 
 def decide(older: Records, newer: Records, rule: MergeRule, sets: ColumnSets) -> Decision:
-    """Decide which of two records wins by the table's rule, and what it takes from the other."""
+    """Decide by a table's rule which record of each pair wins, and what it takes from the other.
+
+    Args:
+        older: one record of each pair.
+        newer: the other record of each pair.
+        rule: of the table.
+        sets: the sets of columns to which the records' marks refer.
+
+    Raises:
+        CorruptTableError: a record lacks the value by which its payload class orders records.
+    """
     if rule.mode is RecordMergeMode.CUSTOM:
         return _custom(older, newer, rule)
     if rule.mode is RecordMergeMode.COMMIT_TIME_ORDERING:
@@ -78,9 +89,7 @@ def decide(older: Records, newer: Records, rule: MergeRule, sets: ColumnSets) ->
 def event_time(older: Records, newer: Records, _rule: MergeRule) -> Decision:
     """Decide by EVENT_TIME_ORDERING: the greater ordering value wins, the newer record on a tie.
 
-    A delete without ordering value beats what is older and is beaten by any newer row; a delete-
-    block record behind it changes nothing. A delete-block record whose ordering value has another
-    Java class beats what is older.
+    The table in `fold.py` has the exceptions for deletes.
     """
     wins = ~newer.marks.ordering.older_than(older.marks.ordering)
     wins |= newer.marks.is_commit_time_delete | newer.marks.has_other_class
@@ -89,8 +98,8 @@ def event_time(older: Records, newer: Records, _rule: MergeRule) -> Decision:
 
 
 def _custom(older: Records, newer: Records, rule: MergeRule) -> Decision:
-    """Let a payload class decide, unless there is no older row or a delete beats everything."""
-    decision = PAYLOADS[rule.payload_name](older, newer, rule)
+    """Let a payload class decide, unless there is no older row or a delete beats every record."""
+    decision = DECISIONS[PAYLOADS[rule.payload_name].decision](older, newer, rule)
     unconditional = ~older.has_row
     unconditional |= older.marks.is_commit_time_delete | newer.marks.is_commit_time_delete
     winner = Decision.pick(older, newer, decision.newer_wins)
@@ -100,15 +109,13 @@ def _custom(older: Records, newer: Records, rule: MergeRule) -> Decision:
         filled={name: mask & ~unconditional for name, mask in decision.filled.items()},
         is_delete=np.where(unconditional, newer.marks.is_delete, decision.is_delete),
         columns=decision.columns,
-        # Where only the payload says "delete", nothing is left to be compared with the base row
-        # later. A row that was flagged as a delete keeps its values.
         without_row=is_new_delete & ~unconditional,
         ordering_fields=decision.ordering_fields,
     )
 
 
 def overwrite_with_latest(older: Records, newer: Records, _rule: MergeRule) -> Decision:
-    """Decide like OverwriteWithLatestAvroPayload, and by COMMIT_TIME_ORDERING: the newer wins."""
+    """Decide like OverwriteWithLatestAvroPayload and COMMIT_TIME_ORDERING: the newer wins."""
     return Decision.pick(older, newer, np.ones(len(older), np.bool_))
 
 
@@ -125,14 +132,14 @@ def first_value(older: Records, newer: Records, rule: MergeRule) -> Decision:
 
 
 def _is_unordered(records: Records, rule: MergeRule) -> Mask:
-    """Return the rows whose only ordering field is null: a payload class prefers the newer one."""
+    """Return the rows whose only ordering field is null: payload classes then prefer the newer."""
     if len(rule.ordering_fields) != 1:
         return np.zeros(len(records), np.bool_)
     return is_null(ordering_field(records.rows, rule.ordering_fields[0])) & records.has_row
 
 
 def overwrite_non_defaults(older: Records, newer: Records, rule: MergeRule) -> Decision:
-    """Decide like OverwriteNonDefaultsWithLatestAvroPayload: defaults take older values."""
+    """Decide like OverwriteNonDefaultsWithLatestAvroPayload: older values replace defaults."""
     decision = overwrite_with_latest(older, newer, rule)
     kept = ~newer.marks.is_delete & newer.has_row
     names = newer.rows.schema.names
@@ -142,9 +149,10 @@ def overwrite_non_defaults(older: Records, newer: Records, rule: MergeRule) -> D
 def partial_update(older: Records, newer: Records, rule: MergeRule) -> Decision:
     """Decide like PartialUpdateAvroPayload.
 
-    The greater ordering value wins, and takes the other value where it has null. A newer delete
-    deletes whatever its ordering value, and so does an older one that wins: also a base row, which
-    is no delete for the other classes. Meta columns are always those of the newer record.
+    The greater ordering value wins, and takes the other record's values for its nulls. A newer
+    delete deletes, whatever its ordering value. So does an older delete that wins, and even a
+    flagged base row, which other classes take for a row. Meta columns are always the newer
+    record's.
     """
     deletes = newer.marks.is_delete | ~newer.has_row
     wins = deletes | ~newer.marks.ordering.older_than(older.marks.ordering)
@@ -165,7 +173,7 @@ def partial_update(older: Records, newer: Records, rule: MergeRule) -> Decision:
 
 def _of_other_class(older: Records, newer: Records, rule: MergeRule) -> Mask:
     """Return the pairs whose ordering values do not compare in Java: a null is the Integer 0."""
-    # Of decimals, dates and texts, Spark has classes that are never those of the payload's record.
+    # Spark's classes of decimals, dates and texts differ from those of the payload's record.
     types = [ordering_field(newer.rows, name).type for name in rule.ordering_fields]
     differs = np.full(len(older), any(map(_HAS_SPARK_CLASS, types)))
     for one, other in zip(older.marks.ordering.fields, newer.marks.ordering.fields, strict=True):
@@ -177,7 +185,7 @@ _HAS_SPARK_CLASS = any_of(pa.types.is_decimal, pa.types.is_date, pa.types.is_str
 
 
 def aws_dms(older: Records, newer: Records, rule: MergeRule) -> Decision:
-    """Decide like AWSDmsAvroPayload: the newer record wins; ``Op`` D or d deletes."""
+    """Decide like AWSDmsAvroPayload: the newer record wins, and deletes if ``Op`` is D or d."""
     decision = overwrite_with_latest(older, newer, rule)
     deletes = _operation_is(newer, DMS_OPERATION_FIELD, "d") | ~newer.has_row
     return replace(decision, is_delete=decision.is_delete | deletes)
@@ -187,7 +195,7 @@ def mysql_debezium(older: Records, newer: Records, _rule: MergeRule) -> Decision
     """Decide like MySqlDebeziumAvroPayload: the later binary log position wins; d deletes.
 
     Raises:
-        CorruptTableError: a log record has no position, or one of another form.
+        CorruptTableError: a log record has no position, or a position of another form.
     """
     return _debezium(older, newer, MYSQL_SEQUENCE_FIELD, _mysql_sequence)
 
@@ -195,12 +203,12 @@ def mysql_debezium(older: Records, newer: Records, _rule: MergeRule) -> Decision
 def postgres_debezium(older: Records, newer: Records, _rule: MergeRule) -> Decision:
     """Decide like PostgresDebeziumAvroPayload.
 
-    The greater LSN wins, and takes the older values where TOAST left out its own. Apache Hudi 1.1
-    and later leave the marker text of such values in the result on tables before version 9; here
-    they are filled, as by 0.15 and on version 9.
+    The greater LSN wins, and takes older values for values that TOAST has left out. On tables
+    before version 9, Apache Hudi 1.1 and later show the marker text of such values. Here they are
+    filled, as in 0.15 and on version 9.
 
     Raises:
-        CorruptTableError: a log record has no LSN, or one that is no integer.
+        CorruptTableError: a log record has no LSN, or its LSN is not an integer.
     """
     decision = _debezium(older, newer, POSTGRES_LSN_FIELD, _postgres_lsn)
     kept = decision.newer_wins & ~decision.is_delete
@@ -214,7 +222,7 @@ def postgres_debezium(older: Records, newer: Records, _rule: MergeRule) -> Decis
 def _debezium(
     older: Records, newer: Records, field: str, sequence: Callable[[pa.Array], list[pa.Array]]
 ) -> Decision:
-    """Decide by the numbers of a column, null if the older record was written before it existed."""
+    """Decide by the numbers of a column; they are null in records from before it existed."""
     older_numbers, newer_numbers = (
         OrderingValues(tuple(sequence(_payload_column(records, field))), len(records))
         for records in (older, newer)
@@ -254,7 +262,7 @@ def _operation_is(records: Records, field: str, operation: str) -> Mask:
 
 
 def _payload_column(records: Records, field: str) -> pa.Array:
-    """Return a column that a payload class looks at, in any case; nulls if the table lacks it."""
+    """Return a column by its name in any case; nulls if the table lacks it."""
     name = resolve_case(field, records.rows.schema.names)
     return as_one_array(records.rows.column(name)) if name else pa.nulls(len(records))
 
@@ -268,14 +276,17 @@ def _is_default(rows: pa.Table, name: str, rule: MergeRule) -> Mask:
     return is_true(pc.equal(column, default))
 
 
-PAYLOADS: Mapping[str, Decide] = {
-    "OverwriteWithLatestAvroPayload": overwrite_with_latest,
-    "DefaultHoodieRecordPayload": default_payload,
-    "EventTimeAvroPayload": default_payload,
-    "FirstValueAvroPayload": first_value,
-    "OverwriteNonDefaultsWithLatestAvroPayload": overwrite_non_defaults,
-    "PartialUpdateAvroPayload": partial_update,
-    "AWSDmsAvroPayload": aws_dms,
-    "MySqlDebeziumAvroPayload": mysql_debezium,
-    "PostgresDebeziumAvroPayload": postgres_debezium,
+DECISIONS: Mapping[str, Decide] = {
+    function.__name__: function
+    for function in (
+        overwrite_with_latest,
+        default_payload,
+        first_value,
+        overwrite_non_defaults,
+        partial_update,
+        aws_dms,
+        mysql_debezium,
+        postgres_debezium,
+    )
 }
+"""Functions that decide like payload classes, by the names that `PAYLOADS` has."""

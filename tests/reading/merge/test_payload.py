@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 from hudi_pyspark.errors import CorruptTableError, UnsupportedMergeError
-from hudi_pyspark.reading.merge.payload import PAYLOADS
-from hudi_pyspark.table.merge_mode import PAYLOAD_FIELDS, check_supported
+from hudi_pyspark.reading.merge.payload import DECISIONS
+from hudi_pyspark.table.merge_mode import PAYLOADS, check_supported
 from hudi_pyspark.table.schema import column_defaults
 from tests.reading.log_records.log_files import COMMIT_TIME, EVENT_TIME, array_of, rule_of, wrapped
 from tests.reading.merge.merging import Table, rule_of_table
@@ -512,5 +512,5 @@ def test_unknown_partial_update_mode_is_refused(mode):
         check_supported(rule, has_merger=False)
 
 
-def test_each_covered_payload_class_has_a_rule():
-    assert PAYLOADS.keys() == PAYLOAD_FIELDS.keys()
+def test_each_covered_payload_class_has_a_function_that_decides_like_it():
+    assert {payload.decision for payload in PAYLOADS.values()} == DECISIONS.keys()
