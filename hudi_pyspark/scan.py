@@ -28,8 +28,8 @@ from hudi_pyspark.planning.needed_columns import result_schema
 from hudi_pyspark.planning.query import Plan, Query, check_lost_commits, resolve_query
 from hudi_pyspark.planning.slice_tasks import TablePlanner
 from hudi_pyspark.planning.task_groups import cost, group_tasks
+from hudi_pyspark.reading.kept_merges import count_merged, merged_on_disk
 from hudi_pyspark.reading.read_task import read_task
-from hudi_pyspark.reading.slice_reader import count_merged, merged_on_disk
 from hudi_pyspark.reading.threads import read_in_parallel
 from hudi_pyspark.short_name import SHORT_NAME
 from hudi_pyspark.storage.retries import retry_on_corruption

@@ -1,13 +1,14 @@
-"""The values that travel from the driver to an executor: what to read, and how to read it.
+"""Tasks: values that travel from the driver to executors, and say what to read and how.
 
-Planning makes them and reading follows them; neither imports the other.
+Planning makes tasks and reading follows them. Neither imports the other.
 """
 
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -16,13 +17,13 @@ import pyarrow.compute as pc
 from hudi_pyspark.columns.arrays import Mask, as_one_array, repeat
 from hudi_pyspark.columns.nested_fields import narrow_fields
 from hudi_pyspark.custom_mergers import PayloadMerger
+from hudi_pyspark.filter.predicate import Predicate, top_level_columns
 from hudi_pyspark.table.file_group import FileSlice, LogFile, OnDamage
 from hudi_pyspark.table.merge_mode import MergeCache
-from hudi_pyspark.table.meta_columns import META_COLUMNS, OPERATION_COLUMN
+from hudi_pyspark.table.meta_columns import COMMIT_TIME_COLUMN, META_COLUMNS, OPERATION_COLUMN
 
 if TYPE_CHECKING:
     from hudi_pyspark.columns.schema_evolution import SchemaOnRead
-    from hudi_pyspark.filter.predicate import Predicate
     from hudi_pyspark.table.live_blocks import BlockFilter
     from hudi_pyspark.table.merge_mode import MergeRule
 
@@ -32,7 +33,7 @@ _NULL = pa.scalar(None, pa.string())
 
 @dataclass(frozen=True, slots=True)
 class ReadSettings:
-    """The read options that reading uses; the fields have the same names and meanings."""
+    """The options of a read that tasks need; fields have the options' names and meanings."""
 
     skip_merge: bool = False
     use_record_positions: bool = True
@@ -42,7 +43,7 @@ class ReadSettings:
     spill_folder: str = ""  # "" for the worker's default
     verify_checksums: bool = True  # of the pages of Parquet files
     merge_cache: MergeCache = MergeCache.MEMORY
-    merge_cache_folder: str = ""  # "" for the usual one
+    merge_cache_folder: str = ""  # "" for the usual folder
     merge_cache_bytes: int = 0  # 0 for the default
 
 
@@ -50,23 +51,24 @@ class ReadSettings:
 class CommitRange:
     """The commits of an incremental query.
 
-    ``begin`` is exclusive and ``end`` inclusive. They are completion times from table version 8 on
-    and requested times before. Commits are always named by their requested times.
+    ``begin`` is exclusive and ``end`` inclusive. From table version 8 on they are completion times,
+    before that requested times. ``commits`` always has requested times.
     """
 
     begin: str
     end: str  # "" while the table has no commit
     by_completion_time: bool
-    commits: tuple[str, ...]  # requested times, ascending; archived ones included
+    commits: tuple[str, ...]  # requested times of all commits, even archived ones; ascending
     full_scan: str  # why the latest slices are read instead of the range's files; "" if not
-    moved: str = ""  # why the range begins later than requested; "" if it does not
+    moved: str = ""  # why the range begins later than requested; "" if it begins as requested
 
-    def contains(self, commit_times: pa.ChunkedArray) -> Mask:
-        """Return which rows are of the range: by their commits, before version 8 by the bounds.
+    def wrote(self, rows: pa.Table) -> Mask:
+        """Return the rows that commits of the range wrote; before version 8 the bounds decide.
 
-        The bounds contain delta commits, too, that do not count once a table is COPY_ON_WRITE:
-        their rows in files of later commits, as in Apache Hudi.
+        As in Apache Hudi, the bounds contain rows of delta commits that stopped to count when the
+        table became COPY_ON_WRITE, if files of later commits have these rows.
         """
+        commit_times = rows.column(COMMIT_TIME_COLUMN)
         if self.by_completion_time:
             written = pc.is_in(commit_times, value_set=pa.array(self.commits, pa.string()))
         else:
@@ -77,7 +79,7 @@ class CommitRange:
 
     @property
     def bounds(self) -> str:
-        """The range in words."""
+        """The range as text."""
         kind = "completion" if self.by_completion_time else "requested"
         last = f"{self.end}, inclusive" if self.end else "the latest"
         return f"{kind} times after {self.begin} up to {last} ({len(self.commits)} commits)"
@@ -96,12 +98,12 @@ class PartitionValues:
     """Where the partition columns of one file slice take their values from."""
 
     columns: tuple[str, ...] = ()  # the table's partition columns
-    # Column and value, where the path has one; fill in where a file lacks the column.
+    # Columns and the values that the path has for them; used if a file lacks the column.
     path_values: tuple[tuple[str, pa.Scalar], ...] = ()
-    from_path: tuple[str, ...] = ()  # columns whose value is the path's, whatever the files hold
+    from_path: tuple[str, ...] = ()  # columns that take the path's value, whatever the files hold
     # Text columns whose folder means null or "": the file says which of the two a row has.
     null_or_empty: tuple[str, ...] = ()
-    never_read: tuple[str, ...] = ()  # columns that are not read from the files at all
+    never_read: tuple[str, ...] = ()  # columns that are never read from the files
 
     def __reduce__(self) -> tuple[object, ...]:
         # pyarrow pickles a scalar as a value of Python, which has no years beyond 9999.
@@ -114,10 +116,11 @@ class PartitionValues:
 
     @property
     def constants(self) -> dict[str, pa.Scalar]:
+        """Column to its value in the path, for columns that a file may lack."""
         return dict(self.path_values)
 
     def show(self, rows: pa.Table) -> pa.Table:
-        """Return the rows with the partition values that the answer has."""
+        """Return rows with the partition values of the answer instead of the file's."""
         constants = self.constants
         for name in self.from_path:
             if name in rows.schema.names and name not in self.never_read:
@@ -130,7 +133,7 @@ class PartitionValues:
         return rows
 
     def is_as_stored(self, name: str) -> bool:
-        """Return whether a column's values are those that the files hold, if they hold it."""
+        """Say whether a column has the values that the files hold, if they hold it."""
         return name not in self.from_path and name not in self.null_or_empty
 
 
@@ -145,43 +148,41 @@ def _unpickled(
 
 @dataclass(frozen=True, slots=True)
 class SharedPlan:
-    """All that many tasks of a plan have in common; picklable."""
+    """What many tasks of a plan have in common; picklable."""
 
     settings: ReadSettings
     result: pa.Schema  # columns of the answer
-    working: pa.Schema  # the result's columns and those that the filter and the merge need
+    working: pa.Schema  # columns of the result, and columns that the filter and the merge need
     rule: MergeRule
     block_filter: BlockFilter
     needed: tuple[str, ...] = ()  # columns that the filter and the merge look at
-    whole: tuple[str, ...] = ()  # columns that may lack no nested field
+    whole: tuple[str, ...] = ()  # columns that are read with all nested fields
     predicate: Predicate | None = None  # only rows for which it is true; None for all
     key_fields: tuple[str, ...] = ()  # make up the record key if the files do not hold it
     merger: PayloadMerger | None = None  # a user's, for a payload class that Hudi does not have
     schema_on_read: SchemaOnRead | None = None  # matches columns by id; None to match by name
     commit_range: CommitRange | None = None  # only rows that these commits wrote; None for all
-    record_keys: tuple[str, ...] | None = None  # no other keys can pass the filter; None: any
-    # For a commit range: rows that other commits wrote take part in the merge, too.
-    merges_whole_table: bool = False
-    # All that the outcome of a merge depends on, but for the slice; "" where none is kept.
-    merge_basis: str = ""
+    record_keys: tuple[str, ...] | None = None  # only these keys can pass the filter; None: any
+    merges_whole_table: bool = False  # a commit range's rows are merged with other commits' rows
+    # Digest of all that the outcome of a merge depends on, except its slice; "" to keep no outcome.
+    outcome_key_basis: str = ""
 
-    def narrowed(self, wanted: pa.Schema) -> SharedPlan:
-        """Return the plan of the same rows with fewer columns; those of the merge stay.
-
-        Columns whose names differ in case alone stay together: a file may have one of them.
-        """
-        names = {name.lower() for name in (*self.needed, *wanted.names)}
-        columns = pa.schema(field for field in self.working if field.name.lower() in names)
+    def narrowed(self, requested: pa.Schema) -> SharedPlan:
+        """Return the plan of the same rows with fewer columns, and all columns for the merge."""
+        columns = with_case_variants((*self.needed, *requested.names), self.working)
         return replace(
             self,
-            result=pa.schema(field for field in self.result if field.name in wanted.names),
-            working=narrow_fields(columns, wanted, whole=self.whole),
+            result=pa.schema(field for field in self.result if field.name in requested.names),
+            working=narrow_fields(columns, requested, whole=self.whole),
         )
 
 
-@dataclass(slots=True, unsafe_hash=True)  # made faster than a frozen one; nothing changes it
+@dataclass(slots=True, unsafe_hash=True)
 class ScanTask:
-    """One file slice to read; small and picklable."""
+    """One file slice to read; small and picklable.
+
+    Not frozen, because plans make many and frozen instances take longer. Treat as immutable.
+    """
 
     file_slice: FileSlice
     shared: SharedPlan
@@ -197,32 +198,42 @@ class ScanTask:
 
     @property
     def working(self) -> pa.Schema:
-        """The result's columns and those that the filter and the merge need."""
+        """Columns of the result, and columns that the filter and the merge need."""
         return self.shared.working
 
     @property
     def predicate(self) -> Predicate | None:
-        """Only rows for which it is true are wanted; None for all."""
+        """Only rows for which it is true are read; None for all."""
         return self.shared.predicate
+
+    @property
+    def requested_columns(self) -> pa.Schema:
+        """The working columns that the answer or the filter has."""
+        names = {*self.shared.result.names, *top_level_columns(self.predicate, self.working)}
+        return with_case_variants(names, self.working)
 
     @property
     def stored_columns(self) -> list[str]:
         """Names of the working columns whose values are read from the files."""
         return [n for n in self.working.names if n not in self.partition.never_read]
 
-    def narrowed(self, wanted: pa.Schema) -> ScanTask:
-        """Return the read of fewer columns of the answer, of which structs may lack fields."""
-        return replace(self, shared=self.shared.narrowed(wanted))
+    def narrowed(self, requested: pa.Schema) -> ScanTask:
+        """Return the task for fewer columns of the answer; their structs may lack fields."""
+        return replace(self, shared=self.shared.narrowed(requested))
+
+    def with_plan(self, **changes: Any) -> ScanTask:  # noqa: ANN401  (fields of any type)
+        """Return the task with other values in its shared plan."""
+        return replace(self, shared=replace(self.shared, **changes))
 
     def of_whole_slice(self) -> ScanTask:
-        """Return the read of the whole slice, for a range of partial updates."""
+        """Return the task for the whole slice, which a range of partial updates needs."""
         assert self.whole_slice is not None  # only a range has partial updates on top of it
-        shared = replace(self.shared, merges_whole_table=True)
-        return replace(self, file_slice=self.whole_slice, whole_slice=None, shared=shared)
+        whole = replace(self, file_slice=self.whole_slice, whole_slice=None)
+        return whole.with_plan(merges_whole_table=True)
 
 
 class ChangeSource(enum.Enum):
-    """Where the changes of one file come from."""
+    """Where the changes of a commit to one file group come from."""
 
     CDC_LOG = "a CDC log file"
     BASE_FILE_INSERT = "a base file of inserts"
@@ -244,7 +255,7 @@ class CdcTask:
     cdc_files: tuple[LogFile, ...] = ()  # of `CDC_LOG`
     settings: ReadSettings = ReadSettings()
     predicate: Predicate | None = None  # only changes for which it is true; None for all
-    shown: frozenset[str] = frozenset({"before", "after"})  # images that the query needs
+    shown: frozenset[str] = frozenset({"before", "after"})  # images that the query asks for
 
 
 ReadTask: TypeAlias = ScanTask | CdcTask
@@ -257,9 +268,18 @@ def cdc_schema(table_schema: pa.Schema, *, as_struct: bool) -> pa.Schema:
 
 
 def data_columns(table_schema: pa.Schema) -> pa.Schema:
-    """Return the columns that images have: those of the table, without meta columns."""
+    """Return the columns of images: the table's columns without meta columns."""
     hidden = (*META_COLUMNS, OPERATION_COLUMN)
     return pa.schema([field for field in table_schema if field.name not in hidden])
+
+
+def with_case_variants(names: Iterable[str], columns: pa.Schema) -> pa.Schema:
+    """Return the named columns, and columns whose names differ from them in case alone.
+
+    A file may have any one of them.
+    """
+    lower_names = {name.lower() for name in names}
+    return pa.schema(field for field in columns if field.name.lower() in lower_names)
 
 
 def _replace(rows: pa.Table, name: str, column: pa.Array | pa.ChunkedArray) -> pa.Table:

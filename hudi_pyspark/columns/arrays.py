@@ -16,6 +16,10 @@ Mask = npt.NDArray[np.bool_]  # one flag for each row
 RowNumbers = npt.NDArray[np.int64]  # from 0 on
 _Part = TypeVar("_Part", pa.Table, pa.RecordBatch)
 
+ONLY_ROW_COUNT = pa.schema([pa.field("", pa.null())])
+"""Schema of tables that count rows: pyarrow's `take` and `concat_tables` lose the number of rows of
+a table without columns. No file has this column."""
+
 
 def first_rows(parts: Iterable[_Part], limit: int | None) -> Iterator[_Part]:
     """Yield tables or batches up to ``limit`` rows, None for all; later parts are not requested."""

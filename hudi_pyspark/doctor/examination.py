@@ -26,7 +26,7 @@ from hudi_pyspark.metadata_table.table import MetadataTable
 from hudi_pyspark.options.read_options import ReadOptions
 from hudi_pyspark.planning.query import resolve_query
 from hudi_pyspark.planning.slice_tasks import TablePlanner
-from hudi_pyspark.reading.slice_reader import count_merged
+from hudi_pyspark.reading.kept_merges import count_merged
 from hudi_pyspark.table.config import METADATA_FOLDER, PROPERTIES_FILE, read_properties
 from hudi_pyspark.table.merge_mode import MergeCache
 from hudi_pyspark.table.returning_rows import COMPLETED_OR_FAILED

@@ -104,8 +104,8 @@ def merged_files(
                 obstacle = f"the merge of file group {task.file_slice.file_id} is not kept"
                 break
             records.append(task.partition.show(outcome.records).select(scan.schema.names))
-        if path and outcome is not None and outcome.dropped.any():
-            parts[path] = outcome.dropped
+        if path and outcome is not None and outcome.decision.dropped_base_rows.any():
+            parts[path] = outcome.decision.dropped_base_rows
         elif path:
             whole.append(path)
     if obstacle:

@@ -21,8 +21,8 @@ from hudi_pyspark.options.read_options import ReadOptions
 from hudi_pyspark.planning.slice_tasks import SliceQuery, TablePlanner
 from hudi_pyspark.reading.log_records.deletes import deleting_rows
 from hudi_pyspark.reading.log_records.record_keys import record_keys
-from hudi_pyspark.reading.merge.fold import fold_log
-from hudi_pyspark.reading.slice_reader import log_decoder
+from hudi_pyspark.reading.merge.fold import PairRule, fold_log
+from hudi_pyspark.reading.slice_merge import log_decoder
 from hudi_pyspark.table.file_group import FileSlice
 from hudi_pyspark.table.live_blocks import scan_blocks
 from hudi_pyspark.table.merge_mode import MergeRule, resolve_merge_rule
@@ -73,7 +73,8 @@ def _merged_records(
     scan = scan_blocks(blocks, task.shared.block_filter)
     decoder = log_decoder(task)
     records = decoder.concatenate([decoder.decode(block) for block in scan.blocks])
-    folded_log = fold_log(records, task.shared.rule, task.shared.merger)
+    pair_rule = PairRule(task.shared.rule, decoder.column_sets, task.shared.merger)
+    folded_log = fold_log(records, pair_rule)
     winners = folded_log.records(np.arange(len(folded_log)))
     rows = winners.rows.select(task.shared.result.names)
     merged_rows = {

@@ -202,7 +202,7 @@ class SlicePlanner:
             merges_whole_table=(
                 incremental is not None and incremental.range_merge is RangeMerge.TABLE
             ),
-            merge_basis=self._outcome_key_basis() if merges else "",
+            outcome_key_basis=self._outcome_key_basis() if merges else "",
         )
 
     def _outcome_key_basis(self) -> str:

@@ -1,1 +1,1 @@
-"""From one task to Arrow batches."""
+"""Read one task as Arrow batches."""

@@ -1,4 +1,4 @@
-"""The changes of a commit and file group (CDC).
+"""Read the changes of a commit and file group (CDC).
 
 A commit records its changes in one of several ways: a CDC log file that the writer added, a base
 file that is all inserts or all deletes, a log file whose records are compared with the slice below,
@@ -7,8 +7,10 @@ or a list of replaced file groups.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
+from functools import partial
+from typing import TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -21,41 +23,60 @@ from hudi_pyspark.errors import CorruptTableError
 from hudi_pyspark.filter.evaluation import filter_rows
 from hudi_pyspark.format.log.data_block import decode_data_block
 from hudi_pyspark.format.log.log_block import LogBlockType
-from hudi_pyspark.reading.slice_reader import changes_of_log, slice_blocks, slice_tables
+from hudi_pyspark.reading.merge.merge import changed_rows
+from hudi_pyspark.reading.slice_merge import load_log_records, read_live_blocks, slice_blocks
 from hudi_pyspark.storage.protocol import Storage
 from hudi_pyspark.table.log_files import LogFiles
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 from hudi_pyspark.tasks import CdcTask, ChangeSource, ScanTask, cdc_schema
 
+ReadSlice: TypeAlias = Callable[[ScanTask], Iterator[pa.Table]]
 
-def read_changes(task: CdcTask, storage: Storage) -> Iterator[pa.Table]:
+
+def read_changes(task: CdcTask, storage: Storage, read_slice: ReadSlice) -> Iterator[pa.Table]:
     """Yield the change rows of a task, in the schema of `cdc_schema`.
+
+    Args:
+        task: what to read.
+        storage: of the table.
+        read_slice: reads the rows of a slice, as `slice_reader.slice_tables` does.
 
     Raises:
         MissingFileError: a file of the commit, or of the slice before it, is gone.
-        CorruptTableError: a file cannot be decoded, or lacks a row that the log of changes names.
+        CorruptTableError: a file cannot be decoded, or lacks a row that the CDC log names.
+        UnsupportedMergeError: the records cannot be merged by the table's rule.
     """
     changes: Iterable[pa.Table]
     match task.source:
         case ChangeSource.CDC_LOG:
-            changes = _read_cdc_log(task, storage)
+            changes = _read_cdc_log(task, storage, read_slice)
         case ChangeSource.BASE_FILE_INSERT:
-            inserted = _slice_rows(task.after, storage, is_counted=not task.shown)
+            inserted = _slice_rows(task.after, read_slice, is_counted=not task.shown)
             changes = (_changes(task, "i", None, table) for table in inserted)
         case ChangeSource.BASE_FILE_DELETE | ChangeSource.REPLACED:
-            deleted = _slice_rows(task.before, storage, is_counted=not task.shown)
+            deleted = _slice_rows(task.before, read_slice, is_counted=not task.shown)
             changes = (_changes(task, "d", table, None) for table in deleted)
         case ChangeSource.LOG_FILE:
             # The log records are merged with the slice as it was.
             assert task.after is not None  # a log file was written
-            merged = changes_of_log(task.after, storage, _slice_rows(task.before, storage))
+            merged = _changes_of_log(task.after, storage, _slice_rows(task.before, read_slice))
             changes = (_changes(task, *change) for change in merged)
     for table in changes:
         yield filter_rows(task.predicate, table)
 
 
-def _read_cdc_log(task: CdcTask, storage: Storage) -> Iterator[pa.Table]:
-    before, after = _Images(task.before, storage), _Images(task.after, storage)
+def _changes_of_log(
+    task: ScanTask, storage: Storage, before: Iterable[pa.Table]
+) -> Iterator[tuple[str, pa.Table | None, pa.Table | None]]:
+    """List the changes that the log files of a task make to a slice; see `changed_rows`."""
+    with closing(LogFiles(storage)) as files:
+        log = load_log_records(task, read_live_blocks(task, storage, files).blocks)
+    with closing(log):
+        yield from log.merge(before, partial(changed_rows, pair_rule=log.pair_rule))
+
+
+def _read_cdc_log(task: CdcTask, storage: Storage, read_slice: ReadSlice) -> Iterator[pa.Table]:
+    before, after = _Images(task.before, read_slice), _Images(task.after, read_slice)
     with closing(LogFiles(storage)) as files:
         for block in slice_blocks(task.cdc_files, task.settings).framed(storage, files):
             if block.block_type is not LogBlockType.CDC_DATA_BLOCK:
@@ -86,7 +107,7 @@ def _logged_changes(
 
 
 def _logged_image(logged: pa.Table, name: str, images: pa.Schema, source: str) -> pa.Array:
-    """Return an image of a CDC log, in the table's present columns."""
+    """Return the images of a CDC log as structs of the table's present columns."""
     stored = as_one_array(logged.column(name))
     target = pa.schema([pa.field("image", pa.struct(list(images)))])
     rows = repair_timestamps(pa.table({"image": stored}), target, in_avro=True)
@@ -95,14 +116,14 @@ def _logged_image(logged: pa.Table, name: str, images: pa.Schema, source: str) -
 
 
 class _Images:
-    """Rows of a slice by record key."""
+    """The rows of a slice by record key, read when the first is needed."""
 
-    def __init__(self, task: ScanTask | None, storage: Storage) -> None:
-        self._task, self._storage = task, storage
+    def __init__(self, task: ScanTask | None, read_slice: ReadSlice) -> None:
+        self._task, self._read_slice = task, read_slice
         self._rows: pa.Table | None = None
 
     def of(self, keys: pa.Array, wanted: pa.Array, images: pa.Schema, source: str) -> pa.Array:
-        """Return the rows of some keys as structs; null if not wanted."""
+        """Return the rows of some keys as structs; null for keys that are not wanted."""
         rows = self._load(images)
         places = pc.index_in(keys, value_set=as_one_array(rows.column(RECORD_KEY_COLUMN)))
         missing = keys.filter(pc.and_(wanted, pc.is_null(places)))
@@ -118,17 +139,17 @@ class _Images:
         if self._task is None:
             return pa.schema([*images, pa.field(RECORD_KEY_COLUMN, pa.string())]).empty_table()
         if self._rows is None:
-            tables = list(slice_tables(self._task, self._storage))
+            tables = list(self._read_slice(self._task))
             self._rows = pa.concat_tables(tables or [self._task.working.empty_table()])
         return self._rows
 
 
 def _slice_rows(
-    task: ScanTask | None, storage: Storage, *, is_counted: bool = False
+    task: ScanTask | None, read_slice: ReadSlice, *, is_counted: bool = False
 ) -> Iterator[pa.Table]:
-    """Yield the rows of a slice; where they are only counted, without columns."""
+    """Yield the rows of a slice, without columns if they are only counted."""
     if task is not None:
-        yield from slice_tables(task.narrowed(pa.schema([])) if is_counted else task, storage)
+        yield from read_slice(task.narrowed(pa.schema([])) if is_counted else task)
 
 
 def _changes(task: CdcTask, operation: str, old: pa.Table | None, new: pa.Table | None) -> pa.Table:

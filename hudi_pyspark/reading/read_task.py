@@ -1,18 +1,19 @@
-"""Reading of a task: the rows of a file slice, or the changes of a commit and file group."""
+"""Read a task: the rows of a file slice, or the changes of a commit and file group."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import pyarrow as pa
 
 from hudi_pyspark.errors import CorruptTableError, HudiError, MissingFileError
 from hudi_pyspark.reading.changes import read_changes
 from hudi_pyspark.reading.merge.outcome import OutcomeStore
-from hudi_pyspark.reading.slice_reader import read
+from hudi_pyspark.reading.slice_reader import read, slice_tables
 from hudi_pyspark.storage.protocol import Storage
 from hudi_pyspark.storage.retries import is_worth_retrying
 from hudi_pyspark.table.file_group import OnDamage
-from hudi_pyspark.tasks import CdcTask, ReadSettings, ReadTask, ScanTask
+from hudi_pyspark.tasks import CdcTask, ReadTask, ScanTask
 
 
 def read_task(
@@ -20,11 +21,14 @@ def read_task(
 ) -> Iterator[pa.Table]:
     """Yield the rows of a file slice, or the changes that a commit made to a file group.
 
-    A ``store`` has the outcomes of earlier merges; None to merge anew.
+    Args:
+        task: what to read.
+        storage: of the table.
+        store: outcomes of earlier merges; None to merge anew, unless the task keeps them on disk.
 
     Raises:
-        MissingFileError: a file is gone. It names the file that the partition lacks now, if it
-            lacks one; else a cleaner has removed an older one since the read was planned.
+        MissingFileError: a file is gone. It names a file that the partition lacks now. If there is
+            none, it names the older file that a cleaner has removed since the read was planned.
         CorruptTableError: a file cannot be decoded; the classes below it name the kind of file.
         UnsupportedMergeError: the records cannot be merged by the table's rule.
     """
@@ -38,14 +42,14 @@ def read_task(
 
 
 def _rows_of(task: ReadTask, storage: Storage, store: OutcomeStore | None) -> Iterator[pa.Table]:
-    """Yield the rows of a task; where its files seem damaged, those that are left once more."""
+    """Yield a task's rows. If a file looks corrupt, read the rest once more."""
     if storage.is_local:
         yield from _read(task, storage, store)
         return
-    come = 0
+    yielded_rows = 0
     try:
         for table in _read(_refusing_damage(task), storage, store):
-            come += table.num_rows
+            yielded_rows += table.num_rows
             yield table
     except CorruptTableError as error:
         if not is_worth_retrying(error, storage):
@@ -53,38 +57,34 @@ def _rows_of(task: ReadTask, storage: Storage, store: OutcomeStore | None) -> It
     else:
         return
     for table in _read(task, storage, store):
-        rest = table.slice(min(come, table.num_rows))
-        come -= table.num_rows - rest.num_rows
-        if rest.num_rows:
-            yield rest
+        remaining = table.slice(min(yielded_rows, table.num_rows))
+        yielded_rows -= table.num_rows - remaining.num_rows
+        if remaining.num_rows:
+            yield remaining
 
 
 def _read(task: ReadTask, storage: Storage, store: OutcomeStore | None) -> Iterator[pa.Table]:
     if isinstance(task, CdcTask):
-        return read_changes(task, storage)
+        return read_changes(task, storage, partial(slice_tables, storage=storage))
     return read(task, storage, store)
 
 
 def _refusing_damage(task: ReadTask) -> ReadTask:
-    """Return a task that skips no damage, which may be gone when it is read again."""
+    """Return the task without its permission to skip damage: another read may find none."""
     settings = replace(task.settings, on_damage=OnDamage.FAIL)
     if settings == task.settings:
         return task
     if isinstance(task, ScanTask):
-        return _with_settings(task, settings)
-    before = task.before and _with_settings(task.before, settings)
-    after = task.after and _with_settings(task.after, settings)
+        return task.with_plan(settings=settings)
+    before = task.before and task.before.with_plan(settings=settings)
+    after = task.after and task.after.with_plan(settings=settings)
     return replace(task, settings=settings, before=before, after=after)
 
 
-def _with_settings(task: ScanTask, settings: ReadSettings) -> ScanTask:
-    return replace(task, shared=replace(task.shared, settings=settings))
-
-
 def _lost_file(task: ReadTask, storage: Storage) -> MissingFileError | None:
-    """Return the error for a file that the partition needs now and lacks; None after a clean.
+    """Return the error for a file that the partition lacks now; None after a clean.
 
-    Only the partition of the task is listed: each task of a large table may come here.
+    Lists only the partition of the task, since each task of a large table may come here.
     """
     from hudi_pyspark.table.view import open_table  # noqa: PLC0415  (workers rarely need it)
 
@@ -101,7 +101,7 @@ def _lost_file(task: ReadTask, storage: Storage) -> MissingFileError | None:
 
 @dataclass(frozen=True, slots=True)
 class _Partitions:
-    """The choice of some partitions by their paths."""
+    """Chooses partitions by their paths."""
 
     paths: frozenset[str]
 

@@ -1,4 +1,4 @@
-"""Reading of several tasks at the same time, by threads."""
+"""Read several tasks at the same time with threads."""
 
 import queue
 import threading
@@ -7,7 +7,7 @@ from typing import TypeAlias, TypeVar
 
 import pyarrow as pa
 
-_Item: TypeAlias = pa.Table | BaseException | None  # None: one of the threads has ended
+_Item: TypeAlias = pa.Table | BaseException | None  # None: a thread has ended
 
 _Task = TypeVar("_Task")
 
@@ -15,17 +15,17 @@ _Task = TypeVar("_Task")
 def read_in_parallel(
     tasks: Sequence[_Task], read: Callable[[_Task], Iterable[pa.Table]], threads: int, more: int = 0
 ) -> Iterator[pa.Table]:
-    """Yield the rows of all tasks, in mixed order; the first error of any ends it, and is raised.
+    """Yield the rows of all tasks in mixed order.
 
-    Threads help, since Arrow and numpy release the interpreter lock. At most two tables per thread
-    wait to be taken. Threads end when the iterator is closed.
+    Arrow and numpy release the interpreter lock, so threads help. At most two tables per thread
+    wait to be taken. Threads end when the iterator is closed. Raises the first error of a task, and
+    ends.
 
     Args:
         tasks: of any type that ``read`` takes.
         read: yields the tables of a task.
         threads: how many tasks are read at a time.
-        more: threads that start with the second table that is asked for: whoever wants a few rows
-            stops before that.
+        more: threads added on the second request for a table, so `head()` stays cheap.
     """
     first = min(threads, len(tasks))
     more = min(more, len(tasks) - first)
@@ -55,7 +55,7 @@ def read_in_parallel(
     finally:
         is_stopped.set()
         while running:
-            running -= waiting.get() is None  # makes room for one that waits to put something
+            running -= waiting.get() is None  # makes room for a thread that waits to put an item
 
 
 def _read_tasks(

@@ -22,6 +22,7 @@ from hudi_pyspark.options.option import HollowCommits, OnMissing, RangeMerge
 from hudi_pyspark.options.read_options import IncrementalOptions
 from hudi_pyspark.planning.commit_range import RequestedRange
 from hudi_pyspark.table.commit_slices import slices_of_groups
+from hudi_pyspark.table.meta_columns import COMMIT_TIME_COLUMN
 from hudi_pyspark.table.view import open_table
 from hudi_pyspark.tasks import CommitRange
 from tests.conftest import GOLDEN
@@ -297,7 +298,7 @@ class TestArchivedBegin:
     def test_rows_of_archived_commits_count_and_those_before_the_begin_do_not(self):
         found = resolve_range(self.table().open(), wanted("015"))
         assert found.commits == ("020", "030", "040")
-        written = found.contains(pa.chunked_array([["010", "020", "030", None]]))
+        written = found.wrote(pa.table({COMMIT_TIME_COLUMN: ["010", "020", "030", None]}))
         assert written.tolist() == [False, True, True, False]
 
     def test_archived_commits_after_the_end_do_not_count(self):
@@ -627,5 +628,5 @@ def test_rows_of_commits_that_do_not_count_are_of_the_range_before_version_8(
 ):
     """Delta commits of a table that became COPY_ON_WRITE, in files of later commits, as in Hudi."""
     commits = CommitRange("010", "040", by_completion_time, ("030", "040"), "")
-    found = commits.contains(pa.chunked_array([["010", "020", "030", "040", "050", None]]))
+    found = commits.wrote(pa.table({COMMIT_TIME_COLUMN: ["010", "020", "030", "040", "050", None]}))
     assert found.tolist() == [False, is_in_range, True, True, False, False]

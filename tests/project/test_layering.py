@@ -104,7 +104,7 @@ ROOMS = {
         "log": {"", "avro", "hfile", "parquet"},
     },
     "reading": {
-        "base_files": set(),
+        "base_files": {"log_records"},
         "log_records": set(),
         "merge": {"log_records"},
         "": {"base_files", "log_records", "merge"},

@@ -279,11 +279,10 @@ def merged(
     tables = merged_slice(
         log,
         base,
-        rule,
         decoder,
         memory=memory,
         batch_rows=3,
-        takes_part=lambda rows: ~is_true(pc.is_in(rows.column("v"), value_set=values)),
+        row_filter=lambda rows: ~is_true(pc.is_in(rows.column("v"), value_set=values)),
     )
     return Counter(
         (row[KEY], row["v"]) for result in tables for row in result.select([KEY, "v"]).to_pylist()

@@ -275,7 +275,7 @@ def merged(
     ends = sorted({0, table.num_rows, *(cut for cut in base_cuts if cut < table.num_rows)})
     base = [table.slice(start, end - start) for start, end in pairwise(ends)]
     log = log_file(case, log_cuts)
-    tables = merged_slice(log, base, case.rule, decoder, memory=memory, batch_rows=3)
+    tables = merged_slice(log, base, decoder, memory=memory, batch_rows=3)
     return Counter(str(row) for result in tables for row in result.to_pylist())
 
 

@@ -2,6 +2,7 @@
 
 import io
 import json
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -23,6 +24,7 @@ from hudi_pyspark.options.read_options import IncrementalOptions, ReadOptions
 from hudi_pyspark.planning.changes import check_changes, plan_changes
 from hudi_pyspark.planning.commit_range import RequestedRange
 from hudi_pyspark.reading.changes import read_changes
+from hudi_pyspark.reading.slice_reader import slice_tables
 from hudi_pyspark.scan import choose_scan
 from hudi_pyspark.tasks import ChangeSource
 from tests.format.log.log_writer import avro_content, avro_records, write_block
@@ -574,7 +576,7 @@ class TestCdcLogChanges:
         (task,) = planned(table, "010")
         storage = table.without(cdc_log("f", "020")).open().storage
         with pytest.raises(MissingFileError, match="is not on the storage any more"):
-            list(read_changes(task, storage))
+            list(read_changes(task, storage, partial(slice_tables, storage=storage)))
 
 
 def test_skipping_table_services_has_no_effect_on_changes_and_says_so():

@@ -300,7 +300,7 @@ def test_reader_that_is_closed_stops_reading_its_file(make_reader, monkeypatch):
             given.append(table.num_rows)
             yield table
 
-    monkeypatch.setattr("hudi_pyspark.reading.slice_reader.read_base_file", spy)
+    monkeypatch.setattr("hudi_pyspark.reading.base_files.base_file.read_base_file", spy)
     reader = make_reader("v8_cow_schema_evolution", batch_rows="1")
     batches = reader.read(reader.partitions()[0])
     assert next(batches).num_rows == 1

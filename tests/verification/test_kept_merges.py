@@ -29,7 +29,10 @@ def test_wrong_outcome_is_seen(path, tmp_path, monkeypatch):
 
     def find_another(store, key, names):
         outcome = find(store, key, names)
-        return outcome and replace(outcome, dropped=~outcome.dropped)
+        if outcome is None:
+            return None
+        wrong = outcome.decision._replace(dropped_base_rows=~outcome.decision.dropped_base_rows)
+        return replace(outcome, decision=wrong)
 
     monkeypatch.setattr(OutcomesOnDisk, "find", find_another)
     assert any(ask(CASE, path, tmp_path / "kept", 1.0, 3))

@@ -26,7 +26,7 @@ PACKAGE = Path("hudi_pyspark")
 # Parts of the reader to the ends of their modules' paths.
 PARTS = {
     "merge": ("merge/merge", "fold", "decision", "payload", "spilled_merge"),
-    "kept merges": ("merge/outcome", "outcome_files"),
+    "kept merges": ("merge/outcome", "outcome_files", "kept_merges"),
     "packing": ("task_groups",),
     "log records": ("log_records/records", "log_records/decoder", "record_keys"),
     "live blocks": ("live_blocks", "log_files"),

@@ -1,1 +1,1 @@
-"""Base files to Arrow tables."""
+"""Readers of base files, one for each file format."""

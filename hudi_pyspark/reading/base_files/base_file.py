@@ -1,37 +1,151 @@
-"""Base files of any format to Arrow tables, a bounded number of rows at a time.
+"""Stream base files of any format as Arrow tables.
 
-Those of a metadata-only bootstrap have the table's meta columns, and a source its data columns.
+A base file of a metadata-only bootstrap has the table's meta columns, and its source file has the
+data columns.
 """
 
 import posixpath
+import sys
 import tempfile
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from hudi_pyspark.columns.arrays import Mask
 from hudi_pyspark.columns.column_names import match_columns, rename_columns
+from hudi_pyspark.columns.schema_evolution import conform, stored_columns
+from hudi_pyspark.columns.timestamp_repair import repair_timestamps
 from hudi_pyspark.errors import (
     CorruptAvroError,
     CorruptBaseFileError,
+    CorruptTableError,
     MissingFileError,
     UnsupportedTableError,
 )
+from hudi_pyspark.filter.bounds import keys_array
+from hudi_pyspark.filter.predicate import Predicate
 from hudi_pyspark.format.avro.schema import parse_schema
 from hudi_pyspark.format.hfile import HFileError
 from hudi_pyspark.format.hfile.reader import SCHEMA_INFO, read_hfile
 from hudi_pyspark.format.log.data_block import decode_hfile_records
+from hudi_pyspark.reading.base_files.committed_file import CommittedFile
 from hudi_pyspark.reading.base_files.orc import read_orc_file
-from hudi_pyspark.reading.base_files.parquet import read_parquet_file
+from hudi_pyspark.reading.base_files.page_reads import PagedFile
+from hudi_pyspark.reading.base_files.parquet import open_parquet_file, read_parquet_rows
 from hudi_pyspark.reading.base_files.row_groups import RowGroupFilter
+from hudi_pyspark.reading.log_records.record_keys import with_record_key
 from hudi_pyspark.storage.protocol import Storage
-from hudi_pyspark.table.file_group import LANCE_MISSING, PARQUET, check_readable
-from hudi_pyspark.table.meta_columns import META_COLUMNS
+from hudi_pyspark.table.file_group import LANCE_MISSING, PARQUET, BaseFile, check_readable
+from hudi_pyspark.table.meta_columns import META_COLUMNS, RECORD_KEY_COLUMN
+from hudi_pyspark.tasks import ScanTask
 
 _EVERY_ROW_GROUP = RowGroupFilter()
 _NO_COLUMNS = pa.schema([])
+
+
+def read_base_rows(
+    task: ScanTask,
+    storage: Storage,
+    predicate: Predicate | None = None,
+    *,
+    file: PagedFile | None = None,
+    dropped: Mask | None = None,
+) -> Iterator[pa.Table]:
+    """Read a task's base rows in file order, with its working columns.
+
+    Args:
+        task: what to read. Rows with other record keys than the task's are left out.
+        storage: of the table.
+        predicate: row groups and pages without a row for which it is true may be left out.
+        file: the base file, from `open_base_file`; None to open it here.
+        dropped: rows to leave out, by row number: as many as the file has. None to read all rows.
+
+    Raises:
+        MissingFileError: the base file is gone.
+        CorruptBaseFileError: it cannot be decoded, or another file has taken its place.
+        CorruptTableError: a partition column has no value.
+        SchemaEvolutionError: a column has a type that cannot be converted.
+    """
+    base, shared, settings = task.file_slice.base_file, task.shared, task.settings
+    if base is None:
+        return
+    stored = stored_columns(shared.schema_on_read, task.stored_columns, base.instant_time)
+    columns, by_id = list(stored.values()), shared.schema_on_read
+    row_groups = RowGroupFilter(
+        predicate,
+        task.working,
+        {name: stored[name] for name in stored if task.partition.is_as_stored(name)},
+        shared.record_keys,
+        _part_to_read(task, base),
+        dropped,
+    )
+    # With schema on read the file may have other names for the nested fields.
+    fields = task.working if by_id is None else pa.schema([])
+    if file is not None:
+        place = storage.describe(base.path)
+        tables = read_parquet_rows(
+            file, place, columns, settings.batch_rows, row_groups, fields=fields
+        )
+    else:
+        read = partial(read_base_file, row_groups=row_groups, fields=fields)
+        if base.bootstrap_source:
+            read = partial(read_bootstrap_file, source=base.bootstrap_source)
+        tables = read(
+            CommittedFile(storage, base, settings.on_damage),
+            base.path,
+            columns=columns,
+            batch_rows=settings.batch_rows,
+            verify_checksums=settings.verify_checksums,
+        )
+    keys = keys_array(shared.record_keys)
+    for stored_table in tables:
+        table = stored_table
+        if by_id is not None:
+            table = by_id.rename(stored_table, stored, base.instant_time)
+        _check_partition_columns(task, table, base.path)
+        table = repair_timestamps(table, task.working)
+        rows = conform(table, task.working, task.partition.constants, source=base.path, casts=True)
+        if task.file_slice.log_files:
+            rows = with_record_key(rows, shared.key_fields)
+            if keys is not None:
+                rows = rows.filter(pc.is_in(rows.column(RECORD_KEY_COLUMN), value_set=keys))
+        yield rows
+
+
+def open_base_file(task: ScanTask, storage: Storage) -> AbstractContextManager[PagedFile | None]:
+    """Open the Parquet base file of a task for a ``with`` block; None if the slice has none.
+
+    Raises, also from within the ``with`` block:
+        MissingFileError, CorruptBaseFileError: as `read_base_rows`.
+    """
+    base, settings = task.file_slice.base_file, task.settings
+    if base is None:
+        return nullcontext()
+    committed = CommittedFile(storage, base, settings.on_damage)
+    return open_parquet_file(committed, base.path, verify_checksums=settings.verify_checksums)
+
+
+def _part_to_read(task: ScanTask, base: BaseFile) -> tuple[int, int] | None:
+    """Return the bytes of a task; the last part of a file goes on to its end, whatever its size."""
+    # The size was recorded by the writer, if files come from the metadata table.
+    if task.byte_range is None or task.byte_range[1] < base.size:
+        return task.byte_range
+    return task.byte_range[0], sys.maxsize
+
+
+def _check_partition_columns(task: ScanTask, table: pa.Table, path: str) -> None:
+    required = task.stored_columns
+    available = {*table.schema.names, *task.partition.constants}
+    missing = [n for n in task.partition.columns if n in required and n not in available]
+    if missing:
+        raise CorruptTableError(
+            f"{path}: partition column {', '.join(missing)} is not in the file, and cannot be "
+            f"taken from the partition path {task.file_slice.partition_path!r}"
+        )
 
 
 def read_base_file(
@@ -44,35 +158,38 @@ def read_base_file(
     fields: pa.Schema = _NO_COLUMNS,
     verify_checksums: bool = True,
 ) -> Iterator[pa.Table]:
-    """Stream a base file, in its own types and order, at most ``batch_rows`` rows at a time.
+    """Stream a base file as tables with its own types, in its own order.
 
-    Columns that the file lacks are left out; without any, tables still have their number of rows.
-    ``fields`` has columns with the nested fields that are wanted, if not all of them; only the
-    wanted ``row_groups`` of a Parquet file are read.
+    Tables without columns still have their number of rows.
+
+    Args:
+        storage: of the table.
+        path: of the file, relative to the base path.
+        columns: names of the columns to read. Names match in any case; the tables have these names,
+            without the columns that the file lacks.
+        batch_rows: maximum rows per table.
+        row_groups: chooses row groups of a Parquet file; other formats are read whole.
+        fields: columns with the nested fields to read; columns that it lacks are read whole.
+        verify_checksums: whether the checksums of Parquet pages are compared.
 
     Raises:
         MissingFileError: the file is gone.
         CorruptBaseFileError: it cannot be decoded.
         UnsupportedTableError: its format, or a type in it, is not covered.
-        SchemaEvolutionError: it has a wanted column under several names.
+        SchemaEvolutionError: it has a requested column under several names.
     """
     check_readable(path)
-    try:
-        extension = posixpath.splitext(path)[1]
-        if extension == PARQUET:
-            yield from read_parquet_file(
-                storage,
-                path,
-                columns,
-                batch_rows,
-                row_groups,
-                fields=fields,
-                verify_checksums=verify_checksums,
+    extension, place = posixpath.splitext(path)[1], storage.describe(path)
+    if extension == PARQUET:
+        with open_parquet_file(storage, path, verify_checksums=verify_checksums) as file:
+            yield from read_parquet_rows(
+                file, place, columns, batch_rows, row_groups, fields=fields
             )
-        else:
-            yield from _READERS[extension](storage, path, columns, batch_rows)
+        return
+    try:
+        yield from _READERS[extension](storage, path, columns, batch_rows)
     except FileNotFoundError as error:
-        raise MissingFileError.since_planning(storage.describe(path)) from error
+        raise MissingFileError.since_planning(place) from error
 
 
 def read_bootstrap_file(
@@ -84,18 +201,19 @@ def read_bootstrap_file(
     *,
     verify_checksums: bool = True,
 ) -> Iterator[pa.Table]:
-    """Stream a skeleton file together with its source file: meta, then data columns.
+    """Stream a skeleton file together with its source file: meta columns, then data columns.
 
-    Row i of the one belongs to row i of the other.
+    Row i of the skeleton belongs to row i of the source file, whose location is ``source``. Other
+    arguments are as for `read_base_file`.
 
     Raises:
-        CorruptBaseFileError: the two have different numbers of rows; else as `read_base_file`.
-        MissingFileError: one of the files is gone.
+        CorruptBaseFileError: the two files have different numbers of rows.
+        MissingFileError, UnsupportedTableError, SchemaEvolutionError: as `read_base_file`.
     """
     folder, name = posixpath.split(source)
     outside = storage.at(folder, is_given=True)  # by the plan, which decides where it may lie
     meta = [column for column in columns if column in META_COLUMNS]
-    # A source that was a Hudi table itself has meta columns too, which are not this table's.
+    # The source may be from another Hudi table: then its meta columns are not this table's.
     data = [column for column in columns if column not in META_COLUMNS]
     read = partial(read_base_file, batch_rows=batch_rows, verify_checksums=verify_checksums)
     difference = yield from _join_rows(
@@ -116,7 +234,7 @@ def _named(source: Iterator[pa.Table], path: str) -> Iterator[pa.Table]:
 def _join_rows(
     left: Iterator[pa.Table], right: Iterator[pa.Table]
 ) -> Generator[pa.Table, None, str]:
-    """Join rows by their ordinal; return how many more one of the two streams has, or ""."""
+    """Join rows by their ordinal; return which of the two streams has more rows, or ""."""
     rows = 0
     left_rest, right_rest = _next_rows(left), _next_rows(right)
     while left_rest is not None and right_rest is not None:
@@ -135,7 +253,7 @@ def _next_rows(tables: Iterator[pa.Table]) -> pa.Table | None:
 
 
 def _rest(table: pa.Table, count: int) -> pa.Table | None:
-    """Return the rows after the first ones; None if there are no more."""
+    """Return the rows after the first ``count`` rows; None if there are no more."""
     # Arrow does not bound the length of a slice without columns by itself.
     return table.slice(count, table.num_rows - count) if table.num_rows > count else None
 
@@ -152,7 +270,11 @@ def read_hfile_file(
 ) -> Iterator[pa.Table]:
     """Read a whole HFile and decode some columns; see `read_base_file`.
 
-    The blocks of an HFile are compressed rows, so it cannot be read in part.
+    The blocks of an HFile are compressed rows, so they cannot be read by column.
+
+    Raises:
+        CorruptBaseFileError: the file cannot be decoded.
+        SchemaEvolutionError: it has a requested column under several names.
     """
     place = storage.describe(path)
     try:
@@ -175,7 +297,13 @@ def read_hfile_file(
 def read_lance_file(
     storage: Storage, path: str, columns: Sequence[str], batch_rows: int
 ) -> Iterator[pa.Table]:
-    """Stream a Lance file; see `read_base_file`."""
+    """Stream a Lance file; see `read_base_file`.
+
+    Raises:
+        UnsupportedTableError: the optional library is not installed.
+        CorruptBaseFileError: the file cannot be decoded.
+        SchemaEvolutionError: it has a requested column under several names.
+    """
     try:
         from lance.file import LanceFileReader  # noqa: PLC0415  (an optional extra)
     except ImportError as error:
@@ -184,11 +312,11 @@ def read_lance_file(
         try:
             names = LanceFileReader(str(local)).metadata().schema.names
             stored = match_columns(columns, names, source=storage.describe(path))
-            wanted = list(stored.values())
+            stored_names = list(stored.values())
             # The library refuses an empty list.
-            reader = LanceFileReader(str(local), columns=wanted or names[:1])
+            reader = LanceFileReader(str(local), columns=stored_names or names[:1])
             for batch in reader.read_all(batch_size=batch_rows).to_batches():
-                yield rename_columns(pa.Table.from_batches([batch]).select(wanted), stored)
+                yield rename_columns(pa.Table.from_batches([batch]).select(stored_names), stored)
         except (pa.ArrowInvalid, OSError, RuntimeError, ValueError) as error:
             problem = f"not readable as Lance: {error}"
             raise CorruptBaseFileError(storage.describe(path), problem) from error
@@ -196,7 +324,7 @@ def read_lance_file(
 
 @contextmanager
 def _local_file(storage: Storage, path: str) -> Iterator[Path]:
-    """Yield the file on this machine, copied here if need be: the library opens only paths."""
+    """Yield the path of the file on this machine, of a copy if need be: the library needs one."""
     with storage.open_input(path) as file:  # raises if the path is missing, or outside of the table
         local = Path(storage.describe(path))
         if storage.is_local and local.is_file():

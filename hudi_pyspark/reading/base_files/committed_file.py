@@ -1,9 +1,9 @@
-"""The storage of a table for one base file, which must be the one that its commit wrote.
+"""Refuse base files that differ from the file that their commit wrote.
 
-A file that another one has replaced, such as an older version of it, would be read as if it were
-the right one: its size tells, which an open file knows. A tool that rewrites a file in place, with
-another codec or other types, keeps its rows, which name their file (``_hoodie_file_name``): such a
-file is read.
+Another file under the same name, for example an older version, would be read as if it were the
+right one. Its size tells, and an open file knows its size. A tool that rewrites a file in place,
+with another codec or other types, keeps its rows, which name their file (``_hoodie_file_name``):
+such a file is read.
 """
 
 from __future__ import annotations
@@ -21,16 +21,13 @@ from hudi_pyspark.table.confined_storage import ConfinedStorage
 from hudi_pyspark.table.file_group import BaseFile, OnDamage
 from hudi_pyspark.table.meta_columns import FILE_NAME_COLUMN
 
-_LEAST = 12  # bytes of a Parquet file: writers that do not know a size record 0, -1 or 1
+_LEAST_SIZE = 12  # bytes of a Parquet file: writers that do not know a size record 0, -1 or 1
 _NAMES = pa.field(FILE_NAME_COLUMN, pa.string())
 
 
 @dataclass(frozen=True, slots=True)
 class CommittedFile(ConfinedStorage):
-    """A storage that refuses a base file of another size than its commit recorded.
-
-    Opening it raises CorruptBaseFileError, unless ``on_damage`` says otherwise.
-    """
+    """A storage that refuses a base file if its commit recorded another size."""
 
     base: BaseFile
     on_damage: OnDamage
@@ -41,6 +38,12 @@ class CommittedFile(ConfinedStorage):
         return content
 
     def open_input(self, path: str) -> pa.NativeFile | IO[bytes]:
+        """Open a file.
+
+        Raises:
+            CorruptBaseFileError: it is the base file and has another size, unless ``on_damage``
+                says otherwise.
+        """
         file = self.inner.open_input(path)
         self._check(path, file)
         file.seek(0)
@@ -48,7 +51,7 @@ class CommittedFile(ConfinedStorage):
 
     def _check(self, path: str, file: pa.NativeFile | IO[bytes]) -> None:
         size, committed = file.seek(0, os.SEEK_END), self.base.committed_size
-        is_of_size = committed < _LEAST or committed == size
+        is_of_size = committed < _LEAST_SIZE or committed == size
         if path == self.base.path and not is_of_size and not _is_named_by_rows(file, path):
             problem = (
                 f"the file has {size} bytes, but its commit says {committed}: another file has "
@@ -58,7 +61,7 @@ class CommittedFile(ConfinedStorage):
 
 
 def _is_named_by_rows(file: pa.NativeFile | IO[bytes], path: str) -> bool:
-    """Decide by the footer of a Parquet file whether its rows are those of a path."""
+    """Decide by the footer of a Parquet file whether its rows name this path as their file."""
     with suppress(pa.ArrowException, OSError, UnicodeDecodeError):
         parquet, name = open_parquet(file), pa.scalar(path.rpartition("/")[2])
         return parquet.num_row_groups > 0 and has_only_value(parquet, _NAMES, name)

@@ -1,4 +1,4 @@
-"""ORC base files to Arrow tables, stripe by stripe, a bounded number of rows at a time."""
+"""Stream ORC base files as Arrow tables, stripe by stripe."""
 
 from __future__ import annotations
 
@@ -25,31 +25,34 @@ def read_orc_file(
 ) -> Iterator[pa.Table]:
     """Stream an ORC file; see `read_base_file`.
 
-    An ORC timestamp without zone is the wall clock of its writer, whose time zone the file names;
-    so the instant is known, whatever the time zone of this machine. Apache Hudi reads the same in a
-    JVM that runs in the writer's zone.
+    An ORC timestamp without zone is the wall clock of its writer. The file names the writer's time
+    zone, so the instant is known, whatever the time zone of this machine. Apache Hudi reads the
+    same in a JVM that runs in the writer's zone.
 
     Raises:
-        UnsupportedTableError: timestamps whose instant is ambiguous.
+        CorruptBaseFileError: the file cannot be decoded.
+        UnsupportedTypeError: it has timestamps whose instant is ambiguous, or that Arrow would read
+            wrongly.
+        SchemaEvolutionError: it has a requested column under several names.
     """
     place = storage.describe(path)
     try:
         with storage.open_input(path) as file, failures_of(file):
             source = orc.ORCFile(file)
             names = match_columns(columns, source.schema.names, source=place)
-            wanted = list(names.values())
-            if not wanted:
+            stored_names = list(names.values())
+            if not stored_names:
                 for start in range(0, source.nrows, batch_rows):
                     rows = pa.nulls(min(batch_rows, source.nrows - start))
                     yield pa.table({"": rows}).select([])
                 return
-            target = pa.schema([source.schema.field(name) for name in wanted])
+            target = pa.schema([source.schema.field(name) for name in stored_names])
             clock = _WriterClock.load(source, file, target, place)
             row_count = 0
             for stripe in range(source.nstripes):
-                batch = source.read_stripe(stripe, columns=wanted)
+                batch = source.read_stripe(stripe, columns=stored_names)
                 row_count += batch.num_rows
-                table = pa.Table.from_batches([batch]).select(wanted)
+                table = pa.Table.from_batches([batch]).select(stored_names)
                 table = rename_columns(clock.to_instants(table, stripe).cast(clock.schema), names)
                 for start in range(0, table.num_rows, batch_rows):
                     yield table.slice(start, batch_rows)
@@ -64,33 +67,37 @@ def read_orc_file(
 
 @dataclass(frozen=True, slots=True)
 class _WriterClock:
-    """Meaning of the timestamps in a file, which are wall clocks of its writer."""
+    """The time zones in which a file's timestamps, wall clocks of its writer, are instants."""
 
-    schema: pa.Schema  # the columns wanted, timestamps as instants
-    zones: tuple[str, ...]  # of the writer, per stripe; () if no column asks for them
+    schema: pa.Schema  # the requested columns, timestamps as instants
+    zones: tuple[str, ...]  # of the writer, per stripe; () if no column has timestamps
     path: str
 
     @classmethod
     def load(
         cls, source: orc.ORCFile, file: pa.NativeFile | IO[bytes], schema: pa.Schema, path: str
     ) -> _WriterClock:
-        """Read the zones, and refuse timestamps that Arrow's reader would garble."""
+        """Read the zones.
+
+        Raises:
+            UnsupportedTypeError: a zone is unknown, or Arrow would read timestamps wrongly.
+        """
         if not any(_holds(field.type, pa.types.is_timestamp) for field in schema):
             return cls(schema, (), path)
         end = source.file_length - 1 - source.file_postscript_length
-        stored = _read_at(file, end - source.file_footer_length, source.file_footer_length)
-        footer = parse_orc_footer(stored, source.compression)
+        footer_bytes = _read_at(file, end - source.file_footer_length, source.file_footer_length)
+        footer = parse_orc_footer(footer_bytes, source.compression)
         _check_range(source.schema, schema.names, footer, path)
         zones = tuple(
             parse_writer_zone(_read_at(file, offset, size), source.compression)
             for offset, size in footer.stripe_footers
         )
         for zone in sorted(set(zones) - _UTC):
-            _check_known(zone, path)
+            _check_zone(zone, path)
         return cls(schema, zones, path)
 
     def to_instants(self, table: pa.Table, stripe: int) -> pa.Table:
-        """Return the rows of a stripe with the wall clocks of other zones than UTC as instants.
+        """Return the rows of a stripe with wall clocks turned into instants.
 
         Raises:
             UnsupportedTypeError: a clock shows no instant or several, or a timestamp is nested.
@@ -116,8 +123,8 @@ class _WriterClock:
             instants = pc.assume_timezone(column, zone)
         except pa.ArrowInvalid as error:
             raise UnsupportedTypeError(
-                f"{self.path}: column {name!r} has timestamps that name no or several instants in "
-                f"the time zone {zone} ({error})"
+                f"{self.path}: column {name!r} has timestamps that name no instant or several "
+                f"instants in the time zone {zone} ({error})"
             ) from error
         return instants.cast(pa.timestamp(column.type.unit, "UTC")).cast(column.type)
 
@@ -127,7 +134,7 @@ def _read_at(file: pa.NativeFile | IO[bytes], offset: int, size: int) -> bytes:
     return bytes(file.read(size))
 
 
-def _check_known(zone: str, path: str) -> None:
+def _check_zone(zone: str, path: str) -> None:
     try:
         pc.assume_timezone(pa.scalar(0, pa.timestamp("ns")), zone)
     except pa.ArrowInvalid as error:
@@ -142,8 +149,8 @@ def _check_range(schema: pa.Schema, names: Sequence[str], footer: OrcFooter, pat
     column = 1  # 0 is the record as a whole
     for field in schema:
         following = column + _column_count(field.type)
-        known = (footer.timestamp_bounds.get(c, (0, 0)) for c in range(column, following))
-        is_beyond = any(max(-least, greatest) > _LAST_MILLIS for least, greatest in known)
+        bounds = (footer.timestamp_bounds.get(c, (0, 0)) for c in range(column, following))
+        is_beyond = any(max(-least, greatest) > _LAST_MILLIS for least, greatest in bounds)
         if is_beyond and field.name in names:
             raise UnsupportedTypeError(
                 f"{path}: column {field.name!r} has timestamps before the year 1678 or after "

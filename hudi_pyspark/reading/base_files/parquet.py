@@ -1,8 +1,9 @@
-"""Parquet base files to Arrow tables, a bounded number of rows at a time."""
+"""Stream Parquet base files as Arrow tables: row groups, pages and columns that may be needed."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +13,7 @@ import pyarrow.parquet as pq
 from hudi_pyspark.columns.arrays import Mask
 from hudi_pyspark.columns.column_names import match_columns, rename_columns
 from hudi_pyspark.columns.nested_fields import leaf_paths, narrow_fields
-from hudi_pyspark.errors import CorruptBaseFileError
+from hudi_pyspark.errors import CorruptBaseFileError, MissingFileError
 from hudi_pyspark.filter.bounds import keys_array
 from hudi_pyspark.format.parquet.checked_file import (
     check_row_count,
@@ -30,28 +31,22 @@ if TYPE_CHECKING:
     from hudi_pyspark.reading.base_files.row_groups import RowGroupFilter
 
 _BUFFER = 1 << 16  # bytes of a column that are read from a local file at once
-_NONE = np.empty(0, np.bool_)
-_log = logger(__name__)
 _MOST_BYTES = 64 << 20  # of a table, by the average size of its rows in the footer
+_log = logger(__name__)
 
 
-def read_parquet_file(
-    storage: Storage,
-    path: str,
-    columns: Sequence[str],
-    batch_rows: int,
-    row_groups: RowGroupFilter,
-    *,
-    fields: pa.Schema,
-    verify_checksums: bool = True,
-) -> Iterator[pa.Table]:
-    """Stream the wanted row groups of a Parquet file; see `read_base_file`.
+@contextmanager
+def open_parquet_file(
+    storage: Storage, path: str, *, verify_checksums: bool = True
+) -> Iterator[PagedFile]:
+    """Open a Parquet base file, and close it at the end of the ``with`` block.
 
-    Raises:
-        CorruptBaseFileError: the file cannot be decoded, or has other rows than when it was merged.
-        UnsupportedTableError: it has instants before 1900 in a zone that is not known, or types
-            that this pyarrow does not know.
+    Raises, also from within the ``with`` block:
+        MissingFileError: the file is gone.
+        CorruptBaseFileError: it cannot be decoded.
+        UnsupportedTypeError: it has types that this pyarrow does not know.
     """
+    place = storage.describe(path)
     try:
         with storage.open_input(path) as file:
             fetch_end(file)
@@ -62,41 +57,66 @@ def read_parquet_file(
                 pre_buffer=False,  # would fetch ranges of a Python file in turn: see `prefetch`
                 buffer_size=_BUFFER if storage.is_local else 0,
             )
-            schema = with_instants(parquet.schema_arrow, parquet.schema)
-            names = match_columns(columns, schema.names, source=storage.describe(path))
-            wanted = list(names.values())
-            calendar = LegacyCalendar.of(parquet, storage.describe(path))
-            groups, keys = row_groups.choose(parquet, names, is_legacy=calendar is not None)
-            _log.debug(
-                "%s: %d of %d row groups, columns %s",
-                path, len(groups), parquet.metadata.num_row_groups, wanted,
-            )  # fmt: skip
-            stored = pa.schema([parquet.schema_arrow.field(name) for name in wanted])
-            chosen = narrow_fields(stored, fields)
-            leaves = wanted if chosen.equals(stored) else leaf_paths(parquet, chosen)
-            for table in _read_row_groups(
-                PagedFile(file, parquet),
-                groups,
-                wanted,
-                leaves=leaves,
-                batch_rows=_rows_at_once(parquet.metadata, groups, leaves, batch_rows),
-                keys=keys_as_stored(keys, parquet.schema_arrow),
-                masks=row_groups.dropped_in(parquet.metadata),
-            ):
-                # Rows that were picked from pages have all nested fields, others the chosen ones.
-                target = narrow_fields(pa.schema([schema.field(n) for n in wanted]), table.schema)
-                rows = table.select(wanted).cast(target) if wanted else table
-                rows = rows if calendar is None else calendar.to_gregorian(rows)
-                yield rename_columns(rows, names) if wanted else rows
-    except (FileNotFoundError, MemoryError):
+            yield PagedFile(file, parquet)
+    except MemoryError:  # pyarrow's is an ArrowException, too
         raise
+    except FileNotFoundError as error:
+        raise MissingFileError.since_planning(place) from error
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        place, problem = storage.describe(path), f"not readable as Parquet: {error}"
+        problem = f"not readable as Parquet: {error}"
         raise unknown_type_error(error, place) or CorruptBaseFileError(place, problem) from error
 
 
+def read_parquet_rows(
+    file: PagedFile,
+    place: str,
+    columns: Sequence[str],
+    batch_rows: int,
+    row_groups: RowGroupFilter,
+    *,
+    fields: pa.Schema,
+) -> Iterator[pa.Table]:
+    """Stream rows of a Parquet file, within the ``with`` block of `open_parquet_file`.
+
+    ``place`` names the file in errors. Other arguments are as for `read_base_file`.
+
+    Raises:
+        UnsupportedTableError: the file has instants before 1900 in an unknown time zone.
+        SchemaEvolutionError: it has a requested column under several names.
+    """
+    parquet = file.parquet
+    schema = with_instants(parquet.schema_arrow, parquet.schema)
+    names = match_columns(columns, schema.names, source=place)
+    stored_names = list(names.values())
+    calendar = LegacyCalendar.of(parquet, place)
+    groups, keys = row_groups.choose(parquet, names, is_legacy=calendar is not None)
+    _log.debug(
+        "%s: %d of %d row groups, columns %s",
+        place, len(groups), parquet.metadata.num_row_groups, stored_names,
+    )  # fmt: skip
+    stored = pa.schema([parquet.schema_arrow.field(name) for name in stored_names])
+    narrowed = narrow_fields(stored, fields)
+    leaves = stored_names if narrowed.equals(stored) else leaf_paths(parquet, narrowed)
+    for table in _read_row_groups(
+        file,
+        groups,
+        stored_names,
+        leaves=leaves,
+        batch_rows=_rows_at_once(parquet.metadata, groups, leaves, batch_rows),
+        keys=keys_as_stored(keys, parquet.schema_arrow),
+        masks=row_groups.dropped_in(parquet.metadata),
+    ):
+        if not stored_names:
+            yield table
+            continue
+        # Rows that were picked from pages have all nested fields, not only the narrowed ones.
+        target = pa.schema([schema.field(name) for name in stored_names])
+        rows = table.select(stored_names).cast(narrow_fields(target, table.schema))
+        yield rename_columns(rows if calendar is None else calendar.to_gregorian(rows), names)
+
+
 def keys_as_stored(keys: Sequence[str] | None, schema: pa.Schema) -> pa.Array | None:
-    """Return record keys as an array; None for all, or if a file of that schema has no keys."""
+    """Return record keys as an array; None for all keys, or if a file of that schema has none."""
     array = keys_array(keys)
     if array is None or len(schema.get_all_field_indices(RECORD_KEY_COLUMN)) != 1:
         return None
@@ -106,7 +126,7 @@ def keys_as_stored(keys: Sequence[str] | None, schema: pa.Schema) -> pa.Array | 
 def _rows_at_once(
     metadata: pq.FileMetaData, groups: Sequence[int], leaves: Sequence[str], most: int
 ) -> int:
-    """Return the rows of a table: the most, or fewer if that would take too much memory."""
+    """Return the rows of a table: ``most``, or fewer if these would take too much memory."""
     row_groups = [metadata.row_group(group) for group in groups]
     if sum(row_group.total_byte_size for row_group in row_groups) <= _MOST_BYTES:
         return most
@@ -128,45 +148,48 @@ def _read_row_groups(
     keys: pa.Array | None,
     masks: Sequence[Mask],
 ) -> Iterator[pa.Table]:
-    """Read columns, of whose leaves some are wanted, in file order; other keys may be missing.
+    """Read leaves of columns in file order; rows with other keys may be missing.
 
-    Rows of the masks, one for each row group of the file, are left out; [] for none.
+    Rows of the masks, one mask for each row group of the file, are left out; [] for none.
 
-    What is fetched for a read stays in memory as long as that: so from another machine, the columns
-    of one row group at a time.
+    What a read fetches from another machine stays in memory until its end, so such a read has the
+    columns of one row group.
     """
     one_by_one = keys is not None or file.is_remote
     for at_once in [[group] for group in groups] if one_by_one else [groups] if groups else []:
         picked = None
         if keys is not None:
-            mask = masks[at_once[0]] if masks else None
-            picked = read_keyed_rows(file, at_once[0], columns, keys, mask)
+            dropped = masks[at_once[0]] if masks else None
+            picked = read_keyed_rows(file, at_once[0], columns, keys, dropped)
         if picked is None:
-            begin = 0
-            dropped = np.concatenate([masks[group] for group in at_once]) if masks else _NONE
-            for table in _stream(file, at_once, leaves, batch_rows):
-                mask = dropped[begin : begin + table.num_rows]
-                begin += table.num_rows
-                yield _without(table, mask) if mask.any() else table
-            continue
-        for start in range(0, picked.num_rows, batch_rows):
-            yield picked.slice(start, batch_rows)
+            dropped = np.concatenate([masks[group] for group in at_once]) if masks else None
+            yield from _stream(file, at_once, leaves, batch_rows, dropped)
+        else:
+            for start in range(0, picked.num_rows, batch_rows):
+                yield picked.slice(start, batch_rows)
+
+
+def _stream(
+    file: PagedFile,
+    groups: Sequence[int],
+    leaves: Sequence[str],
+    batch_rows: int,
+    dropped: Mask | None,
+) -> Iterator[pa.Table]:
+    """Read leaves of row groups; ``dropped`` has a mask of all their rows."""
+    file.prefetch(groups, leaves)
+    count = 0
+    # Slices are read in parallel, by Spark's tasks or by threads. Threads for the columns of one
+    # slice would only compete with them.
+    for batch in file.parquet.iter_batches(batch_rows, groups, leaves, use_threads=False):
+        table = pa.Table.from_batches([batch])
+        is_dropped = dropped[count : count + len(batch)] if dropped is not None else None
+        count += len(batch)
+        yield table if is_dropped is None else _without(table, is_dropped)
+    check_row_count(file.parquet.metadata, groups, count)
 
 
 def _without(table: pa.Table, dropped: Mask) -> pa.Table:
     if not table.num_columns:  # then Arrow's filter loses the number of rows
         return table.slice(0, table.num_rows - int(dropped.sum()))
-    return table.filter(pa.array(~dropped))
-
-
-def _stream(
-    file: PagedFile, groups: Sequence[int], leaves: Sequence[str], batch_rows: int
-) -> Iterator[pa.Table]:
-    file.prefetch(groups, leaves)
-    count = 0
-    # Slices are read in parallel, by Spark's tasks or by threads: more threads for the columns of
-    # one would only compete with these.
-    for batch in file.parquet.iter_batches(batch_rows, groups, leaves, use_threads=False):
-        count += batch.num_rows
-        yield pa.Table.from_batches([batch])
-    check_row_count(file.parquet.metadata, groups, count)
+    return table.filter(pa.array(~dropped)) if dropped.any() else table

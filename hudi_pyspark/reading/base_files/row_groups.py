@@ -1,4 +1,4 @@
-"""Choice of the row groups of a Parquet base file that have to be read."""
+"""Choose the row groups of a Parquet base file that have to be read."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -27,21 +27,17 @@ _BLOOM_FILTER_KIND = b"hoodie_bloom_filter_type_code"
 _FIRST_KEY, _LAST_KEY = b"hoodie_min_record_key", b"hoodie_max_record_key"
 
 
-class OtherFileError(Exception):
-    """A file has another number of rows than the one that was known by its name."""
-
-
 @dataclass(frozen=True, slots=True)
 class RowGroupFilter:
-    """Filter that leaves out row groups of a base file by the facts in its footer."""
+    """Leaves out row groups of a base file by what its footer says of their rows."""
 
-    predicate: Predicate | None = None  # rows for which it is not true are not wanted
+    predicate: Predicate | None = None  # only rows for which it is true are needed; None for all
     types: pa.Schema | None = None  # types in which the predicate compares
-    # Column to its name in the file; any others come from elsewhere. None: the same names.
+    # Column to its name in the file, for columns that come from the file; None: the same names.
     stored_names: Mapping[str, str] | None = None
-    record_keys: tuple[str, ...] | None = None  # rows with other keys are not wanted; None for all
+    record_keys: tuple[str, ...] | None = None  # only rows with these keys are needed; None for all
     byte_range: tuple[int, int] | None = None  # begin and end of a part of the file; None for all
-    dropped: Mask | None = None  # by row number: rows that are not wanted either; None for none
+    dropped: Mask | None = None  # by row number, as many as the file has; None to keep all rows
 
     def choose(
         self,
@@ -50,10 +46,15 @@ class RowGroupFilter:
         *,
         is_legacy: bool = False,
     ) -> tuple[list[int], Sequence[str] | None]:
-        """Return the row groups to read, in file order, and the wanted keys that may be in them.
+        """Choose the row groups to read.
 
-        ``names`` maps names of columns to those that the file has instead. Of a file ``is_legacy``,
-        the footer has bounds in Spark's legacy calendar.
+        Args:
+            file: the open file.
+            names: column to the name that the file has instead.
+            is_legacy: whether the bounds in the footer are dates of Spark's legacy calendar.
+
+        Returns:
+            The row groups in file order, and the record keys that may be in them; None for any key.
         """
         metadata = file.metadata
         groups = list(range(metadata.num_row_groups))
@@ -66,7 +67,7 @@ class RowGroupFilter:
         predicate, types = self.predicate, self.types
         if predicate is None or types is None:
             return groups, keys
-        # Dotted paths of the leaf columns to their ordinals; without paths that two of them share.
+        # Dotted paths of the leaf columns to their ordinals, without paths of two leaf columns.
         paths = [file.schema.column(i).path for i in range(len(file.schema))]
         counts = Counter(paths)
         columns = {path: i for i, path in enumerate(paths) if counts[path] == 1}
@@ -79,9 +80,9 @@ class RowGroupFilter:
             stored = names.get(stored, f"{names.get(head, head)}{dot}{rest}")
             if stored not in columns:
                 return None
-            field, wanted = find_field(file.schema_arrow, stored), find_field(types, name)
+            field, declared = find_field(file.schema_arrow, stored), find_field(types, name)
             # A column that is promoted on the way may have another order afterwards.
-            if field is None or wanted is None or not is_as_declared(field.type, wanted):
+            if field is None or declared is None or not is_as_declared(field.type, declared):
                 return None
             statistics = chunk_statistics(metadata, group, columns[stored])
             if statistics is None:
@@ -95,20 +96,14 @@ class RowGroupFilter:
         return [g for g in groups if may_match(predicate, partial(bounds_of, group=g))], keys
 
     def dropped_in(self, metadata: pq.FileMetaData) -> list[Mask]:
-        """Return the rows of each row group that are not wanted; [] if there are none.
-
-        Raises:
-            OtherFileError: the file has more rows, or fewer.
-        """
+        """Return the dropped rows of each row group of the file; [] if no row is dropped."""
         if self.dropped is None:
             return []
-        if len(self.dropped) != metadata.num_rows:
-            raise OtherFileError
         counts = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
         return np.split(self.dropped, np.cumsum(counts)[:-1])
 
     def _keys_in(self, metadata: pq.FileMetaData) -> Sequence[str] | None:
-        """Return the wanted record keys that may be in a file, by its footer; None for any."""
+        """Return the needed record keys that may be in a file, by its footer; None for any key."""
         if self.record_keys is None:
             return None
         footer = metadata.metadata or {}
@@ -127,7 +122,7 @@ class RowGroupFilter:
         return list(compress(keys, bloom.may_contain(keys)))
 
     def _stored_name(self, name: str) -> str | None:
-        """Return the dotted path in the file; None if the values are not read from there."""
+        """Return the dotted path in the file; None if the values come from elsewhere."""
         if self.stored_names is None:
             return name
         head, dot, rest = name.partition(".")
@@ -151,5 +146,5 @@ def _bounds(statistics: pq.Statistics, rows: int, data_type: pa.DataType) -> Col
             low, high = chunk_bounds(statistics, data_type)
     is_float = pa.types.is_floating(data_type)
     if is_float and low is not None and high is not None and isnan(low.as_py() + high.as_py()):
-        low = high = None  # parquet-mr marks a NaN like this
+        low = high = None  # parquet-mr marks a NaN with such bounds
     return ColumnBounds.of(low, high, may_be_null=nulls != 0, may_have_value=nulls != rows)

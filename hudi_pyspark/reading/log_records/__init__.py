@@ -1,1 +1,1 @@
-"""Log files to the records in them."""
+"""Records of log files, decoded into arrays."""

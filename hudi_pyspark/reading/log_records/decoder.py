@@ -1,10 +1,7 @@
-"""Decoder of log blocks: their records with the marks that the merge needs."""
-
-from __future__ import annotations
+"""Decode log blocks to records with the marks that a merge needs."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +14,12 @@ from hudi_pyspark.columns.timestamp_repair import repair_timestamps
 from hudi_pyspark.errors import CorruptTableError
 from hudi_pyspark.format.log import data_block
 from hudi_pyspark.format.log.block_schema import block_schema
-from hudi_pyspark.format.log.delete_block import OrderingWrapper, decode_deletes
+from hudi_pyspark.format.log.delete_block import (
+    DeleteRecords,
+    OrderingGroup,
+    OrderingWrapper,
+    decode_deletes,
+)
 from hudi_pyspark.format.log.log_block import LogBlock, LogBlockType
 from hudi_pyspark.format.log.record_positions import decode_positions
 from hudi_pyspark.format.nested_types import counts_milliseconds, find_field
@@ -36,15 +38,12 @@ from hudi_pyspark.reading.log_records.records import (
     LogRecords,
     Marks,
 )
+from hudi_pyspark.table.merge_mode import MergeRule
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 
-if TYPE_CHECKING:
-    from hudi_pyspark.format.log.delete_block import DeleteRecords, OrderingGroup
-    from hudi_pyspark.table.merge_mode import MergeRule
-
-# Apache Hudi takes what is higher for microseconds, in a delete of a column in milliseconds.
+# Apache Hudi takes higher values for microseconds, in a delete of a column in milliseconds.
 _LAST_MILLISECOND = 9_999_999_999_999
-# Wrapper of the ordering value that a writer puts into a delete block, by the column's type.
+# Wrappers that writers put around the ordering value in a delete block, by the column's type.
 _WRAPPERS = {
     pa.int32(): (OrderingWrapper.INT,),
     pa.int64(): (OrderingWrapper.LONG, OrderingWrapper.TIME_MICROS),
@@ -62,26 +61,29 @@ _WRAPPERS = {
 class LogDecoder:
     """Decoder of the data and delete blocks of a slice, for the columns of a schema.
 
-    Without a record key column in the schema, only row positions identify the records.
+    If the schema has no record key column, only row positions identify the records.
     """
 
     schema: pa.Schema  # columns to decode, in the table's types; has the ordering fields' columns
     constants: Mapping[str, pa.Scalar]  # partition columns that files may lack
     rule: MergeRule  # names ordering fields and delete markers
     positions_of: str | None  # instant of the base file whose row positions count; None to use keys
-    columns: Sequence[str]  # those of the schema that files may hold; others are constants
+    columns: Sequence[str]  # columns of the schema that files may hold; the rest are constants
     key_fields: Sequence[str] = ()  # make up the record key in a table without meta columns
     schema_on_read: SchemaOnRead | None = None  # matches columns by id; None to match by name
-    # Records of other keys are left out, where blocks hold the key; None for all.
+    # Records of other keys are left out if blocks hold the key; None for all records.
     wanted_keys: pa.Array | None = None
     column_sets: ColumnSets = field(default_factory=ColumnSets)  # of all blocks decoded so far
 
     @property
     def has_keys(self) -> bool:
+        """Whether the schema has the record key column."""
         return RECORD_KEY_COLUMN in self.schema.names
 
     def decode(self, block: LogBlock) -> LogRecords:
-        """Decode one block; without keys and positions, if it lacks both.
+        """Decode one data or delete block.
+
+        Its records have neither keys nor positions if the block lacks both.
 
         Raises:
             CorruptLogBlockError: the block cannot be decoded.
@@ -92,28 +94,14 @@ class LogDecoder:
         """
         if block.block_type is LogBlockType.DELETE_BLOCK:
             return self._decode_deletes(block)
-        instant = block.instant_time or ""
-        stored = stored_columns(self.schema_on_read, self.columns, instant)
-        wanted = self.wanted_keys
-        in_block = [field.name for field in block_schema(block).fields]
-        names = match_columns(stored.values(), in_block, source=_place(block))
-        only = None
-        if wanted is not None:
-            only = data_block.ValueLookup(names.get(RECORD_KEY_COLUMN, RECORD_KEY_COLUMN), wanted)
-        decoded = data_block.decode_data_block(block, list(names.values()), only)
-        asked = {name: asked for asked, name in names.items()}
-        decoded = rename_columns(decoded, (asked[name] for name in decoded.schema.names))
-        if self.schema_on_read is not None:
-            decoded = self.schema_on_read.rename(decoded, stored, instant)
-        in_avro = block.block_type is LogBlockType.AVRO_DATA_BLOCK
-        decoded = repair_timestamps(decoded, self.schema, in_avro=in_avro)
-        rows = conform(decoded, self.schema, self.constants, source=_place(block), casts=True)
-        rows = with_record_key(rows, self.key_fields)
-        if wanted is not None:
-            rows = rows.filter(pc.is_in(rows.column(RECORD_KEY_COLUMN), value_set=wanted))
+        rows = with_record_key(self.values(block, self.wanted_keys), self.key_fields)
+        if self.wanted_keys is not None:
+            is_wanted = pc.is_in(rows.column(RECORD_KEY_COLUMN), value_set=self.wanted_keys)
+            rows = rows.filter(is_wanted)
         keys, length = self._keys(block, rows), rows.num_rows
-        columns = ALL_COLUMNS  # of any block but those of partial updates, which are in its schema
-        if block.is_partial:  # no update changes the columns that come from the path
+        columns = ALL_COLUMNS
+        if block.is_partial:  # then its schema has the columns that its updates change
+            stored, names = self._names_in(block)
             columns = self.column_sets.number(frozenset(n for n in stored if stored[n] in names))
         marks = Marks(
             is_delete=deleting_rows(rows, self.rule),
@@ -125,8 +113,39 @@ class LogDecoder:
         positions = self._positions(block, length)
         return LogRecords(rows, np.arange(length), keys, positions, marks, self.column_sets)
 
+    def values(self, block: LogBlock, wanted_keys: pa.Array | None = None) -> pa.Table:
+        """Decode the rows of a data block to the schema, without what a merge would ask of them.
+
+        Args:
+            block: that is not a delete block.
+            wanted_keys: rows with other record keys may be missing; None for all rows.
+
+        Raises:
+            CorruptLogBlockError, SchemaEvolutionError: as `decode`.
+            UnsupportedTableError, ValueError: as `decode`.
+        """
+        stored, names = self._names_in(block)
+        only = None
+        if wanted_keys is not None:
+            key_name = names.get(RECORD_KEY_COLUMN, RECORD_KEY_COLUMN)
+            only = data_block.ValueLookup(key_name, wanted_keys)
+        decoded = data_block.decode_data_block(block, list(names.values()), only)
+        name_of = {name_in_block: name for name, name_in_block in names.items()}
+        decoded = rename_columns(decoded, (name_of[name] for name in decoded.schema.names))
+        if self.schema_on_read is not None:
+            decoded = self.schema_on_read.rename(decoded, stored, block.instant_time or "")
+        in_avro = block.block_type is LogBlockType.AVRO_DATA_BLOCK
+        decoded = repair_timestamps(decoded, self.schema, in_avro=in_avro)
+        return conform(decoded, self.schema, self.constants, source=_place(block), casts=True)
+
+    def _names_in(self, block: LogBlock) -> tuple[Mapping[str, str], Mapping[str, str]]:
+        """Map columns to their names at the block's instant, and these to the block's own names."""
+        stored = stored_columns(self.schema_on_read, self.columns, block.instant_time or "")
+        in_block = [field.name for field in block_schema(block).fields]
+        return stored, match_columns(stored.values(), in_block, source=_place(block))
+
     def concatenate(self, parts: Sequence[LogRecords]) -> LogRecords:
-        """Join the records of all parts, which may be none, in their order."""
+        """Join the records of some parts, or of none, in their order."""
         rows = self.schema.empty_table()
         no_records = LogRecords(
             rows=rows,
@@ -173,7 +192,7 @@ class LogDecoder:
         return keys
 
     def _positions(self, block: LogBlock, length: int) -> RowNumbers | None:
-        """Return the row positions of a block's records, if there is one for each of them."""
+        """Return the row positions of a block's records; None unless each record has one."""
         text, base = block.record_positions_text, self.positions_of
         if not text or base is None or block.positions_base_instant != base:
             return None
@@ -189,7 +208,7 @@ def _place(block: LogBlock) -> str:
 
 
 def _default_ordering(rows: pa.Table, fields: Sequence[str]) -> Mask:
-    """Return the rows whose ordering value is the Integer 0: no field, null, or 0 as int."""
+    """Return the rows whose ordering value is the Integer 0: without a field, null, or int 0."""
     if not fields:
         return np.ones(rows.num_rows, np.bool_)
     if len(fields) > 1:
@@ -204,10 +223,19 @@ def _default_ordering(rows: pa.Table, fields: Sequence[str]) -> Mask:
 def delete_ordering(
     records: DeleteRecords, schema: pa.Schema, names: Sequence[str]
 ) -> tuple[OrderingValues, Mask]:
-    """Make the ordering values of deleted records comparable with those of rows.
+    """Make the ordering values of deleted records comparable with the values of rows.
 
-    Returns the values, null where one does not fit its column, and a mask of the records that have
-    a value of another Java class than the column.
+    Args:
+        records: of one delete block.
+        schema: of the rows, with the ordering fields' columns.
+        names: of the ordering fields.
+
+    Returns:
+        The values, null if a value does not fit its column, and a mask of the records that have a
+        value of another Java class than the column.
+
+    Raises:
+        UnsupportedTableError: an ordering field has a type that Apache Hudi does not order.
     """
     length = len(records.record_keys)
     groups_of_field: Sequence[Sequence[OrderingGroup]] = [records.ordering]
@@ -233,7 +261,7 @@ def delete_ordering(
 
 
 def _microseconds(values: pa.Array) -> pa.Array:
-    """Return numbers of milliseconds in microseconds, and of microseconds, which are higher."""
+    """Convert milliseconds to microseconds; higher numbers are microseconds already."""
     is_milliseconds = pc.less_equal(values, _LAST_MILLISECOND)
     return pc.if_else(is_milliseconds, pc.multiply(values, 1000), values)
 

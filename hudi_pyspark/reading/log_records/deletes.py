@@ -1,4 +1,4 @@
-"""Rows that are deletes: by flag, by operation, or by the table's delete marker."""
+"""Find rows that are deletes: by flag, by operation, or by the table's delete marker."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def deleting_rows(rows: pa.Table, rule: MergeRule) -> Mask:
     """Return the rows of a data block that delete their key.
 
     Raises:
-        CorruptTableError: the rows have the column of the rule's delete field, but not the field.
+        CorruptTableError: the delete field is nested, and the rows lack it.
     """
     deletes = flagged_rows(rows)
     if OPERATION_COLUMN in rows.schema.names:

@@ -1,6 +1,6 @@
-"""Ordering values of records, comparable as in Java.
+"""Make ordering values comparable as in Java.
 
-Hudi compares ordering values in Java; here they become Arrow arrays whose own order is the same.
+Hudi compares ordering values in Java. Here they become Arrow arrays whose own order is the same.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from hudi_pyspark.format.nested_types import resolve_path
 class OrderingValues:
     """Ordering values of some records, one comparable array per ordering field.
 
-    Without fields all values are equal. Null is smaller than every value, except that an int column
-    reads null as 0 (Hudi's default ordering value is the Integer 0).
+    Without fields all values are equal. Null is smaller than every value, but an int column reads
+    null as 0 (Hudi's default ordering value is the Integer 0).
     """
 
     fields: tuple[pa.Array, ...]
@@ -40,7 +40,7 @@ class OrderingValues:
         return OrderingValues(tuple(f.take(indices) for f in self.fields), len(rows))
 
     def ranks(self) -> RowNumbers:
-        """Return integers in the order of the values, equal where the values are."""
+        """Return integers that have the order of the values; equal values have equal integers."""
         if not self.fields:
             return np.zeros(self.length, np.int64)
         return reduce(_combine_ranks, (_rank(f) for f in self.fields))
@@ -61,7 +61,8 @@ def comparable_ordering(table: pa.Table, fields: Sequence[str]) -> OrderingValue
     """Return the ordering values of a table's rows.
 
     Raises:
-        UnsupportedTableError: an ordering field is of a type that has no order.
+        CorruptTableError: the table lacks an ordering field.
+        UnsupportedTableError: an ordering field has a type that Apache Hudi does not order.
     """
     return OrderingValues(
         tuple(comparable(ordering_field(table, name), name) for name in fields), table.num_rows
@@ -72,17 +73,20 @@ def ordering_field(table: pa.Table, name: str) -> pa.Array:
     """Return the values of an ordering field as they are in the table.
 
     Raises:
-        CorruptTableError: the table does not have the field.
+        CorruptTableError: the table lacks it.
     """
     return field_array(table, resolve_path(name, table.schema), role="ordering field")
 
 
 def comparable(values: pa.Array, name: str) -> pa.Array:
-    """Return values in a type whose Arrow order is Hudi's order.
+    """Convert values to a type whose Arrow order is Hudi's order.
+
+    Args:
+        values: of an ordering field.
+        name: of the field, for errors.
 
     Raises:
-        UnsupportedTableError: values of a type that Hudi does not order, such as arrays; it names
-            the ordering field.
+        UnsupportedTableError: Hudi does not order the type, for example arrays.
     """
     data_type = values.type
     if pa.types.is_int32(data_type):

@@ -1,4 +1,4 @@
-"""Record keys that are made of the values of key fields, as Hudi's key generators make them."""
+"""Make record keys from key fields, as Hudi's key generators do."""
 
 from collections.abc import Sequence
 from functools import reduce
@@ -17,7 +17,11 @@ _EMPTY_PART = "__empty__"
 
 
 def with_record_key(table: pa.Table, key_fields: Sequence[str]) -> pa.Table:
-    """Fill the record key column from its key fields; () leaves the table as it is."""
+    """Fill the record key column from key fields; () leaves the table as it is.
+
+    Raises:
+        CorruptTableError: as `record_keys`.
+    """
     if not key_fields:
         return table
     keys = record_keys(table, key_fields)
@@ -26,13 +30,13 @@ def with_record_key(table: pa.Table, key_fields: Sequence[str]) -> pa.Table:
 
 
 def record_keys(table: pa.Table, key_fields: Sequence[str]) -> pa.Array:
-    """Return the record key of each row, as Hudi's key generators make it.
+    """Make the record key of each row, as Hudi's key generators do.
 
     The key of one field is its text. Several fields are ``field:text`` joined by commas, with null
     and empty text spelt out. Source: Hudi's KeyGenUtils.
 
     Raises:
-        CorruptTableError: a key field is missing, or all of a row are null or empty.
+        CorruptTableError: the table lacks a key field, or all fields of a row are null or empty.
     """
     texts = [
         spark_value_text(

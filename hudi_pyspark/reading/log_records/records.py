@@ -1,4 +1,4 @@
-"""Records as parallel arrays, one entry per record: keys, marks, and the columns that they have."""
+"""Records of log files as parallel arrays: rows, keys, positions and marks."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Marks:
     ordering: OrderingValues
     is_delete: Mask
     has_default_ordering: Mask  # the Integer 0, with which Hudi marks a missing ordering value
-    has_other_class: Mask  # delete whose ordering value has another Java class than the column
+    has_other_class: Mask  # deletes whose ordering value has another Java class than the column
     columns: SetNumbers  # number of the set of columns that the row has, ALL_COLUMNS for all
 
     @classmethod
@@ -39,17 +39,20 @@ class Marks:
 
     @classmethod
     def concat(cls, parts: Sequence[Marks]) -> Marks:
+        """Join the marks of several parts, at least one, in their order."""
         arrays = zip(*(part.arrays() for part in parts), strict=True)
         ordering = OrderingValues.concat([part.ordering for part in parts])
         return cls(ordering, *map(np.concatenate, arrays))
 
     @classmethod
     def from_spill_columns(cls, columns: Sequence[pa.Array], length: int) -> Marks:
+        """Return the marks whose columns `to_spill_columns` has returned."""
         count = len(fields(cls)) - 1  # ordering values follow, one array per ordering field
         ordering = OrderingValues(tuple(columns[count:]), length)
         return cls(ordering, *map(np.asarray, columns[:count]))
 
     def to_spill_columns(self) -> list[pa.Array]:
+        """Return the marks as columns, for rows that go to disk."""
         return [*map(pa.array, self.arrays()), *self.ordering.fields]
 
     @property
@@ -62,18 +65,19 @@ class Marks:
         return self.is_delete & self.has_default_ordering
 
     def take(self, indices: RowNumbers) -> Marks:
+        """Return the marks of some records, in that order."""
         return Marks(self.ordering.take(indices), *(a[indices] for a in self.arrays()))
 
     def arrays(self) -> list[npt.NDArray[Any]]:
-        """List all arrays but the ordering values."""
+        """List all arrays except the ordering values."""
         return [getattr(self, array.name) for array in fields(self)[1:]]
 
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """Records with their rows side by side, ready to be merged with others pair by pair."""
+    """Records with their rows side by side, ready to be merged pair by pair."""
 
-    rows: pa.Table  # has a column at least; all null where there is no row
+    rows: pa.Table  # has a column at least; all columns are null for a record without row
     has_row: Mask  # False for the keys of delete blocks
     marks: Marks
 
@@ -87,6 +91,7 @@ class Records:
 
     @classmethod
     def concat(cls, parts: Sequence[Records]) -> Records:
+        """Join several parts, at least one, in their order."""
         return cls(
             pa.concat_tables([part.rows for part in parts]),
             np.concatenate([part.has_row for part in parts]),
@@ -94,13 +99,14 @@ class Records:
         )
 
     def take(self, indices: RowNumbers) -> Records:
+        """Return some of the records, in that order."""
         rows = self.rows.take(pa.array(indices))
         return Records(rows, self.has_row[indices], self.marks.take(indices))
 
     def with_rows(
         self, places: RowNumbers, rows: pa.Table, ordering: OrderingValues, is_delete: Mask
     ) -> Records:
-        """Return the records, those at some places with other rows, ordering values and deletes."""
+        """Return the records with other rows, ordering values and delete marks at some places."""
         changed = Records.of_rows(rows, ordering)
         changed = replace(changed, marks=replace(changed.marks, is_delete=is_delete))
         source = np.arange(len(self))
@@ -120,7 +126,7 @@ class Records:
             newer: the other record of each pair; all arrays have one entry per pair.
             newer_wins: whether the newer record wins.
             filled: column to the pairs in which the winner takes the loser's value.
-            ordering_fields: where their columns are filled, the ordering value is the loser's, too.
+            ordering_fields: if one of their columns is filled, its ordering value is the loser's.
         """
         pairs = Records.concat([self, newer])
         count = len(self)
@@ -165,7 +171,7 @@ class LogRecords:
     def of(
         cls, records: Records, keys: pa.Array, positions: RowNumbers | None, column_sets: ColumnSets
     ) -> LogRecords:
-        """Give records their keys, or positions, in the same order."""
+        """Give records their keys or positions, which have the same order."""
         row = np.where(records.has_row, np.arange(len(records)), NO_ROW)
         return cls(records.rows, row, keys, positions, records.marks, column_sets)
 
@@ -177,9 +183,9 @@ class LogRecords:
 
     @classmethod
     def concat(cls, parts: Sequence[LogRecords]) -> LogRecords:
-        """Join parts of one slice, at least one; the records keep their order.
+        """Join several parts of one slice, at least one, in their order.
 
-        Positions count only if all records have them: otherwise all are merged by key.
+        Positions count only if all records have them. Otherwise all records are merged by key.
         """
         first = parts[0]
         starts = np.cumsum([0, *(part.rows.num_rows for part in parts[:-1])])
@@ -205,7 +211,7 @@ class LogRecords:
     def from_spill_table(
         cls, table: pa.Table, schema: pa.Schema, column_sets: ColumnSets
     ) -> LogRecords:
-        """Return the records of a table that `to_spill_table` made; it inverts that."""
+        """Return the records that `to_spill_table` has made this table of."""
         has_row, keys, positions, *marks = map(as_one_array, table.columns[len(schema) :])
         records = Records(
             pa.Table.from_arrays(table.columns[: len(schema)], schema=schema),
@@ -245,19 +251,19 @@ class LogRecords:
         )
 
     def records(self, indices: RowNumbers) -> Records:
-        """Return some of the records with their rows, in that order."""
+        """Return some of the records with copies of their rows, in that order."""
         row = self.row[indices]
         rows = self.rows.take(pa.array(row, mask=row == NO_ROW))
         return Records(rows, row != NO_ROW, self.marks.take(indices))
 
     def without_unused_rows(self) -> LogRecords:
-        """Return the same records with a copy of the rows that they refer to, and no others."""
+        """Return the same records with copies of the rows that they refer to, and no other rows."""
         records = self.records(np.arange(len(self)))
         return LogRecords.of(records, self.keys, self.positions, self.column_sets)
 
 
 class ColumnSets:
-    """Numbers the sets of columns that occur in a slice: few, however many records.
+    """Numbers the sets of columns that occur in a slice: few, however many records there are.
 
     Grows as blocks are decoded and records merged; a number never changes its meaning.
     """
@@ -275,8 +281,8 @@ class ColumnSets:
         return self._sets.index(names)
 
     def lacking(self, name: str, numbers: SetNumbers) -> Mask:
-        """Return, for each of some sets, whether it lacks a column."""
-        # The last entry, which -1 indexes, is that of ALL_COLUMNS.
+        """Say of each of some sets whether it lacks a column."""
+        # The last entry, which -1 indexes, belongs to ALL_COLUMNS.
         table = np.array([*(name not in names for names in self._sets), False], np.bool_)
         return table[numbers]
 

@@ -1,1 +1,1 @@
-"""Base rows and log records to the rows of a table."""
+"""Merge base rows and log records to the rows of a table."""

@@ -1,4 +1,4 @@
-"""Merging by a user's function, for payload classes that Apache Hudi does not have."""
+"""Merge records with a user's function, for payload classes that Apache Hudi does not have."""
 
 from __future__ import annotations
 
@@ -24,16 +24,17 @@ def merge_by_function(
 ) -> Records:
     """Merge pairs of records with a user's function.
 
-    Deletes need no function: without an older row, or with a delete, the newer record counts.
+    The newer record wins without the function if there is no older row, or if one of them is a
+    delete.
 
     Raises:
         InvalidOptionError: the function returned another number of rows, or other columns or types.
     """
     by_function = both_rows(older, newer)
-    others = Decision.pick(older, newer, ~by_function).apply(older, newer)
+    by_default = Decision.pick(older, newer, ~by_function).apply(older, newer)
     pairs = np.flatnonzero(by_function)
     if not len(pairs):
-        return others
+        return by_default
     names = older.rows.schema.names
     taken = pa.array(pairs)
     returned = merger.merge(older.rows.take(taken), newer.rows.take(taken))
@@ -48,7 +49,7 @@ def merge_by_function(
     if DELETED_COLUMN in returned.schema.names:
         is_delete = is_true(returned.column(DELETED_COLUMN))
     ordering = comparable_ordering(rows, rule.ordering_fields)
-    return others.with_rows(pairs, rows, ordering, is_delete)
+    return by_default.with_rows(pairs, rows, ordering, is_delete)
 
 
 def _check_returned(merged: pa.Table, schema: pa.Schema, length: int) -> None:

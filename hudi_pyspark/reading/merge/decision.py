@@ -1,8 +1,8 @@
 """Decisions on pairs of records: who wins, and which columns the winner takes from the loser.
 
-Functions named `fill_*` add to a decision on whole records, column by column, the pairs in which
-the winner takes the loser's value. A delete on either side takes and gives nothing. The rules that
-make decisions are in `payload.py`.
+A decision on whole records comes first. Functions named `fill_*` then add, column by column, the
+pairs in which the winner takes the loser's value. A delete takes and gives nothing. `payload.py`
+has the rules that make decisions.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ DEBEZIUM_UNAVAILABLE = "__debezium_unavailable_value"
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The winners of some pairs of records; all arrays have one entry per pair."""
+    """The winners of pairs of records; all arrays have one entry per pair."""
 
     newer_wins: Mask
     filled: Mapping[str, Mask]  # column to the pairs in which the winner takes the loser's value
     is_delete: Mask  # the merged record is a delete
     columns: SetNumbers  # set of columns that the merged record has
-    without_row: Mask | None = None  # the merged record is a delete that keeps no row; None: none
-    ordering_fields: tuple[str, ...] = ()  # where filled, the ordering value is the loser's too
+    without_row: Mask | None = None  # the merged record is a delete without row; None: no pair
+    ordering_fields: tuple[str, ...] = ()  # if one is filled, the ordering value is the loser's
 
     @classmethod
     def pick(cls, older: Records, newer: Records, newer_wins: Mask) -> Decision:
@@ -46,7 +46,12 @@ class Decision:
         )
 
     def fill(self, names: Iterable[str], mask_of: Callable[[str], Mask]) -> Decision:
-        """Return the decision where the winner takes columns from the loser, in masked pairs."""
+        """Return the decision with columns that the winner takes from the loser in some pairs.
+
+        Args:
+            names: of the columns.
+            mask_of: returns the pairs in which the winner takes a column.
+        """
         masks = ((name, mask_of(name)) for name in names)
         return replace(self, filled={name: mask for name, mask in masks if mask.any()})
 
@@ -65,7 +70,7 @@ def fill_missing_columns(
 ) -> Decision:
     """Fill the columns that the winner's block lacks, as MERGE INTO and UPDATE write them.
 
-    A column that the block has sets null where it is null.
+    A null in a column that the block has is a value: it is not filled.
     """
     alive = both_rows(older, newer)
     winner = np.where(decision.newer_wins, newer.marks.columns, older.marks.columns)
@@ -80,9 +85,16 @@ def fill_by_mode(
 ) -> Decision:
     """Apply ``hoodie.table.partial.update.mode``, one of `PARTIAL_UPDATE_MODES`.
 
-    IGNORE_DEFAULTS fills the nulls of the winner, FILL_UNAVAILABLE its text that equals a marker.
-    Bytes are left as they are, as by Apache Hudi 1.2.0 (case x_v9_mor_pl_postgres_toast). Source:
-    Hudi's PartialUpdateHandler.
+    IGNORE_DEFAULTS fills the winner's nulls, FILL_UNAVAILABLE its texts that equal a marker. Bytes
+    are not compared, as in Apache Hudi 1.2.0 (case x_v9_mor_pl_postgres_toast). Source: Hudi's
+    PartialUpdateHandler.
+
+    Args:
+        older: one record of each pair.
+        newer: the other record of each pair.
+        decision: on whole records.
+        mode: of the table.
+        properties: ``hoodie.record.merge.property.*`` of the table, which may name the marker.
     """
     marker = properties.get(UNAVAILABLE_VALUE, DEBEZIUM_UNAVAILABLE)
 
@@ -103,7 +115,7 @@ def fill_by_mode(
 
 
 def equals_marker(column: pa.ChunkedArray, marker: str) -> Mask:
-    """Return the rows whose text or bytes equal a marker; none in columns of other types."""
+    """Return the rows whose text or bytes equal a marker; no row of columns of other types."""
     data_type = column.type
     if pa.types.is_string(data_type):
         return is_true(pc.equal(column, marker))
@@ -113,5 +125,5 @@ def equals_marker(column: pa.ChunkedArray, marker: str) -> Mask:
 
 
 def both_rows(older: Records, newer: Records) -> Mask:
-    """Return the pairs of two rows, neither of which is a delete."""
+    """Return the pairs of two rows without a delete."""
     return older.has_row & newer.has_row & ~(older.marks.is_delete | newer.marks.is_delete)

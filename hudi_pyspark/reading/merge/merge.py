@@ -1,9 +1,15 @@
 """Base tables and log records to merged tables.
 
 The merge has two phases. First the log records of a key are folded, oldest to newest, into one
-winner (`fold.py`); then that winner meets the base row. This is not the same as taking the greatest
-ordering value of all: a delete without ordering value beats everything before it, including what
-would beat the base row later (see "Worked consequences" in the tests' oracle).
+winner (`fold.py`); then that winner meets the base row. This differs from taking the greatest
+ordering value of all: a delete without ordering value beats everything before it, including a
+record that would beat the base row later (see "Worked consequences" in the tests' oracle).
+
+One of three algorithms runs:
+
+    whole records    each side stays as it is                COMMIT_TIME_, EVENT_TIME_ORDERING
+    mixed records    the winner takes values of the loser    partial updates, payload classes
+    folded base      base rows are the oldest log records    storage layout lsm_tree
 """
 
 from __future__ import annotations
@@ -17,87 +23,140 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hudi_pyspark.columns.arrays import Mask, RowNumbers, as_one_array, differing_rows
-from hudi_pyspark.custom_mergers import PayloadMerger
 from hudi_pyspark.errors import CorruptTableError
 from hudi_pyspark.reading.log_records.ordering import comparable_ordering
 from hudi_pyspark.reading.log_records.records import NO_ROW, LogRecords, Records
-from hudi_pyspark.reading.merge.fold import PairRule, fold_log, rule_of_pairs, winners_take_values
+from hudi_pyspark.reading.merge.fold import PairRule, fold_log
+from hudi_pyspark.reading.merge.outcome import MergeDecision
 from hudi_pyspark.table.merge_mode import MergeRule, RecordMergeMode
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 
 RowFilter = Callable[[pa.Table], Mask]
-Keep = Callable[[Mask, Mask | None, list[pa.Table]], None]
 
 
-def merge(
-    base: Iterable[pa.Table],
-    log: LogRecords,
-    rule: MergeRule,
-    *,
-    batch_rows: int,
-    merger: PayloadMerger | None = None,
-    takes_part: RowFilter | None = None,
-    keep: Keep | None = None,
-) -> Iterator[pa.Table]:
-    """Merge a slice: the rows left of each base table, then the log rows that met no base row.
+class MergedTable(NamedTuple):
+    """Some rows of a merged slice."""
 
-    Base tables have the log records' schema and come in file order, one at a time. Rows that
-    ``takes_part`` excludes are left out, but count where log records name row positions.
+    rows: pa.Table
+    is_of_base: bool  # rows that stay as the base file has them
 
-    Where all rows take part, ``keep`` is called at the end with the base rows that were dropped, by
-    row number, with the log rows that stay as they are (None where a record may be made of several)
-    and with all records that stay, in an order that does not depend on the base tables' sizes.
 
-    Raises:
-        UnsupportedMergeError: the log has partial updates, and the table merges by a payload class
-            or the like.
+class MergePass:
+    """One merge of log records with the base tables of a slice.
+
+    `rows` streams the merged rows; after the last one, `decision` says what became of both sides.
     """
-    dropped: list[Mask] = []  # per base table
-    kept: list[pa.Table] = []
-    is_whole = not (rule.folds_base_rows or winners_take_values(log, rule))
-    if rule.folds_base_rows:
-        touched: list[LogRecords] = []
-        yield from _split_off_touched(
-            base, log, rule, touched, takes_part=takes_part, dropped=dropped
-        )
-        winners = fold_log(
-            LogRecords.concat([*touched, replace(log, positions=None)]), rule, merger
-        )
-        left = winners.row[~winners.marks.is_delete]
-    else:
-        winners = fold_log(log, rule, merger)
-        matcher = BaseRowMatcher(winners, takes_part)
-        if is_whole:
-            left = yield from _merge_whole_records(base, matcher, rule, dropped)
+
+    def __init__(
+        self, log: LogRecords, pair_rule: PairRule, row_filter: RowFilter | None = None
+    ) -> None:
+        """Prepare a merge.
+
+        Args:
+            log: records of the slice, oldest first.
+            pair_rule: how two records of one key become one.
+            row_filter: base rows that take part in the merge. The result lacks the others, but
+                row positions count them. There is no decision then.
+        """
+        self._log = log
+        self._pair_rule = pair_rule
+        self._row_filter = row_filter
+        self._dropped: list[Mask] = []  # per base table
+        self._is_kept: Mask = np.empty(0, np.bool_)  # per log row
+
+    def rows(self, base: Iterable[pa.Table], batch_rows: int) -> Iterator[MergedTable]:
+        """Yield the remaining rows of each base table, then the log rows that met no base row.
+
+        Args:
+            base: tables in file order, with the log records' schema; read one at a time.
+            batch_rows: maximum rows per table of log rows.
+
+        Raises:
+            CorruptTableError: a base row has no record key, or a record lacks a value by which its
+                payload class orders records.
+            UnsupportedMergeError, InvalidOptionError: as `fold_log`.
+        """
+        if self._pair_rule.rule.folds_base_rows:
+            log_rows, remaining = yield from self._fold_base_rows(base)
         else:
-            pair_rule = rule_of_pairs(rule, log.column_sets, merger)
-            for rest, merged in _merge_mixed_records(base, matcher, pair_rule, rule, dropped):
-                yield rest
-                if keep is not None:
-                    kept.append(merged)
-                yield merged
-            left = matcher.unmet_rows
-    # In log order, and never all at once, since a slice may have gigabytes.
-    is_left = np.zeros(winners.rows.num_rows, np.bool_)
-    is_left[left] = True
-    for start in range(0, len(is_left), batch_rows):
-        mask = pa.array(is_left[start : start + batch_rows])
-        table = winners.rows.slice(start, batch_rows).filter(mask).combine_chunks()
-        if table.num_rows:
-            if keep is not None:
-                kept.append(table)
-            yield table
-    if keep is not None:
-        all_dropped = np.concatenate([np.empty(0, np.bool_), *dropped])
-        keep(all_dropped, is_left if is_whole else None, kept)
+            winners = fold_log(self._log, self._pair_rule)
+            matcher = BaseRowMatcher(winners, self._row_filter)
+            combines = self._pair_rule.combines
+            merge = self._merge_mixed_records if combines else self._merge_whole_records
+            log_rows, remaining = winners.rows, (yield from merge(base, matcher))
+        self._is_kept = np.zeros(log_rows.num_rows, np.bool_)
+        self._is_kept[remaining] = True
+        # In log order, and never all at once, since a slice may have gigabytes.
+        for start in range(0, len(self._is_kept), batch_rows):
+            mask = pa.array(self._is_kept[start : start + batch_rows])
+            table = log_rows.slice(start, batch_rows).filter(mask).combine_chunks()
+            if table.num_rows:
+                yield MergedTable(table, is_of_base=False)
+
+    def decision(self) -> MergeDecision:
+        """Return what the merge decided, once `rows` is used up."""
+        dropped = np.concatenate([np.empty(0, np.bool_), *self._dropped])
+        is_mixed = self._pair_rule.combines or self._pair_rule.rule.folds_base_rows
+        return MergeDecision(dropped, None if is_mixed else self._is_kept)
+
+    def _merge_whole_records(
+        self, base: Iterable[pa.Table], matcher: BaseRowMatcher
+    ) -> Generator[MergedTable, None, RowNumbers]:
+        """Run the second phase if either side stays as it is; return the remaining log rows."""
+        winners = matcher.winners
+        is_remaining = ~winners.marks.is_delete  # and no base row has won against it yet
+        for table in base:
+            match = matcher.match(table)
+            base_wins = _base_wins(match, winners, self._pair_rule.rule)
+            is_remaining[match.winners[base_wins]] = False
+            yield self._without(match.table, match.rows[~base_wins])
+        return winners.row[is_remaining]
+
+    def _merge_mixed_records(
+        self, base: Iterable[pa.Table], matcher: BaseRowMatcher
+    ) -> Generator[MergedTable, None, RowNumbers]:
+        """Run the second phase if the winner takes values; return the remaining log rows."""
+        for table in base:
+            match = matcher.match(table)
+            order = np.argsort(match.rows)  # that of the base file, whatever its tables
+            match = Match(match.table, match.rows[order], match.winners[order])
+            _, merged = _merge_match(match, matcher.winners, self._pair_rule)
+            yield self._without(match.table, match.rows)
+            remaining = pa.array(~merged.marks.is_delete)
+            yield MergedTable(merged.rows.filter(remaining), is_of_base=False)
+        return matcher.unmet_rows
+
+    def _fold_base_rows(
+        self, base: Iterable[pa.Table]
+    ) -> Generator[MergedTable, None, tuple[pa.Table, RowNumbers]]:
+        """Fold base rows like log records; return the folded rows, and which of them remain.
+
+        Apache Hudi merges the files of an LSM tree like that. Base rows without a log record are
+        yielded at once.
+        """
+        log, rule = self._log, self._pair_rule.rule
+        no_rows = log.rows.schema.empty_table()
+        matched = [LogRecords.of_base_rows(no_rows, rule, log.column_sets)]
+        for table in base:
+            rows = table if self._row_filter is None else _filtered(table, self._row_filter(table))
+            is_matched = np.asarray(pc.is_in(_record_keys(rows), value_set=log.keys))
+            matched_rows = _filtered(rows, is_matched)
+            matched.append(LogRecords.of_base_rows(matched_rows, rule, log.column_sets))
+            yield self._without(rows, np.flatnonzero(is_matched))
+        records = LogRecords.concat([*matched, replace(log, positions=None)])
+        winners = fold_log(records, self._pair_rule)
+        return winners.rows, winners.row[~winners.marks.is_delete]
+
+    def _without(self, table: pa.Table, rows: RowNumbers) -> MergedTable:
+        """Drop rows of a base table, and remember them for the decision."""
+        is_dropped = np.zeros(table.num_rows, np.bool_)
+        is_dropped[rows] = True
+        self._dropped.append(is_dropped)
+        return MergedTable(_filtered(table, ~is_dropped) if len(rows) else table, is_of_base=True)
 
 
 def changed_rows(
-    before: Iterable[pa.Table],
-    log: LogRecords,
-    rule: MergeRule,
-    *,
-    merger: PayloadMerger | None = None,
+    before: Iterable[pa.Table], log: LogRecords, pair_rule: PairRule
 ) -> Iterator[tuple[str, pa.Table | None, pa.Table | None]]:
     """List the inserts, updates and deletes that log records make to the rows of a slice.
 
@@ -105,67 +164,17 @@ def changed_rows(
     record that loses against the base row changes nothing and does not appear.
 
     Raises:
-        UnsupportedMergeError: as `merge` raises it.
+        CorruptTableError, UnsupportedMergeError, InvalidOptionError: as `MergePass.rows`.
     """
-    winners = fold_log(log, rule, merger)
+    winners = fold_log(log, pair_rule)
     matcher = BaseRowMatcher(winners)
-    pair_rule = rule_of_pairs(rule, log.column_sets, merger)
     for table in before:
-        touched, merged = _merge_match(matcher.match(table), winners, pair_rule, rule)
+        matched_rows, merged = _merge_match(matcher.match(table), winners, pair_rule)
         is_delete = merged.marks.is_delete
-        yield "d", touched.filter(pa.array(is_delete)), None
-        is_update = pa.array(~is_delete & differing_rows(touched, merged.rows))
-        yield "u", touched.filter(is_update), merged.rows.filter(is_update)
+        yield "d", _filtered(matched_rows, is_delete), None
+        is_update = ~is_delete & differing_rows(matched_rows, merged.rows)
+        yield "u", _filtered(matched_rows, is_update), _filtered(merged.rows, is_update)
     yield "i", None, winners.rows.take(pa.array(matcher.unmet_rows))
-
-
-def unmerged(
-    base: Iterable[pa.Table], log: Iterable[LogRecords], *, batch_rows: int
-) -> Iterator[pa.Table]:
-    """Chain base rows and rows of data blocks, deletes too, as ``skip_merge`` reads them."""
-    yield from base
-    for records in log:
-        for start in range(0, records.rows.num_rows, batch_rows):
-            yield records.rows.slice(start, batch_rows).combine_chunks()
-
-
-def _split_off_touched(
-    base: Iterable[pa.Table],
-    log: LogRecords,
-    rule: MergeRule,
-    touched: list[LogRecords],
-    *,
-    takes_part: RowFilter | None,
-    dropped: list[Mask],
-) -> Iterator[pa.Table]:
-    """Yield the base rows without a log record, and collect the others.
-
-    Apache Hudi merges the files of an LSM tree alike: base rows are the oldest records.
-    """
-    touched.append(LogRecords.of_base_rows(log.rows.schema.empty_table(), rule, log.column_sets))
-    for table in base:
-        rows = table if takes_part is None else table.filter(pa.array(takes_part(table)))
-        is_touched = pc.is_in(_record_keys(rows), value_set=log.keys)
-        touched.append(LogRecords.of_base_rows(rows.filter(is_touched), rule, log.column_sets))
-        dropped.append(np.asarray(is_touched))
-        yield rows.filter(pc.invert(is_touched))
-
-
-def _merge_whole_records(
-    base: Iterable[pa.Table], matcher: BaseRowMatcher, rule: MergeRule, dropped: list[Mask]
-) -> Generator[pa.Table, None, RowNumbers]:
-    """Run the second phase where either the base row or the log record stays as it is.
-
-    Returns the ordinals of the log rows that are left.
-    """
-    winners = matcher.winners
-    is_left = ~winners.marks.is_delete  # and no base row has won against it yet
-    for table in base:
-        match = matcher.match(table)
-        base_wins = _base_wins(match, winners, rule)
-        is_left[match.winners[base_wins]] = False
-        yield _without(match.table, match.rows[~base_wins], dropped)
-    return winners.row[is_left]
 
 
 def _base_wins(match: Match, winners: LogRecords, rule: MergeRule) -> Mask:
@@ -177,43 +186,21 @@ def _base_wins(match: Match, winners: LogRecords, rule: MergeRule) -> Mask:
     return marks.ordering.older_than(base_ordering) & ~marks.is_commit_time_delete
 
 
-def _merge_mixed_records(
-    base: Iterable[pa.Table],
-    matcher: BaseRowMatcher,
-    pair_rule: PairRule,
-    rule: MergeRule,
-    dropped: list[Mask],
-) -> Iterator[tuple[pa.Table, pa.Table]]:
-    """Run the second phase where the winner takes values from the loser.
-
-    Yields the rows that no log record meets, and those merged, in the order of the base file.
-    """
-    for table in base:
-        match = matcher.match(table)
-        order = np.argsort(match.rows)
-        match = Match(match.table, match.rows[order], match.winners[order])
-        _, merged = _merge_match(match, matcher.winners, pair_rule, rule)
-        rest = _without(match.table, match.rows, dropped)
-        yield rest, merged.rows.filter(pa.array(~merged.marks.is_delete))
-
-
 def _merge_match(
-    match: Match, winners: LogRecords, pair_rule: PairRule, rule: MergeRule
+    match: Match, winners: LogRecords, pair_rule: PairRule
 ) -> tuple[pa.Table, Records]:
     """Return the base rows that meet a log record, and the merged records of both."""
-    touched = match.table.take(pa.array(match.rows))
-    older = Records.of_rows(touched, comparable_ordering(touched, rule.ordering_fields))
+    matched_rows = match.table.take(pa.array(match.rows))
+    ordering = comparable_ordering(matched_rows, pair_rule.rule.ordering_fields)
     newer = winners.records(match.winners)
     # Java classes are compared among log records only.
     marks = replace(newer.marks, has_other_class=np.zeros(len(newer), np.bool_))
-    return touched, pair_rule(older, replace(newer, marks=marks))
+    older = Records.of_rows(matched_rows, ordering)
+    return matched_rows, pair_rule.merge(older, replace(newer, marks=marks))
 
 
-def _without(table: pa.Table, rows: RowNumbers, dropped: list[Mask]) -> pa.Table:
-    mask = np.zeros(table.num_rows, np.bool_)
-    mask[rows] = True
-    dropped.append(mask)
-    return table.filter(pa.array(~mask)) if len(rows) else table
+def _filtered(table: pa.Table, mask: Mask) -> pa.Table:
+    return table.filter(pa.array(mask))
 
 
 class Match(NamedTuple):
@@ -225,15 +212,15 @@ class Match(NamedTuple):
 
 
 class BaseRowMatcher:
-    """Stateful matcher of a slice: takes its base tables in file order.
+    """Finds the base rows that log records meet, in base tables that come in file order.
 
-    It counts the rows that it has seen, since positions are those of the file, and remembers which
-    log records have met their row.
+    The matcher counts the rows that it has seen, since positions are those of the file, and
+    remembers which log records have met their row: the other records are inserts.
     """
 
-    def __init__(self, winners: LogRecords, takes_part: RowFilter | None = None) -> None:
+    def __init__(self, winners: LogRecords, row_filter: RowFilter | None = None) -> None:
         self.winners = winners
-        self._takes_part = takes_part
+        self._row_filter = row_filter
         self._rows_before = 0
         self._is_met = np.zeros(len(winners), np.bool_)  # per log record, so far
 
@@ -246,25 +233,22 @@ class BaseRowMatcher:
         return unmet
 
     def match(self, table: pa.Table) -> Match:
-        """Find the base rows that log records meet, in tables of one slice that come in file order.
+        """Find the rows of the next base table that log records meet.
 
-        It remembers how many rows it has seen, for records that name positions, and which records
-        it has met: the others are inserts.
+        A log record meets one base row only: if a base file has its key twice, the first.
         """
-        # A log record meets one base row only: of duplicate keys in a base file, the first.
-        if self.winners.positions is not None:
+        takes_part = self._row_filter(table) if self._row_filter is not None else None
+        positions = self.winners.positions
+        if positions is not None:
             first_row, self._rows_before = self._rows_before, self._rows_before + table.num_rows
-            begin, end = np.searchsorted(self.winners.positions, (first_row, self._rows_before))
-            rows = self.winners.positions[begin:end] - first_row
-            winners = np.arange(begin, end)
-            if self._takes_part is not None:
-                takes_part = self._takes_part(table)
-                is_left = takes_part[rows]
-                rows, winners = (np.cumsum(takes_part) - 1)[rows[is_left]], winners[is_left]
-                table = table.filter(pa.array(takes_part))
-        else:
-            if self._takes_part is not None:
-                table = table.filter(pa.array(self._takes_part(table)))
+            begin, end = np.searchsorted(positions, (first_row, self._rows_before))
+            rows, winners = positions[begin:end] - first_row, np.arange(begin, end)
+            if takes_part is not None:
+                is_in = takes_part[rows]
+                rows, winners = (np.cumsum(takes_part) - 1)[rows[is_in]], winners[is_in]
+        if takes_part is not None:
+            table = _filtered(table, takes_part)
+        if positions is None:
             rows, winners = self._match_keys(table)
         is_new = ~self._is_met[winners]
         self._is_met[winners] = True

@@ -1,9 +1,12 @@
-"""Outcomes of merges in files of a local folder, for all processes of one user.
+"""Keep outcomes of merges in files of a local folder, for all processes of one user.
 
-A file has parts, the masks and each column as streams of Arrow; a header in JSON, which lists them
-with length and checksum; and an end of fixed length, with those of the header. Each part is read by
-itself and compared with its checksum. The files are read and not mapped, since a page that the disk
-cannot deliver would end the process.
+    parts     Arrow streams: dropped base rows, kept log rows, then each column of the records
+    header    JSON: what the outcome is, with length and checksum of each part
+    tail      of fixed length: length and checksum of the header, magic
+
+A part is read when it is needed, and compared with its checksum. So each byte of a file is covered
+by a checksum or the magic, unlike in a zip file, whose directory is not. Files are read and not
+mapped, since a page that the disk cannot deliver would end the process.
 """
 
 from __future__ import annotations
@@ -25,11 +28,15 @@ import pyarrow as pa
 
 from hudi_pyspark.columns.arrays import Mask
 from hudi_pyspark.messages import logger
-from hudi_pyspark.reading.merge.outcome import MergeOutcome
+from hudi_pyspark.reading.merge.outcome import MergeDecision, MergeOutcome
+from hudi_pyspark.reading.merge.spill_file import table_bytes
 from hudi_pyspark.tasks import ReadSettings
 
-OUTCOME_FORMAT = 2
-"""Layout of these files. What they have of a merge depends on the version of the package."""
+OUTCOME_FORMAT = 3
+"""Layout of these files. Their keys depend on the version of the package."""
+
+DAMAGE = (OSError, ValueError, struct.error, pa.ArrowException)
+"""What reading a damaged file may raise."""
 
 _ON_DISK = 4 << 30
 _TAIL = struct.Struct("<II8s")  # length of the header, its checksum, magic
@@ -41,10 +48,10 @@ _warned: set[Path] = set()
 
 @dataclass(frozen=True, slots=True)
 class OutcomesOnDisk:
-    """Outcomes in a folder that belongs to this user alone, the least recently used removed first.
+    """Outcomes in a folder that belongs to this user alone; the least recently used go first.
 
-    Whatever is wrong with the folder or a file counts as an outcome that is not there, and is
-    logged once in a process.
+    If anything is wrong with the folder or a file, there is no outcome. A process logs one warning
+    per folder.
     """
 
     is_shared: ClassVar[bool] = True
@@ -54,7 +61,7 @@ class OutcomesOnDisk:
 
     @classmethod
     def of(cls, settings: ReadSettings, environment: Mapping[str, str]) -> OutcomesOnDisk:
-        """Return the outcomes of a process: see `cache_folder`."""
+        """Return the store that the settings name, else the usual one; see `cache_folder`."""
         folder = cache_folder(settings.merge_cache_folder, environment)
         return cls(folder, settings.merge_cache_bytes or _ON_DISK)
 
@@ -66,7 +73,7 @@ class OutcomesOnDisk:
                 outcome = _read(file, key, names)
         except FileNotFoundError:
             return None
-        except (OSError, ValueError, struct.error, pa.ArrowException) as error:
+        except DAMAGE as error:
             _warn_once(self.folder, f"{path.name} is not used: {error}")
             return None
         with suppress(OSError):  # the folder may be read-only
@@ -74,10 +81,10 @@ class OutcomesOnDisk:
         return outcome
 
     def has(self, key: str) -> bool:
-        """Return whether a file has the name of an outcome."""
+        """Say whether a file has the name of an outcome, without a look into the file."""
         return self._path(key).exists()
 
-    def keep(self, key: str, outcome: MergeOutcome) -> None:
+    def put(self, key: str, outcome: MergeOutcome) -> None:
         if outcome.nbytes > self.most_bytes:
             return
         try:
@@ -100,21 +107,21 @@ class OutcomesOnDisk:
         return listed
 
     def clear(self) -> None:
-        """Remove all files, also those of other versions of this package."""
-        self._remove(-1)  # empty ones, too
+        """Remove all files, even empty files and files of other versions of this package."""
+        self._remove(-1)
 
     def _path(self, key: str) -> Path:
         return self.folder / f"{OUTCOME_FORMAT}-{key}"
 
     def _check_owner(self) -> None:
-        """Raise PermissionError where the folder is another user's, or open to others."""
+        """Raise PermissionError if the folder is another user's, or open to other users."""
         state = self.folder.lstat()
         user = os.geteuid() if hasattr(os, "geteuid") else state.st_uid
         if state.st_uid != user or (os.name == "posix" and state.st_mode & 0o077):
             raise PermissionError(f"{self.folder} does not belong to this user alone (mode 0700)")
 
     def _remove(self, most: int) -> None:
-        """Remove files, those used least recently first, until the others have that many bytes."""
+        """Remove files, least recently used first, until the rest has at most ``most`` bytes."""
         files = sorted(self.files())
         size = sum(length for _, length, _ in files)
         for _, length, path in files:
@@ -125,7 +132,7 @@ class OutcomesOnDisk:
             size -= length
 
     def _write(self, key: str, outcome: MergeOutcome) -> None:
-        """Write a file beside its place, with mode 0600, and rename it: none sees half of one."""
+        """Write a file beside its place, with mode 0600, and rename it: nobody sees half a file."""
         number, beside = tempfile.mkstemp(dir=self.folder)
         try:
             with os.fdopen(number, "wb") as file:
@@ -137,10 +144,12 @@ class OutcomesOnDisk:
 
 
 def cache_folder(named: str, environment: Mapping[str, str]) -> Path:
-    """Return the folder of this user's outcomes, in a named folder or the usual one.
+    """Return the folder of this user's outcomes.
 
-    The usual one is a local folder of Spark, which is gone with its application, or else that for
-    caches of this user.
+    Args:
+        named: parent folder from the options. "" means a local folder of Spark, which is gone with
+            its application, or else the user's folder for caches.
+        environment: variables of the process.
     """
     local = environment.get("SPARK_LOCAL_DIRS", "").partition(",")[0]
     caches = environment.get("XDG_CACHE_HOME") or Path.home() / ".cache"
@@ -148,41 +157,25 @@ def cache_folder(named: str, environment: Mapping[str, str]) -> Path:
     return Path(named or local or caches, f"hudi-py-merges-{user}")
 
 
-class _Part:
-    """A stream of Arrow on its way into a file, with its length and checksum so far."""
-
-    closed = False
-
-    def __init__(self, file: IO[bytes], table: pa.Table) -> None:
-        self._file = file
-        self.length = self.checksum = 0
-        with pa.ipc.new_stream(self, table.schema) as stream:
-            stream.write_table(table)
-
-    def write(self, octets: bytes | pa.Buffer) -> int:
-        self.checksum = zlib.crc32(octets, self.checksum)
-        self.length += len(octets)
-        return self._file.write(octets)
-
-    def flush(self) -> None:
-        """Do nothing: the file is closed before it gets its name."""
-
-
 def _store(file: IO[bytes], key: str, outcome: MergeOutcome) -> None:
-    kept = np.empty(0, np.bool_) if outcome.kept is None else outcome.kept
-    tables = [pa.table({"": pa.array(mask, pa.bool_())}) for mask in (outcome.dropped, kept)]
-    tables += [outcome.records.select([name]) for name in outcome.records.schema.names]
-    parts = [_Part(file, table) for table in tables]
+    dropped, kept = outcome.decision
+    records, parts = outcome.records, []
+    masks = dropped, np.empty(0, np.bool_) if kept is None else kept
+    tables = [pa.table({"": pa.array(mask, pa.bool_())}) for mask in masks]
+    for table in (*tables, *(records.select([name]) for name in records.schema.names)):
+        octets = table_bytes(table)
+        parts.append([len(octets), zlib.crc32(octets)])
+        file.write(octets)
     header = json.dumps(
         {
             "key": key,
-            "count": outcome.count,
-            "seen": outcome.seen,
-            "counted": outcome.counted,
+            "record_count": outcome.record_count,
+            "block_instants": outcome.block_instants,
+            "counting_instants": outcome.counting_instants,
             "versions": outcome.versions,
-            "is_whole": outcome.kept is not None,
-            "columns": outcome.records.schema.names,
-            "parts": [[part.length, part.checksum] for part in parts],
+            "is_whole": kept is not None,
+            "columns": records.schema.names,
+            "parts": parts,
         }
     ).encode()
     file.write(header)
@@ -190,55 +183,47 @@ def _store(file: IO[bytes], key: str, outcome: MergeOutcome) -> None:
 
 
 def _read(file: IO[bytes], key: str, names: Collection[str] | None) -> MergeOutcome:
-    """Read an open file; ValueError, OSError, struct.error or ArrowException if it is damaged."""
-    end = os.fstat(file.fileno()).st_size - _TAIL.size
-    length, checksum, magic = _TAIL.unpack(_bytes(file, end, _TAIL.size))
+    """Read an open file; raises one of `DAMAGE` if it is damaged."""
+
+    def checked(begin: int, length: int, checksum: int) -> bytes:
+        file.seek(begin)
+        octets = file.read(length)  # fewer, if the file has been cut by now
+        if zlib.crc32(octets) != checksum:
+            raise ValueError("checksum mismatch")
+        return octets
+
+    end = file.seek(0, os.SEEK_END) - _TAIL.size
+    file.seek(end)
+    length, checksum, magic = _TAIL.unpack(file.read())
     if magic != _MAGIC:
-        raise ValueError("it is no outcome of a merge")
-    header = json.loads(_checked(file, end - length, length, checksum))
+        raise ValueError("not a merge outcome (bad magic)")
+    # A damaged length leads in front of the file, which cannot be sought: no memory is asked for.
+    header = json.loads(checked(end - length, length, checksum))
     if header["key"] != key:
-        raise ValueError("it has another name than it was written with")
+        raise ValueError("key mismatch")
     begins = accumulate((size for size, _ in header["parts"]), initial=0)
     parts = [(begin, *part) for begin, part in zip(begins, header["parts"], strict=False)]
 
-    def column(place: int) -> pa.Table:
-        return pa.ipc.open_stream(_checked(file, *parts[place])).read_all()
+    def table(place: int) -> pa.Table:
+        return pa.ipc.open_stream(checked(*parts[place])).read_all()
 
     def mask(place: int) -> Mask:
-        return np.array(column(place).column(0), np.bool_)
+        return np.array(table(place).column(0), np.bool_)
 
-    chosen = [
-        column(place)
+    columns = [
+        table(place)
         for place, name in enumerate(header["columns"], _KEPT + 1)
         if names is None or name in names
     ]
-    records = pa.Table.from_arrays(
-        [table.column(0) for table in chosen], schema=pa.schema(t.schema.field(0) for t in chosen)
-    )
+    schema = pa.schema(column.schema.field(0) for column in columns)
     return MergeOutcome(
-        dropped=mask(_DROPPED),
-        kept=mask(_KEPT) if header["is_whole"] else None,
-        records=records,
-        count=header["count"],
-        seen=tuple(header["seen"]),
-        counted=tuple(header["counted"]),
-        versions=tuple(header["versions"]),
+        MergeDecision(mask(_DROPPED), mask(_KEPT) if header["is_whole"] else None),
+        pa.Table.from_arrays([column.column(0) for column in columns], schema=schema),
+        header["record_count"],
+        tuple(header["block_instants"]),
+        tuple(header["counting_instants"]),
+        tuple(header["versions"]),
     )
-
-
-def _checked(file: IO[bytes], begin: int, length: int, checksum: int) -> bytes:
-    octets = _bytes(file, begin, length)
-    if zlib.crc32(octets) != checksum:
-        raise ValueError("a checksum differs")
-    return octets
-
-
-def _bytes(file: IO[bytes], begin: int, length: int) -> bytes:
-    # A damaged length may be any number.
-    if begin < 0 or begin + length > os.fstat(file.fileno()).st_size:
-        raise ValueError("a part of it is missing")
-    file.seek(begin)
-    return file.read(length)  # less if it is cut now
 
 
 def _warn_once(folder: Path, problem: str) -> None:

@@ -1,4 +1,4 @@
-"""Memory that a merge may take, and rows on local disk past it."""
+"""Limit the memory of a merge, and put rows on local disk past the limit."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class MemoryLimits:
     """Memory that the log records of a slice may take, divided among the steps of a merge."""
 
     total: int  # bytes
-    folder: str  # for spill files
+    folder: str  # for spill files; on a local disk
 
     @classmethod
     def resolve(cls, total: int, folder: str, environment: Mapping[str, str]) -> MemoryLimits:
@@ -35,8 +35,8 @@ class MemoryLimits:
         Args:
             total: bytes; 0 means a third of the memory that Spark allows a Python worker
                 (``spark.executor.pyspark.memory``), and at most 1 GiB.
-            folder: for the spill file; "" means a local folder of Spark, or that for temporary
-                files.
+            folder: for the spill file; "" means a local folder of Spark, or else the folder for
+                temporary files.
             environment: variables of the process.
         """
         worker = int(environment.get("PYSPARK_EXECUTOR_MEMORY_MB", "-1")) * _MEGABYTE
@@ -44,17 +44,17 @@ class MemoryLimits:
             total = min(worker // 3, DEFAULT_MEMORY) if worker > 0 else DEFAULT_MEMORY
         spark_folders = [f for f in environment.get("SPARK_LOCAL_DIRS", "").split(",") if f]
         if not folder and spark_folders:
-            folder = spark_folders[os.getpid() % len(spark_folders)]  # they may be several disks
+            folder = spark_folders[os.getpid() % len(spark_folders)]  # on several disks, maybe
         return cls(total, folder or tempfile.gettempdir())
 
     @property
     def files(self) -> int:
-        """Bytes of log files that are loaded as a whole, since that is faster."""
+        """Bytes of log files up to which all files are loaded whole, which is faster."""
         return self.total // 8
 
     @property
     def records(self) -> int:
-        """Bytes of log records that are merged in memory; merging them takes as much again."""
+        """Bytes of log records that are merged in memory; the merge takes as much again."""
         return self.total // 2
 
     @property
@@ -78,7 +78,11 @@ class Span:
 
 
 class SpillFile:
-    """A file without a name: gone when it is closed or its process ends, however it ends."""
+    """A file without a name: it is gone when it is closed or its process ends, however it ends.
+
+    Raises:
+        SpillError: the folder cannot be written.
+    """
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
@@ -92,13 +96,9 @@ class SpillFile:
         """Append a table, and return its place.
 
         Raises:
-            SpillError: the disk is full, with the options that name another folder or more memory.
+            SpillError: the disk is full. It names the options for another folder and more memory.
         """
-        octets = pa.BufferOutputStream()
-        options = pa.ipc.IpcWriteOptions(compression=_COMPRESSION)
-        with pa.ipc.new_stream(octets, table.schema, options=options) as stream:
-            stream.write_table(table)
-        content = octets.getvalue()
+        content = table_bytes(table, compression=_COMPRESSION)
         try:
             offset = self._file.seek(0, os.SEEK_END)
             self._file.write(content)
@@ -107,10 +107,12 @@ class SpillFile:
         return Span(offset, len(content), table.nbytes)
 
     def read(self, span: Span) -> pa.Table:
+        """Read the table at a place."""
         self._file.seek(span.offset)
         return pa.ipc.open_stream(self._file.read(span.length)).read_all()
 
     def clear(self) -> None:
+        """Remove all tables."""
         self._file.truncate(0)
 
     def close(self) -> None:
@@ -124,15 +126,28 @@ class SpillFile:
         )
 
 
+def table_bytes(table: pa.Table, compression: str | None = None) -> pa.Buffer:
+    """Return a table as an Arrow stream."""
+    octets = pa.BufferOutputStream()
+    options = pa.ipc.IpcWriteOptions(compression=compression)
+    with pa.ipc.new_stream(octets, table.schema, options=options) as stream:
+        stream.write_table(table)
+    return octets.getvalue()
+
+
 class Buckets:
-    """Rows on disk, each in a bucket; those of a bucket stay in the order in which they came."""
+    """Rows on disk in numbered buckets; rows of one bucket keep their order."""
 
     def __init__(self, file: SpillFile, count: int) -> None:
         self._file = file
         self._spans: list[list[Span]] = [[] for _ in range(count)]
 
     def add(self, table: pa.Table, buckets: RowNumbers) -> None:
-        """Write rows to the buckets that they belong to; the rows of a bucket keep their order."""
+        """Write rows to buckets; ``buckets`` has the number of each row's bucket.
+
+        Raises:
+            SpillError: the disk is full.
+        """
         order = np.argsort(buckets, kind="stable")
         rows = table.take(pa.array(order))
         ends = np.cumsum(np.bincount(buckets, minlength=len(self._spans)))
@@ -141,9 +156,11 @@ class Buckets:
                 spans.append(self._file.write(rows.slice(start, end - start)))
 
     def are_empty(self, buckets: Sequence[int]) -> bool:
+        """Say whether no rows are in some buckets."""
         return not any(self._spans[bucket] for bucket in buckets)
 
     def sizes(self) -> RowNumbers:
+        """Return the bytes in memory of each bucket's rows."""
         return np.array([sum(span.nbytes for span in spans) for spans in self._spans], np.int64)
 
     def tables(self, buckets: Sequence[int]) -> Iterator[pa.Table]:
@@ -153,6 +170,6 @@ class Buckets:
 
 
 def key_buckets(keys: pa.Array) -> RowNumbers:
-    """Return numbers below BUCKETS, equal for equal keys and evenly spread; null is ""."""
+    """Return evenly spread bucket numbers, equal for equal keys; a null counts as ""."""
     texts = keys.cast(pa.binary()).fill_null(b"").to_pylist()
     return (xxhash64(texts, 0) >> _TO_BUCKET).astype(np.int64)

@@ -1,9 +1,9 @@
 """Log records of a slice, loaded into memory or, past a limit, onto local disk.
 
-On disk they are in buckets by a hash of their key (or by position in the base file, where that is
-what identifies them), and then so are the base rows. All records of a key are in one bucket, in
-order of arrival, so the slice is merged some buckets at a time, and each pass is a merge like any
-other.
+On disk the records are in buckets by a hash of their key, or by their position in the base file if
+positions identify them. The base rows go to buckets of the same kind. All records of a key are in
+one bucket, in order of arrival, so the slice is merged some buckets at a time, and each pass is a
+merge like any other.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from hudi_pyspark.cached_property import cached_property
 from hudi_pyspark.columns.arrays import as_one_array
 from hudi_pyspark.custom_mergers import PayloadMerger
 from hudi_pyspark.reading.log_records.records import LogRecords
-from hudi_pyspark.reading.merge.fold import fold_log
+from hudi_pyspark.reading.merge.fold import PairRule, fold_log
 from hudi_pyspark.reading.merge.spill_file import (
     BUCKETS,
     Buckets,
@@ -45,24 +45,35 @@ def load_log(
     memory: MemoryLimits,
     merger: PayloadMerger | None = None,
 ) -> LoadedLog:
-    """Decode a slice's log records, blocks oldest first; the caller closes the result.
+    """Decode a slice's log records into memory, or onto local disk if they are too many.
+
+    Args:
+        blocks: of the slice, oldest first.
+        decoder: of the blocks.
+        memory: how much of the records may be in memory.
+        merger: a user's, for payload classes that Apache Hudi does not have.
+
+    Returns:
+        The records; the caller closes them.
 
     Raises:
-        SpillError: the log records do not fit into memory, and cannot be kept on the local disk.
+        CorruptTableError: a block cannot be decoded.
+        SpillError: the disk is full.
     """
+    pair_rule = PairRule(decoder.rule, decoder.column_sets, merger)
     parts = map(decoder.decode, blocks)
     first_parts = next(_group(parts, memory.records), [])
     if sum(part.nbytes for part in first_parts) < memory.records:
-        return LogInMemory(decoder.concatenate(first_parts))
+        return LogInMemory(decoder.concatenate(first_parts), pair_rule)
     by_position = all(part.positions is not None for part in first_parts if len(part))
     with ExitStack() as on_error:
         file = on_error.enter_context(closing(SpillFile(memory.folder)))
-        log = LogOnDisk(file, decoder, memory, merger, by_position=by_position)
+        log = LogOnDisk(file, decoder, memory, pair_rule, by_position=by_position)
         if not log.add(chain(_drain(first_parts), parts)):
-            # A block without usable positions, after others that had them: all go by key then.
+            # A later block lacks usable positions, so keys identify all records.
             file.clear()
             by_key = replace(decoder, positions_of=None)
-            log = LogOnDisk(file, by_key, memory, merger, by_position=False)
+            log = LogOnDisk(file, by_key, memory, pair_rule, by_position=False)
             log.add(map(by_key.decode, blocks))
         on_error.pop_all()
         return log
@@ -73,6 +84,7 @@ class LogInMemory:
     """Log records of a slice that is merged in one pass."""
 
     records: LogRecords
+    pair_rule: PairRule
 
     @property
     def by_position(self) -> bool:
@@ -84,6 +96,7 @@ class LogInMemory:
         base: Iterable[pa.Table],
         merge_pass: Callable[[Iterable[pa.Table], LogRecords], Iterator[_T]],
     ) -> Iterator[_T]:
+        """Merge base rows, in file order, with the log records in one call of ``merge_pass``."""
         return merge_pass(base, self.records)
 
     def close(self) -> None:
@@ -97,7 +110,7 @@ class LogOnDisk:
     file: SpillFile  # closed with this object
     decoder: LogDecoder  # of the records
     memory: MemoryLimits  # how much of them may be in memory
-    merger: PayloadMerger | None  # a user's, for payload classes that Apache Hudi does not have
+    pair_rule: PairRule
     by_position: bool  # whether positions identify the records, or their keys
 
     @cached_property
@@ -105,11 +118,15 @@ class LogOnDisk:
         return Buckets(self.file, BUCKETS)
 
     def add(self, parts: Iterable[LogRecords]) -> bool:
-        """Put records into their buckets; False if some lack the position that identifies them."""
+        """Put records into their buckets; False if some lack the position that identifies them.
+
+        Raises:
+            SpillError: the disk is full.
+        """
         return all(map(self._add, _group(parts, self.memory.group)))
 
     def _add(self, parts: Sequence[LogRecords]) -> bool:
-        # Apart, so that these records are gone while the next ones are decoded.
+        # A separate function, so its records are freed before the next group is decoded.
         log = self.decoder.concatenate(parts)
         if not self.by_position:
             by_key = replace(log, positions=None)
@@ -123,20 +140,24 @@ class LogOnDisk:
         base: Iterable[pa.Table],
         merge_pass: Callable[[Iterable[pa.Table], LogRecords], Iterator[_T]],
     ) -> Iterator[_T]:
-        """Merge base rows, in file order, with the log records: one call for some buckets."""
+        """Merge base rows, in file order, with the log records: one call for some buckets.
+
+        Raises:
+            SpillError: the disk is full.
+        """
         count = self._count_passes()
         base_rows = self._spill(base, count)
         for number in range(count):
             buckets = range(number, BUCKETS, count)
             if not (self._buckets.are_empty(buckets) and base_rows.are_empty([number])):
-                # No name for the log records here: it would keep them while the next are loaded.
+                # A variable would keep these log records while the next ones are loaded.
                 yield from merge_pass(base_rows.tables([number]), self._load(buckets, count))
 
     def close(self) -> None:
         self.file.close()
 
     def _count_passes(self) -> int:
-        """Choose a power of two: few enough to be quick, and enough to fit each into memory."""
+        """Choose the least power of two with which each pass fits into memory."""
         sizes = self._buckets.sizes()
         count = 1
         while count < BUCKETS and sizes.reshape(-1, count).sum(0).max() > self.memory.one_pass:
@@ -157,7 +178,7 @@ class LogOnDisk:
         return buckets
 
     def _load(self, buckets: Sequence[int], count: int) -> LogRecords:
-        """Load the records of a pass; where a few keys have very many, these come folded."""
+        """Load the records of a pass, folded early if a few keys have very many records."""
         decoder = self.decoder
         parts: list[LogRecords] = []
         size, limit = 0, self.memory.records
@@ -165,14 +186,14 @@ class LogOnDisk:
             parts.append(LogRecords.from_spill_table(table, decoder.schema, decoder.column_sets))
             size += parts[-1].nbytes
             if size > limit and not decoder.rule.folds_base_rows:
-                folded = fold_log(decoder.concatenate(parts), decoder.rule, self.merger)
+                folded = fold_log(decoder.concatenate(parts), self.pair_rule)
                 parts = [folded.without_unused_rows()]
                 size = parts[0].nbytes
                 limit = max(limit, 2 * size)
         log = decoder.concatenate(parts)
         if log.positions is None:
             return log
-        # A pass has one in `count` base rows, and counts them by itself.
+        # A pass has one of `count` base rows, and numbers them from 0.
         return replace(log, positions=log.positions // count)
 
 
@@ -187,7 +208,7 @@ def _drain(parts: list[LogRecords]) -> Iterator[LogRecords]:
 
 
 def _group(tables: Iterable[_Sized], size: int) -> Iterator[list[_Sized]]:
-    """Yield tables in groups of at least `size` bytes; the last one may have fewer."""
+    """Yield tables in groups of at least ``size`` bytes; the last group may have fewer."""
     group, nbytes = [], 0
     for table in tables:
         group.append(table)

@@ -7,7 +7,6 @@ import struct
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
-from functools import partial
 from typing import Any
 
 import fastavro
@@ -17,7 +16,8 @@ from hudi_pyspark.custom_mergers import PayloadMerger
 from hudi_pyspark.format.log.log_block import HeaderKey, LogBlock, LogBlockType, frame_blocks
 from hudi_pyspark.reading.log_records.decoder import LogDecoder
 from hudi_pyspark.reading.log_records.records import LogRecords
-from hudi_pyspark.reading.merge.merge import merge
+from hudi_pyspark.reading.merge.fold import PairRule
+from hudi_pyspark.reading.merge.merge import MergePass
 from hudi_pyspark.reading.merge.spill_file import MemoryLimits
 from hudi_pyspark.reading.merge.spilled_merge import load_log
 from hudi_pyspark.table.live_blocks import BlockFilter, scan_blocks
@@ -137,22 +137,35 @@ def log_records(
 def merged_slice(
     log: bytes,
     base: Iterable[pa.Table],
-    rule: MergeRule,
     decoder: LogDecoder,
     *,
     memory: int,
     batch_rows: int = 10,
     merger: PayloadMerger | None = None,
-    takes_part: Callable[[pa.Table], Any] | None = None,
+    row_filter: Callable[[pa.Table], Any] | None = None,
     folder: str = tempfile.gettempdir(),
 ) -> Iterator[pa.Table]:
     """A log file merged with base tables, as a read does it with so much memory."""
     blocks = list(scan_blocks(framed(log), BlockFilter("999", None)).blocks)
-    merge_pass = partial(
-        merge, rule=rule, batch_rows=batch_rows, merger=merger, takes_part=takes_part
-    )
     with closing(load_log(blocks, decoder, MemoryLimits(memory, folder), merger)) as loaded:
-        yield from loaded.merge(base, merge_pass)
+        tables = loaded.merge(
+            base,
+            lambda base, log: MergePass(log, loaded.pair_rule, row_filter).rows(base, batch_rows),
+        )
+        yield from (table.rows for table in tables)
+
+
+def merge(
+    base: Iterable[pa.Table],
+    log: LogRecords,
+    rule: MergeRule,
+    *,
+    batch_rows: int,
+    merger: PayloadMerger | None = None,
+) -> Iterator[pa.Table]:
+    """The tables of one pass of a merge."""
+    merge_pass = MergePass(log, PairRule(rule, log.column_sets, merger))
+    return (table.rows for table in merge_pass.rows(base, batch_rows))
 
 
 def log_decoder(schema: pa.Schema, rule: MergeRule, positions_of: str | None = None) -> LogDecoder:

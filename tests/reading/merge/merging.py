@@ -8,7 +8,6 @@ import pyarrow as pa
 
 from hudi_pyspark.custom_mergers import PayloadMerger
 from hudi_pyspark.format.log.log_block import HeaderKey
-from hudi_pyspark.reading.merge.merge import merge
 from hudi_pyspark.table.config import TableConfig
 from hudi_pyspark.table.merge_mode import MergeRule, resolve_merge_rule
 from tests.reading.log_records.log_files import (
@@ -17,6 +16,7 @@ from tests.reading.log_records.log_files import (
     data_block,
     delete_block,
     log_records,
+    merge,
     nullable,
 )
 

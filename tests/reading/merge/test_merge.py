@@ -4,7 +4,6 @@ import pyarrow as pa
 import pytest
 
 from hudi_pyspark.errors import CorruptTableError, UnsupportedTableError
-from hudi_pyspark.reading.merge.merge import merge
 from tests.reading.log_records.log_files import (
     BASE_INSTANT,
     COMMIT_TIME,
@@ -14,6 +13,7 @@ from tests.reading.log_records.log_files import (
     data_block,
     delete_block,
     log_records,
+    merge,
     nullable,
     rule_of,
     wrapped,

@@ -25,9 +25,9 @@ import pytest
 from hudi_pyspark import HudiTable
 from hudi_pyspark.planning import slice_tasks
 from hudi_pyspark.planning.task_groups import cost
-from hudi_pyspark.reading import slice_reader
+from hudi_pyspark.reading import kept_merges
 from hudi_pyspark.reading.merge import outcome_files
-from hudi_pyspark.reading.merge.outcome import MergeOutcome
+from hudi_pyspark.reading.merge.outcome import MergeDecision, MergeOutcome
 from hudi_pyspark.reading.merge.outcome_files import OUTCOME_FORMAT, OutcomesOnDisk, cache_folder
 from hudi_pyspark.reading.slice_reader import read
 from hudi_pyspark.storage import ArrowStorage
@@ -38,32 +38,34 @@ from tests.damage import unpack
 from tests.golden.case import load_case
 from tests.growing_table import table_at
 from tests.reading.log_records.log_files import KEY
-from tests.reading.merge.test_outcome import MERGED, RemoteFiles, read_files, rows, task
+from tests.reading.test_kept_merges import MERGED, RemoteFiles, read_files, rows, task
 from tests.reading.test_slice_reader import FILES, LOG_PATHS
 
 SECRET, OTHER = "a" * 64, "b" * 64
 
 
 def outcome_of(rows_kept=3, *, is_whole=True, text="v"):
+    dropped = np.array([True, False, False, True, False])
+    kept = np.array([False, *([True] * rows_kept)]) if is_whole else None
     return MergeOutcome(
-        dropped=np.array([True, False, False, True, False]),
-        kept=np.array([False, *([True] * rows_kept)]) if is_whole else None,
+        decision=MergeDecision(dropped, kept),
         records=pa.table(
             {"n": list(range(rows_kept)), "v": [f"{text}{n}" for n in range(rows_kept)]}
         ),
-        count=rows_kept,
-        seen=("001", "002"),
-        counted=("001",),
+        record_count=rows_kept,
+        block_instants=("001", "002"),
+        counting_instants=("001",),
     )
 
 
 def same(found, expected):
-    assert np.array_equal(found.dropped, expected.dropped)
-    assert (found.kept is None) == (expected.kept is None)
-    assert found.kept is None or np.array_equal(found.kept, expected.kept)
+    for mask, expected_mask in zip(found.decision, expected.decision, strict=True):
+        assert (mask is None) == (expected_mask is None)
+        assert mask is None or np.array_equal(mask, expected_mask)
     assert found.records.equals(expected.records, check_metadata=True)
-    assert (found.count, found.seen) == (expected.count, expected.seen)
-    assert found.counted == expected.counted
+    assert found.record_count == expected.record_count
+    assert found.block_instants == expected.block_instants
+    assert found.counting_instants == expected.counting_instants
     return True
 
 
@@ -80,104 +82,131 @@ def store(tmp_path):
 @pytest.mark.parametrize("is_whole", [True, False])
 def test_outcome_comes_back_as_it_was(store, is_whole):
     outcome = outcome_of(is_whole=is_whole)
-    store.keep(SECRET, outcome)
+    store.put(SECRET, outcome)
     assert same(OutcomesOnDisk(store.folder).find(SECRET, None), outcome)
     assert store.find(OTHER, None) is None
 
 
 def test_only_wanted_columns_are_read(store):
-    store.keep(SECRET, outcome_of())
+    store.put(SECRET, outcome_of())
     assert store.find(SECRET, ["v"]).records.schema.names == ["v"]
     none = store.find(SECRET, [])
-    assert (none.records.schema.names, none.count, none.row_count) == ([], 3, 6)
+    assert (none.records.schema.names, none.record_count, none.row_count) == ([], 3, 6)
 
 
 def test_outcome_without_columns_or_records(store):
-    empty = MergeOutcome(np.zeros(0, np.bool_), np.zeros(0, np.bool_), pa.table({}), 0, (), ())
-    store.keep(SECRET, empty)
+    nothing = np.zeros(0, np.bool_)
+    empty = MergeOutcome(MergeDecision(nothing, nothing), pa.table({}), 0, (), ())
+    store.put(SECRET, empty)
     assert same(store.find(SECRET, None), empty)
     empty = replace(empty, records=pa.schema({"t": pa.list_(pa.date32())}).empty_table())
-    store.keep(SECRET, empty)
+    store.put(SECRET, empty)
     assert same(store.find(SECRET, None), empty)
 
 
 def test_files_are_the_users_alone(store):
-    store.keep(SECRET, outcome_of())
+    store.put(SECRET, outcome_of())
     (path,) = store.folder.iterdir()
     assert store.folder.stat().st_mode & 0o777 == 0o700
     assert path.stat().st_mode & 0o777 == 0o600
 
 
 def test_folder_that_is_open_to_others_is_not_used(store, caplog):
-    store.keep(SECRET, outcome_of())
+    store.put(SECRET, outcome_of())
     store.folder.chmod(0o755)
     assert store.find(SECRET, None) is None
-    store.keep(OTHER, outcome_of())
+    store.put(OTHER, outcome_of())
     assert len(list(store.folder.iterdir())) == 1
     assert caplog.text.count("does not belong to this user alone") == 1  # one warning
     assert store.files() == []
 
 
 def test_folder_of_another_user_is_not_used(store, monkeypatch):
-    store.keep(SECRET, outcome_of())
+    store.put(SECRET, outcome_of())
     monkeypatch.setattr(os, "geteuid", lambda: 4321)
     assert store.find(SECRET, None) is None
 
 
 def test_link_to_a_folder_is_not_used(store, tmp_path):
-    store.keep(SECRET, outcome_of())
+    store.put(SECRET, outcome_of())
     (tmp_path / "link").symlink_to(store.folder)
     assert OutcomesOnDisk(tmp_path / "link").find(SECRET, None) is None
 
 
-def test_any_byte_that_changes_and_any_length_that_is_cut(store, caplog):
+class FileInMemory(io.BytesIO):
+    """A file that is cut before one of its reads, and of which nobody reads more than it has."""
+
+    def __init__(self, content, reads=1 << 30):
+        super().__init__(content)
+        self.left = reads
+
+    def read(self, size=-1):
+        assert size is None or size <= len(self.getvalue()), "so much memory is asked for"
+        if self.left == 0:
+            self.truncate(3)
+        self.left -= 1
+        return super().read(size)
+
+
+def written(outcome):
+    file = io.BytesIO()
+    outcome_files._store(file, SECRET, outcome)
+    return file.getvalue()
+
+
+def is_refused(content, reads=1 << 30):
+    with pytest.raises(outcome_files.DAMAGE):
+        outcome_files._read(FileInMemory(content, reads), SECRET, None)
+    return True
+
+
+def test_any_byte_that_changes_and_any_length_that_is_cut():
     outcome = outcome_of(2)
-    store.keep(SECRET, outcome)
-    (path,) = store.folder.iterdir()
-    content = path.read_bytes()
+    content = written(outcome)
     for place in range(len(content)):
         damaged = bytearray(content)
         damaged[place] ^= 0xFF
-        path.write_bytes(damaged)
-        found = store.find(SECRET, None)
-        assert found is None, f"byte {place} of {len(content)}"
-    for length in range(len(content)):
-        path.write_bytes(content[:length])
-        assert store.find(SECRET, None) is None, length
+        assert is_refused(damaged), f"byte {place} of {len(content)}"
+        assert is_refused(content[:place]), place
+    assert same(outcome_files._read(FileInMemory(content), SECRET, None), outcome)
+
+
+def test_damaged_file_is_not_used_and_named_once(store, caplog):
+    outcome = outcome_of(2)
+    store.put(SECRET, outcome)
+    (path,) = store.folder.iterdir()
+    content = path.read_bytes()
+    for place in range(0, len(content), 97):
+        damaged = bytearray(content)
+        damaged[place] ^= 0xFF
+        for octets in (damaged, content[:place]):
+            path.write_bytes(octets)
+            assert store.find(SECRET, None) is None, f"byte {place} of {len(content)}"
     path.write_bytes(content)
     assert same(store.find(SECRET, None), outcome)
     assert len(caplog.records) == 1
 
 
 @pytest.mark.parametrize("reads", range(6))
-def test_file_that_is_cut_while_it_is_read_is_not_used(store, reads, monkeypatch):
+def test_file_that_is_cut_while_it_is_read_is_not_used(reads):
     """Its length is known by then."""
-    store.keep(SECRET, outcome_of())
-    (path,) = store.folder.iterdir()
-    left, length = iter(range(reads)), os.fstat
-
-    def length_before_the_cut(number):
-        state = length(number)
-        if next(left, None) is None:
-            os.truncate(path, 3)
-        return state
-
-    monkeypatch.setattr(os, "fstat", length_before_the_cut)
-    assert store.find(SECRET, None) is None
+    content = written(outcome_of())
+    assert is_refused(content, reads)
+    assert same(outcome_files._read(FileInMemory(content, 6), SECRET, None), outcome_of())
 
 
 def test_file_under_the_name_of_another_is_not_used(store):
-    store.keep(SECRET, outcome_of())
+    store.put(SECRET, outcome_of())
     (path,) = store.folder.iterdir()
     path.rename(path.with_name(path.name.replace(SECRET, OTHER)))
     assert store.find(OTHER, None) is None
 
 
 def test_versions_of_the_format_stand_side_by_side(store, monkeypatch):
-    store.keep(SECRET, outcome_of(text="old"))
+    store.put(SECRET, outcome_of(text="old"))
     monkeypatch.setattr(outcome_files, "OUTCOME_FORMAT", OUTCOME_FORMAT + 1)
     assert store.find(SECRET, None) is None
-    store.keep(SECRET, outcome_of(text="new"))
+    store.put(SECRET, outcome_of(text="new"))
     assert same(store.find(SECRET, None), outcome_of(text="new"))
     monkeypatch.undo()
     assert same(store.find(SECRET, None), outcome_of(text="old"))
@@ -202,29 +231,29 @@ def test_upgrade_merges_each_slice_once_more(tmp_path, monkeypatch):
 def test_least_recently_used_files_go_first(store):
     keys = [letter * 64 for letter in "abcd"]
     for age, key in zip((40, 30, 20), keys, strict=False):
-        store.keep(key, outcome_of())
+        store.put(key, outcome_of())
         os.utime(store._path(key), (time.time() - age,) * 2)
     (size,) = {length for _, length, _ in store.files()}
     store.find(keys[0], None)
     small = OutcomesOnDisk(store.folder, 3 * size)
-    small.keep(keys[3], outcome_of())
+    small.put(keys[3], outcome_of())
     assert [small.find(key, None) is not None for key in keys] == [True, False, True, True]
-    OutcomesOnDisk(store.folder, size - 1).keep(keys[3], outcome_of(2000))  # larger than all
+    OutcomesOnDisk(store.folder, size - 1).put(keys[3], outcome_of(2000))  # larger than all
     assert len(store.files()) == 3
 
 
 def test_clock_that_jumps_changes_only_the_order(store):
     for key, when in ((SECRET, time.time() + 10**8), (OTHER, 0)):
-        store.keep(key, outcome_of())
+        store.put(key, outcome_of())
         os.utime(store._path(key), (when, when))
     assert same(store.find(SECRET, None), outcome_of())
     (size, _) = sorted(length for _, length, _ in store.files())
-    OutcomesOnDisk(store.folder, size).keep("c" * 64, outcome_of())
+    OutcomesOnDisk(store.folder, size).put("c" * 64, outcome_of())
     assert [path.name[2:3] for _, _, path in store.files()] == ["c"]
 
 
 def test_all_files_can_be_removed(store, tmp_path):
-    store.keep(SECRET, outcome_of())
+    store.put(SECRET, outcome_of())
     store.clear()
     assert store.files() == []
     (store.folder / "link").symlink_to(tmp_path / "none")
@@ -235,40 +264,29 @@ def test_all_files_can_be_removed(store, tmp_path):
     assert list(store.folder.iterdir()) == []
 
 
-def test_a_part_outside_of_the_file_is_missing(tmp_path):
-    """Its length may be damaged: so much memory is not asked for."""
-    path = tmp_path / "file"
-    path.write_bytes(b"1234")
-    with path.open("rb") as file:
-        assert outcome_files._bytes(file, 1, 3) == b"234"
-        for begin, length in ((-1, 1), (0, 5), (1, 4), (0, 1 << 62)):
-            with pytest.raises(ValueError, match="a part of it is missing"):
-                outcome_files._bytes(file, begin, length)
-
-
 def test_what_a_killed_writer_left_goes_like_the_rest(store):
-    store.keep(SECRET, outcome_of())
+    store.put(SECRET, outcome_of())
     left = store.folder / "tmpabcdef"
     left.write_bytes(bytes(5000))
     os.utime(left, (1, 1))
-    OutcomesOnDisk(store.folder, 5000).keep(OTHER, outcome_of())
+    OutcomesOnDisk(store.folder, 5000).put(OTHER, outcome_of())
     assert not left.exists()
     assert store.find(OTHER, None) is not None
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="nothing is read-only for root")
 def test_read_only_folder(store, caplog):  # pragma: no cover  (as root)
-    store.keep(SECRET, outcome_of())
+    store.put(SECRET, outcome_of())
     store.folder.chmod(0o500)
     assert same(store.find(SECRET, None), outcome_of())
-    store.keep(OTHER, outcome_of())
+    store.put(OTHER, outcome_of())
     assert "are not kept" in caplog.text
 
 
 def test_folder_that_cannot_be_made(tmp_path, caplog):
     (tmp_path / "file").write_text("")
     store = OutcomesOnDisk(tmp_path / "file" / "kept")
-    store.keep(SECRET, outcome_of())
+    store.put(SECRET, outcome_of())
     assert "are not kept" in caplog.text
     assert store.find(SECRET, None) is None
     assert len(caplog.records) == 1
@@ -277,7 +295,7 @@ def test_folder_that_cannot_be_made(tmp_path, caplog):
 def test_outcome_is_written_in_its_folder_and_nowhere_else(store, tmp_path, monkeypatch):
     """The rename would fail between disks, and a folder for temporary files may be small."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "none"))
-    store.keep(SECRET, outcome_of())
+    store.put(SECRET, outcome_of())
     assert same(store.find(SECRET, None), outcome_of())
 
 
@@ -288,7 +306,7 @@ def test_warning_names_what_failed_first(store, caplog, monkeypatch):
         raise OSError(errno.ENOSPC, "No space left")
 
     monkeypatch.setattr(outcome_files, "_store", fail)
-    store.keep(SECRET, outcome_of())
+    store.put(SECRET, outcome_of())
     assert "are not kept: [Errno 28] No space left" in caplog.text
     assert store.files() == []
 
@@ -296,7 +314,7 @@ def test_warning_names_what_failed_first(store, caplog, monkeypatch):
 def test_full_disk_at_every_byte(store):
     """A process may write files up to a size only: at each, there is all of an outcome or none."""
     outcome = outcome_of(2)
-    store.keep(SECRET, outcome)
+    store.put(SECRET, outcome)
     (size,) = {length for _, length, _ in store.files()}
     store.clear()
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -304,13 +322,13 @@ def test_full_disk_at_every_byte(store):
     try:
         for most in range(0, size, 7):
             resource.setrlimit(resource.RLIMIT_FSIZE, (most, before[1]))
-            store.keep(SECRET, outcome)
+            store.put(SECRET, outcome)
             resource.setrlimit(resource.RLIMIT_FSIZE, before)
             assert store.find(SECRET, None) is None
             assert store.files() == []
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
-    store.keep(SECRET, outcome)
+    store.put(SECRET, outcome)
     assert same(store.find(SECRET, None), outcome)
 
 
@@ -322,7 +340,7 @@ from pathlib import Path
 store = OutcomesOnDisk(Path({folder!r}), 1 << 20)
 print("ready", flush=True)
 for number in range(10**9):
-    store.keep(SECRET, outcome_of(1 + number % 500, text="x" * (number % 50)))
+    store.put(SECRET, outcome_of(1 + number % 500, text="x" * (number % 50)))
 """
 
 
@@ -336,14 +354,14 @@ def test_killed_writers_leave_all_of_an_outcome_or_none(store):
         found, count = None, 0
         while found is None or count < 50:  # the first outcome takes a while
             found, count = store.find(SECRET, None), count + 1
-            assert found is None or found.count == found.records.num_rows
+            assert found is None or found.record_count == found.records.num_rows
         time.sleep(random.random() / 50)
         process.kill()
         process.wait()
         process.stdout.close()
         found = store.find(SECRET, None)
         assert found is not None
-        assert found.records["n"].to_pylist() == list(range(found.count))
+        assert found.records["n"].to_pylist() == list(range(found.record_count))
     assert outcome_files._warned == set()
 
 
@@ -451,7 +469,7 @@ def test_groups_of_tasks_leave_out_logs_whose_merges_lie_on_the_disk(tmp_path, m
     assert groups() == 1
     assert groups(merge_cache="off") == groups(merge_cache="memory") == 2
     assert groups(merge_cache_folder=str(tmp_path / "other")) == 2
-    monkeypatch.setattr(slice_reader, "_MOST_SOUGHT", len(group) - 1)
+    monkeypatch.setattr(kept_merges, "_MOST_TASKS", len(group) - 1)
     assert groups() == 2  # of very many nothing is looked for
 
 

@@ -54,7 +54,7 @@ EXPECTED = {f"k{n}": OF_LOG.get(n, "base") for n in {*range(120), 200} - {3}}
 
 
 def merged(log: bytes, memory: int) -> dict[str, str]:
-    tables = merged_slice(log, BASE, RULE, log_decoder(SCHEMA, RULE), memory=memory)
+    tables = merged_slice(log, BASE, log_decoder(SCHEMA, RULE), memory=memory)
     answer = pa.concat_tables(tables)
     values = dict(zip(answer[KEY].to_pylist(), answer["v"].to_pylist(), strict=True))
     assert len(values) == answer.num_rows
@@ -114,7 +114,7 @@ def test_base_row_of_an_lsm_tree_is_the_oldest_of_its_records(memory):
     rule = replace(RULE, folds_base_rows=True)
     # The delete has no ordering value and beats the base row, so the late record meets no value.
     log = delete_block([("k3", None)]) + rows(3, ts=0, v="late")
-    tables = merged_slice(log, BASE, rule, log_decoder(SCHEMA, rule), memory=memory)
+    tables = merged_slice(log, BASE, log_decoder(SCHEMA, rule), memory=memory)
     answer = pa.concat_tables(tables).to_pylist()
     assert {row[KEY]: row["v"] for row in answer}["k3"] == "late"
 
@@ -124,7 +124,7 @@ def test_positions_count_when_records_are_spilled():
     decoder = log_decoder(SCHEMA, RULE, BASE_INSTANT)
     # Keys that the base does not have: only their positions say which rows they replace.
     log = rows(1000, 1001, positions=[3, 70]) + rows(1002, positions=[70])
-    tables = merged_slice(log, BASE, RULE, decoder, memory=1)
+    tables = merged_slice(log, BASE, decoder, memory=1)
     found = pa.concat_tables(tables)[KEY].to_pylist()
     assert sorted(found) == sorted(
         {f"k{n}" for n in range(90)} - {"k3", "k70"} | {"k1000", "k1002"}
@@ -136,7 +136,7 @@ def test_positions_count_in_more_rows_than_there_are_buckets():
     names = [{KEY: f"k{n}", "ts": 1, "v": "base"} for n in range(300)]
     base = [pa.Table.from_pylist(names, schema=SCHEMA)]
     decoder = log_decoder(SCHEMA, RULE, BASE_INSTANT)
-    tables = merged_slice(rows(1000, positions=[290]), base, RULE, decoder, memory=1)
+    tables = merged_slice(rows(1000, positions=[290]), base, decoder, memory=1)
     found = pa.concat_tables(tables)[KEY].to_pylist()
     assert sorted(found) == sorted({f"k{n}" for n in range(300)} - {"k290"} | {"k1000"})
 
@@ -147,7 +147,7 @@ def test_block_without_positions_behind_others_makes_all_go_by_key(memory):
     decoder = log_decoder(SCHEMA, RULE, BASE_INSTANT)
     # By position these would replace rows 9 and 8.
     log = rows(1, 2, positions=[8, 9]) + rows(3, positions=[7]) + rows(80)
-    answer = pa.concat_tables(merged_slice(log, BASE, RULE, decoder, memory=memory)).to_pylist()
+    answer = pa.concat_tables(merged_slice(log, BASE, decoder, memory=memory)).to_pylist()
     assert sorted(row[KEY] for row in answer) == sorted(f"k{n}" for n in range(90))
     assert {row[KEY] for row in answer if row["v"] == "log"} == {"k1", "k2", "k3", "k80"}
 
@@ -175,7 +175,7 @@ def test_users_merger_sees_all_records_of_a_key_in_order(memory):
     log = b"".join(rows(7, 95, v=letter) for letter in "abcdefgh") + delete_block([("k8", None)])
     decoder = log_decoder(SCHEMA, CUSTOM)
     merger = PayloadMerger(joined, None)
-    tables = merged_slice(log, BASE, CUSTOM, decoder, memory=memory, merger=merger)
+    tables = merged_slice(log, BASE, decoder, memory=memory, merger=merger)
     values = {row[KEY]: row["v"] for table in tables for row in table.to_pylist()}
     assert (values["k7"], values["k95"]) == ("baseabcdefgh", "abcdefgh")
     assert len(values) == 90
@@ -189,7 +189,7 @@ def open_files(folder: Path, pid: int | str = "self") -> list[str]:
 
 def spilling(folder: Path, log: bytes = LOG):
     decoder = log_decoder(SCHEMA, RULE)
-    return merged_slice(log, BASE, RULE, decoder, memory=1, folder=str(folder))
+    return merged_slice(log, BASE, decoder, memory=1, folder=str(folder))
 
 
 @needs_proc

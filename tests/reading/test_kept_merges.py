@@ -17,7 +17,8 @@ import pytest
 
 from hudi_pyspark import HudiTable
 from hudi_pyspark.filter.sql_text import parse_filter
-from hudi_pyspark.reading.merge.outcome import MergeOutcome, OutcomesInMemory, SliceOutcome
+from hudi_pyspark.reading.kept_merges import KeptMerge
+from hudi_pyspark.reading.merge.outcome import MergeDecision, MergeOutcome, OutcomesInMemory
 from hudi_pyspark.reading.slice_reader import read
 from hudi_pyspark.storage import ArrowStorage
 from hudi_pyspark.table.file_group import OnDamage
@@ -248,33 +249,33 @@ def test_log_file_that_another_commit_wrote_is_another_one(storage, store):
 @pytest.mark.parametrize("change", [{"path": "other.orc"}, {"bootstrap_source": "file:/source"}])
 def test_base_files_of_other_formats_and_of_bootstraps_are_merged_each_time(storage, store, change):
     merged = task()
-    assert SliceOutcome.of(merged, storage, store) is not None
+    assert KeptMerge.of(merged, storage, store) is not None
     base_file = merged.file_slice.base_file
     assert base_file is not None
     base_file = replace(base_file, **change)
     other = replace(merged, file_slice=replace(merged.file_slice, base_file=base_file))
-    assert SliceOutcome.of(other, storage, store) is None
+    assert KeptMerge.of(other, storage, store) is None
 
 
 def test_storage_without_a_name_for_its_reader_shares_no_outcome(storage, store):
     storage.identity = ""
-    assert SliceOutcome.of(task(), storage, store) is not None
+    assert KeptMerge.of(task(), storage, store) is not None
 
     class SharedOutcomes(OutcomesInMemory):
         is_shared = True
 
-    assert SliceOutcome.of(task(), storage, SharedOutcomes()) is None
+    assert KeptMerge.of(task(), storage, SharedOutcomes()) is None
     storage.identity = "a reader"
-    assert SliceOutcome.of(task(), storage, SharedOutcomes()) is not None
+    assert KeptMerge.of(task(), storage, SharedOutcomes()) is not None
 
 
 def test_largest_outcome_that_is_kept(storage, store, monkeypatch):
-    kept = SliceOutcome.of(task(), storage, store)
+    kept = KeptMerge.of(task(), storage, store)
     assert kept is not None
-    monkeypatch.setattr("hudi_pyspark.reading.merge.outcome.MOST_BYTES", outcome_of(9).nbytes)
-    kept.add(outcome_of(10))
+    monkeypatch.setattr("hudi_pyspark.reading.kept_merges.MOST_BYTES", outcome_of(9).nbytes)
+    kept.put(outcome_of(10))
     assert kept.find() is None
-    kept.add(outcome_of(9))
+    kept.put(outcome_of(9))
     assert store.find(kept.key, None) is not None
 
 
@@ -302,7 +303,9 @@ def test_rows_of_several_records_are_merged_again_for_more_columns(storage, stor
             mode=RecordMergeMode.COMMIT_TIME_ORDERING,
             partial_update_mode="IGNORE_DEFAULTS",
         )
-        return replace(planned, shared=replace(planned.shared, rule=rule, merge_basis="other"))
+        return replace(
+            planned, shared=replace(planned.shared, rule=rule, outcome_key_basis="other")
+        )
 
     assert rows(partial_update((KEY, "v")), storage, store) == MERGED
     read_files(storage)
@@ -327,7 +330,7 @@ def test_columns_of_two_merges_stand_side_by_side_whatever_the_batches(store):
     def merged(columns, batch_rows):
         planned = task(columns=columns, logs=logs, batch_rows=batch_rows)
         rule = replace(planned.shared.rule, partial_update_mode="IGNORE_DEFAULTS")
-        shared = replace(planned.shared, rule=rule, merge_basis="other")
+        shared = replace(planned.shared, rule=rule, outcome_key_basis="other")
         return rows(replace(planned, shared=shared), storage, store)
 
     merged((KEY,), 7)
@@ -352,23 +355,24 @@ def test_local_files_are_known_by_their_states_and_must_be_readable(tmp_path, mo
         (tmp_path / path).parent.mkdir(exist_ok=True)
         (tmp_path / path).write_bytes(content)
     files, memory = ArrowStorage.parse(str(tmp_path)), OutcomesInMemory()
-    known = SliceOutcome.of(task(), files, memory)
+    known = KeptMerge.of(task(), files, memory)
     assert known is not None
     # Written in place with as many bytes, and the times of the original.
     state = (tmp_path / BASE_PATH).stat()
     with (tmp_path / BASE_PATH).open("r+b") as same:
         same.write(b"PAR0")
     os.utime(tmp_path / BASE_PATH, ns=(state.st_atime_ns, state.st_mtime_ns))
-    other = SliceOutcome.of(task(), files, memory)
+    other = KeptMerge.of(task(), files, memory)
     assert other is not None
     assert other.key != known.key
     monkeypatch.setattr("os.access", lambda path, _mode: not path.endswith(LOG_PATHS[1]))
-    assert SliceOutcome.of(task(), files, memory) is None
+    assert KeptMerge.of(task(), files, memory) is None
 
 
 def outcome_of(count):
     column = pa.array([0] * count, pa.uint8())
-    return MergeOutcome(np.zeros(8, np.bool_), None, pa.table({"a": column}), count, (), ())
+    decision = MergeDecision(np.zeros(8, np.bool_), None)
+    return MergeOutcome(decision, pa.table({"a": column}), count, (), ())
 
 
 def test_least_recently_used_outcomes_go_first():
@@ -377,21 +381,22 @@ def test_least_recently_used_outcomes_go_first():
     def known():
         return [key for key in "abcd" if key in store._outcomes]
 
-    store.keep("a", outcome_of(32))
-    store.keep("b", outcome_of(32))
+    store.put("a", outcome_of(32))
+    store.put("b", outcome_of(32))
     store.find("a", None)
-    store.keep("c", outcome_of(32))
+    store.put("c", outcome_of(32))
     assert known() == ["a", "c"]
-    store.keep("c", outcome_of(33))
+    store.put("c", outcome_of(33))
     assert known() == ["a", "c"]
-    store.keep("d", outcome_of(101))
+    store.put("d", outcome_of(101))
     assert known() == []
 
 
 def test_bytes_of_an_outcome_are_those_of_its_parts():
     plain = outcome_of(32)
     assert plain.nbytes == 8 + 32
-    assert replace(plain, kept=np.ones(5, np.bool_)).nbytes == 8 + 5 + 32
+    whole = plain.decision._replace(kept_log_rows=np.ones(5, np.bool_))
+    assert replace(plain, decision=whole).nbytes == 8 + 5 + 32
 
 
 def test_columns_of_another_type_are_lacking():
@@ -406,32 +411,32 @@ def test_columns_of_another_type_are_lacking():
 
 
 def test_outcome_of_another_number_of_records_replaces_the_known_one(storage, store):
-    place = SliceOutcome.of(task(), storage, store)
-    assert place is not None
-    place.add(outcome_of(3))
-    place.add(replace(outcome_of(4), records=pa.table({"b": [1, 2, 3, 4]})))
-    found = store.find(place.key, None)
+    merge = KeptMerge.of(task(), storage, store)
+    assert merge is not None
+    merge.put(outcome_of(3))
+    merge.put(replace(outcome_of(4), records=pa.table({"b": [1, 2, 3, 4]})))
+    found = store.find(merge.key, None)
     assert found is not None
-    assert (found.count, found.records.column_names) == (4, ["b"])
+    assert (found.record_count, found.records.column_names) == (4, ["b"])
 
 
 def test_limit_of_bytes_is_exact():
     store, size = OutcomesInMemory(80), outcome_of(32).nbytes
-    store.keep("a", outcome_of(32))
-    store.keep("b", outcome_of(32))
+    store.put("a", outcome_of(32))
+    store.put("b", outcome_of(32))
     assert 2 * size == store.most_bytes
     assert list(store._outcomes) == ["a", "b"]
-    store.keep("b", outcome_of(33))
+    store.put("b", outcome_of(33))
     assert list(store._outcomes) == ["b"]
     store = OutcomesInMemory(2 * size - 1)
-    store.keep("a", outcome_of(32))
-    store.keep("b", outcome_of(32))
+    store.put("a", outcome_of(32))
+    store.put("b", outcome_of(32))
     assert list(store._outcomes) == ["b"]
 
 
 def test_copy_in_another_process_begins_empty():
     store = OutcomesInMemory(100)
-    store.keep("a", outcome_of(1))
+    store.put("a", outcome_of(1))
     assert store.find("a", None) is not None
     assert pickle.loads(pickle.dumps(store)).find("a", None) is None
 

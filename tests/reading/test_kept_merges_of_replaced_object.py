@@ -13,7 +13,7 @@ from tests.storage.s3_server import serve
 
 CASE = "v8_mor_nbcc"  # without a metadata table, so that its folders are listed
 OLD, NEW = "n989", "n000"  # a name in one of the log files, and its later value
-ORDERS = Path(__file__).parents[3] / "examples" / "data" / "orders.zip"  # with a metadata table
+ORDERS = Path(__file__).parents[2] / "examples" / "data" / "orders.zip"  # with a metadata table
 
 
 @pytest.fixture

@@ -1,0 +1,254 @@
+"""Find, read and record the outcomes of merges.
+
+An outcome says which base rows a merge dropped, and has the log rows that remain. With an outcome,
+a slice is read as if it had no log files, and then the remaining log rows.
+"""
+
+import os
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from hashlib import sha256
+
+import pyarrow as pa
+
+from hudi_pyspark.columns.arrays import ONLY_ROW_COUNT, repeat
+from hudi_pyspark.messages import logger
+from hudi_pyspark.reading.base_files.base_file import open_base_file, read_base_rows
+from hudi_pyspark.reading.log_records.records import LogRecords
+from hudi_pyspark.reading.merge.merge import MergePass
+from hudi_pyspark.reading.merge.outcome import MergeOutcome, OutcomeStore
+from hudi_pyspark.reading.merge.outcome_files import OutcomesOnDisk
+from hudi_pyspark.storage.protocol import Storage
+from hudi_pyspark.storage.remote_file import versions_of
+from hudi_pyspark.table.file_group import PARQUET, FileSlice, OnDamage
+from hudi_pyspark.table.merge_mode import MergeCache
+from hudi_pyspark.tasks import ReadTask, ScanTask
+
+_log = logger(__name__)
+MOST_BYTES = 128 << 20  # of one outcome, and of the log records that were merged
+_MOST_TASKS = 1000  # to look for on a disk; each takes about 0.1 ms
+
+
+@dataclass(frozen=True, slots=True)
+class KeptMerge:
+    """The merge of a task's slice, whose outcome has a key in a store."""
+
+    task: ScanTask
+    storage: Storage
+    store: OutcomeStore
+    key: str
+    file_versions: Callable[[], tuple[str, ...]]  # asks once; see `_versions_of_files`
+
+    @classmethod
+    def of(cls, task: ReadTask, storage: Storage, store: OutcomeStore | None) -> "KeptMerge | None":
+        """Return the merge of a task; None if nothing is merged or its outcome is not kept.
+
+        Outcomes are kept in ``store``, unless the task's option keeps them on disk.
+        """
+        if not isinstance(task, ScanTask) or not task.file_slice.log_files:
+            return None
+        if task.settings.merge_cache is MergeCache.DISK:
+            store = OutcomesOnDisk.of(task.settings, os.environ)
+        base = task.file_slice.base_file
+        is_plain = base is None or (base.path.endswith(PARQUET) and not base.bootstrap_source)
+        # Queries that see the commit of a file that no listing has report it as missing.
+        if not is_plain or not task.shared.outcome_key_basis or task.file_slice.lacks_files:
+            return None
+        if store is None or (store.is_shared and not storage.identity):
+            return None
+        try:
+            key = outcome_key(task, storage)
+        except OSError:  # reading the file says what is wrong
+            return None
+        file_versions = cache(partial(_versions_of_files, task.file_slice, storage))
+        return cls(task, storage, store, key, file_versions)
+
+    def find(
+        self, names: Collection[str] | None = None, *, check_files: bool = True
+    ) -> MergeOutcome | None:
+        """Return the kept outcome, if it was merged from the blocks that count for the query.
+
+        Args:
+            names: columns to load; the outcome may lack some. None loads all columns.
+            check_files: whether to ask the storage for replaced files of which no listing has the
+                time of change.
+        """
+        # Asked before a merge reads the files: they may be replaced meanwhile.
+        versions = self.file_versions() if check_files else None
+        outcome = self.store.find(self.key, names)
+        if outcome is None or versions not in (None, outcome.versions):
+            return None
+        is_same = outcome.counting_instants == self._counting(outcome.block_instants)
+        return outcome if is_same else None
+
+    def tables(self, outcome: MergeOutcome) -> Generator[pa.Table, None, bool]:
+        """Yield the remaining base rows as if there were no log files, then the kept log rows.
+
+        Returns:
+            Whether the outcome is that of the base file. If the file has another number of rows,
+            False before the first row.
+
+        Raises:
+            MissingFileError, CorruptBaseFileError: as `read_base_rows`.
+        """
+        task, requested = self.task, self.task.requested_columns
+        if requested.names:
+            base_only = replace(task, file_slice=replace(task.file_slice, log_files=()))
+            base_only = base_only.with_plan(working=requested, key_fields=())
+            dropped = outcome.decision.dropped_base_rows
+            with open_base_file(base_only, self.storage) as file:
+                if file is not None and file.row_count != len(dropped):
+                    return False
+                yield from read_base_rows(
+                    base_only, self.storage, task.predicate, file=file, dropped=dropped
+                )
+            rows = outcome.records.select(requested.names)
+        else:
+            rows = pa.table([pa.nulls(outcome.row_count)], schema=ONLY_ROW_COUNT)
+        _log.debug("%s: merged before", task.file_slice.file_id)
+        for batch in rows.to_batches(task.settings.batch_rows):
+            yield pa.Table.from_batches([batch])
+        return True
+
+    def can_record(self, log: LogRecords) -> bool:
+        """Decide whether the outcome of a merge with these log records is kept.
+
+        A filter on record keys leaves records out. Damage that is skipped has to be reported at
+        each read.
+        """
+        is_whole = self.task.shared.record_keys is None
+        is_sound = self.task.settings.on_damage is OnDamage.FAIL
+        return is_whole and is_sound and log.nbytes <= MOST_BYTES
+
+    def record(
+        self, merge_pass: MergePass, base: Iterable[pa.Table], block_instants: Collection[str]
+    ) -> Iterator[pa.Table]:
+        """Merge a slice in one pass; after the last row, keep the outcome.
+
+        Its records have the columns that the task requests.
+
+        Args:
+            merge_pass: with all log records of the slice.
+            base: tables of the base file.
+            block_instants: of all blocks in the log files, whether they count or not.
+
+        Raises:
+            CorruptTableError, UnsupportedMergeError, InvalidOptionError: as `MergePass.rows`.
+        """
+        requested, row_count = self.task.requested_columns, 0
+        tables = [requested.empty_table()]
+        for rows, is_of_base in merge_pass.rows(base, self.task.settings.batch_rows):
+            if not is_of_base:
+                tables.append(rows.select(requested.names))
+                row_count += rows.num_rows
+            yield rows
+        records = pa.concat_tables(tables)
+        instants = tuple(sorted(block_instants))
+        self.put(
+            MergeOutcome(
+                merge_pass.decision(),
+                records,
+                row_count,
+                instants,
+                self._counting(instants),
+                self.file_versions(),
+            )
+        )
+
+    def put(self, outcome: MergeOutcome) -> None:
+        """Keep an outcome, and the columns that an earlier outcome of the slice has."""
+        cached_outcome = self.find()
+        if cached_outcome is not None and cached_outcome.decides_like(outcome):
+            outcome = cached_outcome.with_columns(outcome.records)
+        if outcome.nbytes <= MOST_BYTES:
+            self.store.put(self.key, outcome)
+
+    def _counting(self, instants: Collection[str]) -> tuple[str, ...]:
+        return tuple(time for time in instants if self.task.shared.block_filter.counts(time))
+
+    def complete(self, outcome: MergeOutcome, columns: pa.Table) -> MergeOutcome:
+        """Return an outcome with more columns of its records, and keep it."""
+        outcome = outcome.with_columns(columns)
+        if self.task.settings.on_damage is OnDamage.FAIL:
+            self.put(outcome)
+        return outcome
+
+
+def outcome_key(task: ScanTask, storage: Storage) -> str:
+    """Return a digest of everything that the outcome of a slice's merge depends on.
+
+    That is the basis that the plan has (versions, merge rule, schema, options), the table and who
+    reads it, the files of the slice with their states, and the values of partition columns. Which
+    blocks count is not part of the key: the outcome itself has their instants.
+
+    Raises:
+        OSError: a local file is gone, or may not be read.
+    """
+    values = [repeat(value, 1) for _, value in task.partition.path_values]
+    names = [name for name, _ in task.partition.path_values]
+    parts = (
+        task.shared.outcome_key_basis,
+        storage.describe(""),
+        storage.identity,
+        task.file_slice,
+        _states_of_files(task, storage),
+        replace(task.partition, path_values=()),
+        names,
+        pa.record_batch(values, names=names).serialize().to_pybytes(),
+    )
+    return sha256(repr(parts).encode()).hexdigest()
+
+
+def _states_of_files(task: ScanTask, storage: Storage) -> list[tuple[int, ...]]:
+    """Return what changes if another file gets the name of a file of the slice.
+
+    Apache Hudi writes no second file of one name, but a copy that is restored may be another file.
+    On storage that is not local this is the time in the listing, 0 if a metadata table lists the
+    files: then `_versions_of_files` says more.
+    """
+    if not storage.is_local:
+        return [(file.modified_ms,) for file in task.file_slice.files]
+    states: list[tuple[int, ...]] = []
+    for file in task.file_slice.files:
+        place = storage.describe(file.path)
+        if not os.access(place, os.R_OK):
+            raise PermissionError(place)
+        state = os.stat(place)  # noqa: PTH116  (for each read)
+        # A copy may have all times of its original but the last one.
+        states.append((state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns))
+    return states
+
+
+def _versions_of_files(file_slice: FileSlice, storage: Storage) -> tuple[str, ...]:
+    """Ask a store for the versions of files of which no listing has the time of change."""
+    if storage.is_local or all(file.modified_ms for file in file_slice.files):
+        return ()
+    try:
+        return versions_of(storage, [file.path for file in file_slice.files])
+    except FileNotFoundError:  # reading the file says what is wrong
+        return ("",)
+
+
+def count_merged(
+    tasks: Iterable[ReadTask], storage: Storage, store: OutcomeStore | None = None
+) -> tuple[int, int]:
+    """Count the slices whose outcome seems to be kept, and the slices whose outcome may be kept."""
+    merges = [merge for task in tasks if (merge := KeptMerge.of(task, storage, store))]
+    merged = [merge for merge in merges if merge.find([], check_files=False) is not None]
+    return len(merged), len(merges)
+
+
+def merged_on_disk(tasks: Sequence[ReadTask], storage: Storage) -> list[bool | None]:
+    """Say of each task whether the outcome of its merge seems to lie on a disk of this machine.
+
+    None if there is no merge, or its outcome is not kept on a disk. No file is opened. Of more than
+    1,000 tasks nothing is looked for: [].
+    """
+    if len(tasks) > _MOST_TASKS:
+        return []
+    merges = [KeptMerge.of(task, storage, None) for task in tasks]
+    return [
+        merge.store.has(merge.key) if merge and isinstance(merge.store, OutcomesOnDisk) else None
+        for merge in merges
+    ]
