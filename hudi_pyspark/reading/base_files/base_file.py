@@ -119,7 +119,9 @@ def read_base_rows(
 def open_base_file(task: ScanTask, storage: Storage) -> AbstractContextManager[PagedFile | None]:
     """Open the Parquet base file of a task for a ``with`` block; None if the slice has none.
 
-    Raises, also from within the ``with`` block:
+    Errors may come from within the ``with`` block.
+
+    Raises:
         MissingFileError, CorruptBaseFileError: as `read_base_rows`.
     """
     base, settings = task.file_slice.base_file, task.settings

@@ -41,7 +41,9 @@ def open_parquet_file(
 ) -> Iterator[PagedFile]:
     """Open a Parquet base file, and close it at the end of the ``with`` block.
 
-    Raises, also from within the ``with`` block:
+    Errors may come from within the ``with`` block.
+
+    Raises:
         MissingFileError: the file is gone.
         CorruptBaseFileError: it cannot be decoded.
         UnsupportedTypeError: it has types that this pyarrow does not know.
