@@ -46,5 +46,5 @@ def uri_of(settings: Settings, example: str) -> str:
     """
     uri = settings.get("uri", "")
     if not uri:
-        raise InvalidOptionError(f"catalog.uri is not given, for example {example}")
+        raise InvalidOptionError(f"catalog.uri is missing: give it, for example {example}")
     return uri.rstrip("/")

@@ -96,7 +96,7 @@ class Query:
         options = {name: value for name, value in options.items() if value is not None}
         repeated = [name for name in options if name in further_options]
         if repeated:
-            raise typer.BadParameter(f"{repeated[0]} is given twice", param_hint="'--option'")
+            raise typer.BadParameter(f"{repeated[0]} is set twice", param_hint="'--option'")
         return {**further_options, **options}
 
 

@@ -89,7 +89,7 @@ def demo(
     """Unpack a small table, and print some commands to try."""
     path = Path(folder, DEMO_TABLE)
     if path.exists():
-        raise typer.BadParameter(f"{path} exists", param_hint="'FOLDER'")
+        raise typer.BadParameter(f"{path} exists: choose another folder", param_hint="'FOLDER'")
     archive = resources.files("hudi_pyspark.cli") / f"{DEMO_TABLE}.zip"
     with archive.open("rb") as file, zipfile.ZipFile(file) as zipped:
         zipped.extractall(folder)

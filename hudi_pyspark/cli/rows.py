@@ -150,7 +150,7 @@ def _export(scan: Scan, file_format: FileFormat) -> None:
     sink, batches = sys.stdout.buffer, printing.count_rows(scan.to_batches())
     if file_format == "parquet":
         if sys.stdout.isatty():
-            raise typer.BadParameter("Parquet on a terminal: add > FILE", param_hint="'--to'")
+            raise typer.BadParameter("Parquet needs a file: add > FILE", param_hint="'--to'")
         with pq.ParquetWriter(sink, scan.schema) as writer:
             for batch in batches:
                 writer.write_batch(batch)

@@ -364,7 +364,8 @@ class GivenOptions:
             first = values.get(option.key, value)
             if first != value and option.parse(first) != option.parse(value):
                 raise InvalidOptionError(
-                    f"option {option.key} is given twice, as {first!r} and {value!r}"
+                    f"option {option.key} is set twice with different values, {first!r} and "
+                    f"{value!r}: leave one of them out"
                 )
             values[option.key] = value
         given_options = cls(values)

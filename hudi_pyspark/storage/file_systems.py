@@ -86,7 +86,7 @@ class ArrowFileSystem(FileSystem):
             return entries
         second_entries = self._entries(path)
         if len(second_entries) < len(entries):
-            raise ConnectionError(f"{len(second_entries)} entries came, {len(entries)} before")
+            raise ConnectionError(f"{len(second_entries)} entries came, but {len(entries)} before")
         return second_entries
 
     def _entries(self, path: str) -> list[FileInfo]:

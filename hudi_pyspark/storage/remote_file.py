@@ -113,7 +113,7 @@ class RemoteFile(io.RawIOBase):
             raise
         if len(content) != end - begin:
             self._forget(file)
-            raise ConnectionError(f"{len(content)} bytes came of {end - begin} from {begin} on")
+            raise ConnectionError(f"{len(content)} of {end - begin} bytes came from {begin} on")
         return content
 
     def _open_on(self, filesystem: FileSystem) -> OpenFile:

@@ -176,7 +176,7 @@ def is_worth_retrying(error: CorruptTableError, storage: Storage) -> bool:
     is_about_content = not isinstance(error, MissingFileError | PathOutsideTableError)
     if storage.is_local or not is_about_content:
         return False
-    _log.warning("read once more: %s", error.reason())
+    _log.warning("read once more, as bytes may be damaged on their way: %s", error.reason())
     return True
 
 

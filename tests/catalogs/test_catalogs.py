@@ -220,10 +220,10 @@ def test_credentials_that_nobody_here_can_use_are_refused(catalog, s3):
         ("a.b", {"type": "glue", "regoin": "r"}, "catalog.regoin is unknown"),
         ("a.b", {"type": "unity", "uri": "http://h"}, r"have the form catalog\.schema\.table"),
         ("a..c", {"type": "unity", "uri": "http://h"}, r"have the form catalog\.schema\.table"),
-        ("a.b.c", {"type": "unity"}, "catalog.uri is not given"),
+        ("a.b.c", {"type": "unity"}, "catalog.uri is missing"),
         ("a.b", {"type": "polaris", "uri": "http://h"}, r"catalog\.namespace\.table"),
         ("a", {"type": "glue"}, r"\[catalog id\.\]database\.table"),
-        ("a.b", {"type": "hive"}, "catalog.uri is not given"),
+        ("a.b", {"type": "hive"}, "catalog.uri is missing"),
     ],
 )
 def test_incomplete_settings_are_refused(name, settings, problem):

@@ -141,7 +141,7 @@ def test_key_and_alias_may_say_the_same_but_not_contradict(key, alias, text):
 def test_both_names_of_the_query_type_must_agree():
     old, new = "hoodie.datasource.view.type", "hoodie.datasource.query.type"
     assert parse({old: "SNAPSHOT", new: "snapshot"}).query_type is QueryType.SNAPSHOT
-    with pytest.raises(InvalidOptionError, match=f"option {new} is given twice"):
+    with pytest.raises(InvalidOptionError, match=f"option {new} is set twice"):
         parse({old: "read_optimized", new: "snapshot"})
 
 
@@ -324,7 +324,7 @@ def test_fallback_of_apache_hudi_says_what_to_do_about_missing_commits(given, ex
 
 def test_fallback_and_what_to_do_must_agree():
     options = {"query_type": "incremental", "begin": "000", FALLBACK: "true"}
-    with pytest.raises(InvalidOptionError, match=f"option {FALLBACK} is given twice"):
+    with pytest.raises(InvalidOptionError, match=f"option {FALLBACK} is set twice"):
         parse({**options, "on_missing": "fail"})
 
 
@@ -342,7 +342,7 @@ def test_format_cdc_asks_for_an_incremental_query(given):
 
 def test_key_of_hudi_rs_and_an_alias_must_agree():
     options = {"hoodie.read.as.of.timestamp": "20260101000000000", "as_of": "20260102000000000"}
-    with pytest.raises(InvalidOptionError, match=r"as\.of\.instant is given twice"):
+    with pytest.raises(InvalidOptionError, match=r"as\.of\.instant is set twice"):
         ReadOptions.parse(options)
 
 

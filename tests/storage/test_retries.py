@@ -123,7 +123,7 @@ def test_code_and_status_decide_and_never_the_path(path):
 
 
 def test_counts_of_bytes_are_no_status():
-    error, requests = run("400 bytes came of 403 from 401 on", "f", error=ConnectionError)
+    error, requests = run("400 of 403 bytes came from 401 on", "f", error=ConnectionError)
     assert (type(error), requests) == (StorageError, 5)
 
 

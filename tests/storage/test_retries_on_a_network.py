@@ -130,7 +130,7 @@ def test_fewer_bytes_than_asked_for_are_never_taken(missing):
     files = Short(skip_instance_cache=True)
     files.pipe("/short/f", b"0123456789" * 10)
     storage = ArrowStorage.on(files, "memory:///short")
-    with pytest.raises(StorageError, match=rf"{100 - missing} bytes came of 100"):
+    with pytest.raises(StorageError, match=rf"{100 - missing} of 100 bytes came"):
         storage.read_bytes("f")
 
 
