@@ -268,7 +268,7 @@ def cdc_schema(table_schema: pa.Schema, *, as_struct: bool) -> pa.Schema:
 
 
 def data_columns(table_schema: pa.Schema) -> pa.Schema:
-    """Return the columns of images: the table's columns without meta columns."""
+    """Return the columns that CDC images have: those of the table without meta columns."""
     hidden = (*META_COLUMNS, OPERATION_COLUMN)
     return pa.schema([field for field in table_schema if field.name not in hidden])
 

@@ -129,7 +129,7 @@ class HudiScanner:
         return replace(self, limit=limit).to_table()
 
     def take(self, indices: object) -> pa.Table:
-        """Return the rows with some numbers. The rows of a table have no promised order."""
+        """Return rows by number, from 0; in the next read the same number may be another row."""
         return self.to_table().take(indices)
 
     def count_rows(self) -> int:

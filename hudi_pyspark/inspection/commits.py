@@ -193,7 +193,12 @@ def properties(view: TableView) -> InspectionRows:
     "changed texts, columns int, avro_schema"
 )
 def schema_history(view: TableView) -> Iterator[dict[str, object]]:
-    """Yield one row per change of the columns; see `Inspection.schema_history`."""
+    """Yield one row per change of the columns; see `Inspection.schema_history`.
+
+    Raises:
+        CorruptAvroError: the schema of a commit is not valid.
+        UnsupportedTypeError: the schema of a commit is not of a record, or nested too deeply.
+    """
     earlier: dict[str, str] = {}
     last_text, last_version = "", None
     for commit in known_commits(view, archived=True):

@@ -1,6 +1,7 @@
 """How an inspection table is made: a function of rows, and the names and types of its columns."""
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import wraps
 from itertools import islice
 from typing import ParamSpec, TypeAlias
 
@@ -59,7 +60,12 @@ def with_columns(columns: str) -> Callable[[Callable[_P, InspectionRows]], Calla
 
     def decorate(make_rows: Callable[_P, InspectionRows]) -> Callable[_P, pa.Table]:
         COLUMNS[make_rows.__name__] = schema
-        return lambda *args, **kwargs: table_of(make_rows(*args, **kwargs), schema)
+
+        @wraps(make_rows)
+        def make_table(*args: _P.args, **kwargs: _P.kwargs) -> pa.Table:
+            return table_of(make_rows(*args, **kwargs), schema)
+
+        return make_table
 
     return decorate
 

@@ -86,11 +86,16 @@ class CommitHistory:
 
     @cached_property
     def archived(self) -> tuple[ArchivedInstant, ...]:
-        """Instants that have left the active timeline; loads the archive."""
+        """The instants that have left the active timeline, oldest first; loads the archive once."""
         return self.archived_between()
 
     def archived_between(self, since: str = "", until: str = "") -> tuple[ArchivedInstant, ...]:
-        """Return all archived instants between two requested times, and maybe others."""
+        """Return at least the archived instants between two requested times, oldest first.
+
+        Args:
+            since: "" for the first instant of the archive.
+            until: "" for the last one.
+        """
         config = self.config
         # An upgrade does not name the files of the history by their first and last instant.
         if "archived" in self.__dict__ or ((since or until) and config.was_upgraded):

@@ -264,6 +264,7 @@ class TableConfig:
 
     @property
     def is_merge_on_read(self) -> bool:
+        """Whether the table is MERGE_ON_READ; any other table is COPY_ON_WRITE."""
         return self.table_type is TableType.MERGE_ON_READ
 
     @classmethod

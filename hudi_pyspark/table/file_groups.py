@@ -191,7 +191,7 @@ class FileGroups(PickledWithoutCache):
                     )
 
     def has_data_files(self) -> bool:
-        """Decide whether a partition has files of Hudi, whether or not their commits are known."""
+        """Return whether any partition lists a data file of Hudi, even of an unknown commit."""
         files = self.listed(self.listing.partitions())
         return any(file_name.parse_data_file_name(f.name) for _, listed in files for f in listed)
 
@@ -278,7 +278,11 @@ def committed_files(
 
 
 def by_path(files: Mapping[str, Mapping[str, CommittedFile]]) -> dict[str, CommittedFile]:
-    """Return what commits record of files by their paths, relative to the base path."""
+    """Return committed files by their paths, which are relative to the base path.
+
+    Args:
+        files: partition path to file name to what commits recorded of the file.
+    """
     return {
         _path_of(partition, name): file
         for partition, named in files.items()

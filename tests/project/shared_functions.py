@@ -110,7 +110,7 @@ class Package:
                 return  # another library says what the method does
             function = _function_of(inspect.getattr_static(kind, member))
             kinds = [kind, *(each for each in self._protocols if _implements(kind, each, member))]
-            texts = [_docstring(each, member) for each in kinds]
+            texts = [*dict.fromkeys(_docstring(each, member) for each in kinds)]
         else:
             function = _function_of(names.get(member))
             texts = [inspect.getdoc(function) or ""]

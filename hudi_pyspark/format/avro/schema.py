@@ -242,7 +242,7 @@ def parse_json(text: str | bytes) -> Any:  # noqa: ANN401  (any JSON)
 
 
 def parts_of(avro: AvroType) -> tuple[AvroType, ...]:
-    """Return the types that a type directly consists of."""
+    """Return the types of a record's fields, of a union's branches, or of the items; else ()."""
     match avro:
         case AvroArray(part) | AvroMap(part):
             return (part,)

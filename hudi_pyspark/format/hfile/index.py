@@ -60,6 +60,10 @@ class BlockIndex:
     def merge(cls, indexes: Sequence[BlockIndex], offset: int) -> BlockIndex:
         """Join indexes of consecutive blocks.
 
+        Args:
+            indexes: in file order, at least one.
+            offset: of the indexes in the file, for errors.
+
         Raises:
             HFileError: the keys of the indexes together do not ascend.
         """
