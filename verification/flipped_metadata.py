@@ -237,7 +237,7 @@ class Flips:
             [each.file_slice for each in opened.slices(name, check_files=True)]
             for name in sorted(view.config.metadata_partitions)
         ]
-        sizes = opened.file_sizes([path or records.UNPARTITIONED for path in partitions])
+        sizes = opened.file_records.sizes([path or records.UNPARTITIONED for path in partitions])
         return partitions, sizes, opened.recorded_commits, slices
 
 

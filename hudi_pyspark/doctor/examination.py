@@ -153,7 +153,7 @@ def _recorded(view: TableView) -> dict[str, str]:
         if view.config.metadata_partitions:
             metadata = MetadataTable.open(view)
             pending = {i.requested_time for i in view.timeline.pending}
-            pending &= metadata.uncommitted
+            pending &= metadata.uncommitted_commits
             return dict.fromkeys(pending, COMPLETED_OR_FAILED) | metadata.lost_commits
     return {}
 

@@ -15,7 +15,7 @@ from hudi_pyspark.format.parquet.checked_file import (
 )
 from hudi_pyspark.inspection.definition import InspectionRows, with_columns
 from hudi_pyspark.metadata_table.column_stats import bound_value
-from hudi_pyspark.metadata_table.table import load_metadata
+from hudi_pyspark.metadata_table.table import MetadataTable
 from hudi_pyspark.storage import Storage
 from hudi_pyspark.table.view import TableView
 
@@ -60,11 +60,10 @@ def _indexed_rows(view: TableView) -> dict[str, list[dict[str, object]]]:
     if INDEX not in view.config.metadata_partitions:
         return rows
     try:
-        records = list(load_metadata(view, INDEX))
+        values = [value for *_, value in MetadataTable.open(view).records(INDEX)]
     except MissingFileError:
         return rows  # so all statistics come from footers, as in a read
-    for record in records:
-        value = record.value
+    for value in values:
         row = {
             "column": value["columnName"],
             "min": _text(bound_value(value, "minValue")),

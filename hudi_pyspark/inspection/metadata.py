@@ -10,18 +10,21 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
-from hudi_pyspark.errors import UnsupportedTableError
+from hudi_pyspark.errors import InvalidOptionError, UnsupportedTableError
 from hudi_pyspark.inspection.definition import InspectionRows, with_columns
 from hudi_pyspark.inspection.files import commits_of, committed_by_path, stored_files
-from hudi_pyspark.metadata_table.records import FILES, RECORD_INDEX
-from hudi_pyspark.metadata_table.table import (
-    FileGroupId,
-    MetadataTable,
-    listed_files,
-    load_metadata,
+from hudi_pyspark.metadata_table.records import (
+    FILES,
+    LISTINGS,
+    RECORD_FIELDS,
+    RECORD_INDEX,
+    UNPARTITIONED,
+    RecordType,
 )
+from hudi_pyspark.metadata_table.table import FileGroupId, MetadataTable
 from hudi_pyspark.options.read_options import ReadOptions
 from hudi_pyspark.planning.slice_tasks import SliceQuery, TablePlanner
+from hudi_pyspark.table.listing import path_in
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 from hudi_pyspark.table.view import TableView
 
@@ -32,19 +35,48 @@ _KEY = pa.schema([(RECORD_KEY_COLUMN, pa.string())])
 
 @with_columns("metadata_partition, file_id, key, type, value")
 def metadata_records(view: TableView, partition: str | None) -> Iterator[dict[str, object]]:
-    """Yield one row per key; see `Inspection.metadata_records`."""
+    """Yield one row per key, by metadata partition; see `Inspection.metadata_records`.
+
+    Raises:
+        InvalidOptionError: the table has no such metadata partition.
+        MissingFileError, CorruptTableError: a file of the partition is gone or damaged.
+    """
+    names = sorted(view.config.metadata_partitions)
+    if partition is not None and partition not in names:
+        has = ", ".join(names) or "none"
+        raise InvalidOptionError(f"the table has no metadata partition {partition!r}; it has {has}")
+    if not names:
+        return
 
     def text(value: object) -> str:
         return base64.b64encode(value).decode() if isinstance(value, bytes) else str(value)
 
-    for record in load_metadata(view, partition):
-        yield {
-            "metadata_partition": record.metadata_partition,
-            "file_id": record.file_id,
-            "key": record.key,
-            "type": record.type_name,
-            "value": json.dumps(record.value, default=text, ensure_ascii=False),
-        }
+    metadata = MetadataTable.open(view)
+    for name in names if partition is None else [partition]:
+        for file_id, key, kind, value in metadata.records(name):
+            if kind in LISTINGS:
+                value = {f: {"size": size, "isDeleted": False} for f, size in value.items()}  # noqa: PLW2901
+            yield {
+                "metadata_partition": name,
+                "file_id": file_id,
+                "key": key,
+                "type": RecordType(kind).name if kind in RECORD_FIELDS else str(kind),
+                "value": json.dumps(value, default=text, ensure_ascii=False),
+            }
+
+
+def listed_files(metadata: MetadataTable) -> dict[str, int]:
+    """Return path and size in bytes of each file that the metadata table lists.
+
+    Raises:
+        MissingFileError, CorruptTableError: a file of the metadata table is gone or damaged.
+    """
+    return {
+        path_in("" if key == UNPARTITIONED else key, name): size
+        for _, key, kind, sizes in metadata.records(FILES)
+        if kind == RecordType.FILES
+        for name, size in sizes.items()
+    }
 
 
 @with_columns("check, subject, metadata_table, table, problem")
@@ -90,7 +122,7 @@ def differences(
         yield Difference("commits", time, None, time, "the commit is missing on its timeline")
     names = metadata.table.config.metadata_partitions
     if FILES in names:
-        yield from _of_files(listed_files(metadata.table), sizes, committed)
+        yield from _of_files(listed_files(metadata), sizes, committed)
     if RECORD_INDEX in names and sample:
         yield from _of_records(metadata, sample)
 

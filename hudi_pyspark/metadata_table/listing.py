@@ -108,7 +108,7 @@ class MetadataListing:
 
     def _recorded_files(self, partition_paths: Sequence[str]) -> dict[str, list[FileInfo]]:
         names = {path: path or UNPARTITIONED for path in partition_paths}
-        sizes = self._current.opened.file_sizes(names.values())
+        sizes = self._current.opened.file_records.sizes(names.values())
         if unknown := [name for name in names.values() if name not in sizes]:
             raise CorruptTableError(f"the metadata table has no files of partition {unknown[0]}")
         return {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import hashlib
 from binascii import b2a_base64
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -23,19 +24,33 @@ if TYPE_CHECKING:
 UNPARTITIONED = "."  # names the only partition of a table without partition columns
 FILES = "files"
 RECORD_INDEX = Index.RECORD_INDEX.value
-LISTINGS = frozenset({1, 2})  # types whose value has the size of each file by its name
-RECORD_PLACES = frozenset({5})  # types whose value has the file group of a record key
-_COLUMN_RANGES = frozenset({3, 6})
-# By the type of a record: its name in Hudi, and the field that holds the value.
-RECORD_TYPES = {
-    1: ("ALL_PARTITIONS", "filesystemMetadata"),
-    2: ("FILES", "filesystemMetadata"),
-    3: ("COLUMN_STATS", "ColumnStatsMetadata"),
-    4: ("BLOOM_FILTERS", "BloomFilterMetadata"),
-    5: ("RECORD_INDEX", "recordIndexMetadata"),
-    6: ("PARTITION_STATS", "ColumnStatsMetadata"),
-    7: ("SECONDARY_INDEX", "SecondaryIndexMetadata"),
+
+
+class RecordType(enum.IntEnum):
+    """The type of a record, by the number that the record has."""
+
+    ALL_PARTITIONS = 1
+    FILES = 2
+    COLUMN_STATS = 3
+    BLOOM_FILTERS = 4
+    RECORD_INDEX = 5
+    PARTITION_STATS = 6
+    SECONDARY_INDEX = 7
+
+
+# The field that holds the value of a record, by its type.
+RECORD_FIELDS: Mapping[int, str] = {
+    RecordType.ALL_PARTITIONS: "filesystemMetadata",
+    RecordType.FILES: "filesystemMetadata",
+    RecordType.COLUMN_STATS: "ColumnStatsMetadata",
+    RecordType.BLOOM_FILTERS: "BloomFilterMetadata",
+    RecordType.RECORD_INDEX: "recordIndexMetadata",
+    RecordType.PARTITION_STATS: "ColumnStatsMetadata",
+    RecordType.SECONDARY_INDEX: "SecondaryIndexMetadata",
 }
+# Types whose value has the size of each file by its name.
+LISTINGS = frozenset({RecordType.ALL_PARTITIONS, RecordType.FILES})
+_COLUMN_RANGES = frozenset({RecordType.COLUMN_STATS, RecordType.PARTITION_STATS})
 _SEED = 0xFFFFFFFFDABADABA  # of Hudi's HashID
 
 
@@ -61,14 +76,14 @@ def file_key(file: BaseFile | LogFile) -> str:
 
 
 def merged_values(
-    parts: Iterable[Entries], kinds: Iterable[int] = RECORD_TYPES
+    parts: Iterable[Entries], kinds: Iterable[int] = RECORD_FIELDS
 ) -> Iterator[tuple[str, int, dict[str, Any]]]:
     """Yield key, type and value of a slice's merged records, by key; oldest entries first.
 
     The values of other types than ``kinds`` are empty. Deleted records are left out, except those
     of listings, whose merge needs them.
     """
-    fields = {kind: RECORD_TYPES[kind][1] for kind in kinds}
+    fields = {kind: RECORD_FIELDS[kind] for kind in kinds}
     state: dict[str, tuple[int, dict[str, Any]]] = {}
     for entries in parts:
         if entries.hfile is None:

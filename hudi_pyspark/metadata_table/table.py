@@ -2,44 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta, timezone
 from functools import partial
 from typing import Any
 from uuid import UUID
 
-import pyarrow as pa
-
 from hudi_pyspark.cached_property import cached_property
-from hudi_pyspark.errors import (
-    CorruptTableError,
-    InvalidOptionError,
-    MissingFileError,
-    TableNotFoundError,
-)
-from hudi_pyspark.format.file_name import parse_data_file_name
-from hudi_pyspark.format.timeline.instant import Action, Instant
+from hudi_pyspark.errors import CorruptTableError, MissingFileError, TableNotFoundError
 from hudi_pyspark.metadata_table import records
 from hudi_pyspark.metadata_table.column_stats import KnownBounds
-from hudi_pyspark.metadata_table.entries import MOST_BYTES_AS_A_WHOLE, Entries, MetadataSlice
+from hudi_pyspark.metadata_table.entries import Entries, MetadataSlice
+from hudi_pyspark.metadata_table.file_records import ALL_PARTITIONS, FileRecords
+from hudi_pyspark.metadata_table.recorded_commits import (
+    INITIAL_INSTANTS,
+    lost_commits,
+    missing_commits,
+    recorded_commits,
+    rolled_back_times,
+    uncommitted_commits,
+    valid_instants,
+)
 from hudi_pyspark.metadata_table.shards import Shards, shards_of
 from hudi_pyspark.options.option import Index
 from hudi_pyspark.table.config import METADATA_FOLDER
 from hudi_pyspark.table.file_group import FileSlice
 from hudi_pyspark.table.file_groups import CommittedFile
-from hudi_pyspark.table.listing import DirectoryListing, path_in
-from hudi_pyspark.table.returning_rows import COMPLETED, COMPLETED_OR_FAILED
-from hudi_pyspark.table.table_services import known_restores, known_rollbacks
-from hudi_pyspark.table.timeline import CommittedTimes, Timeline, compared_times, load_timeline
+from hudi_pyspark.table.listing import DirectoryListing
+from hudi_pyspark.table.timeline import CommittedTimes
 from hudi_pyspark.table.view import TableView, open_table
 
 FileGroupId = tuple[str, str]  # partition path and file id
 
 _FOLDER = f"{METADATA_FOLDER}/metadata"
-_ALL_PARTITIONS = "__all_partitions__"
-_OWN_INSTANT_LENGTH = 20  # of instants that only the metadata table has, up to table version 7
-_INITIAL_INSTANTS = "00000000000000"
 _INITIAL_WRITE_TOKEN = "0-0-0"  # of the log file with which a file group is created
 # Of the record index: the encoding of a file id that is not a UUID, and a UUID without a number.
 _AS_TEXT = 1
@@ -76,134 +71,23 @@ class MetadataTable:
 
     @cached_property
     def missing_commits(self) -> list[str]:
-        """The requested times of the table's commits that it lacks, in order."""
-        # Each commit of the table is one of the metadata table, too, and completes there first.
-        known = {instant.requested_time for instant in self.view.timeline.completed}
-        # Commits before its own timeline are in its base files.
-        first = min((time for time in known if not time.startswith(_INITIAL_INSTANTS)), default="")
-        # One that is pending here has lost its end: it is no commit before that timeline.
-        pending = {instant.requested_time for instant in self.view.timeline.pending}
-        times = {commit.requested_time for commit in self.table.commits} - known
-        return sorted(time for time in times if time >= first or time in pending)
+        """See `recorded_commits.missing_commits`."""
+        return missing_commits(self.view.timeline, self.table)
 
     @cached_property
     def recorded_commits(self) -> frozenset[str]:
-        """The table's commits whose files it recorded when they were committed.
+        """See `recorded_commits.recorded_commits`."""
+        return recorded_commits(self.view.timeline, self.table, self.file_records)
 
-        It has files of other commits by a listing of the storage, made when it was created, which
-        may have missed some. Where it is ahead of the table's timeline, a clean may have removed
-        files from it that the state of that timeline needs: then there are none. A commit without
-        a log block counts up to the newest one of which the listing has files, since a base file
-        may be an older one under the name of a newer one, which lacks all of the last commits.
-        """
-        own = self._delta_commits
-        newest = max((i.requested_time for i in self.table.timeline.completed), default="")
-        if max(own, default="") > newest:
-            return frozenset()
-        recorded = own.intersection(c.requested_time for c in self.table.commits)
-        by_blocks = frozenset[str]().union(*(s.scan.instants for s in self.file_listing))
-        others = recorded - by_blocks
-        newest = self._newest_without(by_blocks) if others else ""
-        return frozenset(recorded - {time for time in others if time > newest})
-
-    def _newest_without(self, times: Collection[str]) -> str:
-        """Return the newest instant but some of which the listing has files.
-
-        Base files that are too large for it count as what their names say.
-        """
-        if self._all_sizes is None:
-            return max(s.file_slice.base_instant_time for s in self.file_listing)
-        return max(self._instants_of_files.difference(times), default="")
-
-    @cached_property
-    def _instants_of_files(self) -> frozenset[str]:
-        """The instants in the names of all files; none where the listing is large."""
-        names = [name for sizes in (self._all_sizes or {}).values() for name in sizes]
-        parsed = map(parse_data_file_name, names)
-        return frozenset(n.instant or "" for n in parsed if n is not None)
-
-    @cached_property
-    def _delta_commits(self) -> frozenset[str]:
-        """Its completed delta commits, without those that built it; each commit has one."""
-        completed = (i for i in self.view.timeline.completed if i.action is Action.DELTA_COMMIT)
-        times = (i.requested_time for i in completed)
-        return frozenset(time for time in times if not time.startswith(_INITIAL_INSTANTS))
-
-    @cached_property
-    def uncommitted(self) -> frozenset[str]:
-        """The delta commits that completed here, and not in the table's timeline.
-
-        A commit of the table completes here first. So its writer is about to complete it, or failed
-        in between; or it was undone or archived since; or the timeline has lost it. A few are table
-        services of the metadata table itself.
-        """
-        return self._delta_commits - _completed_times(self.table.timeline)
+    @property
+    def uncommitted_commits(self) -> frozenset[str]:
+        """See `recorded_commits.uncommitted_commits`."""
+        return uncommitted_commits(self.view.timeline, self.table.timeline)
 
     @cached_property
     def lost_commits(self) -> dict[str, str]:
-        """The commits that the table's timeline has lost: requested time, in order, to the proof.
-
-        A commit is lost if it is pending there, although another instant has completed since, or
-        for a day; or if it is missing there, and was neither undone nor archived. A few requests
-        are made if there seem to be any: the timeline is listed once more, for instance, since a
-        writer may have completed or undone them meanwhile.
-
-        Raises:
-            MissingFileError: a writer archives or rolls back faster than files can be listed.
-            CorruptTableError: the listing of files, or a rollback, is damaged.
-        """
-        pending = {i.requested_time for i in self.table.timeline.pending}
-        suspects = {
-            time: proof
-            for time in sorted(self.uncommitted)
-            if (proof := self._proof_of(time, is_pending=time in pending))
-        }
-        if not suspects:
-            return {}
-        again = load_timeline(self.table.storage, self.table.config)
-        still_pending = {i.requested_time for i in again.pending}
-        undone = _rolled_back_times(self.table) if suspects.keys() - pending else ()
-        return {
-            time: proof
-            for time, proof in suspects.items()
-            if time not in _completed_times(again) and (time in pending) == (time in still_pending)
-            if time in pending or not (time in undone or self._is_service(time))
-        }
-
-    def _proof_of(self, time: str, *, is_pending: bool) -> str:
-        """Say why the table's timeline seems to have lost a commit; "" if it may not have."""
-        table = self.table.timeline
-        if is_pending:
-            completed_here = compared_times(self.view.timeline.completed, by_completion=True)[time]
-            by_completion = self.table.config.has_completion_times
-            completed = compared_times(table.completed, by_completion=by_completion)
-            if completed_here < max(completed.values(), default=""):
-                return COMPLETED  # writers complete a commit in both tables before they go on
-            # Instants have the time zone of their writer.
-            yesterday = datetime.now(timezone.utc) - timedelta(days=1)
-            is_old = completed_here < yesterday.strftime("%Y%m%d%H%M%S")
-            return COMPLETED_OR_FAILED if is_old else ""
-        # The oldest instants of each action are archived, and a restore removes some.
-        if time < self.table.history.committed.first or len(time) == _OWN_INSTANT_LENGTH:
-            return ""
-        may_be_undone = time < max(
-            min(_times(table.of_action(Action.ROLLBACK)), default=""),
-            max(_times(table.of_action(Action.RESTORE)), default=""),
-        ) or any(i.action in (Action.ROLLBACK, Action.RESTORE) for i in table.pending)
-        adds_files = not may_be_undone and self._adds_files(time)
-        return COMPLETED if adds_files or time in self._instants_of_files else ""
-
-    def _adds_files(self, time: str) -> bool:
-        """Decide whether a commit added files to the listing, by log blocks that are still there.
-
-        A clean does not.
-        """
-        entries = (e for of_files in self.file_listing for e in of_files.written_by(time))
-        listed = records.merged_values(entries, records.LISTINGS)
-        return any(files for name, _, files in listed if name != _ALL_PARTITIONS)
-
-    def _is_service(self, time: str) -> bool:
-        return self.view.commit_metadata[time].operation_type.is_table_service
+        """See `recorded_commits.lost_commits`."""
+        return lost_commits(self.view, self.table, lambda: self.file_records)
 
     def slices(self, partition: str, *, check_files: bool) -> list[MetadataSlice]:
         """Return a partition's slices, by file id; ``check_files`` refuses missing or cut ones.
@@ -222,8 +106,8 @@ class MetadataTable:
         return [MetadataSlice(self.view.storage, s, self._valid_among) for s in slices]
 
     @cached_property
-    def file_listing(self) -> list[MetadataSlice]:
-        """The slices of the partition of files, which have what each commit recorded.
+    def file_records(self) -> FileRecords:
+        """The listing of the table's files, which has what each commit recorded.
 
         Raises:
             CorruptTableError: a file is missing or damaged, so that files of commits are unknown.
@@ -231,17 +115,17 @@ class MetadataTable:
         slices = self.slices(records.FILES, check_files=False)
         if any(s.file_slice.base_file is None for s in slices):
             slices = self.slices(records.FILES, check_files=True)  # lost, or there never was one
-        config, history = self.view.config, self.view.history
+        listing, history = FileRecords(slices), self.view.history
         base = max((s.file_slice.base_instant_time for s in slices), default="")
-        read = {base, *(time for s in slices for time in s.scan.instants)}
         completed = {instant.requested_time for instant in self.table.timeline.completed}
-        # A commit's metadata is read only where its block was not: it may have written none.
-        for time in history.commit_metadata:
-            ended = self._completed_at(time) if config.has_completion_times else time
-            is_unread = time in completed and time not in read and ended > base
-            if is_unread and records.FILES in history.commit_metadata[time].write_stats:
+        # A commit without a block may have written nothing: then its metadata says so.
+        for time in sorted(
+            history.commit_metadata.keys() & completed - {base} - listing.block_instants
+        ):
+            ended = self._completed_at(time) if self.view.config.has_completion_times else time
+            if ended > base and records.FILES in history.commit_metadata[time].write_stats:
                 raise self._corrupt(records.FILES, f"lacks what commit {time} recorded there")
-        return slices
+        return listing
 
     @cached_property
     def partition_paths(self) -> list[str]:
@@ -250,28 +134,10 @@ class MetadataTable:
         Raises:
             CorruptTableError: there is none, although the table has commits.
         """
-        names = sorted(self.file_sizes([_ALL_PARTITIONS]).get(_ALL_PARTITIONS, ()))
+        names = sorted(self.file_records.sizes([ALL_PARTITIONS]).get(ALL_PARTITIONS, ()))
         if not names and self.table.commits:
             raise CorruptTableError("the metadata table lists no partition")
         return [""] if names == [records.UNPARTITIONED] else names
-
-    def file_sizes(self, names: Iterable[str]) -> dict[str, dict[str, int]]:
-        """Return the sizes of files in bytes, by the name of their partition and their own."""
-        if self._all_sizes is not None:
-            return {name: self._all_sizes[name] for name in names if name in self._all_sizes}
-        keys = pa.array(names, pa.string())
-        return _merged_sizes(of_files.find(keys) for of_files in self.file_listing)
-
-    @cached_property
-    def _all_sizes(self) -> dict[str, dict[str, int]] | None:
-        """The sizes of all files; None where decoding all of the listing at once costs more.
-
-        A small listing is decoded in one piece for less than a part of it for each question.
-        """
-        base_files = [s.file_slice.base_file for s in self.file_listing]
-        if any(b is not None and b.size > MOST_BYTES_AS_A_WHOLE for b in base_files):
-            return None
-        return _merged_sizes(of_files.all() for of_files in self.file_listing)
 
     def _committed(self, partition: str) -> dict[str, CommittedFile]:
         """Return what commits record of a partition's files since it was last built.
@@ -309,6 +175,16 @@ class MetadataTable:
         for shards in self._index(partition).values():
             yield from shards.find(keys)
 
+    def records(self, partition: str) -> Iterator[tuple[str, str, int, dict[str, Any]]]:
+        """Yield file group, key, type and value of each record of a partition, by group and key.
+
+        Raises:
+            MissingFileError, CorruptTableError: a file of the partition is gone or damaged.
+        """
+        for metadata_slice in self.slices(partition, check_files=True):
+            for key, kind, value in records.merged_values(metadata_slice.all()):
+                yield metadata_slice.file_slice.file_id, key, kind, value
+
     def locate(self, keys: Sequence[str]) -> dict[str, list[FileGroupId]]:
         """Return file groups by record key; a *partitioned record index* has one per partition.
 
@@ -316,7 +192,7 @@ class MetadataTable:
         """
         places: dict[str, list[FileGroupId]] = {}
         for entries in self.find(records.RECORD_INDEX, keys):
-            for key, _, place in records.merged_values(entries, records.RECORD_PLACES):
+            for key, _, place in records.merged_values(entries, {records.RecordType.RECORD_INDEX}):
                 places.setdefault(key, []).append((place["partitionName"], _file_id(place)))
         return places
 
@@ -356,7 +232,7 @@ class MetadataTable:
             (
                 commit.completion_time or commit.requested_time
                 for commit in self.view.commits
-                if commit.requested_time.startswith(_INITIAL_INSTANTS)
+                if commit.requested_time.startswith(INITIAL_INSTANTS)
                 and partition in self.view.commit_metadata[commit.requested_time].write_stats
             ),
             default="",
@@ -365,111 +241,17 @@ class MetadataTable:
     def _valid_among(self, times: Collection[str]) -> CommittedTimes:
         """Return the valid instants, given those that are asked about.
 
-        It is written before the table commits. Instants that the table rolled back since count,
-        too, since the rollback itself follows; they are looked up only where they matter.
+        The metadata table is written before its table commits. Records of instants that the table
+        rolled back since count as well, since the records of the rollback follow; such instants are
+        looked up only if they matter.
         """
         if all(time in self._valid for time in times):
             return self._valid
-        return replace(self._valid, times=self._valid.times | _rolled_back_times(self.table))
+        return replace(self._valid, times=self._valid.times | rolled_back_times(self.table))
 
     @cached_property
     def _valid(self) -> CommittedTimes:
-        """The instants that are valid whatever was rolled back."""
-        table, own = self.table.timeline, self.view.timeline
-        # From layout 2 on its own instants are as long as those of the table.
-        may_be_own = self.table.config.has_completion_times
-        valid = {i.requested_time for i in table.completed}
-        pending = {i.requested_time for i in table.pending}
-        for instant in own.completed:
-            time = instant.requested_time
-            is_initial = time.startswith(_INITIAL_INSTANTS)
-            if is_initial or instant.action in (Action.ROLLBACK, Action.RESTORE):
-                valid.add(time)
-            elif instant.action in (Action.DELTA_COMMIT, Action.COMMIT):
-                is_own = may_be_own or len(time) == _OWN_INSTANT_LENGTH
-                if is_own and time not in pending:
-                    valid.add(time)
-        # Instants before the active timeline of the table have committed, or were rolled back.
-        first = min((i.requested_time for i in table.instants), default="")
-        return CommittedTimes(frozenset(valid), first, frozenset(pending))
-
-
-@dataclass(frozen=True, slots=True)
-class MetadataRecord:
-    """A record of the metadata table: its value for one key."""
-
-    metadata_partition: str
-    file_id: str  # of the metadata table's file group
-    key: str
-    type_name: str  # the number of the record type where it has no name
-    value: Mapping[str, Any]  # the field of the record that its type fills
-
-
-def load_metadata(view: TableView, partition: str | None) -> Iterator[MetadataRecord]:
-    """Yield the merged records of readable metadata partitions, by partition and key.
-
-    Args:
-        view: the table.
-        partition: of the metadata table; None for all of them.
-
-    Raises:
-        InvalidOptionError: the table has no such partition.
-        MissingFileError, CorruptTableError: a file of the partition is gone or damaged.
-    """
-    known = sorted(view.config.metadata_partitions)
-    if partition is not None and partition not in known:
-        has = ", ".join(known) or "none"
-        raise InvalidOptionError(f"the table has no metadata partition {partition!r}; it has {has}")
-    if not known:
-        return
-    metadata = MetadataTable.open(view)
-    for name in known if partition is None else [partition]:
-        for metadata_slice in metadata.slices(name, check_files=True):
-            file_id = metadata_slice.file_slice.file_id
-            for key, kind, value in records.merged_values(metadata_slice.all()):
-                type_name, _ = records.RECORD_TYPES.get(kind, (str(kind), ""))
-                fields = value
-                if kind in records.LISTINGS:
-                    fields = {f: {"size": size, "isDeleted": False} for f, size in value.items()}
-                yield MetadataRecord(name, file_id, key, type_name, fields)
-
-
-def listed_files(view: TableView) -> dict[str, int]:
-    """Return path and size of each file that the metadata table lists.
-
-    Raises:
-        InvalidOptionError: the table has no metadata table.
-    """
-    return {
-        path_in("" if record.key == records.UNPARTITIONED else record.key, name): file["size"]
-        for record in load_metadata(view, records.FILES)
-        if record.type_name == "FILES"
-        for name, file in record.value.items()
-    }
-
-
-def _merged_sizes(slices: Iterable[Iterable[Entries]]) -> dict[str, dict[str, int]]:
-    """Return the sizes in slices of the listing, by partition and file; oldest entries first."""
-    return {
-        key: value
-        for parts in slices
-        for key, _, value in records.merged_values(parts, records.LISTINGS)
-    }
-
-
-def _times(instants: Iterable[Instant]) -> Iterator[str]:
-    return (instant.requested_time for instant in instants)
-
-
-def _rolled_back_times(view: TableView) -> frozenset[str]:
-    """Return the instants that rollbacks and restores of the active timeline undid."""
-    undone = [*known_rollbacks(view, archived=False), *known_restores(view)]
-    return frozenset(time for _, rollback, _ in undone for time in rollback.rolled_back_times)
-
-
-def _completed_times(timeline: Timeline) -> set[str]:
-    """Return the times of completed instants; a savepoint has that of its commit."""
-    return {i.requested_time for i in timeline.completed if i.action is not Action.SAVEPOINT}
+        return valid_instants(self.view.timeline, self.table)
 
 
 def _file_id(place: Mapping[str, Any]) -> str:

@@ -18,11 +18,15 @@ if TYPE_CHECKING:
 
 
 class Index(enum.Enum):
-    """The indexes of the metadata table that rule out files; values are Hudi's partition names."""
+    """The indexes of the metadata table that rule out files, by the names that options have."""
 
     COLUMN_STATS = "column_stats"
     BLOOM_FILTERS = "bloom_filters"
     RECORD_INDEX = "record_index"
+
+    def matches(self, partition: str) -> bool:
+        """Decide whether a partition of the metadata table holds this index."""
+        return partition == self.value
 
 
 class QueryType(enum.Enum):

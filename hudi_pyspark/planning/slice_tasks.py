@@ -351,7 +351,7 @@ class TablePlanner:
         if not options.use_metadata_table or self.context.schema_on_read is not None:
             return frozenset()
         partitions = self.view.config.metadata_partitions
-        indexes = {index for index in options.data_skipping if index.value in partitions}
+        indexes = {i for i in options.data_skipping if any(map(i.matches, partitions))}
         if not by_key or options.skip_merge:
             # The record index has the place of a row's newest version.
             indexes.discard(Index.RECORD_INDEX)

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from hudi_pyspark import CorruptTableError, HudiTable, MissingFileError
+from hudi_pyspark.inspection.metadata import listed_files
 from hudi_pyspark.metadata_table.listing import MetadataListing
-from hudi_pyspark.metadata_table.table import MetadataTable, listed_files
+from hudi_pyspark.metadata_table.table import MetadataTable
 from hudi_pyspark.reading.read_task import read_task
 from hudi_pyspark.storage import ArrowStorage
 from hudi_pyspark.tasks import ScanTask
@@ -56,14 +57,14 @@ def test_slices_are_those_of_the_folders(golden_table, name):
 @pytest.mark.parametrize("name", LISTED)
 def test_slices_by_a_large_listing_are_those_of_the_folders(golden_table, name, monkeypatch):
     """Of a large listing only the partitions that are asked for are decoded."""
-    monkeypatch.setattr("hudi_pyspark.metadata_table.table.MOST_BYTES_AS_A_WHOLE", 0)
+    monkeypatch.setattr("hudi_pyspark.metadata_table.file_records.MOST_BYTES_AS_A_WHOLE", 0)
     monkeypatch.setattr("hudi_pyspark.metadata_table.entries.MOST_BYTES_AS_A_WHOLE", 0)
     view = HudiTable(str(golden_table(name))).view
     by_metadata = view.with_listing(MetadataListing(view))
     assert by_metadata.slices.as_of() == view.slices.as_of()
     metadata = MetadataTable.open(view)
-    bases = [s.file_slice.base_file for s in metadata.file_listing]
-    assert (metadata._all_sizes is None) == any(bases)
+    bases = [s.file_slice.base_file for s in metadata.file_records.slices]
+    assert (metadata.file_records._all_sizes is None) == any(bases)
 
 
 @pytest.mark.parametrize("name", LISTED)
@@ -75,7 +76,7 @@ def test_merged_listing_is_that_of_single_records(golden_table, name):
         for partition, entries in listing.files(listing.partitions()).items()
         for file in entries
     }
-    assert files == listed_files(view)
+    assert files == listed_files(MetadataTable.open(view))
 
 
 def test_no_folder_of_a_partition_is_listed(path, expected, monkeypatch):

@@ -1,0 +1,176 @@
+"""Commits of a table beside those of its metadata table: recorded, missing, or lost by the table.
+
+Each commit of the table is a delta commit of the metadata table under the same requested time, and
+completes there first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime, timedelta, timezone
+from typing import TYPE_CHECKING
+
+from hudi_pyspark.format.timeline.instant import Action, Instant
+from hudi_pyspark.table.returning_rows import COMPLETED, COMPLETED_OR_FAILED
+from hudi_pyspark.table.table_services import known_restores, known_rollbacks
+from hudi_pyspark.table.timeline import CommittedTimes, Timeline, compared_times, load_timeline
+
+if TYPE_CHECKING:
+    from hudi_pyspark.metadata_table.file_records import FileRecords
+    from hudi_pyspark.table.view import TableView
+
+INITIAL_INSTANTS = "00000000000000"  # begin the instants that build the metadata table
+_OWN_INSTANT_LENGTH = 20  # of instants that only the metadata table has, up to table version 7
+
+
+def missing_commits(own: Timeline, table: TableView) -> list[str]:
+    """Return the requested times of the table's commits that the metadata table lacks, in order."""
+    known = set(_times(own.completed))
+    # The metadata table's base files have the commits before its own timeline. A commit that is
+    # pending there is none of them: it has lost its end.
+    first = min((time for time in known if not time.startswith(INITIAL_INSTANTS)), default="")
+    pending = set(_times(own.pending))
+    missing = set(_times(table.commits)) - known
+    return sorted(time for time in missing if time >= first or time in pending)
+
+
+def recorded_commits(own: Timeline, table: TableView, files: FileRecords) -> frozenset[str]:
+    """Return the commits of the table whose files the listing is sure to know as they wrote them.
+
+    None if the metadata table is ahead of the table: a clean may have removed files from the
+    listing that this state of the table needs.
+
+    Files of other commits were listed on the storage when the metadata table was built, which may
+    have missed some. A commit without a log block counts only if the listing has files of it or of
+    a later commit. For a base file may have a newer name than its content: if one with commits 1
+    to 3 is an older copy with commit 1, the files of 2 and 3 are not in it.
+    """
+    delta_commits = _delta_commits(own)
+    if max(delta_commits, default="") > max(_times(table.timeline.completed), default=""):
+        return frozenset()
+    recorded = delta_commits.intersection(_times(table.commits))
+    without_block = recorded - files.block_instants
+    newest = files.newest_instant(ignoring=files.block_instants) if without_block else ""
+    return frozenset(recorded - {time for time in without_block if time > newest})
+
+
+def uncommitted_commits(own: Timeline, table: Timeline) -> frozenset[str]:
+    """Return the delta commits that completed in the metadata table, and not in the table.
+
+    The writer of such a commit is about to complete it, or failed in between; or it was undone or
+    archived since; or the table's timeline has lost it. A few are table services of the metadata
+    table itself.
+    """
+    return _delta_commits(own) - _completed_commits(table)
+
+
+def lost_commits(
+    own: TableView, table: TableView, files: Callable[[], FileRecords]
+) -> dict[str, str]:
+    """Return the commits that the table's timeline has lost: requested time, in order, to proof.
+
+    ======================  =======================================================================
+    in the table it is      and the commit is lost if
+    ======================  =======================================================================
+    pending                 another instant has completed since, or it is older than a day
+    missing                 it added files, and was neither undone nor archived
+    ======================  =======================================================================
+
+    Nothing is requested if no commit seems to be lost. Else the timeline is listed once more, since
+    a writer may have completed or undone commits meanwhile.
+
+    Raises:
+        MissingFileError: a writer archives or rolls back faster than files can be listed.
+        CorruptTableError: the listing of files, or a rollback, is damaged.
+    """
+    pending = set(_times(table.timeline.pending))
+    suspects: dict[str, str] = {}
+    for time in sorted(uncommitted_commits(own.timeline, table.timeline)):
+        if time in pending:
+            proof = _proof_of_pending(time, own.timeline, table)
+        else:
+            proof = COMPLETED if _is_missing(time, table, files) else ""
+        if proof:
+            suspects[time] = proof
+    if not suspects:
+        return {}
+    again = load_timeline(table.storage, table.config)
+    still_pending, completed = set(_times(again.pending)), _completed_commits(again)
+    undone = rolled_back_times(table) if suspects.keys() - pending else frozenset()
+
+    def is_lost(time: str) -> bool:
+        if time in completed or (time in pending) != (time in still_pending):
+            return False
+        is_service = own.commit_metadata[time].operation_type.is_table_service
+        return time in pending or not (time in undone or is_service)
+
+    return {time: proof for time, proof in suspects.items() if is_lost(time)}
+
+
+def _proof_of_pending(time: str, own: Timeline, table: TableView) -> str:
+    """Say why a pending commit seems to be lost; "" if its writer may be about to complete it."""
+    completed_here = compared_times(own.completed, by_completion=True)[time]
+    by_completion = table.config.has_completion_times
+    completed = compared_times(table.timeline.completed, by_completion=by_completion)
+    if completed_here < max(completed.values(), default=""):
+        return COMPLETED  # writers complete a commit in both tables before they go on
+    # Instants have the time zone of their writer, which may be half a day away.
+    yesterday = datetime.now(timezone.utc) - timedelta(days=1)
+    return COMPLETED_OR_FAILED if completed_here < yesterday.strftime("%Y%m%d%H%M%S") else ""
+
+
+def _is_missing(time: str, table: TableView, files: Callable[[], FileRecords]) -> bool:
+    """Decide whether a commit that is not on the table's timeline should be there."""
+    timeline = table.timeline
+    if time < table.history.committed.first or len(time) == _OWN_INSTANT_LENGTH:
+        return False
+    if time in files().file_instants:
+        return True
+    # The oldest rollbacks are archived, and a restore removes instants.
+    may_be_undone = time < max(
+        min(_times(timeline.of_action(Action.ROLLBACK)), default=""),
+        max(_times(timeline.of_action(Action.RESTORE)), default=""),
+    ) or any(i.action in (Action.ROLLBACK, Action.RESTORE) for i in timeline.pending)
+    return not may_be_undone and files().has_files_added_by(time)
+
+
+def valid_instants(own: Timeline, table: TableView) -> CommittedTimes:
+    """Return the instants whose records count, whatever was rolled back."""
+    valid, pending = set(_times(table.timeline.completed)), set(_times(table.timeline.pending))
+    for instant in own.completed:
+        time = instant.requested_time
+        if time.startswith(INITIAL_INSTANTS) or instant.action in (Action.ROLLBACK, Action.RESTORE):
+            valid.add(time)
+        elif instant.action in (Action.DELTA_COMMIT, Action.COMMIT):
+            # From layout 2 on its own instants are as long as those of the table.
+            is_own = table.config.has_completion_times or len(time) == _OWN_INSTANT_LENGTH
+            if is_own and time not in pending:
+                valid.add(time)
+    # Instants before the active timeline of the table have committed, or were rolled back.
+    first = min(_times(table.timeline.instants), default="")
+    return CommittedTimes(frozenset(valid), first, frozenset(pending))
+
+
+def rolled_back_times(table: TableView) -> frozenset[str]:
+    """Return the instants that rollbacks and restores of the active timeline undid.
+
+    Raises:
+        CorruptTimelineError: one of them cannot be decoded.
+    """
+    undone = [*known_rollbacks(table, archived=False), *known_restores(table)]
+    return frozenset(time for _, rollback, _ in undone for time in rollback.rolled_back_times)
+
+
+def _delta_commits(own: Timeline) -> frozenset[str]:
+    """Return the completed delta commits of a metadata table, without those that built it."""
+    times = _times(i for i in own.completed if i.action is Action.DELTA_COMMIT)
+    return frozenset(time for time in times if not time.startswith(INITIAL_INSTANTS))
+
+
+def _completed_commits(timeline: Timeline) -> set[str]:
+    """Return the completed instants of a timeline; a savepoint has the time of its commit."""
+    return set(_times(i for i in timeline.completed if i.action is not Action.SAVEPOINT))
+
+
+def _times(instants: Iterable[Instant]) -> Iterator[str]:
+    return (instant.requested_time for instant in instants)
