@@ -79,16 +79,11 @@ def resolve_column(written: str, names: Sequence[str]) -> str:
         InvalidOptionError: the column is missing, or several names differ only in case. The message
             suggests the nearest name.
     """
-    if written in names:
-        return written
-    spellings = [name for name in names if name.lower() == written.lower()]
-    if len(spellings) == 1:
-        return spellings[0]
-    if spellings:
-        raise InvalidOptionError(
-            f"the column {written!r} may be {' or '.join(map(repr, spellings))}: write it in their "
-            "case"
-        )
+    try:
+        if matched := match_names([written], names):
+            return matched[written]
+    except AmbiguousNamesError as error:
+        raise InvalidOptionError(f"the column {error}: write the name in its case") from None
     by_lower_case = {name.lower(): name for name in names}
     near = difflib.get_close_matches(written.lower(), by_lower_case, n=1)
     hint = f" (did you mean {by_lower_case[near[0]]!r}?)" if near else ""

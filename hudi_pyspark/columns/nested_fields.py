@@ -69,8 +69,8 @@ def resolve_field(written: str, schema: pa.Schema) -> tuple[str, pa.DataType]:
     Raises:
         InvalidOptionError: the schema has no such field, or several that differ only in case.
     """
-    columns = {name.lower() for name in schema.names}
-    head, *parts = [written] if written.lower() in columns else written.split(".")
+    is_column = resolve_case(written, schema.names) is not None
+    head, *parts = [written] if is_column else written.split(".")
     name = resolve_column(head, schema.names)
     data_type = schema.field(name).type
     for part in parts:

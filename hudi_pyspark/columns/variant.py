@@ -238,10 +238,10 @@ def _encode_objects(
     parts = [_encode(pc.struct_field(typed, [place]), dictionaries) for place in range(count)]
     lengths = np.stack([_lengths(part) for part in parts], axis=1)
     begins, sizes = np.cumsum(lengths, axis=1) - lengths, lengths.sum(axis=1)
-    names = [field.name for field in typed.type]
-    by_name = sorted(range(count), key=lambda place: dictionaries.names.index(names[place]))
+    ordinals = np.array([dictionaries.names.index(field.name) for field in typed.type])
+    by_name = np.argsort(ordinals, kind="stable")
     rows, places = np.nonzero(lengths[:, by_name])  # no encoded value is empty
-    ids, ranks = dictionaries.find(rows, [names[place] for place in by_name], places)
+    ids, ranks = dictionaries.find(rows, ordinals[by_name][places])
     fields = np.stack([rows, ids, ranks, begins[:, by_name][rows, places]])
     # Fields that the file does not shred are encoded as an object.
     remaining = pc.if_else(typed.is_valid(), value, pa.scalar(None, pa.binary()))
@@ -370,14 +370,13 @@ class _Dictionaries:
         """Return the dictionaries of list items, given the lengths of the lists."""
         return replace(self, codes=np.repeat(self.codes, counts))
 
-    def find(self, rows: Ints, names: list[str], chosen: Ints) -> tuple[Ints, Ints]:
-        """Return the id and the rank of ``names[chosen[i]]`` in the dictionary of ``rows[i]``."""
-        places = np.array([self.names.index(name) for name in names])[chosen]
-        ids = self.ids[self.codes[rows], places]
+    def find(self, rows: Ints, ordinals: Ints) -> tuple[Ints, Ints]:
+        """Return the id and the rank of ``names[ordinals[i]]`` in the dictionary of ``rows[i]``."""
+        ids = self.ids[self.codes[rows], ordinals]
         if (ids < 0).any():
-            name = names[chosen[np.argmin(ids)]]
+            name = self.names[ordinals[np.argmin(ids)]]
             raise MalformedVariantError(f"the metadata lacks the name of the field {name!r}")
-        return ids, self.ranks_of_names[places]
+        return ids, self.ranks_of_names[ordinals]
 
     def ranks_of(self, rows: Ints, ids: Ints) -> Ints:
         """Return the rank of the name with ``ids[i]`` in the dictionary of ``rows[i]``."""

@@ -70,7 +70,7 @@ def test_column_that_is_not_there_is_named_with_those_that_are(columns, pattern)
 def test_column_that_two_spell_in_other_cases_is_refused():
     schema = pa.schema([("id", pa.int64()), ("ID", pa.int64())])
     assert result_schema(schema, ["ID"], include_meta_columns=True).names == ["ID"]
-    with pytest.raises(InvalidOptionError, match="'Id' may be 'id' or 'ID': write it in their"):
+    with pytest.raises(InvalidOptionError, match="'Id' may be 'id' or 'ID', which differ only"):
         result_schema(schema, ["Id"], include_meta_columns=True)
 
 
