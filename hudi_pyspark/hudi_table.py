@@ -148,11 +148,9 @@ class HudiTable:
         environment = from_environment(os.environ)
         settings = {f"{CATALOG_PREFIX}{key}": value for key, value in catalog.items()}
         catalog_table = find_table(name, {**without_prefix(environment, CATALOG_PREFIX), **catalog})
-        names_provider = (storage_options or {}).get(CREDENTIALS_PROVIDER)
-        location, provider = catalog_table.location, catalog_table.provider
-        if names_provider:
-            provider = None
-        storage = ArrowStorage.parse(location, storage_options, environment, provider)
+        own_provider = (storage_options or {}).get(CREDENTIALS_PROVIDER)
+        location, vended = catalog_table.location, None if own_provider else catalog_table.provider
+        storage = ArrowStorage.parse(location, storage_options, environment, vended)
         table = cls.__new__(cls)
         spark_options = {**_spark_settings(storage_options), **settings, "table": name}
         table._open(location, storage, spark_options)  # noqa: SLF001  (its own)

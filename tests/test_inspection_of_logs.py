@@ -98,7 +98,7 @@ def test_wrong_trailing_length_is_reported(three_blocks):
     content[size - 8 : size] = struct.pack(">q", 1)
     file.write_bytes(content)
     first = rows(table, "log_blocks", path)[0]
-    assert "at its end it is repeated as" in first["problem"]
+    assert "at its start, but" in first["problem"]
 
 
 def test_records_before_a_broken_one_are_read(three_blocks):

@@ -88,11 +88,18 @@ def plan_changes(
     view, options, times = requested.view, requested.options, requested.times
     is_old = not view.config.has_completion_times
     end = requested.end_before_hollow_commits() if is_old else requested.end
-    begin = _first_known_begin(requested, end)
+    begin, moved = options.begin, ""  # why the changes begin later than requested; "" if not
+    if archived := requested.archived(end):
+        begin = max(archived.values())
+        moved = f"commit {min(archived)} is archived and its changes are gone"
+        if options.on_missing is not OnMissing.EARLIEST:
+            raise errors.IncrementalRangeError(
+                f"the range begins at {options.begin}, but {moved}. Begin at {begin} or later "
+                "(on_missing=earliest does)"
+            )
     images = data_columns(table_schema)
     planner = _ChangePlanner(view, plan, images, as_struct=options.cdc_format is CdcFormat.STRUCT)
     tasks: list[CdcTask] = []
-    moved = ""
     for time in sorted((t for t in times if begin < times[t] <= end), key=lambda t: times[t]):
         try:
             tasks += list(planner.commit_tasks(time))
@@ -101,7 +108,11 @@ def plan_changes(
                 raise
             tasks, begin, moved = [], times[time], error.reason()
     if moved:
-        _warn_moved(options.begin, begin, moved)
+        warn(
+            f"changes after {options.begin}: they begin at {begin}, later than requested, since "
+            f"{moved} (on_missing=fail refuses)",
+            stacklevel=2,
+        )
     tasks = [t for t in tasks if requested.matches_glob(_task_paths(t))]
     _log.info("changes after %s up to %s, inclusive: %d tasks", begin, end, len(tasks))
     return tasks
@@ -110,31 +121,6 @@ def plan_changes(
 def _task_paths(task: CdcTask) -> list[str]:
     slices = [scan.file_slice for scan in (task.before, task.after) if scan is not None]
     return [f.path for f in task.cdc_files] + [f.path for s in slices for f in s.files]
-
-
-def _first_known_begin(requested: RequestedRange, end: str) -> str:
-    """Return the requested begin, or a later one if the changes after it are archived."""
-    begin = requested.options.begin
-    archived = requested.archived(end)
-    if not archived:
-        return begin
-    last = max(archived.values())
-    reason = f"commit {min(archived)} is archived and its changes are gone"
-    if requested.options.on_missing is OnMissing.EARLIEST:
-        _warn_moved(begin, last, reason)
-        return last
-    raise errors.IncrementalRangeError(
-        f"the range begins at {begin}, but {reason}. Begin at {last} or later (on_missing=earliest "
-        "does)"
-    )
-
-
-def _warn_moved(requested: str, begin: str, reason: str) -> None:
-    warn(
-        f"changes after {requested}: they begin at {begin}, later than requested, since {reason} "
-        "(on_missing=fail refuses)",
-        stacklevel=3,
-    )
 
 
 @dataclass(frozen=True)
