@@ -122,7 +122,9 @@ def _count_leaves(data_type: pa.DataType) -> int:
 
 
 def nullable(field: pa.Field) -> pa.Field:
-    """Return a field that may be null, as may all fields in it, except those of a variant."""
-    # Spark recognises a variant by the metadata of its fields.
+    """Make a field nullable, with all fields in it.
+
+    Fields of a variant stay as they are, since Spark recognises a variant by them.
+    """
     data_type = field.type if is_variant(field.type) else with_fields(field.type, nullable)
     return pa.field(field.name, data_type, nullable=True)
