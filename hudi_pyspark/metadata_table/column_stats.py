@@ -126,8 +126,10 @@ def _have_rows(
 
 
 def _newest(layers: Sequence[Entries]) -> tuple[pa.Array, pa.Array]:
-    """Return keys, each once, and the statistics that hold for them; null for none."""
-    # Statistics that are not tight add to older ones: of such a file, which is rare, none is known.
+    """Return each key once, with the statistics that hold for it, or null.
+
+    Statistics that are not tight add to older ones. Such a file is rare, and has null.
+    """
     keyed = ((e, pa.table({"key": e.keys})) for e in reversed(layers))
     tables = [e.decode([_FIELD]) if e.hfile else deleted for e, deleted in keyed]
     # Of releases whose schemas differ, Arrow only puts together structs whose fields may be null.
