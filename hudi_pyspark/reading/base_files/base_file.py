@@ -132,8 +132,11 @@ def open_base_file(task: ScanTask, storage: Storage) -> AbstractContextManager[P
 
 
 def _part_to_read(task: ScanTask, base: BaseFile) -> tuple[int, int] | None:
-    """Return the bytes of a task; the last part of a file goes on to its end, whatever its size."""
-    # The size was recorded by the writer, if files come from the metadata table.
+    """Return the bytes that a task reads; None for all.
+
+    The last part of a file goes on to its end: if files come from the metadata table, their size is
+    what the writer recorded.
+    """
     if task.byte_range is None or task.byte_range[1] < base.size:
         return task.byte_range
     return task.byte_range[0], sys.maxsize

@@ -90,8 +90,11 @@ class PagedFile:
         }
 
     def parts(self, spans: Iterable[ByteRange]) -> Callable[[int, int], memoryview]:
-        """Read parts of the file, and return the function that takes bytes out of one of them."""
-        # Two parts are read at once if the hole between them is small.
+        """Read parts of the file, and return a function of the bytes between two offsets.
+
+        Two parts are read at once if the hole between them is small. The two offsets of a call lie
+        in one part.
+        """
         ranges = coalesce(spans)
         prefetch(self._file, ranges)
         begins, blocks = [begin for begin, _ in ranges], []

@@ -172,8 +172,11 @@ def partial_update(older: Records, newer: Records, rule: MergeRule) -> Decision:
 
 
 def _of_other_class(older: Records, newer: Records, rule: MergeRule) -> Mask:
-    """Return the pairs whose ordering values do not compare in Java: a null is the Integer 0."""
-    # Spark's classes of decimals, dates and texts differ from those of the payload's record.
+    """Return the pairs whose ordering values do not compare in Java.
+
+    A null is the Integer 0, and Spark's classes of decimals, dates and texts differ from those of
+    the payload's record.
+    """
     types = [ordering_field(newer.rows, name).type for name in rule.ordering_fields]
     differs = np.full(len(older), any(map(_HAS_SPARK_CLASS, types)))
     for one, other in zip(older.marks.ordering.fields, newer.marks.ordering.fields, strict=True):
