@@ -168,9 +168,12 @@ def group_files(
         compacted_logs: maps an instant to the names of the log files that its compaction merged,
             by partition path and file id, for log files that are from before a downgrade; None
             where there is no such table.
+
+    Returns:
+        File groups with at least one slice. A slice has a base file or log files, unless it is the
+        slice of a pending compaction.
     """
-    # By file id, and then by base instant. Every slice has base file or log files, but for that of
-    # a pending compaction, which may have neither yet.
+    # By file id, then by base instant.
     groups: dict[str, dict[str, tuple[BaseFile | None, list[LogFile]]]] = {}
     for base in base_files:
         groups.setdefault(base.file_id, {})[base.instant_time] = base, []
