@@ -22,6 +22,7 @@ OF_OTHERS = {
     ".venv-engines",
     ".crc",
     "case.json",
+    "secondary_index_<name>",
     "## 1.0.0 - 2026-01-31",
 }
 SPANS = sorted(set(re.findall(r"`([^`\n]+)`", re.sub(r"```.*?```", "", PAGE, flags=re.DOTALL))))
