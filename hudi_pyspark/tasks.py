@@ -111,8 +111,8 @@ class PartitionValues:
             (name, repeat(value, 1) if pa.types.is_temporal(value.type) else value)
             for name, value in self.path_values
         )
-        others = self.from_path, self.null_or_empty, self.never_read
-        return _unpickled, (self.columns, values, *others)
+        column_sets = self.from_path, self.null_or_empty, self.never_read
+        return _unpickled, (self.columns, values, *column_sets)
 
     @property
     def constants(self) -> dict[str, pa.Scalar]:
@@ -140,10 +140,10 @@ class PartitionValues:
 def _unpickled(
     columns: tuple[str, ...],
     values: tuple[tuple[str, pa.Scalar | pa.Array], ...],
-    *others: tuple[str, ...],
+    *column_sets: tuple[str, ...],
 ) -> PartitionValues:
     scalars = ((name, v[0] if isinstance(v, pa.Array) else v) for name, v in values)
-    return PartitionValues(columns, tuple(scalars), *others)
+    return PartitionValues(columns, tuple(scalars), *column_sets)
 
 
 @dataclass(frozen=True, slots=True)

@@ -122,17 +122,17 @@ class _Images:
         self._task, self._read_slice = task, read_slice
         self._rows: pa.Table | None = None
 
-    def of(self, keys: pa.Array, wanted: pa.Array, images: pa.Schema, source: str) -> pa.Array:
-        """Return the rows of some keys as structs; null for keys that are not wanted."""
+    def of(self, keys: pa.Array, mask: pa.Array, images: pa.Schema, source: str) -> pa.Array:
+        """Return the rows of some keys as structs; null for keys that are not in the mask."""
         rows = self._load(images)
         places = pc.index_in(keys, value_set=as_one_array(rows.column(RECORD_KEY_COLUMN)))
-        missing = keys.filter(pc.and_(wanted, pc.is_null(places)))
+        missing = keys.filter(pc.and_(mask, pc.is_null(places)))
         if len(missing):
             raise CorruptTableError(
                 f"{source}: the CDC log has a change for record key {missing[0].as_py()!r}, but "
                 "the commit's base files do not contain that row"
             )
-        places = pc.if_else(wanted, places, pa.scalar(None, pa.int32()))
+        places = pc.if_else(mask, places, pa.scalar(None, pa.int32()))
         return _as_structs(rows, images).take(places)
 
     def _load(self, images: pa.Schema) -> pa.Table:

@@ -36,7 +36,7 @@ class MergeSides:
     log: LoadedLog  # to be closed
     base: Iterable[pa.Table]  # of the same schema; read when it is iterated
     block_instants: frozenset[str]  # of all blocks in the log files
-    row_filter: RowFilter | None  # base rows that take part in the merge; None for all
+    row_filter: RowFilter | None = None  # base rows that take part in the merge; None for all
 
     def merge_pass(self, records: LogRecords) -> MergePass:
         """Return one pass of the merge, with all log records or with some of them."""
@@ -79,7 +79,13 @@ def load_merge_sides(task: ScanTask, storage: Storage) -> MergeSides:
         if lacks_older_values(task, scan.blocks):
             return load_merge_sides(task.of_whole_slice(), storage)
         log, base = _choose_identity(task, scan.blocks, storage)
-    return MergeSides(log, base, scan.seen, _row_filter(task))
+    commit_range = task.shared.commit_range
+    if commit_range is None or task.shared.merges_whole_table:
+        return MergeSides(log, base, scan.seen)
+    # As in Apache Hudi, base rows that the range's commits did not write take no part. A
+    # compaction, a clustering or an insert into a small file may have copied them into the range's
+    # files, where they could beat a record of the range.
+    return MergeSides(log, base, scan.seen, commit_range.wrote)
 
 
 def decode_kept_rows(
@@ -117,18 +123,6 @@ def lacks_older_values(task: ScanTask, blocks: Sequence[LogBlock]) -> bool:
     return task.whole_slice is not None and any(
         block.is_partial and block.block_type is not LogBlockType.DELETE_BLOCK for block in blocks
     )
-
-
-def _row_filter(task: ScanTask) -> RowFilter | None:
-    """Exclude the base rows that the commits of a range did not write, as Apache Hudi does.
-
-    A compaction, a clustering or an insert into a small file may have copied such rows into the
-    range's files, where they could beat a record of the range.
-    """
-    commit_range = task.shared.commit_range
-    if commit_range is None or task.shared.merges_whole_table:
-        return None
-    return commit_range.wrote
 
 
 def _choose_identity(

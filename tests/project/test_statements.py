@@ -296,7 +296,7 @@ STATEMENTS: list[tuple[str, str, Probe]] = [
     ),
     (
         "how-a-read-works",
-        "at most four; of small slices on another machine, up to twelve more",
+        "at most four. Small slices on another machine get up to twelve threads more",
         lambda _: (hudi_pyspark.scan._MAX_THREADS, hudi_pyspark.scan._MAX_EXTRA_THREADS) == (4, 12),
     ),
     (

@@ -1,5 +1,8 @@
 """Stream base files of any format as Arrow tables.
 
+`read_base_rows` gives rows the columns and types that a task works with. `read_base_file` has no
+task: rows, names and types are those of the file.
+
 A base file of a metadata-only bootstrap has the table's meta columns, and its source file has the
 data columns.
 """

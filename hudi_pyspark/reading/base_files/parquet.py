@@ -60,7 +60,7 @@ def open_parquet_file(
                 buffer_size=_BUFFER if storage.is_local else 0,
             )
             yield PagedFile(file, parquet)
-    except MemoryError:  # pyarrow's is an ArrowException, too
+    except MemoryError:  # pyarrow's MemoryError is an ArrowException
         raise
     except FileNotFoundError as error:
         raise MissingFileError.since_planning(place) from error

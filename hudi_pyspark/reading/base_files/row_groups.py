@@ -76,8 +76,8 @@ class RowGroupFilter:
             stored = self._stored_name(name)
             if stored is None:
                 return None
-            head, dot, rest = stored.partition(".")
-            stored = names.get(stored, f"{names.get(head, head)}{dot}{rest}")
+            head, dot, tail = stored.partition(".")
+            stored = names.get(stored, f"{names.get(head, head)}{dot}{tail}")
             if stored not in columns:
                 return None
             field, declared = find_field(file.schema_arrow, stored), find_field(types, name)
@@ -125,11 +125,11 @@ class RowGroupFilter:
         """Return the dotted path in the file; None if the values come from elsewhere."""
         if self.stored_names is None:
             return name
-        head, dot, rest = name.partition(".")
+        head, dot, tail = name.partition(".")
         if name in self.stored_names:
             return self.stored_names[name]
         stored = self.stored_names.get(head)
-        return f"{stored}{dot}{rest}" if stored is not None else None
+        return f"{stored}{dot}{tail}" if stored is not None else None
 
 
 def _middle(row_group: pq.RowGroupMetaData) -> int:

@@ -37,6 +37,7 @@ from hudi_pyspark.reading.log_records.records import (
     ColumnSets,
     LogRecords,
     Marks,
+    Records,
 )
 from hudi_pyspark.table.merge_mode import MergeRule
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
@@ -103,12 +104,11 @@ class LogDecoder:
         if block.is_partial:  # then its schema has the columns that its updates change
             stored, names = self._names_in(block)
             columns = self.column_sets.number(frozenset(n for n in stored if stored[n] in names))
-        marks = Marks(
+        marks = replace(
+            Marks.of_rows(comparable_ordering(rows, self.rule.ordering_fields)),
             is_delete=deleting_rows(rows, self.rule),
             has_default_ordering=_default_ordering(rows, self.rule.ordering_fields),
-            has_other_class=np.zeros(length, np.bool_),
             columns=np.full(length, columns, np.int32),
-            ordering=comparable_ordering(rows, self.rule.ordering_fields),
         )
         positions = self._positions(block, length)
         return LogRecords(rows, np.arange(length), keys, positions, marks, self.column_sets)
@@ -147,14 +147,9 @@ class LogDecoder:
     def concatenate(self, parts: Sequence[LogRecords]) -> LogRecords:
         """Join the records of some parts, or of none, in their order."""
         rows = self.schema.empty_table()
-        no_records = LogRecords(
-            rows=rows,
-            row=np.empty(0, np.int64),
-            keys=pa.nulls(0, pa.string()),
-            positions=None if self.has_keys else np.empty(0, np.int64),
-            marks=Marks.of_rows(comparable_ordering(rows, self.rule.ordering_fields)),
-            column_sets=self.column_sets,
-        )
+        records = Records.of_rows(rows, comparable_ordering(rows, self.rule.ordering_fields))
+        keys, positions = pa.nulls(0, pa.string()), None if self.has_keys else np.empty(0, np.int64)
+        no_records = LogRecords.of(records, keys, positions, self.column_sets)
         return LogRecords.concat([no_records, *parts])
 
     def _decode_deletes(self, block: LogBlock) -> LogRecords:

@@ -49,11 +49,11 @@ class OrderingValues:
         """Return, row by row, whether this value is smaller than the other."""
         older = np.zeros(self.length, np.bool_)
         tied = np.ones(self.length, np.bool_)
-        for mine, theirs in zip(self.fields, other.fields, strict=True):
-            mine_null, theirs_null = is_null(mine), is_null(theirs)
-            smaller = is_true(pc.less(mine, theirs)) | (mine_null & ~theirs_null)
+        for own_field, other_field in zip(self.fields, other.fields, strict=True):
+            own_null, other_null = is_null(own_field), is_null(other_field)
+            smaller = is_true(pc.less(own_field, other_field)) | (own_null & ~other_null)
             older |= tied & smaller
-            tied &= is_true(pc.equal(mine, theirs)) | (mine_null & theirs_null)
+            tied &= is_true(pc.equal(own_field, other_field)) | (own_null & other_null)
         return older
 
 

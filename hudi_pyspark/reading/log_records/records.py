@@ -159,7 +159,7 @@ class LogRecords:
 
     rows: pa.Table  # of the schema that the merge works on, with a column at least; data rows only
     row: RowNumbers  # ordinal in `rows`, NO_ROW for a record of a delete block
-    keys: pa.Array  # record keys, string; null where only positions identify the records
+    keys: pa.Array  # record keys, string; null if only positions identify the records
     positions: RowNumbers | None  # row ordinal in the base file; None to merge by key
     marks: Marks
     column_sets: ColumnSets  # to which `marks.columns` refers

@@ -55,8 +55,8 @@ class MergePass:
         Args:
             log: records of the slice, oldest first.
             pair_rule: how two records of one key become one.
-            row_filter: base rows that take part in the merge. The result lacks the others, but
-                row positions count them. There is no decision then.
+            row_filter: base rows that take part in the merge; None for all. Row positions count the
+                other rows, but the result lacks them, and there is no decision.
         """
         self._log = log
         self._pair_rule = pair_rule
@@ -214,7 +214,7 @@ class Match(NamedTuple):
 class BaseRowMatcher:
     """Finds the base rows that log records meet, in base tables that come in file order.
 
-    The matcher counts the rows that it has seen, since positions are those of the file, and
+    The matcher counts the rows that it has seen, since positions are row numbers in the file. It
     remembers which log records have met their row: the other records are inserts.
     """
 
