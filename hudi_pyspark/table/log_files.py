@@ -11,7 +11,6 @@ import pyarrow as pa
 
 from hudi_pyspark.errors import CorruptLogBlockError, MissingFileError
 from hudi_pyspark.format.bytes_source import BytesSource, StoredBytes
-from hudi_pyspark.format.log.block_schema import block_schema
 from hudi_pyspark.format.log.log_block import LogBlock, LogBlockType
 from hudi_pyspark.format.log.log_file import frame_log_file
 from hudi_pyspark.messages import logger
@@ -89,7 +88,7 @@ class SliceBlocks:
                 data, path=file.path, report=lambda *problem: problems.append(problem)
             ):
                 if problems and self.on_damage is OnDamage.FAIL and block.schema_text is not None:
-                    block_schema(block)  # its error says that no option reads on
+                    block.avro_schema()  # its error says that no option reads on
                 for problem, offset in problems:
                     self.on_damage.report(problem, place, offset)
                 problems.clear()

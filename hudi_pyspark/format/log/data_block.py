@@ -16,7 +16,6 @@ from hudi_pyspark.format.avro.schema import AvroRecord, parse_schema
 from hudi_pyspark.format.hfile import HFileError
 from hudi_pyspark.format.hfile.entries import HFile
 from hudi_pyspark.format.hfile.reader import SCHEMA_INFO, read_hfile
-from hudi_pyspark.format.log.block_schema import block_schema
 from hudi_pyspark.format.log.log_block import AVRO_BLOCKS, LogBlock, LogBlockType
 from hudi_pyspark.format.parquet.checked_file import open_parquet, read_columns, unknown_type_error
 from hudi_pyspark.format.parquet.legacy_calendar import LegacyCalendar, with_instants
@@ -71,7 +70,7 @@ def decode_data_block(
     if decode is None:
         raise ValueError(f"a {block.block_type.name} has no records to decode")
     try:
-        return decode(block, block_schema(block), columns, lookup)
+        return decode(block, block.avro_schema(), columns, lookup)
     except CorruptAvroError as error:
         raise block.corrupt(error.reason()) from error
 
@@ -86,7 +85,7 @@ def decode_native_deletes(block: LogBlock) -> pa.Table | None:
     if not block.native_extension:
         return None
     if block.native_extension == "parquet":
-        return _decode_parquet(block, block_schema(block), None, None)
+        return _decode_parquet(block, block.avro_schema(), None, None)
     hfile = _read_hfile(block)
     try:
         schema = parse_schema(str(hfile.file_info.get(SCHEMA_INFO, b""), "utf-8"))
@@ -122,7 +121,7 @@ def _first_records(block: LogBlock, count: int) -> pa.Table:
         return pa.table({})
     try:
         starts, ends = record_spans(block.content, _VERSION_AND_COUNT.size, count)
-        return decode_records(block_schema(block), block.content, starts, ends, None)
+        return decode_records(block.avro_schema(), block.content, starts, ends, None)
     except CorruptAvroError as error:
         return _first_records(block, min(error.record, count - 1))
 

@@ -9,7 +9,8 @@ from typing import IO, TypeAlias
 
 import pyarrow as pa
 
-from hudi_pyspark.errors import CorruptLogBlockError
+from hudi_pyspark.errors import CorruptAvroError, CorruptLogBlockError
+from hudi_pyspark.format.avro.schema import AvroRecord, parse_schema
 from hudi_pyspark.format.bytes_source import BytesSource, StoredBytes
 
 MAGIC = b"#HUDI#"
@@ -18,6 +19,7 @@ _MAGIC_PATTERN = re.compile(re.escape(MAGIC))  # searches a memoryview without c
 _LONG = struct.Struct(">q")
 _INT = struct.Struct(">i")
 _SEARCHED_AT_ONCE = 1 << 20  # bytes
+_DAMAGED_NAME = re.compile('"name" *: *"[^"]*\ufffd')
 _ROLLBACK_COMMAND = "0"  # the only command that any release has written
 
 
@@ -111,6 +113,22 @@ class LogBlock:
     def schema_text(self) -> str | None:
         """The Avro schema (JSON) of a data block's records; some delete blocks also have one."""
         return self.header.get(HeaderKey.SCHEMA)
+
+    def avro_schema(self) -> AvroRecord:
+        """Parse the Avro schema of a data block's records.
+
+        Raises:
+            CorruptLogBlockError: the header has no schema, or one that cannot be parsed.
+            UnsupportedTypeError: the schema does not describe a record, or is nested too deep.
+        """
+        if self.schema_text is None:
+            raise self.corrupt("expected a SCHEMA header, found none")
+        if _DAMAGED_NAME.search(self.schema_text):  # Apache Hudi also refuses it
+            raise self.corrupt("the SCHEMA header has a name that is not UTF-8")
+        try:
+            return parse_schema(self.schema_text)
+        except CorruptAvroError as error:
+            raise self.corrupt(f"SCHEMA header cannot be parsed: {error.reason()}") from error
 
     @property
     def is_partial(self) -> bool:

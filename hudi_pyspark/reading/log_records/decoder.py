@@ -13,7 +13,6 @@ from hudi_pyspark.columns.schema_evolution import SchemaOnRead, conform, stored_
 from hudi_pyspark.columns.timestamp_repair import repair_timestamps
 from hudi_pyspark.errors import CorruptTableError
 from hudi_pyspark.format.log import data_block
-from hudi_pyspark.format.log.block_schema import block_schema
 from hudi_pyspark.format.log.delete_block import (
     DeleteRecords,
     OrderingGroup,
@@ -141,7 +140,7 @@ class LogDecoder:
     def _names_in(self, block: LogBlock) -> tuple[Mapping[str, str], Mapping[str, str]]:
         """Map columns to their names at the block's instant, and these to the block's own names."""
         stored = stored_columns(self.schema_on_read, self.columns, block.instant_time or "")
-        in_block = [field.name for field in block_schema(block).fields]
+        in_block = [field.name for field in block.avro_schema().fields]
         return stored, match_columns(stored.values(), in_block, source=_place(block))
 
     def concatenate(self, parts: Sequence[LogRecords]) -> LogRecords:

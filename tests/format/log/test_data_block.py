@@ -12,7 +12,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from hudi_pyspark.errors import CorruptLogBlockError, UnsupportedTypeError
-from hudi_pyspark.format.log.block_schema import block_schema
 from hudi_pyspark.format.log.data_block import decode_data_block, salvage_data_block
 from hudi_pyspark.format.log.log_block import HeaderKey, LogBlock, LogBlockType, frame_blocks
 from tests.format.log.log_writer import avro_content, avro_records, write_block
@@ -160,7 +159,7 @@ def test_avro_block_without_records_keeps_its_columns():
 
 def test_schema_is_parsed_once_per_text():
     first, second = (block_of(LogBlockType.AVRO_DATA_BLOCK, LONG, avro_content([])) for _ in "ab")
-    assert block_schema(first) is block_schema(second)
+    assert first.avro_schema() is second.avro_schema()
 
 
 def parquet_block(schema: object, table: pa.Table, **options: object) -> LogBlock:
