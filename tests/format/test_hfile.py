@@ -222,7 +222,7 @@ WHOLE = hfile([DATA_BLOCK], entry_count=3)
             id="entry-count",
         ),
         pytest.param(
-            hfile([block(b"PAR1PAR1", b""), DATA_BLOCK], entry_count=3),
+            hfile([block(b"PAR1PAR1", b"")], entry_count=3, index=[(b"", 0, 37)]),
             "^at byte 0: expected HFile block b'DATABLK\\*', found b'PAR1PAR1'",
             id="unknown-block",
         ),

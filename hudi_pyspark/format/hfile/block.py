@@ -18,7 +18,6 @@ HEADER_SIZE = _HEADER.size
 DATA_MAGIC = b"DATABLK*"
 ROOT_INDEX_MAGIC = b"IDXROOT2"
 FILE_INFO_MAGIC = b"FILEINF2"
-META_MAGIC = b"METABLKc"
 _ENCODED_DATA_MAGIC = b"DATABLKE"
 _ENCODINGS = {2: "PREFIX", 3: "DIFF", 4: "FAST_DIFF", 6: "PREFIX_TREE", 7: "ROW_INDEX_V1"}
 
@@ -56,11 +55,6 @@ class Block:
             raise HFileError(f"HFile block of {size} bytes does not fit", offset)
         return cls(offset, octets[: HEADER_SIZE + size])
 
-    @staticmethod
-    def stored_size(octets: memoryview) -> int:
-        """Return the total size of the block whose header is at the start of ``octets``."""
-        return HEADER_SIZE + max(0, int(_HEADER.unpack_from(octets)[1]))
-
     @property
     def magic(self) -> bytes:
         """Eight bytes that name the kind of block."""
@@ -70,11 +64,6 @@ class Block:
     def content_size(self) -> int:
         """Bytes of the inflated content, according to the header."""
         return int(_HEADER.unpack_from(self.octets)[2])
-
-    @property
-    def end(self) -> int:
-        """Offset of the byte after the block in the HFile."""
-        return self.offset + len(self.octets)
 
     def check_magic(self, magic: bytes, path: str) -> None:
         """Check the kind of the block.

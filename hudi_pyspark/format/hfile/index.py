@@ -72,13 +72,15 @@ class BlockIndex:
         keys = [key for index in indexes for key in index.keys]
         return cls.of(keys, [place for index in indexes for place in index.places], offset)
 
-    def blocks_of_keys(self, keys: Sequence[bytes]) -> list[Place]:
-        """Return the blocks that may have one of the keys, in file order.
+    def blocks_of_keys(self, keys: Sequence[bytes] | None) -> list[Place]:
+        """Return the blocks that may have one of the keys, in file order; None for all keys.
 
         The keys may come in any order. Writers sort keys by bytes or by UTF-16. The two orders
         differ only for keys with characters from U+E000 on; such keys are looked up in each order
         that the index is sorted by.
         """
+        if keys is None:
+            return self.places
         touched: set[int] = set()
         if self._is_byte_sorted:
             touched.update(_touched(self.keys, sorted(keys)))

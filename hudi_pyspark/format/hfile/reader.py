@@ -1,4 +1,4 @@
-"""Read HFiles of version 3: all entries, or through the index those of some keys."""
+"""Read HFiles of version 3: all entries, or those of some keys."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from hudi_pyspark.format.hfile.block import (
     DATA_MAGIC,
     FILE_INFO_MAGIC,
     HEADER_SIZE,
-    META_MAGIC,
     NO_COMPRESSION,
     ROOT_INDEX_MAGIC,
     Block,
@@ -42,12 +41,6 @@ _TAGS_INFO = "hfile.MAX_TAGS_LEN"  # only if entries have tags after their value
 _Field = tuple[int, "int | memoryview"]
 _LEAF_MAGIC = b"IDXLEAF2"
 _INTERMEDIATE_MAGIC = b"IDXINTE2"
-# Blocks without entries that may stand between data blocks and before the root index: lower index
-# levels, meta blocks and HBase's Bloom filters.
-_SKIPPED_MAGICS = frozenset(
-    {_LEAF_MAGIC, _INTERMEDIATE_MAGIC, META_MAGIC, b"BLMFBLK2", b"BLMFMET2", b"DFBLMET2"}
-)
-
 _TAIL = 64 << 10  # bytes read first: the trailer, and usually everything that it points to
 _READ = 4 << 20  # most bytes of one read, unless a block is larger
 _GAP = 256 << 10  # blocks with smaller gaps between them are read at once
@@ -63,7 +56,6 @@ class Trailer:
     index_count: int  # entries of the root index
     entry_count: int
     index_levels: int
-    first_data_block_offset: int
     codec: int
 
 
@@ -96,7 +88,6 @@ def parse_trailer(octets: memoryview, offset: int, path: str) -> Trailer:
         index_count=numbers.get(5, 0),
         entry_count=numbers.get(7, 0),
         index_levels=numbers.get(8, 1),
-        first_data_block_offset=numbers.get(9, 0),
         codec=numbers.get(12, NO_COMPRESSION),
     )
 
@@ -246,22 +237,23 @@ class HFileReader:
         return concat_hfiles(parts, self.file_info)
 
     def entries(self, part_size: int = _PART) -> Iterator[HFile]:
-        """Yield all entries in parts of about ``part_size`` inflated bytes, without the index.
+        """Yield all entries in parts of about ``part_size`` inflated bytes.
 
         Raises:
             HFileError: a block is corrupt, or the trailer has another number of entries. Earlier
                 parts have been yielded by then.
         """
         entry_count = 0
-        for part in self._decode(self._data_blocks(), part_size):
+        blocks = self._fetch(self._data_places(None), DATA_MAGIC)
+        for part in self._decode(blocks, part_size):
             entry_count += len(part.keys)
             yield part
         expected = self.trailer.entry_count
         if entry_count != expected:
             raise HFileError(f"expected {expected} entries in the HFile, found {entry_count}", 0)
 
-    def _data_places(self, keys: Sequence[bytes]) -> list[Place]:
-        """Return the data blocks that may have one of the keys, according to the index."""
+    def _data_places(self, keys: Sequence[bytes] | None) -> list[Place]:
+        """Return the data blocks that may have one of the keys, by the index; None for all keys."""
         places = self._root.blocks_of_keys(keys)
         for level in range(self.trailer.index_levels - 1, 0, -1):
             if not places:
@@ -286,25 +278,6 @@ class HFileReader:
                     problem = f"expected an HFile block of {size} bytes, found {len(block.octets)}"
                     raise HFileError(problem, offset)
                 yield block
-
-    def _data_blocks(self) -> Iterator[Block]:
-        """Yield the data blocks in file order."""
-        if self.trailer.entry_count == 0:
-            return  # the offset of the first data block then means nothing
-        offset, end = self.trailer.first_data_block_offset, self.trailer.load_on_open_offset
-        window, window_at = memoryview(b""), offset
-        while offset < end:
-            octets = window[offset - window_at :]
-            needed = Block.stored_size(octets) if len(octets) >= HEADER_SIZE else HEADER_SIZE
-            if needed > len(octets) and window_at + len(window) < end:
-                length = min(max(_READ, needed), end - offset)
-                window, window_at = read_range(self._source, offset, length), offset
-                continue
-            block = Block.frame(octets, offset)
-            if block.magic not in _SKIPPED_MAGICS:
-                block.check_magic(DATA_MAGIC, self._path)
-                yield block
-            offset = block.end
 
     def _decode(self, blocks: Iterable[Block], part_size: int) -> Iterator[HFile]:
         """Decode data blocks in parts of about ``part_size`` inflated bytes."""
