@@ -43,11 +43,11 @@ def open_parquet(
             checked when they are read, and raise OSError then.
     """
     options = {**_TYPE_OPTIONS, **options}
-    file = pq.ParquetFile(source, **options)
-    if _ARROW_SCHEMA in (file.metadata.metadata or {}):
-        file = pq.ParquetFile(source, metadata=_without_arrow_schema(file.metadata), **options)
-    if file.num_row_groups:
-        schema, row_group = file.schema, file.metadata.row_group(0)
+    metadata = pq.ParquetFile(source, **options).metadata
+    if _ARROW_SCHEMA in (metadata.metadata or {}):
+        metadata = _without_arrow_schema(metadata)
+    if metadata.num_row_groups:
+        schema, row_group = metadata.schema, metadata.row_group(0)
         if row_group.num_columns != len(schema):
             raise pa.ArrowInvalid(
                 f"the schema has {len(schema)} columns, the first row group {row_group.num_columns}"
@@ -56,11 +56,9 @@ def open_parquet(
             name, chunk_name = schema.column(index).path, row_group.column(index).path_in_schema
             if name != chunk_name:
                 raise pa.ArrowInvalid(f"column {name!r} of the schema is stored as {chunk_name!r}")
-    check_row_count(file.metadata, range(file.num_row_groups), file.metadata.num_rows)
-    if not verify_checksums:
-        return file
+    check_row_count(metadata, range(metadata.num_row_groups), metadata.num_rows)
     return pq.ParquetFile(
-        source, metadata=file.metadata, page_checksum_verification=True, **options
+        source, metadata=metadata, page_checksum_verification=verify_checksums, **options
     )
 
 

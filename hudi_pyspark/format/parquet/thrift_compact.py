@@ -56,9 +56,11 @@ class ThriftStruct(dict[int, tuple[ThriftType, ThriftValue]]):
     """
 
     def integer(self, number: int) -> int:
+        """Return a field that is an integer, by its number."""
         return int(self._value(number, _INTEGERS, "an integer"))
 
     def list(self, number: int) -> ThriftList:
+        """Return a field that is a list or a set, by its number."""
         value: ThriftList = self._value(number, (ThriftType.LIST, ThriftType.SET), "a list")
         return value
 
@@ -72,6 +74,7 @@ class ThriftStruct(dict[int, tuple[ThriftType, ThriftValue]]):
         return value
 
     def structs(self, number: int) -> tuple[ThriftStruct, ...]:
+        """Return the items of a field that is a list of structs, by its number."""
         structs = self.list(number)
         if structs.kind is not ThriftType.STRUCT:
             raise ThriftError(f"field {number} is not a list of structs")
