@@ -60,11 +60,7 @@ class HudiDataSource(DataSource):
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:  # noqa: FBT001, ARG002
         raise UnsupportedQueryError(_ONLY_READS)
 
-    def streamWriter(  # noqa: N802  (Spark's name)
-        self,
-        schema: StructType,  # noqa: ARG002
-        overwrite: bool,  # noqa: FBT001, ARG002
-    ) -> DataSourceStreamWriter:
+    def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:  # noqa: N802, FBT001, ARG002  (Spark's)
         raise UnsupportedQueryError(_ONLY_READS)
 
     # Spark sends the source to the process of a stream. That machine has the files of

@@ -70,9 +70,8 @@ class HudiStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             self._start = self._planned_until
         return {OFFSET_KEY: self._planned_until}
 
-    def latestOffset(  # noqa: N802  (Spark's name; 4.0 and 4.1 call it without arguments)
-        self, start: Offset | None = None, limit: ReadLimit | None = None
-    ) -> Offset:
+    # Spark 4.0 and 4.1 pass no arguments.
+    def latestOffset(self, start: Offset | None = None, limit: ReadLimit | None = None) -> Offset:  # noqa: N802
         """Return where the next batch ends: at a limit of the options, or at the last commit.
 
         Args:

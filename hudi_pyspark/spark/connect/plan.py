@@ -137,8 +137,9 @@ class Walk:
             self._with_relations(node, needs)
         else:
             below = self._below(kind, node, needs)
-            for child in _children(node):
-                self.visit(child, below)
+            for child in _messages_in(node):
+                if child.DESCRIPTOR.name == "Relation":
+                    self.visit(child, below)
 
     def _with_relations(self, node: Any, needs: Needs) -> None:  # noqa: ANN401
         if node.root.WhichOneof("rel_type") == "sql":
@@ -207,9 +208,7 @@ def sources_of(plan: Any, is_skipped: Callable[[Any], bool] = lambda _: False) -
             continue
         if kind == "Read" and is_ours(message.data_source):
             yield message.data_source
-        for _, value in reversed(message.ListFields()):
-            parts = [part for part in expressions.parts_of(value) if not isinstance(part, str)]
-            waiting += reversed(parts)
+        waiting += reversed(_messages_in(message))
 
 
 def is_ours(source: Any) -> bool:  # noqa: ANN401  (protobuf)
@@ -233,11 +232,9 @@ def _give_hints(read: Any, needs: Needs) -> None:  # noqa: ANN401
     source.options[OPTION] = hints.to_option()
 
 
-def _children(node: Any) -> Iterator[Any]:  # noqa: ANN401
-    for _, value in node.ListFields():
-        for part in expressions.parts_of(value):
-            if not isinstance(part, str) and part.DESCRIPTOR.name == "Relation":
-                yield part
+def _messages_in(message: Any) -> list[Any]:  # noqa: ANN401
+    parts = (part for _, value in message.ListFields() for part in expressions.parts_of(value))
+    return [part for part in parts if not isinstance(part, str)]
 
 
 def _below_choice(kind: str, node: Any, needs: Needs) -> Needs:  # noqa: ANN401
