@@ -503,7 +503,7 @@ class HudiTable:
 
     def _scan(self, options: ReadOptions, mergers: Mergers | None, **others: Any) -> Scan:  # noqa: ANN401  (of `choose_scan`)
         is_listed = options.use_metadata_table and FILES in self.config.metadata_partitions
-        listing = self._metadata_listing.anew() if is_listed else None
+        listing = self._metadata_listing.refreshed() if is_listed else None
         view = self.view if listing is None else self.view.with_listing(listing)
         indexes = None if listing is None else listing.indexed_by
         mergers = registered_payloads() if mergers is None else mergers

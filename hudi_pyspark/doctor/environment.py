@@ -1,7 +1,6 @@
 """Checks of this machine: Python, packages, Java, and the Python of Spark's workers.
 
-Whatever fails with a message of its own is left to that message, such as a session without
-``register``, which warns.
+What fails with a good message of its own is not checked: a session without ``register`` warns.
 """
 
 from __future__ import annotations

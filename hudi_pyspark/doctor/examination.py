@@ -1,4 +1,4 @@
-"""All checks of a table, each after those that it builds on; that of hoodie.properties is first."""
+"""All checks of a table, in the order in which they build on each other."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ PROPERTIES = "properties"
 # The first release of Apache Hudi that reads each version: HoodieTableVersion.
 _RELEASES = ("0.3", "0.6", "0.9", "0.10", "0.11", "0.12", "0.14", "0.16", "1.0", "1.1", "1.3")
 _CHECKSUM = "hoodie.table.checksum"
-# Apache Hudi knows these in capitals alone. Other checks name unknown words where none is listed.
+# Apache Hudi knows these in capitals alone. "" leaves unknown words to other checks.
 _WORDS = {
     "hoodie.table.type": "",
     "hoodie.table.base.file.format": "",
@@ -80,7 +80,7 @@ def examine_table(
 
     Args:
         storage: of the table's base path.
-        deep: decode all data files, too.
+        deep: also decode all data files.
         track: is shown what is checked, as the checks go on.
 
     Raises:
@@ -130,21 +130,22 @@ def examine(
             checks.append((LOGS, check_logs(stored, track, deep=deep)))
             checks.append((BASES, check_base_files(stored, track, deep=deep)))
         checks += [(METADATA_TABLE, check_metadata_table(stored)), (MERGES, _kept_merges(view))]
-    listed = [*check_properties(view.storage, view.config), *check_timeline(view, committed)]
-    for check, findings in checks:
-        earlier = {f.subject: place for place, f in enumerate(listed) if f.check in (FILES, SIZES)}
+    findings = [*check_properties(view.storage, view.config), *check_timeline(view, committed)]
+    for check, found in checks:
+        places = {f.subject: i for i, f in enumerate(findings) if f.check in (FILES, SIZES)}
         try:
-            for finding in findings:
-                place = earlier.get(finding.subject) if finding.subject else None
+            for finding in found:
+                place = places.get(finding.subject) if finding.subject else None
                 if place is None:
-                    listed.append(finding)
+                    findings.append(finding)
                 elif finding.check == LOGS:  # which knows what the bytes are, not whose
-                    known, message = listed[place], f"{listed[place].message}; {finding.message}"
-                    judged = known if known.check == FILES else finding
-                    listed[place] = replace(judged, check=known.check, message=message)
+                    earlier = findings[place]
+                    judged = earlier if earlier.check == FILES else finding
+                    message = f"{earlier.message}; {finding.message}"
+                    findings[place] = replace(judged, check=earlier.check, message=message)
         except HudiError as error:
-            listed.append(_failed(check, error.reason(), listed, committed))
-    return iter(_by_partition(listed, stored) if stored is not None else listed)
+            findings.append(_failed(check, error.reason(), findings, committed))
+    return iter(_by_partition(findings, stored) if stored is not None else findings)
 
 
 def _recorded(view: TableView) -> dict[str, str]:
@@ -159,7 +160,7 @@ def _recorded(view: TableView) -> dict[str, str]:
 
 
 def _by_partition(findings: list[Finding], stored: StoredFiles) -> list[Finding]:
-    """Make one finding of the missing files of a partition, where none of its files is left."""
+    """Make one finding of the missing files of each partition that has no file left."""
     present = {path.rpartition("/")[0] for path in stored.data_files}
     grouped: dict[tuple[str, int], list[Finding]] = {}
     for finding in findings:
@@ -193,7 +194,7 @@ def _kept_merges(view: TableView) -> Iterator[Finding]:
 
 
 def _failed(check: str, reason: str, findings: list[Finding], committed: TimelineFiles) -> Finding:
-    """Return the finding of a check that failed: only a note where the cause is known already."""
+    """Return the finding of a check that failed: only a note if the cause is known already."""
     causes = [f.subject for f in findings if f.severity is Severity.PROBLEM and f.subject in reason]
     causes = [f.subject for f in committed.undecodable] or list(filter(None, causes))
     if causes:
@@ -309,7 +310,7 @@ def _differences(metadata: MetadataTable, stored: StoredFiles, sample: int) -> I
 
 
 def _of_file(difference: Difference, committed: TimelineFiles) -> Finding:
-    """Judge a file; where commits and the metadata table agree, the storage is wrong."""
+    """Judge a file; if commits and the metadata table agree, the storage is wrong."""
     subject, message, advice = difference.subject, difference.problem, _REBUILD
     written = committed.written.get(subject)
     if subject not in committed.removed and difference.metadata_table is not None:
@@ -321,7 +322,7 @@ def _of_file(difference: Difference, committed: TimelineFiles) -> Finding:
 
 
 def _of_record(difference: Difference) -> Finding:
-    """Judge a row that the record index does not find; of several with one key it finds one."""
+    """Judge a row missing from the record index, which holds one location per key."""
     subject, message = f"record key {difference.subject}", difference.problem
     if difference.metadata_table:
         message += ": an insert may have repeated the key, or the index is wrong"

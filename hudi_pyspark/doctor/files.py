@@ -22,7 +22,7 @@ from hudi_pyspark.inspection.files import (
 from hudi_pyspark.table.bootstrap import BOOTSTRAP_INSTANT, is_skeleton, load_bootstrap_sources
 from hudi_pyspark.table.file_group import FileSlice
 from hudi_pyspark.table.file_groups import FOREIGN_NAME_ADVICE, may_lose_rows
-from hudi_pyspark.table.table_services import known_rollbacks
+from hudi_pyspark.table.table_services import rolled_back_times
 from hudi_pyspark.table.view import TableView
 from hudi_pyspark.wording import counted
 
@@ -36,20 +36,20 @@ class StoredFiles:
     """The files in the folders of a table's partitions."""
 
     view: TableView
-    timeline: TimelineFiles  # those that its instants name
+    timeline: TimelineFiles  # the files that its instants name
     sizes: Mapping[str, int]  # by path relative to the base path; bytes
     data_files: Mapping[str, BaseFileName | LogFileName]  # by path; CDC log files included
     unmarked: tuple[str, ...]  # partitions that commits name, without a marker file
 
 
 def collect_stored_files(view: TableView, committed: TimelineFiles) -> StoredFiles:
-    """List the files of partitions with a marker, and of those that only commits name."""
+    """List the files of partitions with a marker, and of partitions that only commits name."""
     marked = view.listing.partitions()
-    named = {path.rpartition("/")[0] for path in committed.written}
-    stored = list(stored_files(view, named))
-    sizes = {file.path: file.size for file in stored}
-    data_files = {file.path: file.name for file in stored if file.name is not None}
-    unmarked = sorted((named & {file.partition_path for file in stored}).difference(marked))
+    partitions = {path.rpartition("/")[0] for path in committed.written}
+    infos = list(stored_files(view, partitions))
+    sizes = {file.path: file.size for file in infos}
+    data_files = {file.path: file.name for file in infos if file.name is not None}
+    unmarked = sorted((partitions & {file.partition_path for file in infos}).difference(marked))
     return StoredFiles(view, committed, sizes, data_files, tuple(unmarked))
 
 
@@ -164,9 +164,7 @@ def _unknown(stored: StoredFiles) -> Iterator[Finding]:
         yield Finding(Severity.PROBLEM, FILES, "", message, RESTORE_INSTANT)
         return
     pending = {instant.requested_time for instant in view.timeline.pending}
-    undone = {
-        time for _, r, _ in known_rollbacks(view, archived=False) for time in r.rolled_back_times
-    }
+    undone = rolled_back_times(view)
     lost = committed.lost.keys() | view.groups.lost_commits()
     needed = committed.written.keys() - committed.removed
     is_whole = not lost and needed <= stored.sizes.keys()
@@ -232,7 +230,7 @@ def _some(paths: list[str]) -> str:
 
 
 def check_sizes(stored: StoredFiles) -> Iterator[Finding]:
-    """Compare the sizes on the storage with those in commits."""
+    """Compare the sizes on the storage with the sizes in commits."""
     files = sorted(stored.timeline.written.items())
     sized = {path: file.size for path, file in files if path in stored.sizes and file.size}
     findings = [f for path, size in sized.items() for f in _judge_size(stored, path, size)]

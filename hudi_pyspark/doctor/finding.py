@@ -36,7 +36,7 @@ class Finding:
     severity: Severity
     check: str  # e.g. "files"; findings of one check are next to each other
     subject: str  # the file, instant, package or setting; "" for the table as a whole
-    message: str  # the actual state, and the expected one where it differs
+    message: str  # the actual state, and the expected one if it differs
     advice: str = ""  # what to do; "" for nothing
 
 

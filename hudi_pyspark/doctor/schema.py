@@ -101,17 +101,17 @@ def _field(schema: pa.Schema, name: str, missing: Finding) -> Iterator[Finding]:
 
 def _key_generator(config: TableConfig) -> Iterator[Finding]:
     """Check that the key generator fits the fields that it gets."""
-    named = config.key_generator
+    generator = config.key_generator
     keys, partitions = len(config.record_key_fields), len(config.partition_fields)
     problem = ""
-    if named and named not in (*KEY_GENERATORS.values(), *_INNER_GENERATORS):
+    if generator and generator not in (*KEY_GENERATORS.values(), *_INNER_GENERATORS):
         problem = f"known: {', '.join(KEY_GENERATORS.values())}"
-    elif named == "NON_PARTITION" and partitions:
+    elif generator == "NON_PARTITION" and partitions:
         problem = f"but {_PARTITION} is {config.properties[_PARTITION]}"
-    elif named == "SIMPLE" and (keys > 1 or partitions > 1):
+    elif generator == "SIMPLE" and (keys > 1 or partitions > 1):
         problem = "which takes one record key field and one partition field"
     if problem:
-        message = f"the key generator is {named}, {problem}: Apache Hudi's writers may fail"
+        message = f"the key generator is {generator}, {problem}: Apache Hudi's writers may fail"
         key = "hoodie.table.keygenerator.type"
         yield Finding(Severity.WARNING, SCHEMA, key, message, RESTORE_PROPERTIES)
 
@@ -131,7 +131,7 @@ def _columns_without_nulls(view: TableView) -> Iterator[Finding]:
         for path, field in fields[texts[max(texts)]].items()
         if not is_nullable(field.type) and field.default is None
     ]
-    stored = {time: {path.lower() for path in fields[text]} for time, text in texts.items()}
+    stored_paths = {time: {path.lower() for path in fields[text]} for time, text in texts.items()}
     slices = view.slices.as_of(check_files=False) if required else []
     files = [file for s in slices for file in s.files]
     for path in required:
@@ -139,7 +139,7 @@ def _columns_without_nulls(view: TableView) -> Iterator[Finding]:
         lacking = [
             file.path
             for file in files
-            if (names := stored.get(file.instant_time)) is not None
+            if (names := stored_paths.get(file.instant_time)) is not None
             and path.lower() not in names
             and (not record or record in names)
         ]
@@ -154,7 +154,7 @@ def _columns_without_nulls(view: TableView) -> Iterator[Finding]:
 
 
 def _fields_of(avro: AvroType, path: str = "") -> Iterator[tuple[str, AvroField]]:
-    """Yield the fields of a record, and those inside them, with their dotted paths."""
+    """Yield the fields of a record and the fields nested in them, with their dotted paths."""
     if not isinstance(avro, AvroRecord):
         for part in parts_of(avro):
             yield from _fields_of(part, path)

@@ -44,7 +44,7 @@ class TimelineFiles:
     """The data files that the active timeline names, by path relative to the base path."""
 
     written: Mapping[str, CommittedFile]  # by completed commits, CDC log files included
-    unreadable: Mapping[str, str]  # those of them that no file slice can have, with the reason
+    unreadable: Mapping[str, str]  # written files that no file slice can have, with the reason
     removed: frozenset[str]  # by cleans, rollbacks and restores
     undecodable: tuple[Finding, ...]  # instants that cannot be decoded, or that reads ignore
     lost: Mapping[str, str]  # requested times of commits that did complete, and how that is known
@@ -159,7 +159,7 @@ def _decoded(view: TableView, instant: Instant) -> CommitMetadata | set[str] | F
 
 
 def _removed_by(view: TableView, instant: Instant) -> set[str]:
-    """Return the paths of the files that a clean, rollback or restore removed; decode others."""
+    """Return the paths of files that an instant removed, by decoding the instant."""
     path = instant_path(instant, view.config)
     body = view.storage.read_bytes(path)
     if instant.action is Action.SAVEPOINT:

@@ -13,7 +13,7 @@ from hudi_pyspark.inspection.commits import kind_of, known_commits
 from hudi_pyspark.inspection.definition import COLUMNS, schema_of, table_of, with_columns
 from hudi_pyspark.table.file_groups import by_path, committed_files
 from hudi_pyspark.table.listing import path_in
-from hudi_pyspark.table.table_services import known_rollbacks
+from hudi_pyspark.table.table_services import completed_rollbacks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -182,7 +182,7 @@ def _rollback_writers(view: TableView) -> dict[str, str]:
     """Return the time of the rollback that wrote a command block, by the path of its log file."""
     return {
         path_in(partition.partition_path, name): instant.requested_time
-        for instant, rollback, _ in known_rollbacks(view, archived=False)
+        for instant, rollback, _ in completed_rollbacks(view, archived=False)
         for partition in rollback.partitions
         for name in partition.rollback_log_files
     }

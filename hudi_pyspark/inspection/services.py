@@ -13,7 +13,11 @@ from hudi_pyspark.format.timeline.instant_body import BodyParser
 from hudi_pyspark.inspection.commits import counts_of, file_kind, known_commits
 from hudi_pyspark.inspection.definition import InspectionRows, instant_row, with_columns
 from hudi_pyspark.table.listing import path_in
-from hudi_pyspark.table.table_services import known_cleans, known_restores, known_rollbacks
+from hudi_pyspark.table.table_services import (
+    completed_cleans,
+    completed_restores,
+    completed_rollbacks,
+)
 from hudi_pyspark.table.timeline import plan_path, read_instant
 from hudi_pyspark.table.view import TableView
 from hudi_pyspark.wording import did_you_mean
@@ -47,7 +51,7 @@ def cleans(view: TableView, *, archived: bool) -> InspectionRows:
             "undeleted_files": sum(len(p.undeleted_files) for p in clean.partitions),
             "milliseconds": clean.milliseconds,
         }
-        for instant, clean, is_archived in known_cleans(view, archived=archived)
+        for instant, clean, is_archived in completed_cleans(view, archived=archived)
     ]
     pending = (i for i in view.timeline.pending if i.action is Action.CLEAN)
     return _sorted_by_time([*rows, *({**instant_row(i), "archived": False} for i in pending)])
@@ -142,7 +146,7 @@ def _written(view: TableView, instant: Instant) -> dict[str, object]:
 )
 def rollbacks(view: TableView, *, archived: bool) -> InspectionRows:
     """Return one row per rollback or restore; see `Inspection.rollbacks`."""
-    done = [*known_rollbacks(view, archived=archived), *known_restores(view)]
+    done = [*completed_rollbacks(view, archived=archived), *completed_restores(view)]
     rows: list[dict[str, object]] = [
         {
             **instant_row(instant),
@@ -234,10 +238,10 @@ def _removals(view: TableView, file_id: str) -> Iterator[dict[str, object]]:
     """Yield what cleans and rollbacks did to the files of a group."""
     removals = [
         (instant, "file cleaned", cleaned.partition_path, cleaned.deleted_files)
-        for instant, clean, _ in known_cleans(view, archived=True)
+        for instant, clean, _ in completed_cleans(view, archived=True)
         for cleaned in clean.partitions
     ]
-    for instant, rollback, _ in known_rollbacks(view, archived=True):
+    for instant, rollback, _ in completed_rollbacks(view, archived=True):
         for undone in rollback.partitions:
             path, blocks = undone.partition_path, undone.rollback_log_files
             removals.append((instant, "file rolled back", path, undone.deleted_files))

@@ -1,1 +1,1 @@
-"""The table of HFiles in ``.hoodie/metadata``, merged as no other is: files and indexes."""
+"""The metadata table (``.hoodie/metadata``): listings of files, and indexes, in HFiles."""

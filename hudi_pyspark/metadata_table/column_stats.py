@@ -44,7 +44,7 @@ _FIELDS = {
 
 
 @dataclass(eq=False, slots=True)
-class KnownBounds:
+class BoundsCache:
     """The bounds of columns in the files of some slices, read from the metadata table once.
 
     `MetadataTable.bounds_of` keeps them for the next filter of the same slices.
@@ -81,9 +81,9 @@ class KnownBounds:
             return
         self.files, keys = _keys(list(fields), self.slices)
         by_slice = self.find(pa.concat_arrays([*keys.values()]).drop_null().to_pylist())
-        known, statistics = _newest([entries for of_slice in by_slice for entries in of_slice])
+        found_keys, statistics = _newest([entries for parts in by_slice for entries in parts])
         for name, of_column in keys.items():
-            rows = pc.index_in(of_column, value_set=known)
+            rows = pc.index_in(of_column, value_set=found_keys)
             bounds = bounds_of_files(statistics.take(rows), fields[name])
             if self.has_rows is None:
                 is_known = np.asarray(bounds.low.is_valid())
@@ -98,20 +98,20 @@ class KnownBounds:
 def _have_rows(
     table: TableView,
     slices: Sequence[FileSlice],
-    owners: npt.NDArray[np.int64],
+    slice_of_file: npt.NDArray[np.int64],
     is_known: npt.NDArray[np.bool_],
 ) -> npt.NDArray[np.bool_]:
     """Return whether each file may have rows: a log of deletes has none, and so no bounds.
 
-    Other logs may lack bounds, too, so the commit is asked; not where it would change nothing,
-    since no file of the slice has bounds.
+    Log files with rows may lack bounds as well, so the commit is asked, unless no file of the slice
+    has bounds: then the answer would change nothing.
     """
-    asked = ~is_known & np.isin(owners, owners[is_known])
-    has_rows = np.ones(len(owners), np.bool_)
-    if not asked.any():
+    is_in_doubt = ~is_known & np.isin(slice_of_file, slice_of_file[is_known])
+    has_rows = np.ones(len(slice_of_file), np.bool_)
+    if not is_in_doubt.any():
         return has_rows
     files = [file for file_slice in slices for file in file_slice.files]
-    logs = {n: f for n in np.flatnonzero(asked) if isinstance(f := files[n], LogFile)}
+    logs = {n: f for n in np.flatnonzero(is_in_doubt) if isinstance(f := files[n], LogFile)}
     commits = table.commit_metadata
     times = {log.instant_time for log in logs.values() if not log.is_deletes}
     deleted = {
@@ -133,8 +133,8 @@ def _newest(layers: Sequence[Entries]) -> tuple[pa.Array, pa.Array]:
     keyed = ((e, pa.table({"key": e.keys})) for e in reversed(layers))
     tables = [e.decode([_FIELD]) if e.hfile else deleted for e, deleted in keyed]
     # Of releases whose schemas differ, Arrow only puts together structs whose fields may be null.
-    alike = [t.cast(pa.schema([nullable(field) for field in t.schema])) for t in tables]
-    table = pa.concat_tables([_NO_STATISTICS, *alike], promote_options="permissive")
+    nullable_tables = [t.cast(pa.schema([nullable(field) for field in t.schema])) for t in tables]
+    table = pa.concat_tables([_NO_STATISTICS, *nullable_tables], promote_options="permissive")
     keys, statistics = as_one_array(table["key"]), as_one_array(table[_FIELD])
     encoded = keys.dictionary_encode()
     unique, codes = encoded.dictionary, np.asarray(encoded.indices)
@@ -173,36 +173,39 @@ def is_base_alone(file_slice: FileSlice) -> bool:
 def _keys(
     names: Sequence[str], slices: Sequence[FileSlice]
 ) -> tuple[npt.NDArray[np.int64], dict[str, pa.StringArray]]:
-    """Return the files' slices, by ordinal, and keys of statistics by column, null for none."""
+    """Return each file's slice, by ordinal, and by column the key of its statistics or null."""
     partitions = partition_keys({s.partition_path for s in slices})
-    files, rests, are_alone = [], [], []
+    files, key_suffixes, is_base_only = [], [], []
     for number, file_slice in enumerate(slices):
         of_slice = file_slice.files
         files += [number] * len(of_slice)
         partition = partitions[file_slice.partition_path]
-        rests += [partition + file_key(file) for file in of_slice]
-        are_alone += [is_base_alone(file_slice)] * len(of_slice)
-    every = pa.array(rests, pa.string())
+        key_suffixes += [partition + file_key(file) for file in of_slice]
+        is_base_only += [is_base_alone(file_slice)] * len(of_slice)
+    all_keys = pa.array(key_suffixes, pa.string())
     # Meta columns of log records are filled in when they are written, statistics or not.
-    alone = pc.if_else(pa.array(are_alone, pa.bool_()), every, pa.scalar(None, pa.string()))
+    no_key = pa.scalar(None, pa.string())
+    base_keys = pc.if_else(pa.array(is_base_only, pa.bool_()), all_keys, no_key)
     keys = {
-        name: pc.binary_join_element_wise(column, alone if name in META_COLUMNS else every, "")
-        for name, column in column_keys(names).items()
+        name: pc.binary_join_element_wise(
+            hashed, base_keys if name in META_COLUMNS else all_keys, ""
+        )
+        for name, hashed in column_keys(names).items()
     }
     return np.array(files, np.int64), keys
 
 
 def bounds_of_files(statistics: pa.StructArray, field: pa.Field) -> ColumnBounds:
-    """Return the bounds of a column in some files; unknown for a file without statistics.
+    """Return the bounds of a column in some files; a file without statistics has none.
 
     Null counts prove that there is no null, and never that there is nothing else: Hudi also counts
     values as nulls that it does not compare, or that have no statistics in the file's footer. They
-    prove nothing where the file has another type, of which some values may become null.
+    prove nothing if the file has another type, since some of its values may become null.
     """
     parts = _fields_of(statistics)
     ordinals = np.asarray(parts["typeOrdinal"].cast(pa.int64()).fill_null(0))
     wrappers = [_branches(parts[name]) for name in ("minValue", "maxValue")]
-    # Both are 0 where a footer has none.
+    # Both are 0 if a footer has none.
     are_defaults = np.logical_and(*(_are_zero(of, len(statistics)) for of in wrappers))
     low, high = (
         _values(branches, are_defaults, ordinals, parts["additionalInfo"], field.type)
@@ -211,8 +214,8 @@ def bounds_of_files(statistics: pa.StructArray, field: pa.Field) -> ColumnBounds
     low, high = widen_bounds(low, high)  # the statistics do not say which calendar their file has
     may_be_null = ~is_true(pc.equal(parts["nullCount"], 0))
     if pa.types.is_string(field.type) or pa.types.is_binary(field.type):
-        # Parquet writes no statistics where minimum and maximum take more than 4,096 bytes. Hudi
-        # counts all values of such a row group as nulls, and takes the bounds of the others alone.
+        # Parquet writes no statistics if minimum and maximum take more than 4,096 bytes. Hudi
+        # counts all values of such a row group as nulls, and takes the bounds of other row groups.
         low, high = (pc.if_else(pa.array(may_be_null), None, of) for of in (low, high))
     elif pa.types.is_floating(field.type):
         for branch in wrappers[0]:
@@ -230,7 +233,7 @@ def bounds_of_files(statistics: pa.StructArray, field: pa.Field) -> ColumnBounds
 
 
 def _fields_of(statistics: pa.StructArray) -> dict[str, pa.Array]:
-    """Return the fields of statistics, those of the type too; null where a writer has none."""
+    """Return the fields of statistics and of their types; null if a writer has none."""
     fields = dict(zip(statistics.type.names, statistics.flatten(), strict=True))
     if (kinds := fields.get("valueType")) is not None:
         fields |= dict(zip(kinds.type.names, kinds.flatten(), strict=True))
@@ -241,7 +244,7 @@ def _fields_of(statistics: pa.StructArray) -> dict[str, pa.Array]:
 
 
 def _branches(wrapper: pa.Array) -> list[pa.Array]:
-    """Return the values of a bound by their branch of the union, null where it is another one."""
+    """Return the values of a bound, an array for each branch of the union; else null."""
     branches = wrapper.flatten() if pa.types.is_struct(wrapper.type) else []
     fields = ((b, b.type.get_field_index("value")) for b in branches if b.null_count < len(b))
     return [branch.flatten()[index] for branch, index in fields if index >= 0]
@@ -254,7 +257,7 @@ def _values(
     infos: pa.Array,
     data_type: pa.DataType,
 ) -> pa.Array:
-    """Return bounds in the type of the column; null where one is not certain in that order."""
+    """Return bounds in the type of the column; null for bounds that may differ in its order."""
     merged = pa.nulls(len(ordinals), data_type)
     for ordinal in np.unique(ordinals).tolist():
         is_meant = (ordinals == ordinal) & ~are_defaults
@@ -280,7 +283,7 @@ def _logical(values: pa.Array, ordinal: int, infos: pa.Array) -> pa.Array:
 
 
 def _certain(values: pa.Array, data_type: pa.DataType) -> pa.Array:
-    """Return values in the type of a column; null where one is not certain to be one."""
+    """Return values in the type of a column; null for values that it may not have."""
     zoned, is_zoned = (getattr(of, "tz", None) is not None for of in (values.type, data_type))
     is_certain = any(is_one(values.type) and is_one(data_type) for is_one in _CERTAIN)
     if zoned != is_zoned or not is_certain:
@@ -318,7 +321,7 @@ def _decimal(unscaled: bytes, info: str | None) -> Decimal:
 
 
 # Without floating-point numbers: the footer of a file with a NaN has no bounds for that row group,
-# and Hudi takes 0 for them, also together with the bounds of others (golden table
+# and Hudi takes 0 for them, even beside bounds of other row groups (golden table
 # x_v9_cow_ix_stats_base).
 _KINDS = ("boolean", "integer", "string", "date", "timestamp", "decimal")
 _CERTAIN = [getattr(pa.types, f"is_{kind}") for kind in _KINDS]

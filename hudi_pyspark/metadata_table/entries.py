@@ -1,4 +1,4 @@
-"""A file slice of the metadata table to the entries of its base file and of its log blocks."""
+"""A file slice of the metadata table: the entries of its base file and of its log blocks."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Entries:
     """Entries of one base file, or of one log block, in the order of their keys."""
 
     keys: pa.StringArray
-    hfile: HFile | None  # with the same keys; None where a log block deletes them
+    hfile: HFile | None  # with the same keys; None if a log block deletes them
 
     @classmethod
     def of(cls, hfile: HFile) -> Entries:
@@ -60,7 +60,7 @@ class _Layer:
     """A base file or a log block: an HFile that is read by key, or deleted keys."""
 
     content: HFileReader | pa.StringArray
-    errors: Callable[[], AbstractContextManager[None]]  # raise what is wrong with it by its name
+    errors: Callable[[], AbstractContextManager[None]]  # turns errors into errors that name it
 
     def all(self) -> Iterator[Entries]:
         if not isinstance(self.content, HFileReader):
@@ -78,20 +78,20 @@ class _Layer:
 
 @dataclass(frozen=True, eq=False)
 class MetadataSlice:
-    """One file slice of the metadata table, of which only the wanted entries are decoded."""
+    """One file slice of the metadata table. Only requested entries are decoded."""
 
     storage: Storage
     file_slice: FileSlice
-    # Returns the valid instants, given those that the log blocks name.
+    # Returns the valid instants, given the instants that the log blocks name.
     valid_among: Callable[[Collection[str]], CommittedTimes]
 
     def all(self) -> Iterator[Entries]:
-        """Yield all entries, those that apply first coming first; those of an HFile in parts."""
+        """Yield all entries in the order in which they apply; an HFile comes in parts."""
         for layer in self._layers:
             yield from layer.all()
 
     def find(self, keys: pa.StringArray) -> list[Entries]:
-        """Return the entries with some keys, those that apply first coming first."""
+        """Return the entries with some keys, in the order in which they apply."""
         return [entries for layer in self._layers if len((entries := layer.find(keys)).keys)]
 
     @cached_property
@@ -150,7 +150,7 @@ def _layer_of(block: LogBlock) -> _Layer:
 
 @contextmanager
 def _errors(location: str, block: LogBlock | None = None) -> Iterator[None]:
-    """Raise what is wrong with a base file, or with a log block, by its name."""
+    """Turn errors about a base file, or a log block, into errors that name it."""
     try:
         yield
     except HFileError as error:

@@ -24,7 +24,7 @@ class FileRecords:
     slices: Sequence[MetadataSlice]
 
     def sizes(self, names: Iterable[str]) -> Sizes:
-        """Return the sizes of the files of some partitions; without those that are not listed."""
+        """Return the sizes of the files of those partitions that are listed."""
         if self._all_sizes is not None:
             return {name: self._all_sizes[name] for name in names if name in self._all_sizes}
         keys = pa.array(names, pa.string())
@@ -68,8 +68,8 @@ class FileRecords:
         A clean adds none.
         """
         entries = (e for file_slice in self.slices for e in file_slice.written_by(time))
-        listed = merged_values(entries, LISTINGS)
-        return any(sizes for name, _, sizes in listed if name != ALL_PARTITIONS)
+        listings = merged_values(entries, LISTINGS)
+        return any(sizes for name, _, sizes in listings if name != ALL_PARTITIONS)
 
 
 def _merged_sizes(slices: Iterable[Iterable[Entries]]) -> Sizes:

@@ -21,10 +21,10 @@ _log = logger(__name__)
 
 
 class MetadataListing:
-    """The files that the metadata table lists; folders, where it cannot be relied upon.
+    """The files that the metadata table lists. Folders are listed if it cannot be relied upon.
 
-    It is not used at all where it cannot be read or lacks a commit of the table, and for one
-    partition where it lacks a file that a commit names and that a query needs. Both are logged.
+    It is not used at all if it cannot be read or lacks a commit of the table. It is not used for a
+    partition if it lacks a file there that a commit names and a query needs. Both are logged.
     """
 
     def __init__(self, table: TableView) -> None:
@@ -33,8 +33,8 @@ class MetadataListing:
         self._relisted: dict[str, list[FileInfo]] = {}
         self._problem = ""  # why the metadata table is not used
 
-    def anew(self) -> MetadataListing:
-        """Return the listing for another query: which files this one lacked does not matter."""
+    def refreshed(self) -> MetadataListing:
+        """Return the listing for another query, which forgets the problems of this one."""
         again = copy(self)
         again._relisted, again._problem = {}, ""  # noqa: SLF001  (the same class)
         return again
@@ -47,13 +47,13 @@ class MetadataListing:
 
     def files(self, partition_paths: Sequence[str]) -> Mapping[str, list[FileInfo]]:
         unlisted = [path for path in partition_paths if path not in self._relisted]
-        listed = self._ask(
+        listed_files = self._ask(
             lambda _: self._recorded_files(unlisted), lambda folders: folders.files(unlisted)
         )
         # A writer that did not record sizes left 0, which looks like a file without content.
-        unsized = [p for p, files in listed.items() if not all(file.size for file in files)]
+        unsized = [p for p, files in listed_files.items() if not all(file.size for file in files)]
         resized = self._folders.files(unsized) if unsized and not self._problem else {}
-        return {**listed, **resized, **self._relisted}
+        return {**listed_files, **resized, **self._relisted}
 
     def relist(self, partition_path: str, missing_file: str) -> bool:
         """List the folder of a partition, since a committed file is missing; see `FileListing`."""
@@ -121,7 +121,7 @@ class MetadataListing:
 
 
 class _Current(PickledWithoutCache):
-    """The metadata table, opened when it is asked for, once for all copies in a process."""
+    """Opens the metadata table on first use, once for all copies in a process."""
 
     def __init__(self, table: TableView) -> None:
         self._table = table

@@ -45,7 +45,7 @@ class IndexQuestion:
     predicate: Predicate
     schema: pa.Schema  # of the table
     partition_fields: Collection[str]  # without statistics that hold for rows
-    record_keys: Sequence[str] | None  # no others can pass the filter; None for any
+    record_keys: Sequence[str] | None  # the only keys that can pass the filter; None for any key
     # What a single key field may have before its value in them: releases differ. "" for nothing.
     key_prefix: str
     keys_are_unique: bool  # no two rows of the table have one record key, as the caller knows
@@ -58,11 +58,11 @@ def prune_slices(
 ) -> tuple[Slices, list[str]]:
     """Return the slices of the latest state that can have rows of a query, and notes.
 
-    A note says what an index did, or why it could not. An index that cannot be read keeps all
+    A note says what an index did, or why it did nothing. An index that cannot be read keeps all
     slices, with a warning, and never fails the query.
 
     Args:
-        metadata: returns the metadata table, or raises a HudiError where it is not to be relied on.
+        metadata: returns the metadata table, or raises a HudiError if it is not to be relied on.
         slices: of the latest state.
         question: the rows that are wanted, and the indexes that may be asked for them.
     """
@@ -73,15 +73,15 @@ def prune_slices(
         if index not in question.indexes or len(slices) < 2:
             continue
         try:
-            kept = prune(metadata(), slices, question)
+            kept_slices = prune(metadata(), slices, question)
         except HudiError as error:
             _log.warning("an index of the metadata table is not used: %s", error.reason())
             notes.append(f"not the metadata table's indexes: {error.reason()}")
             continue
-        if kept is not None:
+        if kept_slices is not None:
             count = len(slices)
-            notes.append(f"{count - len(kept)} of {count} file slices by {name}")
-            slices = kept
+            notes.append(f"{count - len(kept_slices)} of {count} file slices by {name}")
+            slices = kept_slices
     return slices, notes
 
 
@@ -90,8 +90,8 @@ def _by_record_index(
 ) -> Slices | None:
     """Keep the file groups that the index names, if it names one for each key.
 
-    Right only where no two rows have one key, so a caller has to say so. A key without an entry may
-    be in any slice: Apache Hudi's writers remove the entry of a key that has rows elsewhere (a
+    Right only if no two rows have one key, so a caller has to say so. A key without an entry may be
+    in any slice: Apache Hudi's writers remove the entry of a key that has rows elsewhere (a
     partition is dropped, or rows are deleted in one), or whose delete loses against the row.
     """
     if question.record_keys is None or not question.keys_are_unique:
@@ -102,27 +102,29 @@ def _by_record_index(
         for key, of_key in metadata.locate(question.record_keys).items()
         if (groups := present.intersection(of_key))
     }
-    values, found = (
+    values, located_values = (
         {key.removeprefix(question.key_prefix) for key in keys}
         for keys in (question.record_keys, located)
     )
-    if values != found:
+    if values != located_values:
         return None
-    named = set().union(*located.values())
-    return [s for s in slices if (s.partition_path, s.file_id) in named]
+    named_groups = set().union(*located.values())
+    return [s for s in slices if (s.partition_path, s.file_id) in named_groups]
 
 
 def _by_column_stats(
     metadata: MetadataTable, slices: Slices, question: IndexQuestion
 ) -> Slices | None:
-    kinds = columns_with_bounds(question.predicate, question.schema, question.partition_fields)
+    fields = columns_with_bounds(question.predicate, question.schema, question.partition_fields)
     may_ask = _has_logs_of_one_commit if question.logs_have_bounds else is_base_alone
-    asked = [s for s in slices if may_ask(s)]
-    if not kinds or not asked:
+    asked_slices = [s for s in slices if may_ask(s)]
+    if not fields or not asked_slices:
         return None
-    may_match = metadata.bounds_of(asked).may_match(question.predicate, kinds)
-    kept = [file_slice for file_slice, may in zip(asked, may_match, strict=True) if may]
-    return _without(slices, asked, kept)
+    may_match = metadata.bounds_of(asked_slices).may_match(question.predicate, fields)
+    kept_slices = [
+        file_slice for file_slice, may in zip(asked_slices, may_match, strict=True) if may
+    ]
+    return _without(slices, asked_slices, kept_slices)
 
 
 def _has_logs_of_one_commit(file_slice: FileSlice) -> bool:
@@ -138,19 +140,19 @@ def _has_logs_of_one_commit(file_slice: FileSlice) -> bool:
 def _by_bloom_filters(
     metadata: MetadataTable, slices: Slices, question: IndexQuestion
 ) -> Slices | None:
-    files = [s for s in slices if is_base_alone(s)]
-    if question.record_keys is None or not 0 < len(files) <= _MOST_BLOOM_FILTERS:
+    base_only = [s for s in slices if is_base_alone(s)]
+    if question.record_keys is None or not 0 < len(base_only) <= _MOST_BLOOM_FILTERS:
         return None
-    partitions = partition_keys({s.partition_path for s in files})
-    names = [partitions[s.partition_path] + file_key(s.base_file) for s in files if s.base_file]
+    partitions = partition_keys({s.partition_path for s in base_only})
+    names = [partitions[s.partition_path] + file_key(s.base_file) for s in base_only if s.base_file]
     ruled_out = {
         name
         for entries in metadata.find(Index.BLOOM_FILTERS.value, names)
         for name, _, value in merged_values(entries)
         if not _may_contain(value, question.record_keys)
     }
-    kept = [s for name, s in zip(names, files, strict=True) if name not in ruled_out]
-    return _without(slices, files, kept)
+    kept_slices = [s for name, s in zip(names, base_only, strict=True) if name not in ruled_out]
+    return _without(slices, base_only, kept_slices)
 
 
 def _may_contain(value: Mapping[str, Any], keys: Sequence[str]) -> bool:
@@ -161,13 +163,13 @@ def _may_contain(value: Mapping[str, Any], keys: Sequence[str]) -> bool:
     return bool(bloom.may_contain(keys).any())
 
 
-def _without(slices: Slices, asked: Slices, kept: Slices) -> Slices:
-    """Return the slices but those that were asked about and not kept, in their order."""
-    left_out = {id(s) for s in asked} - {id(s) for s in kept}
+def _without(slices: Slices, asked_slices: Slices, kept_slices: Slices) -> Slices:
+    """Return the slices, in their order, without asked ones that are not kept."""
+    left_out = {id(s) for s in asked_slices} - {id(s) for s in kept_slices}
     return [s for s in slices if id(s) not in left_out]
 
 
-# Those that leave fewest slices come first.
+# Indexes that leave the fewest slices come first.
 _STEPS: dict[Index, tuple[str, Callable[[MetadataTable, Slices, IndexQuestion], Slices | None]]] = {
     Index.RECORD_INDEX: ("the record index", _by_record_index),
     Index.COLUMN_STATS: ("column statistics", _by_column_stats),

@@ -1,4 +1,4 @@
-"""Commits of a table beside those of its metadata table: recorded, missing, or lost by the table.
+"""Commits of a table and of its metadata table compared: recorded, missing, or lost.
 
 Each commit of the table is a delta commit of the metadata table under the same requested time, and
 completes there first.
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from hudi_pyspark.format.timeline.instant import Action, Instant
 from hudi_pyspark.table.returning_rows import COMPLETED, COMPLETED_OR_FAILED
-from hudi_pyspark.table.table_services import known_restores, known_rollbacks
+from hudi_pyspark.table.table_services import rolled_back_times
 from hudi_pyspark.table.timeline import CommittedTimes, Timeline, compared_times, load_timeline
 
 if TYPE_CHECKING:
@@ -25,12 +25,12 @@ _OWN_INSTANT_LENGTH = 20  # of instants that only the metadata table has, up to 
 
 def missing_commits(own: Timeline, table: TableView) -> list[str]:
     """Return the requested times of the table's commits that the metadata table lacks, in order."""
-    known = set(_times(own.completed))
+    completed = set(_times(own.completed))
     # The metadata table's base files have the commits before its own timeline. A commit that is
     # pending there is none of them: it has lost its end.
-    first = min((time for time in known if not time.startswith(INITIAL_INSTANTS)), default="")
+    first = min((time for time in completed if not time.startswith(INITIAL_INSTANTS)), default="")
     pending = set(_times(own.pending))
-    missing = set(_times(table.commits)) - known
+    missing = set(_times(table.commits)) - completed
     return sorted(time for time in missing if time >= first or time in pending)
 
 
@@ -57,9 +57,9 @@ def recorded_commits(own: Timeline, table: TableView, files: FileRecords) -> fro
 def uncommitted_commits(own: Timeline, table: Timeline) -> frozenset[str]:
     """Return the delta commits that completed in the metadata table, and not in the table.
 
-    The writer of such a commit is about to complete it, or failed in between; or it was undone or
-    archived since; or the table's timeline has lost it. A few are table services of the metadata
-    table itself.
+    The writer of a commit may be about to complete it or may have failed in between; the
+    commit may have been undone or archived since; or the table's timeline has lost it. A few are
+    table services of the metadata table itself.
     """
     return _delta_commits(own) - _completed_commits(table)
 
@@ -142,23 +142,13 @@ def valid_instants(own: Timeline, table: TableView) -> CommittedTimes:
         if time.startswith(INITIAL_INSTANTS) or instant.action in (Action.ROLLBACK, Action.RESTORE):
             valid.add(time)
         elif instant.action in (Action.DELTA_COMMIT, Action.COMMIT):
-            # From layout 2 on its own instants are as long as those of the table.
+            # From layout 2 on its own instants are as long as the table's.
             is_own = table.config.has_completion_times or len(time) == _OWN_INSTANT_LENGTH
             if is_own and time not in pending:
                 valid.add(time)
     # Instants before the active timeline of the table have committed, or were rolled back.
     first = min(_times(table.timeline.instants), default="")
     return CommittedTimes(frozenset(valid), first, frozenset(pending))
-
-
-def rolled_back_times(table: TableView) -> frozenset[str]:
-    """Return the instants that rollbacks and restores of the active timeline undid.
-
-    Raises:
-        CorruptTimelineError: one of them cannot be decoded.
-    """
-    undone = [*known_rollbacks(table, archived=False), *known_restores(table)]
-    return frozenset(time for _, rollback, _ in undone for time in rollback.rolled_back_times)
 
 
 def _delta_commits(own: Timeline) -> frozenset[str]:

@@ -56,10 +56,10 @@ _SEED = 0xFFFFFFFFDABADABA  # of Hudi's HashID
 
 def column_keys(names: Iterable[str]) -> dict[str, str]:
     """Return the part of a key that says which column, by the column's dotted name."""
-    listed = list(names)
-    hashes = xxhash64([name.encode() for name in listed], _SEED).tolist()
+    columns = list(names)
+    hashes = xxhash64([name.encode() for name in columns], _SEED).tolist()
     keys = (b2a_base64(number.to_bytes(8, "big"), newline=False).decode() for number in hashes)
-    return dict(zip(listed, keys, strict=True))
+    return dict(zip(columns, keys, strict=True))
 
 
 def partition_keys(paths: Iterable[str]) -> dict[str, str]:
@@ -78,10 +78,10 @@ def file_key(file: BaseFile | LogFile) -> str:
 def merged_values(
     parts: Iterable[Entries], kinds: Iterable[int] = RECORD_FIELDS
 ) -> Iterator[tuple[str, int, dict[str, Any]]]:
-    """Yield key, type and value of a slice's merged records, by key; oldest entries first.
+    """Merge entries, oldest first, and yield key, type and value of each record, by key.
 
-    The values of other types than ``kinds`` are empty. Deleted records are left out, except those
-    of listings, whose merge needs them.
+    Values of types that are not in ``kinds`` are empty. Deleted records are left out, except for
+    listings, whose merge needs them.
     """
     fields = {kind: RECORD_FIELDS[kind] for kind in kinds}
     state: dict[str, tuple[int, dict[str, Any]]] = {}
@@ -123,7 +123,7 @@ def _listed_files(maps: pa.MapArray) -> list[list[tuple[str, int, bool]]]:
 
 
 def _python_values(column: pa.Array) -> list[Any]:
-    """Return values as Python objects, those of unions without a name of their branch."""
+    """Return values as Python objects; values of unions without the name of their branch."""
     if not pa.types.is_struct(column.type):
         return list(column.to_pylist())
     names = column.type.names

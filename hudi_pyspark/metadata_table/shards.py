@@ -16,20 +16,20 @@ from hudi_pyspark.metadata_table.entries import Entries, MetadataSlice
 class Shards:
     """File groups of an index that share its keys: the hash of a key is the number of its group.
 
-    An index has one such set, a *partitioned record index* one for each partition of the table. No
-    file names the number of groups: where the last ones are lost, keys are sought in wrong groups
-    and not found. So a key without an entry never proves anything.
+    An index has one set of groups; a *partitioned record index* has one for each partition of the
+    table. No file names the number of groups: if the last ones are lost, keys are sought in wrong
+    groups and not found. So a key without an entry proves nothing.
     """
 
     slices: list[MetadataSlice] = field(default_factory=list)  # by number, without a gap
 
     def find(self, keys: Sequence[str]) -> Iterator[list[Entries]]:
         """Yield the entries of some keys, oldest first, for each file group that can have them."""
-        wanted, numbers = pa.array(keys, pa.string()), _hash_codes(keys) % len(self.slices)
+        all_keys, numbers = pa.array(keys, pa.string()), _hash_codes(keys) % len(self.slices)
         for number, metadata_slice in enumerate(self.slices):
-            mine = wanted.filter(pa.array(numbers == number))
-            if len(mine):
-                yield metadata_slice.find(mine)
+            own_keys = all_keys.filter(pa.array(numbers == number))
+            if len(own_keys):
+                yield metadata_slice.find(own_keys)
 
 
 def _hash_codes(keys: Sequence[str]) -> npt.NDArray[np.int64]:
@@ -37,7 +37,7 @@ def _hash_codes(keys: Sequence[str]) -> npt.NDArray[np.int64]:
 
 
 def shards_of(slices: Iterable[MetadataSlice]) -> dict[str, Shards]:
-    """Return the file groups of an index by what their file ids have before the number.
+    """Group the slices of an index by what their file ids have before the number.
 
     The slices come by file id. MissingFileError if a number is missing before the last one.
     """

@@ -1,4 +1,4 @@
-"""The metadata table of a table: whether it may be read, and the slices of its partitions."""
+"""The metadata table of a table: its listing of files, its indexes, and the slices of both."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from uuid import UUID
 from hudi_pyspark.cached_property import cached_property
 from hudi_pyspark.errors import CorruptTableError, MissingFileError, TableNotFoundError
 from hudi_pyspark.metadata_table import records
-from hudi_pyspark.metadata_table.column_stats import KnownBounds
+from hudi_pyspark.metadata_table.column_stats import BoundsCache
 from hudi_pyspark.metadata_table.entries import Entries, MetadataSlice
 from hudi_pyspark.metadata_table.file_records import ALL_PARTITIONS, FileRecords
 from hudi_pyspark.metadata_table.recorded_commits import (
@@ -19,7 +19,6 @@ from hudi_pyspark.metadata_table.recorded_commits import (
     lost_commits,
     missing_commits,
     recorded_commits,
-    rolled_back_times,
     uncommitted_commits,
     valid_instants,
 )
@@ -29,6 +28,7 @@ from hudi_pyspark.table.config import METADATA_FOLDER
 from hudi_pyspark.table.file_group import FileSlice
 from hudi_pyspark.table.file_groups import CommittedFile
 from hudi_pyspark.table.listing import DirectoryListing
+from hudi_pyspark.table.table_services import rolled_back_times
 from hudi_pyspark.table.timeline import CommittedTimes
 from hudi_pyspark.table.view import TableView, open_table
 
@@ -48,7 +48,7 @@ class MetadataTable:
     table: TableView  # that it describes
     view: TableView  # its own timeline and files
     _indexes: dict[str, dict[str, Shards]] = field(default_factory=dict, init=False)
-    _bounds: KnownBounds | None = field(default=None, init=False)  # of the last slices asked for
+    _bounds: BoundsCache | None = field(default=None, init=False)  # of the last slices asked for
 
     @classmethod
     def open(cls, table: TableView) -> MetadataTable:
@@ -155,11 +155,11 @@ class MetadataTable:
     def _completed_at(self, time: str) -> str:
         return self.view.history.completion_time(time) or time
 
-    def bounds_of(self, slices: Sequence[FileSlice]) -> KnownBounds:
+    def bounds_of(self, slices: Sequence[FileSlice]) -> BoundsCache:
         """Return the bounds of columns in slices, which are kept for the next question on them."""
         if self._bounds is None or self._bounds.slices != slices:
             find = partial(self.find, Index.COLUMN_STATS.value)
-            self._bounds = KnownBounds(slices, self.table, find)
+            self._bounds = BoundsCache(slices, self.table, find)
         return self._bounds
 
     def find(self, partition: str, keys: Sequence[str]) -> Iterator[list[Entries]]:
@@ -167,7 +167,7 @@ class MetadataTable:
 
         Args:
             partition: of the metadata table, such as ``record_index``.
-            keys: of its records, in any order. Those without a record are missing.
+            keys: of its records, in any order. Keys without a record are missing.
 
         Raises:
             CorruptTableError: the partition has no files, or one of its files is damaged.
@@ -188,7 +188,7 @@ class MetadataTable:
     def locate(self, keys: Sequence[str]) -> dict[str, list[FileGroupId]]:
         """Return file groups by record key; a *partitioned record index* has one per partition.
 
-        A key that is missing may have rows all the same, and a key that is found may have others.
+        A key without a file group may have rows all the same; a key with one may have more rows.
         """
         places: dict[str, list[FileGroupId]] = {}
         for entries in self.find(records.RECORD_INDEX, keys):
@@ -218,9 +218,9 @@ class MetadataTable:
             problem = "has neither a base file below it nor the first log file of its group"
             raise self._corrupt(file_slice.log_files[0].path, problem)
         self.view.slices.check_files(file_slice)
-        known = committed.get(base.path.rpartition("/")[2]) if base is not None else None
-        if base is not None and known is not None and known.size not in (0, base.size):
-            problem = f"has {base.size} bytes, but its commit says {known.size}"
+        record = committed.get(base.path.rpartition("/")[2]) if base is not None else None
+        if base is not None and record is not None and record.size not in (0, base.size):
+            problem = f"has {base.size} bytes, but its commit says {record.size}"
             raise self._corrupt(base.path, problem)
 
     def _corrupt(self, path: str, problem: str) -> CorruptTableError:
@@ -239,7 +239,7 @@ class MetadataTable:
         )
 
     def _valid_among(self, times: Collection[str]) -> CommittedTimes:
-        """Return the valid instants, given those that are asked about.
+        """Return the valid instants, given the instants that are asked about.
 
         The metadata table is written before its table commits. Records of instants that the table
         rolled back since count as well, since the records of the rollback follow; such instants are

@@ -28,7 +28,7 @@ from hudi_pyspark.planning.partition_pruning import PartitionPruner
 from hudi_pyspark.planning.partition_values import keep_undecided, resolve_partition_values
 from hudi_pyspark.table import merge_mode
 from hudi_pyspark.table.bootstrap import BootstrapSources, is_skeleton, load_bootstrap_sources
-from hudi_pyspark.table.config import TableConfig, spelled_config
+from hudi_pyspark.table.config import TableConfig, resolve_config
 from hudi_pyspark.table.file_group import FileSlice, check_readable
 from hudi_pyspark.table.live_blocks import BlockFilter
 from hudi_pyspark.table.meta_columns import COMMIT_TIME_COLUMN
@@ -295,11 +295,11 @@ class TablePlanner:
         if options.partition_values_from_path and view.config.key_generator == "TIMESTAMP":
             # The folder's name is a formatted time, not the column's value. So the column is text,
             # as in Apache Hudi. With the custom key generator it keeps its type.
-            formatted = spelled_config(view.config, self.table_schema).partition_fields
+            formatted = resolve_config(view.config, self.table_schema).partition_fields
             self.table_schema = pa.schema(
                 f.with_type(pa.string()) if f.name in formatted else f for f in self.table_schema
             )
-        self.config = spelled_config(view.config, self.table_schema)
+        self.config = resolve_config(view.config, self.table_schema)
         self.metadata = metadata
         self._mergers = mergers
         self._schema_instant = schema_instant

@@ -67,8 +67,8 @@ def load_archive(
         layout: of the timeline: 1 has archive logs, 2 the history of Parquet files.
         folders: of the archive, relative to the base path; a table that was upgraded has two.
         since: an instant. Files of the history without instants from here up to ``until`` are not
-            read; the answer has all within these bounds, and maybe others. "" means all.
-        until: likewise.
+            read, so the answer has all instants of this range, and maybe more. "" for no bound.
+        until: the last instant of that range; "" for no bound.
 
     Raises:
         CorruptTimelineError: a file of the archive cannot be decoded. One that a merge of archive
@@ -89,7 +89,7 @@ def load_archived_metadata(
     instants: Sequence[ArchivedInstant],
     metadata_of: Callable[[Mapping[str, Any]], _T],
 ) -> tuple[_T, ...]:
-    """Read what each of these instants did, in their order, by the decoder of their action.
+    """Read the metadata of some instants, in their order, by the decoder of their action.
 
     Each archive file is read once, however many of its instants are asked for. An empty body, as of
     an instant without content, is decoded as {}.
@@ -97,12 +97,14 @@ def load_archived_metadata(
     Raises:
         CorruptTimelineError: a file cannot be decoded.
     """
-    wanted: dict[str, set[tuple[str, str]]] = {}  # path to times and actions
+    requested_by_path: dict[str, set[tuple[str, str]]] = {}  # path to times and actions
     for instant in instants:
-        wanted.setdefault(instant.path, set()).add((instant.requested_time, instant.action))
+        requested_by_path.setdefault(instant.path, set()).add(
+            (instant.requested_time, instant.action)
+        )
 
     def read(path: str) -> dict[tuple[str, str], Mapping[str, Any]]:
-        keys = wanted[path]
+        keys = requested_by_path[path]
         if path.endswith(".parquet"):
             times = [time for time, _ in keys]
             rows = _read_history_rows(storage, path, _METADATA_COLUMNS, times)
@@ -118,7 +120,7 @@ def load_archived_metadata(
             if (key := (entry["commitTime"], entry["actionType"])) in keys
         }
 
-    bodies = dict(read_together(read, wanted))
+    bodies = dict(read_together(read, requested_by_path))
     metadata = []
     for instant in instants:
         body = bodies[instant.path].get((instant.requested_time, instant.action))
@@ -177,7 +179,7 @@ def _archived_instant(
 
 
 def _half_merged_file(storage: Storage, folder: str, names: Iterable[str]) -> str | None:
-    """Return the name of the archive file that a writer has begun to merge from small ones."""
+    """Return the name of the archive file that a writer is merging; None if none."""
     if _MERGE_PLAN not in names:
         return None
     path = f"{folder}/{_MERGE_PLAN}"
@@ -191,7 +193,7 @@ def _half_merged_file(storage: Storage, folder: str, names: Iterable[str]) -> st
 def _completed_entries(
     storage: Storage, path: str, fields: Sequence[str]
 ) -> Iterator[dict[str, Any]]:
-    """Yield some fields of each entry of an archive file; an entry is one state of an instant."""
+    """Yield some fields of the entries of completed instants in an archive file."""
     try:
         for block in frame_blocks(storage.read_bytes(path), path=path):
             # A torn block is what a crashed archiver leaves. Its instants stay on the active
@@ -266,8 +268,8 @@ def _read_history_rows(
             # Without Arrow's datasets, which hang on some damaged footers.
             table = read_columns(open_parquet(file), columns)
             if times is not None:
-                wanted = pa.array(times, table["instantTime"].type)
-                table = table.filter(pc.is_in(table["instantTime"], value_set=wanted))
+                requested_times = pa.array(times, table["instantTime"].type)
+                table = table.filter(pc.is_in(table["instantTime"], value_set=requested_times))
             return list(zip(*(table[name].to_pylist() for name in columns), strict=True))
     except FileNotFoundError as error:
         raise CorruptTimelineError(path, "the manifest names this file, but it is gone") from error

@@ -21,7 +21,7 @@ from hudi_pyspark.storage.protocol import Storage
 from hudi_pyspark.table.config import METADATA_FOLDER, TableConfig
 from hudi_pyspark.table.file_group import FileSlice
 
-# The base files of this instant hold meta columns only. Those of a full-record bootstrap, which
+# The base files of this instant hold meta columns only. Files of a full-record bootstrap, which
 # has the instant 00000000000002, are ordinary.
 BOOTSTRAP_INSTANT = "00000000000001"
 # The index by partition; a second one, by file id, has the same content.
@@ -59,7 +59,7 @@ class BootstrapSources:
             raise MissingFileError.of_bootstrap(self.base_path)
 
     def attach(self, slices: Iterable[FileSlice]) -> list[FileSlice]:
-        """Return the slices, with the source file of each skeleton base file.
+        """Return the slices with the source file of each skeleton base file.
 
         Raises:
             CorruptTableError: the index does not name a file group, or names a file outside of the
@@ -93,7 +93,7 @@ class BootstrapSources:
 def load_bootstrap_sources(
     storage: Storage, config: TableConfig, base_path: str = ""
 ) -> BootstrapSources:
-    """Read the bootstrap index, and find the sources: "" as `locate_sources` does.
+    """Read the bootstrap index, and find its sources; without ``base_path`` by `locate_sources`.
 
     Raises:
         MissingFileError: the index is gone.
@@ -143,9 +143,9 @@ def _parse_index(data: bytes, path: str) -> dict[tuple[str, str], str]:
 def locate_sources(storage: Storage, recorded: str) -> str:
     """Return the folder of a bootstrap's source files: the recorded one, or a sibling of the table.
 
-    The sibling has the name of the recorded folder. It counts only where the recorded folder does
+    The sibling has the name of the recorded folder. It counts only if the recorded folder does
     not exist in the table's own store, so a table that was copied together with its source folder
-    is read without any option. Where neither exists, it is the recorded one, for the error to name.
+    is read without any option. If neither exists, the error names the recorded one.
     """
     with suppress(PathOutsideTableError):
         if _is_folder(storage, recorded):
@@ -156,7 +156,7 @@ def locate_sources(storage: Storage, recorded: str) -> str:
 
 
 def _is_folder(storage: Storage, location: str, *, is_given: bool = False) -> bool | None:
-    """Return whether there is a folder with something in it; None where the store says neither."""
+    """Return whether there is a folder with something in it; None if the store does not tell."""
     try:
         return bool(storage.at(location, is_given=is_given).list_directory(""))
     except (OSError, ValueError):

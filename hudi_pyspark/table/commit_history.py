@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from hudi_pyspark.table.timeline import Timeline
 
 _T = TypeVar("_T")
-_UNKNOWN = "~"  # a completion time, after all others
+_UNKNOWN = "~"  # a completion time that sorts after every known one
 
 
 @dataclass(eq=False)
@@ -115,8 +115,7 @@ class CommitHistory:
             return completed_at
         if self._archived_since is None:
             archived = self.archived_between(since=requested_time)
-            known = compared_times(archived, by_completion=True)
-            self._archived_since = requested_time, known
+            self._archived_since = requested_time, compared_times(archived, by_completion=True)
         since, times = self._archived_since
         return (times if since <= requested_time else self.archived_times).get(requested_time)
 
@@ -131,13 +130,13 @@ class CommitHistory:
         return max(active or [t for t in self.archived_times if t < time], default="")
 
     def lost_among(self, commits: Iterable[CommitMetadata]) -> set[str]:
-        """Return instants on which some commits built and that the timeline lacks.
+        """Return instants that the timeline lacks, although some commits built on their files.
 
         A log file may be on top of a compaction that is only planned.
         """
-        named = {stat.prev_commit or "" for metadata in commits for _, stat in metadata.all_stats()}
+        bases = {stat.prev_commit or "" for metadata in commits for _, stat in metadata.all_stats()}
         planned = {instant.requested_time for instant in self.timeline.pending_compactions}
-        return {time for time in named - planned if time.isdigit() and time not in self.committed}
+        return {time for time in bases - planned if time.isdigit() and time not in self.committed}
 
     def first_incomplete_commit(self) -> Instant | None:
         """Return the oldest commit that is still being written; clusterings do not count."""
@@ -148,8 +147,8 @@ class CommitHistory:
     def is_clustering(self, instant: Instant) -> bool:
         """Decide whether an instant is a clustering, which completes as a replacecommit.
 
-        Before layout 2 it begins as one, too, so that its plan decides; a plan that is gone or
-        empty is none of a clustering.
+        Before layout 2 it begins as a replacecommit as well, so its plan decides. A plan that is
+        gone or empty is none of a clustering.
 
         Raises:
             CorruptTimelineError: the plan or the commit cannot be decoded.
@@ -295,10 +294,10 @@ class CommitHistory:
         """Decide whether a file is still part of its group after a commit replaced the group.
 
         File ids of bucket indexes may be used again. A replacement ends what was written before it,
-        so its own files stay, and those of commits that began after it completed. A commit that
+        so its own files, and files of commits that began after it completed, stay. A commit that
         began before and completed later adds the rows of its log files; its base files have rows
-        that were there before. Table services only move rows. A clustering moves the rows of such
-        commits, too: writers that it overtakes write them into both file groups.
+        that were there before. Table services only move rows. A clustering also moves the rows of
+        commits that it overtakes: their writers write into both file groups.
 
         Apache Hudi hides all files of the group, whenever they were written.
         """
@@ -313,7 +312,7 @@ class CommitHistory:
 
 
 class LazyMetadata(Mapping[str, CommitMetadata]):
-    """Requested time of each commit to its metadata; each file is read at most once.
+    """The metadata of commits by their requested times; each file is read at most once.
 
     Keys cost nothing. A query of few commits thus reads few files, however long the timeline is.
     """

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 def written_slices(view: TableView, times: Collection[str]) -> list[FileSlice]:
-    """Return slices made only of the files that some commits wrote, as of the last of them."""
+    """Return slices of the files that some commits wrote, as of the last of these commits."""
     return view.slices.checked(lambda: _written_slices(view, times))
 
 
 def commits_without_files(view: TableView, times: Collection[str]) -> list[str]:
-    """Return those of some commits that wrote a file which their slices need and which is gone."""
+    """Return the commits that wrote a file which is gone although their slices need it."""
     missing = {
         path
         for file_slice in _written_slices(view, times)
@@ -101,9 +101,11 @@ def _times_since(
 
     From table version 8 on these are the ones that completed after its base file was begun.
     """
-    listed = _slices_of(view, file_groups, partitions, {}, until)
-    is_based = len(listed) == len(file_groups) and all(s.base_file is not None for s in listed)
-    since = min((s.base_instant_time for s in listed), default="") if is_based else ""
+    present_slices = _slices_of(view, file_groups, partitions, {}, until)
+    is_based = len(present_slices) == len(file_groups) and all(
+        s.base_file is not None for s in present_slices
+    )
+    since = min((s.base_instant_time for s in present_slices), default="") if is_based else ""
     return [
         c.requested_time
         for c in view.commits

@@ -80,17 +80,17 @@ def _flag(key: str, *, default: bool = False) -> _Reader:
     return read
 
 
-def _one_of(key: str, known: Sequence[str], *, instead: str = "") -> _Reader:
+def _one_of(key: str, words: Sequence[str], *, instead: str = "") -> _Reader:
     """Return the reader of one of some words, in upper case; by default the first of them.
 
-    Where ``key`` is not set, the property ``instead`` decides, if there is one.
+    If ``key`` is not set, the property ``instead`` decides, if there is one.
     """
 
     def read(properties: Mapping[str, str]) -> str:
-        given = key if properties.get(key) or not instead else instead
-        text = properties.get(given) or known[0]
-        if text.upper() not in known:
-            raise UnsupportedTableError(f"{given} is {text!r}; known: {', '.join(known)}")
+        set_key = key if properties.get(key) or not instead else instead
+        text = properties.get(set_key) or words[0]
+        if text.upper() not in words:
+            raise UnsupportedTableError(f"{set_key} is {text!r}; known: {', '.join(words)}")
         return text.upper()
 
     return read
@@ -120,7 +120,7 @@ def _version(properties: Mapping[str, str]) -> int:
             f"{SUPPORTED_VERSIONS.stop - 1}. Tables of a later version need a later release of "
             "this package"
         )
-    # Either number says where the timeline is. Of two that disagree, one loses all commits.
+    # Either number says where the timeline is. If they disagree, one of them loses all commits.
     layouts = ("2",) if has_completion_times(int(text)) else ("1", "0")
     layout = properties.get(_LAYOUT) or layouts[0]
     if layout not in layouts:
@@ -132,15 +132,15 @@ def _version(properties: Mapping[str, str]) -> int:
 
 
 def _key_generator(properties: Mapping[str, str]) -> str:
-    named = properties.get("hoodie.table.keygenerator.type", "")
-    if named:
-        return named.upper().removesuffix("_AVRO")
+    type_name = properties.get("hoodie.table.keygenerator.type", "")
+    if type_name:
+        return type_name.upper().removesuffix("_AVRO")
     simple_name = properties.get("hoodie.table.keygenerator.class", "").rpartition(".")[2]
     return KEY_GENERATORS.get(simple_name.replace("Avro", "", 1), "")
 
 
 def _partition_fields(properties: Mapping[str, str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return all partition columns, and those whose folder is, or may be, a formatted time.
+    """Return all partition columns, and the ones whose folder is, or may be, a formatted time.
 
     The custom key generator writes ``column:simple`` or ``column:timestamp``; before release 1.0 it
     recorded the columns alone.
@@ -204,7 +204,7 @@ class TableConfig:
     )
     # () for an unpartitioned table; without :TYPE suffixes
     partition_fields: tuple[str, ...] = _read(lambda properties: _partition_fields(properties)[0])
-    # those whose folder may be a formatted time
+    # partition columns whose folder may be a formatted time
     timestamp_partition_fields: tuple[str, ...] = _read(
         lambda properties: _partition_fields(properties)[1]
     )
@@ -216,10 +216,10 @@ class TableConfig:
     )
     drop_partition_columns: bool = _read(_flag("hoodie.datasource.write.drop.partition.columns"))
     populate_meta_fields: bool = _read(_flag("hoodie.populate.meta.fields", default=True))
-    payload_class: str = _read(_first("hoodie.compaction.payload.class"))  # "" where none is named
-    # "" where none is named: table versions up to 7
+    payload_class: str = _read(_first("hoodie.compaction.payload.class"))  # "" if none is named
+    # "" if none is named: table versions up to 7
     merge_mode: str = _read(_upper("hoodie.record.merge.mode"))
-    merge_strategy_id: str = _read(  # "" where none is named
+    merge_strategy_id: str = _read(  # "" if none is named
         _first("hoodie.record.merge.strategy.id", "hoodie.compaction.record.merger.strategy")
     )
     partial_update_mode: str = _read(_upper("hoodie.table.partial.update.mode"))  # "" for none
@@ -239,7 +239,7 @@ class TableConfig:
     create_schema: str = _read(_first("hoodie.table.create.schema"))  # Avro JSON, "" when absent
     # "" for a table that was not bootstrapped
     bootstrap_base_path: str = _read(_first("hoodie.bootstrap.base.path"))
-    # in an LSM_TREE files are sorted by record key, and merged all alike
+    # in an LSM_TREE files are sorted by record key, and base files merge as log files do
     storage_layout: str = _read(_one_of("hoodie.table.storage.layout", _STORAGE_LAYOUTS))
     properties: Mapping[str, str] = _read(dict)  # all of them, as in the file
 
@@ -284,11 +284,11 @@ class TableConfig:
         return config
 
 
-def spelled_config(config: TableConfig, schema: pa.Schema) -> TableConfig:
+def resolve_config(config: TableConfig, schema: pa.Schema) -> TableConfig:
     """Return a table's properties with ordering and partition fields as its schema spells them.
 
     Key fields keep their spelling, since record keys may have it: ``ID:1,region:emea``. The same
-    object is returned where nothing differs.
+    object is returned if nothing differs.
     """
     names = ("ordering_fields", "partition_fields", "timestamp_partition_fields")
     spelled: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""The schema of a table by its newest readable data file, where no commit has one."""
+"""The schema of a table by its newest readable data file, for tables whose commits have none."""
 
 import posixpath
 from collections.abc import Callable, Mapping
@@ -80,7 +80,7 @@ def _log_file_schema(data: BytesSource, path: str) -> pa.Schema | None:
 
 
 def _footer_schema(schema: pa.Schema) -> pa.Schema:
-    """Return the writer's Avro schema, since the file's own types say less; else these.
+    """Return the writer's Avro schema, which says more than the file's own types; else these types.
 
     A variant that is shredded is known by its fields, as Apache Hudi does, and has its own type.
     """

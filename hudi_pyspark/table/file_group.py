@@ -29,7 +29,7 @@ class BaseFile:
     # Path or URI of the file that holds the data columns of a metadata-only bootstrap, row by row;
     # "" for a file that holds all its columns itself.
     bootstrap_source: str = ""
-    # Milliseconds since the epoch, as a listing of the folder has it; 0 where none was made.
+    # Milliseconds since the epoch, as the folder's listing has it; 0 if the folder was not listed.
     modified_ms: int = field(default=0, compare=False, repr=False)
 
 
@@ -167,7 +167,7 @@ def group_files(
             whose log files carry the slice's base instant in their name.
         compacted_logs: maps an instant to the names of the log files that its compaction merged,
             by partition path and file id, for log files that are from before a downgrade; None
-            where there is no such table.
+            if there is no such table.
 
     Returns:
         File groups with at least one slice. A slice has a base file or log files, unless it is the

@@ -34,7 +34,7 @@ FOREIGN_NAME_ADVICE = (
 
 @dataclass(eq=False)
 class FileGroups(PickledWithoutCache):
-    """Every file group of a table with all its slices; those that `find` has listed are kept."""
+    """The file groups of a table with all their slices; partitions that `find` lists are kept."""
 
     history: CommitHistory
     listing: FileListing
@@ -47,7 +47,7 @@ class FileGroups(PickledWithoutCache):
         return committed_files(self.history.commit_metadata.of(self.history.commit_metadata))
 
     def lost_commits(self) -> set[str]:
-        """Return commits on which others built and that the timeline lacks, as far as is known.
+        """Return commits that the timeline lacks, although later commits built on their files.
 
         Nothing is read for it: neither commits nor folders.
         """
@@ -56,7 +56,7 @@ class FileGroups(PickledWithoutCache):
         return self._lost_bases | self.history.lost_among(self.history.commit_metadata.values())
 
     def _note_lost_bases(
-        self, found: Iterable[BaseFile], counted: Iterable[BaseFile], logs: Iterable[LogFile]
+        self, all_bases: Iterable[BaseFile], bases: Iterable[BaseFile], logs: Iterable[LogFile]
     ) -> None:
         """Note the commits of base files that do not count, although later log files build on them.
 
@@ -64,10 +64,10 @@ class FileGroups(PickledWithoutCache):
         """
         planned = {instant.requested_time for instant in self.history.timeline.pending_compactions}
         newest = {log.file_id: log.instant_time for log in sorted(logs, key=_instant_of)}
-        based = {base.file_id for base in counted}
+        based = {base.file_id for base in bases}
         self._lost_bases |= {
             base.instant_time
-            for base in found
+            for base in all_bases
             if base.instant_time < newest.get(base.file_id, "")
             and base.file_id not in based
             and base.instant_time not in planned
@@ -77,8 +77,8 @@ class FileGroups(PickledWithoutCache):
         """Return what the newest commits up to an instant record of their files.
 
         The keys are partition paths, then file names. From table version 8 on the commits are as
-        many as `CHECKED_COMMITS`, without those that the listing has recorded itself. Files of
-        older ones that are lost go unnoticed, as those of archived commits do.
+        many as `CHECKED_COMMITS`, without those that the listing has recorded itself. Lost
+        files of older commits go unnoticed, as lost files of archived commits do.
 
         Raises:
             CorruptTimelineError: the metadata of one of the commits cannot be decoded.
@@ -111,9 +111,8 @@ class FileGroups(PickledWithoutCache):
         """
         committed = self.committed_files if until is None else self.committed_until(until)
         # A partition that commits name but the listing does not has lost its files, or its marker.
-        named = sorted(committed)
-        named = named if choice is None else choice.choose(named)
-        partitions = sorted({*self.listing.partitions(choice), *named})
+        paths = sorted(committed) if choice is None else choice.choose(sorted(committed))
+        partitions = sorted({*self.listing.partitions(choice), *paths})
         recorded = frozenset() if until is None else self._recorded_commits(until)
         yield from self.of(partitions, committed, recorded=recorded)
 
@@ -123,11 +122,11 @@ class FileGroups(PickledWithoutCache):
         """Yield the groups of a savepoint, by partition path and file id, of its files alone."""
         partitions = sorted(saved)
         partitions = partitions if choice is None else choice.choose(partitions)
-        named = {}
-        for partition in partitions:
-            known = self.committed_files.get(partition, {})
-            named[partition] = {name: known.get(name, _UNKNOWN_FILE) for name in saved[partition]}
-        yield from self.of(partitions, named, only=saved)
+        saved_files = {}
+        for path in partitions:
+            records = self.committed_files.get(path, {})
+            saved_files[path] = {name: records.get(name, _UNKNOWN_FILE) for name in saved[path]}
+        yield from self.of(partitions, saved_files, only=saved)
 
     def of(
         self,
@@ -136,7 +135,7 @@ class FileGroups(PickledWithoutCache):
         only: Mapping[str, Collection[str]] | None = None,
         recorded: Collection[str] = frozenset(),
     ) -> Iterator[FileGroup]:
-        """Yield the groups of some partitions; only named files count, where ``only`` is given.
+        """Yield the groups of some partitions; only files named by ``only`` count, if it is given.
 
         The listing has every file of the commits in ``recorded``, with its size.
 
@@ -147,19 +146,17 @@ class FileGroups(PickledWithoutCache):
         history, config = self.history, self.history.config
         may_count = cache(self._may_count)  # very many files have the same instants
         for partition, files in self.listed(partitions):
-            listed = files
-            if only is not None:
-                listed = [file for file in files if file.name in only[partition]]
-            known = committed.get(partition, {})
-            base_files, log_files, others = data_files(partition, listed, known, config, recorded)
-            self._check_others(partition, others, known, files)
-            if repeated := _repeated_instants(base_files):
-                known = {**self._recorded(repeated, partition, listed), **known}
-                base_files, log_files, _ = data_files(partition, listed, known, config, recorded)
-            bases = [base for base in base_files if may_count(base.instant_time)]
-            logs = [log for log in log_files if may_count(log.instant_time)]
-            if len(bases) < len(base_files):
-                self._note_lost_bases(base_files, bases, logs)
+            infos = files if only is None else [f for f in files if f.name in only[partition]]
+            records = committed.get(partition, {})
+            all_bases, all_logs, others = data_files(partition, infos, records, config, recorded)
+            self._check_others(partition, others, records, files)
+            if repeated := _repeated_instants(all_bases):
+                records = {**self._recorded(repeated, partition, infos), **records}
+                all_bases, all_logs, _ = data_files(partition, infos, records, config, recorded)
+            bases = [base for base in all_bases if may_count(base.instant_time)]
+            logs = [log for log in all_logs if may_count(log.instant_time)]
+            if len(bases) < len(all_bases):
+                self._note_lost_bases(all_bases, bases, logs)
             yield from group_files(
                 partition,
                 bases,
@@ -174,7 +171,7 @@ class FileGroups(PickledWithoutCache):
         partition: str,
         names: Iterable[str],
         committed: Mapping[str, CommittedFile],
-        listed: Iterable[FileInfo],
+        listed_files: Iterable[FileInfo],
     ) -> None:
         """Refuse files that belong to no slice, although a commit wrote rows into them."""
         for name in names:
@@ -183,7 +180,7 @@ class FileGroups(PickledWithoutCache):
                 # What a listing has recorded itself is not in ``committed``. No writer hides files.
                 if file is None and name[0] not in "._":
                     file = self.committed_files.get(partition, {}).get(name)
-                size = next((info.size for info in listed if info.name == name), 0)
+                size = next((info.size for info in listed_files if info.name == name), 0)
                 if file is not None and may_lose_rows(problem, file, size):
                     raise UnsupportedTableError(
                         f"commit {file.committed_by} wrote {_path_of(partition, name)}, {problem}. "
@@ -203,12 +200,12 @@ class FileGroups(PickledWithoutCache):
             yield from ((partition, files[partition]) for partition in some)
 
     def _recorded(
-        self, times: Collection[str], partition: str, listed: Sequence[FileInfo]
+        self, times: Collection[str], partition: str, listed_files: Sequence[FileInfo]
     ) -> dict[str, CommittedFile]:
-        """Return what some commits record of listed files; only active commits are read."""
+        """Return what the active ones of some commits record of listed files."""
         active = [time for time in times if time in self.history.commit_metadata]
         files = committed_files(self.history.commit_metadata.of(active)).get(partition, {})
-        names = {file.name for file in listed}
+        names = {file.name for file in listed_files}
         return {name: file for name, file in files.items() if name in names}
 
     def find(self, partition_path: str, file_id: str) -> FileGroup | None:
@@ -230,7 +227,7 @@ class FileGroups(PickledWithoutCache):
         # Up to table version 7 one log file holds blocks of several commits, so that the decision
         # falls block by block, when the file is read; its name says which slice it belongs to.
         # Later an uncommitted file is left out before it can start a slice, which would hide the
-        # committed log files that follow it: those of a writer with which another one conflicts.
+        # committed log files that follow it. Concurrent writers that conflict leave these.
         one_commit = self.history.config.has_completion_times
         return not one_commit or time in self.history.committed
 
@@ -266,13 +263,13 @@ def committed_files(
             for path, size in ((stat.path, stat.file_size), *stat.cdc_files):
                 if not path:
                     continue
-                named = files.setdefault(partition, {})
+                files_of_partition = files.setdefault(partition, {})
                 folder, _, name = path.rpartition("/")
                 if folder != partition:
                     name = f"/{path}"
-                known = named.get(name, CommittedFile(0, time, time, 0))
-                named[name] = CommittedFile(
-                    max(size, known.size), time, known.first_committed_by, stat.num_writes
+                older = files_of_partition.get(name, CommittedFile(0, time, time, 0))
+                files_of_partition[name] = CommittedFile(
+                    max(size, older.size), time, older.first_committed_by, stat.num_writes
                 )
     return files
 
@@ -350,12 +347,12 @@ def as_recorded(log: LogFile, committed: Mapping[str, CommittedFile]) -> LogFile
 
 def data_files(
     partition: str,
-    listed: Iterable[FileInfo],
+    listed_files: Iterable[FileInfo],
     committed: Mapping[str, CommittedFile],
     config: TableConfig,
     recorded: Collection[str],
 ) -> tuple[list[BaseFile], list[LogFile], list[str]]:
-    """Return the base and log files of a partition, and the names of all others.
+    """Return the base and log files of a partition, and the names of all other files.
 
     The files are on the storage, or only known by commits. The listing has every file of the
     commits in ``recorded``, with its size.
@@ -365,13 +362,13 @@ def data_files(
     """
     base_files: dict[str, BaseFile] = {}
     log_files: list[LogFile] = []
-    others: list[str] = []
+    other_names: list[str] = []
     extensions = _extensions(config)
-    infos, folder = {file.name: file for file in listed}, path_in(partition, "")
+    infos, folder = {file.name: file for file in listed_files}, path_in(partition, "")
     for name in sorted({*infos, *committed}):
         parsed = _slice_file_name(name, extensions)
         if parsed is None:
-            others.append(name)
+            other_names.append(name)
             continue
         info = infos.get(name, _UNLISTED)
         path, size, is_listed = folder + name, info.size, info is not _UNLISTED
@@ -416,17 +413,17 @@ def data_files(
     # Of several attempts at one base file, the one that the commit names comes last and counts;
     # once the commit is archived, at least no attempt that wrote nothing.
     attempts = sorted(base_files, key=lambda name: (name in committed, base_files[name].size > 0))
-    return [base_files[name] for name in attempts], log_files, others
+    return [base_files[name] for name in attempts], log_files, other_names
 
 
 def _repeated_instants(base_files: Sequence[BaseFile]) -> list[str]:
-    """Return the instants of several attempts at one base file."""
+    """Return the instants at which there are several attempts at one base file."""
     counts = Counter((base.file_id, base.instant_time) for base in base_files)
     return sorted({time for (_, time), count in counts.items() if count > 1})
 
 
 def _extensions(config: TableConfig) -> tuple[str, ...]:
-    """Return those of the table's base files, with the dot."""
+    """Return the extensions of the table's base files, with the dot."""
     mixed = (".parquet", ".orc", ".hfile") if config.base_file_formats_mixed else ()
     return (f".{config.base_file_format.lower()}", *mixed)
 

@@ -16,7 +16,7 @@ from hudi_pyspark.table.timeline import CommittedTimes
 
 @dataclass(frozen=True)
 class FileSlices(PickledWithoutCache):
-    """The file slices of a table: the latest ones, and those of earlier instants."""
+    """The file slices of a table, at the latest instant or at an earlier one."""
 
     history: CommitHistory
     groups: FileGroups
@@ -48,7 +48,7 @@ class FileSlices(PickledWithoutCache):
 
         None is the latest. ``read_optimized`` slices have a base file and no log files. Without
         ``check_files``, see `is_listed` of each file; partitions that ``choice`` excludes are not
-        listed. Where the cleaner has gone on, a savepoint has the files of its instant.
+        listed. A savepoint has the files of its instant even after the cleaner went on.
         """
         until = instant if instant is not None else self.last_instant
         saved = self.history.saved_files(until)
@@ -92,7 +92,7 @@ class FileSlices(PickledWithoutCache):
         return slices
 
     def completed(self, make: Callable[[], Iterable[FileSlice]]) -> list[FileSlice]:
-        """Return slices as `checked` does, even if files are missing."""
+        """Return slices like `checked`, but with missing files allowed."""
         recorded = self.groups.listing.recorded_commits()
         slices = list(make())
         is_relisted = [
@@ -210,7 +210,7 @@ class FileSlices(PickledWithoutCache):
 
     @cached_property
     def _may_start_slice(self) -> Callable[[str], bool]:
-        """Whether slices may begin at an instant; very many of them begin at the same ones."""
+        """Return whether slices may begin at an instant; cached, since very many begin at one."""
         return cache(lambda time: time <= self.last_instant and time in self._base_instants)
 
     def check_files(self, file_slice: FileSlice) -> None:
@@ -227,7 +227,7 @@ class FileSlices(PickledWithoutCache):
         base = file_slice.base_file
         if base is not None and not base.is_listed:
             yield base.path, base.instant_time
-        # Where a log file may hold several commits, the blocks may be in another log file of the
+        # If a log file may hold several commits, the blocks may be in another log file of the
         # slice (appended): the reader looks for them there, if there is any.
         may_be_appended = not self.history.config.has_completion_times and any(
             f.is_listed for f in file_slice.log_files

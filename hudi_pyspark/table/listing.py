@@ -12,10 +12,10 @@ class PartitionChoice(Protocol):
     """The partitions that a query needs."""
 
     def choose(self, partition_paths: Sequence[str]) -> list[str]:
-        """Return those of some partitions, in their order."""
+        """Return the partitions that the query needs, in their order."""
 
     def containing(self, folders: Sequence[str]) -> list[str]:
-        """Return the folders, all of one depth, that can be or contain such a partition."""
+        """Return the folders, all of one depth, that can be or contain a needed partition."""
 
 
 class FileListing(Protocol):
@@ -28,7 +28,7 @@ class FileListing(Protocol):
         """List the files directly in each partition, in any order."""
 
     def relist(self, partition_path: str, missing_file: str) -> bool:
-        """List a partition anew, more reliably; whether its files may be others now."""
+        """List a partition again, more reliably; return whether its files may have changed."""
 
     def recorded_commits(self) -> Collection[str]:
         """Return the requested times of commits whose files it has as they committed them."""

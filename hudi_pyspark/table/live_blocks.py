@@ -13,7 +13,7 @@ class BlockFilter:
     """Filter of the blocks that the query may see."""
 
     until: str  # instant, inclusive; blocks of later instants are skipped
-    committed: CommittedTimes | None  # None where uncommitted log files were dropped as a whole
+    committed: CommittedTimes | None  # None if uncommitted log files were dropped as a whole
 
     def counts(self, time: str) -> bool:
         """Decide whether the query sees the commit of an instant."""
@@ -25,7 +25,7 @@ class LogScan:
     """Blocks of the log files of one slice, resolved."""
 
     blocks: tuple[LogBlock, ...]  # data and delete blocks, oldest first
-    instants: frozenset[str]  # that wrote them, also those folded into log-compaction blocks
+    instants: frozenset[str]  # that wrote them, or that a log compaction folded into them
     corrupt_blocks: tuple[LogBlock, ...]  # skipped, as Apache Hudi does
     seen: frozenset[str]  # instants of all data and delete blocks, whether they count or not
 
@@ -37,7 +37,7 @@ def scan_blocks(blocks: Iterable[LogBlock], block_filter: BlockFilter) -> LogSca
 
     - A block of an instant that is not committed, or outside the query's range, does not count:
       ``block_filter`` says which.
-    - A rollback block undoes all blocks of its target instant that come before it, also those in
+    - A rollback block undoes all blocks of its target instant that come before it, also in
       earlier log files. Blocks of that instant that come later count: the instant may be used
       again.
     - A log compaction wrote the records of several blocks into one, and names their instants. It

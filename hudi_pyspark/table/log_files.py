@@ -44,7 +44,7 @@ class SliceBlocks:
         if scan.corrupt_blocks:
             places = ", ".join(f"{b.path} at byte {b.offset}" for b in scan.corrupt_blocks)
             _log.warning("skipped %d corrupt log blocks: %s", len(scan.corrupt_blocks), places)
-        # Where a file system can append, the blocks of a file that a commit names and no listing
+        # If a file system can append, the blocks of a file that a commit names and no listing
         # has are in the file that they were appended to.
         for file in self.log_files:
             is_seen = not file.is_listed and file.committed_by <= block_filter.until
@@ -60,12 +60,14 @@ class SliceBlocks:
             CorruptLogBlockError: a committed file is cut off or damaged, and ``on_damage`` is
                 ``fail``.
         """
-        listed = [file for file in self.log_files if file.is_listed]
-        is_small = sum(file.size for file in listed) <= self.most_bytes_in_memory
+        listed_files = [file for file in self.log_files if file.is_listed]
+        is_small = sum(file.size for file in listed_files) <= self.most_bytes_in_memory
         # Of a native log only some columns may be needed.
-        whole = [f for f in listed if is_small and (not f.is_native or f.size <= _NATIVE_IN_MEMORY)]
+        whole = [
+            f for f in listed_files if is_small and (not f.is_native or f.size <= _NATIVE_IN_MEMORY)
+        ]
         loaded = files.load([file.path for file in whole])
-        for file in listed:
+        for file in listed_files:
             data = loaded[file.path] if file.path in loaded else files.open(file.path)
             if len(data) < file.committed_size:
                 problem = (
@@ -73,7 +75,7 @@ class SliceBlocks:
                 )
                 self.on_damage.report(problem, storage.describe(file.path), len(data))
             for block in self._framed(file, data, storage):
-                # Others were torn by a write that never committed.
+                # Blocks beyond the committed size were torn by a write that never committed.
                 is_committed = block.offset < file.committed_size
                 if is_committed and block.block_type is LogBlockType.CORRUPT_BLOCK:
                     problem = "a corrupt block within what completed commits wrote"
@@ -96,7 +98,7 @@ class SliceBlocks:
         except CorruptLogBlockError as error:
             if not file.is_native:
                 raise
-            # It is one block, and no writer left half of it: those of failed commits are not read.
+            # A native log is one block. Failed commits may leave half of one, but are not read.
             self.on_damage.report(error.problem, place, error.offset)
 
 
@@ -111,7 +113,7 @@ class LogFiles:
         self._start = 0  # of the piece in its file
 
     def load(self, paths: Sequence[str]) -> dict[str, BytesSource]:
-        """Read whole files into memory, in parallel where reads are requests.
+        """Read whole files into memory; in parallel if each read is a request.
 
         Raises:
             MissingFileError: one of them is gone; it names the first.

@@ -129,11 +129,11 @@ def check_supported(rule: MergeRule, *, has_merger: bool) -> None:
         return
     by_payload = rule.merge_strategy_id in ("", PAYLOAD_STRATEGY, EVENT_TIME_STRATEGY)
     if not (by_payload and rule.payload_name in PAYLOADS):
-        named = rule.payload_class or f"merge strategy {rule.merge_strategy_id}"
+        merger_name = rule.payload_class or f"merge strategy {rule.merge_strategy_id}"
         raise UnsupportedMergeError(
-            f"the table has log files whose records are merged by {named}, Java code that cannot "
-            "run here. Give the same rule in Python with hudi_pyspark.register_payload(...), read "
-            "the base files alone with hoodie.datasource.query.type=read_optimized, or run a "
+            f"the table has log files whose records are merged by {merger_name}, Java code that "
+            "cannot run here. Give the same rule in Python with hudi_pyspark.register_payload, "
+            "read the base files alone with hoodie.datasource.query.type=read_optimized, or run a "
             f"compaction with Apache Hudi. Covered: {', '.join(PAYLOADS)}"
         )
 
@@ -201,9 +201,9 @@ def _mode(config: TableConfig, payload: str) -> RecordMergeMode:
         try:
             return RecordMergeMode(config.merge_mode)
         except ValueError:
-            known = ", ".join(member.value for member in RecordMergeMode)
+            modes = ", ".join(member.value for member in RecordMergeMode)
             raise CorruptTableError(
-                f"hoodie.record.merge.mode is {config.merge_mode!r}; known: {known}"
+                f"hoodie.record.merge.mode is {config.merge_mode!r}; known: {modes}"
             ) from None
     # Up to version 7 the payload class wins over the strategy: Hudi 0.15 writes the event-time
     # strategy for every payload class. Without class and strategy, Hudi 1.x falls back to

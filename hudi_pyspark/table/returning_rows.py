@@ -1,12 +1,12 @@
 """Rows that a read would return again because the timeline has lost the commit that replaced them.
 
-A lost commit usually means fewer rows. It means wrong ones if it had replaced others:
+A lost commit usually means fewer rows. It means wrong rows if it had replaced rows:
 
 - INSERT OVERWRITE and DELETE PARTITION: the replaced rows are read again. The commit is known while
   its plan is on the timeline.
-- A clustering: its rows are read where they came from, and that is right until a later commit
-  writes to its file groups. From then on the rows of both are read. Its base file shows what it
-  is: it is the first of its group and has rows of earlier commits.
+- A clustering: its rows are read from the file groups that it replaced. That is right until a
+  later commit writes to its own file groups; from then on the rows of both are read. Its base
+  file shows what it is: it is the first of its group and has rows of earlier commits.
 """
 
 from collections.abc import Collection
@@ -42,8 +42,8 @@ def commit_that_replaced_rows(groups: FileGroups, lost: Collection[str]) -> str:
         if replaces and not history.is_clustering(instant):
             return instant.requested_time
     for partition, files in groups.listed(groups.listing.partitions()):
-        named = ((parse_data_file_name(file.name), file.name) for file in files)
-        ordered = sorted((n.instant, n.file_id, name) for n, name in named if n is not None)
+        parsed_names = ((parse_data_file_name(file.name), file.name) for file in files)
+        ordered = sorted((n.instant, n.file_id, name) for n, name in parsed_names if n is not None)
         first: dict[str, tuple[str, str]] = {}  # of each file group: instant and name of a file
         for time, file_id, name in ordered:
             began, first_name = first.setdefault(file_id, (time, name))

@@ -86,7 +86,7 @@ def _table_columns(text: str) -> pa.Schema:
 def as_shown(field: pa.Field) -> pa.Field:
     """Return a column as a table shows it: it may be null, and so may all fields in it.
 
-    Timestamps have Spark's unit, and are marked where the table's schema counts milliseconds. A
+    Timestamps have Spark's unit, and are marked if the table's schema counts milliseconds. A
     variant has the type that Spark knows. A writer may declare a column that older rows lack as not
     null.
     """
@@ -132,8 +132,8 @@ def _with_meta_columns(schema: pa.Schema, view: TableView) -> pa.Schema:
     names = list(META_COLUMNS)
     # hoodie.allow.operation.metadata.field leaves no trace in properties or commits: only the
     # files show whether the column exists (golden table v9_mor_operation_field).
-    stored = schema if OPERATION_COLUMN in schema.names else view.data_file_schema
-    if stored is not None and OPERATION_COLUMN in stored.names:
+    stored_schema = schema if OPERATION_COLUMN in schema.names else view.data_file_schema
+    if stored_schema is not None and OPERATION_COLUMN in stored_schema.names:
         names.append(OPERATION_COLUMN)
     return pa.schema([pa.field(name, pa.string()) for name in names] + data)
 
@@ -141,7 +141,7 @@ def _with_meta_columns(schema: pa.Schema, view: TableView) -> pa.Schema:
 def latest_internal_schema(view: TableView, as_of: str | None) -> InternalSchema | None:
     """Return the internal schema of the last commit up to an instant that carries one.
 
-    None where columns were never changed with schema on read: then they match by name. ``as_of``
+    None if columns were never changed with schema on read: then they match by name. ``as_of``
     None means the latest. Source: Hudi's TableSchemaResolver and InternalSchemaCache.
 
     Raises:
@@ -167,16 +167,16 @@ def internal_schema_versions(view: TableView) -> tuple[InternalSchema, ...]:
     """Return all known versions of the internal schema, oldest first; one per version id.
 
     The newest history file of a completed commit holds every version up to it. Commit metadata
-    fills in where the history was not written.
+    fills in what the history lacks.
 
     Raises:
         CorruptTimelineError: a commit or the history file cannot be decoded.
     """
-    known = view.commit_metadata.of(view.commit_metadata)
+    metadata = view.commit_metadata.of(view.commit_metadata)
     schemas = [
         parse_internal_schema(text, path=instant_path(commit, view.config))
         for commit in view.commits
-        if (text := known[commit.requested_time].internal_schema_text)
+        if (text := metadata[commit.requested_time].internal_schema_text)
     ]
     if completed := _history_files(view, list_nonempty(view.storage, SCHEMA_FOLDER)):
         path = f"{SCHEMA_FOLDER}/{max(completed)}"

@@ -22,28 +22,38 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 
-def known_cleans(
+def completed_cleans(
     view: TableView, *, archived: bool
 ) -> Iterator[tuple[Instant, CleanMetadata, bool]]:
     """Yield completed cleans with what each removed, and whether it is archived."""
-    return _known(view, Action.CLEAN, clean_metadata_of, archived=archived)
+    return _completed(view, Action.CLEAN, clean_metadata_of, archived=archived)
 
 
-def known_rollbacks(
+def completed_rollbacks(
     view: TableView, *, archived: bool
 ) -> Iterator[tuple[Instant, RollbackMetadata, bool]]:
     """Yield completed rollbacks with what each did, and whether it is archived."""
-    return _known(view, Action.ROLLBACK, rollback_metadata_of, archived=archived)
+    return _completed(view, Action.ROLLBACK, rollback_metadata_of, archived=archived)
 
 
-def known_restores(view: TableView) -> Iterator[tuple[Instant, RollbackMetadata, bool]]:
-    """Yield completed restores of the active timeline as `known_rollbacks` does."""
+def completed_restores(view: TableView) -> Iterator[tuple[Instant, RollbackMetadata, bool]]:
+    """Yield completed restores of the active timeline as `completed_rollbacks` does."""
     for instant in view.timeline.of_action(Action.RESTORE):
         if instant.is_completed:
             yield instant, view.history.load(instant, parse_restore_metadata), False
 
 
-def _known(
+def rolled_back_times(view: TableView) -> frozenset[str]:
+    """Return the instants that rollbacks and restores of the active timeline undid.
+
+    Raises:
+        CorruptTimelineError: one of them cannot be decoded.
+    """
+    undone = [*completed_rollbacks(view, archived=False), *completed_restores(view)]
+    return frozenset(time for _, rollback, _ in undone for time in rollback.rolled_back_times)
+
+
+def _completed(
     view: TableView,
     action: Action,
     metadata_of: Callable[[Mapping[str, Any]], _T],
@@ -59,8 +69,8 @@ def _known(
             for entry in view.history.archived
             if entry.action is action and entry.requested_time not in times
         ]
-        known = load_archived_metadata(view.storage, entries, metadata_of)
-        for entry, metadata in zip(entries, known, strict=True):
+        bodies = load_archived_metadata(view.storage, entries, metadata_of)
+        for entry, metadata in zip(entries, bodies, strict=True):
             yield entry, metadata, True
     for instant in active:
         if instant.is_completed:

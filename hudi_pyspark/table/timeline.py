@@ -114,7 +114,7 @@ def load_timeline(storage: Storage, config: TableConfig) -> Timeline:
         # The archiver removes the oldest first. What it removes during one listing was there
         # during the one before, so that a gap between two instants shows.
         if {i for i in instants if i.is_completed} <= set(again):
-            # Instants complete one after another. Those up to the last one of the first listing
+            # Instants complete one after another. Instants up to the last one of the first listing
             # were complete before the second began; of later ones it may lack some.
             last = max(i.completion_time or "" for i in instants)
             return Timeline.collapse(i for i in again if (i.completion_time or "") <= last)
@@ -135,7 +135,7 @@ def _listed_instants(storage: Storage, config: TableConfig) -> list[Instant]:
 
 
 def _timeline_entries(storage: Storage, config: TableConfig) -> list[FileInfo]:
-    """List the timeline's folder; StorageError where a store lists nothing that must be there."""
+    """List the timeline's folder; StorageError if a store lists nothing that must be there."""
     folder = config.timeline_folder
     entries = list_nonempty(storage, folder)
     # A new table on a store has an empty timeline, or none, but its properties.

@@ -255,7 +255,7 @@ def test_query_does_not_depend_on_those_before_it(path, expected):
     listing = table._metadata_listing
     assert listing.relist(lost.partition_path, "a file")
     assert "lacks committed files" in listing.summary()
-    again = listing.anew()
+    again = listing.refreshed()
     assert again.files([lost.partition_path])
     assert "lacks committed files" not in again.summary()
     assert rows_of(table.scan()) == expected

@@ -18,7 +18,7 @@ from hudi_pyspark.format.nested_types import MILLISECONDS
 from hudi_pyspark.format.timeline.instant import Action, Instant, InstantState
 from hudi_pyspark.format.timeline.instant_metadata import commit_metadata_of
 from hudi_pyspark.metadata_table.column_stats import (
-    KnownBounds,
+    BoundsCache,
     bounds_of_files,
 )
 from hudi_pyspark.metadata_table.listing import MetadataListing
@@ -371,7 +371,7 @@ class Layer:
 def bounds_of(slices, layers, commits):
     """Bounds of the columns of slices, whose statistics are in these layers."""
     table: Any = SimpleNamespace(commit_metadata=commits)
-    return KnownBounds(slices, table, lambda _keys: iter([layers]))
+    return BoundsCache(slices, table, lambda _keys: iter([layers]))
 
 
 def test_statistics_of_releases_with_other_schemas_are_put_together():
