@@ -292,14 +292,14 @@ class TablePlanner:
         self.view = view
         self.options = options
         self.table_schema = resolve_schema(view, schema_instant)
+        self.config = resolve_config(view.config, self.table_schema)
         if options.partition_values_from_path and view.config.key_generator == "TIMESTAMP":
             # The folder's name is a formatted time, not the column's value. So the column is text,
             # as in Apache Hudi. With the custom key generator it keeps its type.
-            formatted = resolve_config(view.config, self.table_schema).partition_fields
+            formatted = self.config.partition_fields
             self.table_schema = pa.schema(
                 f.with_type(pa.string()) if f.name in formatted else f for f in self.table_schema
             )
-        self.config = resolve_config(view.config, self.table_schema)
         self.metadata = metadata
         self._mergers = mergers
         self._schema_instant = schema_instant
