@@ -134,7 +134,7 @@ def unquoted(part: str) -> str:
 
 
 def _tokens_of(text: str) -> tuple[list[_Token], set[FieldPath]]:
-    """Return the tokens of a text between end tokens, without comments; and its names."""
+    """Split a text into tokens, with an end before and after them, and collect its names."""
     tokens = [_Token("end", "", -1)]
     paths: set[FieldPath] = set()
     for match in _TOKEN.finditer(text):
