@@ -11,6 +11,7 @@ from hudi_pyspark.messages import warn
 from hudi_pyspark.wording import did_you_mean
 
 Value = str | bool | float
+Options = Mapping[str, Value]  # storage options by name, or arguments of a file system
 
 _ENVIRONMENT_PREFIX = "HOODIE_ENV_"
 SPARK_PREFIX = "storage."  # marks a storage option among read options
@@ -132,9 +133,7 @@ def storage_options_of(options: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def file_system_arguments(
-    scheme: str, options: Mapping[str, Value], environment: Mapping[str, Value]
-) -> dict[str, Value]:
+def file_system_arguments(scheme: str, options: Options, environment: Options) -> dict[str, Value]:
     """Return the arguments for the file system of a scheme.
 
     Args:
@@ -153,9 +152,7 @@ def file_system_arguments(
     return options if settings is None else _arguments(settings, scheme, options, environment)
 
 
-def common_settings(
-    options: Mapping[str, Value], environment: Mapping[str, Value]
-) -> tuple[str, int]:
+def common_settings(options: Options, environment: Options) -> tuple[str, int]:
     """Return the storage options that the file system does not get.
 
     Args:
@@ -178,7 +175,7 @@ def common_settings(
     return str(values.get(CREDENTIALS_PROVIDER, "")), attempts
 
 
-def secret_values(settings: Mapping[str, Value]) -> list[str]:
+def secret_values(settings: Options) -> list[str]:
     """Return the values that must not be shown: secrets by their names, and passwords in URIs."""
     secrets = [str(v) for name, v in settings.items() if v and _SECRET_NAME.search(name.lower())]
     for value in map(str, settings.values()):
@@ -195,10 +192,7 @@ def _by_name(*settings: Mapping[str, str]) -> dict[str, str]:
 
 
 def _arguments(
-    settings: Mapping[str, str],
-    scheme: str,
-    options: Mapping[str, Value],
-    environment: Mapping[str, Value],
+    settings: Mapping[str, str], scheme: str, options: Options, environment: Options
 ) -> dict[str, Value]:
     """Parse options, and those of the environment that the storage has; the former win."""
     by_name = _by_name(settings)
@@ -206,9 +200,7 @@ def _arguments(
     return {**_parse_all(defaults, by_name, scheme), **_parse_all(options, by_name, scheme)}
 
 
-def _parse_all(
-    options: Mapping[str, Value], by_name: Mapping[str, str], scheme: str
-) -> dict[str, Value]:
+def _parse_all(options: Options, by_name: Mapping[str, str], scheme: str) -> dict[str, Value]:
     arguments: dict[str, Value] = {}
     names: dict[str, str] = {}
     for name, value in options.items():

@@ -109,11 +109,7 @@ def _open_table(
 
 
 # Parameters of commands, and what makes them of arguments and options of the command line.
-_MAKERS: dict[str, Callable[..., object]] = {
-    "table": _open_table,
-    "query": Query,
-    "listing": Listing,
-}
+_MAKERS: dict[str, Callable[..., Any]] = {"table": _open_table, "query": Query, "listing": Listing}
 _STORAGE_OPTION = inspect.Parameter(
     "storage_option",
     inspect.Parameter.KEYWORD_ONLY,

@@ -51,19 +51,14 @@ class _Column:
         return not (self.is_number or all(map(_INSTANT.match, self.cells)))
 
 
-_STYLES = {
-    "completed": "green",
-    "inflight": "yellow",
-    "requested": "yellow",
-    "ok": "green",
-    "note": "cyan",
-    "warning": "yellow",
-    "problem": "bold red",
-    "insert": "green",
-    "update": "yellow",
-    "delete": "red",
-    "broken": "bold red",
+_WORDS_BY_STYLE = {
+    "green": "ok completed insert",
+    "cyan": "note",
+    "yellow": "warning requested inflight update",
+    "red": "delete",
+    "bold red": "problem broken",
 }
+_STYLES = {word: style for style, words in _WORDS_BY_STYLE.items() for word in words.split()}
 NOTHING = "-"
 
 Output = Literal["table", "json", "csv"]

@@ -38,10 +38,7 @@ class Report:
 
     @classmethod
     def of(
-        cls,
-        view: TableView,
-        scan: Callable[..., object],
-        changes: Callable[[], object],
+        cls, view: TableView, scan: Callable[..., object], changes: Callable[[], object]
     ) -> Report:
         """Examine a table; see `HudiTable.report`.
 

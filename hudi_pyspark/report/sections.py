@@ -46,7 +46,7 @@ def head(facts: Facts) -> dict[str, Any]:
     time = last.get("completion_time") or last.get("requested_time")
     rows, is_exact = _rows(facts)
     archived = sum(mark["state"] == "archived" for mark in facts.marks)
-    services = (_service(facts, lane) for lane in _SERVICES)
+    services = filter(None, (_service(facts, lane) for lane in _SERVICES))
     return {
         "name": config.name,
         "database": config.database,
@@ -67,7 +67,7 @@ def head(facts: Facts) -> dict[str, Any]:
         "last_operation": last.get("operation"),
         "active_instants": len(facts.marks) - archived,
         "archived_instants": archived,
-        "services": [service for service in services if service],
+        "services": list(services),
         "listed_by": "storage" if facts.is_listed else "metadata table",
     }
 

@@ -12,7 +12,7 @@ import pyarrow.fs as pafs
 
 from hudi_pyspark.errors import InvalidOptionError, StorageAccessError, StorageError
 from hudi_pyspark.storage.preflight import connection_problem
-from hudi_pyspark.storage_options import Value
+from hudi_pyspark.storage_options import Options, Value
 
 _METADATA_SERVICE = "http://169.254.169.254"  # of the machine, which may have a role
 _METADATA_SECONDS = 0.5  # without an answer until the machine counts as not being of AWS
@@ -36,7 +36,7 @@ _CREDENTIALS_IN_PROFILES = (
 
 
 def find_endpoint_and_region(
-    arguments: Mapping[str, Value], environment: Mapping[str, str]
+    arguments: Options, environment: Mapping[str, str]
 ) -> dict[str, Value]:
     """Find endpoint and region as SDKs do.
 
@@ -92,9 +92,7 @@ def region_of(bucket: str) -> str:
     )
 
 
-def check_credentials(
-    place: str, arguments: Mapping[str, Value], environment: Mapping[str, str]
-) -> None:
+def check_credentials(place: str, arguments: Options, environment: Mapping[str, str]) -> None:
     """Check that an SDK will find credentials; by itself it may search for minutes.
 
     Args:

@@ -3,7 +3,7 @@
 import importlib
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
@@ -25,7 +25,7 @@ from hudi_pyspark.storage.locations import Location
 from hudi_pyspark.storage.masking import masked_error
 from hudi_pyspark.storage.preflight import check_arguments, connection_problem, reach_endpoint
 from hudi_pyspark.storage.retries import RetryPolicy
-from hudi_pyspark.storage_options import Value, file_system_arguments, secret_values
+from hudi_pyspark.storage_options import Options, file_system_arguments, secret_values
 
 _T = TypeVar("_T")
 
@@ -38,6 +38,7 @@ _AZURE_ADVICE = ". Give account_key, or sas_token, or tenant_id, client_id and c
 _NO_LIBHDFS = ("Unable to load lib", "Prior attempt to load lib")
 # Prefixes of the variables in which clients of storages look for credentials.
 _CREDENTIAL_VARIABLES = ("AWS_", "AZURE_", "GOOGLE_", "HADOOP_", "KRB5", "OSS_")
+_NO_CREDENTIALS = Credentials({}, float("inf"))  # if all settings are arguments
 _FSSPEC_KINDS = ("webhdfs", "oss", "memory")
 _WEBHDFS_PORT = 9870
 
@@ -63,11 +64,11 @@ class GivenFileSystem:
 
 class _Connected(NamedTuple):
     filesystem: FileSystem
-    arguments: Mapping[str, Value]  # with those that the location names
-    credentials: Credentials | None
+    arguments: Options  # with those that the location names
+    credentials: Credentials
     process: int  # a forked process must not share the connections of its parent
 
-    def is_of(self, credentials: Credentials | None) -> bool:
+    def is_of(self, credentials: Credentials) -> bool:
         return self.credentials is credentials and self.process == os.getpid()
 
 
@@ -76,7 +77,7 @@ class Connection:
     """A file system that is made from settings; the settings are pickled, not the file system."""
 
     location: Location
-    arguments: Mapping[str, Value]
+    arguments: Options
     provider: CredentialsProvider | None  # supplies further arguments for a while; None for none
     max_attempts: int  # of a request; 0 for the default
     is_local: ClassVar = False
@@ -128,9 +129,8 @@ class Connection:
 
     def request(self, request: Callable[[FileSystem], _T], place: str) -> _T:
         """Make a request on the file or folder ``place``; see `RetryPolicy.run`."""
-        credentials = self._connected and self._connected.credentials
-        options = credentials.options if credentials is not None else {}
-        secrets = secret_values({**self.arguments, **options})
+        supplied = self._connected.credentials.options if self._connected else {}
+        secrets = secret_values({**self.arguments, **supplied})
         policy = RetryPolicy(self.max_attempts, secrets, _THROTTLED_ADVICE)
         return policy.run(lambda: request(self._reached()), place, self._renew)
 
@@ -142,22 +142,21 @@ class Connection:
             self._is_reached = True
         return filesystem
 
-    def _credentials(self, refused: Credentials | None = None) -> Credentials | None:
+    def _credentials(self, refused: Credentials | None = None) -> Credentials:
         if self.provider is None:
-            return None
+            return _NO_CREDENTIALS
         host = self.location.host
         path = self.location.path if host else self.location.path.lstrip("/")
         uri = f"{self.location.scheme}://{host}{path}"
         return current_credentials(self.provider, uri, refused=refused)
 
-    def _connect(self, credentials: Credentials | None) -> _Connected:
-        supplied = credentials.options if credentials is not None else {}
-        more = file_system_arguments(self.location.kind, supplied, {})
-        arguments = {**self.arguments, **more}
+    def _connect(self, credentials: Credentials) -> _Connected:
+        supplied = file_system_arguments(self.location.kind, credentials.options, {})
+        arguments = {**self.arguments, **supplied}
         check_arguments(self.location, arguments)
         place = f"{self.location.scheme}://{self.location.host}"
         try:
-            complete = dict(arguments)
+            complete = dict(arguments)  # the maker adds what the location names
             filesystem = _MAKERS.get(self.location.kind, _fsspec)(self.location, complete)
         except Exception as error:  # noqa: BLE001  (clients have errors of their own)
             masked = masked_error(error, secret_values(arguments), self.location.authority)

@@ -12,7 +12,7 @@ from hudi_pyspark.errors import HudiError, InvalidOptionError, StorageAccessErro
 from hudi_pyspark.fork_safe_lock import ForkSafeLock
 from hudi_pyspark.imported_function import import_function
 from hudi_pyspark.storage.masking import mask
-from hudi_pyspark.storage_options import CREDENTIALS_PROVIDER, Value
+from hudi_pyspark.storage_options import CREDENTIALS_PROVIDER, Options
 
 EXPIRES_AT: Final = "expires_at"
 # Credentials are renewed when a fifth of their lifetime is left, at most a minute before the end.
@@ -70,7 +70,7 @@ class NamedProvider(CredentialsProvider):
 class Credentials:
     """Storage options that are valid for a while."""
 
-    options: Mapping[str, Value] = field(repr=False)
+    options: Options = field(repr=False)
     renew_at: float  # seconds since the epoch; infinity if they do not expire
 
     @classmethod

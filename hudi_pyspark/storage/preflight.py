@@ -7,13 +7,12 @@ and some repeat a connection to a missing host for minutes.
 
 import re
 import socket
-from collections.abc import Mapping
 from urllib.parse import urlsplit
 from urllib.request import getproxies
 
 from hudi_pyspark.errors import InvalidOptionError
 from hudi_pyspark.storage.locations import Location
-from hudi_pyspark.storage_options import Value
+from hudi_pyspark.storage_options import Options
 
 _SCHEMES = ("scheme", "blob_storage_scheme", "dfs_storage_scheme")
 _AUTHORITIES = ("blob_storage_authority", "dfs_storage_authority")
@@ -28,7 +27,7 @@ _CONNECT_SECONDS = 1.5  # a lost first packet of a connection is sent again afte
 _HOST_OPTIONS = {"gs": "endpoint_override", "abfs": "blob_storage_authority", "webhdfs": "host"}
 
 
-def check_arguments(location: Location, arguments: Mapping[str, Value]) -> None:
+def check_arguments(location: Location, arguments: Options) -> None:
     """Check the form of the arguments for the file system of a location.
 
     Raises:
@@ -87,7 +86,7 @@ def _is_endpoint(uri: str) -> bool:
         return False
 
 
-def reach_endpoint(kind: str, arguments: Mapping[str, Value]) -> None:
+def reach_endpoint(kind: str, arguments: Options) -> None:
     """Check that the host of a file system of GCS, Azure or WebHDFS accepts connections.
 
     Nothing is checked for S3, whose client fails quickly; for GCS without an endpoint; and if a

@@ -13,14 +13,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Final, TypeVar
 
-from hudi_pyspark.errors import (
-    CorruptTableError,
-    HudiError,
-    MissingFileError,
-    PathOutsideTableError,
-    StorageAccessError,
-    StorageError,
-)
+from hudi_pyspark import errors
 from hudi_pyspark.messages import logger
 from hudi_pyspark.storage.masking import mask, masked_error
 from hudi_pyspark.storage.protocol import Storage
@@ -65,7 +58,7 @@ _THROTTLED = re.compile(
 )
 # Answers with the status 400 that are worth another attempt.
 _TRANSIENT = re.compile(r"request.?timeout|RequestTimeTooSkewed", re.IGNORECASE)
-_NOT_REPEATED = (IsADirectoryError, NotADirectoryError, NotImplementedError, ImportError, HudiError)
+_NOT_REPEATED = (IsADirectoryError, NotADirectoryError, NotImplementedError, ImportError)
 
 
 class _Kind(Enum):
@@ -108,7 +101,7 @@ class RetryPolicy:
             attempt += 1
             try:
                 return request()
-            except _NOT_REPEATED as error:
+            except (errors.HudiError, *_NOT_REPEATED) as error:
                 raise masked_error(error, self.secrets, place) from None
             except FileNotFoundError as error:
                 missing = masked_error(error, self.secrets, place)
@@ -127,10 +120,10 @@ class RetryPolicy:
                     counted_attempts += 1
                     is_last = counted_attempts >= (self.max_attempts or _DEFAULT_ATTEMPTS)
                 if kind is _Kind.REFUSED and (is_last or renew is None or not renew()):
-                    raise StorageAccessError(place, problem) from None
+                    raise errors.StorageAccessError(place, problem) from None
                 if is_last:
                     advice = self.advice if kind is _Kind.THROTTLED else ""
-                    raise StorageError(place, problem.strip() + advice, attempt) from None
+                    raise errors.StorageError(place, problem.strip() + advice, attempt) from None
             longest = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2 ** min(attempt, 20))
             pause = random.uniform(longest / 2, longest)
             _log.debug("%s: attempt %d failed, next in %.1f s: %s", place, attempt, pause, problem)
@@ -167,13 +160,13 @@ def _answer_of(error: Exception, place: str) -> str:
     return _PATH.sub(" ", text)
 
 
-def is_worth_retrying(error: CorruptTableError, storage: Storage) -> bool:
+def is_worth_retrying(error: errors.CorruptTableError, storage: Storage) -> bool:
     """Return whether reading again may succeed, and log that it is tried.
 
     The bytes may have been damaged on their way from another machine: gateways answer with pages
     of their own, and compress or shorten what they pass on. A missing file stays missing.
     """
-    is_about_content = not isinstance(error, MissingFileError | PathOutsideTableError)
+    is_about_content = not isinstance(error, errors.MissingFileError | errors.PathOutsideTableError)
     if storage.is_local or not is_about_content:
         return False
     _log.warning("read once more, as bytes may be damaged on their way: %s", error.reason())
@@ -188,7 +181,7 @@ def retry_on_corruption(storage: Storage, read: Callable[[], _T]) -> _T:
     """
     try:
         return read()
-    except CorruptTableError as error:
+    except errors.CorruptTableError as error:
         if not is_worth_retrying(error, storage):
             raise
     return read()

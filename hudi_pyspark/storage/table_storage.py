@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, TypeVar, cast
@@ -20,7 +20,7 @@ from hudi_pyspark.storage.file_systems import ArrowFileSystem, FileSystem, Fsspe
 from hudi_pyspark.storage.locations import LOCAL, Location, rises, same_store, trim, without_secrets
 from hudi_pyspark.storage.protocol import FileInfo, Storage
 from hudi_pyspark.storage.remote_file import RemoteFile
-from hudi_pyspark.storage_options import Value, common_settings, file_system_arguments
+from hudi_pyspark.storage_options import Options, common_settings, file_system_arguments
 
 _T = TypeVar("_T")
 _LOCAL_FILES = ArrowFileSystem(pafs.LocalFileSystem())
@@ -35,15 +35,15 @@ class ArrowStorage(Storage):
     scheme: str = ""  # "" for a local path
     host: str = ""  # for messages; "" if the path begins with a bucket
     # For other locations that the user names.
-    settings: Mapping[str, Value] = field(default_factory=dict)
+    settings: Options = field(default_factory=dict)
     provider: CredentialsProvider | None = None
 
     @classmethod
     def parse(
         cls,
         uri: str,
-        options: Mapping[str, Value] | None = None,
-        environment: Mapping[str, Value] | None = None,
+        options: Options | None = None,
+        environment: Options | None = None,
         provider: CredentialsProvider | None = None,
     ) -> ArrowStorage:
         """Return the storage of a URI (``s3://…``, ``file:///…``) or a local path.
