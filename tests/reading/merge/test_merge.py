@@ -1,9 +1,13 @@
 """Each rule of the merge by an example; tests/property has the random ones."""
 
+from dataclasses import replace
+
 import pyarrow as pa
 import pytest
 
 from hudi_pyspark.errors import CorruptTableError, UnsupportedTableError
+from hudi_pyspark.reading.merge.fold import PairRule
+from hudi_pyspark.reading.merge.merge import MergePass
 from tests.reading.log_records.log_files import (
     BASE_INSTANT,
     COMMIT_TIME,
@@ -313,3 +317,31 @@ def test_ordering_type_without_an_order_is_refused():
         UnsupportedTableError, match="'ts' is of type binary, which Apache Hudi cannot order"
     ):
         log_records(block, schema=schema, rule=BY_EVENT_TIME)
+
+
+def test_decision_says_what_became_of_base_rows_and_log_rows():
+    log = log_records(
+        upsert("new", 20) + upsert("late", 5) + upsert("insert", 1) + delete("gone"),
+        schema=SCHEMA,
+        rule=BY_EVENT_TIME,
+    )
+    merge_pass = MergePass(log, PairRule(BY_EVENT_TIME, log.column_sets))
+    names = ["stays", "new", "late", "gone"]
+    base = pa.Table.from_pylist([row(key, 10, "base") for key in names], schema=SCHEMA)
+    tables = list(merge_pass.rows([base.slice(0, 2), base.slice(2)], 10))
+    dropped, kept = merge_pass.decision()
+    assert kept is not None
+    assert base.filter(pa.array(dropped))[KEY].to_pylist() == ["new", "gone"]
+    assert log.rows.filter(pa.array(kept))[KEY].to_pylist() == ["new", "insert"]
+    of_base = [key for table in tables if table.is_of_base for key in table.rows[KEY].to_pylist()]
+    assert of_base == ["stays", "late"]
+
+
+def test_decision_keeps_no_log_rows_as_they_are_if_base_rows_are_folded():
+    rule = replace(BY_EVENT_TIME, folds_base_rows=True)
+    log = log_records(upsert("k", 20), schema=SCHEMA, rule=rule)
+    merge_pass = MergePass(log, PairRule(rule, log.column_sets))
+    list(merge_pass.rows([pa.Table.from_pylist(BASE, schema=SCHEMA)], 10))
+    dropped, kept = merge_pass.decision()
+    assert dropped.tolist() == [True]
+    assert kept is None
