@@ -10,17 +10,11 @@ from contextlib import closing
 import pyarrow as pa
 
 from hudi_pyspark.filter.evaluation import filter_rows
+from hudi_pyspark.reading import slice_merge
 from hudi_pyspark.reading.base_files.base_file import read_base_rows
 from hudi_pyspark.reading.kept_merges import KeptMerge
 from hudi_pyspark.reading.merge.outcome import MergeOutcome, OutcomeStore
 from hudi_pyspark.reading.merge.spilled_merge import LogInMemory
-from hudi_pyspark.reading.slice_merge import (
-    decode_kept_rows,
-    lacks_older_values,
-    load_merge_sides,
-    log_decoder,
-    read_live_blocks,
-)
 from hudi_pyspark.storage.protocol import Storage
 from hudi_pyspark.table.log_files import LogFiles
 from hudi_pyspark.tasks import ScanTask, with_case_variants
@@ -106,20 +100,20 @@ def _find_outcome(kept_merge: KeptMerge) -> MergeOutcome | None:
         return outcome
     if kept_log_rows is None:
         return None
-    columns = decode_kept_rows(task, kept_merge.storage, lacking, kept_log_rows)
+    columns = slice_merge.decode_kept_rows(task, kept_merge.storage, lacking, kept_log_rows)
     return kept_merge.complete(outcome, columns) if columns is not None else None
 
 
 def _unmerged_tables(task: ScanTask, storage: Storage) -> Iterator[pa.Table]:
     """Chain base rows and all rows of data blocks, even deletes."""
     with closing(LogFiles(storage)) as files:
-        blocks = read_live_blocks(task, storage, files).blocks
-        if lacks_older_values(task, blocks):
+        blocks = slice_merge.read_live_blocks(task, storage, files).blocks
+        if slice_merge.lacks_older_values(task, blocks):
             yield from _unmerged_tables(task.of_whole_slice(), storage)
             return
         yield from read_base_rows(task, storage, task.predicate)
         batch_rows = task.settings.batch_rows
-        for records in map(log_decoder(task).decode, blocks):
+        for records in map(slice_merge.log_decoder(task).decode, blocks):
             for start in range(0, records.rows.num_rows, batch_rows):
                 yield records.rows.slice(start, batch_rows).combine_chunks()
 
@@ -128,7 +122,7 @@ def _merged_tables(
     task: ScanTask, storage: Storage, kept_merge: KeptMerge | None
 ) -> Iterator[pa.Table]:
     """Merge a slice, and keep the outcome of a merge in one pass."""
-    sides = load_merge_sides(task, storage)
+    sides = slice_merge.load_merge_sides(task, storage)
     with closing(sides.log) as log:
         if isinstance(log, LogInMemory) and kept_merge and kept_merge.can_record(log.records):
             merge_pass = sides.merge_pass(log.records)
