@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from hudi_pyspark.metadata_table import pruning
-from hudi_pyspark.metadata_table.table import MetadataTable
+from hudi_pyspark.metadata_table.file_records import FileRecords
 from hudi_pyspark.options.option import Index
 from tests.sampling import SAMPLED
 from verification.index_combinations import combinations
@@ -26,7 +26,7 @@ def queries(tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def files_listed_once(monkeypatch):
-    monkeypatch.setattr(MetadataTable, "file_sizes", MetadataTable.file_sizes)
+    monkeypatch.setattr(FileRecords, "sizes", FileRecords.sizes)
     list_files_once()
 
 

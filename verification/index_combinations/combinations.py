@@ -15,7 +15,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 from hudi_pyspark import HudiTable
-from hudi_pyspark.metadata_table.table import MetadataTable
+from hudi_pyspark.metadata_table.file_records import FileRecords
 from hudi_pyspark.options.option import Index
 from hudi_pyspark.reading.read_task import read_task
 from hudi_pyspark.tasks import ScanTask
@@ -125,16 +125,16 @@ def _has_index(case: Case) -> bool:
 
 def list_files_once() -> None:
     """Let the metadata table's listing keep what it has found: it is not what is tested here."""
-    original = MetadataTable.file_sizes
+    original = FileRecords.sizes
     found: dict[tuple[object, ...], dict[str, dict[str, int]]] = {}
 
-    def find(self: MetadataTable, names: Iterable[str]) -> dict[str, dict[str, int]]:
+    def find(self: FileRecords, names: Iterable[str]) -> dict[str, dict[str, int]]:
         question = (self, *names)
         if question not in found:
             found[question] = original(self, names)
         return found[question]
 
-    MetadataTable.file_sizes = find  # type: ignore[method-assign]
+    FileRecords.sizes = find  # type: ignore[method-assign]
 
 
 def try_combinations(queries: Sequence[IndexedQuery], count: int, seed: int) -> Outcome:
