@@ -122,6 +122,7 @@ class FileSlice:
 
     @property
     def is_empty(self) -> bool:
+        """Whether the slice has no file yet, as that of a pending compaction."""
         return self.base_file is None and not self.log_files
 
     @property
@@ -133,6 +134,7 @@ class FileSlice:
         return self.base_file is not None and not self.base_file.is_listed
 
     def with_logs(self, log_files: Iterable[LogFile]) -> FileSlice:
+        """Return the slice with other log files, which may come in any order."""
         return replace(self, log_files=tuple(sorted(log_files, key=lambda f: f.apply_order)))
 
 

@@ -80,6 +80,7 @@ class CommittedTimes:
 
     @classmethod
     def of(cls, instants: Iterable[Instant], timeline: Timeline) -> CommittedTimes:
+        """Return the times of some completed instants, given the timeline that they are on."""
         times = frozenset(i.requested_time for i in instants)
         saved = {i.requested_time for i in timeline.of_action(Action.SAVEPOINT)}
         # Pending actions that write data files, table services included.

@@ -108,6 +108,7 @@ class Block:
         return content
 
     def corrupt(self, problem: str) -> HFileError:
+        """Return the error for a problem in this block."""
         return HFileError(problem, self.offset)
 
     def _verify(self, kind: int, per_checksum: int, end: int) -> None:

@@ -48,6 +48,7 @@ class OrderingWrapper(Enum):
 
     @property
     def schema(self) -> dict[str, object]:
+        """The Avro schema of the wrapper, a record of one field, as JSON has it."""
         name, carrier, *logical = self.value
         avro: dict[str, object] = {"type": carrier, "precision": 30, "scale": 15}
         return _record(name, value={**avro, "logicalType": logical[0]} if logical else carrier)

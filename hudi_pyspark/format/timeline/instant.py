@@ -171,6 +171,7 @@ class Instant:
 
     @property
     def is_completed(self) -> bool:
+        """Whether the action has ended, so that its changes count."""
         return self.state is InstantState.COMPLETED
 
 

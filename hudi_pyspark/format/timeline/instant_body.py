@@ -68,13 +68,17 @@ class BodyParser(Protocol[_T_co]):
 
 
 def body_parser(value_of: Callable[[dict[str, Any]], _T]) -> BodyParser[_T]:
-    """Make a parser of timeline files out of a function that converts their record."""
+    """Make a parser of timeline files out of a function that converts their record.
+
+    The parser has the docstring of the function.
+    """
 
     def parse(body: bytes, *, path: str) -> _T:
         record = read_body(body, path=path)
         with undecodable_as_corrupt(path):
             return value_of(record)
 
+    parse.__doc__ = value_of.__doc__
     return parse
 
 
