@@ -21,8 +21,8 @@ from tests.project.ci_java import java
 
 PROJECT = Path(__file__).resolve().parents[2]
 TABLE = PROJECT / "examples" / "data" / "orders.zip"
-# JVMs of tests live for seconds: less compilation takes less time. Without its second level a JVM has
-# 48 MB for compiled code, which some hundred queries fill: then it compiles nothing any more.
+# JVMs of tests live for seconds, and less compilation takes less time. Without its second level a
+# JVM has 48 MB for compiled code. A few hundred queries fill them, and then it compiles no more.
 QUICK_JVM = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC"
 # What most tests do first, so that the classes that it needs are in the archive.
 JOB = """
