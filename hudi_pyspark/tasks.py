@@ -18,9 +18,10 @@ from hudi_pyspark.columns.arrays import Mask, as_one_array, repeat
 from hudi_pyspark.columns.nested_fields import narrow_fields
 from hudi_pyspark.custom_mergers import PayloadMerger
 from hudi_pyspark.filter.predicate import Predicate, top_level_columns
-from hudi_pyspark.table.file_group import FileSlice, LogFile, OnDamage
+from hudi_pyspark.table.file_group import FileSlice, LogFile
 from hudi_pyspark.table.merge_mode import MergeCache
 from hudi_pyspark.table.meta_columns import COMMIT_TIME_COLUMN, META_COLUMNS, OPERATION_COLUMN
+from hudi_pyspark.table.on_damage import OnDamage
 
 if TYPE_CHECKING:
     from hudi_pyspark.columns.schema_evolution import SchemaOnRead

@@ -22,9 +22,10 @@ from hudi_pyspark.format.log.delete_block import decode_deletes
 from hudi_pyspark.format.log.log_block import LogBlock, LogBlockType
 from hudi_pyspark.storage.protocol import Storage
 from hudi_pyspark.storage.remote_file import fetch_end
-from hudi_pyspark.table.file_group import FileSlice, OnDamage
+from hudi_pyspark.table.file_group import FileSlice
 from hudi_pyspark.table.live_blocks import BlockFilter, LogScan, scan_blocks
 from hudi_pyspark.table.log_files import LogFiles, SliceBlocks
+from hudi_pyspark.table.on_damage import OnDamage
 from hudi_pyspark.table.timeline import CommittedTimes
 
 MOST_BYTES_AS_A_WHOLE = 512 << 10  # of a base file, which one request reads

@@ -39,8 +39,8 @@ from hudi_pyspark.options.option import (
     word,
 )
 from hudi_pyspark.storage_options import is_storage_option
-from hudi_pyspark.table.file_group import OnDamage
 from hudi_pyspark.table.merge_mode import DELETE_FIELD, DELETE_MARKER, MergeCache
+from hudi_pyspark.table.on_damage import OnDamage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -20,6 +20,7 @@ from hudi_pyspark.custom_mergers import PayloadMerger, find_merger
 from hudi_pyspark.errors import InvalidOptionError, UnsupportedTableError
 from hudi_pyspark.filter.bounds import requested_record_keys
 from hudi_pyspark.filter.predicate import Predicate, columns_of, top_level_columns
+from hudi_pyspark.format.base_file_formats import check_readable
 from hudi_pyspark.format.nested_types import find_field, resolve_path
 from hudi_pyspark.metadata_table.pruning import IndexQuestion, prune_slices
 from hudi_pyspark.options.option import Index, RangeMerge
@@ -29,7 +30,7 @@ from hudi_pyspark.planning.partition_values import keep_undecided, resolve_parti
 from hudi_pyspark.table import merge_mode
 from hudi_pyspark.table.bootstrap import BootstrapSources, is_skeleton, load_bootstrap_sources
 from hudi_pyspark.table.config import TableConfig, resolve_config
-from hudi_pyspark.table.file_group import FileSlice, check_readable
+from hudi_pyspark.table.file_group import FileSlice
 from hudi_pyspark.table.live_blocks import BlockFilter
 from hudi_pyspark.table.meta_columns import COMMIT_TIME_COLUMN
 from hudi_pyspark.table.schema import (

@@ -8,7 +8,8 @@ from itertools import pairwise, repeat, starmap
 
 import numpy as np
 
-from hudi_pyspark.table.file_group import PARQUET, LogFile
+from hudi_pyspark.format.base_file_formats import PARQUET
+from hudi_pyspark.table.file_group import LogFile
 from hudi_pyspark.tasks import CdcTask, ReadTask, ScanTask
 
 # Log records are decoded by this package, sorted and merged; base files are only decompressed.

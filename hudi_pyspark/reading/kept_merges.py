@@ -13,6 +13,7 @@ from hashlib import sha256
 import pyarrow as pa
 
 from hudi_pyspark.columns.arrays import ONLY_ROW_COUNT, repeat
+from hudi_pyspark.format.base_file_formats import PARQUET
 from hudi_pyspark.messages import logger
 from hudi_pyspark.reading.base_files.base_file import open_base_file, read_base_rows
 from hudi_pyspark.reading.log_records.records import LogRecords
@@ -21,8 +22,9 @@ from hudi_pyspark.reading.merge.outcome import MergeOutcome, OutcomeStore
 from hudi_pyspark.reading.merge.outcome_files import OutcomesOnDisk
 from hudi_pyspark.storage.protocol import Storage
 from hudi_pyspark.storage.remote_file import versions_of
-from hudi_pyspark.table.file_group import PARQUET, FileSlice, OnDamage
+from hudi_pyspark.table.file_group import FileSlice
 from hudi_pyspark.table.merge_mode import MergeCache
+from hudi_pyspark.table.on_damage import OnDamage
 from hudi_pyspark.tasks import ReadTask, ScanTask
 
 _log = logger(__name__)

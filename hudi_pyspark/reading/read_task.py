@@ -12,7 +12,7 @@ from hudi_pyspark.reading.merge.outcome import OutcomeStore
 from hudi_pyspark.reading.slice_reader import read, slice_tables
 from hudi_pyspark.storage.protocol import Storage
 from hudi_pyspark.storage.retries import is_worth_retrying
-from hudi_pyspark.table.file_group import OnDamage
+from hudi_pyspark.table.on_damage import OnDamage
 from hudi_pyspark.tasks import CdcTask, ReadTask, ScanTask
 
 

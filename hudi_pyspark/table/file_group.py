@@ -2,16 +2,9 @@
 
 from __future__ import annotations
 
-import enum
-import importlib.util
 import posixpath
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-
-from hudi_pyspark.errors import CorruptLogBlockError, CorruptTableError, UnsupportedTableError
-from hudi_pyspark.messages import logger
-
-_log = logger(__name__)
 
 
 # A large table has very many of these. They are not frozen, since unfrozen ones are made three
@@ -65,44 +58,6 @@ class LogFile:
         commit follow its records.
         """
         return (self.instant_time, self.version, self.write_token, self.is_deletes)
-
-
-class OnDamage(enum.Enum):
-    """Option ``on_damage``: how to treat a log file that has lost records of completed commits."""
-
-    FAIL = "fail"
-    WARN = "warn"
-    IGNORE = "ignore"
-
-    def report(self, problem: str, path: str, offset: int) -> None:
-        """Do what the option says about damage.
-
-        Args:
-            problem: what is wrong.
-            path: of the log file.
-            offset: of the damage in it, in bytes.
-
-        Raises:
-            CorruptLogBlockError: the option is ``fail``. Else a warning is logged, or nothing is
-                done.
-        """
-        advice = (
-            ". Restore the file from a copy, or read on without what is damaged with the option "
-            "on_damage=warn (on_damage=ignore does so silently, as Apache Hudi does)"
-        )
-        advice = advice if self is OnDamage.FAIL else ""
-        self.handle(CorruptLogBlockError(f"{problem}{advice}", path, offset))
-
-    def handle(self, error: CorruptTableError) -> None:
-        """Raise an error, log it as a warning, or do nothing, as the option says.
-
-        Raises:
-            CorruptTableError: the option is ``fail``.
-        """
-        if self is OnDamage.FAIL:
-            raise error
-        if self is OnDamage.WARN:
-            _log.warning("%s", error.reason())
 
 
 @dataclass(slots=True, unsafe_hash=True)
@@ -240,30 +195,3 @@ def _base_instant_before_downgrade(
             break
         base_instant = time
     return base_instant
-
-
-PARQUET = ".parquet"
-_LANCE = ".lance"
-_READABLE = (PARQUET, ".orc", ".hfile", _LANCE)
-LANCE_MISSING = (
-    "Lance base files are read with the library pylance, which is not installed; install it with "
-    "pip install pylance (extra 'lance'), on every Spark executor too"
-)
-
-
-def check_readable(path: str) -> None:
-    """Refuse, at plan time, a base file whose format cannot be read.
-
-    Raises:
-        UnsupportedTableError: the extension is not that of a known format, or needs the extra
-            ``lance``, which is not installed.
-    """
-    if path.endswith(PARQUET):
-        return
-    extension = posixpath.splitext(path)[1]
-    if extension not in _READABLE:
-        raise UnsupportedTableError(
-            f"base file {path} has the extension {extension!r}; supported: {', '.join(_READABLE)}"
-        )
-    if extension == _LANCE and importlib.util.find_spec("lance") is None:
-        raise UnsupportedTableError(f"base file {path}: {LANCE_MISSING}")

@@ -16,8 +16,9 @@ from hudi_pyspark.format.log.log_file import frame_log_file
 from hudi_pyspark.messages import logger
 from hudi_pyspark.storage.protocol import Storage
 from hudi_pyspark.storage.remote_file import read_files
-from hudi_pyspark.table.file_group import LogFile, OnDamage
+from hudi_pyspark.table.file_group import LogFile
 from hudi_pyspark.table.live_blocks import BlockFilter, LogScan, scan_blocks
+from hudi_pyspark.table.on_damage import OnDamage
 
 _NATIVE_IN_MEMORY = 1 << 20  # bytes: larger native logs are read by columns
 _PIECE = 4 << 20  # bytes: few enough to hold, enough for one request to an object store

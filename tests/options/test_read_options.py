@@ -12,7 +12,7 @@ from hudi_pyspark.options.read_options import (
     ReadOptions,
     columns_text,
 )
-from hudi_pyspark.table.file_group import OnDamage
+from hudi_pyspark.table.on_damage import OnDamage
 
 parse = ReadOptions.parse
 MERGE_TYPE = "hoodie.datasource.merge.type"

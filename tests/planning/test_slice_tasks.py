@@ -11,9 +11,10 @@ from hudi_pyspark.filter.sql_text import parse_filter
 from hudi_pyspark.options.read_options import ReadOptions
 from hudi_pyspark.planning.slice_tasks import PlanContext, SlicePlanner, SliceQuery
 from hudi_pyspark.table.config import TableConfig
-from hudi_pyspark.table.file_group import BaseFile, FileSlice, LogFile, OnDamage
+from hudi_pyspark.table.file_group import BaseFile, FileSlice, LogFile
 from hudi_pyspark.table.live_blocks import BlockFilter
 from hudi_pyspark.table.merge_mode import RecordMergeMode
+from hudi_pyspark.table.on_damage import OnDamage
 from hudi_pyspark.table.timeline import CommittedTimes
 from tests.reading.log_records.log_files import COMMIT_TIME, rule_of
 

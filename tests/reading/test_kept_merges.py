@@ -21,8 +21,8 @@ from hudi_pyspark.reading.kept_merges import KeptMerge
 from hudi_pyspark.reading.merge.outcome import MergeDecision, MergeOutcome, OutcomesInMemory
 from hudi_pyspark.reading.slice_reader import read
 from hudi_pyspark.storage import ArrowStorage
-from hudi_pyspark.table.file_group import OnDamage
 from hudi_pyspark.table.merge_mode import MergeCache, RecordMergeMode
+from hudi_pyspark.table.on_damage import OnDamage
 from tests.conftest import GOLDEN
 from tests.golden.case import load_case
 from tests.reading.log_records.log_files import KEY

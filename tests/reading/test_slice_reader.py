@@ -19,7 +19,8 @@ from hudi_pyspark.options.read_options import ReadOptions
 from hudi_pyspark.planning.slice_tasks import PlanContext, SlicePlanner, SliceQuery
 from hudi_pyspark.reading.slice_reader import read
 from hudi_pyspark.table.config import TableConfig
-from hudi_pyspark.table.file_group import BaseFile, FileSlice, LogFile, OnDamage
+from hudi_pyspark.table.file_group import BaseFile, FileSlice, LogFile
+from hudi_pyspark.table.on_damage import OnDamage
 from hudi_pyspark.table.timeline import CommittedTimes
 from hudi_pyspark.tasks import PartitionValues, ScanTask
 from tests.memory_storage import MemoryStorage

@@ -32,6 +32,7 @@ from hudi_pyspark.errors import (
 from hudi_pyspark.filter.bounds import keys_array
 from hudi_pyspark.filter.predicate import Predicate
 from hudi_pyspark.format.avro.schema import parse_schema
+from hudi_pyspark.format.base_file_formats import LANCE_MISSING, PARQUET, check_readable
 from hudi_pyspark.format.hfile import HFileError
 from hudi_pyspark.format.hfile.reader import SCHEMA_INFO, read_hfile
 from hudi_pyspark.format.log.data_block import decode_hfile_records
@@ -42,7 +43,7 @@ from hudi_pyspark.reading.base_files.parquet import open_parquet_file, read_parq
 from hudi_pyspark.reading.base_files.row_groups import RowGroupFilter
 from hudi_pyspark.reading.log_records.record_keys import with_record_key
 from hudi_pyspark.storage.protocol import Storage
-from hudi_pyspark.table.file_group import LANCE_MISSING, PARQUET, BaseFile, check_readable
+from hudi_pyspark.table.file_group import BaseFile
 from hudi_pyspark.table.meta_columns import META_COLUMNS, RECORD_KEY_COLUMN
 from hudi_pyspark.tasks import ScanTask
 

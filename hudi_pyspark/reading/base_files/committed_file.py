@@ -18,8 +18,9 @@ import pyarrow as pa
 from hudi_pyspark.errors import CorruptBaseFileError
 from hudi_pyspark.format.parquet.checked_file import has_only_value, open_parquet
 from hudi_pyspark.table.confined_storage import ConfinedStorage
-from hudi_pyspark.table.file_group import BaseFile, OnDamage
+from hudi_pyspark.table.file_group import BaseFile
 from hudi_pyspark.table.meta_columns import FILE_NAME_COLUMN
+from hudi_pyspark.table.on_damage import OnDamage
 
 _LEAST_SIZE = 12  # bytes of a Parquet file: writers that do not know a size record 0, -1 or 1
 _NAMES = pa.field(FILE_NAME_COLUMN, pa.string())

@@ -17,11 +17,11 @@ from hudi_pyspark.errors import (
     SchemaEvolutionError,
     UnsupportedTableError,
 )
+from hudi_pyspark.format.base_file_formats import check_readable
 from hudi_pyspark.format.parquet.legacy_calendar import INT96_ZONE
 from hudi_pyspark.format.parquet.thrift_compact import ThriftStruct, parse_struct, struct_bytes
 from hudi_pyspark.reading.base_files import parquet as parquet_file
 from hudi_pyspark.reading.base_files.base_file import read_base_file
-from hudi_pyspark.table.file_group import check_readable
 from tests.memory_storage import MemoryStorage
 from tests.reading.base_files.parquet_bytes import with_unknown_page
 

@@ -11,10 +11,10 @@ from hudi_pyspark.errors import (
     PathOutsideTableError,
     UnsupportedTableError,
 )
+from hudi_pyspark.format.base_file_formats import check_readable
 from hudi_pyspark.reading.base_files.base_file import read_base_file
 from hudi_pyspark.storage import ArrowStorage
 from hudi_pyspark.table.confined_storage import ConfinedStorage
-from hudi_pyspark.table.file_group import check_readable
 from tests.memory_storage import MemoryStorage
 
 PATH = "f1-0_0-1-0_001.lance"

@@ -13,7 +13,8 @@ from hudi_pyspark import HudiTable
 from hudi_pyspark.errors import CorruptBaseFileError
 from hudi_pyspark.reading.base_files.base_file import read_base_file
 from hudi_pyspark.reading.base_files.committed_file import CommittedFile
-from hudi_pyspark.table.file_group import BaseFile, OnDamage
+from hudi_pyspark.table.file_group import BaseFile
+from hudi_pyspark.table.on_damage import OnDamage
 from tests.damage import unpack
 from tests.memory_storage import MemoryStorage
 from tests.reading.base_files.test_base_file_hfile import ROWS, base_file

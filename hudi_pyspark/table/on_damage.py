@@ -1,0 +1,46 @@
+"""What a read does about files that have lost records of completed commits."""
+
+import enum
+
+from hudi_pyspark.errors import CorruptLogBlockError, CorruptTableError
+from hudi_pyspark.messages import logger
+
+_log = logger(__name__)
+
+
+class OnDamage(enum.Enum):
+    """Option ``on_damage``: how to treat a log file that has lost records of completed commits."""
+
+    FAIL = "fail"
+    WARN = "warn"
+    IGNORE = "ignore"
+
+    def report(self, problem: str, path: str, offset: int) -> None:
+        """Do what the option says about damage.
+
+        Args:
+            problem: what is wrong.
+            path: of the log file.
+            offset: of the damage in it, in bytes.
+
+        Raises:
+            CorruptLogBlockError: the option is ``fail``. Else a warning is logged, or nothing is
+                done.
+        """
+        advice = (
+            ". Restore the file from a copy, or read on without what is damaged with the option "
+            "on_damage=warn (on_damage=ignore does so silently, as Apache Hudi does)"
+        )
+        advice = advice if self is OnDamage.FAIL else ""
+        self.handle(CorruptLogBlockError(f"{problem}{advice}", path, offset))
+
+    def handle(self, error: CorruptTableError) -> None:
+        """Raise an error, log it as a warning, or do nothing, as the option says.
+
+        Raises:
+            CorruptTableError: the option is ``fail``.
+        """
+        if self is OnDamage.FAIL:
+            raise error
+        if self is OnDamage.WARN:
+            _log.warning("%s", error.reason())
