@@ -67,10 +67,6 @@ class Comparison:
     operator: Operator
     value: pa.Scalar  # of the type that both sides are compared in; never null or NaN
 
-    def negate(self) -> Comparison:
-        """Return the predicate that is true if this one is false."""
-        return replace(self, operator=self.operator.negated)
-
     def __reduce__(self) -> tuple[object, ...]:
         # pyarrow pickles a scalar as a Python value, and Python has no years beyond 9999.
         return _unpickle_comparison, (self.column, self.operator, pa.repeat(self.value, 1))
@@ -91,10 +87,6 @@ class IsIn:
     values: pa.Array  # of the type that both sides are compared in; without nulls and NaN
     is_negated: bool = False
 
-    def negate(self) -> IsIn:
-        """Return the predicate that is true if this one is false."""
-        return replace(self, is_negated=not self.is_negated)
-
     def __str__(self) -> str:
         shown = ", ".join(literal_text(value) for value in self.values[:5])
         more = f", … {len(self.values) - 5} more" if len(self.values) > 5 else ""
@@ -108,10 +100,6 @@ class IsNull:
     column: str
     is_negated: bool = False
 
-    def negate(self) -> IsNull:
-        """Return the predicate that is true if this one is false."""
-        return replace(self, is_negated=not self.is_negated)
-
     def __str__(self) -> str:
         return f"{self.column} IS {'NOT ' * self.is_negated}NULL"
 
@@ -123,10 +111,6 @@ class Like:
     column: str
     pattern: str
     is_negated: bool = False
-
-    def negate(self) -> Like:
-        """Return the predicate that is true if this one is false."""
-        return replace(self, is_negated=not self.is_negated)
 
     @property
     def prefix(self) -> str:
@@ -148,12 +132,6 @@ class Junction:
     """Base of `And` and `Or`."""
 
     parts: tuple[Predicate, ...]
-
-    def negate(self) -> Predicate:
-        """Return the predicate that is true if this one is false: NOT moves to the leaves."""
-        swapped: dict[type[Junction], type[Junction]] = {And: Or, Or: And}
-        steps = _steps(self)
-        return _build(*(swapped[s] if isinstance(s, type) else s.negate() for s in steps))
 
     def __reduce__(self) -> tuple[object, ...]:
         return _build, tuple(_steps(self))
@@ -267,6 +245,19 @@ def _extend(kind: type[Junction], left: Any, right: Any) -> list[Any]:  # noqa: 
 
 def _closed(value: Any) -> Any:  # noqa: ANN401
     return value[0](tuple(value[1:])) if isinstance(value, list) else value
+
+
+def negate(predicate: Predicate) -> Predicate:
+    """Return the predicate that is true if this one is false; NOT moves to the leaves."""
+    return _build(*map(_negate_step, _steps(predicate)))
+
+
+def _negate_step(step: _Step) -> _Step:
+    if isinstance(step, type):
+        return Or if step is And else And
+    if isinstance(step, Comparison):
+        return replace(step, operator=step.operator.negated)
+    return replace(step, is_negated=not step.is_negated)
 
 
 def conjuncts(predicate: Predicate | None) -> tuple[Predicate, ...]:

@@ -26,6 +26,7 @@ from hudi_pyspark.filter.predicate import (
     Operator,
     Or,
     Predicate,
+    negate,
 )
 
 _TOKEN = re.compile(
@@ -145,7 +146,7 @@ class _Parser:
                 levels.append(_Level(is_negated=is_negated))
                 continue
             operand = self._comparison()
-            levels[-1].add(operand.negate() if is_negated else operand)
+            levels[-1].add(negate(operand) if is_negated else operand)
             while len(levels) > 1 and self._accept(")"):
                 closed = levels.pop().close()
                 levels[-1].add(closed)
@@ -173,7 +174,7 @@ class _Parser:
             self._expect("NULL")
             return IsNull(column, negated)
         if self._accept("NOT"):
-            return self._list_or_range(column, data_type).negate()
+            return negate(self._list_or_range(column, data_type))
         if self._peek().is_word("IN", "BETWEEN", "LIKE"):
             return self._list_or_range(column, data_type)
         # A boolean column alone.

@@ -33,6 +33,7 @@ from hudi_pyspark.filter.predicate import (
     Or,
     Predicate,
     conjunction,
+    negate,
 )
 from hudi_pyspark.messages import logger
 
@@ -119,7 +120,7 @@ def predicate_of(condition: object, schema: pa.Schema) -> Predicate:
                 "Compare a column with a literal of its type (== != < <= > >= isin is_null "
                 "is_valid starts_with, joined by & | ~), or write the filter as text"
             )
-        return predicate if when else predicate.negate()
+        return predicate if when else negate(predicate)
 
     whole = _translate(parse_expression(condition) or Literal(pa.NA), translate)
     assert whole is not None  # each part has a predicate
@@ -256,7 +257,7 @@ def _membership(name: str, kind: pa.DataType, values: pa.Array, *, when: bool) -
     # Engines differ in whether a null is in a list, so rows with nulls are never left out.
     if when:
         return Or((membership, IsNull(name))) if values.null_count else membership
-    return Or((membership.negate(), IsNull(name)))
+    return Or((negate(membership), IsNull(name)))
 
 
 def _only_column(condition: Expression, schema: pa.Schema) -> tuple[str, pa.DataType] | None:

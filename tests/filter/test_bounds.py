@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from hudi_pyspark.filter.bounds import ColumnBounds, may_match, may_match_merged
-from hudi_pyspark.filter.predicate import IsIn, Like
+from hudi_pyspark.filter.predicate import IsIn, Like, negate
 from hudi_pyspark.filter.sql_text import parse_filter
 
 SCHEMA = pa.schema(
@@ -127,7 +127,7 @@ def test_list_matches_where_one_of_its_values_is_within_bounds(column):
         predicate = IsIn(column, pa.array(listed, SCHEMA.field(column).type))
         expected = [any(first <= value <= last for value in listed) for first, last in ends]
         assert may_match_each(predicate, columns, len(ends)) == expected, listed
-        assert all(may_match_each(predicate.negate(), columns, len(ends)))
+        assert all(may_match_each(negate(predicate), columns, len(ends)))
 
 
 def test_pattern_matches_where_its_prefix_is_within_bounds():

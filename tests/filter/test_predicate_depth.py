@@ -11,7 +11,7 @@ from hudi_pyspark import HudiTable
 from hudi_pyspark.errors import InvalidOptionError
 from hudi_pyspark.filter.bounds import ColumnBounds, may_match
 from hudi_pyspark.filter.evaluation import holds
-from hudi_pyspark.filter.predicate import Or, columns_of, conjuncts
+from hudi_pyspark.filter.predicate import Or, columns_of, conjuncts, negate
 from hudi_pyspark.filter.sql_text import parse_filter
 
 ROWS = pa.table({"a": [1, 2, None, 4], "b": ["x", "y", "z", None]})
@@ -96,13 +96,13 @@ def nested(seed, depth):
 def test_condition_of_any_depth_is_answered(seed, depth):
     text, expected = nested(seed, depth)
     predicate = parse_filter(text, WIDE.schema)
-    negated = predicate.negate()
+    negated = negate(predicate)
     # What a read does with a predicate: to executors and back, to text and back, and by bounds.
     for again in (
         predicate,
         pickle.loads(pickle.dumps(predicate)),
         parse_filter(str(predicate), WIDE.schema),
-        negated.negate(),
+        negate(negated),
     ):
         assert holds(again, WIDE).tolist() == expected.tolist()
         assert again == predicate
