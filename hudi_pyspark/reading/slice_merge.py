@@ -52,7 +52,7 @@ class RowIdentity(enum.Enum):
 
     @classmethod
     def of(cls, task: ScanTask, blocks: Sequence[LogBlock]) -> "RowIdentity":
-        """Read it from the headers; BY_KEY if there is no block."""
+        """Return what the headers of all blocks allow; BY_KEY if there is no block."""
         base = task.file_slice.base_file
         if base is None or not _may_use_positions(task):
             return cls.BY_KEY

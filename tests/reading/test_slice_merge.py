@@ -1,10 +1,11 @@
-"""Which base rows log records are to find: by the headers of their blocks."""
+"""How log records find their base rows, by the headers of their blocks."""
 
 import pytest
 
-from hudi_pyspark.reading.slice_merge import RowIdentity
+from hudi_pyspark.reading.slice_merge import RowIdentity, load_merge_sides
+from tests.memory_storage import MemoryStorage
 from tests.reading.log_records.log_files import KEY, data_block, delete_block, framed
-from tests.reading.test_slice_reader import AVRO, task
+from tests.reading.test_slice_reader import AVRO, BASE_PATH, FILES, LOG_PATHS, log_file, task
 
 ROW = {KEY: "a", "ts": 1, "v": "log", "p": "sf"}
 WITH_POSITIONS = data_block(AVRO, [ROW], positions=[0])
@@ -31,3 +32,20 @@ def test_keys_identify_base_rows_without_a_base_file_or_if_positions_are_not_wan
     assert RowIdentity.of(task(version=9, base=None), blocks) is RowIdentity.BY_KEY
     by_option = task(version=9, use_record_positions=False)
     assert RowIdentity.of(by_option, blocks) is RowIdentity.BY_KEY
+
+
+@pytest.mark.parametrize(
+    ("positions", "has_keys"),
+    [
+        pytest.param([1], False, id="one-of-each-record"),
+        pytest.param([0, 1], True, id="more-than-records"),
+    ],
+)
+def test_keys_are_read_only_if_a_record_has_no_position(positions, has_keys):
+    block = data_block(AVRO, [ROW], positions=positions)
+    logs = (log_file(LOG_PATHS[0], "002", size=len(block), committed_size=len(block)),)
+    files = MemoryStorage({BASE_PATH: FILES[BASE_PATH], LOG_PATHS[0]: block})
+    sides = load_merge_sides(task(version=9, columns=("v",), logs=logs), files)
+    for table in sides.base:
+        assert (KEY in table.schema.names) is has_keys
+    assert sides.log.by_position is not has_keys

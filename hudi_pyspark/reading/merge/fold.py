@@ -117,7 +117,7 @@ def fold_in_rounds(
     counts, first = counts[keys], first[keys]
     state = records(arrival[first])
     for turn in range(1, int(counts.max(initial=0))):
-        open_keys = int(np.searchsorted(-counts, -turn, side="left"))
+        open_keys = int(np.searchsorted(-counts, -turn))
         newer = records(arrival[first[:open_keys] + turn])
         merged = merge_pairs(state.take(np.arange(open_keys)), newer)
         state = Records.concat([merged, state.take(np.arange(open_keys, len(state)))])
