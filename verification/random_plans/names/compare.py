@@ -33,8 +33,9 @@ if TYPE_CHECKING:
 
 _TRIALS = 60  # of plans that may be shorter
 SIDES = ("on", "off", "copy")
-# Over Spark Connect, a checkpoint may be gone while its frame is there: no answer of a plan.
-_UNANSWERED = "CONNECT_INVALID_PLAN.DATAFRAME_NOT_FOUND"
+# Over Spark Connect, a frame of a checkpoint may belong to another session of the process, which
+# does not know it: no answer of a plan.
+_UNANSWERED = ("CONNECT_INVALID_PLAN.DATAFRAME_NOT_FOUND", "SESSION_NOT_SAME")
 _QUIET = {"spark.log.level": "OFF", "spark.ui.showConsoleProgress": "false"}
 _CLASSIC = {
     "spark.ui.enabled": "false",
@@ -118,8 +119,8 @@ class Referee:
 
     def differs(self, plan: Plan) -> bool:
         """Return whether the sides have different answers."""
-        one, *others = self.answers(plan)
-        return any(other != one for other in others)
+        answers = self.answers(plan)
+        return _is_answered(answers) and any(other != answers[0] for other in answers[1:])
 
     def shortest(self, plan: Plan) -> Plan:
         """Return the plan without the parts whose answers differ without them as well."""
@@ -153,8 +154,8 @@ class Referee:
             outcome.asked += 1
             outcome.features.update(plan.features)
             wanted = answers[-1]
-            if _UNANSWERED in answers:
-                outcome.errors[_UNANSWERED] += 1
+            if not _is_answered(answers):
+                outcome.errors["not answered"] += 1
                 continue
             if isinstance(wanted, str):
                 outcome.errors[wanted] += 1
@@ -177,6 +178,10 @@ class Referee:
 def _threads() -> list[ThreadPoolExecutor]:
     """Return a thread for each side, since Spark keeps the session of a thread."""
     return [ThreadPoolExecutor(1) for _ in SIDES]
+
+
+def _is_answered(answers: list[Rows | str]) -> bool:
+    return not any(isinstance(each, str) and each in _UNANSWERED for each in answers)
 
 
 def classic_builder(folder: Path) -> Any:
