@@ -112,11 +112,15 @@ def _proof_of_pending(time: str, own: Timeline, table: TableView) -> str:
     completed_here = compared_times(own.completed, by_completion=True)[time]
     by_completion = table.config.has_completion_times
     completed = compared_times(table.timeline.completed, by_completion=by_completion)
-    if completed_here < max(completed.values(), default=""):
-        return COMPLETED  # writers complete a commit in both tables before they go on
+    is_overtaken = completed_here < max(completed.values(), default="")
     # Instants have the time zone of their writer, which may be half a day away.
     yesterday = datetime.now(timezone.utc) - timedelta(days=1)
-    return COMPLETED_OR_FAILED if completed_here < yesterday.strftime("%Y%m%d%H%M%S") else ""
+    is_old = completed_here < yesterday.strftime("%Y%m%d%H%M%S")
+    # A writer completes a commit in both tables before another writer goes on. Without completion
+    # times, a commit that was requested later may have completed long before.
+    if is_overtaken and (by_completion or is_old):
+        return COMPLETED
+    return COMPLETED_OR_FAILED if is_overtaken or is_old else ""
 
 
 def _is_missing(time: str, table: TableView, files: Callable[[], FileRecords]) -> bool:
