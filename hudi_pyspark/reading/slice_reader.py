@@ -1,7 +1,7 @@
 """Read the rows of a file slice: base rows alone, unmerged rows, or merged rows.
 
-`base_rows` reads the base file. `slice_merge` loads both sides of a merge, and `merge` merges them.
-If `kept_merges` finds the outcome of an earlier merge, the slice is read without a merge.
+`base_file` reads base rows. `slice_merge` loads both sides of a merge, and `merge` merges them. If
+`kept_merges` finds the outcome of an earlier merge, the slice is read without a merge.
 """
 
 from collections.abc import Iterator
