@@ -17,8 +17,8 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyspark.sql import SparkSession
 
+from verification.generate.session import hudi_session
 from verification.random_plans.extremes import rows
 
 _OPTIONS = {
@@ -39,20 +39,12 @@ _OPTIONS = {
 def main() -> None:
     """Write a table of each type, and the archive."""
     os.environ["TZ"] = "UTC"
-    spark = (
-        SparkSession.builder.master("local[2]")
-        .config("spark.jars", sys.argv[1])
-        .config("spark.serializer", "org.apache.spark.serializer.KryoSerializer")
-        .config("spark.kryo.registrator", "org.apache.spark.HoodieSparkKryoRegistrar")
-        .config("spark.sql.extensions", "org.apache.spark.sql.hudi.HoodieSparkSessionExtension")
-        .config("spark.sql.session.timeZone", "UTC")
-        .config("spark.sql.parquet.datetimeRebaseModeInWrite", "CORRECTED")
-        .config("spark.sql.avro.datetimeRebaseModeInWrite", "CORRECTED")
-        .config("spark.sql.parquet.datetimeRebaseModeInRead", "CORRECTED")
-        .config("spark.sql.avro.datetimeRebaseModeInRead", "CORRECTED")
-        .config("spark.ui.enabled", "false")
-        .getOrCreate()
-    )
+    settings = {
+        f"spark.sql.{kind}.datetimeRebaseModeIn{way}": "CORRECTED"
+        for kind in ("parquet", "avro")
+        for way in ("Write", "Read")
+    }
+    spark = hudi_session(sys.argv[1], settings)
     final = rows()
     # Half of the rows have other values at first; a few more are deleted in the end.
     first = rows(seed=2, count=final.num_rows + 8)

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 
+from verification.generate.session import hudi_session
 from verification.random_plans.names import tables
 
 _TABLES = {  # table version, type
@@ -30,17 +31,8 @@ _DELETED = 3
 def main() -> None:
     """Write the archive."""
     os.environ["TZ"] = "UTC"
-    spark = (
-        SparkSession.builder.master("local[2]")
-        .config("spark.jars", sys.argv[1])
-        .config("spark.serializer", "org.apache.spark.serializer.KryoSerializer")
-        .config("spark.kryo.registrator", "org.apache.spark.HoodieSparkKryoRegistrar")
-        .config("spark.sql.extensions", "org.apache.spark.sql.hudi.HoodieSparkSessionExtension")
-        .config("spark.sql.session.timeZone", "UTC")
-        .config("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
-        .config("spark.ui.enabled", "false")
-        .getOrCreate()
-    )
+    settings = {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"}
+    spark = hudi_session(sys.argv[1], settings)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for table in tables.HUDI_TABLES:
