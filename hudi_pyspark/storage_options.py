@@ -194,7 +194,7 @@ def _by_name(*settings: Mapping[str, str]) -> dict[str, str]:
 def _arguments(
     settings: Mapping[str, str], scheme: str, options: Options, environment: Options
 ) -> dict[str, Value]:
-    """Parse options, and those of the environment that the storage has; the former win."""
+    """Parse options, and the environment's options that the storage knows; given ones win."""
     by_name = _by_name(settings)
     defaults = {name: value for name, value in environment.items() if name.lower() in by_name}
     return {**_parse_all(defaults, by_name, scheme), **_parse_all(options, by_name, scheme)}

@@ -36,7 +36,7 @@ _MOST_DIGITS = 76  # of a decimal256
 
 
 def parse_texts(array: pa.Array, target: pa.DataType) -> pa.Array:
-    """Parse texts as values of a type; texts that are not such values become null."""
+    """Parse texts as values of a type; every other text becomes null."""
     parse, parsed_type = next((parse, kind) for fits, parse, kind in _PARSERS if fits(target))
     encoded = array.cast(pa.string()).dictionary_encode()
     texts = (text.strip(_SPACES) for text in encoded.dictionary.to_pylist())

@@ -128,7 +128,7 @@ def predicate_of(condition: object, schema: pa.Schema) -> Predicate:
 
 
 def _exact_predicate(condition: Expression, schema: pa.Schema) -> Predicate | None:
-    """Return the predicate with pyarrow's answer for every row; None if there is no such one."""
+    """Return the predicate with pyarrow's answer for every row; None if there is none."""
     named = _only_column(condition, schema)
     skips_nulls = isinstance(condition, Call) and condition.options.get("null_matching_behavior")
     if named is None or skips_nulls:
@@ -156,7 +156,7 @@ def if_understood(meaning: Callable[[], _T]) -> _T | None:
 
 
 def pruning(expression: Expression, schema: pa.Schema) -> Predicate | None:
-    """Return a predicate that is true wherever a condition is true; None if no such one is known.
+    """Return a predicate that is true for all rows that meet a condition; None if none is known.
 
     Args:
         expression: the condition, with its meaning in pyarrow or polars.

@@ -162,7 +162,7 @@ def _odd_columns(task: ScanTask, scan: Snapshot, base: str) -> Iterator[str]:
 
 
 def _is_as_shown(file: pq.ParquetFile, field: pa.Field, task: ScanTask) -> bool:
-    """Decide whether a file has exactly one such column, with the values of the answer."""
+    """Decide whether a file has one column of a name, with the values of the answer."""
     file_schema, partition = file.schema_arrow, task.partition
     spellings = [name for name in file_schema.names if name.lower() == field.name.lower()]
     if spellings != [field.name] or not is_as_declared(file_schema.field(field.name).type, field):

@@ -82,7 +82,7 @@ class SalvagedLog:
 
 
 def relative_path(view: TableView, path: str) -> str:
-    """Return a path relative to the table, given such a path or a full one."""
+    """Return a path relative to the table, given a relative or a full path."""
     base = view.storage.describe("").rstrip("/")
     local = path.removeprefix("file://") if not base.startswith("file:") else path
     return local.removeprefix(f"{base}/").lstrip("/") if base else path

@@ -24,7 +24,7 @@ class FileRecords:
     slices: Sequence[MetadataSlice]
 
     def sizes(self, names: Iterable[str]) -> Sizes:
-        """Return the sizes of the files of those partitions that are listed."""
+        """Return the sizes of the files of partitions, without partitions that are not listed."""
         if self._all_sizes is not None:
             return {name: self._all_sizes[name] for name in names if name in self._all_sizes}
         keys = pa.array(names, pa.string())

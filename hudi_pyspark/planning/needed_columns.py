@@ -1,4 +1,4 @@
-"""Choose columns: those of the answer, and those that filter and merge need."""
+"""Choose the columns of the answer, and the columns that filter and merge need."""
 
 from collections.abc import Collection, Iterable, Sequence
 

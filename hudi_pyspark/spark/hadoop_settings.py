@@ -30,7 +30,10 @@ _DEFAULTS = "core-default.xml"
 
 
 def is_hadoop_setting(name: str) -> bool:
-    """Return whether `storage_options_from_spark` reads a setting; Spark itself makes others."""
+    """Return whether `storage_options_from_spark` reads a setting.
+
+    Spark makes further Hadoop settings by itself.
+    """
     return name in _NAMES or name.startswith((f"{_S3}bucket.", *_AZURE))
 
 

@@ -79,7 +79,7 @@ class Cursor:
         return Cursor(self.source, self.position[rows], self.end[rows], self.record[rows])
 
     def resume(self, rows: Int64s, selected: Cursor) -> None:
-        """Continue some of the rows where a cursor over them stopped."""
+        """Continue some rows at the bytes at which a cursor over them stopped."""
         position = self.position.copy()
         position[rows] = selected.position
         self.position = position

@@ -31,7 +31,7 @@ _TYPE_OPTIONS = (
 def open_parquet(
     source: pa.NativeFile | IO[bytes], *, verify_checksums: bool = True, **options: object
 ) -> pq.ParquetFile:
-    """Open a file in such a way that a changed byte in a page or a name is an error.
+    """Open a file so that a changed byte in a page or a name is an error.
 
     Args:
         source: the file; it stays open.
