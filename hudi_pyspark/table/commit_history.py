@@ -329,6 +329,9 @@ class LazyMetadata(Mapping[str, CommitMetadata]):
             self._loaded[time] = self._load(self._instants[time])
         return self._loaded[time]
 
+    def __contains__(self, time: object) -> bool:
+        return time in self._instants  # Mapping's own asks for the value, which reads the file
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._instants)
 

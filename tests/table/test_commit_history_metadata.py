@@ -27,6 +27,12 @@ def test_keys_are_known_without_reading(metadata, reads):
     assert reads == []
 
 
+def test_asking_whether_a_commit_is_there_reads_nothing(metadata, reads):
+    assert "020" in metadata
+    assert metadata.keys() & {"010", "040"} == {"010"}
+    assert reads == []
+
+
 def test_each_commit_is_read_once_when_it_is_asked_for(metadata, reads):
     assert metadata["020"].extra_metadata == {"time": "020"}
     assert metadata["020"] is metadata["020"]

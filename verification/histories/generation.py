@@ -78,7 +78,7 @@ _KINDS: Mapping[str, float] = {
     "sql_delete": 0.5,
     "merge_into": 0.8,
     "cluster": 0.5,
-    "schedule_clustering": 0.3,
+    "schedule_clustering": 0.7,
     "clean": 0.3,
     "archive": 0.3,
     "rollback": 0.5,
@@ -143,6 +143,7 @@ class Maker:
     loads_without_them: bool = False  # in the first step, which is a bulk insert then
     is_global: bool = False
     repeats_keys: bool = False  # writes a key into several partitions, more often than not
+    plans_clustering: bool = False  # has scheduled a clustering that has not run
     made: int = 0
 
     @property
@@ -355,9 +356,14 @@ class Maker:
         weights = {**_KINDS, **(_KINDS_OF_LOGS if self.is_mor else {})}
         if self.repeats_keys:  # then partitions are emptied, and written again by other steps
             weights |= {"delete_partition": 2, "insert_overwrite": 1.5}
+        if self.plans_clustering:  # then file groups are replaced before it runs, and by it again
+            weights |= {"delete_partition": 9, "insert_overwrite": 9, "insert_overwrite_table": 6}
+            weights["cluster"] = 15
         if self.version >= 8 and len(self.releases) == 1:  # what an index by SQL needs
             weights["create_index"] = 2.5 if self.has_record_index else 0.7
         name = self.pick(**weights)
+        if name in ("schedule_clustering", "cluster"):
+            self.plans_clustering = name == "schedule_clustering"
         if name in {"sql_update", "sql_delete", "merge_into", "create_index"}:
             return self.sql(name)
         special = getattr(self, name, None)
