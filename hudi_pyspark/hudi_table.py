@@ -394,7 +394,8 @@ class HudiTable:
             compared = [resolve_column(name, names) for name in columns]
         selected = dict.fromkeys([*keys, *compared])
         before, after = (
-            s.select([n for n in selected if n in s.schema.names]).to_arrow() for s in scans
+            s.select([n for n in selected if s.schema.get_field_index(n) >= 0]).to_arrow()
+            for s in scans
         )
         return diff_snapshots(before, after, keys, compared)
 

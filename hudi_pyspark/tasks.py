@@ -170,10 +170,11 @@ class SharedPlan:
 
     def narrowed(self, requested: pa.Schema) -> SharedPlan:
         """Return the plan of the same rows with fewer columns, and all columns for the merge."""
-        columns = with_case_variants((*self.needed, *requested.names), self.working)
+        names = {*requested.names}
+        columns = with_case_variants({*self.needed, *names}, self.working)
         return replace(
             self,
-            result=pa.schema(field for field in self.result if field.name in requested.names),
+            result=pa.schema(field for field in self.result if field.name in names),
             working=narrow_fields(columns, requested, whole=self.whole),
         )
 

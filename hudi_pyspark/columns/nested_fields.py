@@ -18,7 +18,7 @@ def narrow_type(data_type: pa.DataType, requested: pa.DataType) -> pa.DataType:
     if is_variant(requested):
         return data_type
     if pa.types.is_struct(data_type) and pa.types.is_struct(requested):
-        names = [field.name for field in requested]
+        names = {field.name: None for field in requested}
         pairs = ((field, resolve_case(field.name, names)) for field in data_type)
         chosen = [
             field.with_type(narrow_type(field.type, requested.field(name).type))
@@ -45,7 +45,8 @@ def narrow_fields(
         requested: has the nested fields to keep. Columns that it lacks stay whole.
         whole: names of columns that stay whole in any case.
     """
-    names = ((field, resolve_case(field.name, requested.names)) for field in schema)
+    requested_names, whole = dict.fromkeys(requested.names), frozenset(whole)
+    names = ((field, resolve_case(field.name, requested_names)) for field in schema)
     return pa.schema(
         field.with_type(narrow_type(field.type, requested.field(name).type))
         if name is not None and field.name not in whole
@@ -88,10 +89,10 @@ def leaf_paths(file: pq.ParquetFile, requested: pa.Schema) -> list[str]:
         requested: columns as `narrow_fields` returns them. Columns that the file lacks are ignored.
     """
     leaves: list[str] = []
-    first = 0
+    requested_names, first = set(requested.names), 0
     for field in file.schema_arrow:
         count = _count_leaves(field.type)
-        if field.name in requested.names:
+        if field.name in requested_names:
             chosen = _chosen_leaves(field.type, requested.field(field.name).type, first)
             leaves += [file.schema.column(leaf).path for leaf in chosen]
         first += count

@@ -257,13 +257,13 @@ class SchemaOnRead:
             names: of the query's columns.
             instant: of the commit that wrote the file.
         """
-        file_columns = self._version_of(instant)
+        columns, file_columns = self.target.root.by_name(), self._version_of(instant).by_id()
         names_in_file: dict[str, str] = {}
         for name in names:
-            field = self.target.root.by_name(name)
+            field = columns.get(name)
             if field is None:
                 names_in_file[name] = name
-            elif (stored_field := file_columns.by_id(field.id)) is not None:
+            elif (stored_field := file_columns.get(field.id)) is not None:
                 names_in_file[name] = stored_field.name
         return names_in_file
 
@@ -275,13 +275,13 @@ class SchemaOnRead:
             stored_names: as the method `stored_names` returns them.
             instant: of the commit that wrote the file.
         """
-        file_columns = self._version_of(instant)
-        columns = {}
+        new_columns, old_columns = self.target.root.by_name(), self._version_of(instant).by_name()
+        columns, names_in_file = {}, {*table.schema.names}
         for name, stored_name in stored_names.items():
-            if stored_name not in table.schema.names:
+            if stored_name not in names_in_file:
                 continue
             column = table.column(stored_name)
-            new, old = self.target.root.by_name(name), file_columns.by_name(stored_name)
+            new, old = new_columns.get(name), old_columns.get(stored_name)
             if new is not None and old is not None and new.part != old.part:
                 chunks = [_rename(chunk, new.part, old.part) for chunk in column.chunks]
                 column = pa.chunked_array(chunks) if chunks else column
@@ -327,8 +327,9 @@ def _rename_struct(array: pa.StructArray, new: StructPart, old: StructPart) -> p
     is_variant_like = {field.name for field in new.fields} == {"metadata", "value"}
     if TYPED_VALUE in names_in_file and is_variant_like:
         return array  # a variant that the file shreds
+    old_fields = old.by_id()
     for field in new.fields:
-        old_field = old.by_id(field.id)
+        old_field = old_fields.get(field.id)
         if old_field and (name := resolve_case(old_field.name, names_in_file)) is not None:
             child = pc.struct_field(array, [names_in_file.index(name)])
             children.append(_rename(child, field.part, old_field.part))

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 import pyarrow as pa
 
-from hudi_pyspark.format.nested_types import counts_milliseconds, resolve_case
+from hudi_pyspark.format.nested_types import counts_milliseconds, replace_columns, resolve_case
 from hudi_pyspark.format.parquet.legacy_calendar import INT96_ZONE
 
 
@@ -26,13 +26,13 @@ def repair_timestamps(
         columns: of the table that the file belongs to.
         in_avro: the rows come from an Avro log block.
     """
+    repaired = {}
     for name, data_type in mislabelled_columns(table.schema, columns, in_avro=in_avro).items():
         index = table.schema.get_field_index(name)
-        column = pa.chunked_array(
-            [part.view(data_type) for part in table.column(index).chunks], data_type
-        )
-        table = table.set_column(index, table.schema.field(index).with_type(data_type), column)
-    return table
+        parts = [part.view(data_type) for part in table.column(index).chunks]
+        field = table.schema.field(index).with_type(data_type)
+        repaired[index] = field, pa.chunked_array(parts, data_type)
+    return replace_columns(table, repaired)
 
 
 def mislabelled_columns(

@@ -1,6 +1,6 @@
 """Fields of schemas and of nested Arrow types: find them, change them, and read their marks."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -75,6 +75,24 @@ def find_field(schema: pa.Schema, name: str) -> pa.Field | None:
             return None
         field = field.type.field(part)
     return field
+
+
+def replace_columns(
+    table: pa.Table, columns: Mapping[int, tuple[pa.Field, pa.Array | pa.ChunkedArray]]
+) -> pa.Table:
+    """Replace columns of a table by their ordinals; its `set_column` would list all anew for each.
+
+    Args:
+        table: with any columns.
+        columns: ordinal to the field and the values that take the place of the column.
+    """
+    if not columns:
+        return table
+    fields = [*table.schema]
+    arrays: list[pa.Array | pa.ChunkedArray] = [*table.columns]
+    for index, (field, array) in columns.items():
+        fields[index], arrays[index] = field, array
+    return pa.Table.from_arrays(arrays, schema=pa.schema(fields, metadata=table.schema.metadata))
 
 
 def with_fields(data_type: pa.DataType, change: Callable[[pa.Field], pa.Field]) -> pa.DataType:

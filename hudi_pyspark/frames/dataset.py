@@ -164,7 +164,8 @@ class HudiScanner:
             needed = needed.union(*(columns_of(value, schema) for value in values))
         else:  # the name of a nested field begins with that of its column
             names = schema.names if columns is None else columns
-            needed |= {n if n in schema.names else n.partition(".")[0] for n in names}
+            schema_names = dict.fromkeys(schema.names)
+            needed |= {n if n in schema_names else n.partition(".")[0] for n in names}
         source = source.select([name for name in schema.names if name in needed])
         predicate = pruning(parsed, schema) if parsed is not None else None
         return source if predicate is None else source.where(predicate)

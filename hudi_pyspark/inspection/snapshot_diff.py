@@ -40,7 +40,8 @@ def diff_snapshots(
         SchemaEvolutionError: a column's old values do not fit its new type.
     """
     names = dict.fromkeys([*keys, *compared])
-    owners = [after if name in after.column_names else before for name in names]
+    names_after = {*after.column_names}
+    owners = [after if name in names_after else before for name in names]
     schema = pa.schema([owner.schema.field(n) for n, owner in zip(names, owners, strict=True)])
     # Scans return rows in any order; the answer has the order of the keys.
     order = [(name, "ascending") for name in keys]
@@ -73,7 +74,7 @@ def diff_snapshots(
 def _conform(table: pa.Table, schema: pa.Schema) -> pa.Table:
     columns = []
     for field in schema:
-        if field.name not in table.column_names:
+        if table.schema.get_field_index(field.name) < 0:
             columns.append(pa.nulls(table.num_rows, field.type))
             continue
         try:

@@ -28,9 +28,10 @@ def result_schema(
     """
     if columns is None:
         return pa.schema(list(table_schema)) if include_meta_columns else data_columns(table_schema)
-    names = [resolve_column(name, table_schema.names) for name in columns]
-    twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
-    if twice is not None:
+    stored_names = dict.fromkeys(table_schema.names)
+    names = [n if n in stored_names else resolve_column(n, table_schema.names) for n in columns]
+    if len({*names}) < len(names):
+        twice = next(name for place, name in enumerate(names) if name in names[:place])
         raise InvalidOptionError(f"columns has {twice!r} twice: name each column once")
     return pa.schema([table_schema.field(name) for name in names])
 
@@ -53,8 +54,8 @@ def working_schema(
         key_fields: fields that make up the record key of a table without meta columns: a record key
             column is appended. () for other tables.
     """
+    names, result_names, whole = dict.fromkeys(table_schema.names), {*result.names}, {*whole}
     columns = [table_schema.field(f.name) if f.name in whole else f for f in result]
-    names, result_names = dict.fromkeys(table_schema.names), set(result.names)
     lower = {name.lower() for name in [*result.names, *needed]}
     # Columns whose names differ only in case stay together: a file may have any one of them.
     extra_names = dict.fromkeys([*needed, *(name for name in names if name.lower() in lower)])

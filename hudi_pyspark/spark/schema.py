@@ -81,7 +81,8 @@ def check_names(requested: Sequence[str], available: Sequence[str], owner: str) 
     Raises:
         InvalidOptionError: a requested column is not available.
     """
-    unknown = [name for name in requested if name not in available]
+    available_names = {*available}
+    unknown = [name for name in requested if name not in available_names]
     if unknown:
         raise InvalidOptionError(
             f".schema(...) names {', '.join(map(repr, unknown))}, which {owner} does not have; it "
@@ -99,7 +100,7 @@ def unchanged_columns(table: pa.Schema, requested: StructType) -> pa.Schema:
         table: the columns of the table, which include the requested ones.
         requested: the columns with the types that Spark requests.
     """
-    table_fields = spark_schema(table)
+    table_fields = {field.name: field for field in spark_schema(table)}
     unchanged = [
         field.name
         for field in requested

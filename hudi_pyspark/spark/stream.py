@@ -139,7 +139,8 @@ class HudiStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """
         reads_all = self.columns == self.table_schema.names
         names = current.names if reads_all else self.columns
-        new_types = [(n, str(current.field(n).type)) for n in names if n in current.names]
+        current_types = {field.name: str(field.type) for field in current}
+        new_types = [(n, current_types[n]) for n in names if n in current_types]
         old_types = [(n, str(self.table_schema.field(n).type)) for n in self.columns]
         if new_types != old_types:
             changed = sorted({f"{name} {kind}" for name, kind in {*new_types} ^ {*old_types}})

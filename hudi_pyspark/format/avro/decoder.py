@@ -183,7 +183,8 @@ class _TopLevelReader:
     """Reads the requested fields of records, and skips only the fields before the last of them."""
 
     def __init__(self, record: AvroRecord, columns: Sequence[str] | None) -> None:
-        fields = [(f, columns is None or f.name in columns) for f in record.fields]
+        requested = {f.name for f in record.fields} if columns is None else {*columns}
+        fields = [(f, f.name in requested) for f in record.fields]
         while fields and not fields[-1][1]:
             fields.pop()
         self.parts = [(_reader(field.type, field.name), is_read) for field, is_read in fields]
@@ -265,12 +266,12 @@ def _reader(avro: AvroType, field: str) -> ValueReader:
 
 
 def _union_reader(avro: AvroUnion, field: str) -> ValueReader:
-    if avro.promotion is not None:
-        plain = (replace(b, logical=None) for b in avro.branches if isinstance(b, AvroPrimitive))
-        return nested.PromotedReader(avro, field, [_reader(branch, field) for branch in plain])
     if len(avro.members) <= 1:
         branches = [_reader(branch, field) for branch in avro.branches]
         return nested.OptionalReader(avro, field, branches)
+    if avro.promotion is not None:
+        plain = (replace(b, logical=None) for b in avro.branches if isinstance(b, AvroPrimitive))
+        return nested.PromotedReader(avro, field, [_reader(branch, field) for branch in plain])
     members = iter(range(len(avro.branches)))
     branches = [
         _reader(b, field if i == avro.null_branch else f"{field}.member{next(members)}")

@@ -127,16 +127,15 @@ class AvroUnion(_Typed):
     """One of several types, stored as the ordinal of a branch and a value of that type."""
 
     branches: tuple[AvroType, ...]
+    # Both follow from the branches, and are asked for several times per column of a table.
+    null_branch: int | None = field(init=False, repr=False, compare=False)  # None if there is none
+    members: tuple[AvroType, ...] = field(init=False, repr=False, compare=False)  # without null
 
-    @property
-    def null_branch(self) -> int | None:
-        """The ordinal of the null branch; None if there is none."""
-        return next((i for i, branch in enumerate(self.branches) if _is_null(branch)), None)
-
-    @property
-    def members(self) -> tuple[AvroType, ...]:
-        """The branches other than null, in order."""
-        return tuple(branch for branch in self.branches if not _is_null(branch))
+    def __post_init__(self) -> None:
+        members = tuple(branch for branch in self.branches if not _is_null(branch))
+        nulls = [i for i, branch in enumerate(self.branches) if _is_null(branch)]
+        object.__setattr__(self, "members", members)
+        object.__setattr__(self, "null_branch", nulls[0] if nulls else None)
 
     @property
     def promotion(self) -> Primitive | None:
@@ -170,7 +169,8 @@ class AvroRecord(_Typed):
     """Named fields, stored one after another."""
 
     name: str  # with namespace
-    fields: tuple[AvroField, ...]
+    # Not hashed: caches look up the schema of each block, and a schema may have 3,000 fields.
+    fields: tuple[AvroField, ...] = field(hash=False)
     logical: str | None = None  # "variant" of Hudi 1.2 and later; a "blob" is an ordinary record
 
 
@@ -185,7 +185,7 @@ AvroType: TypeAlias = (
     | AvroReference
 )
 
-_PRIMITIVES: Final = {kind.name.lower(): kind for kind in Primitive}
+_PRIMITIVES: Final = {kind.name.lower(): AvroPrimitive(kind) for kind in Primitive}
 
 # By logical type: its carrier, and its Arrow type if it has one. Avro ignores other carriers.
 LOGICAL_TYPES: Final[dict[str, tuple[Primitive | None, pa.DataType | None]]] = {
@@ -253,6 +253,7 @@ def parts_of(avro: AvroType) -> tuple[AvroType, ...]:
     return ()
 
 
+@lru_cache(maxsize=64)
 def arrow_schema(record: AvroRecord) -> pa.Schema:
     """Convert a record to an Arrow schema: Spark's types, but timestamps keep their unit.
 
@@ -349,6 +350,8 @@ class _Parser:
         self.named_types: dict[str, AvroType] = {}
         # By the identity of each type: how many types it consists of, and how many levels.
         self.extents: dict[int, tuple[int, int]] = {}
+        # By the names of primitive types: most columns of a wide table share a few unions.
+        self.unions: dict[tuple[str, ...], AvroUnion] = {}
         self.parsed = 0  # types so far: a large schema is refused before its end
 
     def type_of(self, schema: JsonValue, *, namespace: str, path: str) -> AvroType:
@@ -408,7 +411,7 @@ class _Parser:
 
     def _reference(self, name: str, namespace: str, path: str) -> AvroType:
         if name in _PRIMITIVES:
-            return AvroPrimitive(_PRIMITIVES[name])
+            return _PRIMITIVES[name]
         qualified = name if "." in name or not namespace else f"{namespace}.{name}"
         named_type = self.named_types.get(qualified) or self.named_types.get(name)
         if named_type is None:
@@ -416,12 +419,19 @@ class _Parser:
         return named_type
 
     def _union(self, schema: list[JsonValue], namespace: str, path: str) -> AvroUnion:
+        names = tuple(s for s in schema if isinstance(s, str) and s in _PRIMITIVES)
+        if len(names) == len(schema) and names in self.unions:
+            self.parsed += len(names)
+            return self.unions[names]
         branches = tuple(self.type_of(s, namespace=namespace, path=path) for s in schema)
         if not branches or any(isinstance(branch, AvroUnion) for branch in branches):
             raise CorruptAvroError(f"a union cannot be empty or contain a union: {schema}", 0, path)
         if sum(map(_is_null, branches)) > 1:
             raise CorruptAvroError(f"a union has null more than once: {schema}", 0, path)
-        return AvroUnion(branches)
+        union = AvroUnion(branches)
+        if len(names) == len(schema):
+            self.unions[names] = union
+        return union
 
     def _record(
         self, schema: dict[str, JsonValue], name: str, namespace: str, path: str

@@ -168,12 +168,12 @@ def _read_hfile(block: LogBlock) -> HFile:
 def _decode_parquet(
     block: LogBlock, schema: AvroRecord, columns: Sequence[str] | None, lookup: ValueLookup | None
 ) -> pa.Table:
-    fields = [field for field in schema.fields if columns is None or field.name in columns]
+    requested = {field.name for field in schema.fields} if columns is None else {*columns}
     try:
         with block.open() as source:
             file = open_parquet(source, coerce_int96_timestamp_unit="us")
-            present = set(file.schema_arrow.names)
-            names = [field.name for field in fields if field.name in present]
+            requested &= {*file.schema_arrow.names}
+            names = [field.name for field in schema.fields if field.name in requested]
             # Arrow reads in the file's order, and for "a" also every column named "a.…".
             table = _read_rows(file, names, lookup).select(names)
             calendar = LegacyCalendar.of(file, block.path)

@@ -25,6 +25,7 @@ import pyarrow.parquet as pq
 
 from hudi_pyspark.errors import UnsupportedTableError
 from hudi_pyspark.format.nested_types import (
+    replace_columns,
     with_children,
     with_entries,
     with_fields,
@@ -83,11 +84,12 @@ class LegacyCalendar:
         Raises:
             UnsupportedTableError: there is an instant before 1900 in an unknown zone.
         """
+        converted = {}
         for index, field in enumerate(table.schema):
             if self._rebase_of(field.type) or pa.types.is_nested(field.type):
                 chunks = [self._converted(chunk) for chunk in table.column(index).chunks]
-                table = table.set_column(index, field, pa.chunked_array(chunks, field.type))
-        return table
+                converted[index] = field, pa.chunked_array(chunks, field.type)
+        return replace_columns(table, converted)
 
     def _converted(self, array: pa.Array) -> pa.Array:
         data_type, rebase = array.type, self._rebase_of(array.type)

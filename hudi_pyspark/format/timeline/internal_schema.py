@@ -32,13 +32,13 @@ class StructPart:
 
     fields: tuple[InternalField, ...]
 
-    def by_id(self, field_id: int) -> InternalField | None:
-        """Return the field with an id; None if there is none."""
-        return next((f for f in self.fields if f.id == field_id), None)
+    def by_id(self) -> dict[int, InternalField]:
+        """Map ids to fields."""
+        return {field.id: field for field in self.fields}
 
-    def by_name(self, name: str) -> InternalField | None:
-        """Return the field with a name; None if there is none."""
-        return next((f for f in self.fields if f.name == name), None)
+    def by_name(self) -> dict[str, InternalField]:
+        """Map names to fields."""
+        return {field.name: field for field in self.fields}
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from pyarrow import orc
 
 from hudi_pyspark.columns.column_names import match_columns, rename_columns
 from hudi_pyspark.errors import CorruptBaseFileError, UnsupportedTypeError
+from hudi_pyspark.format.nested_types import replace_columns
 from hudi_pyspark.format.orc_footer import OrcFooter, parse_orc_footer, parse_writer_zone
 from hudi_pyspark.storage.protocol import Storage
 from hudi_pyspark.storage.remote_file import failures_of
@@ -39,14 +40,15 @@ def read_orc_file(
     try:
         with storage.open_input(path) as file, failures_of(file):
             source = orc.ORCFile(file)
-            names = match_columns(columns, source.schema.names, source=place)
+            schema = source.schema
+            names = match_columns(columns, schema.names, source=place)
             stored_names = list(names.values())
             if not stored_names:
                 for start in range(0, source.nrows, batch_rows):
                     rows = pa.nulls(min(batch_rows, source.nrows - start))
                     yield pa.table({"": rows}).select([])
                 return
-            target = pa.schema([source.schema.field(name) for name in stored_names])
+            target = pa.schema([schema.field(name) for name in stored_names])
             clock = _WriterClock.load(source, file, target, place)
             row_count = 0
             for stripe in range(source.nstripes):
@@ -105,16 +107,16 @@ class _WriterClock:
         zone = self.zones[stripe] if self.zones else ""
         if zone in _UTC:
             return table
+        instants = {}
         for index, field in enumerate(table.schema):
             if _is_wall_clock(field.type):
-                column = self._instants(table.column(index), field.name, zone)
-                table = table.set_column(index, field.name, column)
+                instants[index] = field, self._instants(table.column(index), field.name, zone)
             elif _holds(field.type, _is_wall_clock):
                 raise UnsupportedTypeError(
                     f"{self.path}: column {field.name!r} holds timestamps inside {field.type}, "
                     f"written in the time zone {zone}; nested timestamps are covered in UTC only"
                 )
-        return table
+        return replace_columns(table, instants)
 
     def _instants(
         self, column: pa.ChunkedArray, name: str, zone: str
@@ -146,12 +148,12 @@ def _check_zone(zone: str, path: str) -> None:
 
 def _check_range(schema: pa.Schema, names: Sequence[str], footer: OrcFooter, path: str) -> None:
     """Refuse timestamps that pyarrow 19 reads wrongly, e.g. `9999-12-31`, and 26 refuses."""
-    column = 1  # 0 is the record as a whole
+    column, requested = 1, {*names}  # column 0 is the record as a whole
     for field in schema:
         following = column + _column_count(field.type)
         bounds = (footer.timestamp_bounds.get(c, (0, 0)) for c in range(column, following))
         is_beyond = any(max(-least, greatest) > _LAST_MILLIS for least, greatest in bounds)
-        if is_beyond and field.name in names:
+        if is_beyond and field.name in requested:
             raise UnsupportedTypeError(
                 f"{path}: column {field.name!r} has timestamps before the year 1678 or after "
                 "2262, which Arrow cannot read from ORC files"

@@ -87,7 +87,8 @@ def read_parquet_rows(
         SchemaEvolutionError: it has a requested column under several names.
     """
     parquet = file.parquet
-    schema = with_instants(parquet.schema_arrow, parquet.schema)
+    schema_in_file = parquet.schema_arrow  # pyarrow converts it anew each time
+    schema = with_instants(schema_in_file, parquet.schema)
     names = match_columns(columns, schema.names, source=place)
     stored_names = list(names.values())
     calendar = LegacyCalendar.of(parquet, place)
@@ -96,7 +97,8 @@ def read_parquet_rows(
         "%s: %d of %d row groups, columns %s",
         place, len(groups), parquet.metadata.num_row_groups, stored_names,
     )  # fmt: skip
-    stored = pa.schema([parquet.schema_arrow.field(name) for name in stored_names])
+    stored = pa.schema([schema_in_file.field(name) for name in stored_names])
+    target = pa.schema([schema.field(name) for name in stored_names])
     narrowed = narrow_fields(stored, fields)
     leaves = stored_names if narrowed.equals(stored) else leaf_paths(parquet, narrowed)
     for table in _read_row_groups(
@@ -105,14 +107,13 @@ def read_parquet_rows(
         stored_names,
         leaves=leaves,
         batch_rows=_rows_at_once(parquet.metadata, groups, leaves, batch_rows),
-        keys=keys_as_stored(keys, parquet.schema_arrow),
+        keys=keys_as_stored(keys, schema_in_file),
         masks=row_groups.dropped_in(parquet.metadata),
     ):
         if not stored_names:
             yield table
             continue
         # Rows that were picked from pages have all nested fields, not only the narrowed ones.
-        target = pa.schema([schema.field(name) for name in stored_names])
         rows = table.select(stored_names).cast(narrow_fields(target, table.schema))
         yield rename_columns(rows if calendar is None else calendar.to_gregorian(rows), names)
 

@@ -71,6 +71,7 @@ class RowGroupFilter:
         paths = [file.schema.column(i).path for i in range(len(file.schema))]
         counts = Counter(paths)
         columns = {path: i for i, path in enumerate(paths) if counts[path] == 1}
+        schema = file.schema_arrow  # pyarrow converts it anew each time
 
         def bounds_of(name: str, group: int) -> ColumnBounds | None:
             stored = self._stored_name(name)
@@ -80,7 +81,7 @@ class RowGroupFilter:
             stored = names.get(stored, f"{names.get(head, head)}{dot}{tail}")
             if stored not in columns:
                 return None
-            field, declared = find_field(file.schema_arrow, stored), find_field(types, name)
+            field, declared = find_field(schema, stored), find_field(types, name)
             # A column that is promoted on the way may have another order afterwards.
             if field is None or declared is None or not is_as_declared(field.type, declared):
                 return None

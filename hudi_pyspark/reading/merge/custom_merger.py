@@ -61,7 +61,8 @@ def _check_returned(merged: pa.Table, schema: pa.Schema, length: int) -> None:
             f"the payload merger must return a pyarrow.Table of {length} rows, one for each pair "
             f"of records; it returned {returned}"
         )
-    missing = ", ".join(name for name in schema.names if name not in merged.schema.names)
+    returned_names = {*merged.schema.names}
+    missing = ", ".join(name for name in schema.names if name not in returned_names)
     if missing:
         raise InvalidOptionError(
             f"the payload merger must return all columns that it gets; missing: {missing}"

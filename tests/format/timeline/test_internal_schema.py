@@ -72,16 +72,16 @@ def test_schema_with_nested_columns(encode):
 
 def test_fields_are_found_by_id_and_by_name():
     root = PARSED.root
-    assert root.by_id(4) is root.by_name("l") is root.fields[2]
-    assert root.by_id(2) is None  # that one is inside of s
-    assert root.by_name("x") is None
+    assert root.by_id()[4] is root.by_name()["l"] is root.fields[2]
+    assert 2 not in root.by_id()  # that one is inside of s
+    assert "x" not in root.by_name()
 
 
 def test_history_is_sorted_by_version_as_a_number():
     written = {"schemas": [schema(100, column(0, "b")), schema(0), schema(20, column(0, "a"))]}
     found = parse_schema_history(json.dumps(written).encode(), path="h")
     assert [version.version_id for version in found] == [0, 20, 100]
-    assert [version.root.by_id(0) for version in found[1:]] == [
+    assert [version.root.by_id()[0] for version in found[1:]] == [
         InternalField(0, "a", None),
         InternalField(0, "b", None),
     ]
