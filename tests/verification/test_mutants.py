@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from verification.mutants.__main__ import PARTS, modules, sample
+from verification.mutants.equivalent import entry_of, load_reasons
 from verification.mutants.mutations import mutants_of
 
 
@@ -78,10 +79,21 @@ def test_sample_is_the_same_for_a_seed_and_takes_as_many_of_each_part(tmp_path):
     assert set(made[:5]) <= set(drawn)
 
 
-def test_parts_are_modules_with_mutants(monkeypatch):
-    monkeypatch.chdir(Path(__file__).parent.parent.parent)
-    for part in PARTS:
-        made = [mutant for module in modules(part) for mutant in mutants_of(module)]
+@pytest.fixture(scope="module")
+def mutants_by_part():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(Path(__file__).parent.parent.parent)
+        return {part: [m for path in modules(part) for m in mutants_of(path)] for part in PARTS}
+
+
+def test_parts_are_modules_with_mutants(mutants_by_part):
+    for part, made in mutants_by_part.items():
         assert len(made) > 50, part
         assert all(re.fullmatch("[0-9a-f]{8}", mutant.id) for mutant in made)
         assert len({mutant.id for mutant in made}) == len(made)
+
+
+def test_each_mutant_that_is_listed_as_equivalent_is_one_of_the_code(mutants_by_part):
+    entries = {entry_of(mutant) for made in mutants_by_part.values() for mutant in made}
+    missing = load_reasons().keys() - entries
+    assert not missing, "change these entries of equivalent.toml with their code, or remove them"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -16,12 +16,23 @@ if TYPE_CHECKING:
 
     from verification.mutants.mutations import Mutant
 
+    Entry: TypeAlias = tuple[str, str, str]  # function, line, and what the line becomes
+
 _FILE = Path(__file__).with_name("equivalent.toml")
+
+
+def load_reasons() -> dict[Entry, str]:
+    """Return each entry of the file, and why its mutant changes no answer."""
+    entries = tomllib.loads(_FILE.read_text())["equivalent"]
+    return {(e["function"], e["line"], e["becomes"]): e["why"] for e in entries}
+
+
+def entry_of(mutant: Mutant) -> Entry:
+    """Return the entry that would list a mutant as equivalent."""
+    return mutant.function, mutant.before, mutant.after
 
 
 def reasons(mutants: Iterable[Mutant]) -> dict[str, str]:
     """Return the ids of the mutants that are listed as equivalent, and why they are."""
-    listed = tomllib.loads(_FILE.read_text()).get("equivalent", [])
-    known = {(e["function"], e["line"], e["becomes"]): e["why"] for e in listed}
-    texts = {mutant.id: (mutant.function, mutant.before, mutant.after) for mutant in mutants}
-    return {key: known[text] for key, text in texts.items() if text in known}
+    listed = load_reasons()
+    return {m.id: listed[entry] for m in mutants if (entry := entry_of(m)) in listed}
