@@ -161,7 +161,8 @@ def folder_values(
 
 
 def _folder_value(name: str, folder: str, config: TableConfig) -> str | None:
-    # The schema may spell the column differently from the properties and the folders.
+    # The schema may spell the column differently from the properties and the folders. Like Apache
+    # Hudi, go by the folder, whatever hoodie.datasource.write.hive_style_partitioning says.
     start = len(name) + 1
     is_hive_style = folder[:start].lower() == f"{name}=".lower()
     text = folder[start:] if is_hive_style else folder

@@ -209,7 +209,6 @@ class TableConfig:
         lambda properties: _partition_fields(properties)[1]
     )
     key_generator: str = _read(_key_generator)  # SIMPLE, COMPLEX, TIMESTAMP …; "" when unknown
-    hive_style_partitioning: bool = _read(_flag("hoodie.datasource.write.hive_style_partitioning"))
     url_encode_partitions: bool = _read(_flag("hoodie.datasource.write.partitionpath.urlencode"))
     slash_separated_dates: bool = _read(
         _flag("hoodie.datasource.write.slash.separated.date.partitioning")

@@ -13,9 +13,9 @@ NULL = "__HIVE_DEFAULT_PARTITION__"
 
 def config(fields, *flags, version="9"):
     keys = {
-        "hive": "hoodie.datasource.write.hive_style_partitioning",
         "encoded": "hoodie.datasource.write.partitionpath.urlencode",
         "slashes": "hoodie.datasource.write.slash.separated.date.partitioning",
+        "hive": "hoodie.datasource.write.hive_style_partitioning",
     }
     properties = {"hoodie.table.version": version, "hoodie.table.partition.fields": fields}
     return TableConfig.parse(properties | {keys[flag]: "true" for flag in flags})
@@ -26,28 +26,26 @@ def config(fields, *flags, version="9"):
     [
         pytest.param("", [], "", {}, id="unpartitioned"),
         pytest.param("p", [], "sf", {"p": "sf"}, id="bare"),
-        pytest.param("p", ["hive"], "p=sf", {"p": "sf"}, id="hive"),
-        pytest.param("p", ["hive"], "p=x=1", {"p": "x=1"}, id="hive-value-with-equals"),
-        pytest.param("p", ["hive"], "p=", {"p": ""}, id="hive-empty-value"),
+        pytest.param("p", [], "p=sf", {"p": "sf"}, id="hive"),
+        pytest.param("p", [], "p=x=1", {"p": "x=1"}, id="hive-value-with-equals"),
+        pytest.param("p", [], "p=", {"p": ""}, id="hive-empty-value"),
         pytest.param("p", [], "q=1", {"p": "q=1"}, id="name-of-another-column-is-part-of-value"),
         pytest.param("p,q", [], "sf/7", {"p": "sf", "q": "7"}, id="two-bare"),
-        pytest.param("p,q", ["hive"], "p=sf/q=7", {"p": "sf", "q": "7"}, id="two-hive"),
+        pytest.param("p,q", [], "p=sf/q=7", {"p": "sf", "q": "7"}, id="two-hive"),
         pytest.param("p", [], "x y/z", {"p": "x y/z"}, id="one-column-with-slashes"),
-        pytest.param("p", ["hive"], "p=x/y", {"p": "x/y"}, id="one-hive-column-with-slashes"),
+        pytest.param("p", [], "p=x/y", {"p": "x/y"}, id="one-hive-column-with-slashes"),
         pytest.param("p", ["encoded"], "x y%2Fz%3A%25", {"p": "x y/z:%"}, id="encoded"),
-        pytest.param(
-            "p", ["hive", "encoded"], "p=x y%2Fz%3A%25", {"p": "x y/z:%"}, id="hive-encoded"
-        ),
+        pytest.param("p", ["encoded"], "p=x y%2Fz%3A%25", {"p": "x y/z:%"}, id="hive-encoded"),
         pytest.param("p,q", ["encoded"], "a%2Fb/c%3Dd", {"p": "a/b", "q": "c=d"}, id="two-encoded"),
         pytest.param("p", ["encoded"], "Z%C3%BCrich", {"p": "Zürich"}, id="encoded-utf-8"),
         pytest.param("p", ["encoded"], "a+b", {"p": "a+b"}, id="plus-is-no-blank"),
         pytest.param("p", [], "x%2Fy", {"p": "x%2Fy"}, id="bare-is-not-decoded"),
         pytest.param("p", [], NULL, {"p": None}, id="null"),
-        pytest.param("p", ["hive"], f"p={NULL}", {"p": None}, id="hive-null"),
+        pytest.param("p", [], f"p={NULL}", {"p": None}, id="hive-null"),
         pytest.param("p,q", [], f"{NULL}/7", {"p": None, "q": "7"}, id="null-of-two"),
         pytest.param("p", [], "default", {"p": "default"}, id="default-is-text"),
         pytest.param("p", ["slashes"], "2024/01/31", {"p": "2024-01-31"}, id="slash-date"),
-        pytest.param("p", ["slashes", "hive"], "p=2024/01/31", {"p": "2024-01-31"}, id="hive-date"),
+        pytest.param("p", ["slashes"], "p=2024/01/31", {"p": "2024-01-31"}, id="hive-date"),
         pytest.param("p", ["slashes"], "2024/1/31", {"p": "2024/1/31"}, id="no-slash-date"),
         pytest.param("p", [], "2024/01/31", {"p": "2024/01/31"}, id="slashes-without-the-property"),
         pytest.param("p:SIMPLE,q:TIMESTAMP", [], "a/b", {"p": "a", "q": "b"}, id="custom-keygen"),
@@ -55,6 +53,12 @@ def config(fields, *flags, version="9"):
 )
 def test_texts_of_a_partition_path(fields, flags, path, expected):
     assert partition_texts(path, config(fields, *flags)) == expected
+
+
+@pytest.mark.parametrize("flags", [[], ["hive"]], ids=["no-flag", "flag"])
+@pytest.mark.parametrize("path", ["sf", "p=sf"])
+def test_folders_say_whether_they_are_hive_style_and_the_property_does_not(path, flags):
+    assert partition_texts(path, config("p", *flags)) == {"p": "sf"}
 
 
 def test_default_folder_of_old_versions_is_text():
@@ -100,7 +104,7 @@ MOMENT = datetime(2024, 1, 31, 1, 2, 3)  # noqa: DTZ001  (a time without zone is
     ],
 )
 def test_text_is_cast_to_the_type_of_its_column(text, column_type, expected):
-    value = partition_scalars(f"p={text}", config("p", "hive"), {"p": column_type})["p"]
+    value = partition_scalars(f"p={text}", config("p"), {"p": column_type})["p"]
     assert value.type == column_type
     assert value.as_py() == expected
     assert type(value.as_py()) is type(expected)

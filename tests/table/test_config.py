@@ -91,7 +91,6 @@ def test_defaults(version):
     assert not found.base_file_formats_mixed
     assert found.record_key_fields == found.ordering_fields == found.partition_fields == ()
     assert found.populate_meta_fields
-    assert not found.hive_style_partitioning
     assert not found.url_encode_partitions
     assert not found.slash_separated_dates
     assert not found.drop_partition_columns
@@ -233,8 +232,8 @@ def test_partition_fields_without_their_types(fields, key_generator, names, form
         ({"hoodie.table.recordkey.fields": "a,b"}, "record_key_fields", ("a", "b")),
         ({"hoodie.populate.meta.fields": "false"}, "populate_meta_fields", False),
         (
-            {"hoodie.datasource.write.hive_style_partitioning": "TRUE"},
-            "hive_style_partitioning",
+            {"hoodie.datasource.write.partitionpath.urlencode": "TRUE"},
+            "url_encode_partitions",
             True,
         ),
         (
@@ -290,7 +289,7 @@ def test_other_table_format_is_refused_by_name():
             "DATA_BEFORE_AFTER, DATA_BEFORE, OP_KEY_ONLY",
         ),
         ("hoodie.populate.meta.fields", "trud", "true, false"),
-        ("hoodie.datasource.write.hive_style_partitioning", "yes", "true, false"),
+        ("hoodie.datasource.write.partitionpath.urlencode", "yes", "true, false"),
     ],
 )
 def test_unknown_value_is_refused_by_name(key, value, known):
