@@ -23,11 +23,10 @@ from hudi_pyspark.table.timeline import Timeline, load_timeline
 
 @dataclass(frozen=True)
 class TableView:
-    """A table as of the moment when its timeline was read, which never happens again.
+    """A table as of the moment when its timeline was read. The timeline is read once.
 
-    Files that writers add later are invisible, since their instants are not on this timeline. What
-    most callers ask for is here; `history`, `groups` and `slices` answer all else, and say what the
-    same properties mean.
+    Files that writers add later are invisible, since their instants are not on this timeline. Most
+    callers find what they need here; `history`, `groups` and `slices` have the rest.
     """
 
     history: CommitHistory  # the table's commits, archived ones included
@@ -36,22 +35,27 @@ class TableView:
 
     @property
     def storage(self) -> Storage:
+        """The table's storage, in which paths are relative to the base path."""
         return self.history.storage
 
     @property
     def config(self) -> TableConfig:
+        """The table's properties."""
         return self.history.config
 
     @property
     def timeline(self) -> Timeline:
+        """The active timeline, without archived instants."""
         return self.history.timeline
 
     @cached_property
     def groups(self) -> FileGroups:
+        """The table's file groups, each with all its file slices."""
         return FileGroups(self.history, self.listing)
 
     @cached_property
     def slices(self) -> FileSlices:
+        """The table's file slices, at the latest instant or at an earlier one."""
         return FileSlices(self.history, self.groups)
 
     def with_listing(self, listing: FileListing) -> TableView:
@@ -60,14 +64,17 @@ class TableView:
 
     @property
     def commits(self) -> tuple[Instant, ...]:
+        """Completed commits of the active timeline, in order of requested time."""
         return self.history.commits
 
     @property
     def commit_metadata(self) -> LazyMetadata:
+        """Requested time to metadata, for every completed commit of the active timeline."""
         return self.history.commit_metadata
 
     @property
     def last_instant(self) -> str:
+        """Requested time of the newest instant that may start a file slice; "" if none may."""
         return self.slices.last_instant
 
     @cached_property

@@ -391,9 +391,10 @@ def _late_imports(module: Module, modules: Mapping[str, Module]) -> set[str]:
 
 
 def _implements(kind: type, protocol: type, member: str) -> bool:
-    """Return whether a class has the methods of a protocol, the given one among them."""
-    methods = [name for name in vars(protocol) if not name.startswith("_")]
-    return member in methods and all(hasattr(kind, name) for name in methods)
+    """Return whether a class has the members of a protocol, the given one among them."""
+    names = [name for name in vars(protocol) if not name.startswith("_")]
+    fields = {name for each in kind.__mro__ for name in inspect.get_annotations(each)}
+    return member in names and all(hasattr(kind, name) or name in fields for name in names)
 
 
 def _docstring(kind: type, member: str) -> str:

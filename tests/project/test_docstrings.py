@@ -1,4 +1,4 @@
-"""Docstrings of functions that other folders call say which errors these raise."""
+"""Functions that other folders call have docstrings, which say which errors they raise."""
 
 from __future__ import annotations
 
@@ -45,6 +45,11 @@ def undocumented(package: Package, shared: SharedFunction) -> list[str]:
     )
 
 
+def without_docstring(package: Package) -> list[str]:
+    """The names of the functions that other folders call, and that no docstring describes."""
+    return [shared.name for shared in package.shared_functions if not shared.docstring]
+
+
 def own_name(shared: SharedFunction) -> str:
     """The name of a function without its module, after the name of its class."""
     return shared.function.__qualname__
@@ -55,6 +60,10 @@ def error_classes(package: Package, names: list[str]) -> Iterator[type[BaseExcep
         found = package.errors.get(name) or getattr(builtins, name, None) or getattr(pa, name, None)
         if isinstance(found, type) and issubclass(found, BaseException):
             yield found
+
+
+def test_each_function_that_another_folder_calls_has_a_docstring():
+    assert without_docstring(PACKAGE) == []
 
 
 @pytest.mark.parametrize(
@@ -200,3 +209,8 @@ def test_functions_of_other_folders_alone_count(package):
     assert names == {
         "library.check", "library.made", "library.stale_as_runtime", "used.use.use",
     }  # fmt: skip
+
+
+def test_functions_without_docstring_are_found(package):
+    names = without_docstring(package_of(package, "bare", "pass"))
+    assert names == ["bare.library.stale_as_runtime", "bare.library.made", "bare.library.check"]

@@ -36,6 +36,7 @@ class OrderingValues:
         return cls(tuple(map(pa.concat_arrays, arrays)), sum(part.length for part in parts))
 
     def take(self, rows: RowNumbers) -> OrderingValues:
+        """Return the values of some records, in the order of ``rows``."""
         indices = pa.array(rows)
         return OrderingValues(tuple(f.take(indices) for f in self.fields), len(rows))
 

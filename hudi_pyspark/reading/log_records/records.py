@@ -57,6 +57,7 @@ class Marks:
 
     @property
     def nbytes(self) -> int:
+        """Bytes of the marks in memory."""
         return int(sum(array.nbytes for array in [*self.arrays(), *self.ordering.fields]))
 
     @property
@@ -235,6 +236,7 @@ class LogRecords:
 
     @property
     def nbytes(self) -> int:
+        """Bytes of the records in memory, all of their rows included."""
         arrays = [self.rows, self.row, self.keys, self.marks]
         size: int = sum(array.nbytes for array in arrays)
         return size + (self.positions.nbytes if self.positions is not None else 0)

@@ -116,6 +116,7 @@ class SpillFile:
         self._file.truncate(0)
 
     def close(self) -> None:
+        """Remove the file."""
         self._file.close()
 
     def _failed(self, error: OSError) -> SpillError:

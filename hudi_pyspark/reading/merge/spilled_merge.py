@@ -154,6 +154,7 @@ class LogOnDisk:
                 yield from merge_pass(base_rows.tables([number]), self._load(buckets, count))
 
     def close(self) -> None:
+        """Remove the spill file."""
         self.file.close()
 
     def _count_passes(self) -> int:
