@@ -237,6 +237,9 @@ lint: $(VENV)/.group-dev $(BIOME) $(JAVA_FORMAT) ## check style and formatting, 
 
 types: $(VENV)/.group-dev ## check types, strictly and then those of Arrow's values
 	@$(VENV)/bin/mypy
+	@$(PYTHON) -m pip show --quiet pyarrow-stubs 2>/dev/null || { \
+		echo "pyarrow-stubs is not installed, and Arrow types are not checked without it. Run: rm $< && make types" >&2; \
+		exit 1; }
 	@$(VENV)/bin/mypy --config-file .ci/arrow_types.ini
 
 format: $(VENV)/.group-dev $(BIOME) $(JAVA_FORMAT) ## format the code and apply the safe fixes
