@@ -257,7 +257,7 @@ class SchemaOnRead:
             names: of the query's columns.
             instant: of the commit that wrote the file.
         """
-        columns, file_columns = self.target.root.by_name(), self._version_of(instant).by_id()
+        columns, file_columns = self.target.root.by_name(), self.version_of(instant).root.by_id()
         names_in_file: dict[str, str] = {}
         for name in names:
             field = columns.get(name)
@@ -275,7 +275,8 @@ class SchemaOnRead:
             stored_names: as the method `stored_names` returns them.
             instant: of the commit that wrote the file.
         """
-        new_columns, old_columns = self.target.root.by_name(), self._version_of(instant).by_name()
+        new_columns = self.target.root.by_name()
+        old_columns = self.version_of(instant).root.by_name()
         columns, names_in_file = {}, {*table.schema.names}
         for name, stored_name in stored_names.items():
             if stored_name not in names_in_file:
@@ -290,10 +291,10 @@ class SchemaOnRead:
             return table.select([])
         return pa.table(columns)
 
-    def _version_of(self, instant: str) -> StructPart:
+    def version_of(self, instant: str) -> InternalSchema:
         """Return the columns as of an instant; the oldest version for an earlier instant."""
         past = [v for v in self.versions if v.version_id <= int(instant)]
-        return (past[-1] if past else self.versions[0]).root
+        return past[-1] if past else self.versions[0]
 
 
 def stored_columns(

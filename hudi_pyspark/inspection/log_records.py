@@ -72,7 +72,7 @@ def _merged_records(
     blocks = [salvaged.block for file in files for salvaged in file.blocks if not salvaged.problem]
     scan = scan_blocks(blocks, task.shared.block_filter)
     decoder = log_decoder(task)
-    records = decoder.concatenate([decoder.decode(block) for block in scan.blocks])
+    records = decoder.concatenate([*decoder.decode(scan.blocks)])
     pair_rule = PairRule(task.shared.rule, decoder.column_sets, task.shared.merger)
     folded_log = fold_log(records, pair_rule)
     winners = folded_log.records(np.arange(len(folded_log)))

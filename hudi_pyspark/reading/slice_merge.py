@@ -108,12 +108,12 @@ def decode_kept_rows(
     decoder = log_decoder(task.with_plan(working=columns))
     tables, begin = [columns.empty_table()], 0
     with closing(LogFiles(storage)) as files:
-        for block in read_live_blocks(task, storage, files).blocks:
-            if block.block_type is not LogBlockType.DELETE_BLOCK:
-                rows = decoder.values(block)
-                mask = kept_log_rows[begin : begin + rows.num_rows]
-                begin += rows.num_rows
-                tables.append(rows.slice(0, len(mask)).filter(pa.array(mask)))
+        blocks = read_live_blocks(task, storage, files).blocks
+        data = (block for block in blocks if block.block_type is not LogBlockType.DELETE_BLOCK)
+        for rows in decoder.values(data):
+            mask = kept_log_rows[begin : begin + rows.num_rows]
+            begin += rows.num_rows
+            tables.append(rows.slice(0, len(mask)).filter(pa.array(mask)))
     is_complete = begin == len(kept_log_rows)
     return pa.concat_tables(tables).combine_chunks() if is_complete else None
 

@@ -113,7 +113,7 @@ def _unmerged_tables(task: ScanTask, storage: Storage) -> Iterator[pa.Table]:
             return
         yield from read_base_rows(task, storage, task.predicate)
         batch_rows = task.settings.batch_rows
-        for records in map(slice_merge.log_decoder(task).decode, blocks):
+        for records in slice_merge.log_decoder(task).decode(blocks):
             for start in range(0, records.rows.num_rows, batch_rows):
                 yield records.rows.slice(start, batch_rows).combine_chunks()
 

@@ -78,7 +78,8 @@ class TinyTable:
         """A completed write and its files."""
         stats: dict[str, list[dict[str, object]]] = {}
         for path in paths:
-            stat = {"path": path, "fileId": "", "fileSizeInBytes": 1}
+            size = len(self.files.get(path, b"x"))
+            stat = {"path": path, "fileId": "", "fileSizeInBytes": size}
             stats.setdefault(path.rpartition("/")[0], []).append(stat)
         body = {
             "partitionToWriteStats": stats,

@@ -39,6 +39,7 @@ RUN_BYTES: Final = 1 << 25  # in a run, unless a single record is larger
 
 _RECORD_LENGTH: Final = struct.Struct(">i")
 _CHAIN_RECORDS: Final = 32  # records of one chain of lengths, and so the number of numpy calls
+_LEAST_CHAINS: Final = 64  # fewer records are found faster one by one
 _MOST_CHAINS: Final = 1024
 _BEGINNING: Final = 16  # bytes of a record by which further records are found
 _PRIMITIVE_READERS: Final[Mapping[Primitive, Callable[[AvroType, str], ValueReader]]] = {
@@ -124,9 +125,11 @@ def _spans_from_many_places(
     found; it is right if the previous chain ends there.
     """
     places, size = min(count // _CHAIN_RECORDS, _MOST_CHAINS), len(data)
+    if places < _LEAST_CHAINS:
+        return None
     beginning = bytes(data[offset + 4 : offset + 4 + _BEGINNING])
     second = offset + 8 + int.from_bytes(data[offset : offset + 4], "big")
-    if places < 2 or data[second : second + _BEGINNING] != beginning:
+    if data[second : second + _BEGINNING] != beginning:
         return None
     search = re.compile(re.escape(beginning)).search
     steps = np.linspace(offset, size, places, endpoint=False, dtype=np.int64)[1:] + 4

@@ -2,7 +2,7 @@
 
 import re
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from hudi_pyspark.errors import CorruptAvroError, CorruptLogBlockError, UnsupportedTableError
+from hudi_pyspark.format.avro.cursor import Int64s
 from hudi_pyspark.format.avro.decoder import decode_records, record_spans
 from hudi_pyspark.format.avro.schema import AvroRecord, parse_schema
 from hudi_pyspark.format.hfile import HFileError
@@ -22,6 +23,8 @@ from hudi_pyspark.format.parquet.legacy_calendar import LegacyCalendar, with_ins
 
 _VERSION_AND_COUNT = struct.Struct(">ii")
 _MOST_SEARCHED = 8
+_SMALL_BLOCK = 1 << 18  # bytes of a block that is decoded with its neighbours
+_LARGEST_RUN = 1 << 20  # bytes of blocks that are decoded together
 _NO_RECORDS = np.empty(0, np.int64)
 _CONTENT_VERSIONS = (1, 2, 3)  # the same for a reader; version 0 had no record count
 # Hudi blanks a field of this name in HFile values, since the HFile's key repeats it.
@@ -73,6 +76,57 @@ def decode_data_block(
         return decode(block, block.avro_schema(), columns, lookup)
     except CorruptAvroError as error:
         raise block.corrupt(error.reason()) from error
+
+
+def runs_of_blocks(
+    blocks: Iterable[LogBlock], kind_of: Callable[[LogBlock], object]
+) -> Iterator[list[LogBlock]]:
+    """Group neighbouring blocks that can be decoded together; most runs have one block.
+
+    Args:
+        blocks: in order.
+        kind_of: what else blocks of a run have in common, besides their schema.
+    """
+    run: list[LogBlock] = []
+    run_kind, size = None, 0
+    for block in blocks:
+        kind = None
+        if block.block_type is LogBlockType.AVRO_DATA_BLOCK and block.content_length < _SMALL_BLOCK:
+            kind = block.schema_text, kind_of(block)
+        size += block.content_length
+        if run and (kind is None or kind != run_kind or size > _LARGEST_RUN):
+            yield run
+            run, size = [], block.content_length
+        run.append(block)
+        run_kind = kind
+    if run:
+        yield run
+
+
+def decode_run(
+    run: Sequence[LogBlock], columns: Sequence[str] | None, lookup: ValueLookup | None = None
+) -> tuple[pa.Table, list[int]]:
+    """Decode the blocks of a run, as `decode_data_block` does.
+
+    A numpy call on a few records takes as long as on a thousand, so small blocks are decoded at
+    once. Each block is checked by itself.
+
+    Args:
+        run: as `runs_of_blocks` groups blocks.
+        columns: names of the columns to decode, None for all.
+        lookup: the rows to decode, None for all; further rows may be decoded as well.
+
+    Returns:
+        The rows of all blocks, in block order, and the number of records of each block.
+
+    Raises:
+        CorruptAvroError: one of several blocks cannot be decoded; decode each to learn which.
+        CorruptLogBlockError, UnsupportedTableError, ValueError: as `decode_data_block`.
+    """
+    if len(run) == 1:
+        table = decode_data_block(run[0], columns, lookup)
+        return table, [table.num_rows]
+    return _decode_avro_blocks(run, run[0].avro_schema(), columns, lookup)
 
 
 def decode_native_deletes(block: LogBlock) -> pa.Table | None:
@@ -129,7 +183,37 @@ def _first_records(block: LogBlock, count: int) -> pa.Table:
 def _decode_avro(
     block: LogBlock, schema: AvroRecord, columns: Sequence[str] | None, lookup: ValueLookup | None
 ) -> pa.Table:
-    content = block.content
+    return _decode_avro_blocks([block], schema, columns, lookup)[0]
+
+
+def _decode_avro_blocks(
+    blocks: Sequence[LogBlock],
+    schema: AvroRecord,
+    columns: Sequence[str] | None,
+    lookup: ValueLookup | None,
+) -> tuple[pa.Table, list[int]]:
+    """Decode Avro blocks of one schema; also return the number of records of each block."""
+    contents = [block.content for block in blocks]
+    spans = [_record_spans(*part, lookup) for part in zip(blocks, contents, strict=True)]
+    begins = np.cumsum([0, *map(len, contents[:-1])])
+    starts, ends = (
+        np.concatenate([offsets + begin for offsets, begin in zip(side, begins, strict=True)])
+        for side in zip(*spans, strict=True)
+    )
+    data = contents[0] if len(contents) == 1 else b"".join(contents)
+    if lookup is not None and lookup.column in {field.name for field in schema.fields}:
+        # First this column of all records, then all columns of the few that match.
+        column = decode_records(schema, data, starts, ends, [lookup.column])
+        matches = np.asarray(lookup.matches(column))
+        starts, ends = starts[matches], ends[matches]
+    table = decode_records(schema, data, starts, ends, columns)
+    return table, [len(starts) for starts, _ in spans]
+
+
+def _record_spans(
+    block: LogBlock, content: memoryview, lookup: ValueLookup | None
+) -> tuple[Int64s, Int64s]:
+    """Find the records of an Avro block that may match, after checks of its beginning and end."""
     if len(content) < _VERSION_AND_COUNT.size:
         raise block.corrupt(f"expected version and record count, found {len(content)} bytes")
     version, count = _VERSION_AND_COUNT.unpack_from(content)
@@ -137,18 +221,13 @@ def _decode_avro(
         problem = f"expected content version 1, 2 or 3, found {version} with {count} records"
         raise block.corrupt(problem)
     if lookup is not None and not lookup.may_be_in(content):
-        return decode_records(schema, content, _NO_RECORDS, _NO_RECORDS, columns)
+        return _NO_RECORDS, _NO_RECORDS
     starts, ends = record_spans(content, _VERSION_AND_COUNT.size, count)
     remaining = len(content) - (int(ends[-1]) if count else _VERSION_AND_COUNT.size)
     if remaining:
         problem = f"expected {count} records, found {remaining} bytes after them"
         raise CorruptAvroError(problem, count, "")
-    if lookup is not None and lookup.column in {field.name for field in schema.fields}:
-        # First this column of all records, then all columns of the few that match.
-        column = decode_records(schema, content, starts, ends, [lookup.column])
-        matches = np.asarray(lookup.matches(column))
-        starts, ends = starts[matches], ends[matches]
-    return decode_records(schema, content, starts, ends, columns)
+    return starts, ends
 
 
 def _decode_hfile(

@@ -1,7 +1,8 @@
 """Decode log blocks to records with the marks that a merge needs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +12,7 @@ from hudi_pyspark.columns.arrays import Mask, RowNumbers, as_one_array, is_null,
 from hudi_pyspark.columns.column_names import match_columns, rename_columns
 from hudi_pyspark.columns.schema_evolution import SchemaOnRead, conform, stored_columns
 from hudi_pyspark.columns.timestamp_repair import repair_timestamps
-from hudi_pyspark.errors import CorruptTableError
+from hudi_pyspark.errors import CorruptTableError, HudiError
 from hudi_pyspark.format.log import data_block
 from hudi_pyspark.format.log.delete_block import (
     DeleteRecords,
@@ -41,6 +42,7 @@ from hudi_pyspark.reading.log_records.records import (
 from hudi_pyspark.table.merge_mode import MergeRule
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 
+_T = TypeVar("_T")
 # Apache Hudi takes higher values for microseconds, in a delete of a column in milliseconds.
 _LAST_MILLISECOND = 9_999_999_999_999
 # Wrappers that writers put around the ordering value in a delete block, by the column's type.
@@ -80,21 +82,56 @@ class LogDecoder:
         """Whether the schema has the record key column."""
         return RECORD_KEY_COLUMN in self.schema.names
 
-    def decode(self, block: LogBlock) -> LogRecords:
-        """Decode one data or delete block.
+    def decode(self, blocks: Iterable[LogBlock]) -> Iterator[LogRecords]:
+        """Decode data and delete blocks in order, small Avro blocks of one schema together.
 
-        Its records have neither keys nor positions if the block lacks both.
+        Records have neither keys nor positions if a block lacks both.
 
         Raises:
-            CorruptLogBlockError: the block cannot be decoded.
+            CorruptLogBlockError: a block cannot be decoded; the error names the first one.
             CorruptTableError: a record or a delete has no record key.
             SchemaEvolutionError: a column cannot be matched, or converted to the table's type.
-            UnsupportedTableError: the block has types, a version or a codec that cannot be read.
-            ValueError: the block is of a type without records.
+            UnsupportedTableError: a block has types, a version or a codec that cannot be read.
+            ValueError: a block is of a type without records.
         """
+        return self._in_runs(blocks, self._decode_run)
+
+    def values(self, blocks: Iterable[LogBlock]) -> Iterator[pa.Table]:
+        """Decode all rows of data blocks to the schema, without what a merge would ask of them.
+
+        Args:
+            blocks: in order; none is a delete block.
+
+        Raises:
+            CorruptLogBlockError, SchemaEvolutionError: as `decode`.
+            UnsupportedTableError, ValueError: as `decode`.
+        """
+        return self._in_runs(blocks, lambda run: self._values(run, None)[0])
+
+    def _in_runs(
+        self, blocks: Iterable[LogBlock], decode: Callable[[Sequence[LogBlock]], _T]
+    ) -> Iterator[_T]:
+        by_id = self.schema_on_read
+
+        def kind_of(block: LogBlock) -> object:
+            version = by_id and by_id.version_of(block.instant_time or "").version_id
+            return block.is_partial, version
+
+        for run in data_block.runs_of_blocks(blocks, kind_of):
+            try:
+                parts = [decode(run)]
+            except HudiError:
+                if len(run) == 1:
+                    raise
+                parts = [decode([block]) for block in run]  # the error names one of them
+            yield from parts
+
+    def _decode_run(self, run: Sequence[LogBlock]) -> LogRecords:
+        block = run[0]
         if block.block_type is LogBlockType.DELETE_BLOCK:
             return self._decode_deletes(block)
-        rows = with_record_key(self.values(block, self.wanted_keys), self.key_fields)
+        values, counts = self._values(run, self.wanted_keys)
+        rows = with_record_key(values, self.key_fields)
         if self.wanted_keys is not None:
             is_wanted = pc.is_in(rows.column(RECORD_KEY_COLUMN), value_set=self.wanted_keys)
             rows = rows.filter(is_wanted)
@@ -109,33 +146,31 @@ class LogDecoder:
             has_default_ordering=_default_ordering(rows, self.rule.ordering_fields),
             columns=np.full(length, columns, np.int32),
         )
-        positions = self._positions(block, length)
+        parts = [self._positions(*part) for part in zip(run, counts, strict=True)]
+        known_positions = [part for part in parts if part is not None]
+        has_all = known_positions and sum(map(len, known_positions)) == length
+        positions = np.concatenate(known_positions) if has_all else None
         return LogRecords(rows, np.arange(length), keys, positions, marks, self.column_sets)
 
-    def values(self, block: LogBlock, wanted_keys: pa.Array | None = None) -> pa.Table:
-        """Decode the rows of a data block to the schema, without what a merge would ask of them.
-
-        Args:
-            block: that is not a delete block.
-            wanted_keys: rows with other record keys may be missing; None for all rows.
-
-        Raises:
-            CorruptLogBlockError, SchemaEvolutionError: as `decode`.
-            UnsupportedTableError, ValueError: as `decode`.
-        """
+    def _values(
+        self, run: Sequence[LogBlock], wanted_keys: pa.Array | None
+    ) -> tuple[pa.Table, list[int]]:
+        """Decode a run of data blocks; also return the number of records of each block."""
+        block = run[0]
         stored, names = self._names_in(block)
         only = None
         if wanted_keys is not None:
             key_name = names.get(RECORD_KEY_COLUMN, RECORD_KEY_COLUMN)
             only = data_block.ValueLookup(key_name, wanted_keys)
-        decoded = data_block.decode_data_block(block, list(names.values()), only)
+        decoded, counts = data_block.decode_run(run, list(names.values()), only)
         name_of = {name_in_block: name for name, name_in_block in names.items()}
         decoded = rename_columns(decoded, (name_of[name] for name in decoded.schema.names))
         if self.schema_on_read is not None:
             decoded = self.schema_on_read.rename(decoded, stored, block.instant_time or "")
         in_avro = block.block_type is LogBlockType.AVRO_DATA_BLOCK
         decoded = repair_timestamps(decoded, self.schema, in_avro=in_avro)
-        return conform(decoded, self.schema, self.constants, source=_place(block), casts=True)
+        rows = conform(decoded, self.schema, self.constants, source=_place(block), casts=True)
+        return rows, counts
 
     def _names_in(self, block: LogBlock) -> tuple[Mapping[str, str], Mapping[str, str]]:
         """Map columns to their names at the block's instant, and these to the block's own names."""

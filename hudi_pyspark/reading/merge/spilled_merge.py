@@ -61,7 +61,7 @@ def load_log(
         SpillError: the disk is full.
     """
     pair_rule = PairRule(decoder.rule, decoder.column_sets, merger)
-    parts = map(decoder.decode, blocks)
+    parts = decoder.decode(blocks)
     first_parts = next(_group(parts, memory.records), [])
     if sum(part.nbytes for part in first_parts) < memory.records:
         return LogInMemory(decoder.concatenate(first_parts), pair_rule)
@@ -74,7 +74,7 @@ def load_log(
             file.clear()
             by_key = replace(decoder, positions_of=None)
             log = LogOnDisk(file, by_key, memory, pair_rule, by_position=False)
-            log.add(map(by_key.decode, blocks))
+            log.add(by_key.decode(blocks))
         on_error.pop_all()
         return log
 

@@ -131,7 +131,7 @@ def log_records(
     """What a read makes of log files: framed, scanned and decoded."""
     scan = scan_blocks(framed(*files), BlockFilter("999", None))
     decoder = log_decoder(schema, rule, positions_of)
-    return decoder.concatenate([decoder.decode(block) for block in scan.blocks])
+    return decoder.concatenate([*decoder.decode(scan.blocks)])
 
 
 def merged_slice(

@@ -94,16 +94,16 @@ def test_block_without_positions_has_none_even_if_keys_are_not_read():
         pa.schema([("ts", pa.int64())]), {}, RULE, positions_of=BASE_INSTANT, columns=["ts"]
     )
     usable, bare = framed(rows("a", positions=[3]) + rows("b"))
-    positions = decoder.decode(usable).positions
+    positions = next(decoder.decode([usable])).positions
     assert positions is not None
     assert positions.tolist() == [3]
-    assert decoder.decode(bare).positions is None
+    assert next(decoder.decode([bare])).positions is None
 
 
 def test_fewer_positions_than_records_are_not_used():
     decoder = LogDecoder(SCHEMA, {}, RULE, positions_of=BASE_INSTANT, columns=SCHEMA.names)
     (block,) = framed(rows("a", "b", positions=[1]))
-    assert decoder.decode(block).positions is None
+    assert next(decoder.decode([block])).positions is None
 
 
 def test_positions_that_name_no_base_file_are_not_used():
@@ -334,7 +334,7 @@ def test_constants_fill_what_the_files_do_not_hold():
         columns=[KEY, "ts"],
     )
     (block,) = framed(data_block(avro_record(ts="long", p="int"), [{KEY: "k", "ts": 1, "p": 8}]))
-    records = decoder.decode(block)
+    (records,) = decoder.decode([block])
     assert records.rows.column("p").to_pylist() == [7]
 
 
