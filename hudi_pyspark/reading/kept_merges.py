@@ -16,6 +16,7 @@ from hudi_pyspark.columns.arrays import ONLY_ROW_COUNT, repeat
 from hudi_pyspark.format.base_file_formats import PARQUET
 from hudi_pyspark.messages import logger
 from hudi_pyspark.reading.base_files.base_file import open_base_file, read_base_rows
+from hudi_pyspark.reading.base_files.page_reads import PagedFile
 from hudi_pyspark.reading.log_records.records import LogRecords
 from hudi_pyspark.reading.merge.merge import MergePass
 from hudi_pyspark.reading.merge.outcome import MergeOutcome, OutcomeStore
@@ -29,6 +30,7 @@ from hudi_pyspark.tasks import ReadTask, ScanTask
 
 _log = logger(__name__)
 MOST_BYTES = 128 << 20  # of one outcome, and of the log records that were merged
+_MOST_EARLIER = 100  # outcomes of fewer log files to look for
 _MOST_TASKS = 1000  # to look for on a disk; each takes about 0.1 ms
 
 
@@ -39,7 +41,7 @@ class KeptMerge:
     task: ScanTask
     storage: Storage
     store: OutcomeStore
-    key: str
+    keys: tuple[str, ...]  # of the base file alone, with the first log file, with the first two, …
     file_versions: Callable[[], tuple[str, ...]]  # asks once; see `_versions_of_files`
 
     @classmethod
@@ -60,14 +62,44 @@ class KeptMerge:
         if store is None or (store.is_shared and not storage.identity):
             return None
         try:
-            key = outcome_key(task, storage)
+            keys = outcome_keys(task, storage)
         except OSError:  # reading the file says what is wrong
             return None
         file_versions = cache(partial(_versions_of_files, task.file_slice, storage))
-        return cls(task, storage, store, key, file_versions)
+        return cls(task, storage, store, keys, file_versions)
+
+    @property
+    def key(self) -> str:
+        """Key of the outcome of the whole slice."""
+        return self.keys[-1]
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether damage fails the query; skipped damage has to be reported at each read."""
+        return self.task.settings.on_damage is OnDamage.FAIL
+
+    def earlier(self) -> Iterator["KeptMerge"]:
+        """Yield the merges of the slice with fewer of its log files, with most files first."""
+        file_slice = self.task.file_slice
+        base_files = len(file_slice.files) - len(file_slice.log_files)
+        for count in range(len(file_slice.log_files) - 1, 0, -1)[:_MOST_EARLIER]:
+            earlier_slice = replace(file_slice, log_files=file_slice.log_files[:count])
+            yield replace(
+                self,
+                task=replace(self.task, file_slice=earlier_slice),
+                keys=self.keys[: count + 1],
+                file_versions=partial(self._versions_of_first, base_files + count),
+            )
+
+    def _versions_of_first(self, count: int) -> tuple[str, ...]:
+        return self.file_versions()[:count]
 
     def find(
-        self, names: Collection[str] | None = None, *, check_files: bool = True
+        self,
+        names: Collection[str] | None = None,
+        *,
+        check_files: bool = True,
+        to_carry_on: bool = False,
     ) -> MergeOutcome | None:
         """Return the kept outcome, if it was merged from the blocks that count for the query.
 
@@ -75,13 +107,14 @@ class KeptMerge:
             names: columns to load; the outcome may lack some. None loads all columns.
             check_files: whether to ask the storage for replaced files of which no listing has the
                 time of change.
+            to_carry_on: return an outcome only if later log files can carry the merge on.
         """
         # Asked before a merge reads the files: they may be replaced meanwhile.
         versions = self.file_versions() if check_files else None
-        outcome = self.store.find(self.key, names)
+        outcome = self.store.find(self.key, names, to_carry_on=to_carry_on)
         if outcome is None or versions not in (None, outcome.versions):
             return None
-        is_same = outcome.counting_instants == self._counting(outcome.block_instants)
+        is_same = outcome.counting_instants == self.counting(outcome.block_instants)
         return outcome if is_same else None
 
     def tables(self, outcome: MergeOutcome) -> Generator[pa.Table, None, bool]:
@@ -94,14 +127,28 @@ class KeptMerge:
         Raises:
             MissingFileError, CorruptBaseFileError: as `read_base_rows`.
         """
+        if not self.task.requested_columns.names:
+            yield from self.rows(outcome, None)
+            return True
+        with open_base_file(self.task, self.storage) as file:
+            if file is not None and file.row_count != len(outcome.decision.dropped_base_rows):
+                return False
+            yield from self.rows(outcome, file)
+        return True
+
+    def rows(self, outcome: MergeOutcome, file: PagedFile | None) -> Iterator[pa.Table]:
+        """Yield the rows of an outcome from the base file that it is of; see `tables`.
+
+        Args:
+            outcome: of the merge.
+            file: from `open_base_file`; None if the slice has none.
+        """
         task, requested = self.task, self.task.requested_columns
         if requested.names:
             base_only = replace(task, file_slice=replace(task.file_slice, log_files=()))
             base_only = base_only.with_plan(working=requested, key_fields=())
             dropped = outcome.decision.dropped_base_rows
-            with open_base_file(base_only, self.storage) as file:
-                if file is not None and file.row_count != len(dropped):
-                    return False
+            if file is not None:
                 yield from read_base_rows(
                     base_only, self.storage, task.predicate, file=file, dropped=dropped
                 )
@@ -111,17 +158,14 @@ class KeptMerge:
         _log.debug("%s: merged before", task.file_slice.file_id)
         for batch in rows.to_batches(task.settings.batch_rows):
             yield pa.Table.from_batches([batch])
-        return True
 
     def can_record(self, log: LogRecords) -> bool:
         """Decide whether the outcome of a merge with these log records is kept.
 
-        A filter on record keys leaves records out. Damage that is skipped has to be reported at
-        each read.
+        A filter on record keys leaves records out.
         """
         is_whole = self.task.shared.record_keys is None
-        is_sound = self.task.settings.on_damage is OnDamage.FAIL
-        return is_whole and is_sound and log.nbytes <= MOST_BYTES
+        return is_whole and self.is_sound and log.nbytes <= MOST_BYTES
 
     def record(
         self, merge_pass: MergePass, base: Iterable[pa.Table], block_instants: Collection[str]
@@ -153,53 +197,69 @@ class KeptMerge:
                 records,
                 row_count,
                 instants,
-                self._counting(instants),
+                self.counting(instants),
                 self.file_versions(),
             )
         )
 
-    def put(self, outcome: MergeOutcome) -> None:
-        """Keep an outcome, and the columns that an earlier outcome of the slice has."""
-        cached_outcome = self.find()
-        if cached_outcome is not None and cached_outcome.decides_like(outcome):
-            outcome = cached_outcome.with_columns(outcome.records)
-        if outcome.nbytes <= MOST_BYTES:
-            self.store.put(self.key, outcome)
+    def put(self, outcome: MergeOutcome, earlier_key: str = "") -> None:
+        """Keep an outcome, and the columns that the kept outcome of the slice has.
 
-    def _counting(self, instants: Collection[str]) -> tuple[str, ...]:
+        ``earlier_key`` is that of the outcome from which the merge was carried on.
+        """
+        cached_outcome = self.find(to_carry_on=True) or self.find()
+        if cached_outcome is not None and cached_outcome.decides_like(outcome):
+            winners = cached_outcome.winners or outcome.winners
+            outcome = replace(cached_outcome.with_columns(outcome.records), winners=winners)
+        bounded_outcome = outcome.within(MOST_BYTES)
+        if bounded_outcome is not None:
+            self.store.put(self.key, bounded_outcome, earlier_key)
+
+    def counting(self, instants: Collection[str]) -> tuple[str, ...]:
+        """Return the instants whose blocks count for the query."""
         return tuple(time for time in instants if self.task.shared.block_filter.counts(time))
 
     def complete(self, outcome: MergeOutcome, columns: pa.Table) -> MergeOutcome:
         """Return an outcome with more columns of its records, and keep it."""
         outcome = outcome.with_columns(columns)
-        if self.task.settings.on_damage is OnDamage.FAIL:
+        if self.is_sound:
             self.put(outcome)
         return outcome
 
 
-def outcome_key(task: ScanTask, storage: Storage) -> str:
-    """Return a digest of everything that the outcome of a slice's merge depends on.
+def outcome_keys(task: ScanTask, storage: Storage) -> tuple[str, ...]:
+    """Return digests of everything that the outcome of a slice's merge depends on.
 
     That is the basis that the plan has (versions, merge rule, schema, options), the table and who
     reads it, the files of the slice with their states, and the values of partition columns. Which
-    blocks count is not part of the key: the outcome itself has their instants.
+    blocks count is not part of a key: the outcome itself has their instants.
+
+    Returns:
+        The key of the base file without log files, with the first log file, with the first two, and
+        so on. The last key is that of the whole slice.
 
     Raises:
         OSError: a local file is gone, or may not be read.
     """
+    file_slice, states = task.file_slice, _states_of_files(task, storage)
+    begin = len(file_slice.files) - len(file_slice.log_files)
     values = [repeat(value, 1) for _, value in task.partition.path_values]
     names = [name for name, _ in task.partition.path_values]
     parts = (
         task.shared.outcome_key_basis,
         storage.describe(""),
         storage.identity,
-        task.file_slice,
-        _states_of_files(task, storage),
+        replace(file_slice, log_files=()),
+        states[:begin],
         replace(task.partition, path_values=()),
         names,
         pa.record_batch(values, names=names).serialize().to_pybytes(),
     )
-    return sha256(repr(parts).encode()).hexdigest()
+    digest, keys = sha256(repr(parts).encode()), []
+    for part in zip((None, *file_slice.log_files), (None, *states[begin:]), strict=True):
+        digest.update(repr(part).encode())
+        keys.append(digest.hexdigest())
+    return tuple(keys)
 
 
 def _states_of_files(task: ScanTask, storage: Storage) -> list[tuple[int, ...]]:

@@ -8,7 +8,7 @@ import enum
 import os
 from collections.abc import Iterable, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
@@ -35,8 +35,14 @@ class MergeSides:
 
     log: LoadedLog  # to be closed
     base: Iterable[pa.Table]  # of the same schema; read when it is iterated
-    block_instants: frozenset[str]  # of all blocks in the log files
+    scan: LogScan  # of the log files, without their blocks
     row_filter: RowFilter | None = None  # base rows that take part in the merge; None for all
+
+    @property
+    def wins_whole_records(self) -> bool:
+        """Whether each merged row is a whole row of one side, and no base row is left out."""
+        combines = self.log.pair_rule.combines or self.log.pair_rule.rule.folds_base_rows
+        return self.row_filter is None and not combines
 
     def merge_pass(self, records: LogRecords) -> MergePass:
         """Return one pass of the merge, with all log records or with some of them."""
@@ -79,13 +85,14 @@ def load_merge_sides(task: ScanTask, storage: Storage) -> MergeSides:
         if lacks_older_values(task, scan.blocks):
             return load_merge_sides(task.of_whole_slice(), storage)
         log, base = _choose_identity(task, scan.blocks, storage)
+        scan = replace(scan, blocks=(), corrupt_blocks=())
     commit_range = task.shared.commit_range
     if commit_range is None or task.shared.merges_whole_table:
-        return MergeSides(log, base, scan.seen)
+        return MergeSides(log, base, scan)
     # As in Apache Hudi, base rows that the range's commits did not write take no part. A
     # compaction, a clustering or an insert into a small file may have copied them into the range's
     # files, where they could beat a record of the range.
-    return MergeSides(log, base, scan.seen, commit_range.wrote)
+    return MergeSides(log, base, scan, commit_range.wrote)
 
 
 def decode_kept_rows(

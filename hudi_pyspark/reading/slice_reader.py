@@ -11,7 +11,8 @@ import pyarrow as pa
 
 from hudi_pyspark.filter.evaluation import filter_rows
 from hudi_pyspark.reading import slice_merge
-from hudi_pyspark.reading.base_files.base_file import read_base_rows
+from hudi_pyspark.reading.base_files.base_file import open_base_file, read_base_rows
+from hudi_pyspark.reading.carried_merges import carried_outcome, merge_whole_slice
 from hudi_pyspark.reading.kept_merges import KeptMerge
 from hudi_pyspark.reading.merge.outcome import MergeOutcome, OutcomeStore
 from hudi_pyspark.reading.merge.spilled_merge import LogInMemory
@@ -78,20 +79,22 @@ def merge_outcome(task: ScanTask, storage: Storage, store: OutcomeStore) -> Merg
     if kept_merge is None:
         return None
     outcome = _find_outcome(kept_merge)
-    if outcome is None:
-        for _ in _merged_tables(task, storage, kept_merge):
-            pass
+    tables = _merged_tables(task, storage, kept_merge) if outcome is None else ()
+    for _ in tables:  # an outcome of whole records is kept before the first row
         outcome = _find_outcome(kept_merge)
-    return outcome
+        if outcome is not None:
+            return outcome
+    return outcome or _find_outcome(kept_merge)
 
 
 def _find_outcome(kept_merge: KeptMerge) -> MergeOutcome | None:
     """Find the outcome of an earlier merge with all columns that the task requests.
 
-    Columns that the outcome lacks are decoded from the log. None if only a merge has them.
+    The merge of earlier log files is carried on. Columns that the outcome lacks are decoded from
+    the log. None if only a new merge has them.
     """
     task, requested = kept_merge.task, kept_merge.task.requested_columns
-    outcome = kept_merge.find(requested.names)
+    outcome = kept_merge.find(requested.names) or carried_outcome(kept_merge)
     if outcome is None:
         return None
     lacking = with_case_variants(outcome.lacking(requested).names, requested)
@@ -125,8 +128,13 @@ def _merged_tables(
     sides = slice_merge.load_merge_sides(task, storage)
     with closing(sides.log) as log:
         if isinstance(log, LogInMemory) and kept_merge and kept_merge.can_record(log.records):
+            if sides.wins_whole_records:
+                with open_base_file(task, storage) as file:
+                    outcome = merge_whole_slice(kept_merge, log, sides.scan, file)
+                    yield from kept_merge.rows(outcome, file)
+                return
             merge_pass = sides.merge_pass(log.records)
-            yield from kept_merge.record(merge_pass, sides.base, sides.block_instants)
+            yield from kept_merge.record(merge_pass, sides.base, sides.scan.seen)
             return
         batch_rows = task.settings.batch_rows
         tables = log.merge(

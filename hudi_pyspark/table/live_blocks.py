@@ -1,6 +1,6 @@
 """The log blocks of a slice that count, in the order of their merge."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from hudi_pyspark.errors import CorruptLogBlockError
@@ -28,6 +28,18 @@ class LogScan:
     instants: frozenset[str]  # that wrote them, or that a log compaction folded into them
     corrupt_blocks: tuple[LogBlock, ...]  # skipped, as Apache Hudi does
     seen: frozenset[str]  # instants of all data and delete blocks, whether they count or not
+    compacted: frozenset[str]  # instants that log compactions name, whether they count or not
+    rolled_back: frozenset[str]  # instants that rollback blocks name
+
+    def follows(self, instants: Collection[str], counting_instants: Collection[str]) -> bool:
+        """Decide whether these blocks apply after earlier blocks, all of which stay as they are.
+
+        Args:
+            instants: of the earlier blocks, and instants that log compactions among them name.
+            counting_instants: instants of the earlier blocks that count.
+        """
+        is_later = self.seen.isdisjoint(instants) and not self.compacted
+        return is_later and self.rolled_back.isdisjoint(counting_instants)
 
 
 def scan_blocks(blocks: Iterable[LogBlock], block_filter: BlockFilter) -> LogScan:
@@ -58,12 +70,15 @@ def scan_blocks(blocks: Iterable[LogBlock], block_filter: BlockFilter) -> LogSca
     by_instant: dict[str, list[LogBlock]] = {}  # in order of first appearance
     corrupt: list[LogBlock] = []
     seen: set[str] = set()
+    compacted: set[str] = set()
+    rolled_back: set[str] = set()
     for block in blocks:
         if block.block_type is LogBlockType.CORRUPT_BLOCK:
             corrupt.append(block)
         elif block.block_type is LogBlockType.COMMAND_BLOCK:
             # A rollback undoes earlier blocks only: its target instant may be used again later.
             by_instant.pop(block.target_instant_time or "", None)
+            rolled_back.add(block.target_instant_time or "")
         elif block.block_type not in RECORD_BLOCKS:
             raise block.corrupt(f"a {block.block_type.name} cannot be in a log file of a slice")
         else:
@@ -71,6 +86,7 @@ def scan_blocks(blocks: Iterable[LogBlock], block_filter: BlockFilter) -> LogSca
             if time is None:
                 raise CorruptLogBlockError("the block names no instant", block.path, block.offset)
             seen.add(time)
+            compacted.update(block.compacted_block_times)
             if block_filter.counts(time):
                 by_instant.setdefault(time, []).append(block)
     order = _without_compacted(by_instant)
@@ -81,6 +97,8 @@ def scan_blocks(blocks: Iterable[LogBlock], block_filter: BlockFilter) -> LogSca
         instants=frozenset(by_instant) | folded,
         corrupt_blocks=tuple(corrupt),
         seen=frozenset(seen),
+        compacted=frozenset(compacted),
+        rolled_back=frozenset(rolled_back),
     )
 
 

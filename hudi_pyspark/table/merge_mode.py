@@ -108,6 +108,12 @@ class MergeRule:
         return self.mode is RecordMergeMode.CUSTOM or bool(self.partial_update_mode)
 
     @property
+    def compared_fields(self) -> tuple[str, ...]:
+        """Ordering fields by which a base row is compared with a log record; () in commit order."""
+        is_by_event_time = self.mode is RecordMergeMode.EVENT_TIME_ORDERING
+        return self.ordering_fields if is_by_event_time else ()
+
+    @property
     def payload_name(self) -> str:
         """Simple name of a payload class of Apache Hudi; the full name of any other class."""
         return _own_name(self.payload_class)

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hudi_pyspark.columns.arrays import is_true
+from hudi_pyspark.table.merge_mode import MergeRule
 from tests.property import oracle
 from tests.property.oracle import Delete, Row
 from tests.reading.log_records.log_files import (
@@ -254,6 +255,16 @@ def base_table(case: Slice) -> pa.Table:
     return pa.Table.from_pylist(rows, schema=arrow_schema(case.kinds))
 
 
+def rule_of_slice(case: Slice) -> MergeRule:
+    rule = rule_of(
+        EVENT_TIME if case.by_event_time else COMMIT_TIME,
+        [f"ts{number}" for number in range(len(case.kinds))],
+        delete_field="op",
+        delete_marker="gone",
+    )
+    return replace(rule, folds_base_rows=case.folds_base)
+
+
 def merged(
     case: Slice,
     *,
@@ -261,13 +272,7 @@ def merged(
     log_cuts: Set[int] = frozenset(),
     memory: int = ENOUGH_MEMORY,
 ):
-    rule = rule_of(
-        EVENT_TIME if case.by_event_time else COMMIT_TIME,
-        [f"ts{number}" for number in range(len(case.kinds))],
-        delete_field="op",
-        delete_marker="gone",
-    )
-    rule = replace(rule, folds_base_rows=case.folds_base)
+    rule = rule_of_slice(case)
     decoder = log_decoder(
         arrow_schema(case.kinds), rule, BASE_INSTANT if case.by_position else None
     )

@@ -24,12 +24,13 @@ import pyarrow.compute as pc
 
 from hudi_pyspark.columns.arrays import Mask, RowNumbers, as_one_array, differing_rows
 from hudi_pyspark.errors import CorruptTableError
-from hudi_pyspark.reading.log_records.ordering import comparable_ordering
-from hudi_pyspark.reading.log_records.records import NO_ROW, LogRecords, Records
+from hudi_pyspark.reading.log_records.ordering import OrderingValues, comparable_ordering
+from hudi_pyspark.reading.log_records.records import NO_ROW, LogRecords, Marks, Records
 from hudi_pyspark.reading.merge.fold import PairRule, fold_log
 from hudi_pyspark.reading.merge.outcome import MergeDecision
 from hudi_pyspark.table.merge_mode import MergeRule, RecordMergeMode
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
+from hudi_pyspark.tasks import with_case_variants
 
 RowFilter = Callable[[pa.Table], Mask]
 
@@ -107,9 +108,11 @@ class MergePass:
         is_remaining = ~winners.marks.is_delete  # and no base row has won against it yet
         for table in base:
             match = matcher.match(table)
-            base_wins = _base_wins(match, winners, self._pair_rule.rule)
-            is_remaining[match.winners[base_wins]] = False
-            yield self._without(match.table, match.rows[~base_wins])
+            ordering = compared_ordering(match, self._pair_rule.rule)
+            marks = winners.marks.take(match.winners)
+            base_won = base_wins(marks, ordering, self._pair_rule.rule)
+            is_remaining[match.winners[base_won]] = False
+            yield self._without(match.table, match.rows[~base_won])
         return winners.row[is_remaining]
 
     def _merge_mixed_records(
@@ -177,12 +180,26 @@ def changed_rows(
     yield "i", None, winners.rows.take(pa.array(matcher.unmet_rows))
 
 
-def _base_wins(match: Match, winners: LogRecords, rule: MergeRule) -> Mask:
-    """Return, for each match, whether the base row wins over the log record."""
-    if rule.mode is not RecordMergeMode.EVENT_TIME_ORDERING or not len(match.rows):
-        return np.zeros(len(match.rows), np.bool_)
-    base_ordering = comparable_ordering(match.table, rule.ordering_fields).take(match.rows)
-    marks = winners.marks.take(match.winners)
+def compared_ordering(match: Match, rule: MergeRule) -> OrderingValues:
+    """Return the ordering values of matched base rows; without fields if these are not compared."""
+    fields = rule.compared_fields
+    if not fields:
+        return OrderingValues((), len(match.rows))
+    names = {*fields, *(name.partition(".")[0] for name in fields)}
+    columns = with_case_variants(names, match.table.schema)
+    return comparable_ordering(match.table.select(columns.names).take(pa.array(match.rows)), fields)
+
+
+def base_wins(marks: Marks, base_ordering: OrderingValues, rule: MergeRule) -> Mask:
+    """Return, for each log record, whether the base row that it meets wins over it.
+
+    Args:
+        marks: of the log records.
+        base_ordering: ordering values of their base rows.
+        rule: that takes no values from both sides.
+    """
+    if rule.mode is not RecordMergeMode.EVENT_TIME_ORDERING:
+        return np.zeros(base_ordering.length, np.bool_)
     return marks.ordering.older_than(base_ordering) & ~marks.is_commit_time_delete
 
 

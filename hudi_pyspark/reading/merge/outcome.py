@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from hudi_pyspark.columns.arrays import Mask
 from hudi_pyspark.fork_safe_lock import ForkSafeLock
+from hudi_pyspark.reading.merge.winners import Winners
 
 IN_MEMORY = 512 << 20  # bytes of all outcomes of a table
 
@@ -39,13 +40,28 @@ class MergeOutcome:
     block_instants: tuple[str, ...]  # of all blocks of the log files, ascending
     counting_instants: tuple[str, ...]  # the block instants that count
     versions: tuple[str, ...] = ()  # of the slice's files; () if its key has their states
+    compacted_instants: tuple[str, ...] = ()  # that log compactions among the blocks name
+    winners: Winners | None = None  # from which the merge is carried on; None to merge anew
+    base_rows: tuple[pa.Table, ...] = ()  # in which new keys are looked up; () to read the file
 
     @property
     def nbytes(self) -> int:
         """Bytes in memory."""
         dropped, kept = self.decision
-        kept_bytes = kept.nbytes if kept is not None else 0
-        return int(dropped.nbytes + kept_bytes + self.records.nbytes)
+        parts = [dropped, kept, self.records, self.winners, *self.base_rows]
+        return int(sum(part.nbytes for part in parts if part is not None))
+
+    def within(self, most_bytes: int) -> MergeOutcome | None:
+        """Return the outcome without what it can do without, if it takes more bytes than allowed.
+
+        Base rows go first, then columns of the records, then winners. None if the decision alone
+        takes more.
+        """
+        outcome = self
+        for less in ({"base_rows": ()}, {"records": self.records.select([])}, {"winners": None}):
+            if outcome.nbytes > most_bytes:
+                outcome = replace(outcome, **less)
+        return outcome if outcome.nbytes <= most_bytes else None
 
     @property
     def row_count(self) -> int:
@@ -78,11 +94,25 @@ class OutcomeStore(Protocol):
 
     is_shared: ClassVar[bool]  # by reads with other credentials
 
-    def find(self, key: str, names: Collection[str] | None) -> MergeOutcome | None:
-        """Return the outcome of a key with at least the named columns; None asks for all."""
+    def find(
+        self, key: str, names: Collection[str] | None, *, to_carry_on: bool = False
+    ) -> MergeOutcome | None:
+        """Return the outcome of a key, or None.
 
-    def put(self, key: str, outcome: MergeOutcome) -> None:
-        """Keep an outcome; it replaces the outcome that the key has."""
+        Args:
+            key: of the slice.
+            names: columns to load; the outcome may have more. None loads all columns.
+            to_carry_on: load the winners; return no outcome without them.
+        """
+
+    def put(self, key: str, outcome: MergeOutcome, earlier_key: str = "") -> None:
+        """Keep an outcome; it replaces the outcome that the key has.
+
+        Args:
+            key: of the slice.
+            outcome: of its merge.
+            earlier_key: of the outcome from which the merge was carried on, "" if there is none.
+        """
 
 
 class OutcomesInMemory:
@@ -102,17 +132,27 @@ class OutcomesInMemory:
     def __reduce__(self) -> tuple[object, ...]:
         return type(self), (self.most_bytes,)
 
-    def find(self, key: str, names: Collection[str] | None) -> MergeOutcome | None:  # noqa: ARG002
+    def find(
+        self,
+        key: str,
+        names: Collection[str] | None,  # noqa: ARG002
+        *,
+        to_carry_on: bool = False,
+    ) -> MergeOutcome | None:
         with self._lock:
-            if key in self._outcomes:
-                self._outcomes.move_to_end(key)
-            return self._outcomes.get(key)
+            outcome = self._outcomes.get(key)
+            if outcome is None or (to_carry_on and outcome.winners is None):
+                return None
+            self._outcomes.move_to_end(key)
+            return outcome
 
-    def put(self, key: str, outcome: MergeOutcome) -> None:
+    def put(self, key: str, outcome: MergeOutcome, earlier_key: str = "") -> None:
         with self._lock:
-            replaced = self._outcomes.pop(key, None)
+            for replaced_key in (key, earlier_key):
+                replaced = self._outcomes.pop(replaced_key, None)
+                self._nbytes -= replaced.nbytes if replaced is not None else 0
             self._outcomes[key] = outcome
-            self._nbytes += outcome.nbytes - (replaced.nbytes if replaced is not None else 0)
+            self._nbytes += outcome.nbytes
             while self._nbytes > self.most_bytes:
                 _, oldest = self._outcomes.popitem(last=False)
                 self._nbytes -= oldest.nbytes

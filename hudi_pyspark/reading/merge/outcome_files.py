@@ -1,6 +1,6 @@
 """Keep outcomes of merges in files of a local folder, for all processes of one user.
 
-    parts     Arrow streams: dropped base rows, kept log rows, then each column of the records
+    parts     Arrow streams: dropped base rows, kept log rows, each column of the records, winners
     header    JSON: what the outcome is, with length and checksum of each part
     tail      of fixed length: length and checksum of the header, magic
 
@@ -30,9 +30,10 @@ from hudi_pyspark.columns.arrays import Mask
 from hudi_pyspark.messages import logger
 from hudi_pyspark.reading.merge.outcome import MergeDecision, MergeOutcome
 from hudi_pyspark.reading.merge.spill_file import table_bytes
+from hudi_pyspark.reading.merge.winners import Winners
 from hudi_pyspark.tasks import ReadSettings
 
-OUTCOME_FORMAT = 3
+OUTCOME_FORMAT = 4
 """Layout of these files. Their keys depend on the version of the package."""
 
 DAMAGE = (OSError, ValueError, struct.error, pa.ArrowException)
@@ -65,12 +66,14 @@ class OutcomesOnDisk:
         folder = cache_folder(settings.merge_cache_folder, environment)
         return cls(folder, settings.merge_cache_bytes or _ON_DISK)
 
-    def find(self, key: str, names: Collection[str] | None) -> MergeOutcome | None:
+    def find(
+        self, key: str, names: Collection[str] | None, *, to_carry_on: bool = False
+    ) -> MergeOutcome | None:
         path = self._path(key)
         try:
             self._check_owner()
             with path.open("rb") as file:
-                outcome = _read(file, key, names)
+                outcome = _read(file, key, names, to_carry_on=to_carry_on)
         except FileNotFoundError:
             return None
         except DAMAGE as error:
@@ -84,13 +87,15 @@ class OutcomesOnDisk:
         """Say whether a file has the name of an outcome, without a look into the file."""
         return self._path(key).exists()
 
-    def put(self, key: str, outcome: MergeOutcome) -> None:
+    def put(self, key: str, outcome: MergeOutcome, earlier_key: str = "") -> None:
         if outcome.nbytes > self.most_bytes:
             return
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._check_owner()
             self._write(key, outcome)
+            if earlier_key:
+                self._path(earlier_key).unlink(missing_ok=True)
             self._remove(self.most_bytes)
         except (OSError, pa.ArrowException) as error:
             _warn_once(self.folder, f"outcomes of merges are not kept: {error}")
@@ -162,10 +167,13 @@ def _store(file: IO[bytes], key: str, outcome: MergeOutcome) -> None:
     records, parts = outcome.records, []
     masks = dropped, np.empty(0, np.bool_) if kept is None else kept
     tables = [pa.table({"": pa.array(mask, pa.bool_())}) for mask in masks]
-    for table in (*tables, *(records.select([name]) for name in records.schema.names)):
+    tables += [records.select([name]) for name in records.schema.names]
+    tables += [outcome.winners.to_table()] if outcome.winners is not None else []
+    for table in tables:
         octets = table_bytes(table)
         parts.append([len(octets), zlib.crc32(octets)])
         file.write(octets)
+    met = outcome.winners.met if outcome.winners is not None else None
     header = json.dumps(
         {
             "key": key,
@@ -173,6 +181,8 @@ def _store(file: IO[bytes], key: str, outcome: MergeOutcome) -> None:
             "block_instants": outcome.block_instants,
             "counting_instants": outcome.counting_instants,
             "versions": outcome.versions,
+            "compacted_instants": outcome.compacted_instants,
+            "compared_fields": len(met.ordering.fields) if met is not None else None,
             "is_whole": kept is not None,
             "columns": records.schema.names,
             "parts": parts,
@@ -182,8 +192,13 @@ def _store(file: IO[bytes], key: str, outcome: MergeOutcome) -> None:
     file.write(_TAIL.pack(len(header), zlib.crc32(header), _MAGIC))
 
 
-def _read(file: IO[bytes], key: str, names: Collection[str] | None) -> MergeOutcome:
-    """Read an open file; raises one of `DAMAGE` if it is damaged."""
+def _read(
+    file: IO[bytes], key: str, names: Collection[str] | None, *, to_carry_on: bool = False
+) -> MergeOutcome | None:
+    """Read an open file; raises one of `DAMAGE` if it is damaged.
+
+    None if it should have winners and has none.
+    """
 
     def checked(begin: int, length: int, checksum: int) -> bytes:
         file.seek(begin)
@@ -201,6 +216,8 @@ def _read(file: IO[bytes], key: str, names: Collection[str] | None) -> MergeOutc
     header = json.loads(checked(end - length, length, checksum))
     if header["key"] != key:
         raise ValueError("key mismatch")
+    if to_carry_on and header["compared_fields"] is None:
+        return None
     begins = accumulate((size for size, _ in header["parts"]), initial=0)
     parts = [(begin, *part) for begin, part in zip(begins, header["parts"], strict=False)]
 
@@ -223,6 +240,8 @@ def _read(file: IO[bytes], key: str, names: Collection[str] | None) -> MergeOutc
         tuple(header["block_instants"]),
         tuple(header["counting_instants"]),
         tuple(header["versions"]),
+        tuple(header["compacted_instants"]),
+        Winners.from_table(table(-1), header["compared_fields"]) if to_carry_on else None,
     )
 
 

@@ -1,0 +1,125 @@
+"""The winners of a slice's log keys, from which a merge is carried on with later log files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from hudi_pyspark.columns.arrays import RowNumbers, as_one_array
+from hudi_pyspark.reading.log_records.ordering import OrderingValues
+from hudi_pyspark.reading.log_records.records import NO_ROW, ColumnSets, LogRecords
+from hudi_pyspark.table.merge_mode import MergeRule
+
+_ORDINALS = pa.schema({"": pa.int64()})
+
+
+class MetRows(NamedTuple):
+    """The base row that each of some log records meets."""
+
+    row: RowNumbers  # row number in the base file, NO_ROW if the record meets none
+    ordering: OrderingValues  # of the base row, null if there is none; no fields in commit order
+
+    @classmethod
+    def scatter(
+        cls, count: int, records: RowNumbers, row: RowNumbers, ordering: OrderingValues
+    ) -> MetRows:
+        """Return the base rows of ``count`` log records, some of which meet one.
+
+        Args:
+            count: of the log records.
+            records: ordinals of the log records that meet a base row.
+            row: number of each of these base rows.
+            ordering: values of the same base rows.
+        """
+        place = np.full(count, NO_ROW, np.int64)
+        place[records] = np.arange(len(records))
+        return cls(row, ordering).take(place)
+
+    @classmethod
+    def concat(cls, parts: Sequence[MetRows]) -> MetRows:
+        """Join several parts, at least one, in their order."""
+        ordering = OrderingValues.concat([part.ordering for part in parts])
+        return cls(np.concatenate([part.row for part in parts]), ordering)
+
+    @property
+    def nbytes(self) -> int:
+        return int(self.row.nbytes + sum(field.nbytes for field in self.ordering.fields))
+
+    def take(self, places: RowNumbers) -> MetRows:
+        """Return the base rows at some places, in that order; none for NO_ROW."""
+        is_none = places == NO_ROW
+        indices = pa.array(places, mask=is_none)
+        fields = tuple(field.take(indices) for field in self.ordering.fields)
+        row = np.append(self.row, NO_ROW)[places]  # the last entry, which NO_ROW indexes
+        return MetRows(row, OrderingValues(fields, len(places)))
+
+
+@dataclass(frozen=True, slots=True)
+class Winners:
+    """What the log records of a slice were folded into: one record per key, and its base row.
+
+    Deletes and records that lost against their base row stay: a later record may change who wins.
+    """
+
+    log: LogRecords  # its rows have one column: the ordinal of the row among all data rows
+    met: MetRows
+    row_count: int  # of all data rows
+
+    @classmethod
+    def none(cls, log: LogRecords, rule: MergeRule) -> Winners:
+        """Return the winners of no records, with which the merge of log records begins."""
+        no_records = number_rows(log.take(np.empty(0, np.int64)), 0)
+        fields = no_records.marks.ordering.fields if rule.compared_fields else ()
+        return cls(no_records, MetRows(np.empty(0, np.int64), OrderingValues(fields, 0)), 0)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in memory."""
+        return self.log.nbytes + self.met.nbytes
+
+    @property
+    def log_rows(self) -> RowNumbers:
+        """Ordinal of each winner's row among all data rows; NO_ROW for a delete without row."""
+        return ordinals_of(self.log)
+
+    def to_table(self) -> pa.Table:
+        """Return the winners as one table, a row for each; see `from_table`."""
+        table = self.log.to_spill_table()
+        for array in (pa.array(self.met.row), *self.met.ordering.fields):
+            table = table.append_column(str(table.num_columns), array)
+        return table.replace_schema_metadata({"rows": str(self.row_count)})
+
+    @classmethod
+    def from_table(cls, table: pa.Table, ordering_fields: int) -> Winners:
+        """Return the winners that `to_table` has made this table of.
+
+        Args:
+            table: the winners.
+            ordering_fields: number of ordering fields of `met`.
+        """
+        end = table.num_columns - ordering_fields
+        row, *fields = map(as_one_array, table.columns[end - 1 :])
+        ordering = OrderingValues(tuple(fields), table.num_rows)
+        log = LogRecords.from_spill_table(table.select(range(end - 1)), _ORDINALS, ColumnSets())
+        count = int(table.schema.metadata[b"rows"])
+        return cls(log, MetRows(np.asarray(row), ordering), count)
+
+
+def number_rows(log: LogRecords, first: int) -> LogRecords:
+    """Return log records whose rows are their ordinals, from ``first`` on, instead of columns.
+
+    Records that positions identify lose their keys.
+    """
+    ordinals = pa.table([np.arange(first, first + log.rows.num_rows)], schema=_ORDINALS)
+    keys = log.keys if log.positions is None else pa.nulls(len(log), pa.string())
+    return replace(log, rows=ordinals, keys=keys)
+
+
+def ordinals_of(log: LogRecords) -> RowNumbers:
+    """Return the ordinal of each record's row, as `number_rows` has numbered it, or NO_ROW."""
+    ordinals = as_one_array(log.rows.column(0)).fill_null(NO_ROW)
+    return np.append(np.asarray(ordinals), NO_ROW)[log.row]

@@ -1,0 +1,88 @@
+"""A merge that is carried on at random places agrees with the row-at-a-time oracle."""
+
+from collections import Counter
+from collections.abc import Set
+from dataclasses import replace
+from functools import partial
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+
+from hudi_pyspark.reading.merge.carry_on import carry_on, match_base_rows
+from hudi_pyspark.reading.merge.fold import PairRule
+from hudi_pyspark.reading.merge.outcome import MergeDecision
+from hudi_pyspark.reading.merge.winners import Winners
+from hudi_pyspark.table.live_blocks import BlockFilter, scan_blocks
+from tests.property.test_merge_oracle import (
+    Slice,
+    arrow_schema,
+    base_table,
+    cut_sets,
+    log_file,
+    rule_of_slice,
+    slices,
+)
+from tests.reading.log_records.log_files import BASE_INSTANT, KEY, framed, log_decoder
+
+pytestmark = pytest.mark.property
+
+
+def carried(case: Slice, *, log_cuts: Set[int], base_cuts: Set[int]) -> Counter[tuple[str, int]]:
+    """Merge the blocks group by group; between the groups the winners go through a table."""
+    rule = rule_of_slice(case)
+    positions_of = BASE_INSTANT if case.by_position else None
+    decoder = log_decoder(arrow_schema(case.kinds), rule, positions_of)
+    base = base_table(case)
+    ends = sorted({0, base.num_rows, *(cut for cut in base_cuts if cut < base.num_rows)})
+    tables = [base.slice(start, end - start) for start, end in pairwise(ends)]
+    content = log_file(case, cuts=frozenset(range(12)))  # each record is a block
+    blocks = scan_blocks(framed(content), BlockFilter("999", None)).blocks
+    places = sorted({0, len(blocks), *(cut for cut in log_cuts if cut < len(blocks))})
+
+    decision = MergeDecision(np.zeros(base.num_rows, np.bool_), np.empty(0, np.bool_))
+    winners, log_rows = None, [decoder.schema.empty_table()]
+    for start, end in pairwise(places):
+        log = decoder.concatenate([decoder.decode(block) for block in blocks[start:end]])
+        if case.by_position:  # as if the reader had left the keys out
+            log = replace(log, keys=pa.nulls(len(log), pa.string()))
+        if winners is None:
+            winners = Winners.none(log, rule)
+        before = decision.dropped_base_rows.copy()
+        find = partial(match_base_rows, tables=tables, rule=rule)
+        pair_rule = PairRule(rule, decoder.column_sets)
+        next_decision, next_winners = carry_on(decision, winners, log, pair_rule, find)
+        assert np.array_equal(decision.dropped_base_rows, before)  # readers may still use it
+        fields = len(next_winners.met.ordering.fields)
+        decision, winners = next_decision, Winners.from_table(next_winners.to_table(), fields)
+        log_rows.append(log.rows)
+    remaining = base.filter(pa.array(~decision.dropped_base_rows))
+    kept = pa.concat_tables(log_rows).filter(pa.array(decision.kept_log_rows))
+    rows = pa.concat_tables([remaining.select([KEY, "v"]), kept.select([KEY, "v"])])
+    return Counter((row[KEY], row["v"]) for row in rows.to_pylist())
+
+
+@given(slices(), cut_sets, cut_sets)
+def test_merge_by_key_that_is_carried_on_agrees_with_the_oracle(case, log_cuts, base_cuts):
+    case = replace(case, left_out=frozenset())
+    assert carried(case, log_cuts=log_cuts, base_cuts=base_cuts) == case.expected()
+
+
+@given(slices(by_position=True), cut_sets, cut_sets)
+def test_merge_by_position_that_is_carried_on_agrees_with_the_oracle(case, log_cuts, base_cuts):
+    case = replace(case, left_out=frozenset())
+    assert carried(case, log_cuts=log_cuts, base_cuts=base_cuts) == case.expected()
+
+
+def test_no_later_records_change_nothing():
+    case = Slice(("long",), True, False, [], [], [])  # noqa: FBT003
+    decoder = log_decoder(arrow_schema(case.kinds), rule_of_slice(case))
+    log = decoder.concatenate([])
+    rule = PairRule(rule_of_slice(case), decoder.column_sets)
+    decision = MergeDecision(np.array([True, False]), np.empty(0, np.bool_))
+    winners = Winners.none(log, rule.rule)
+    find = partial(match_base_rows, tables=(), rule=rule.rule)
+    after, _ = carry_on(decision, winners, log, rule, find)
+    assert after.dropped_base_rows.tolist() == [True, False]
