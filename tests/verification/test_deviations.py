@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from verification.histories import deviations
+from verification.histories.compare import Answer
+from verification.histories.comparison import Comparison, NoColumnError
 from verification.histories.instants import Instant
 from verification.histories.queries import QueryKind
 
@@ -47,6 +50,16 @@ def test_range_that_ends_with_a_commit_during_which_a_compaction_was_planned_is_
 )
 def test_other_rows_and_ranges_are_not_d31(path, other):
     assert not deviations._travel_before_plan(comparison(path, **other))
+
+
+def test_rule_that_asks_for_a_column_that_is_not_returned_explains_nothing(path, monkeypatch):
+    answer = Answer((("v", "int"),), ((1,),))
+    found = comparison(path, times=((1,),))
+    found.column = partial(Comparison.column, SimpleNamespace(ours=answer))
+    with pytest.raises(NoColumnError):
+        deviations._travel_before_plan(found)
+    monkeypatch.setattr(deviations, "RULES", [("D31", deviations._travel_before_plan)])
+    assert deviations._first_rule(found) == ""
 
 
 def test_metadata_table_without_a_commit_is_noticed(path):

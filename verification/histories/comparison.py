@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 _OF_A_VERSION = ("_hoodie_record_key", "_hoodie_commit_time", "_hoodie_commit_seqno")
 
 
+class NoColumnError(LookupError):
+    """A rule asks for a column that the query does not return, so the rule explains nothing."""
+
+
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """A query with both answers, and what a rule may look at to explain why they differ."""
@@ -62,7 +66,10 @@ class Comparison:
         return self.answer_of_ours().names
 
     def column(self, row: Row, name: str) -> Any:
+        """Return a value of a row; raises NoColumnError if the query does not return the column."""
         assert isinstance(self.ours, Answer)
+        if name not in self.ours.names:
+            raise NoColumnError(name)
         return row[self.ours.names.index(name)]
 
     def last_of_range(self) -> Instant | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ from hudi_pyspark import HudiTable, InvalidOptionError
 from verification.histories.compare import Answer, Difference, Failure, Row, difference
 from verification.histories.comparison import (
     Comparison,
+    NoColumnError,
     all_in,
     are_replaced,
     file_id,
@@ -53,9 +55,8 @@ _GLOBAL_INDEXES = ("GLOBAL_SIMPLE", "GLOBAL_BLOOM", "RECORD_INDEX")
 
 def explaining_rule(comparison: Comparison) -> str:
     """Number of the rule that explains why two answers differ; "" if none does."""
-    for number, applies in RULES:
-        if applies(comparison):
-            return number
+    if number := _first_rule(comparison):
+        return number
     # Partition values that Apache Hudi shows differently may hide a second reason.
     decoded = _with_decoded_folders(comparison)
     candidates = (
@@ -65,13 +66,18 @@ def explaining_rule(comparison: Comparison) -> str:
         _with_folders_as_shown(comparison),
     )
     for alike in candidates:
-        for number, applies in RULES:
-            if alike is not None and applies(alike):
-                return f"D7 {number}"
-    others = without_partition_columns(comparison)
-    for number, applies in RULES:
-        if others is not None and applies(others):
-            return f"D8 {number}"
+        if number := _first_rule(alike):
+            return f"D7 {number}"
+    number = _first_rule(without_partition_columns(comparison))
+    return f"D8 {number}" if number else ""
+
+
+def _first_rule(comparison: Comparison | None) -> str:
+    """Return the number of the first rule that applies; "" if none does."""
+    for number, applies in RULES if comparison is not None else ():
+        with suppress(NoColumnError):
+            if applies(comparison):
+                return number
     return ""
 
 
