@@ -29,7 +29,7 @@ from hudi_pyspark.options.read_options import (
     key_of,
 )
 from hudi_pyspark.planning.stream_offsets import range_options
-from hudi_pyspark.reading.merge.outcome import IN_MEMORY, OutcomesInMemory
+from hudi_pyspark.reading.merge.outcome import IN_MEMORY, outcomes_of_table
 from hudi_pyspark.scan import Scan, choose_scan
 from hudi_pyspark.storage import ArrowStorage, Storage
 from hudi_pyspark.storage.retries import retry_on_corruption
@@ -63,7 +63,8 @@ class HudiTable:
     """An Apache Hudi table at a base path.
 
     Opening reads the table's properties and lists its timeline, but opens no data file. The object
-    shows the table as it was then: open it again to see later commits.
+    shows the table as it was then; `refresh` returns the table with later commits. Objects of one
+    path share what they have merged, as long as one of them is in use.
 
     Args:
         path: base path, the folder that holds ``.hoodie``: a local path or a URI of any storage
@@ -107,7 +108,8 @@ class HudiTable:
         self.path = path
         self._opened_by = spark_options  # options with which Spark opens the table; None if none do
         self._defaults: Mapping[str, object] = {}  # read options
-        self._outcomes = OutcomesInMemory()  # of merges of the table's file slices
+        self._opened_in = storage
+        self._outcomes = outcomes_of_table(storage.describe(""), storage.identity)
         self.view: TableView = open_table(storage)
         """The timeline and the files of the table, for tools that look deeper."""
         self.storage: Storage = self.view.storage
@@ -186,6 +188,23 @@ class HudiTable:
             MissingFileError: a writer archives or rolls back faster than files can be listed.
         """
         return load_timeline(self.storage, self.config) == self.view.timeline
+
+    def refresh(self) -> HudiTable:
+        """Return the table as it is now: this object if nothing has changed, otherwise a new one.
+
+        The new object knows what this one has merged, so its first query merges only log records
+        that were written in between.
+
+        Raises:
+            HudiError: as from the constructor.
+        """
+        if self.is_current():
+            return self
+        table = type(self).__new__(type(self))
+        table._open(self.path, self._opened_in, self._opened_by)  # noqa: SLF001  (its own)
+        table._defaults = self._defaults  # noqa: SLF001  (its own)
+        table._outcomes = self._outcomes  # noqa: SLF001  (its own)
+        return table
 
     @property
     def config(self) -> TableConfig:

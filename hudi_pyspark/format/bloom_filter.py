@@ -18,6 +18,7 @@ _HEADER = struct.Struct(">iibi")  # version, number of hashes, kind of hash, bit
 _DYNAMIC_HEADER = struct.Struct(">iii")  # keys per vector, keys in the last one, vectors
 _VERSION = -1
 _MURMUR = 1
+_LONGEST_KEY = 4096  # bytes
 _MOST_HASHES = 256  # Hudi takes 30 for one false positive in a billion
 _MULTIPLIER = np.uint32(0x5BD1E995)
 
@@ -69,13 +70,15 @@ class BloomFilter:
         """Return for each key whether it may be in the file; false is certain.
 
         Keys that are not ASCII may always be in it: no table proves how Hudi hashes signed bytes.
+        Very long keys are not hashed, since that costs more than to read the file.
         """
-        may_be_in = np.array([not key.isascii() for key in keys], np.bool_)
-        for rows, octets in group_by_length([key.encode() for key in keys]):
+        may_be_in = np.array([not k.isascii() or len(k) > _LONGEST_KEY for k in keys], np.bool_)
+        hashed = np.flatnonzero(~may_be_in)
+        for rows, octets in group_by_length([keys[place].encode() for place in hashed]):
             places = self._bits_of(octets)
             for vector in self.vectors:
                 is_set = vector[places >> 3] >> (places & 7) & 1
-                may_be_in[rows] |= is_set.all(axis=1).astype(np.bool_)
+                may_be_in[hashed[rows]] |= is_set.all(axis=1).astype(np.bool_)
         return may_be_in
 
     def _bits_of(self, keys: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:

@@ -49,6 +49,12 @@ def test_key_that_is_not_ascii_is_never_ruled_out():
     assert bloom.may_contain(["é", "e"]).tolist() == [True, False]
 
 
+def test_very_long_key_is_never_ruled_out():
+    """To hash 70,000 bytes for each of many files takes minutes."""
+    bloom = BloomFilter.parse(base64.b64encode(HEADER + bytes(2)).decode(), "SIMPLE")
+    assert bloom.may_contain(["k" * 4096, "k" * 4097, "k"]).tolist() == [False, True, False]
+
+
 @pytest.mark.parametrize(
     ("data", "kind"),
     [

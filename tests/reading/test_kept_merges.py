@@ -164,12 +164,26 @@ def test_record_key_finds_its_pages_in_a_merged_slice(store):
     assert ("40001", "log") in found
 
 
-def test_unfinished_read_keeps_nothing(storage, store):
-    tables = read(task(batch_rows=1), storage, store)
+def stop_after_first_rows(asked, storage, store):
+    tables = read(asked, storage, store)
     next(tables)
     tables.close()  # type: ignore[attr-defined]
     read_files(storage)
+
+
+def test_unfinished_read_keeps_what_was_merged_before_its_first_row(storage, store):
+    stop_after_first_rows(task(batch_rows=1), storage, store)
     assert rows(task(), storage, store) == MERGED
+    assert read_files(storage)[1] == []
+
+
+def test_unfinished_read_of_rows_that_are_made_of_two_keeps_nothing(storage, store):
+    asked = task(batch_rows=1)
+    payload = "org.apache.hudi.common.model.PartialUpdateAvroPayload"
+    rule = replace(asked.shared.rule, mode=RecordMergeMode.CUSTOM, payload_class=payload)
+    asked = asked.with_plan(rule=rule)
+    stop_after_first_rows(asked, storage, store)
+    assert rows(asked, storage, store) == MERGED
     assert read_files(storage)[1] == list(LOG_PATHS)
 
 
@@ -272,11 +286,18 @@ def test_storage_without_a_name_for_its_reader_shares_no_outcome(storage, store)
 def test_largest_outcome_that_is_kept(storage, store, monkeypatch):
     kept = KeptMerge.of(task(), storage, store)
     assert kept is not None
-    monkeypatch.setattr("hudi_pyspark.reading.kept_merges.MOST_BYTES", outcome_of(9).nbytes)
-    kept.put(outcome_of(10))
-    assert kept.find() is None
+    most_bytes = outcome_of(9).nbytes
+    monkeypatch.setattr("hudi_pyspark.reading.kept_merges.MOST_BYTES", most_bytes)
     kept.put(outcome_of(9))
-    assert store.find(kept.key, None) is not None
+    found = kept.find()
+    assert found is not None
+    assert found.records.num_columns
+    kept.put(outcome_of(10))  # another decision: its columns are left out
+    found = kept.find()
+    assert found is not None
+    assert (found.records.num_columns, found.record_count) == (0, 10)
+    monkeypatch.setattr("hudi_pyspark.reading.kept_merges.MOST_BYTES", found.nbytes - 1)
+    assert outcome_of(10).within(found.nbytes - 1) is None
 
 
 @pytest.mark.parametrize("on_damage", [OnDamage.WARN, OnDamage.IGNORE])

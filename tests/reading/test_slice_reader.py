@@ -102,7 +102,7 @@ def task(
         config=TableConfig.parse(properties),
         table_schema=TABLE,
         rule=rule_of(),
-        committed=CommittedTimes(frozenset({"001", "002", "003"}), "001"),
+        committed=CommittedTimes(frozenset({"001", "002", "003", "004"}), "001"),
         options=ReadOptions(**options),
     )
     slices = [FileSlice(partition, "f1-0", "001", base, logs)]

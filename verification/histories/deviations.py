@@ -74,9 +74,9 @@ def explaining_rule(comparison: Comparison) -> str:
 
 def _first_rule(comparison: Comparison | None) -> str:
     """Return the number of the first rule that applies; "" if none does."""
-    for number, applies in RULES if comparison is not None else ():
+    for number, applies in RULES:
         with suppress(NoColumnError):
-            if applies(comparison):
+            if comparison is not None and applies(comparison):
                 return number
     return ""
 

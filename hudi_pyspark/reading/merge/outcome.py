@@ -11,6 +11,7 @@ from collections import OrderedDict
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import ClassVar, NamedTuple, Protocol
+from weakref import WeakValueDictionary
 
 import numpy as np
 import pyarrow as pa
@@ -156,6 +157,23 @@ class OutcomesInMemory:
             while self._nbytes > self.most_bytes:
                 _, oldest = self._outcomes.popitem(last=False)
                 self._nbytes -= oldest.nbytes
+
+
+_stores: WeakValueDictionary[tuple[str, str], OutcomesInMemory] = WeakValueDictionary()
+_stores_lock = ForkSafeLock()
+
+
+def outcomes_of_table(place: str, identity: str) -> OutcomesInMemory:
+    """Return the outcomes that all objects of one table share, as long as one of them is in use.
+
+    Args:
+        place: path or URI of the table.
+        identity: of the reader, as `Storage.identity`. "" shares nothing.
+    """
+    if not identity:
+        return OutcomesInMemory()
+    with _stores_lock:
+        return _stores.setdefault((place, identity), OutcomesInMemory())
 
 
 def _has(records: pa.Table, column: pa.Field) -> bool:

@@ -1,0 +1,273 @@
+"""A merge is carried on to later log files: same rows as a new merge, and only these files read."""
+
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+
+import pyarrow as pa
+import pytest
+
+from hudi_pyspark import HudiTable
+from hudi_pyspark.errors import HudiError
+from hudi_pyspark.reading import slice_reader
+from hudi_pyspark.reading.carried_merges import carried_outcome
+from hudi_pyspark.reading.kept_merges import KeptMerge
+from hudi_pyspark.reading.merge.outcome import OutcomesInMemory
+from hudi_pyspark.reading.merge.outcome_files import OutcomesOnDisk
+from hudi_pyspark.table.file_group import LogFile
+from hudi_pyspark.table.merge_mode import MergeCache
+from tests.growing_table import commits_of, table_at
+from tests.reading.log_records.log_files import (
+    HeaderKey,
+    data_block,
+    delete_block,
+    rollback_block,
+)
+from tests.reading.random_slices import COLUMNS, RandomSlice, RemoteFiles
+from tests.reading.test_kept_merges import read_files, rows, task
+from tests.reading.test_slice_reader import (
+    AVRO,
+    FILES,
+    LOG_PATHS,
+    LOGS,
+    RecordingStorage,
+    upsert,
+)
+from tests.sampling import SAMPLED
+
+THIRD = "sf/.f1-0_004.log.1_0-1-0"
+
+
+class Files(RecordingStorage):
+    """Files without an inode."""
+
+    is_local = False
+
+
+@pytest.fixture
+def storage():
+    return Files(dict(FILES))
+
+
+@pytest.fixture
+def store():
+    return OutcomesInMemory()
+
+
+def written(storage, path, instant, content):
+    """Write a log file."""
+    storage.files[path], size = content, len(content)
+    return LogFile(path, "f1-0", instant, 1, "0-1-0", size, size, committed_by=instant)
+
+
+def with_third(storage, content):
+    """Add a log file, and return the log files of the slice."""
+    return (*LOGS, written(storage, THIRD, "004", content))
+
+
+def carries(logs, storage, store, **options):
+    kept_merge = KeptMerge.of(task(logs=logs, until="004", **options), storage, store)
+    assert kept_merge is not None
+    return carried_outcome(kept_merge) is not None
+
+
+def test_only_the_later_log_file_is_read(storage, store):
+    rows(task(logs=LOGS[:1]), storage, store)
+    read_files(storage)
+    assert rows(task(), storage, store) == [("a", "log"), ("c", "base c")]
+    assert read_files(storage)[1] == [LOG_PATHS[1]]
+
+
+def test_keys_of_the_base_file_are_read_at_most_once_more(storage, store):
+    rows(task(logs=LOGS[:1], columns=()), storage, store)
+    rows(task(columns=()), storage, store)
+    read_files(storage)
+    logs = with_third(storage, upsert("c", 12, "004"))
+    tables = list(slice_reader.read(task(logs=logs, columns=(), until="004"), storage, store))
+    assert sum(table.num_rows for table in tables) == 2
+    assert read_files(storage)[0] == 0
+
+
+def test_base_row_that_a_delete_hid_returns_if_a_lower_record_follows(storage, store):
+    """A delete without ordering value beats all records before it, and a later row replaces it."""
+    delete = written(storage, LOG_PATHS[1], "003", delete_block([("b", None)], instant="003"))
+    logs = (LOGS[0], delete)
+    assert rows(task(logs=logs), storage, store) == [("a", "log"), ("c", "base c")]
+    lower = written(storage, THIRD, "004", upsert("b", 1, "004", v="lower"))
+    assert carries((*logs, lower), storage, store)
+    found = rows(task(logs=(*logs, lower), until="004"), storage, store)
+    assert found == [("a", "log"), ("b", "base b"), ("c", "base c")]
+
+
+PARTIAL = data_block(
+    AVRO,
+    [{"_hoodie_record_key": "a", "ts": 20, "v": "new", "p": "sf"}],
+    instant="004",
+    more={HeaderKey.IS_PARTIAL: "true"},
+)
+ANEW = {
+    "a rollback of a commit that counted": rollback_block("002", instant="004"),
+    "an instant that was used before": upsert("b", 20, "002"),
+    "a log compaction": data_block(
+        AVRO,
+        [{"_hoodie_record_key": "a", "ts": 20, "v": "new", "p": "sf"}],
+        instant="004",
+        more={HeaderKey.COMPACTED_BLOCK_TIMES: "003,002"},
+    ),
+    "a partial update": PARTIAL,
+}
+
+
+@pytest.mark.parametrize("content", ANEW.values(), ids=list(ANEW))
+def test_what_changes_earlier_blocks_is_merged_anew(storage, store, content):
+    rows(task(), storage, store)
+    logs = with_third(storage, content)
+    assert not carries(logs, storage, store)
+    asked = task(logs=logs, until="004")
+    assert rows(asked, storage, store) == rows(asked, storage, None)
+
+
+def test_plain_records_carry_the_merge_on(storage, store):
+    rows(task(), storage, store)
+    logs = with_third(storage, upsert("z", 20, "004"))
+    assert carries(logs, storage, store)
+
+
+def test_file_that_sorts_before_others_is_merged_anew(storage, store):
+    rows(task(), storage, store)
+    first, second, third = with_third(storage, upsert("z", 20, "004"))
+    assert not carries((first, third, second), storage, store)
+
+
+def test_earlier_file_that_changed_is_merged_anew(storage, store):
+    rows(task(), storage, store)
+    first, second, third = with_third(storage, upsert("z", 20, "004"))
+    assert not carries((first, replace(second, write_token="0-2-0"), third), storage, store)
+
+
+def test_skipped_damage_is_reported_at_each_read(storage, store):
+    rows(task(), storage, store)
+    logs = with_third(storage, upsert("z", 20, "004"))
+    assert not carries(logs, storage, store, on_damage="warn")
+
+
+def test_outcome_without_room_for_columns_still_carries_the_merge_on(storage, store, monkeypatch):
+    rows(task(), storage, store)
+    kept_merge = KeptMerge.of(task(), storage, store)
+    assert kept_merge is not None
+    outcome = kept_merge.find()
+    assert outcome is not None
+    assert outcome.winners is not None
+    most = outcome.nbytes - outcome.records.nbytes + 10
+    assert (outcome.within(most) or outcome).records.num_columns == 0
+    monkeypatch.setattr("hudi_pyspark.reading.kept_merges.MOST_BYTES", most)
+    kept_merge.put(outcome)
+    logs = with_third(storage, upsert("z", 20, "004"))
+    assert carries(logs, storage, store, columns=())
+
+
+@SAMPLED
+def test_random_slices_have_the_rows_of_a_new_merge(is_whole, tmp_path):
+    for seed in range(4000 if is_whole else 100):
+        check_random_slice(Random(seed), tmp_path / f"{seed}")
+
+
+def check_random_slice(random, folder):
+    grown = RandomSlice(random)
+    storage = RemoteFiles(grown.files)
+    store = random.choice([OutcomesInMemory(), OutcomesOnDisk(folder)])
+    for _ in range(random.randint(2, 10)):
+        instant = grown.grow()
+        for _ in range(random.randint(0, 3)):
+            columns, until, logs = random.choice(COLUMNS), instant, grown.logs
+            if random.random() < 0.1:
+                until = f"{random.randint(2, len(logs) + 1):03}"
+            if random.random() < 0.1:
+                logs = logs[: random.randint(1, len(logs))]
+            asked = grown.task(columns, until, logs)
+            assert answer(asked, storage, store) == answer(asked, storage, None)
+
+
+def answer(asked, storage, store):
+    try:
+        tables = list(slice_reader.read(asked, storage, store))
+    except HudiError as error:
+        return type(error).__name__
+    if not asked.shared.result.names:
+        return sum(table.num_rows for table in tables)
+    return sorted(map(repr, pa.concat_tables(tables).to_pylist())) if tables else []
+
+
+GROWING = [
+    "v6_mor_part_basic",
+    "v8_mor_nbcc",
+    "v9_mor_nonpart_commit_time",
+    "v6_mor_failed_rolled_back",
+    "v9_mor_compaction_inline",
+]
+
+
+@pytest.mark.parametrize("merge_cache", ["memory", "disk"])
+@pytest.mark.parametrize("case", GROWING)
+def test_table_that_is_read_after_each_commit(case, merge_cache, tmp_path):
+    instants = [*commits_of(case)]
+    growing = table_at(case, instants[0], tmp_path)
+    table = HudiTable(str(growing.path))
+    options = {"merge_cache": merge_cache, "merge_cache_folder": str(tmp_path / "kept")}
+    for instant in instants:
+        growing.grow(instant)
+        table = table.refresh()
+        for columns in (table.schema.names[-1:], None):
+            expected = table.scan(columns, merge_cache="off").to_arrow().to_pylist()
+            found = table.scan(columns, **options).to_arrow().to_pylist()
+            assert sorted(map(repr, found)) == sorted(map(repr, expected)), instant
+
+
+def test_refreshed_table_and_one_of_the_same_path_know_what_was_merged(tmp_path, monkeypatch):
+    case = "v6_mor_part_basic"
+    instants = [*commits_of(case)]
+    growing = table_at(case, instants[-2], tmp_path)
+    table = HudiTable(str(growing.path))
+    assert table.refresh() is table
+    table.scan().to_arrow()
+    growing.grow()
+    later = table.refresh()
+    assert later is not table
+    assert later.last_instant > table.last_instant
+    carried = []
+    monkeypatch.setattr(
+        slice_reader,
+        "carried_outcome",
+        lambda merge: carried.append(carried_outcome(merge) is not None),
+    )
+    HudiTable(str(growing.path)).scan().to_arrow()
+    later.scan().to_arrow()
+    assert any(carried)
+
+
+def test_disk_keeps_all_winners_only_if_a_quarter_of_them_is_new(storage, tmp_path):
+    folder = {"merge_cache": MergeCache.DISK, "merge_cache_folder": str(tmp_path)}
+    content = data_block(
+        AVRO,
+        [{"_hoodie_record_key": f"n{n}", "ts": 20, "v": "new", "p": "sf"} for n in range(20)],
+        instant="002",
+    )
+    storage.identity = "reader"
+    many = written(storage, LOG_PATHS[0], "002", content)
+    rows(task(logs=(many,), **folder), storage, None)
+    assert len(files_in(tmp_path)) == 1
+    few = written(storage, LOG_PATHS[1], "003", upsert("n1", 30, "003", v="newest"))
+    assert ("n1", "newest") in rows(task(logs=(many, few), **folder), storage, None)
+    assert len(files_in(tmp_path)) == 2  # the first file has the winners
+    logs = (many, few, written(storage, THIRD, "004", upsert("n2", 30, "004", v="third")))
+    read_files(storage)
+    assert ("n2", "third") in rows(task(logs=logs, until="004", **folder), storage, None)
+    assert LOG_PATHS[0] not in read_files(storage)[1]
+    half = [{"_hoodie_record_key": f"m{n}", "ts": 20, "v": "new", "p": "sf"} for n in range(8)]
+    later = written(storage, THIRD, "004", data_block(AVRO, half, instant="004"))
+    rows(task(logs=(many, few, later), until="004", **folder), storage, None)
+    assert len(files_in(tmp_path)) == 3  # the last file has the winners, instead of the first file
+
+
+def files_in(folder: Path):
+    return [path for path in folder.rglob("*") if path.is_file()]
