@@ -74,7 +74,7 @@ class BloomFilter:
         """
         may_be_in = np.array([not k.isascii() or len(k) > _LONGEST_KEY for k in keys], np.bool_)
         hashed = np.flatnonzero(~may_be_in)
-        for rows, octets in group_by_length([keys[place].encode() for place in hashed]):
+        for rows, octets in group_by_length([keys[place].encode() for place in hashed.tolist()]):
             places = self._bits_of(octets)
             for vector in self.vectors:
                 is_set = vector[places >> 3] >> (places & 7) & 1

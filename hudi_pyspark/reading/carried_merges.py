@@ -4,27 +4,32 @@ A base file is read twice at most: keys and ordering values to find the rows tha
 then the columns that a query requests, without the dropped rows.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator
 from contextlib import closing, nullcontext
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
 from hudi_pyspark.columns.arrays import ONLY_ROW_COUNT
-from hudi_pyspark.reading import slice_merge
+from hudi_pyspark.reading import slice_log
 from hudi_pyspark.reading.base_files.base_file import open_base_file, read_base_rows
 from hudi_pyspark.reading.base_files.page_reads import PagedFile
-from hudi_pyspark.reading.kept_merges import MOST_BYTES, KeptMerge
 from hudi_pyspark.reading.merge.carry_on import carry_on, match_base_rows
-from hudi_pyspark.reading.merge.outcome import MergeDecision, MergeOutcome
+from hudi_pyspark.reading.merge.outcome import MOST_BYTES, MergeDecision, MergeOutcome
 from hudi_pyspark.reading.merge.spilled_merge import LogInMemory
 from hudi_pyspark.reading.merge.winners import Winners
 from hudi_pyspark.table.live_blocks import LogScan
 from hudi_pyspark.table.log_files import LogFiles
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 from hudi_pyspark.tasks import ScanTask, with_case_variants
+
+if TYPE_CHECKING:
+    from hudi_pyspark.reading.kept_merges import KeptMerge
 
 _ROWS_AT_ONCE = 1 << 20  # of a base file: the keys of each group of rows are hashed once
 
@@ -92,11 +97,11 @@ def _with_later_files(
         working=columns, record_keys=None, key_fields=() if by_position else task.shared.key_fields
     )
     with closing(LogFiles(storage)) as files:
-        scan = slice_merge.read_live_blocks(later, storage, files)
+        scan = slice_log.read_live_blocks(later, storage, files)
         instants = {*outcome.block_instants, *outcome.compacted_instants}
         if not scan.follows(instants, outcome.counting_instants):
             return None
-        log = slice_merge.load_log_records(later, scan.blocks, by_position=by_position)
+        log = slice_log.load_log_records(later, scan.blocks, by_position=by_position)
     if not isinstance(log, LogInMemory) or log.records.nbytes > MOST_BYTES:
         log.close()
         return None

@@ -24,7 +24,7 @@ from hudi_pyspark.filter.evaluation import filter_rows
 from hudi_pyspark.format.log.data_block import decode_data_block
 from hudi_pyspark.format.log.log_block import LogBlockType
 from hudi_pyspark.reading.merge.merge import changed_rows
-from hudi_pyspark.reading.slice_merge import load_log_records, read_live_blocks, slice_blocks
+from hudi_pyspark.reading.slice_log import load_log_records, read_live_blocks, slice_blocks
 from hudi_pyspark.storage.protocol import Storage
 from hudi_pyspark.table.log_files import LogFiles
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN

@@ -19,7 +19,7 @@ from hudi_pyspark.reading.base_files.base_file import open_base_file, read_base_
 from hudi_pyspark.reading.base_files.page_reads import PagedFile
 from hudi_pyspark.reading.log_records.records import LogRecords
 from hudi_pyspark.reading.merge.merge import MergePass
-from hudi_pyspark.reading.merge.outcome import MergeOutcome, OutcomeStore
+from hudi_pyspark.reading.merge.outcome import MOST_BYTES, MergeOutcome, OutcomeStore
 from hudi_pyspark.reading.merge.outcome_files import OutcomesOnDisk
 from hudi_pyspark.storage.protocol import Storage
 from hudi_pyspark.storage.remote_file import versions_of
@@ -29,7 +29,6 @@ from hudi_pyspark.table.on_damage import OnDamage
 from hudi_pyspark.tasks import ReadTask, ScanTask
 
 _log = logger(__name__)
-MOST_BYTES = 128 << 20  # of one outcome, and of the log records that were merged
 _MOST_EARLIER = 100  # outcomes of fewer log files to look for
 _MOST_TASKS = 1000  # to look for on a disk; each takes about 0.1 ms
 

@@ -5,28 +5,30 @@ identify a row even if the base file has its key twice, and the keys need not be
 """
 
 import enum
-import os
 from collections.abc import Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-from hudi_pyspark.columns.arrays import ONLY_ROW_COUNT, Mask
-from hudi_pyspark.filter.bounds import keys_array
-from hudi_pyspark.format.log.log_block import LogBlock, LogBlockType
+from hudi_pyspark.columns.arrays import ONLY_ROW_COUNT
+from hudi_pyspark.format.log.log_block import LogBlock
 from hudi_pyspark.reading.base_files.base_file import read_base_rows
-from hudi_pyspark.reading.log_records.decoder import LogDecoder
 from hudi_pyspark.reading.log_records.records import LogRecords
-from hudi_pyspark.reading.merge.merge import MergePass, RowFilter
-from hudi_pyspark.reading.merge.spill_file import MemoryLimits
-from hudi_pyspark.reading.merge.spilled_merge import LoadedLog, load_log
+from hudi_pyspark.reading.merge.base_rows import RowFilter
+from hudi_pyspark.reading.merge.merge import MergePass
+from hudi_pyspark.reading.merge.spilled_merge import LoadedLog
+from hudi_pyspark.reading.slice_log import (
+    lacks_older_values,
+    load_log_records,
+    may_use_positions,
+    read_live_blocks,
+)
 from hudi_pyspark.storage.protocol import Storage
-from hudi_pyspark.table.file_group import LogFile
 from hudi_pyspark.table.live_blocks import LogScan
-from hudi_pyspark.table.log_files import LogFiles, SliceBlocks
+from hudi_pyspark.table.log_files import LogFiles
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
-from hudi_pyspark.tasks import ReadSettings, ScanTask
+from hudi_pyspark.tasks import ScanTask
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +62,7 @@ class RowIdentity(enum.Enum):
     def of(cls, task: ScanTask, blocks: Sequence[LogBlock]) -> "RowIdentity":
         """Return what the headers of all blocks allow; BY_KEY if there is no block."""
         base = task.file_slice.base_file
-        if base is None or not _may_use_positions(task):
+        if base is None or not may_use_positions(task):
             return cls.BY_KEY
         has_positions = {
             bool(block.record_positions_text) and block.positions_base_instant == base.instant_time
@@ -95,43 +97,6 @@ def load_merge_sides(task: ScanTask, storage: Storage) -> MergeSides:
     return MergeSides(log, base, scan, commit_range.wrote)
 
 
-def decode_kept_rows(
-    task: ScanTask, storage: Storage, columns: pa.Schema, kept_log_rows: Mask
-) -> pa.Table | None:
-    """Decode more columns of the log rows that an earlier merge has kept, without a merge.
-
-    Args:
-        task: of the slice. All records are decoded, whatever record keys the task asks for.
-        storage: of the table.
-        columns: to decode.
-        kept_log_rows: by ordinal of the log row.
-
-    Returns:
-        The kept rows; None if the log has another number of rows.
-
-    Raises:
-        MissingFileError, CorruptLogBlockError: as `load_merge_sides`.
-    """
-    decoder = log_decoder(task.with_plan(working=columns))
-    tables, begin = [columns.empty_table()], 0
-    with closing(LogFiles(storage)) as files:
-        blocks = read_live_blocks(task, storage, files).blocks
-        data = (block for block in blocks if block.block_type is not LogBlockType.DELETE_BLOCK)
-        for rows in decoder.values(data):
-            mask = kept_log_rows[begin : begin + rows.num_rows]
-            begin += rows.num_rows
-            tables.append(rows.slice(0, len(mask)).filter(pa.array(mask)))
-    is_complete = begin == len(kept_log_rows)
-    return pa.concat_tables(tables).combine_chunks() if is_complete else None
-
-
-def lacks_older_values(task: ScanTask, blocks: Sequence[LogBlock]) -> bool:
-    """Decide whether a range's files have partial updates without the values that these keep."""
-    return task.whole_slice is not None and any(
-        block.is_partial and block.block_type is not LogBlockType.DELETE_BLOCK for block in blocks
-    )
-
-
 def _choose_identity(
     task: ScanTask, blocks: Sequence[LogBlock], storage: Storage
 ) -> tuple[LoadedLog, Iterable[pa.Table]]:
@@ -164,46 +129,3 @@ def _choose_identity(
             return log, read_base_rows(without_keys, storage)
         log.close()  # a block has more or fewer positions than records: its header does not say so
     return load_log_records(task, blocks), read_base_rows(task, storage)
-
-
-def read_live_blocks(task: ScanTask, storage: Storage, files: LogFiles) -> LogScan:
-    """Return the log blocks of a slice that the query sees; see `SliceBlocks.read`."""
-    blocks = slice_blocks(task.file_slice.log_files, task.settings)
-    return blocks.read(storage, files, task.shared.block_filter)
-
-
-def slice_blocks(log_files: Sequence[LogFile], settings: ReadSettings) -> SliceBlocks:
-    """Return the reader of the blocks of some log files."""
-    return SliceBlocks(log_files, settings.on_damage, _memory(settings).files)
-
-
-def log_decoder(task: ScanTask, *, by_position: bool = True) -> LogDecoder:
-    """Return the decoder of log blocks to the columns that the task works on."""
-    base, shared = task.file_slice.base_file, task.shared
-    by_position = by_position and _may_use_positions(task)
-    return LogDecoder(
-        task.working,
-        task.partition.constants,
-        shared.rule,
-        positions_of=base.instant_time if base is not None and by_position else None,
-        columns=task.stored_columns,
-        key_fields=shared.key_fields,
-        schema_on_read=shared.schema_on_read,
-        wanted_keys=keys_array(shared.record_keys),
-    )
-
-
-def load_log_records(
-    task: ScanTask, blocks: Sequence[LogBlock], *, by_position: bool = True
-) -> LoadedLog:
-    """Decode blocks of a task, into memory or onto local disk; see `load_log`."""
-    decoder = log_decoder(task, by_position=by_position)
-    return load_log(blocks, decoder, _memory(task.settings), task.shared.merger)
-
-
-def _may_use_positions(task: ScanTask) -> bool:
-    return task.settings.use_record_positions and not task.shared.rule.folds_base_rows
-
-
-def _memory(settings: ReadSettings) -> MemoryLimits:
-    return MemoryLimits.resolve(settings.merge_memory, settings.spill_folder, os.environ)

@@ -10,12 +10,13 @@ from contextlib import closing
 import pyarrow as pa
 
 from hudi_pyspark.filter.evaluation import filter_rows
-from hudi_pyspark.reading import slice_merge
+from hudi_pyspark.reading import slice_log
 from hudi_pyspark.reading.base_files.base_file import open_base_file, read_base_rows
 from hudi_pyspark.reading.carried_merges import carried_outcome, merge_whole_slice
 from hudi_pyspark.reading.kept_merges import KeptMerge
 from hudi_pyspark.reading.merge.outcome import MergeOutcome, OutcomeStore
 from hudi_pyspark.reading.merge.spilled_merge import LogInMemory
+from hudi_pyspark.reading.slice_merge import load_merge_sides
 from hudi_pyspark.storage.protocol import Storage
 from hudi_pyspark.table.log_files import LogFiles
 from hudi_pyspark.tasks import ScanTask, with_case_variants
@@ -103,20 +104,20 @@ def _find_outcome(kept_merge: KeptMerge) -> MergeOutcome | None:
         return outcome
     if kept_log_rows is None:
         return None
-    columns = slice_merge.decode_kept_rows(task, kept_merge.storage, lacking, kept_log_rows)
+    columns = slice_log.decode_kept_rows(task, kept_merge.storage, lacking, kept_log_rows)
     return kept_merge.complete(outcome, columns) if columns is not None else None
 
 
 def _unmerged_tables(task: ScanTask, storage: Storage) -> Iterator[pa.Table]:
     """Chain base rows and all rows of data blocks, even deletes."""
     with closing(LogFiles(storage)) as files:
-        blocks = slice_merge.read_live_blocks(task, storage, files).blocks
-        if slice_merge.lacks_older_values(task, blocks):
+        blocks = slice_log.read_live_blocks(task, storage, files).blocks
+        if slice_log.lacks_older_values(task, blocks):
             yield from _unmerged_tables(task.of_whole_slice(), storage)
             return
         yield from read_base_rows(task, storage, task.predicate)
         batch_rows = task.settings.batch_rows
-        for records in slice_merge.log_decoder(task).decode(blocks):
+        for records in slice_log.log_decoder(task).decode(blocks):
             for start in range(0, records.rows.num_rows, batch_rows):
                 yield records.rows.slice(start, batch_rows).combine_chunks()
 
@@ -125,7 +126,7 @@ def _merged_tables(
     task: ScanTask, storage: Storage, kept_merge: KeptMerge | None
 ) -> Iterator[pa.Table]:
     """Merge a slice, and keep the outcome of a merge in one pass."""
-    sides = slice_merge.load_merge_sides(task, storage)
+    sides = load_merge_sides(task, storage)
     with closing(sides.log) as log:
         if isinstance(log, LogInMemory) and kept_merge and kept_merge.can_record(log.records):
             if sides.wins_whole_records:

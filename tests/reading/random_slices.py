@@ -155,10 +155,10 @@ class RandomSlice:
             keys = r.sample(_KEYS, count)
         if r.random() < 0.05:
             places = None  # a writer that could not tell the positions
-        positions = {"positions": places or None}
+        places = places or None
         if kind < 0.35:
             deletes = [(key, self._ordering_of_delete()) for key in keys]
-            return delete_block(deletes, instant=instant, **positions)
+            return delete_block(deletes, instant=instant, positions=places)
         more: dict[HeaderKey | int, str] = {}
         if self.is_special and kind > 0.96:
             times = {f"{r.randint(2, len(self.logs) + 2):03}" for _ in range(2)}
@@ -175,7 +175,7 @@ class RandomSlice:
             }
             for key in keys
         ]
-        return data_block(_AVRO, rows, instant=instant, more=more, **positions)
+        return data_block(_AVRO, rows, instant=instant, more=more, positions=places)
 
     def _ordering_of_delete(self) -> object:
         r = self.random

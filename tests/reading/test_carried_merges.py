@@ -9,6 +9,7 @@ import pytest
 
 from hudi_pyspark import HudiTable
 from hudi_pyspark.errors import HudiError
+from hudi_pyspark.format.log.log_block import HeaderKey
 from hudi_pyspark.reading import slice_reader
 from hudi_pyspark.reading.carried_merges import carried_outcome
 from hudi_pyspark.reading.kept_merges import KeptMerge
@@ -18,7 +19,6 @@ from hudi_pyspark.table.file_group import LogFile
 from hudi_pyspark.table.merge_mode import MergeCache
 from tests.growing_table import commits_of, table_at
 from tests.reading.log_records.log_files import (
-    HeaderKey,
     data_block,
     delete_block,
     rollback_block,

@@ -55,7 +55,8 @@ def test_other_rows_and_ranges_are_not_d31(path, other):
 def test_rule_that_asks_for_a_column_that_is_not_returned_explains_nothing(path, monkeypatch):
     answer = Answer((("v", "int"),), ((1,),))
     found = comparison(path, times=((1,),))
-    found.column = partial(Comparison.column, SimpleNamespace(ours=answer))
+    ours: Any = SimpleNamespace(ours=answer)
+    found.column = partial(Comparison.column, ours)
     with pytest.raises(NoColumnError):
         deviations._travel_before_plan(found)
     monkeypatch.setattr(deviations, "RULES", [("D31", deviations._travel_before_plan)])

@@ -16,8 +16,8 @@ import pyarrow.compute as pc
 from hudi_pyspark.columns.arrays import Mask, RowNumbers, is_true
 from hudi_pyspark.reading.log_records.ordering import OrderingValues
 from hudi_pyspark.reading.log_records.records import NO_ROW, LogRecords
+from hudi_pyspark.reading.merge.base_rows import BaseRowMatcher, base_wins, compared_ordering
 from hudi_pyspark.reading.merge.fold import PairRule, fold_log
-from hudi_pyspark.reading.merge.merge import BaseRowMatcher, base_wins, compared_ordering
 from hudi_pyspark.reading.merge.outcome import MergeDecision
 from hudi_pyspark.reading.merge.winners import MetRows, Winners, number_rows, ordinals_of
 from hudi_pyspark.table.merge_mode import MergeRule
@@ -46,6 +46,7 @@ def carry_on(
 
     Raises:
         CorruptTableError: a base row has no record key.
+        UnsupportedMergeError: as `fold_log`, if the pair rule takes values from both records.
     """
     older, kept = winners.log, decision.kept_log_rows
     assert kept is not None  # as documented

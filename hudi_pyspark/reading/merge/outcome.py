@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Collection
 from dataclasses import dataclass, replace
-from typing import ClassVar, NamedTuple, Protocol
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -18,9 +18,12 @@ import pyarrow as pa
 
 from hudi_pyspark.columns.arrays import Mask
 from hudi_pyspark.fork_safe_lock import ForkSafeLock
-from hudi_pyspark.reading.merge.winners import Winners
+
+if TYPE_CHECKING:
+    from hudi_pyspark.reading.merge.winners import Winners
 
 IN_MEMORY = 512 << 20  # bytes of all outcomes of a table
+MOST_BYTES = 128 << 20  # of one outcome, and of the log records that were merged
 
 
 class MergeDecision(NamedTuple):

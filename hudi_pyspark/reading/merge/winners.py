@@ -47,6 +47,7 @@ class MetRows(NamedTuple):
 
     @property
     def nbytes(self) -> int:
+        """Bytes in memory."""
         return int(self.row.nbytes + sum(field.nbytes for field in self.ordering.fields))
 
     def take(self, places: RowNumbers) -> MetRows:

@@ -1,0 +1,129 @@
+"""Find the base rows that log records meet, and decide which of the two wins."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hudi_pyspark.columns.arrays import Mask, RowNumbers, as_one_array
+from hudi_pyspark.errors import CorruptTableError
+from hudi_pyspark.reading.log_records.ordering import OrderingValues, comparable_ordering
+from hudi_pyspark.reading.log_records.records import NO_ROW, LogRecords, Marks
+from hudi_pyspark.table.merge_mode import MergeRule, RecordMergeMode
+from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
+from hudi_pyspark.tasks import with_case_variants
+
+RowFilter = Callable[[pa.Table], Mask]
+
+
+class Match(NamedTuple):
+    """Base rows, and which of them meet a log record; the two arrays are parallel."""
+
+    table: pa.Table  # the rows that take part in the merge
+    rows: RowNumbers  # ordinals in the table
+    winners: RowNumbers  # ordinals of the log records that they meet
+
+
+class BaseRowMatcher:
+    """Finds the base rows that log records meet, in base tables that come in file order.
+
+    The matcher counts the rows that it has seen, since positions are row numbers in the file. It
+    remembers which log records have met their row: the other records are inserts.
+    """
+
+    def __init__(self, winners: LogRecords, row_filter: RowFilter | None = None) -> None:
+        self.winners = winners
+        self._row_filter = row_filter
+        self._rows_before = 0
+        self._is_met = np.zeros(len(winners), np.bool_)  # per log record, so far
+
+    @property
+    def unmet_rows(self) -> RowNumbers:
+        """Ordinals of the log rows that have met no base row and are not deletes."""
+        winners = self.winners
+        is_row = (winners.row != NO_ROW) & ~winners.marks.is_delete
+        unmet: RowNumbers = winners.row[is_row & ~self._is_met]
+        return unmet
+
+    def match(self, table: pa.Table) -> Match:
+        """Find the rows of the next base table that log records meet.
+
+        A log record meets one base row only: if a base file has its key twice, the first.
+        """
+        takes_part = self._row_filter(table) if self._row_filter is not None else None
+        positions = self.winners.positions
+        if positions is not None:
+            first_row, self._rows_before = self._rows_before, self._rows_before + table.num_rows
+            begin, end = np.searchsorted(positions, (first_row, self._rows_before))
+            rows, winners = positions[begin:end] - first_row, np.arange(begin, end)
+            if takes_part is not None:
+                is_in = takes_part[rows]
+                rows, winners = (np.cumsum(takes_part) - 1)[rows[is_in]], winners[is_in]
+        if takes_part is not None:
+            table = table.filter(pa.array(takes_part))
+        if positions is None:
+            rows, winners = self._match_keys(table)
+        is_new = ~self._is_met[winners]
+        self._is_met[winners] = True
+        return Match(table, rows[is_new], winners[is_new])
+
+    def _match_keys(self, table: pa.Table) -> tuple[RowNumbers, RowNumbers]:
+        """Return the first row of each log record that the table has, and these records."""
+        keys, log_keys = record_keys(table), self.winners.keys
+        # The value set is hashed anew for each table, so use the smaller side: with
+        # a million log records that is ten times faster.
+        if len(keys) < len(log_keys):
+            first_rows = _index_in(log_keys, keys)
+            winners = np.flatnonzero(first_rows != NO_ROW)
+            return first_rows[winners], winners
+        indices = _index_in(keys, log_keys)
+        rows = np.flatnonzero(indices != NO_ROW)
+        winners, first = np.unique(indices[rows], return_index=True)
+        return rows[first], winners
+
+
+def compared_ordering(match: Match, rule: MergeRule) -> OrderingValues:
+    """Return the ordering values of matched base rows; without fields if these are not compared."""
+    fields = rule.compared_fields
+    if not fields:
+        return OrderingValues((), len(match.rows))
+    names = {*fields, *(name.partition(".")[0] for name in fields)}
+    columns = with_case_variants(names, match.table.schema)
+    return comparable_ordering(match.table.select(columns.names).take(pa.array(match.rows)), fields)
+
+
+def base_wins(marks: Marks, base_ordering: OrderingValues, rule: MergeRule) -> Mask:
+    """Return, for each log record, whether the base row that it meets wins over it.
+
+    Args:
+        marks: of the log records.
+        base_ordering: ordering values of their base rows.
+        rule: that takes no values from both sides.
+    """
+    if rule.mode is not RecordMergeMode.EVENT_TIME_ORDERING:
+        return np.zeros(base_ordering.length, np.bool_)
+    return marks.ordering.older_than(base_ordering) & ~marks.is_commit_time_delete
+
+
+def record_keys(table: pa.Table) -> pa.Array:
+    """Return the record keys of a base table as one array.
+
+    Raises:
+        CorruptTableError: a row has no record key.
+    """
+    keys = as_one_array(table.column(RECORD_KEY_COLUMN))
+    if keys.null_count:
+        raise CorruptTableError(
+            "a base file has a record without record key, so log records cannot be matched"
+        )
+    return keys
+
+
+def _index_in(values: pa.Array, value_set: pa.Array) -> RowNumbers:
+    """Return, for each value, its first index in the set, or NO_ROW."""
+    indices = pc.index_in(values, value_set=value_set)
+    return np.asarray(pc.fill_null(indices, NO_ROW)).astype(np.int64)
