@@ -2,7 +2,7 @@
 
 import sys
 from collections import Counter
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -11,10 +11,8 @@ import typer
 from hudi_pyspark import HudiTable
 from hudi_pyspark.cli import arguments, printing
 from hudi_pyspark.columns.text import json_text
+from hudi_pyspark.scan import Scan
 from hudi_pyspark.table.meta_columns import META_COLUMNS
-
-if TYPE_CHECKING:
-    from hudi_pyspark.scan import Scan
 
 FileFormat = Literal["parquet", "csv", "json"]
 _HISTORY = ("requested_time", "action", "event", "path", "records", "bytes")
@@ -147,7 +145,7 @@ def _show_rows(table: pa.Table, output: printing.Output, *, hides_meta: bool) ->
     printing.show(table.select(names), output, null="null")
 
 
-def _export(scan: "Scan", file_format: FileFormat) -> None:
+def _export(scan: Scan, file_format: FileFormat) -> None:
     """Write the rows to standard output, batch by batch."""
     sink, batches = sys.stdout.buffer, printing.count_rows(scan.to_batches())
     if file_format == "parquet":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -13,11 +13,12 @@ from pyarrow.fs import LocalFileSystem
 
 from hudi_pyspark.columns.arrays import first_rows
 from hudi_pyspark.frames.expression import columns_of, parse_expression, pruning
-from hudi_pyspark.frames.source import Source
 from hudi_pyspark.reading.read_task import read_task
 from hudi_pyspark.tasks import ReadTask, ScanTask
 
 if TYPE_CHECKING:
+    from typing_extensions import Self
+
     from hudi_pyspark.filter.predicate import Predicate
     from hudi_pyspark.storage import Storage
 
@@ -29,6 +30,30 @@ _HINTS = {"batch_readahead", "cache_metadata", "fragment_readahead", "fragment_s
 _HINTS |= {"memory_pool", "use_threads"}
 # The path that pyarrow reports as missing if it reads without calling `scanner`.
 _INSTEAD = "files of Hudi: give pyarrow a reader of the rows, scanner().to_reader(), or to_table()"
+
+
+class Source(Protocol):
+    """A scan, or a part of one."""
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns of the rows."""
+
+    @property
+    def storage(self) -> Storage:
+        """The storage from which tasks read; picklable."""
+
+    def select(self, columns: Sequence[str]) -> Self:
+        """Return the source with some of its columns, in this order."""
+
+    def where(self, predicate: Predicate) -> Self:
+        """Return the source, perhaps without rows for which the predicate is not true."""
+
+    def plan_groups(self) -> list[tuple[ReadTask, ...]]:
+        """Return the tasks in groups of about equal cost."""
+
+    def to_batches(self, threads: int | None = None) -> pa.RecordBatchReader:
+        """Stream the rows of that many file slices at a time; the reader raises HudiError."""
 
 
 @dataclass(frozen=True)

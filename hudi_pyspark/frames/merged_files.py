@@ -18,7 +18,7 @@ from hudi_pyspark.columns.timestamp_repair import is_as_declared
 from hudi_pyspark.format.base_file_formats import PARQUET
 from hudi_pyspark.format.parquet.checked_file import has_only_value, open_parquet
 from hudi_pyspark.format.parquet.legacy_calendar import LegacyCalendar
-from hudi_pyspark.frames.source import Source
+from hudi_pyspark.frames.dataset import Source
 from hudi_pyspark.messages import logger
 from hudi_pyspark.reading.merge.outcome import OutcomesInMemory, OutcomeStore
 from hudi_pyspark.reading.slice_reader import merge_outcome

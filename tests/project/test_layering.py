@@ -111,7 +111,7 @@ ROOMS = {
     },
 }
 
-LONGEST_CHAIN = 12  # modules that import one another when the first of them is imported
+LONGEST_CHAIN = 13  # modules that import one another when the first of them is imported
 
 MODULES = {
     ".".join(path.relative_to(PROJECT).with_suffix("").parts).removesuffix(".__init__"): path

@@ -45,7 +45,7 @@ def carried(case: Slice, *, log_cuts: Set[int], base_cuts: Set[int]) -> Counter[
     decision = MergeDecision(np.zeros(base.num_rows, np.bool_), np.empty(0, np.bool_))
     winners, log_rows = None, [decoder.schema.empty_table()]
     for start, end in pairwise(places):
-        log = decoder.concatenate([decoder.decode(block) for block in blocks[start:end]])
+        log = decoder.concatenate([*decoder.decode(blocks[start:end])])
         if case.by_position:  # as if the reader had left the keys out
             log = replace(log, keys=pa.nulls(len(log), pa.string()))
         if winners is None:
