@@ -12,6 +12,7 @@ import io
 import os
 import re
 import sys
+import time
 import warnings
 import zipfile
 from collections import Counter
@@ -379,6 +380,7 @@ def run(
             found = chain.from_iterable(threads.map(partial(_in_child, case), batches))
             for damage, (outcome, detail) in zip(damages, found, strict=True):
                 outcomes.add(case, damage, outcome, detail)
+            print(f"{time.strftime('%X')} {case}: {len(damages):,} damages", flush=True)
     return outcomes
 
 
