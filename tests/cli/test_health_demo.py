@@ -63,15 +63,23 @@ def test_wheel_has_the_command_and_its_table(wheel, tmp_path):
         archive.extractall(tmp_path)
     points = next(tmp_path.glob("*.dist-info/entry_points.txt")).read_text()
     assert "hudi-py = hudi_pyspark.cli:main" in points
-    script = "import sys; from hudi_pyspark.cli import main; sys.argv[0] = 'hudi-py'; main()"
-    for arguments in (["demo", "."], ["count", "orders"]):
-        done = subprocess.run(
-            [sys.executable, "-c", script, *arguments],
-            cwd=tmp_path,
-            env=environment(PYTHONPATH=str(tmp_path)),
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == "9\n"
+    script = (
+        "import sys\n"
+        "from hudi_pyspark.cli import main\n"
+        "for arguments in (['demo', '.'], ['count', 'orders']):\n"
+        "    sys.argv = ['hudi-py', *arguments]\n"
+        "    try:\n"
+        "        main()\n"
+        "    except SystemExit as ended:\n"
+        "        assert not ended.code, ended.code\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=tmp_path,
+        env=environment(PYTHONPATH=str(tmp_path)),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.endswith("\n9\n")
