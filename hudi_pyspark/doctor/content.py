@@ -107,7 +107,7 @@ def _decode(block: LogBlock) -> pa.Schema:
 
 
 class _Timestamps:
-    """Files that hold timestamps under another type than the latest schema of the table."""
+    """Files that store timestamps in another type than the table's latest schema."""
 
     def __init__(self, schema: pa.Schema) -> None:
         self._columns = schema

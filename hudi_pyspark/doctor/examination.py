@@ -46,7 +46,7 @@ PROPERTIES = "properties"
 # The first release of Apache Hudi that reads each version: HoodieTableVersion.
 _RELEASES = ("0.3", "0.6", "0.9", "0.10", "0.11", "0.12", "0.14", "0.16", "1.0", "1.1", "1.3")
 _CHECKSUM = "hoodie.table.checksum"
-# Apache Hudi knows these in capitals alone. "" leaves unknown words to other checks.
+# Apache Hudi knows these words only in capitals. "" if another check reports unknown words.
 _WORDS = {
     "hoodie.table.type": "",
     "hoodie.table.base.file.format": "",
@@ -105,7 +105,7 @@ def examine(
     contents: bool = True,
     track: Track = silently,
 ) -> Iterator[Finding]:
-    """Check an open table; what several checks find about one file is one finding.
+    """Check an open table; what several checks find about one file becomes one finding.
 
     Args:
         view: the table.
@@ -138,7 +138,7 @@ def examine(
                 place = places.get(finding.subject) if finding.subject else None
                 if place is None:
                     findings.append(finding)
-                elif finding.check == LOGS:  # which knows what the bytes are, not whose
+                elif finding.check == LOGS:  # it knows the bytes of the file, and not its commit
                     earlier = findings[place]
                     judged = earlier if earlier.check == FILES else finding
                     message = f"{earlier.message}; {finding.message}"
@@ -225,7 +225,7 @@ def check_properties(storage: Storage, config: TableConfig) -> Iterator[Finding]
 
 
 def _refused(config: TableConfig) -> Iterator[tuple[str, str]]:
-    """Yield properties on which Apache Hudi 1.2.0 fails, as tried with it, and why."""
+    """Yield properties with which Apache Hudi 1.2.0 was seen to fail, each with the reason."""
     properties = config.properties
     for key, known in _WORDS.items():
         value = properties.get(key, "")
@@ -295,7 +295,7 @@ def check_metadata_table(stored: StoredFiles) -> Iterator[Finding]:
 
 
 def _differences(metadata: MetadataTable, stored: StoredFiles, sample: int) -> Iterator[Finding]:
-    """Compare it with the timeline, the storage and some of the rows."""
+    """Compare the metadata table with the timeline, the storage and some of the rows."""
     paths = stored.timeline.written.keys()
     differing = list(differences(metadata, stored.sizes, paths, sample))
     missing = [d.subject for d in differing if d.check == "commits"]
@@ -314,7 +314,7 @@ def _of_file(difference: Difference, committed: TimelineFiles) -> Finding:
     subject, message, advice = difference.subject, difference.problem, _REBUILD
     written = committed.written.get(subject)
     if subject not in committed.removed and difference.metadata_table is not None:
-        if written is None:  # by an archived commit: nothing but the metadata table knows of it
+        if written is None:  # by an archived commit: only the metadata table has it
             advice = f"{RESTORE}. A metadata table that is built again forgets what is lost"
         elif difference.table is None or difference.metadata_table == str(written.size):
             message, advice = f"{message}; commits agree with the metadata table", RESTORE

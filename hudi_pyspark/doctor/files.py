@@ -151,7 +151,7 @@ def _writers(view: TableView, path: str) -> Iterator[str]:
 
 
 def _uncommitted_writers(view: TableView, path: str) -> list[str]:
-    """Return the instants in a log file that did not complete; [] if its name has the one."""
+    """Return the incomplete instants of a log file; [] if the file's name has its only instant."""
     if view.config.has_completion_times or not path.rpartition("/")[2].startswith("."):
         return []
     return [time for time in _writers(view, path) if time and time not in view.history.committed]

@@ -47,7 +47,7 @@ class TimelineFiles:
     unreadable: Mapping[str, str]  # written files that no file slice can have, with the reason
     removed: frozenset[str]  # by cleans, rollbacks and restores
     undecodable: tuple[Finding, ...]  # instants that cannot be decoded, or that reads ignore
-    lost: Mapping[str, str]  # requested times of commits that did complete, and how that is known
+    lost: Mapping[str, str]  # requested times of commits that completed, with the proof
 
 
 def check_timeline(view: TableView, files: TimelineFiles) -> Iterator[Finding]:

@@ -52,7 +52,7 @@ class BoundsCache:
 
     slices: Sequence[FileSlice]
     table: TableView  # whose slices they are
-    find: Callable[[Sequence[str]], Iterator[list[Entries]]]  # statistics by their keys
+    find: Callable[[Sequence[str]], Iterator[list[Entries]]]  # finds statistics by their keys
     files: npt.NDArray[np.int64] = field(init=False)  # ordinal of each file's slice
     has_rows: npt.NDArray[np.bool_] | None = field(default=None, init=False)  # of each file
     columns: dict[str, ColumnBounds] = field(default_factory=dict, init=False)
@@ -101,10 +101,10 @@ def _have_rows(
     slice_of_file: npt.NDArray[np.int64],
     is_known: npt.NDArray[np.bool_],
 ) -> npt.NDArray[np.bool_]:
-    """Return whether each file may have rows: a log of deletes has none, and so no bounds.
+    """Return, for each file, whether it may have rows. A log of deletes has no rows and no bounds.
 
-    Log files with rows may lack bounds as well, so the commit is asked, unless no file of the slice
-    has bounds: then the answer would change nothing.
+    A log file with rows may lack bounds as well, so its commit decides. If no file of the slice has
+    bounds, the commit is not read: its answer would change nothing.
     """
     is_in_doubt = ~is_known & np.isin(slice_of_file, slice_of_file[is_known])
     has_rows = np.ones(len(slice_of_file), np.bool_)
@@ -126,20 +126,20 @@ def _have_rows(
 
 
 def _newest(layers: Sequence[Entries]) -> tuple[pa.Array, pa.Array]:
-    """Return each key once, with the statistics that hold for it, or null.
+    """Return each key once, with its valid statistics or null.
 
-    Statistics that are not tight add to older ones. Such a file is rare, and has null.
+    Statistics that are not tight extend older ones. They are rare, and become null.
     """
     keyed = ((e, pa.table({"key": e.keys})) for e in reversed(layers))
     tables = [e.decode([_FIELD]) if e.hfile else deleted for e, deleted in keyed]
-    # Of releases whose schemas differ, Arrow only puts together structs whose fields may be null.
+    # Schemas of releases differ. Arrow concatenates their structs only if all fields may be null.
     nullable_tables = [t.cast(pa.schema([nullable(field) for field in t.schema])) for t in tables]
     table = pa.concat_tables([_NO_STATISTICS, *nullable_tables], promote_options="permissive")
     keys, statistics = as_one_array(table["key"]), as_one_array(table[_FIELD])
     encoded = keys.dictionary_encode()
     unique, codes = encoded.dictionary, np.asarray(encoded.indices)
     count, rows = np.bincount(codes, minlength=len(unique)), np.zeros(len(unique), np.int64)
-    rows[codes[::-1]] = np.arange(len(codes))[::-1]  # the first of each
+    rows[codes[::-1]] = np.arange(len(codes))[::-1]  # first row of each key
     fields = _fields_of(statistics.take(rows))
     holds = (count == 1) | is_true(fields["isTightBound"].fill_null(True))  # noqa: FBT003
     holds &= ~is_true(fields["isDeleted"])
@@ -173,7 +173,7 @@ def is_base_alone(file_slice: FileSlice) -> bool:
 def _keys(
     names: Sequence[str], slices: Sequence[FileSlice]
 ) -> tuple[npt.NDArray[np.int64], dict[str, pa.StringArray]]:
-    """Return each file's slice, by ordinal, and by column the key of its statistics or null."""
+    """Return each file's slice, by ordinal, and for each column the keys of statistics or null."""
     partitions = partition_keys({s.partition_path for s in slices})
     files, key_suffixes, is_base_only = [], [], []
     for number, file_slice in enumerate(slices):
@@ -183,7 +183,7 @@ def _keys(
         key_suffixes += [partition + file_key(file) for file in of_slice]
         is_base_only += [is_base_alone(file_slice)] * len(of_slice)
     all_keys = pa.array(key_suffixes, pa.string())
-    # Meta columns of log records are filled in when they are written, statistics or not.
+    # Writers fill in the meta columns of log records, whatever the statistics say.
     no_key = pa.scalar(None, pa.string())
     base_keys = pc.if_else(pa.array(is_base_only, pa.bool_()), all_keys, no_key)
     keys = {
@@ -205,13 +205,13 @@ def bounds_of_files(statistics: pa.StructArray, field: pa.Field) -> ColumnBounds
     parts = _fields_of(statistics)
     ordinals = np.asarray(parts["typeOrdinal"].cast(pa.int64()).fill_null(0))
     wrappers = [_branches(parts[name]) for name in ("minValue", "maxValue")]
-    # Both are 0 if a footer has none.
+    # Minimum and maximum are both 0 if a footer has neither.
     are_defaults = np.logical_and(*(_are_zero(of, len(statistics)) for of in wrappers))
     low, high = (
         _values(branches, are_defaults, ordinals, parts["additionalInfo"], field.type)
         for branches in wrappers
     )
-    low, high = widen_bounds(low, high)  # the statistics do not say which calendar their file has
+    low, high = widen_bounds(low, high)  # the statistics do not name their file's calendar
     may_be_null = ~is_true(pc.equal(parts["nullCount"], 0))
     if pa.types.is_string(field.type) or pa.types.is_binary(field.type):
         # Parquet writes no statistics if minimum and maximum take more than 4,096 bytes. Hudi
@@ -233,7 +233,7 @@ def bounds_of_files(statistics: pa.StructArray, field: pa.Field) -> ColumnBounds
 
 
 def _fields_of(statistics: pa.StructArray) -> dict[str, pa.Array]:
-    """Return the fields of statistics and of their types; null if a writer has none."""
+    """Return the fields of statistics and of their types; null for fields that a writer lacks."""
     fields = dict(zip(statistics.type.names, statistics.flatten(), strict=True))
     if (kinds := fields.get("valueType")) is not None:
         fields |= dict(zip(kinds.type.names, kinds.flatten(), strict=True))
@@ -244,7 +244,7 @@ def _fields_of(statistics: pa.StructArray) -> dict[str, pa.Array]:
 
 
 def _branches(wrapper: pa.Array) -> list[pa.Array]:
-    """Return the values of a bound, an array for each branch of the union; else null."""
+    """Return the values of a bound, one array for each branch of the union that has values."""
     branches = wrapper.flatten() if pa.types.is_struct(wrapper.type) else []
     fields = ((b, b.type.get_field_index("value")) for b in branches if b.null_count < len(b))
     return [branch.flatten()[index] for branch, index in fields if index >= 0]
@@ -263,7 +263,7 @@ def _values(
         is_meant = (ordinals == ordinal) & ~are_defaults
         for branch in branches:
             values = pc.if_else(pa.array(is_meant), branch, None)
-            with suppress(pa.ArrowInvalid):  # some do not fit: then none is known
+            with suppress(pa.ArrowInvalid):  # if one value does not fit, none is used
                 merged = pc.coalesce(merged, _certain(_logical(values, ordinal, infos), data_type))
     return merged
 
@@ -283,7 +283,7 @@ def _logical(values: pa.Array, ordinal: int, infos: pa.Array) -> pa.Array:
 
 
 def _certain(values: pa.Array, data_type: pa.DataType) -> pa.Array:
-    """Return values in the type of a column; null for values that it may not have."""
+    """Cast values to the type of a column; null if they may have another order in it."""
     zoned, is_zoned = (getattr(of, "tz", None) is not None for of in (values.type, data_type))
     is_certain = any(is_one(values.type) and is_one(data_type) for is_one in _CERTAIN)
     if zoned != is_zoned or not is_certain:
@@ -294,7 +294,7 @@ def _certain(values: pa.Array, data_type: pa.DataType) -> pa.Array:
 
 
 def _are_zero(branches: Sequence[pa.Array], count: int) -> npt.NDArray[np.bool_]:
-    """Return where a bound is 0."""
+    """Return a mask of the files whose bound is 0."""
     is_zero = np.zeros(count, np.bool_)
     for values in branches:
         if pa.types.is_binary(values.type):
@@ -320,8 +320,8 @@ def _decimal(unscaled: bytes, info: str | None) -> Decimal:
     return Decimal(int.from_bytes(unscaled, "big", signed=True)).scaleb(-scale)
 
 
-# Without floating-point numbers: the footer of a file with a NaN has no bounds for that row group,
-# and Hudi takes 0 for them, even beside bounds of other row groups (golden table
+# Floating-point numbers are missing here: the footer of a file with a NaN has no bounds for that
+# row group, and Hudi takes 0 for them, even beside bounds of other row groups (golden table
 # x_v9_cow_ix_stats_base).
 _KINDS = ("boolean", "integer", "string", "date", "timestamp", "decimal")
 _CERTAIN = [getattr(pa.types, f"is_{kind}") for kind in _KINDS]

@@ -61,7 +61,7 @@ class _Layer:
     """A base file or a log block: an HFile that is read by key, or deleted keys."""
 
     content: HFileReader | pa.StringArray
-    errors: Callable[[], AbstractContextManager[None]]  # turns errors into errors that name it
+    errors: Callable[[], AbstractContextManager[None]]  # makes errors name the file
 
     def all(self) -> Iterator[Entries]:
         if not isinstance(self.content, HFileReader):
@@ -133,8 +133,8 @@ class MetadataSlice:
         """
         valid = self.valid_among({block.instant_time or "" for block in self._blocks})
         scan = scan_blocks(self._blocks, BlockFilter(max(valid.times, default=""), valid))
-        # No checksum covers the header of a block: an instant that is damaged there counts as one
-        # that never completed, whose records would be left out.
+        # No checksum covers the header of a block. A damaged instant would look like one that never
+        # completed, and its records would be left out.
         for log in self.file_slice.log_files:
             if lost := {log.committed_by, log.first_committed_by} - scan.seen - {""}:
                 raise CorruptLogBlockError(f"no block is of commit {min(lost)}", log.path, 0)

@@ -32,9 +32,9 @@ class FileRecords:
 
     @cached_property
     def _all_sizes(self) -> Sizes | None:
-        """The sizes of all files; None if decoding the whole listing at once costs more.
+        """The sizes of all files; None if the listing is large.
 
-        Decoding a small listing once costs less than decoding a part of it for each question.
+        To decode a small listing once costs less than to decode parts of it several times.
         """
         base_files = [file_slice.file_slice.base_file for file_slice in self.slices]
         if any(base is not None and base.size > MOST_BYTES_AS_A_WHOLE for base in base_files):
@@ -48,7 +48,7 @@ class FileRecords:
 
     @cached_property
     def file_instants(self) -> frozenset[str]:
-        """The instants in the names of all files; none if the listing is large."""
+        """The instants in the names of all files; empty if the listing is large."""
         names = [name for sizes in (self._all_sizes or {}).values() for name in sizes]
         parsed = map(parse_data_file_name, names)
         return frozenset(name.instant or "" for name in parsed if name is not None)
@@ -56,16 +56,16 @@ class FileRecords:
     def newest_instant(self, *, ignoring: Collection[str]) -> str:
         """Return the newest instant with listed files; "" if there is none.
 
-        A large base file counts as current as its name says.
+        For a large base file it is the instant in the file's name.
         """
         if self._all_sizes is None:
             return max(s.file_slice.base_instant_time for s in self.slices)
         return max(self.file_instants.difference(ignoring), default="")
 
     def has_files_added_by(self, time: str) -> bool:
-        """Decide whether an instant added files; known while its log block is there.
+        """Decide whether an instant added files, by its log block; False if the block is gone.
 
-        A clean adds none.
+        A clean adds no files.
         """
         entries = (e for file_slice in self.slices for e in file_slice.written_by(time))
         listings = merged_values(entries, LISTINGS)

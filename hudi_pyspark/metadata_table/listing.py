@@ -21,7 +21,7 @@ _log = logger(__name__)
 
 
 class MetadataListing:
-    """The files that the metadata table lists. Folders are listed if it cannot be relied upon.
+    """The files that the metadata table lists; folders are listed if it is not reliable.
 
     It is not used at all if it cannot be read or lacks a commit of the table. It is not used for a
     partition if it lacks a file there that a commit names and a query needs. Both are logged.

@@ -32,24 +32,24 @@ if TYPE_CHECKING:
     Slices = Sequence[FileSlice]
 
 _log = logger(__name__)
-# Bloom filters are large. Of more files than these, tasks read them from the footers, in parallel.
+# Bloom filters are large. If there are more, tasks read them from the footers, in parallel.
 _MOST_BLOOM_FILTERS = 1_000
 _NOT_BY_RECORD_INDEX = "nothing by the record index, which may lack rows (see unique_keys)"
 
 
 @dataclass(frozen=True, slots=True)
 class IndexQuestion:
-    """The rows that a query wants, and what may be asked about them."""
+    """The filter of a query, and the indexes that may narrow its file slices."""
 
-    indexes: Collection[Index]  # that may be asked; the table has them
+    indexes: Collection[Index]  # that may be used; the table has them
     predicate: Predicate
     schema: pa.Schema  # of the table
-    partition_fields: Collection[str]  # without statistics that hold for rows
+    partition_fields: Collection[str]  # whose statistics do not hold for rows
     record_keys: Sequence[str] | None  # the only keys that can pass the filter; None for any key
-    # What a single key field may have before its value in them: releases differ. "" for nothing.
+    # What precedes the value of a single key field in keys; releases differ. "" for nothing.
     key_prefix: str
-    keys_are_unique: bool  # no two rows of the table have one record key, as the caller knows
-    # The statistics of log files hold for all of their records, and merging makes up no values.
+    keys_are_unique: bool  # the caller knows that no two rows have the same record key
+    # The statistics of log files hold for all of their records, and merging invents no values.
     logs_have_bounds: bool
 
 
@@ -128,9 +128,10 @@ def _by_column_stats(
 
 
 def _has_logs_of_one_commit(file_slice: FileSlice) -> bool:
-    """Return whether no log file is from before an upgrade, when commits appended to log files.
+    """Return whether a single commit wrote each log file.
 
-    These have the base file's instant in their names.
+    Before an upgrade, commits appended to log files, which have the base file's instant in their
+    names.
     """
     base_instant = file_slice.base_instant_time if file_slice.base_file is not None else None
     logs = file_slice.log_files
@@ -164,7 +165,7 @@ def _may_contain(value: Mapping[str, Any], keys: Sequence[str]) -> bool:
 
 
 def _without(slices: Slices, asked_slices: Slices, kept_slices: Slices) -> Slices:
-    """Return the slices, in their order, without asked ones that are not kept."""
+    """Return the slices in their order, without those of ``asked_slices`` that were not kept."""
     left_out = {id(s) for s in asked_slices} - {id(s) for s in kept_slices}
     return [s for s in slices if id(s) not in left_out]
 

@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from hudi_pyspark.metadata_table.file_records import FileRecords
     from hudi_pyspark.table.view import TableView
 
-INITIAL_INSTANTS = "00000000000000"  # begin the instants that build the metadata table
+INITIAL_INSTANTS = "00000000000000"  # prefix of the instants that build the metadata table
 _OWN_INSTANT_LENGTH = 20  # of instants that only the metadata table has, up to table version 7
 
 
 def missing_commits(own: Timeline, table: TableView) -> list[str]:
     """Return the requested times of the table's commits that the metadata table lacks, in order."""
     completed = set(_times(own.completed))
-    # The metadata table's base files have the commits before its own timeline. A commit that is
-    # pending there is none of them: it has lost its end.
+    # The metadata table's base files have the commits before its own timeline. They lack a commit
+    # that is pending there: its completed instant is lost.
     first = min((time for time in completed if not time.startswith(INITIAL_INSTANTS)), default="")
     pending = set(_times(own.pending))
     missing = set(_times(table.commits)) - completed
@@ -35,15 +35,15 @@ def missing_commits(own: Timeline, table: TableView) -> list[str]:
 
 
 def recorded_commits(own: Timeline, table: TableView, files: FileRecords) -> frozenset[str]:
-    """Return the commits of the table whose files the listing is sure to know as they wrote them.
+    """Return the table's commits whose files the listing certainly has as they were committed.
 
-    None if the metadata table is ahead of the table: a clean may have removed files from the
-    listing that this state of the table needs.
+    The result is empty if the metadata table is ahead of the table: a clean may have removed files
+    from the listing that this state of the table needs.
 
-    Files of other commits were listed on the storage when the metadata table was built, which may
-    have missed some. A commit without a log block counts only if the listing has files of it or of
-    a later commit. For a base file may have a newer name than its content: if one with commits 1
-    to 3 is an older copy with commit 1, the files of 2 and 3 are not in it.
+    The files of all other commits were listed on the storage when the metadata table was built,
+    which may have missed some. A commit without a log block counts only if the listing has files of
+    it or of a later commit. The name of a base file may be newer than its content: if a file named
+    after commit 3 is an older copy with commit 1, it lacks the files of commits 2 and 3.
     """
     delta_commits = _delta_commits(own)
     if max(delta_commits, default="") > max(_times(table.timeline.completed), default=""):
@@ -146,7 +146,7 @@ def valid_instants(own: Timeline, table: TableView) -> CommittedTimes:
         if time.startswith(INITIAL_INSTANTS) or instant.action in (Action.ROLLBACK, Action.RESTORE):
             valid.add(time)
         elif instant.action in (Action.DELTA_COMMIT, Action.COMMIT):
-            # From layout 2 on its own instants are as long as the table's.
+            # From layout 2 on, instants of the metadata table are as long as those of the table.
             is_own = table.config.has_completion_times or len(time) == _OWN_INSTANT_LENGTH
             if is_own and time not in pending:
                 valid.add(time)

@@ -55,7 +55,7 @@ _SEED = 0xFFFFFFFFDABADABA  # of Hudi's HashID
 
 
 def column_keys(names: Iterable[str]) -> dict[str, str]:
-    """Return the part of a key that says which column, by the column's dotted name."""
+    """Map each column, by its dotted name, to the part of a key that names the column."""
     columns = list(names)
     hashes = xxhash64([name.encode() for name in columns], _SEED).tolist()
     keys = (b2a_base64(number.to_bytes(8, "big"), newline=False).decode() for number in hashes)
@@ -63,14 +63,14 @@ def column_keys(names: Iterable[str]) -> dict[str, str]:
 
 
 def partition_keys(paths: Iterable[str]) -> dict[str, str]:
-    """Return the part of a key that says which partition, by its path."""
+    """Map each partition path to the part of a key that names the partition."""
     names = {path: path or UNPARTITIONED for path in paths}
     keys = column_keys(names.values())  # hashed in the same way
     return {path: keys[name] for path, name in names.items()}
 
 
 def file_key(file: BaseFile | LogFile) -> str:
-    """Return the part of a key that says which file of its partition."""
+    """Return the part of a key that names a file within its partition."""
     name = file.path.rpartition("/")[2].encode()
     return b2a_base64(hashlib.md5(name, usedforsecurity=False).digest(), newline=False).decode()
 
@@ -100,7 +100,7 @@ def merged_values(
 
 
 def _decoded(entries: Entries, fields: Mapping[int, str]) -> Iterator[tuple[str, int, Any]]:
-    """Yield key, type and value of each entry; of listings the name, size and end of files."""
+    """Yield key, type and value of each entry; for listings see `_listed_files`."""
     table = entries.decode([*dict.fromkeys(fields.values())])
     kinds: Sequence[Any] = table.column("type").to_pylist()
     columns = {
@@ -116,14 +116,14 @@ def _decoded(entries: Entries, fields: Mapping[int, str]) -> Iterator[tuple[str,
 
 
 def _listed_files(maps: pa.MapArray) -> list[list[tuple[str, int, bool]]]:
-    """Return name, size and deletion of the files of each listing."""
+    """Return the files of each listing: name, size, and whether the file is deleted."""
     details = (maps.items.field(name).to_pylist() for name in ("size", "isDeleted"))
     files = list(zip(maps.keys.to_pylist(), *details, strict=True))
     return [files[begin:end] for begin, end in pairwise(maps.offsets.to_pylist())]
 
 
 def _python_values(column: pa.Array) -> list[Any]:
-    """Return values as Python objects; values of unions without the name of their branch."""
+    """Return values as Python objects; a value of a union comes without its branch's name."""
     if not pa.types.is_struct(column.type):
         return list(column.to_pylist())
     names = column.type.names

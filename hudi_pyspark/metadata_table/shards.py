@@ -1,4 +1,4 @@
-"""The file groups of an index, among which the hash of a key chooses."""
+"""The file groups of an index; the hash of a key chooses the group."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -37,9 +37,10 @@ def _hash_codes(keys: Sequence[str]) -> npt.NDArray[np.int64]:
 
 
 def shards_of(slices: Iterable[MetadataSlice]) -> dict[str, Shards]:
-    """Group the slices of an index by what their file ids have before the number.
+    """Group the slices of an index, in order of file id, by their file ids without the number.
 
-    The slices come by file id. MissingFileError if a number is missing before the last one.
+    Raises:
+        MissingFileError: a number is missing before the last one.
     """
     shards: dict[str, Shards] = {}
     for metadata_slice in slices:

@@ -156,7 +156,7 @@ class MetadataTable:
         return self.view.history.completion_time(time) or time
 
     def bounds_of(self, slices: Sequence[FileSlice]) -> BoundsCache:
-        """Return the bounds of columns in slices, which are kept for the next question on them."""
+        """Return the bounds of columns in slices, which are kept for the next filter."""
         if self._bounds is None or self._bounds.slices != slices:
             find = partial(self.find, Index.COLUMN_STATS.value)
             self._bounds = BoundsCache(slices, self.table, find)
@@ -199,7 +199,7 @@ class MetadataTable:
     def _index(self, partition: str) -> dict[str, Shards]:
         """Return the file groups of an index, which keep what they have read; at least one."""
         if partition not in self._indexes:
-            # A slice without statistics or Bloom filter is kept; an older place would be wrong.
+            # Slices without statistics or Bloom filter are read. An outdated place loses rows.
             is_exact = partition == records.RECORD_INDEX
             self._indexes[partition] = shards_of(self.slices(partition, check_files=is_exact))
         if not self._indexes[partition]:

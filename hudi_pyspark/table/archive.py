@@ -31,7 +31,7 @@ _T = TypeVar("_T")
 _ARCHIVE_FILE = re.compile(r"\.commits_\.archive\.[0-9]+(?:_[0-9-]+)?")
 _MERGE_PLAN = "mergeArchivePlan"
 _ENTRY_FIELDS = ("commitTime", "actionType", "actionState")
-# Of these an entry fills the one of its action.
+# An entry fills the field of its action.
 _BODY_FIELDS = (
     "hoodieCommitMetadata",
     "hoodieReplaceCommitMetadata",
@@ -179,7 +179,7 @@ def _archived_instant(
 
 
 def _half_merged_file(storage: Storage, folder: str, names: Iterable[str]) -> str | None:
-    """Return the name of the archive file that a writer is merging; None if none."""
+    """Return the name of the archive file that a writer is merging; None if there is none."""
     if _MERGE_PLAN not in names:
         return None
     path = f"{folder}/{_MERGE_PLAN}"
@@ -240,7 +240,7 @@ def _history_files(storage: Storage, folder: str) -> list[str]:
     try:
         version = int(storage.read_bytes(f"{folder}/{_VERSION_FILE}"))
     except (FileNotFoundError, ValueError):
-        # Then it is the one with the largest number.
+        # Without it, the current manifest is the one with the largest number.
         matches = (_MANIFEST_FILE.fullmatch(f.name) for f in list_nonempty(storage, folder))
         numbers = [int(match[1]) for match in matches if match]
         if not numbers:

@@ -126,7 +126,7 @@ class CommitHistory:
     def instant_before(self, time: str) -> str:
         """Return the requested time of the last commit before another; "" if there is none."""
         active = [c.requested_time for c in self.commits if c.requested_time < time]
-        # The archive goes on behind the active timeline: a file group may be older than that.
+        # The archive has the commits before the active timeline: a file group may be older than it.
         return max(active or [t for t in self.archived_times if t < time], default="")
 
     def lost_among(self, commits: Iterable[CommitMetadata]) -> set[str]:

@@ -49,7 +49,7 @@ class TableType(enum.Enum):
 
 
 def _read(reader: _Reader) -> Any:  # noqa: ANN401  (a field of any type)
-    """Define a field of a table's properties by the function that takes it from all of them."""
+    """Define a field by the function that reads it from the table's properties."""
     return field(metadata={"read": reader})
 
 
@@ -81,7 +81,7 @@ def _flag(key: str, *, default: bool = False) -> _Reader:
 
 
 def _one_of(key: str, words: Sequence[str], *, instead: str = "") -> _Reader:
-    """Return the reader of one of some words, in upper case; by default the first of them.
+    """Return the reader of a word from a closed list, in upper case; the first is the default.
 
     If ``key`` is not set, the property ``instead`` decides, if there is one.
     """
@@ -97,7 +97,7 @@ def _one_of(key: str, words: Sequence[str], *, instead: str = "") -> _Reader:
 
 
 def has_completion_times(version: int) -> bool:
-    """Return whether the timeline of a table version has them: that of layout 2."""
+    """Return whether timelines of a table version have completion times: those of layout 2."""
     return version >= _FIRST_LAYOUT_2_VERSION
 
 
@@ -184,7 +184,7 @@ class TableConfig:
     """The properties of a table that decide how it is read."""
 
     name: str = _read(_first("hoodie.table.name"))
-    database: str = _read(_first("hoodie.database.name"))  # "" when the writer named none
+    database: str = _read(_first("hoodie.database.name"))  # "" if the writer named none
     version: int = _read(_version)
     table_type: TableType = _read(lambda properties: TableType(_table_type(properties)))
     # Upper case. Files with another extension are not seen, so a wrong one would lose rows.
@@ -196,7 +196,7 @@ class TableConfig:
         )
     )
     base_file_formats_mixed: bool = _read(_flag("hoodie.table.multiple.base.file.formats.enable"))
-    # () when keys live only in _hoodie_record_key
+    # () if keys are only in _hoodie_record_key
     record_key_fields: tuple[str, ...] = _read(_names("hoodie.table.recordkey.fields"))
     # dotted names of nested fields included
     ordering_fields: tuple[str, ...] = _read(
@@ -208,7 +208,7 @@ class TableConfig:
     timestamp_partition_fields: tuple[str, ...] = _read(
         lambda properties: _partition_fields(properties)[1]
     )
-    key_generator: str = _read(_key_generator)  # SIMPLE, COMPLEX, TIMESTAMP …; "" when unknown
+    key_generator: str = _read(_key_generator)  # SIMPLE, COMPLEX, TIMESTAMP …; "" if unknown
     url_encode_partitions: bool = _read(_flag("hoodie.datasource.write.partitionpath.urlencode"))
     slash_separated_dates: bool = _read(
         _flag("hoodie.datasource.write.slash.separated.date.partitioning")
@@ -235,7 +235,7 @@ class TableConfig:
     archive_folders: tuple[str, ...] = _read(_archive_folders)
     # partitions of the metadata table that may be read
     metadata_partitions: tuple[str, ...] = _read(_names("hoodie.table.metadata.partitions"))
-    create_schema: str = _read(_first("hoodie.table.create.schema"))  # Avro JSON, "" when absent
+    create_schema: str = _read(_first("hoodie.table.create.schema"))  # Avro JSON, "" if absent
     # "" for a table that was not bootstrapped
     bootstrap_base_path: str = _read(_first("hoodie.bootstrap.base.path"))
     # in an LSM_TREE files are sorted by record key, and base files merge as log files do
@@ -257,7 +257,7 @@ class TableConfig:
 
     @property
     def was_upgraded(self) -> bool:
-        """Whether the table may be of an older version than 8 by origin, as Apache Hudi records."""
+        """Whether the table may have begun before version 8, as far as Apache Hudi records it."""
         text = self.properties.get("hoodie.table.initial.version", "")
         return not (text.isascii() and text.isdigit() and has_completion_times(int(text)))
 

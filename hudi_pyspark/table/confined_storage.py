@@ -14,10 +14,10 @@ from hudi_pyspark.storage.locations import rises
 from hudi_pyspark.storage.protocol import FileInfo, Storage
 
 _T = TypeVar("_T")
-# Of the operating system, for names that are too long, go in circles or are not in its encoding.
+# Errors of the operating system for paths that are too long, circular or not in its encoding.
 _REFUSED_NAMES = frozenset({errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL, errno.EILSEQ})
 _ABSOLUTE = re.compile(r"[/\\]|[A-Za-z][A-Za-z0-9+.-]*://")
-_NOT_IN_NAMES = re.compile("[\0\ud800-\udfff]")  # of files; halves of characters are not UTF-8
+_NOT_IN_NAMES = re.compile("[\0\ud800-\udfff]")  # halves of characters are not UTF-8
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class ConfinedStorage:
         inside = self._inside(path)
         try:
             return request(inside)
-        except FileNotFoundError:  # the texts of libraries have paths as they are
+        except FileNotFoundError:  # messages of libraries do not escape the path
             place = self.describe(path)
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), place) from None
         except OSError as error:

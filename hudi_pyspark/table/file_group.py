@@ -7,8 +7,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 
-# A large table has very many of these. They are not frozen, since unfrozen ones are made three
-# times as fast, but nothing changes them.
+# A large table has very many of these. They are not frozen, since frozen ones take three times as
+# long to make. Nothing changes them.
 @dataclass(slots=True, unsafe_hash=True)
 class BaseFile:
     """A columnar file that holds all records of a file group as of its instant."""
@@ -17,8 +17,8 @@ class BaseFile:
     file_id: str
     instant_time: str
     size: int  # bytes
-    is_listed: bool = True  # False when only commit metadata names it
-    committed_size: int = 0  # bytes that the completed commit records; 0 when unknown
+    is_listed: bool = True  # False if only commit metadata names it
+    committed_size: int = 0  # bytes that the completed commit records; 0 if unknown
     # Path or URI of the file that holds the data columns of a metadata-only bootstrap, row by row;
     # "" for a file that holds all its columns itself.
     bootstrap_source: str = ""
@@ -34,11 +34,11 @@ class LogFile:
     file_id: str
     instant_time: str  # of the file name: base instant (table version <= 7) or delta commit (>= 8)
     version: int
-    write_token: str  # "" when the name has none
+    write_token: str  # "" if the name has none
     size: int  # bytes
-    committed_size: int = 0  # bytes that completed commits vouch for; 0 when unknown
-    is_listed: bool = True  # False when only commit metadata names it
-    committed_by: str = ""  # newest completed commit that names the file; "" when none does
+    committed_size: int = 0  # bytes that completed commits vouch for; 0 if unknown
+    is_listed: bool = True  # False if only commit metadata names it
+    committed_by: str = ""  # newest completed commit that names the file; "" if none does
     first_committed_by: str = ""  # and the oldest
     is_native: bool = False  # a file of the base file format
     is_deletes: bool = False  # a native log of deletes
@@ -46,7 +46,7 @@ class LogFile:
 
     @property
     def is_of_one_commit(self) -> bool:
-        """Whether, as far as is known, the instant of the name is that of the only commit."""
+        """Whether the instant in the name is that of the file's only commit, as far as is known."""
         return self.first_committed_by in (self.instant_time, "")
 
     @property
@@ -67,7 +67,7 @@ class FileSlice:
     partition_path: str  # "" for an unpartitioned table
     file_id: str
     base_instant_time: str
-    base_file: BaseFile | None  # None while the group has only log files
+    base_file: BaseFile | None  # None if the group has only log files
     log_files: tuple[LogFile, ...]  # oldest first: the order in which the merge applies them
 
     @property

@@ -209,7 +209,7 @@ class FileGroups(PickledWithoutCache):
         return {name: file for name, file in files.items() if name in names}
 
     def find(self, partition_path: str, file_id: str) -> FileGroup | None:
-        """Return a group with its older slices too; None if it has no files."""
+        """Return a group with all its slices; None if it has no files."""
         if partition_path not in self._by_partition:
             self._by_partition[partition_path] = {
                 group.file_id: group for group in self.of([partition_path], self.committed_files)
@@ -312,7 +312,7 @@ def problem_of_name(name: str, config: TableConfig) -> str:
 
 
 def may_lose_rows(problem: str, file: CommittedFile, size: int) -> bool:
-    """Return whether a file that no slice can have, for a `problem_of_name`, may have rows.
+    """Return whether a file with a `problem_of_name`, which no slice can have, may have rows.
 
     ``size`` is that on the storage, 0 if it is not there. The storage is not asked for files
     outside of the folder of their partition: these count as if they had rows.
@@ -333,7 +333,7 @@ def unreadable_files(
 
 
 def as_recorded(log: LogFile, committed: Mapping[str, CommittedFile]) -> LogFile:
-    """Return a log file with what commits record of it, by file name; itself if they do not."""
+    """Return a log file with what commits record under its name; itself if they record nothing."""
     stat = committed.get(log.path.rpartition("/")[2])
     if stat is None:
         return log

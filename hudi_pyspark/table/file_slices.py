@@ -101,7 +101,7 @@ class FileSlices(PickledWithoutCache):
             if file_slice.lacks_files
             for path, _ in islice(self.missing_files(file_slice), 1)
         ]
-        # The metadata table may also turn out to be unreadable: its word on commits was not good.
+        # If the metadata table turned out to be unreadable, its recorded commits do not count.
         if any(is_relisted) or self.groups.listing.recorded_commits() != recorded:
             return list(make())
         return slices

@@ -31,7 +31,7 @@ class FileListing(Protocol):
         """List a partition again, more reliably; return whether its files may have changed."""
 
     def recorded_commits(self) -> Collection[str]:
-        """Return the requested times of commits whose files it has as they committed them."""
+        """Return the requested times of commits whose files are listed as they were committed."""
 
     def summary(self) -> str:
         """Say in a few words what has been listed so far, and how."""
