@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 PACKAGE = Path("hudi_pyspark")
 # Parts of the reader to the ends of their modules' paths.
 PARTS = {
-    "merge": ("merge/merge", "fold", "decision", "payload", "spilled_merge"),
+    "merge": ("merge/merge", "fold", "decision", "payload", "spilled_merge", "slice_merge"),
     "kept merges": ("merge/outcome", "outcome_files", "kept_merges"),
     "packing": ("task_groups",),
     "log records": ("log_records/records", "log_records/decoder", "record_keys"),
