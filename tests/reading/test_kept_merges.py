@@ -17,7 +17,7 @@ import pytest
 
 from hudi_pyspark import HudiTable
 from hudi_pyspark.filter.sql_text import parse_filter
-from hudi_pyspark.reading.kept_merges import KeptMerge
+from hudi_pyspark.reading.kept_merges import KeptMerge, count_merged
 from hudi_pyspark.reading.merge.outcome import MergeDecision, MergeOutcome, OutcomesInMemory
 from hudi_pyspark.reading.slice_reader import read
 from hudi_pyspark.storage import ArrowStorage
@@ -83,6 +83,24 @@ def storage():
 @pytest.fixture
 def store():
     return OutcomesInMemory()
+
+
+def test_slice_without_log_files_has_no_merge_to_keep(storage, store):
+    merged = task()  # in the plan of its query, another slice may have no log file
+    base_only = replace(merged, file_slice=replace(merged.file_slice, log_files=()))
+    assert KeptMerge.of(base_only, storage, store) is None
+
+
+def test_store_is_asked_for_versions_if_one_file_has_no_listed_time(storage, store):
+    listed = task()
+    base = replace(listed.file_slice.base_file, modified_ms=0)
+    half_listed = replace(listed, file_slice=replace(listed.file_slice, base_file=base))
+    assert count_merged([listed, half_listed], storage, store) == (0, 2)
+    for scan_task, requests in ((listed, 0), (half_listed, 1 + len(LOGS))):
+        merge = KeptMerge.of(scan_task, storage, store)
+        assert merge is not None
+        merge.find()
+        assert len(storage.opened) == requests
 
 
 def test_second_query_reads_no_log_file(storage, store):

@@ -2,15 +2,28 @@
 
 import pytest
 
+from hudi_pyspark.format.log.log_block import HeaderKey
 from hudi_pyspark.reading.slice_merge import RowIdentity, load_merge_sides
 from tests.memory_storage import MemoryStorage
-from tests.reading.log_records.log_files import KEY, data_block, delete_block, framed
-from tests.reading.test_slice_reader import AVRO, BASE_PATH, FILES, LOG_PATHS, log_file, task
+from tests.reading.log_records.log_files import BASE_INSTANT, KEY, data_block, delete_block, framed
+from tests.reading.test_slice_reader import (
+    AVRO,
+    BASE_PATH,
+    FILES,
+    LOG_PATHS,
+    base_content,
+    log_file,
+    rows,
+    task,
+)
 
 ROW = {KEY: "a", "ts": 1, "v": "log", "p": "sf"}
 WITH_POSITIONS = data_block(AVRO, [ROW], positions=[0])
 WITH_KEYS = delete_block([("b", None)])
 OF_ANOTHER_FILE = data_block(AVRO, [ROW], positions=[0], positions_base="000")
+NAMES_FILE_ONLY = data_block(
+    AVRO, [ROW], more={HeaderKey.BASE_FILE_INSTANT_TIME_OF_RECORD_POSITIONS: BASE_INSTANT}
+)
 
 
 @pytest.mark.parametrize(
@@ -21,6 +34,7 @@ OF_ANOTHER_FILE = data_block(AVRO, [ROW], positions=[0], positions_base="000")
         pytest.param([WITH_POSITIONS, WITH_POSITIONS], RowIdentity.BY_POSITION, id="positions"),
         pytest.param([WITH_POSITIONS, WITH_KEYS], RowIdentity.MIXED, id="both"),
         pytest.param([OF_ANOTHER_FILE], RowIdentity.BY_KEY, id="positions-in-another-file"),
+        pytest.param([NAMES_FILE_ONLY], RowIdentity.BY_KEY, id="file-without-positions"),
     ],
 )
 def test_headers_of_blocks_say_what_identifies_base_rows(blocks, identity):
@@ -49,3 +63,14 @@ def test_keys_are_read_only_if_a_record_has_no_position(positions, has_keys):
     for table in sides.base:
         assert (KEY in table.schema.names) is has_keys
     assert sides.log.by_position is not has_keys
+
+
+def test_position_finds_the_right_one_of_two_rows_with_the_requested_key():
+    base = base_content(
+        [{**ROW, KEY: key, "v": v} for key, v in [("b", "0"), ("a", "1"), ("a", "2")]]
+    )
+    block = data_block(AVRO, [ROW], positions=[2])
+    logs = (log_file(LOG_PATHS[0], "002", size=len(block), committed_size=len(block)),)
+    by_key = task(version=9, logs=logs).with_plan(record_keys=("a",))
+    found = rows(by_key, {BASE_PATH: base, LOG_PATHS[0]: block})
+    assert [row for row in found if row[0] == "a"] == [("a", "1"), ("a", "log")]
