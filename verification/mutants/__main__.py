@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 PACKAGE = Path("hudi_pyspark")
 # Parts of the reader to the ends of their modules' paths.
 PARTS = {
-    "merge": ("merge/merge", "fold", "decision", "payload", "spilled_merge", "slice_merge"),
+    "merge": ("merge/merge", "merge/base_rows", "fold", "decision", "payload", "spilled_merge"),
+    "carried merges": ("winners", "carry_on", "slice_merge", "slice_log", "carried_merges"),
     "kept merges": ("merge/outcome", "outcome_files", "kept_merges"),
     "packing": ("task_groups",),
     "log records": ("log_records/records", "log_records/decoder", "record_keys"),
