@@ -49,6 +49,7 @@ def main(path: str, columns: list[str], kept: str) -> None:
         seconds = {way: [] for way in WAYS}
         for _ in range(ROUNDS):
             shutil.rmtree(kept, ignore_errors=True)
+            table = None  # objects of one path share what they have merged
             table, rows = HudiTable(path), set()
             for way, options in WAYS.items():
                 # A table that has merged nothing yet, except for the way that is warm.

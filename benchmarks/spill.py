@@ -98,18 +98,24 @@ def write_table(folder: Path, log_rows: int, rows: int = BASE_ROWS) -> None:
         for start in range(0, log_rows, BLOCK_ROWS):
             write_data_block(file, random, newest, min(BLOCK_ROWS, log_rows - start))
     for instant, name in ((BASE_INSTANT, BASE_FILE), (LOG_INSTANT, LOG_FILE)):
-        size = (folder / name).stat().st_size
-        stat = {"path": name, "fileId": FILE_ID, "fileSizeInBytes": size}
-        body = {
-            "partitionToWriteStats": {"": [stat]},
-            "extraMetadata": {"schema": json.dumps(SCHEMA)},
-            "operationType": "UPSERT",
-        }
-        for state in (".requested", ".inflight"):
-            (timeline / f"{instant}.deltacommit{state}").write_bytes(b"")
-        (timeline / f"{instant}.deltacommit").write_text(json.dumps(body))
+        write_commit(folder, instant, name)
     alive = newest[newest >= 0]
     print(json.dumps({"rows": len(alive), "ts": float(alive.sum())}))
+
+
+def write_commit(folder: Path, instant: str, name: str) -> None:
+    """Write the completed delta commit of one file."""
+    timeline = folder / ".hoodie"
+    size = (folder / name).stat().st_size
+    stat = {"path": name, "fileId": FILE_ID, "fileSizeInBytes": size}
+    body = {
+        "partitionToWriteStats": {"": [stat]},
+        "extraMetadata": {"schema": json.dumps(SCHEMA)},
+        "operationType": "UPSERT",
+    }
+    for state in (".requested", ".inflight"):
+        (timeline / f"{instant}.deltacommit{state}").write_bytes(b"")
+    (timeline / f"{instant}.deltacommit").write_text(json.dumps(body))
 
 
 def base_rows(rows: int) -> pa.Table:
@@ -121,7 +127,11 @@ def base_rows(rows: int) -> pa.Table:
 
 
 def write_data_block(
-    file: IO[bytes], random: np.random.Generator, newest: npt.NDArray[np.float64], count: int
+    file: IO[bytes],
+    random: np.random.Generator,
+    newest: npt.NDArray[np.float64],
+    count: int,
+    instant: str = LOG_INSTANT,
 ) -> None:
     """Write a block of records with random keys, texts and ordering values.
 
@@ -143,7 +153,7 @@ def write_data_block(
         put(octets, encoded, marks[name].encode(), letters[random.integers(0, 16, (count, 32))])
     content = b"".join((b"\0\0\0\3", count.to_bytes(4, "big"), octets.tobytes()))
     header: dict[HeaderKey | int, str] = {
-        HeaderKey.INSTANT_TIME: LOG_INSTANT,
+        HeaderKey.INSTANT_TIME: instant,
         HeaderKey.SCHEMA: json.dumps(SCHEMA),
     }
     file.write(write_block(LogBlockType.AVRO_DATA_BLOCK, header, content))
