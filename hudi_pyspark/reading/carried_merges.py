@@ -1,7 +1,8 @@
 """Merge whole records of a slice into an outcome: from no log files, or carried on from some.
 
-A base file is read twice at most: keys and ordering values to find the rows that log records meet,
-then the columns that a query requests, without the dropped rows.
+A small base file is read once. Of a larger one, keys and ordering values are read first, to find
+the rows that log records meet. Then the columns that a query requests are read, without the dropped
+rows.
 """
 
 from __future__ import annotations
@@ -31,25 +32,51 @@ from hudi_pyspark.tasks import ScanTask, with_case_variants
 if TYPE_CHECKING:
     from hudi_pyspark.reading.kept_merges import KeptMerge
 
+_SMALL_FILE = 1 << 20  # bytes; to open a file and read it twice would cost more than its columns
 _ROWS_AT_ONCE = 1 << 20  # of a base file: the keys of each group of rows are hashed once
 
 
 def merge_whole_slice(
-    kept_merge: KeptMerge, log: LogInMemory, scan: LogScan, file: PagedFile | None
-) -> MergeOutcome:
-    """Merge a slice whose records win as a whole, and keep the outcome.
+    kept_merge: KeptMerge, log: LogInMemory, scan: LogScan, base: Iterable[pa.Table]
+) -> Iterator[pa.Table]:
+    """Merge a slice whose records win as a whole; keep the outcome before the first row.
 
     Args:
         kept_merge: of the slice.
         log: records of all log files, with the task's columns.
         scan: of all log files.
-        file: the slice's base file, from `open_base_file`; None if it has none.
+        base: rows of the base file, with the same columns.
 
     Raises:
         CorruptTableError: a base row has no record key.
         CorruptBaseFileError: the base file cannot be decoded.
     """
-    dropped = np.zeros(file.row_count if file is not None else 0, np.bool_)
+    base_file = kept_merge.task.file_slice.base_file
+    if base_file is None or base_file.size < _SMALL_FILE:
+        tables = list(base)
+        count = sum(table.num_rows for table in tables)
+        outcome = _merge_anew(kept_merge, log, scan, tables, count)
+        is_kept, begin = ~outcome.decision.dropped_base_rows, 0
+        for table in tables:
+            yield table.filter(pa.array(is_kept[begin : begin + table.num_rows]))
+            begin += table.num_rows
+        yield from kept_merge.log_rows(outcome)
+        return
+    with open_base_file(kept_merge.task, kept_merge.storage) as file:
+        assert file is not None  # there is a base file
+        tables_of_keys = _read_identities(kept_merge, file, by_position=log.by_position)
+        outcome = _merge_anew(kept_merge, log, scan, tables_of_keys, file.row_count)
+        yield from kept_merge.rows(outcome, file)
+
+
+def _merge_anew(
+    kept_merge: KeptMerge,
+    log: LogInMemory,
+    scan: LogScan,
+    base_rows: Iterable[pa.Table],
+    count: int,
+) -> MergeOutcome:
+    dropped = np.zeros(count, np.bool_)
     of_no_logs = MergeOutcome(
         MergeDecision(dropped, np.empty(0, np.bool_)),
         kept_merge.task.requested_columns.empty_table(),
@@ -58,7 +85,6 @@ def merge_whole_slice(
         counting_instants=(),
         winners=Winners.none(log.records, log.pair_rule.rule),
     )
-    base_rows = _read_identities(kept_merge, file, by_position=log.by_position)
     outcome = _carry_on(kept_merge, of_no_logs, log, scan, base_rows)
     kept_merge.put(outcome)
     return outcome

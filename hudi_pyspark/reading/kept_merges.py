@@ -126,6 +126,7 @@ class KeptMerge:
         Raises:
             MissingFileError, CorruptBaseFileError: as `read_base_rows`.
         """
+        _log.debug("%s: merged before", self.task.file_slice.file_id)
         if not self.task.requested_columns.names:
             yield from self.rows(outcome, None)
             return True
@@ -143,19 +144,28 @@ class KeptMerge:
             file: from `open_base_file`; None if the slice has none.
         """
         task, requested = self.task, self.task.requested_columns
-        if requested.names:
+        if not requested.names:
+            yield from self._batches(_only_count(outcome.row_count))
+            return
+        if file is not None:
             base_only = replace(task, file_slice=replace(task.file_slice, log_files=()))
-            base_only = base_only.with_plan(working=requested, key_fields=())
-            dropped = outcome.decision.dropped_base_rows
-            if file is not None:
-                yield from read_base_rows(
-                    base_only, self.storage, task.predicate, file=file, dropped=dropped
-                )
-            rows = outcome.records.select(requested.names)
-        else:
-            rows = pa.table([pa.nulls(outcome.row_count)], schema=ONLY_ROW_COUNT)
-        _log.debug("%s: merged before", task.file_slice.file_id)
-        for batch in rows.to_batches(task.settings.batch_rows):
+            yield from read_base_rows(
+                base_only.with_plan(working=requested, key_fields=()),
+                self.storage,
+                task.predicate,
+                file=file,
+                dropped=outcome.decision.dropped_base_rows,
+            )
+        yield from self.log_rows(outcome)
+
+    def log_rows(self, outcome: MergeOutcome) -> Iterator[pa.Table]:
+        """Yield the kept log rows, with the columns that the task requests."""
+        names = self.task.requested_columns.names
+        rows = outcome.records.select(names) if names else _only_count(outcome.record_count)
+        yield from self._batches(rows)
+
+    def _batches(self, rows: pa.Table) -> Iterator[pa.Table]:
+        for batch in rows.to_batches(self.task.settings.batch_rows):
             yield pa.Table.from_batches([batch])
 
     def can_record(self, log: LogRecords) -> bool:
@@ -224,6 +234,10 @@ class KeptMerge:
         if self.is_sound:
             self.put(outcome)
         return outcome
+
+
+def _only_count(row_count: int) -> pa.Table:
+    return pa.table([pa.nulls(row_count)], schema=ONLY_ROW_COUNT)
 
 
 def outcome_keys(task: ScanTask, storage: Storage) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from hudi_pyspark.filter.evaluation import filter_rows
 from hudi_pyspark.reading import slice_log
-from hudi_pyspark.reading.base_files.base_file import open_base_file, read_base_rows
+from hudi_pyspark.reading.base_files.base_file import read_base_rows
 from hudi_pyspark.reading.carried_merges import carried_outcome, merge_whole_slice
 from hudi_pyspark.reading.kept_merges import KeptMerge
 from hudi_pyspark.reading.merge.outcome import MergeOutcome, OutcomeStore
@@ -130,9 +130,7 @@ def _merged_tables(
     with closing(sides.log) as log:
         if isinstance(log, LogInMemory) and kept_merge and kept_merge.can_record(log.records):
             if sides.wins_whole_records:
-                with open_base_file(task, storage) as file:
-                    outcome = merge_whole_slice(kept_merge, log, sides.scan, file)
-                    yield from kept_merge.rows(outcome, file)
+                yield from merge_whole_slice(kept_merge, log, sides.scan, sides.base)
                 return
             merge_pass = sides.merge_pass(log.records)
             yield from kept_merge.record(merge_pass, sides.base, sides.scan.seen)

@@ -10,7 +10,7 @@ import pytest
 from hudi_pyspark import HudiTable
 from hudi_pyspark.errors import HudiError
 from hudi_pyspark.format.log.log_block import HeaderKey
-from hudi_pyspark.reading import slice_reader
+from hudi_pyspark.reading import carried_merges, slice_reader
 from hudi_pyspark.reading.carried_merges import carried_outcome
 from hudi_pyspark.reading.kept_merges import KeptMerge
 from hudi_pyspark.reading.merge.outcome import OutcomesInMemory
@@ -167,8 +167,10 @@ def test_outcome_without_room_for_columns_still_carries_the_merge_on(storage, st
 
 
 @SAMPLED
-def test_random_slices_have_the_rows_of_a_new_merge(is_whole, tmp_path):
-    for seed in range(4000 if is_whole else 100):
+@pytest.mark.parametrize("small_file", [0, 1 << 20], ids=["read twice", "read once"])
+def test_random_slices_have_the_rows_of_a_new_merge(is_whole, small_file, tmp_path, monkeypatch):
+    monkeypatch.setattr(carried_merges, "_SMALL_FILE", small_file)
+    for seed in range(4000 if is_whole else 60):
         check_random_slice(Random(seed), tmp_path / f"{seed}")
 
 
@@ -209,7 +211,8 @@ GROWING = [
 
 @pytest.mark.parametrize("merge_cache", ["memory", "disk"])
 @pytest.mark.parametrize("case", GROWING)
-def test_table_that_is_read_after_each_commit(case, merge_cache, tmp_path):
+def test_table_that_is_read_after_each_commit(case, merge_cache, tmp_path, monkeypatch):
+    monkeypatch.setattr(carried_merges, "_SMALL_FILE", 0)
     instants = [*commits_of(case)]
     growing = table_at(case, instants[0], tmp_path)
     table = HudiTable(str(growing.path))

@@ -53,7 +53,9 @@ def carry_on(
     is_touched = _has_keys_of(older, log)
     touched = np.flatnonzero(is_touched)
     newer = number_rows(log, winners.row_count)
-    folded = fold_log(LogRecords.concat([older.take(touched), newer]), pair_rule)
+    if len(touched):
+        newer = LogRecords.concat([older.take(touched), newer])
+    folded = fold_log(newer, pair_rule)
     # A winner's key has the same base row as before.
     place = _places(folded, older, touched)
     new_keys = np.flatnonzero(place == NO_ROW)
@@ -70,10 +72,11 @@ def carry_on(
     log_rows = ordinals_of(folded)
     kept[log_rows[(log_rows != NO_ROW) & ~folded.marks.is_delete & ~base_won]] = True
 
-    untouched = np.flatnonzero(~is_touched)
-    all_winners = LogRecords.concat([older.take(untouched), folded]).without_unused_rows()
-    all_met = MetRows.concat([winners.met.take(untouched), met])
-    return MergeDecision(dropped, kept), Winners(all_winners, all_met, row_count)
+    if not is_touched.all():
+        untouched = np.flatnonzero(~is_touched)
+        folded = LogRecords.concat([older.take(untouched), folded]).without_unused_rows()
+        met = MetRows.concat([winners.met.take(untouched), met])
+    return MergeDecision(dropped, kept), Winners(folded, met, row_count)
 
 
 def match_base_rows(log: LogRecords, tables: Iterable[pa.Table], rule: MergeRule) -> MetRows:

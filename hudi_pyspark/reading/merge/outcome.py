@@ -61,11 +61,14 @@ class MergeOutcome:
         Base rows go first, then columns of the records, then winners. None if the decision alone
         takes more.
         """
+        if self.nbytes <= most_bytes:
+            return self
         outcome = self
         for less in ({"base_rows": ()}, {"records": self.records.select([])}, {"winners": None}):
-            if outcome.nbytes > most_bytes:
-                outcome = replace(outcome, **less)
-        return outcome if outcome.nbytes <= most_bytes else None
+            outcome = replace(outcome, **less)
+            if outcome.nbytes <= most_bytes:
+                return outcome
+        return None
 
     @property
     def row_count(self) -> int:
