@@ -46,13 +46,16 @@ def narrow_fields(
         whole: names of columns that stay whole in any case.
     """
     requested_names, whole = dict.fromkeys(requested.names), frozenset(whole)
-    names = ((field, resolve_case(field.name, requested_names)) for field in schema)
-    return pa.schema(
-        field.with_type(narrow_type(field.type, requested.field(name).type))
-        if name is not None and field.name not in whole
-        else field
-        for field, name in names
-    )
+
+    def narrow(field: pa.Field) -> pa.Field:
+        name = None
+        if pa.types.is_nested(field.type) and field.name not in whole:
+            name = resolve_case(field.name, requested_names)
+        if name is None:
+            return field
+        return field.with_type(narrow_type(field.type, requested.field(name).type))
+
+    return pa.schema(map(narrow, schema))
 
 
 def named_fields(data_type: pa.DataType) -> list[pa.Field]:

@@ -222,8 +222,6 @@ class ValueReader(ABC):
     bytes of each value, None if they differ.
     """
 
-    has_length = False  # whether a value is a length and as many bytes
-
     def __init__(
         self, avro: AvroType, field: str, *, least_width: int = 1, fixed_width: int | None = None
     ) -> None:

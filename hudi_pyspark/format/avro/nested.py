@@ -20,6 +20,7 @@ from hudi_pyspark.format.avro.cursor import (
     walk_varint,
 )
 from hudi_pyspark.format.avro.schema import AvroType, AvroUnion
+from hudi_pyspark.format.avro.values import LengthPrefixedReader
 
 # Per item: its row, its ordinal among the row's items, and the position where it begins.
 _Places: TypeAlias = tuple[Int64s, Int64s, Int64s]
@@ -102,10 +103,12 @@ class OptionalReader(BranchReader):
     def __init__(self, avro: AvroUnion, field: str, branches: Sequence[ValueReader]) -> None:
         super().__init__(avro, field, branches)
         self.member = 1 if avro.null_branch == 0 and len(branches) > 1 else 0
+        member = branches[self.member]
+        self.text = member if isinstance(member, LengthPrefixedReader) else None
 
     def skip(self, cursor: Cursor) -> None:
         member = self.branches[self.member]
-        if member.has_length:
+        if self.text is not None:
             if not cursor.skip_short_texts(self.member):
                 super().skip(cursor)
         elif not cursor.skip_ordinal(self.member, member.fixed_width or 0):
@@ -114,6 +117,9 @@ class OptionalReader(BranchReader):
             member.skip(cursor)
 
     def read(self, cursor: Cursor) -> pa.Array:
+        begin = cursor.position
+        if self.text is not None and cursor.skip_short_texts(self.member):
+            return self.text.cut(cursor, begin + 2)
         if cursor.skip_ordinal(self.member):
             return self.branches[self.member].read(cursor)
         chosen = self.read_ordinals(cursor)

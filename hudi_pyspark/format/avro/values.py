@@ -142,10 +142,15 @@ class EnumReader(OrdinalReader):
 class LengthPrefixedReader(ValueReader):
     """bytes and string: a length, then as many bytes."""
 
-    has_length = True
-
     def read(self, cursor: Cursor) -> pa.Array:
-        begin = cursor.advance(cursor.read_varints(self.field), self.field)
+        return self.cut(cursor, cursor.advance(cursor.read_varints(self.field), self.field))
+
+    def cut(self, cursor: Cursor, begin: Int64s) -> pa.Array:
+        """Return each row's value, whose bytes begin at ``begin`` and end at the cursor.
+
+        Raises:
+            CorruptAvroError: a value is not of the type.
+        """
         array = _cut(cursor, begin, self.arrow)
         if pa.types.is_string(self.arrow) and not _is_ascii(array):
             _validate(array, cursor, self.field, "the text is not valid UTF-8")
@@ -162,9 +167,8 @@ class LengthPrefixedReader(ValueReader):
 class BytesDecimalReader(LengthPrefixedReader):
     """decimal on bytes: big-endian two's complement of any length."""
 
-    def read(self, cursor: Cursor) -> pa.Array:
-        width = cursor.read_varints(self.field)
-        begin = cursor.advance(width, self.field)
+    def cut(self, cursor: Cursor, begin: Int64s) -> pa.Array:
+        width = cursor.position - begin
         cursor.refuse(width == 0, self.field, "a decimal has no bytes")
         return _read_decimals(cursor, begin, width, self)
 

@@ -10,8 +10,9 @@ import re
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum, IntEnum
+from functools import lru_cache
 
-_NAME = re.compile(r"([0-9]+)(?:_([0-9]+))?\.([a-z]+)(?:\.(requested|inflight))?")
+_NAME = re.compile(r"([0-9]+)(?:_([0-9]+))?\.([a-z]+(?:\.(?:requested|inflight))?)")
 
 
 class NotAnInstant(ValueError):
@@ -127,17 +128,11 @@ class Instant:
         match = _NAME.fullmatch(file_name)
         if match is None:
             raise NotAnInstant(file_name)
-        requested_time, completion_time, word, suffix = match.groups()
-        # Only the inflight file of a commit leaves the action out of its name.
-        if (word, suffix) == ("inflight", None):
-            word, suffix = "commit", "inflight"
-        if word not in _ACTIONS or (word, suffix) == (Action.SAVEPOINT, "requested"):
+        requested_time, completion_time, ending = match.groups()
+        kind = _kind_of(ending, layout, has_completion_time=completion_time is not None)
+        if kind is None:
             raise NotAnInstant(file_name)
-        state = InstantState[suffix.upper()] if suffix else InstantState.COMPLETED
-        instant = cls(requested_time, _ACTIONS[word], state, completion_time)
-        if instant.file_name(layout) != file_name:  # a name of the other layout
-            raise NotAnInstant(file_name)
-        return instant
+        return cls(requested_time, *kind, completion_time)
 
     def file_name(self, layout: int) -> str:
         """Return the name that Hudi gives this instant's file; `parse` inverts it.
@@ -173,6 +168,23 @@ class Instant:
     def is_completed(self) -> bool:
         """Whether the action has ended, so that its changes count."""
         return self.state is InstantState.COMPLETED
+
+
+@lru_cache(maxsize=256)  # a folder has thousands of names, with few endings
+def _kind_of(
+    ending: str, layout: int, *, has_completion_time: bool
+) -> tuple[Action, InstantState] | None:
+    """Return what the ending of a name means; None if names of the layout do not end like that."""
+    word, _, suffix = ending.partition(".")
+    # Only the inflight file of a commit leaves the action out of its name.
+    if ending == "inflight":
+        word, suffix = "commit", "inflight"
+    if word not in _ACTIONS or (word, suffix) == (Action.SAVEPOINT, "requested"):
+        return None
+    action, state = _ACTIONS[word], InstantState[suffix.upper() or "COMPLETED"]
+    times, completion_time = ("1_2", "2") if has_completion_time else ("1", None)
+    name = Instant("1", action, state, completion_time).file_name(layout)
+    return (action, state) if name == f"{times}.{ending}" else None
 
 
 def moment_of(text: str | None) -> datetime | None:

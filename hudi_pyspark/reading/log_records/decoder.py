@@ -180,6 +180,8 @@ class LogDecoder:
 
     def concatenate(self, parts: Sequence[LogRecords]) -> LogRecords:
         """Join the records of some parts, or of none, in their order."""
+        if any(map(len, parts)):
+            return LogRecords.concat(parts)
         rows = self.schema.empty_table()
         records = Records.of_rows(rows, comparable_ordering(rows, self.rule.ordering_fields))
         keys, positions = pa.nulls(0, pa.string()), None if self.has_keys else np.empty(0, np.int64)

@@ -188,6 +188,8 @@ class LogRecords:
 
         Positions count only if all records have them. Otherwise all records are merged by key.
         """
+        if len(parts) == 1:
+            return parts[0]
         first = parts[0]
         starts = np.cumsum([0, *(part.rows.num_rows for part in parts[:-1])])
         positions = [part.positions for part in parts if part.positions is not None]
