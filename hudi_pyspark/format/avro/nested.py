@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from hudi_pyspark.errors import CorruptAvroError
 from hudi_pyspark.format.avro.cursor import (
+    BytesReader,
     Cursor,
     Flags,
     Int64s,
@@ -20,7 +21,6 @@ from hudi_pyspark.format.avro.cursor import (
     walk_varint,
 )
 from hudi_pyspark.format.avro.schema import AvroType, AvroUnion
-from hudi_pyspark.format.avro.values import LengthPrefixedReader
 
 # Per item: its row, its ordinal among the row's items, and the position where it begins.
 _Places: TypeAlias = tuple[Int64s, Int64s, Int64s]
@@ -104,7 +104,7 @@ class OptionalReader(BranchReader):
         super().__init__(avro, field, branches)
         self.member = 1 if avro.null_branch == 0 and len(branches) > 1 else 0
         member = branches[self.member]
-        self.text = member if isinstance(member, LengthPrefixedReader) else None
+        self.text = member if isinstance(member, BytesReader) else None
 
     def skip(self, cursor: Cursor) -> None:
         member = self.branches[self.member]

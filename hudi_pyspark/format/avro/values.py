@@ -9,7 +9,13 @@ import numpy as np
 import pyarrow as pa
 
 from hudi_pyspark.errors import CorruptAvroError
-from hudi_pyspark.format.avro.cursor import OrdinalReader, ValueReader, walk_bytes, walk_varint
+from hudi_pyspark.format.avro.cursor import (
+    BytesReader,
+    OrdinalReader,
+    ValueReader,
+    walk_bytes,
+    walk_varint,
+)
 from hudi_pyspark.format.bytes_source import cut_values
 
 if TYPE_CHECKING:
@@ -139,18 +145,13 @@ class EnumReader(OrdinalReader):
         return self.walk_ordinal(octets, position, end)[1]
 
 
-class LengthPrefixedReader(ValueReader):
+class LengthPrefixedReader(BytesReader):
     """bytes and string: a length, then as many bytes."""
 
     def read(self, cursor: Cursor) -> pa.Array:
         return self.cut(cursor, cursor.advance(cursor.read_varints(self.field), self.field))
 
     def cut(self, cursor: Cursor, begin: Int64s) -> pa.Array:
-        """Return each row's value, whose bytes begin at ``begin`` and end at the cursor.
-
-        Raises:
-            CorruptAvroError: a value is not of the type.
-        """
         array = _cut(cursor, begin, self.arrow)
         if pa.types.is_string(self.arrow) and not _is_ascii(array):
             _validate(array, cursor, self.field, "the text is not valid UTF-8")
