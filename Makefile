@@ -256,7 +256,7 @@ bench: $(BENCH) ## compare with Apache Hudi and hudi-rs on small tables (BENCH_A
 	@$(PYTHON) benchmarks/incremental_planning.py 200
 	@$(PYTHON) -m benchmarks.run --scale 0.02 --rounds 1 $(BENCH_ARGS)
 
-bench-guard: $(VENV)/.group-test ## fail if one of twelve queries takes 15 % more processor time or requests than recorded
+bench-guard: $(VENV)/.group-test ## fail if one of fourteen queries takes 15 % more processor time or requests than recorded
 	@$(PYTHON) -m benchmarks.guard $(BENCH_ARGS)
 
 bench-full: $(BENCH) ## the same at full size: hours, 5 GB on disk, 16 GB of memory

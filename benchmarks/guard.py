@@ -1,4 +1,4 @@
-"""Guard against queries that become slower: processor time and requests of twelve queries.
+"""Guard against queries that become slower: processor time and requests of fourteen queries.
 
     python -m benchmarks.guard            compare with guard.json; the exit code is 1 beyond 15 %
     python -m benchmarks.guard --record   write guard.json anew
@@ -37,10 +37,15 @@ GOLDEN = Path(__file__).resolve().parents[1] / "tests" / "golden"
 RECORDED = Path(__file__).with_name("guard.json")
 TOLERANCE = 1.15
 ROUNDS = 12
-SMALL, LSM, CDC, LARGE = (
-    "v9_mor_mdt_indexes", "v10_lsm_mor_deletes", "v9_mor_cdc_data_before_after", "large",
-)  # fmt: skip
+SMALL, LSM, CDC = "v9_mor_mdt_indexes", "v10_lsm_mor_deletes", "v9_mor_cdc_data_before_after"
+LARGE, BLOCKS, WIDE = "large", "blocks", "wide"
 LARGE_ROWS = 40_000  # of its base file, and of its log file
+# Of the tables that `write_table` writes: rows of the base file, and the arguments that differ.
+WRITTEN: dict[str, tuple[int, dict[str, int]]] = {
+    LARGE: (LARGE_ROWS, {}),
+    BLOCKS: (5_000, {"block_rows": 5}),
+    WIDE: (100, {"more_columns": 984}),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +70,8 @@ QUERIES = {
     "LSM rows": Guarded(LSM, 4, lambda t: t.scan().to_arrow()),
     "merge": Guarded(LARGE, 1, lambda t: t.scan().to_arrow()),
     "merge, one column": Guarded(LARGE, 1, lambda t: t.scan(columns=["fare"]).to_arrow()),
+    "1,000 blocks": Guarded(BLOCKS, 1, lambda t: t.scan().to_arrow()),
+    "1,000 columns": Guarded(WIDE, 1, lambda t: t.scan().to_arrow()),
 }
 
 
@@ -108,9 +115,10 @@ def write_tables(folder: Path) -> None:
     for case in (SMALL, LSM, CDC):
         with zipfile.ZipFile(GOLDEN / case / "table.zip") as archive:
             archive.extractall(folder)
-    (folder / LARGE).mkdir()
-    with redirect_stdout(io.StringIO()):
-        write_table(folder / LARGE, LARGE_ROWS, LARGE_ROWS)
+    for name, (rows, more) in WRITTEN.items():
+        (folder / name).mkdir()
+        with redirect_stdout(io.StringIO()):
+            write_table(folder / name, rows, rows, **more)
 
 
 def report(found: dict[str, dict[str, float]], recorded: dict[str, Any]) -> int:
@@ -118,7 +126,7 @@ def report(found: dict[str, dict[str, float]], recorded: dict[str, Any]) -> int:
     slower = []
     print(f"{'query':18} {'cost':>8} {'recorded':>9} {'requests':>9} {'recorded':>9}")
     for name, now in found.items():
-        before = recorded[name]
+        before = recorded.get(name, now)  # a new query is compared once it is recorded
         is_slower = any(now[what] > before[what] * TOLERANCE for what in ("cost", "requests"))
         slower += [name] * is_slower
         costs = f"{now['cost']:>8.3f} {before['cost']:>9.3f}"

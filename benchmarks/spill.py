@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +31,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # for the tests' w
 
 from tests.format.log.log_writer import avro_records, write_block
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 Octets = npt.NDArray[np.uint8]
 
 BASE_ROWS = 1_000_000
@@ -43,7 +46,7 @@ BASE_FILE = f"{FILE_ID}_0-1-0_{BASE_INSTANT}.parquet"
 LOG_FILE = f".{FILE_ID}_{BASE_INSTANT}.log.1_0-2-0"
 TEXTS, NUMBERS = ("rider", "driver", "city", "note"), ("fare", "tip", "distance")
 COLUMNS = [*META_COLUMNS, *TEXTS, *NUMBERS, "ts"]
-SCHEMA = {
+SCHEMA: dict[str, Any] = {
     "type": "record",
     "name": "trip",
     "fields": [
@@ -84,33 +87,57 @@ def in_child(*arguments: str) -> dict[str, float]:
     return numbers
 
 
-def write_table(folder: Path, log_rows: int, rows: int = BASE_ROWS) -> None:
-    """Write the table; print the number of merged rows and the sum of their ordering values."""
+def write_table(
+    folder: Path,
+    log_rows: int,
+    rows: int = BASE_ROWS,
+    *,
+    block_rows: int = BLOCK_ROWS,
+    more_columns: int = 0,
+) -> None:
+    """Write the table; print the number of merged rows and the sum of their ordering values.
+
+    Args:
+        folder: of the table.
+        log_rows: records of the log file.
+        rows: of the base file.
+        block_rows: records of a block of the log file.
+        more_columns: columns of doubles that the table has besides `COLUMNS`.
+    """
+    more = [f"c{number}" for number in range(more_columns)]
+    fields = [{"name": name, "type": ["null", "double"]} for name in more]
+    schema = {**SCHEMA, "fields": [*SCHEMA["fields"], *fields]}
     timeline = folder / ".hoodie"
     timeline.mkdir()
     (timeline / "hoodie.properties").write_text(PROPERTIES)
     (folder / ".hoodie_partition_metadata").write_bytes(b"commitTime=0")
     newest = np.full(max(log_rows, rows), -1.0)  # ordering value by key; -1 for no row
     newest[:rows] = 0
-    pq.write_table(base_rows(rows), folder / BASE_FILE)
+    base = base_rows(rows)
+    for name in more:
+        base = base.append_column(name, pa.array(np.zeros(rows)))
+    pq.write_table(base, folder / BASE_FILE)
     random = np.random.default_rng(1)
     with (folder / LOG_FILE).open("wb") as file:
-        for start in range(0, log_rows, BLOCK_ROWS):
-            write_data_block(file, random, newest, min(BLOCK_ROWS, log_rows - start))
+        for start in range(0, log_rows, block_rows):
+            count = min(block_rows, log_rows - start)
+            write_data_block(file, random, newest, count, schema=schema)
     for instant, name in ((BASE_INSTANT, BASE_FILE), (LOG_INSTANT, LOG_FILE)):
-        write_commit(folder, instant, name)
+        write_commit(folder, instant, name, schema)
     alive = newest[newest >= 0]
     print(json.dumps({"rows": len(alive), "ts": float(alive.sum())}))
 
 
-def write_commit(folder: Path, instant: str, name: str) -> None:
+def write_commit(
+    folder: Path, instant: str, name: str, schema: Mapping[str, Any] | None = None
+) -> None:
     """Write the completed delta commit of one file."""
     timeline = folder / ".hoodie"
     size = (folder / name).stat().st_size
     stat = {"path": name, "fileId": FILE_ID, "fileSizeInBytes": size}
     body = {
         "partitionToWriteStats": {"": [stat]},
-        "extraMetadata": {"schema": json.dumps(SCHEMA)},
+        "extraMetadata": {"schema": json.dumps(schema or SCHEMA)},
         "operationType": "UPSERT",
     }
     for state in (".requested", ".inflight"):
@@ -132,6 +159,8 @@ def write_data_block(
     newest: npt.NDArray[np.float64],
     count: int,
     instant: str = LOG_INSTANT,
+    *,
+    schema: Mapping[str, Any] = SCHEMA,
 ) -> None:
     """Write a block of records with random keys, texts and ordering values.
 
@@ -140,8 +169,8 @@ def write_data_block(
     width = {"_hoodie_commit_seqno": 24, "_hoodie_record_key": 24, "_hoodie_partition_path": 0}
     width |= {"_hoodie_commit_time": 17, "_hoodie_file_name": 40, **dict.fromkeys(TEXTS, 32)}
     marks = {name: chr(ord("a") + place) * width[name] for place, name in enumerate(width)}
-    record = {**marks, **dict.fromkeys(NUMBERS, 0.5), "ts": 12345.678}
-    (encoded,) = avro_records(SCHEMA, [record])
+    record = {**dict.fromkeys((field["name"] for field in schema["fields"]), 0.5), **marks}
+    (encoded,) = avro_records(schema, [{**record, "ts": 12345.678}])
     octets = np.tile(np.frombuffer(len(encoded).to_bytes(4, "big") + encoded, np.uint8), (count, 1))
     keys = random.integers(0, len(newest), count)
     ordering = random.random(count)
@@ -154,7 +183,7 @@ def write_data_block(
     content = b"".join((b"\0\0\0\3", count.to_bytes(4, "big"), octets.tobytes()))
     header: dict[HeaderKey | int, str] = {
         HeaderKey.INSTANT_TIME: instant,
-        HeaderKey.SCHEMA: json.dumps(SCHEMA),
+        HeaderKey.SCHEMA: json.dumps(schema),
     }
     file.write(write_block(LogBlockType.AVRO_DATA_BLOCK, header, content))
 
