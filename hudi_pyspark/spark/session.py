@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pyspark.errors import AnalysisException
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
+WORKER_PATH = str(Path(__file__).with_name("worker_path"))
+"""The folder that goes on the path of this source's Python processes; see `sitecustomize`."""
+_STARTS_SLOWLY = "Python processes start slowly, since a part of Spark is out of reach"
 _NEWEST = "the newest one at each action"
 _OTHERWISE = "after hudi_pyspark.register(spark) actions read the newest one"
 _AS_LOADED = f"the one in which it was loaded; {_OTHERWISE}"
@@ -58,13 +62,13 @@ def register(spark: SparkSession) -> None:
     narrow_scans(spark)
     mergers = registered_payloads()
     if not mergers:
-        _try_to_register(spark, HudiDataSource)
+        register_source(spark, HudiDataSource)
         return
     # Spark plans in another Python process. Pickle sends a class of the module __main__ by value,
     # together with its functions, wherever the user defined them.
     members = {"payload_mergers": mergers, "__module__": "__main__"}
     source = type(HudiDataSource.__name__, (HudiDataSource,), members)
-    if not _try_to_register(spark, source):
+    if not register_source(spark, source):
         raise UnsupportedQueryError(
             "this version of Spark does not replace the source that it loaded by itself, which "
             "does not have the registered mergers. Use a newer Spark, or give each read the "
@@ -119,8 +123,20 @@ def _use_this_python(spark: SparkSession) -> None:
         context.pythonExec = sys.executable
 
 
-def _try_to_register(spark: SparkSession, source: type[HudiDataSource]) -> bool:
-    """Register a source; return False if Spark keeps the one that it found, as 4.0 does."""
+def register_source(spark: SparkSession, source: type[HudiDataSource]) -> bool:
+    """Register a source; return False if Spark keeps the source that it found, as 4.0 does.
+
+    ``spark.dataSource.register`` would start a Python process that looks for installed sources, to
+    warn of a source with the same name. Without the warning Spark looks for installed sources when
+    a query has a format that no source is registered for.
+    """
+    if is_classic(spark):
+        from py4j.protocol import Py4JError  # noqa: PLC0415  (clients of Spark Connect lack py4j)
+
+        try:
+            return _register_in_jvm(spark, source)
+        except (Py4JError, AttributeError, ImportError, TypeError) as error:
+            log_once(f"{_STARTS_SLOWLY}: {type(error).__name__}: {error}")
     try:
         spark.dataSource.register(source)
     except AnalysisException as error:
@@ -128,6 +144,25 @@ def _try_to_register(spark: SparkSession, source: type[HudiDataSource]) -> bool:
             raise
         return False
     return True
+
+
+def _register_in_jvm(spark: SparkSession, source: type[HudiDataSource]) -> bool:
+    from pyspark.sql.udf import _wrap_function  # noqa: PLC0415  (a later Spark may lack it)
+
+    function: Any = _wrap_function(spark.sparkContext, source)
+    # The variables of this source's processes alone: Spark starts processes of other sources, and
+    # of functions, with other variables.
+    variables = function.envVars()
+    paths = WORKER_PATH, variables.get("PYTHONPATH")
+    variables["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
+    jvm: Any = spark._jvm  # noqa: SLF001  (the only way to the JVM)
+    sources = jvm.org.apache.spark.sql.execution.datasources.v2.python
+    jvm_source = sources.UserDefinedPythonDataSource(function)
+    manager: Any = spark._jsparkSession.sessionState().dataSourceManager()  # noqa: SLF001
+    registered_sources = manager.getClass().getDeclaredField("runtimeDataSourceBuilders")
+    registered_sources.setAccessible(True)
+    registered_sources.get(manager).put(SHORT_NAME, jvm_source)
+    return bool(manager.lookupDataSource(SHORT_NAME).equals(jvm_source))
 
 
 def read(

@@ -30,6 +30,10 @@ _BEHIND = {
     "extraOptimizations",
     "extraOptimizations_$eq",
     "sessionState",
+    "dataSourceManager",
+    "lookupDataSource",
+    "UserDefinedPythonDataSource",
+    "envVars",
     "queryExecution",
     "SimpleCompiler",
     "setParentClassLoader",
@@ -45,11 +49,18 @@ def names_of_python(text: str) -> Iterator[str]:
         match node:
             case ast.ImportFrom(module=str(module), names=names):
                 for imported in (f"{module}.{alias.name}" for alias in names):
-                    if imported.startswith(_PRIVATE_MODULES):
+                    is_private = imported.rpartition(".")[2].startswith("_")
+                    if imported.startswith(_PRIVATE_MODULES) or (
+                        is_private and imported.startswith("pyspark.")
+                    ):
                         yield imported
             case ast.Attribute(value=ast.Name(id="self" | "cls")):
                 pass
             case ast.Attribute(attr=name) if re.match("_[a-z]", name) or name in _BEHIND:
+                yield name
+            case ast.Call(
+                func=ast.Attribute(attr="getDeclaredField"), args=[ast.Constant(value=str(name))]
+            ):
                 yield name
             case ast.Call(
                 func=ast.Name(id="getattr" | "hasattr"),

@@ -1,0 +1,1 @@
+"""The folder on the path of this source's Python processes; see `session.register_source`."""
