@@ -15,8 +15,6 @@ from rich.text import Text
 
 from hudi_pyspark.cli.arguments import ExitCode, OutputOption, storage_at
 from hudi_pyspark.cli.printing import say, show, styled, track
-from hudi_pyspark.doctor.environment import Machine, examine_environment
-from hudi_pyspark.doctor.examination import examine_table
 from hudi_pyspark.doctor.finding import Finding, Severity
 from hudi_pyspark.errors import printable
 from hudi_pyspark.wording import counted
@@ -50,6 +48,9 @@ def doctor(
     output: OutputOption = "table",
 ) -> None:
     """Check a table (timeline, files, sizes, log files, metadata table) or this machine."""
+    from hudi_pyspark.doctor.environment import Machine, examine_environment  # noqa: PLC0415  (few need it)
+    from hudi_pyspark.doctor.examination import examine_table  # noqa: PLC0415  (few need it)
+
     findings: list[Finding] = []
     if path is not None:
         findings += examine_table(storage_at(path), deep=deep, track=track)
