@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from hudi_pyspark.arrow_values import text_scalar
 from hudi_pyspark.columns.arrays import Mask, as_one_array, repeat
 from hudi_pyspark.columns.nested_fields import narrow_fields
 from hudi_pyspark.custom_mergers import PayloadMerger
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
     from hudi_pyspark.table.live_blocks import BlockFilter
     from hudi_pyspark.table.merge_mode import MergeRule
 
-_EMPTY = pa.scalar("")
-_NULL = pa.scalar(None, pa.string())
+_EMPTY = text_scalar("")
+_NULL = pa.nulls(1, pa.string())[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,10 +109,7 @@ class PartitionValues:
 
     def __reduce__(self) -> tuple[object, ...]:
         # pyarrow pickles a scalar as a value of Python, which has no years beyond 9999.
-        values = tuple(
-            (name, repeat(value, 1) if pa.types.is_temporal(value.type) else value)
-            for name, value in self.path_values
-        )
+        values = tuple((name, repeat(value, 1)) for name, value in self.path_values)
         column_sets = self.from_path, self.null_or_empty, self.never_read
         return _unpickled, (self.columns, values, *column_sets)
 

@@ -8,6 +8,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from hudi_pyspark.arrow_values import to_arrow, to_numpy
 from hudi_pyspark.columns.text import json_text
 from hudi_pyspark.errors import CorruptTableError
 from hudi_pyspark.format.nested_types import find_field
@@ -15,6 +16,7 @@ from hudi_pyspark.format.nested_types import find_field
 Mask = npt.NDArray[np.bool_]  # one flag for each row
 RowNumbers = npt.NDArray[np.int64]  # from 0 on
 _Part = TypeVar("_Part", pa.Table, pa.RecordBatch)
+_FALSE = to_arrow(np.zeros(1, np.bool_))[0]
 
 ONLY_ROW_COUNT = pa.schema([pa.field("", pa.null())])
 """Schema of tables that count rows: pyarrow's `take` and `concat_tables` lose the number of rows of
@@ -85,12 +87,12 @@ def as_one_array(column: pa.ChunkedArray | pa.Array) -> pa.Array:
 
 def is_null(column: pa.ChunkedArray | pa.Array) -> Mask:
     """Return a mask of the rows that are null."""
-    return np.asarray(as_one_array(pc.is_null(column)))
+    return to_numpy(as_one_array(pc.is_null(column)))
 
 
 def is_true(column: pa.ChunkedArray | pa.Array) -> Mask:
     """Return a mask of the rows of a boolean column that are true; null counts as false."""
-    return np.asarray(as_one_array(pc.fill_null(column, fill_value=False)))
+    return to_numpy(as_one_array(pc.fill_null(column, _FALSE)))
 
 
 def differing_rows(older: pa.Table, newer: pa.Table) -> Mask:

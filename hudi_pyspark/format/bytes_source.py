@@ -56,7 +56,7 @@ def cut_values(
         data_type: string, binary or a large one; texts are not validated.
     """
     if not len(begins):
-        return pa.array([], data_type)
+        return pa.nulls(0, data_type)
     # An Arrow array has no gaps between its values. So the gaps become values as well: the slots of
     # an array over the source itself are value, gap, value, gap …, and only the values are taken.
     # Values in any order give gaps of negative length; Arrow checks only the ends of the offsets.
@@ -72,4 +72,5 @@ def cut_values(
 
 @lru_cache(maxsize=8)
 def _even_slots(count: int) -> pa.Array:
-    return pa.array(np.arange(0, 2 * count, 2, dtype=np.int32))
+    buffer = pa.py_buffer(np.arange(0, 2 * count, 2, dtype=np.int32))
+    return pa.Array.from_buffers(pa.int32(), count, [None, buffer])

@@ -34,7 +34,7 @@ _IN_MILLIS, _LOCAL_MICROS = [15, 18], [19]
 # Java compares texts by UTF-16 units, Parquet by bytes: the orders differ in these characters.
 _BEYOND_SURROGATES = r"[\x{E000}-\x{10FFFF}]"
 _FIELD = "ColumnStatsMetadata"
-_NO_STATISTICS = pa.table({"key": pa.array([], pa.string()), _FIELD: pa.array([], pa.struct([]))})
+_NO_STATISTICS = pa.Table.from_batches([], pa.schema({"key": pa.string(), _FIELD: pa.struct([])}))
 _FIELDS = {
     **dict.fromkeys(("minValue", "maxValue"), pa.null()),
     **dict.fromkeys(("nullCount", "valueCount", "typeOrdinal"), pa.int64()),

@@ -192,7 +192,7 @@ class KeptMerge:
             CorruptTableError, UnsupportedMergeError, InvalidOptionError: as `MergePass.rows`.
         """
         requested, row_count = self.task.requested_columns, 0
-        tables = [requested.empty_table()]
+        tables = [pa.Table.from_batches([], requested)]
         for rows, is_of_base in merge_pass.rows(base, self.task.settings.batch_rows):
             if not is_of_base:
                 tables.append(rows.select(requested.names))

@@ -9,6 +9,7 @@ from contextlib import closing
 
 import pyarrow as pa
 
+from hudi_pyspark.arrow_values import to_arrow
 from hudi_pyspark.columns.arrays import Mask
 from hudi_pyspark.filter.bounds import keys_array
 from hudi_pyspark.format.log.log_block import LogBlock, LogBlockType
@@ -75,14 +76,14 @@ def decode_kept_rows(
         MissingFileError, CorruptLogBlockError: as `load_merge_sides`.
     """
     decoder = log_decoder(task.with_plan(working=columns))
-    tables, begin = [columns.empty_table()], 0
+    tables, begin = [pa.Table.from_batches([], columns)], 0
     with closing(LogFiles(storage)) as files:
         blocks = read_live_blocks(task, storage, files).blocks
         data = (block for block in blocks if block.block_type is not LogBlockType.DELETE_BLOCK)
         for rows in decoder.values(data):
             mask = kept_log_rows[begin : begin + rows.num_rows]
             begin += rows.num_rows
-            tables.append(rows.slice(0, len(mask)).filter(pa.array(mask)))
+            tables.append(rows.slice(0, len(mask)).filter(to_arrow(mask)))
     is_complete = begin == len(kept_log_rows)
     return pa.concat_tables(tables).combine_chunks() if is_complete else None
 

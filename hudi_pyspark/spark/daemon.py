@@ -10,8 +10,6 @@ imports are done. Set it before the session starts; every executor needs the pac
 import gc
 
 import pyarrow as pa
-import pyarrow.compute
-import pyarrow.parquet
 from pyspark import daemon
 
 import hudi_pyspark.spark.reader  # noqa: F401

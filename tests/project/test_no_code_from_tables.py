@@ -15,6 +15,8 @@ ALLOWED = {
     "hudi_pyspark": {"import_module"},
     "hudi_pyspark.imported_function": {"import_module"},
     "hudi_pyspark.storage.connection": {"import_module"},
+    # It imports the module with its own name that is next on the path.
+    "hudi_pyspark.spark.worker_path.sitecustomize": {"import_module"},
     # It loads the tasks that the driver pickled, as Spark does.
     "hudi_pyspark.spark.reader": {"pickle"},
 }

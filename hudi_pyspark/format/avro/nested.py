@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from hudi_pyspark.arrow_values import to_arrow
 from hudi_pyspark.errors import CorruptAvroError
 from hudi_pyspark.format.avro.cursor import (
     BytesReader,
@@ -340,4 +341,4 @@ def _spread(array: pa.Array, present: Flags) -> pa.Array:
         return array
     if not len(array):
         return pa.nulls(len(present), array.type)
-    return array.take(pa.array(np.cumsum(present) - 1, mask=~present))
+    return array.take(to_arrow(np.cumsum(present) - 1, is_valid=present))

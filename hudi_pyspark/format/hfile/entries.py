@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from hudi_pyspark.arrow_values import to_arrow, to_numpy
 from hudi_pyspark.format.bytes_source import Offsets, cut_values
 from hudi_pyspark.format.hfile import HFileError
 
@@ -39,12 +40,12 @@ class HFile:
 
     def filter(self, mask: pa.BooleanArray) -> HFile:
         """Return the entries for which a mask is true, with only the bytes of their values."""
-        rows = np.flatnonzero(mask.to_numpy(zero_copy_only=False))
+        rows = np.flatnonzero(to_numpy(mask))
         starts, ends = self.value_starts[rows], self.value_ends[rows]
         edges = np.append(0, np.cumsum(ends - starts))
         values = cut_values(pa.py_buffer(self.values_data), starts, ends, pa.large_binary())
         data = bytes(values.buffers()[2] or b"")
-        return HFile(self.keys.take(pa.array(rows)), data, edges[:-1], edges[1:], self.file_info)
+        return HFile(self.keys.take(to_arrow(rows)), data, edges[:-1], edges[1:], self.file_info)
 
 
 def concat_hfiles(parts: Sequence[HFile], file_info: Mapping[str, bytes]) -> HFile:

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from hudi_pyspark.arrow_values import text_scalar
 from hudi_pyspark.errors import CorruptAvroError, CorruptLogBlockError, UnsupportedTableError
 from hudi_pyspark.format.avro.cursor import Int64s
 from hudi_pyspark.format.avro.decoder import decode_records, record_spans
@@ -29,6 +30,7 @@ _NO_RECORDS = np.empty(0, np.int64)
 _CONTENT_VERSIONS = (1, 2, 3)  # the same for a reader; version 0 had no record count
 # Hudi blanks a field of this name in HFile values, since the HFile's key repeats it.
 _KEY_FIELD = "key"
+_EMPTY = text_scalar("")
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,6 +303,6 @@ def decode_hfile_records(
     if position < 0 or not pa.types.is_string(table.schema.field(position).type):
         return table
     column = table.column(position)
-    blank = pc.equal(pc.coalesce(column, pa.scalar("")), "")
+    blank = pc.equal(pc.coalesce(column, _EMPTY), _EMPTY)
     restored = pc.if_else(blank, hfile.keys.cast(pa.string()), column)
     return table.set_column(position, table.schema.field(position), restored)

@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from hudi_pyspark.arrow_values import ZERO, to_arrow, to_numpy
 from hudi_pyspark.errors import CorruptAvroError, CorruptLogBlockError
 from hudi_pyspark.format.avro.decoder import decode_records
 from hudi_pyspark.format.avro.schema import AvroRecord, parse_schema
@@ -93,11 +94,12 @@ class DeleteRecords:
         """
         by_ordering = np.zeros(len(self.record_keys), np.bool_)
         if self.array_ordering is not None:
-            by_ordering[self.array_ordering.rows] = True
+            by_ordering[to_numpy(self.array_ordering.rows)] = True
         for group in self.ordering:
             is_int = group.wrapper is OrderingWrapper.INT
-            by_ordering[group.rows] = pc.not_equal(group.values, 0) if is_int else True
-        return pa.array(~by_ordering)
+            rows = to_numpy(group.rows)
+            by_ordering[rows] = to_numpy(pc.not_equal(group.values, ZERO)) if is_int else True
+        return to_arrow(~by_ordering)
 
 
 def decode_deletes(block: LogBlock, rows: pa.Table | None) -> DeleteRecords:
@@ -122,14 +124,14 @@ def decode_deletes(block: LogBlock, rows: pa.Table | None) -> DeleteRecords:
     groups = tuple(
         OrderingGroup(
             OrderingWrapper.INT if pa.types.is_int32(values.type) else None,
-            pa.array(np.flatnonzero(values.is_valid())),
+            to_arrow(np.flatnonzero(to_numpy(values.is_valid()))),
             values.drop_null(),  # null if a delete has no ordering value
         )
         for values in orderings
     )
     if len(groups) <= 1:
         return DeleteRecords(keys, groups, None)
-    every_row = pa.array(np.arange(len(keys)))
+    every_row = to_arrow(np.arange(len(keys)))
     return DeleteRecords(keys, (), ArrayOrdering(every_row, tuple((group,) for group in groups)))
 
 
@@ -192,7 +194,7 @@ def _group_by_wrapper(
         if not present.true_count:
             continue
         (values,) = member.filter(present).flatten()
-        groups.append(OrderingGroup(wrapper, pa.array(rows).filter(present), values))
+        groups.append(OrderingGroup(wrapper, to_arrow(rows).filter(present), values))
     return tuple(groups)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from hudi_pyspark.arrow_values import ZERO, to_arrow, to_numpy
 from hudi_pyspark.columns.arrays import Mask, RowNumbers, as_one_array, is_null, is_true
 from hudi_pyspark.columns.column_names import match_columns, rename_columns
 from hudi_pyspark.columns.schema_evolution import SchemaOnRead, conform, stored_columns
@@ -182,7 +183,7 @@ class LogDecoder:
         """Join the records of some parts, or of none, in their order."""
         if any(map(len, parts)):
             return LogRecords.concat(parts)
-        rows = self.schema.empty_table()
+        rows = pa.Table.from_batches([], self.schema)
         records = Records.of_rows(rows, comparable_ordering(rows, self.rule.ordering_fields))
         keys, positions = pa.nulls(0, pa.string()), None if self.has_keys else np.empty(0, np.int64)
         no_records = LogRecords.of(records, keys, positions, self.column_sets)
@@ -196,13 +197,13 @@ class LogDecoder:
         names = self.rule.ordering_fields
         ordering, has_other_class = delete_ordering(records, self.schema, names)
         deleted = LogRecords(
-            rows=self.schema.empty_table(),
+            rows=pa.Table.from_batches([], self.schema),
             row=np.full(length, NO_ROW, np.int64),
             keys=records.record_keys,
             positions=self._positions(block, length),
             marks=Marks(
                 is_delete=np.ones(length, np.bool_),
-                has_default_ordering=np.asarray(records.is_commit_time) | (not names),
+                has_default_ordering=to_numpy(records.is_commit_time) | (not names),
                 has_other_class=has_other_class,
                 columns=np.full(length, ALL_COLUMNS, np.int32),
                 ordering=ordering,
@@ -247,7 +248,7 @@ def _default_ordering(rows: pa.Table, fields: Sequence[str]) -> Mask:
     values = ordering_field(rows, fields[0])
     default = is_null(values)
     if pa.types.is_int32(values.type):
-        default = default | is_true(pc.equal(values, 0))
+        default = default | is_true(pc.equal(values, ZERO))
     return default
 
 
@@ -276,14 +277,14 @@ def delete_ordering(
     has_other_class = np.zeros(length, np.bool_)
     fields = []
     for name, groups in zip(names, groups_of_field, strict=False):
-        data_type = ordering_field(schema.empty_table(), name).type
+        data_type = ordering_field(pa.Table.from_batches([], schema), name).type
         is_instant = pa.types.is_timestamp(data_type) and data_type.tz is not None
         in_milliseconds = is_instant and counts_milliseconds(find_field(schema, name))
         values = pa.nulls(length, data_type)
         for group in groups:
             decimal = (OrderingWrapper.DECIMAL,) if pa.types.is_decimal(data_type) else ()
             if group.wrapper is not None and group.wrapper not in _WRAPPERS.get(data_type, decimal):
-                has_other_class[np.asarray(group.rows)] = True
+                has_other_class[to_numpy(group.rows)] = True
             if in_milliseconds and pa.types.is_int64(group.values.type):
                 group = replace(group, values=_microseconds(group.values))  # noqa: PLW2901
             values = _scatter(values, group, data_type)
@@ -310,5 +311,5 @@ def _scatter(values: pa.Array, group: OrderingGroup, data_type: pa.DataType) -> 
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         return values
     mask = np.zeros(len(values), np.bool_)
-    mask[np.asarray(group.rows)] = True
-    return pc.replace_with_mask(values, pa.array(mask), converted)
+    mask[to_numpy(group.rows)] = True
+    return pc.replace_with_mask(values, to_arrow(mask), converted)

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from hudi_pyspark.arrow_values import ZERO, to_arrow, to_numpy
 from hudi_pyspark.columns.arrays import Mask, RowNumbers, any_of, field_array, is_null, is_true
 from hudi_pyspark.errors import UnsupportedTableError
 from hudi_pyspark.format.nested_types import resolve_path
@@ -37,7 +38,7 @@ class OrderingValues:
 
     def take(self, rows: RowNumbers) -> OrderingValues:
         """Return the values of some records, in the order of ``rows``."""
-        indices = pa.array(rows)
+        indices = to_arrow(rows)
         return OrderingValues(tuple(f.take(indices) for f in self.fields), len(rows))
 
     def ranks(self) -> RowNumbers:
@@ -91,7 +92,7 @@ def comparable(values: pa.Array, name: str) -> pa.Array:
     """
     data_type = values.type
     if pa.types.is_int32(data_type):
-        return values.fill_null(0).cast(pa.int64())
+        return values.fill_null(ZERO).cast(pa.int64())
     if _IS_ORDERED_AS_IN_JAVA(data_type):
         return values
     if pa.types.is_timestamp(data_type):
@@ -122,8 +123,8 @@ def _floating_order(values: pa.Array) -> pa.Array:
 
 def _rank(values: pa.Array) -> RowNumbers:
     if pa.types.is_int64(values.type) and not values.null_count:
-        return np.asarray(values)
-    ranks = np.array(pc.rank(values, sort_keys="ascending", tiebreaker="dense"), np.int64)
+        return to_numpy(values)
+    ranks = to_numpy(pc.rank(values, sort_keys="ascending", tiebreaker="dense")).astype(np.int64)
     ranks[is_null(values)] = 0  # below the lowest rank, which is 1
     return ranks
 

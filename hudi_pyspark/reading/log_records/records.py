@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from hudi_pyspark.arrow_values import to_arrow, to_numpy
 from hudi_pyspark.columns.arrays import Mask, RowNumbers, as_one_array
 from hudi_pyspark.reading.log_records.ordering import OrderingValues, comparable_ordering
 from hudi_pyspark.table.merge_mode import MergeRule
@@ -101,7 +102,7 @@ class Records:
 
     def take(self, indices: RowNumbers) -> Records:
         """Return some of the records, in that order."""
-        rows = self.rows.take(pa.array(indices))
+        rows = self.rows.take(to_arrow(indices))
         return Records(rows, self.has_row[indices], self.marks.take(indices))
 
     def with_rows(
@@ -218,11 +219,11 @@ class LogRecords:
         has_row, keys, positions, *marks = map(as_one_array, table.columns[len(schema) :])
         records = Records(
             pa.Table.from_arrays(table.columns[: len(schema)], schema=schema),
-            np.asarray(has_row),
+            to_numpy(has_row),
             Marks.from_spill_columns(marks, table.num_rows),
         )
         has_positions = not pa.types.is_null(positions.type)
-        return cls.of(records, keys, np.asarray(positions) if has_positions else None, column_sets)
+        return cls.of(records, keys, to_numpy(positions) if has_positions else None, column_sets)
 
     def to_spill_table(self) -> pa.Table:
         """Return the records as one table: a row for each, its columns by ordinal."""
@@ -248,7 +249,7 @@ class LogRecords:
         return LogRecords(
             self.rows,
             self.row[indices],
-            self.keys.take(pa.array(indices)),
+            self.keys.take(to_arrow(indices)),
             self.positions[indices] if self.positions is not None else None,
             self.marks.take(indices),
             self.column_sets,
@@ -257,7 +258,7 @@ class LogRecords:
     def records(self, indices: RowNumbers) -> Records:
         """Return some of the records with copies of their rows, in that order."""
         row = self.row[indices]
-        rows = self.rows.take(pa.array(row, mask=row == NO_ROW))
+        rows = self.rows.take(to_arrow(row, is_valid=row != NO_ROW))
         return Records(rows, row != NO_ROW, self.marks.take(indices))
 
     def without_unused_rows(self) -> LogRecords:

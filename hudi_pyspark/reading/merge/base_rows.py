@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from hudi_pyspark.arrow_values import to_arrow, to_numpy
 from hudi_pyspark.columns.arrays import Mask, RowNumbers, as_one_array
 from hudi_pyspark.errors import CorruptTableError
 from hudi_pyspark.reading.log_records.ordering import OrderingValues, comparable_ordering
@@ -17,6 +18,7 @@ from hudi_pyspark.table.merge_mode import MergeRule, RecordMergeMode
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 from hudi_pyspark.tasks import with_case_variants
 
+_NO_ROW = to_arrow(np.array([NO_ROW], np.int32))[0]
 RowFilter = Callable[[pa.Table], Mask]
 
 
@@ -64,7 +66,7 @@ class BaseRowMatcher:
                 is_in = takes_part[rows]
                 rows, winners = (np.cumsum(takes_part) - 1)[rows[is_in]], winners[is_in]
         if takes_part is not None:
-            table = table.filter(pa.array(takes_part))
+            table = table.filter(to_arrow(takes_part))
         if positions is None:
             rows, winners = self._match_keys(table)
         is_new = ~self._is_met[winners]
@@ -93,7 +95,7 @@ def compared_ordering(match: Match, rule: MergeRule) -> OrderingValues:
         return OrderingValues((), len(match.rows))
     names = {*fields, *(name.partition(".")[0] for name in fields)}
     columns = with_case_variants(names, match.table.schema)
-    return comparable_ordering(match.table.select(columns.names).take(pa.array(match.rows)), fields)
+    return comparable_ordering(match.table.select(columns.names).take(to_arrow(match.rows)), fields)
 
 
 def base_wins(marks: Marks, base_ordering: OrderingValues, rule: MergeRule) -> Mask:
@@ -126,4 +128,4 @@ def record_keys(table: pa.Table) -> pa.Array:
 def _index_in(values: pa.Array, value_set: pa.Array) -> RowNumbers:
     """Return, for each value, its first index in the set, or NO_ROW."""
     indices = pc.index_in(values, value_set=value_set)
-    return np.asarray(pc.fill_null(indices, NO_ROW)).astype(np.int64)
+    return to_numpy(pc.fill_null(indices, _NO_ROW)).astype(np.int64)

@@ -23,6 +23,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from hudi_pyspark.arrow_values import to_numpy
 from hudi_pyspark.columns.arrays import Mask, RowNumbers
 from hudi_pyspark.custom_mergers import PayloadMerger
 from hudi_pyspark.errors import UnsupportedMergeError
@@ -130,7 +131,7 @@ def _number_keys(log: LogRecords) -> tuple[RowNumbers, pa.Array, RowNumbers | No
         positions, codes = np.unique(log.positions, return_inverse=True)
         return codes.astype(np.int64), pa.nulls(len(positions), pa.string()), positions
     encoded = pc.dictionary_encode(log.keys)
-    return np.asarray(encoded.indices).astype(np.int64), encoded.dictionary, None
+    return to_numpy(encoded.indices).astype(np.int64), encoded.dictionary, None
 
 
 def _last_of_each(

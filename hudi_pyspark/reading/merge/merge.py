@@ -22,6 +22,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from hudi_pyspark.arrow_values import to_arrow, to_numpy
 from hudi_pyspark.columns.arrays import Mask, RowNumbers, differing_rows
 from hudi_pyspark.reading.log_records.ordering import comparable_ordering
 from hudi_pyspark.reading.log_records.records import LogRecords, Records
@@ -91,7 +92,7 @@ class MergePass:
         self._is_kept[remaining] = True
         # In log order, and never all at once, since a slice may have gigabytes.
         for start in range(0, len(self._is_kept), batch_rows):
-            mask = pa.array(self._is_kept[start : start + batch_rows])
+            mask = to_arrow(self._is_kept[start : start + batch_rows])
             table = log_rows.slice(start, batch_rows).filter(mask).combine_chunks()
             if table.num_rows:
                 yield MergedTable(table, is_of_base=False)
@@ -127,7 +128,7 @@ class MergePass:
             match = Match(match.table, match.rows[order], match.winners[order])
             _, merged = _merge_match(match, matcher.winners, self._pair_rule)
             yield self._without(match.table, match.rows)
-            remaining = pa.array(~merged.marks.is_delete)
+            remaining = to_arrow(~merged.marks.is_delete)
             yield MergedTable(merged.rows.filter(remaining), is_of_base=False)
         return matcher.unmet_rows
 
@@ -140,11 +141,11 @@ class MergePass:
         yielded at once.
         """
         log, rule = self._log, self._pair_rule.rule
-        no_rows = log.rows.schema.empty_table()
+        no_rows = pa.Table.from_batches([], log.rows.schema)
         matched = [LogRecords.of_base_rows(no_rows, rule, log.column_sets)]
         for table in base:
             rows = table if self._row_filter is None else _filtered(table, self._row_filter(table))
-            is_matched = np.asarray(pc.is_in(record_keys(rows), value_set=log.keys))
+            is_matched = to_numpy(pc.is_in(record_keys(rows), value_set=log.keys))
             matched_rows = _filtered(rows, is_matched)
             matched.append(LogRecords.of_base_rows(matched_rows, rule, log.column_sets))
             yield self._without(rows, np.flatnonzero(is_matched))
@@ -179,14 +180,14 @@ def changed_rows(
         yield "d", _filtered(matched_rows, is_delete), None
         is_update = ~is_delete & differing_rows(matched_rows, merged.rows)
         yield "u", _filtered(matched_rows, is_update), _filtered(merged.rows, is_update)
-    yield "i", None, winners.rows.take(pa.array(matcher.unmet_rows))
+    yield "i", None, winners.rows.take(to_arrow(matcher.unmet_rows))
 
 
 def _merge_match(
     match: Match, winners: LogRecords, pair_rule: PairRule
 ) -> tuple[pa.Table, Records]:
     """Return the base rows that meet a log record, and the merged records of both."""
-    matched_rows = match.table.take(pa.array(match.rows))
+    matched_rows = match.table.take(to_arrow(match.rows))
     ordering = comparable_ordering(matched_rows, pair_rule.rule.ordering_fields)
     newer = winners.records(match.winners)
     # Java classes are compared among log records only.
@@ -196,4 +197,4 @@ def _merge_match(
 
 
 def _filtered(table: pa.Table, mask: Mask) -> pa.Table:
-    return table.filter(pa.array(mask))
+    return table.filter(to_arrow(mask))

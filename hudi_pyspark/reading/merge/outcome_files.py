@@ -26,7 +26,8 @@ from typing import IO, ClassVar
 import numpy as np
 import pyarrow as pa
 
-from hudi_pyspark.columns.arrays import Mask
+from hudi_pyspark.arrow_values import to_arrow, to_numpy
+from hudi_pyspark.columns.arrays import Mask, as_one_array
 from hudi_pyspark.messages import logger
 from hudi_pyspark.reading.merge.outcome import MergeDecision, MergeOutcome
 from hudi_pyspark.reading.merge.spill_file import table_bytes
@@ -166,7 +167,7 @@ def _store(file: IO[bytes], key: str, outcome: MergeOutcome) -> None:
     dropped, kept = outcome.decision
     records, parts = outcome.records, []
     masks = dropped, np.empty(0, np.bool_) if kept is None else kept
-    tables = [pa.table({"": pa.array(mask, pa.bool_())}) for mask in masks]
+    tables = [pa.table({"": to_arrow(mask)}) for mask in masks]
     tables += [records.select([name]) for name in records.schema.names]
     tables += [outcome.winners.to_table()] if outcome.winners is not None else []
     for table in tables:
@@ -225,7 +226,7 @@ def _read(
         return pa.ipc.open_stream(checked(*parts[place])).read_all()
 
     def mask(place: int) -> Mask:
-        return np.array(table(place).column(0), np.bool_)
+        return to_numpy(as_one_array(table(place).column(0)))
 
     columns = [
         table(place)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from hudi_pyspark.arrow_values import to_arrow, to_numpy
 from hudi_pyspark.columns.arrays import RowNumbers, as_one_array
 from hudi_pyspark.reading.log_records.ordering import OrderingValues
 from hudi_pyspark.reading.log_records.records import NO_ROW, ColumnSets, LogRecords
@@ -53,7 +54,7 @@ class MetRows(NamedTuple):
     def take(self, places: RowNumbers) -> MetRows:
         """Return the base rows at some places, in that order; none for NO_ROW."""
         is_none = places == NO_ROW
-        indices = pa.array(places, mask=is_none)
+        indices = to_arrow(places, is_valid=~is_none)
         fields = tuple(field.take(indices) for field in self.ordering.fields)
         row = np.append(self.row, NO_ROW)[places]  # the last entry, which NO_ROW indexes
         return MetRows(row, OrderingValues(fields, len(places)))
@@ -90,7 +91,7 @@ class Winners:
     def to_table(self) -> pa.Table:
         """Return the winners as one table, a row for each; see `from_table`."""
         table = self.log.to_spill_table()
-        for array in (pa.array(self.met.row), *self.met.ordering.fields):
+        for array in (to_arrow(self.met.row), *self.met.ordering.fields):
             table = table.append_column(str(table.num_columns), array)
         return table.replace_schema_metadata({"rows": str(self.row_count)})
 
@@ -107,7 +108,7 @@ class Winners:
         ordering = OrderingValues(tuple(fields), table.num_rows)
         log = LogRecords.from_spill_table(table.select(range(end - 1)), _ORDINALS, ColumnSets())
         count = int(table.schema.metadata[b"rows"])
-        return cls(log, MetRows(np.asarray(row), ordering), count)
+        return cls(log, MetRows(to_numpy(row), ordering), count)
 
 
 def number_rows(log: LogRecords, first: int) -> LogRecords:
@@ -115,7 +116,8 @@ def number_rows(log: LogRecords, first: int) -> LogRecords:
 
     Records that positions identify lose their keys.
     """
-    ordinals = pa.table([np.arange(first, first + log.rows.num_rows)], schema=_ORDINALS)
+    numbers = to_arrow(np.arange(first, first + log.rows.num_rows))
+    ordinals = pa.table([numbers], schema=_ORDINALS)
     keys = log.keys if log.positions is None else pa.nulls(len(log), pa.string())
     return replace(log, rows=ordinals, keys=keys)
 
