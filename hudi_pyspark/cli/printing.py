@@ -124,8 +124,8 @@ def json_lines(table: pa.Table) -> list[str]:
     """Return one JSON object per row, with nulls."""
     if not table.num_columns:
         return ["{}"] * table.num_rows
-    rows = table.to_struct_array()
-    return [str(line) for chunk in rows.chunks for line in json_text(chunk).to_pylist()]
+    parts = (batch.to_struct_array() for batch in table.to_batches())
+    return [str(line) for part in parts for line in json_text(part).to_pylist()]
 
 
 def csv_of(table: pa.Table, *, has_header: bool = True) -> bytes:
@@ -141,7 +141,10 @@ def csv_of(table: pa.Table, *, has_header: bool = True) -> bytes:
     ]
     buffer = pa.BufferOutputStream()
     options = pa_csv.WriteOptions(include_header=has_header)
-    pa_csv.write_csv(pa.table(columns, names=table.column_names), buffer, options)
+    texts = pa.table(columns, names=table.column_names)
+    # pyarrow 19 writes the header once more after a batch without rows.
+    batches = [batch for batch in texts.to_batches() if batch.num_rows]
+    pa_csv.write_csv(pa.Table.from_batches(batches, texts.schema), buffer, options)
     return bytes(buffer.getvalue().to_pybytes())
 
 

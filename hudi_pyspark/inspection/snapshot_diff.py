@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hudi_pyspark.columns.arrays import differing_values
+from hudi_pyspark.columns.arrays import as_one_array, differing_values
 from hudi_pyspark.columns.text import json_text
 from hudi_pyspark.errors import MissingFileError, SchemaEvolutionError, TimeTravelError
 from hudi_pyspark.inspection.commits import known_commits
@@ -113,7 +113,9 @@ def _texts(table: pa.Table, names: Sequence[str]) -> pa.Array:
 
 
 def _struct(table: pa.Table, names: Sequence[str]) -> pa.Array:
-    return table.select(names).to_struct_array().combine_chunks()
+    columns = table.select(names)  # its to_struct_array() fails in pyarrow 19 if there is no row
+    arrays = [*map(as_one_array, columns.columns)]
+    return pa.StructArray.from_arrays(arrays, fields=[*columns.schema])
 
 
 def _part(
