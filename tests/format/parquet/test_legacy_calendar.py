@@ -135,6 +135,8 @@ def test_instants_of_the_old_type_have_a_key_of_their_own(tmp_path, metadata, ex
     found = LegacyCalendar.of(file, "f")
     assert found is not None
     assert (found.has_dates, found.has_instants) == expected
+    if file.read().column("t").cast(pa.int64())[0].as_py() != OLD:
+        pytest.skip("this pyarrow writes other values as INT96")
     read = file.read().cast(with_instants(file.schema_arrow, file.schema))
     number = found.to_gregorian(read).column("t").combine_chunks().view(pa.int64())[0].as_py()
     assert (number != OLD) is expected[1]
