@@ -18,10 +18,14 @@ NUMBER_TYPES = (np.int8, np.int32, np.int64, np.uint8, np.float32, np.float64)
 READ = """
 import sys, warnings
 warnings.simplefilter("ignore")
+from hudi_pyspark import HudiTable
 from hudi_pyspark.spark.datasource import HudiDataSource
 source = HudiDataSource({"path": sys.argv[1]})
 reader = source.reader(source.schema())
 rows = sum(b.num_rows for part in reader.partitions() for b in reader.read(part))
+table = HudiTable(sys.argv[1])
+for cache in ("memory", "disk", "disk"):
+    assert table.scan(merge_cache=cache, merge_cache_folder=sys.argv[2]).count() == rows
 print(rows, "pandas" in sys.modules)
 """
 
@@ -81,7 +85,7 @@ def test_zero_is_the_integer_0():
 @pytest.mark.skipif(find_spec("pandas") is None, reason="pandas is not installed")
 @pytest.mark.parametrize("case", ["v9_mor_compaction_inline", "v9_cow_incr_options"])
 def test_planning_and_reading_import_no_pandas(case, tmp_path):
-    command = [sys.executable, "-c", READ, str(unpack(case, tmp_path))]
+    command = [sys.executable, "-c", READ, str(unpack(case, tmp_path)), str(tmp_path)]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     rows, is_imported = done.stdout.split()
     assert int(rows) > 0

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from hudi_pyspark.arrow_values import to_arrow
 from hudi_pyspark.columns.arrays import ONLY_ROW_COUNT
 from hudi_pyspark.reading import slice_log
 from hudi_pyspark.reading.base_files.base_file import open_base_file, read_base_rows
@@ -58,7 +59,7 @@ def merge_whole_slice(
         outcome = _merge_anew(kept_merge, log, scan, tables, count)
         is_kept, begin = ~outcome.decision.dropped_base_rows, 0
         for table in tables:
-            yield table.filter(pa.array(is_kept[begin : begin + table.num_rows]))
+            yield table.filter(to_arrow(is_kept[begin : begin + table.num_rows]))
             begin += table.num_rows
         yield from kept_merge.log_rows(outcome)
         return
@@ -79,7 +80,7 @@ def _merge_anew(
     dropped = np.zeros(count, np.bool_)
     of_no_logs = MergeOutcome(
         MergeDecision(dropped, np.empty(0, np.bool_)),
-        kept_merge.task.requested_columns.empty_table(),
+        pa.Table.from_batches([], kept_merge.task.requested_columns),
         record_count=0,
         block_instants=(),
         counting_instants=(),
@@ -170,8 +171,8 @@ def _carry_on(
     before, later = np.split(decision.kept_log_rows, [len(kept_before)])
     records = outcome.records
     if records.num_columns:
-        later_rows = log.records.rows.select(records.schema.names).filter(pa.array(later))
-        records = pa.concat_tables([records.filter(pa.array(before[kept_before])), later_rows])
+        later_rows = log.records.rows.select(records.schema.names).filter(to_arrow(later))
+        records = pa.concat_tables([records.filter(to_arrow(before[kept_before])), later_rows])
     instants = tuple(sorted({*outcome.block_instants, *scan.seen}))
     return MergeOutcome(
         decision,

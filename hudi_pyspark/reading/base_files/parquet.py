@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from hudi_pyspark.arrow_values import to_arrow
 from hudi_pyspark.columns.arrays import Mask
 from hudi_pyspark.columns.column_names import match_columns, rename_columns
 from hudi_pyspark.columns.nested_fields import leaf_paths, narrow_fields
@@ -195,4 +196,4 @@ def _stream(
 def _without(table: pa.Table, dropped: Mask) -> pa.Table:
     if not table.num_columns:  # then Arrow's filter loses the number of rows
         return table.slice(0, table.num_rows - int(dropped.sum()))
-    return table.filter(pa.array(~dropped)) if dropped.any() else table
+    return table.filter(to_arrow(~dropped)) if dropped.any() else table

@@ -50,11 +50,11 @@ class Marks:
         """Return the marks whose columns `to_spill_columns` has returned."""
         count = len(fields(cls)) - 1  # ordering values follow, one array per ordering field
         ordering = OrderingValues(tuple(columns[count:]), length)
-        return cls(ordering, *map(np.asarray, columns[:count]))
+        return cls(ordering, *map(to_numpy, columns[:count]))
 
     def to_spill_columns(self) -> list[pa.Array]:
         """Return the marks as columns, for rows that go to disk."""
-        return [*map(pa.array, self.arrays()), *self.ordering.fields]
+        return [*map(to_arrow, self.arrays()), *self.ordering.fields]
 
     @property
     def nbytes(self) -> int:
@@ -230,9 +230,9 @@ class LogRecords:
         records = self.records(np.arange(len(self)))
         arrays = [
             *records.rows.columns,
-            pa.array(records.has_row),
+            to_arrow(records.has_row),
             self.keys,
-            pa.nulls(len(self)) if self.positions is None else pa.array(self.positions),
+            pa.nulls(len(self)) if self.positions is None else to_arrow(self.positions),
             *records.marks.to_spill_columns(),
         ]
         return pa.Table.from_arrays(arrays, names=[str(place) for place in range(len(arrays))])

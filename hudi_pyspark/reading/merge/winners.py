@@ -16,6 +16,7 @@ from hudi_pyspark.reading.log_records.records import NO_ROW, ColumnSets, LogReco
 from hudi_pyspark.table.merge_mode import MergeRule
 
 _ORDINALS = pa.schema({"": pa.int64()})
+_NO_ROW = to_arrow(np.array([NO_ROW], np.int64))[0]
 
 
 class MetRows(NamedTuple):
@@ -124,5 +125,5 @@ def number_rows(log: LogRecords, first: int) -> LogRecords:
 
 def ordinals_of(log: LogRecords) -> RowNumbers:
     """Return the ordinal of each record's row, as `number_rows` has numbered it, or NO_ROW."""
-    ordinals = as_one_array(log.rows.column(0)).fill_null(NO_ROW)
-    return np.append(np.asarray(ordinals), NO_ROW)[log.row]
+    ordinals = as_one_array(log.rows.column(0)).fill_null(_NO_ROW)
+    return np.append(to_numpy(ordinals), NO_ROW)[log.row]
