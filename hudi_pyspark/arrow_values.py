@@ -39,7 +39,7 @@ def to_numpy(array: pa.Array) -> npt.NDArray[Any]:
     return numbers.astype(np.bool_) if is_flag else numbers
 
 
-def text_scalar(text: str) -> pa.StringScalar:
+def text_scalar(text: str) -> pa.Scalar:
     """Return a text as a scalar."""
     data = text.encode()
     buffers = [None, pa.py_buffer(np.array([0, len(data)], np.int32)), pa.py_buffer(data)]

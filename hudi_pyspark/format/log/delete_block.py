@@ -87,7 +87,7 @@ class DeleteRecords:
     array_ordering: ArrayOrdering | None  # None unless the table has several ordering fields
 
     @property
-    def is_commit_time(self) -> pa.BooleanArray:
+    def is_commit_time(self) -> pa.Array:
         """Whether each record wins over all earlier records, whatever their ordering values.
 
         Such a delete has no ordering value, or the int 0, which Hudi writes instead.
