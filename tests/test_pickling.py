@@ -52,6 +52,7 @@ TABLE: dict[str, Callable[[HudiTable], object]] = {
     "is_current": lambda table: table.is_current(),
     "last_instant": lambda table: table.last_instant,
     "lookup": lambda table: table.lookup(key_of(table), unique_keys=True),
+    "refresh": lambda table: table.refresh(),
     "report": lambda table: table.report(),
     "scan": lambda table: table.scan(as_of=table.last_instant).to_arrow(),
     "scan_range": lambda table: table.scan(begin="earliest").to_arrow(),
