@@ -249,7 +249,7 @@ class RequestedRange(PickledWithoutCache):
         if ignored := self._ignored_delta_commits(commit_range):
             differences.append(
                 f"it leaves out delta commits, the last of them {ignored[-1]}, since the table "
-                "has become COPY_ON_WRITE, as Apache Hudi does. Begin there, or read a snapshot"
+                "has become COPY_ON_WRITE, where they do not count. Begin there, or read a snapshot"
             )
         for difference in differences:
             warn(f"incremental query of {commit_range.bounds}: {difference}", stacklevel=3)

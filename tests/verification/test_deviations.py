@@ -75,3 +75,24 @@ def test_metadata_table_without_a_commit_is_noticed(path):
     assert deviations._metadata_table_lacks_commit(found)
     (timeline / "020_041.deltacommit").touch()
     assert not deviations._metadata_table_lacks_commit(found)
+
+
+def test_changes_of_delta_commits_of_a_table_that_became_copy_on_write_are_d74(
+    tmp_path, monkeypatch
+):
+    instants = [
+        {"requested_time": "010", "action": "deltacommit"},
+        {"requested_time": "020", "action": "commit"},
+    ]
+    timeline = SimpleNamespace(to_pylist=lambda: instants)
+    table = SimpleNamespace(inspect=SimpleNamespace(timeline=lambda: timeline))
+    monkeypatch.setattr(deviations, "HudiTable", lambda _: table)
+    found = comparison(tmp_path, QueryKind.CDC)
+    found.properties = {"hoodie.table.type": "COPY_ON_WRITE"}
+    for missing, expected in ((["010"], True), (["010", "020"], False)):
+        found.difference = lambda rows=missing: SimpleNamespace(
+            missing=Counter(rows), extra=Counter()
+        )
+        assert deviations._changes_of_delta_commits(found) is expected
+    found.properties = {"hoodie.table.type": "MERGE_ON_READ"}
+    assert not deviations._changes_of_delta_commits(found)

@@ -528,6 +528,17 @@ def _uncommitted_files(c: Comparison) -> bool:
     ) and all(file_id(c.column(row, "_hoodie_file_name")) in groups for row in found.extra)
 
 
+def _changes_of_delta_commits(c: Comparison) -> bool:
+    """D74: changes of delta commits, which do not count in a table that became COPY_ON_WRITE."""
+    found = c.difference()
+    became = c.properties.get("hoodie.table.type") == "COPY_ON_WRITE"
+    if not found or found.extra or not became or c.query.kind is not QueryKind.CDC:
+        return False
+    instants = HudiTable(str(c.path)).inspect.timeline().to_pylist()
+    times = {i["requested_time"] for i in instants if i["action"] == "deltacommit"}
+    return all(c.column(row, "ts_ms") in times for row in found.missing)
+
+
 def _cleaned_replaced_group(c: Comparison) -> bool:
     """D60: the cleaner has removed the rows that a commit replaced: their deletes are not known."""
     if c.query.kind is not QueryKind.CDC or not isinstance(c.ours, Failure):
@@ -584,6 +595,7 @@ RULES: Sequence[tuple[str, Callable[[Comparison], bool]]] = (
     ("D36", _lost_by_record_index),
     ("D57", _nested_as_another_kind),
     ("D59", _uncommitted_files),
+    ("D74", _changes_of_delta_commits),
     ("D60", _cleaned_replaced_group),
 )
 
