@@ -133,6 +133,20 @@ def test_plain_records_carry_the_merge_on(storage, store):
     assert carries(logs, storage, store)
 
 
+@pytest.mark.parametrize("columns", [("v",), ("_hoodie_record_key", "v")])
+def test_later_file_without_a_block_that_counts_changes_no_positions(storage, store, columns):
+    """Positions identify the records before, and no record says so of those that follow."""
+    row = {"_hoodie_record_key": "a", "ts": 20, "v": "log", "p": "sf"}
+    first = written(
+        storage, LOG_PATHS[0], "002", data_block(AVRO, [row], instant="002", positions=[0])
+    )
+    later = written(storage, THIRD, "009", upsert("b", 30, "009"))
+    rows(task(logs=(first,), columns=columns), storage, store)
+    assert carries((first, later), storage, store, columns=columns)
+    found = rows(task(logs=(first, later), until="004", columns=columns), storage, store)
+    assert found == rows(task(logs=(first,), columns=columns), storage, None)
+
+
 def test_file_that_sorts_before_others_is_merged_anew(storage, store):
     rows(task(), storage, store)
     first, second, third = with_third(storage, upsert("z", 20, "004"))

@@ -94,7 +94,7 @@ def match_base_rows(log: LogRecords, tables: Iterable[pa.Table], rule: MergeRule
     matcher, first_row = BaseRowMatcher(log), 0
     records, rows = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     ordering = [Winners.none(log, rule).met.ordering]
-    for table in tables:
+    for table in tables if len(log) else ():
         match = matcher.match(table)
         records.append(match.winners)
         rows.append(match.rows + first_row)
