@@ -53,8 +53,8 @@ def merge_whole_slice(
         CorruptBaseFileError: the base file cannot be decoded.
     """
     base_file = kept_merge.task.file_slice.base_file
-    if base_file is None or base_file.size < _SMALL_FILE:
-        tables = list(base)
+    tables = _whole_if_small(base) if base_file is None or base_file.size < _SMALL_FILE else None
+    if tables is not None:
         count = sum(table.num_rows for table in tables)
         outcome = _merge_anew(kept_merge, log, scan, tables, count)
         is_kept, begin = ~outcome.decision.dropped_base_rows, 0
@@ -68,6 +68,17 @@ def merge_whole_slice(
         tables_of_keys = _read_identities(kept_merge, file, by_position=log.by_position)
         outcome = _merge_anew(kept_merge, log, scan, tables_of_keys, file.row_count)
         yield from kept_merge.rows(outcome, file)
+
+
+def _whole_if_small(base: Iterable[pa.Table]) -> list[pa.Table] | None:
+    """Return all tables; None if they are large, as columns of few values in a small file are."""
+    tables, nbytes = [], 0
+    for table in base:
+        tables.append(table)
+        nbytes += table.nbytes
+        if nbytes > MOST_BYTES:
+            return None
+    return tables
 
 
 def _merge_anew(

@@ -159,6 +159,20 @@ def test_earlier_file_that_changed_is_merged_anew(storage, store):
     assert not carries((first, replace(second, write_token="0-2-0"), third), storage, store)
 
 
+def test_small_file_with_many_bytes_of_rows_is_not_held_in_memory(storage, store, monkeypatch):
+    held: list[object] = []
+    whole_if_small = carried_merges._whole_if_small
+
+    def recorded(base):
+        held.append(whole_if_small(base))
+        return held[-1]
+
+    monkeypatch.setattr(carried_merges, "_whole_if_small", recorded)
+    monkeypatch.setattr(carried_merges, "MOST_BYTES", 10)
+    assert rows(task(), storage, store) == [("a", "log"), ("c", "base c")]
+    assert held == [None]
+
+
 def test_skipped_damage_is_reported_at_each_read(storage, store):
     rows(task(), storage, store)
     logs = with_third(storage, upsert("z", 20, "004"))
