@@ -72,7 +72,7 @@ def carry_on(
     log_rows = ordinals_of(folded)
     kept[log_rows[(log_rows != NO_ROW) & ~folded.marks.is_delete & ~base_won]] = True
 
-    if not is_touched.all():
+    if len(older):
         untouched = np.flatnonzero(~is_touched)
         folded = LogRecords.concat([older.take(untouched), folded]).without_unused_rows()
         met = MetRows.concat([winners.met.take(untouched), met])
