@@ -76,6 +76,14 @@ def decode_or_refuse(
     return None
 
 
+def outcome(schema: AvroRecord, raw: bytes, starts: np.ndarray, ends: np.ndarray) -> object:
+    """Return the rows of the records, or the error."""
+    try:
+        return str(decode_records(schema, raw, starts, ends).to_pylist())
+    except CorruptAvroError as error:
+        return str(error), error.record, error.field
+
+
 @st.composite
 def damages(draw: st.DrawFn, raw: bytes) -> bytes:
     damaged = bytearray(raw)
@@ -103,6 +111,20 @@ def test_damaged_bytes_are_refused_or_decoded(table, data):
         for times in (1, MANY):
             refused = decode_or_refuse(parsed, damaged[:size], first, last, times)
             assert refused is None or refused.record < len(records)
+
+
+@quick
+@given(tables(least=1), st.data())
+def test_plain_python_decodes_and_refuses_what_numpy_does(table, data):
+    schema, records = table
+    raw, starts, ends = encode(schema, records)
+    parsed = parse_schema(json.dumps(schema))
+    for damaged in [raw, *(data.draw(damages(raw)) for _ in range(3))]:
+        first, last = np.minimum(starts, len(damaged)), np.minimum(ends, len(damaged))
+        few = outcome(parsed, damaged, first, last)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(decoder, "FEW_RECORDS", 0)
+            assert few == outcome(parsed, damaged, first, last)
 
 
 @quick

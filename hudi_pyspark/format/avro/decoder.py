@@ -18,6 +18,16 @@ import pyarrow as pa
 from hudi_pyspark.errors import CorruptAvroError, UnsupportedTypeError
 from hudi_pyspark.format.avro import nested, values
 from hudi_pyspark.format.avro.cursor import PADDING, Cursor, Int64s, RecordBytes, ValueReader
+from hudi_pyspark.format.avro.few_records import (
+    FEW_RECORDS,
+    Parser,
+    parse_decimal,
+    parse_fixed,
+    parse_integer,
+    parse_octets,
+    parse_optional,
+    read_few,
+)
 from hudi_pyspark.format.avro.schema import (
     AvroArray,
     AvroEnum,
@@ -42,6 +52,7 @@ _CHAIN_RECORDS: Final = 32  # records of one chain of lengths, and so the number
 _LEAST_CHAINS: Final = 64  # fewer records are found faster one by one
 _MOST_CHAINS: Final = 1024
 _BEGINNING: Final = 16  # bytes of a record by which further records are found
+_STORED_AS_IN_ARROW: Final = (values.FloatReader, values.BooleanReader)
 _PRIMITIVE_READERS: Final[Mapping[Primitive, Callable[[AvroType, str], ValueReader]]] = {
     Primitive.NULL: partial(values.NullReader, width=0),
     Primitive.BOOLEAN: partial(values.BooleanReader, width=1),
@@ -193,9 +204,24 @@ class _TopLevelReader:
         self.parts = [(_reader(field.type, field.name), is_read) for field, is_read in fields]
         self.is_whole = columns is None or len(fields) == len(record.fields)
         self.schema = pa.schema([arrow_field(field) for field, is_read in fields if is_read])
+        types = [reader.arrow if is_read else None for reader, is_read in self.parts]
+        parsers = [parser for part in self.parts if (parser := _parser(*part))]
+        # All fields, or none if a field has no parser.
+        self.few_fields = [*zip(parsers, types, strict=False)] if len(parsers) == len(types) else []
 
     def read(self, cursor: Cursor) -> pa.RecordBatch:
         count = len(cursor)
+        arrays = None
+        if self.few_fields and count <= FEW_RECORDS:
+            arrays = read_few(cursor, self.few_fields, is_whole=self.is_whole)
+        if arrays is None:
+            arrays = self._read_many(cursor)
+        # A struct array keeps its length even without children.
+        data_type = pa.struct(list(self.schema))
+        rows = pa.Array.from_buffers(data_type, count, [None], children=arrays)
+        return pa.RecordBatch.from_struct_array(rows)
+
+    def _read_many(self, cursor: Cursor) -> list[pa.Array]:
         arrays = []
         for part, is_read in self.parts:
             if is_read:
@@ -205,14 +231,30 @@ class _TopLevelReader:
         if self.is_whole:
             remaining = cursor.end - cursor.position
             cursor.refuse(remaining > 0, "", "expected no bytes after the last field", remaining)
-        # A struct array keeps its length even without children.
-        data_type = pa.struct(list(self.schema))
-        rows = pa.Array.from_buffers(data_type, count, [None], children=arrays)
-        return pa.RecordBatch.from_struct_array(rows)
+        return arrays
 
 
 # There are many small blocks and few schemas: building readers would cost more than reading.
 _reader_of = lru_cache(maxsize=64)(_TopLevelReader)
+
+
+def _parser(reader: ValueReader, is_read: bool) -> Parser | None:  # noqa: FBT001  (of pairs)
+    """Return the parser of single values that are read or skipped; None if there is none."""
+    match reader:
+        case nested.OptionalReader() if reader.null_branch is not None and reader.branches[1:]:
+            parse, null = _parser(reader.branches[reader.member], is_read), 2 * reader.null_branch
+            member = 2 * reader.member
+            return parse and partial(parse_optional, parse=parse, member=member, null=null)
+        case values.VarintReader():
+            return partial(parse_integer, width=reader.bits // 8)
+        case values.BytesDecimalReader() | values.FixedDecimalReader() if is_read:
+            most = 10**reader.arrow.precision
+            return partial(parse_decimal, most=most, width=reader.fixed_width)
+        case values.LengthPrefixedReader():
+            return parse_octets
+        case values.FixedWidthReader() if not is_read or isinstance(reader, _STORED_AS_IN_ARROW):
+            return partial(parse_fixed, width=reader.width)
+    return None
 
 
 def _runs(starts: Int64s, ends: Int64s) -> Iterator[tuple[int, int]]:
