@@ -72,7 +72,8 @@ class CommitHistory:
     @cached_property
     def commit_metadata(self) -> LazyMetadata:
         """Requested time to metadata, for every completed commit of the active timeline."""
-        return LazyMetadata(self.commits, partial(self.load, parse=parse_commit_metadata))
+        load = partial(self.load, parse=parse_commit_metadata)
+        return LazyMetadata(self.commits, load, is_local=self.storage.is_local)
 
     def load(self, instant: Instant, parse: BodyParser[_T]) -> _T:
         """Return what the file of an instant says.
@@ -318,10 +319,15 @@ class LazyMetadata(Mapping[str, CommitMetadata]):
     """
 
     def __init__(
-        self, instants: Iterable[Instant], load: Callable[[Instant], CommitMetadata]
+        self,
+        instants: Iterable[Instant],
+        load: Callable[[Instant], CommitMetadata],
+        *,
+        is_local: bool = False,
     ) -> None:
         self._instants = {instant.requested_time: instant for instant in instants}
         self._load = load
+        self._is_local = is_local  # whether the files are
         self._loaded: dict[str, CommitMetadata] = {}
 
     def __getitem__(self, time: str) -> CommitMetadata:
@@ -343,6 +349,10 @@ class LazyMetadata(Mapping[str, CommitMetadata]):
         ordered = list(times)
         unread = [time for time in ordered if time not in self._loaded]
         if len(unread) > 1:
-            pairs = read_together(lambda time: self._load(self._instants[time]), unread)
-            self._loaded.update(pairs)
+            load = self._load
+            self._loaded.update(
+                read_together(
+                    lambda time: load(self._instants[time]), unread, is_local=self._is_local
+                )
+            )
         return {time: self[time] for time in ordered}

@@ -55,7 +55,7 @@ class DirectoryListing:
         level = [""]
         while level:
             self._folders += len(level)
-            listed_folders, level = read_together(self._list, level), []
+            listed_folders, level = self._list_together(level), []
             for folder, entries in listed_folders:
                 is_partition = any(is_partition_marker(e.name) for e in entries)
                 if is_partition:
@@ -71,9 +71,12 @@ class DirectoryListing:
     def files(self, partition_paths: Sequence[str]) -> Mapping[str, list[FileInfo]]:
         unlisted = [path for path in partition_paths if path not in self._files]
         self._folders += len(unlisted)
-        for path, entries in read_together(self._list, unlisted):
+        for path, entries in self._list_together(unlisted):
             self._files[path] = [e for e in entries if not e.is_directory]
         return {path: self._files[path] for path in partition_paths}
+
+    def _list_together(self, folders: Sequence[str]) -> list[tuple[str, list[FileInfo]]]:
+        return read_together(self._list, folders, is_local=self._storage.is_local)
 
     def _list(self, folder: str) -> list[FileInfo]:
         return list_nonempty(self._storage, folder)
