@@ -27,7 +27,7 @@ from hudi_pyspark.planning.explain import ExplainedScan, summary
 from hudi_pyspark.planning.needed_columns import result_schema
 from hudi_pyspark.planning.query import Plan, Query, check_lost_commits, resolve_query
 from hudi_pyspark.planning.slice_tasks import TablePlanner
-from hudi_pyspark.planning.task_groups import cost, group_tasks
+from hudi_pyspark.planning.task_groups import are_tiny, cost, group_tasks
 from hudi_pyspark.reading.kept_merges import count_merged, merged_on_disk
 from hudi_pyspark.reading.read_task import read_task
 from hudi_pyspark.reading.threads import read_in_parallel
@@ -190,7 +190,7 @@ class Scan:
         Args:
             threads: the number of file slices to read at a time; each takes memory. By default one
                 per processor, four at most, and up to twelve more for small slices on another
-                machine. Changes, and scans with a limit, use one thread.
+                machine. Changes, scans with a limit, and local slices of up to 64 KiB use one.
         """
         return pa.RecordBatchReader.from_batches(self._result, self._batches(threads))
 
@@ -330,7 +330,9 @@ class Scan:
         default, extra = 1, 0
         if self._limit is None and not self._query.is_ordered:
             default = min(os.cpu_count() or 1, _MAX_THREADS)
-            if threads is None and not self.storage.is_local:
+            if self.storage.is_local:
+                default = 1 if are_tiny(tasks[:100]) else default
+            elif threads is None:
                 # Reads of small slices mostly wait: read as many at a time as a Spark task has.
                 costs = [cost(task) for task in tasks[:100]] or [1]
                 slices = self._planner.options.task_bytes * len(costs) // max(1, sum(costs))

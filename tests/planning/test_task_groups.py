@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from hudi_pyspark.filter.sql_text import parse_filter
 from hudi_pyspark.planning import task_groups
-from hudi_pyspark.planning.task_groups import cost, group_tasks
+from hudi_pyspark.planning.task_groups import are_tiny, cost, group_tasks
 from hudi_pyspark.tasks import CdcTask, ChangeSource, CommitRange, ScanTask
 from tests.planning.test_slice_tasks import TABLE, planned, slice_of
 
@@ -87,6 +87,15 @@ def test_cost_is_the_bytes_that_are_read_and_half_a_mebibyte_for_each_file():
     assert cost(logged) == 2 * MIB + OPENING + 2 * (3 * 2 * MIB + OPENING)
     only_logs = replace(logged, file_slice=replace(logged.file_slice, base_file=None))
     assert cost(only_logs) == cost(logged) - 2 * MIB
+
+
+def test_slices_are_tiny_if_the_files_of_each_are():
+    tiny = tasks_of(32 << 10, 20 << 10, logs=1)
+    assert are_tiny(tiny)
+    assert are_tiny([])
+    assert not are_tiny([*tiny, *tasks_of(40 << 10, logs=1)])
+    change = CdcTask(ChangeSource.LOG_FILE, "1", pa.schema([]), as_struct=False, after=tiny[0])
+    assert not are_tiny([change])
 
 
 def test_changes_cost_both_images_and_their_files():
