@@ -193,7 +193,7 @@ class HudiTable:
         """Return the table as it is now: this object if nothing has changed, otherwise a new one.
 
         The new object knows what this one has merged, so its first query merges only log records
-        that were written in between.
+        that were written in between. A change of the table's properties alone goes unnoticed.
 
         Raises:
             HudiError: as from the constructor.

@@ -154,16 +154,19 @@ def _odd_columns(task: ScanTask, scan: Snapshot, base: str) -> Iterator[str]:
             file = open_parquet(source, verify_checksums=False)
             if LegacyCalendar.of(file, path) is not None:
                 yield f"{path} has dates in Spark's legacy calendar"
+            schema = file.schema_arrow  # pyarrow converts it anew each time
             for field in scan.schema:
-                if not _is_as_shown(file, field, task):
+                if not _is_as_shown(file, schema, field, task):
                     yield f"{path} has column {field.name!r} in another form"
     except (OSError, pa.ArrowException, UnicodeDecodeError) as error:  # a read reports the error
         yield f"{path} cannot be opened: {error}"
 
 
-def _is_as_shown(file: pq.ParquetFile, field: pa.Field, task: ScanTask) -> bool:
+def _is_as_shown(
+    file: pq.ParquetFile, file_schema: pa.Schema, field: pa.Field, task: ScanTask
+) -> bool:
     """Decide whether a file has one column of a name, with the values of the answer."""
-    file_schema, partition = file.schema_arrow, task.partition
+    partition = task.partition
     spellings = [name for name in file_schema.names if name.lower() == field.name.lower()]
     if spellings != [field.name] or not is_as_declared(file_schema.field(field.name).type, field):
         return False
