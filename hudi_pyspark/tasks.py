@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hudi_pyspark.arrow_values import text_scalar
+from hudi_pyspark.cached_property import PickledWithoutCache, cached_property
 from hudi_pyspark.columns.arrays import Mask, as_one_array, repeat
 from hudi_pyspark.columns.nested_fields import narrow_fields
 from hudi_pyspark.custom_mergers import PayloadMerger
@@ -145,8 +146,8 @@ def _unpickled(
     return PartitionValues(columns, tuple(scalars), *column_sets)
 
 
-@dataclass(frozen=True, slots=True)
-class SharedPlan:
+@dataclass(frozen=True)
+class SharedPlan(PickledWithoutCache):
     """What many tasks of a plan have in common; picklable."""
 
     settings: ReadSettings
@@ -165,6 +166,12 @@ class SharedPlan:
     merges_whole_table: bool = False  # a commit range's rows are merged with other commits' rows
     # Digest of all that the outcome of a merge depends on, except its slice; "" to keep no outcome.
     outcome_key_basis: str = ""
+
+    @cached_property
+    def requested_columns(self) -> pa.Schema:
+        """The working columns that the answer or the filter has."""
+        names = {*self.result.names, *top_level_columns(self.predicate, self.working)}
+        return with_case_variants(names, self.working)
 
     def narrowed(self, requested: pa.Schema) -> SharedPlan:
         """Return the plan of the same rows with fewer columns, and all columns for the merge."""
@@ -209,8 +216,7 @@ class ScanTask:
     @property
     def requested_columns(self) -> pa.Schema:
         """The working columns that the answer or the filter has."""
-        names = {*self.shared.result.names, *top_level_columns(self.predicate, self.working)}
-        return with_case_variants(names, self.working)
+        return self.shared.requested_columns
 
     @property
     def stored_columns(self) -> list[str]:

@@ -87,12 +87,14 @@ def as_one_array(column: pa.ChunkedArray | pa.Array) -> pa.Array:
 
 def is_null(column: pa.ChunkedArray | pa.Array) -> Mask:
     """Return a mask of the rows that are null."""
+    if not column.null_count:
+        return np.zeros(len(column), np.bool_)
     return to_numpy(as_one_array(pc.is_null(column)))
 
 
 def is_true(column: pa.ChunkedArray | pa.Array) -> Mask:
     """Return a mask of the rows of a boolean column that are true; null counts as false."""
-    return to_numpy(as_one_array(pc.fill_null(column, _FALSE)))
+    return to_numpy(as_one_array(pc.fill_null(column, _FALSE) if column.null_count else column))
 
 
 def differing_rows(older: pa.Table, newer: pa.Table) -> Mask:

@@ -45,6 +45,8 @@ def narrow_fields(
         requested: has the nested fields to keep. Columns that it lacks stay whole.
         whole: names of columns that stay whole in any case.
     """
+    if not any(map(pa.types.is_nested, schema.types)):
+        return schema
     requested_names, whole = dict.fromkeys(requested.names), frozenset(whole)
 
     def narrow(field: pa.Field) -> pa.Field:

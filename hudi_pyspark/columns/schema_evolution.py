@@ -57,12 +57,13 @@ def conform(
         SchemaEvolutionError: a column cannot be converted.
         CorruptTableError: a shredded variant contradicts itself.
     """
-    if table.schema.equals(schema):
+    stored_schema = table.schema  # pyarrow makes a new one each time
+    if stored_schema.equals(schema):
         return table
     rules = _DECIMALS + _SCALAR_RULES + _CASTS if casts else _SCALAR_RULES
     columns = []
     for field in schema:
-        index = table.schema.get_field_index(field.name)
+        index = stored_schema.get_field_index(field.name)
         if index >= 0:
             columns.append(_conform_column(table.column(index), field, source, rules))
         elif field.name in constants:

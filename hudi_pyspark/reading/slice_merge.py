@@ -43,8 +43,7 @@ class MergeSides:
     @property
     def wins_whole_records(self) -> bool:
         """Whether each merged row is a whole row of one side, and no base row is left out."""
-        combines = self.log.pair_rule.combines or self.log.pair_rule.rule.folds_base_rows
-        return self.row_filter is None and not combines
+        return self.row_filter is None and self.log.pair_rule.wins_whole_records
 
     def merge_pass(self, records: LogRecords) -> MergePass:
         """Return one pass of the merge, with all log records or with some of them."""

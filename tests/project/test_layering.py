@@ -50,7 +50,15 @@ MAY_IMPORT = {
     "filter": {"errors", "table", "columns"},
     "options": {"errors", "messages", "storage_options", "table"},
     "custom_mergers": {"errors", "imported_function", "table"},
-    "tasks": {"arrow_values", "storage", "table", "columns", "filter", "custom_mergers"},
+    "tasks": {
+        "arrow_values",
+        "cached_property",
+        "storage",
+        "table",
+        "columns",
+        "filter",
+        "custom_mergers",
+    },
     "metadata_table": {
         *TABLE - {"imported_function", "storage_options"},
         "columns",

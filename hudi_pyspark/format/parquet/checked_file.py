@@ -42,10 +42,12 @@ def open_parquet(
         pyarrow.ArrowInvalid, OSError, UnicodeDecodeError: the footer contradicts itself. Pages are
             checked when they are read, and raise OSError then.
     """
-    options = {**_TYPE_OPTIONS, **options}
-    metadata = pq.ParquetFile(source, **options).metadata
+    options = {**_TYPE_OPTIONS, **options, "page_checksum_verification": verify_checksums}
+    file = pq.ParquetFile(source, **options)
+    metadata = file.metadata
     if _ARROW_SCHEMA in (metadata.metadata or {}):
         metadata = _without_arrow_schema(metadata)
+        file = pq.ParquetFile(source, metadata=metadata, **options)
     if metadata.num_row_groups:
         schema, row_group = metadata.schema, metadata.row_group(0)
         if row_group.num_columns != len(schema):
@@ -57,9 +59,7 @@ def open_parquet(
             if name != chunk_name:
                 raise pa.ArrowInvalid(f"column {name!r} of the schema is stored as {chunk_name!r}")
     check_row_count(metadata, range(metadata.num_row_groups), metadata.num_rows)
-    return pq.ParquetFile(
-        source, metadata=metadata, page_checksum_verification=verify_checksums, **options
-    )
+    return file
 
 
 def unknown_type_error(error: Exception, path: str) -> UnsupportedTypeError | None:

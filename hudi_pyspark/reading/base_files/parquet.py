@@ -115,7 +115,10 @@ def read_parquet_rows(
             yield table
             continue
         # Rows that were picked from pages have all nested fields, not only the narrowed ones.
-        rows = table.select(stored_names).cast(narrow_fields(target, table.schema))
+        rows = table.select(stored_names)
+        rows_schema = narrow_fields(target, rows.schema)
+        if not rows.schema.equals(rows_schema, check_metadata=True):
+            rows = rows.cast(rows_schema)
         yield rename_columns(rows if calendar is None else calendar.to_gregorian(rows), names)
 
 

@@ -72,7 +72,7 @@ class Marks:
 
     def arrays(self) -> list[npt.NDArray[Any]]:
         """List all arrays except the ordering values."""
-        return [getattr(self, array.name) for array in fields(self)[1:]]
+        return [self.is_delete, self.has_default_ordering, self.has_other_class, self.columns]
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,21 +274,19 @@ class ColumnSets:
     """
 
     def __init__(self) -> None:
-        self._sets: list[frozenset[str]] = []
+        self._numbers: dict[frozenset[str], int] = {}
 
     def __len__(self) -> int:
-        return len(self._sets)
+        return len(self._numbers)
 
     def number(self, names: frozenset[str]) -> int:
         """Return the number of a set; a new set gets the next one."""
-        if names not in self._sets:
-            self._sets.append(names)
-        return self._sets.index(names)
+        return self._numbers.setdefault(names, len(self._numbers))
 
     def lacking(self, name: str, numbers: SetNumbers) -> Mask:
         """Say of each of some sets whether it lacks a column."""
         # The last entry, which -1 indexes, belongs to ALL_COLUMNS.
-        table = np.array([*(name not in names for names in self._sets), False], np.bool_)
+        table = np.array([*(name not in names for names in self._numbers), False], np.bool_)
         return table[numbers]
 
     def union(self, first: SetNumbers, second: SetNumbers) -> SetNumbers:
@@ -300,4 +298,5 @@ class ColumnSets:
     def _union(self, first: int, second: int) -> int:
         if ALL_COLUMNS in (first, second):
             return ALL_COLUMNS
-        return self.number(self._sets[first] | self._sets[second])
+        sets = list(self._numbers)
+        return self.number(sets[first] | sets[second])

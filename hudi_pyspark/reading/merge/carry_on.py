@@ -50,17 +50,19 @@ def carry_on(
     """
     older, kept = winners.log, decision.kept_log_rows
     assert kept is not None  # as documented
-    is_touched = _has_keys_of(older, log)
+    is_touched = _has_keys_of(older, log) if len(older) else np.empty(0, np.bool_)
     touched = np.flatnonzero(is_touched)
     newer = number_rows(log, winners.row_count)
     if len(touched):
         newer = LogRecords.concat([older.take(touched), newer])
     folded = fold_log(newer, pair_rule)
-    # A winner's key has the same base row as before.
-    place = _places(folded, older, touched)
-    new_keys = np.flatnonzero(place == NO_ROW)
-    place[new_keys] = len(older) + np.arange(len(new_keys))
-    met = MetRows.concat([winners.met, find_base_rows(folded.take(new_keys))]).take(place)
+    if len(older):  # a winner's key has the same base row as before
+        place = _places(folded, older, touched)
+        new_keys = np.flatnonzero(place == NO_ROW)
+        place[new_keys] = len(older) + np.arange(len(new_keys))
+        met = MetRows.concat([winners.met, find_base_rows(folded.take(new_keys))]).take(place)
+    else:
+        met = find_base_rows(folded)
 
     base_won = base_wins(folded.marks, met.ordering, pair_rule.rule) & (met.row != NO_ROW)
     dropped = decision.dropped_base_rows.copy()
@@ -93,7 +95,7 @@ def match_base_rows(log: LogRecords, tables: Iterable[pa.Table], rule: MergeRule
     """
     matcher, first_row = BaseRowMatcher(log), 0
     records, rows = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
-    ordering = [Winners.none(log, rule).met.ordering]
+    ordering = [MetRows.none(log, rule).ordering]
     for table in tables if len(log) else ():
         match = matcher.match(table)
         records.append(match.winners)

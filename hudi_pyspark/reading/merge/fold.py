@@ -46,6 +46,11 @@ class PairRule:
         """Whether a winner may take values from the record that it beats."""
         return self.rule.needs_fold or len(self.column_sets) > 0
 
+    @property
+    def wins_whole_records(self) -> bool:
+        """Whether each merged row is a whole log record, or a whole row of the base file."""
+        return not (self.combines or self.rule.folds_base_rows)
+
     def merge(self, older: Records, newer: Records) -> Records:
         """Merge pairs of records; each pair has one key.
 
@@ -77,6 +82,8 @@ def fold_log(log: LogRecords, pair_rule: PairRule) -> LogRecords:
     rule = pair_rule.rule
     codes, keys, positions = _number_keys(log)
     if not pair_rule.combines:
+        if positions is None and len(keys) == len(codes):
+            return log  # no key occurs twice
         if rule.mode is RecordMergeMode.COMMIT_TIME_ORDERING:
             winners = _last_of_each(codes, np.arange(len(codes)), len(keys))
         else:

@@ -100,8 +100,8 @@ class MergePass:
     def decision(self) -> MergeDecision:
         """Return what the merge decided, once `rows` is used up."""
         dropped = np.concatenate([np.empty(0, np.bool_), *self._dropped])
-        is_mixed = self._pair_rule.combines or self._pair_rule.rule.folds_base_rows
-        return MergeDecision(dropped, None if is_mixed else self._is_kept)
+        is_whole = self._pair_rule.wins_whole_records
+        return MergeDecision(dropped, self._is_kept if is_whole else None)
 
     def _merge_whole_records(
         self, base: Iterable[pa.Table], matcher: BaseRowMatcher

@@ -62,8 +62,8 @@ def load_log(
     """
     pair_rule = PairRule(decoder.rule, decoder.column_sets, merger)
     parts = decoder.decode(blocks)
-    first_parts = next(_group(parts, memory.records), [])
-    if sum(part.nbytes for part in first_parts) < memory.records:
+    first_parts, nbytes = next(_group(parts, memory.records), ([], 0))
+    if nbytes < memory.records:
         return LogInMemory(decoder.concatenate(first_parts), pair_rule)
     by_position = all(part.positions is not None for part in first_parts if len(part))
     with ExitStack() as on_error:
@@ -123,7 +123,7 @@ class LogOnDisk:
         Raises:
             SpillError: the disk is full.
         """
-        return all(map(self._add, _group(parts, self.memory.group)))
+        return all(self._add(group) for group, _ in _group(parts, self.memory.group))
 
     def _add(self, parts: Sequence[LogRecords]) -> bool:
         # A separate function, so its records are freed before the next group is decoded.
@@ -168,7 +168,7 @@ class LogOnDisk:
     def _spill(self, base: Iterable[pa.Table], count: int) -> Buckets:
         buckets = Buckets(self.file, count)
         rows_before = 0
-        for group in _group(base, self.memory.group):
+        for group, _ in _group(base, self.memory.group):
             table = pa.concat_tables(group)
             if self.by_position:
                 numbers = np.arange(rows_before, rows_before + table.num_rows)
@@ -208,14 +208,17 @@ def _drain(parts: list[LogRecords]) -> Iterator[LogRecords]:
         yield parts.pop()
 
 
-def _group(tables: Iterable[_Sized], size: int) -> Iterator[list[_Sized]]:
-    """Yield tables in groups of at least ``size`` bytes; the last group may have fewer."""
+def _group(tables: Iterable[_Sized], size: int) -> Iterator[tuple[list[_Sized], int]]:
+    """Yield tables in groups of at least ``size`` bytes, of which the last may have fewer.
+
+    Each group comes with its bytes.
+    """
     group, nbytes = [], 0
     for table in tables:
         group.append(table)
         nbytes += table.nbytes
         if nbytes >= size:
-            yield group
+            yield group, nbytes
             group, nbytes = [], 0
     if group:
-        yield group
+        yield group, nbytes

@@ -26,6 +26,13 @@ class MetRows(NamedTuple):
     ordering: OrderingValues  # of the base row, null if there is none; no fields in commit order
 
     @classmethod
+    def none(cls, log: LogRecords, rule: MergeRule) -> MetRows:
+        """Return no base rows, with the ordering fields that a rule compares with log records'."""
+        values = log.marks.ordering.fields if rule.compared_fields else ()
+        fields = tuple(field.slice(0, 0) for field in values)
+        return cls(np.empty(0, np.int64), OrderingValues(fields, 0))
+
+    @classmethod
     def scatter(
         cls, count: int, records: RowNumbers, row: RowNumbers, ordering: OrderingValues
     ) -> MetRows:
@@ -75,9 +82,8 @@ class Winners:
     @classmethod
     def none(cls, log: LogRecords, rule: MergeRule) -> Winners:
         """Return the winners of no records, with which the merge of log records begins."""
-        no_records = number_rows(log.take(np.empty(0, np.int64)), 0)
-        fields = no_records.marks.ordering.fields if rule.compared_fields else ()
-        return cls(no_records, MetRows(np.empty(0, np.int64), OrderingValues(fields, 0)), 0)
+        no_records = replace(log.take(np.empty(0, np.int64)), rows=log.rows.slice(0, 0))
+        return cls(number_rows(no_records, 0), MetRows.none(log, rule), 0)
 
     @property
     def nbytes(self) -> int:
