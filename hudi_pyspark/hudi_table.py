@@ -368,7 +368,12 @@ class HudiTable:
         return record_history(self.view, lambda instant: self.lookup(key, as_of=instant))
 
     def changes(
-        self, begin: str = "earliest", end: str | None = None, *, as_struct: bool = False
+        self,
+        begin: str = "earliest",
+        end: str | None = None,
+        *,
+        as_struct: bool = False,
+        as_changelog: bool = False,
     ) -> Scan:
         """Choose the changes of a range of commits, with images of each row before and after.
 
@@ -376,12 +381,15 @@ class HudiTable:
             begin: instant, exclusive, or ``earliest``; see ``inspect.commits()``.
             end: instant, inclusive; the latest by default.
             as_struct: whether images are structs instead of JSON text.
+            as_changelog: whether each image is a row, with the table's columns, ``_change_type``,
+                ``_commit_version`` and ``_commit_timestamp``.
 
         Raises:
             UnsupportedTableError: the table does not log changes (``hoodie.table.cdc.enabled``).
             IncrementalRangeError: the changes are no longer known.
         """
         images = CdcFormat.STRUCT if as_struct else CdcFormat.JSON
+        images = CdcFormat.CHANGELOG if as_changelog else images
         return self.scan(begin=begin, end=end, cdc=True, cdc_format=images)
 
     def diff(self, earlier: str, later: str, *, columns: Sequence[str] | None = None) -> pa.Table:

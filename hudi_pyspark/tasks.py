@@ -26,9 +26,21 @@ from hudi_pyspark.table.meta_columns import COMMIT_TIME_COLUMN, META_COLUMNS, OP
 from hudi_pyspark.table.on_damage import OnDamage
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from hudi_pyspark.columns.schema_evolution import SchemaOnRead
     from hudi_pyspark.table.live_blocks import BlockFilter
     from hudi_pyspark.table.merge_mode import MergeRule
+
+BOTH_IMAGES = frozenset({"before", "after"})
+CHANGELOG_COLUMNS = pa.schema(
+    {
+        "_change_type": pa.string(),
+        "_commit_version": pa.int64(),
+        "_commit_timestamp": pa.timestamp("us", "UTC"),
+    }
+)
+"""Columns behind the data columns of a changelog, named as in Spark and in Delta Lake."""
 
 _EMPTY = text_scalar("")
 _NULL = pa.nulls(1, pa.string())[0]
@@ -255,22 +267,17 @@ class CdcTask:
     source: ChangeSource
     instant: str  # requested time of the commit
     images: pa.Schema  # data columns of the images
-    as_struct: bool  # images as structs instead of JSON text
+    answer: pa.Schema  # of the change rows; with CHANGELOG_COLUMNS, there is a row for each image
     before: ScanTask | None = None  # the slice as it was; None if none was or is needed
     after: ScanTask | None = None  # the files that the commit wrote; None if none are needed
     cdc_files: tuple[LogFile, ...] = ()  # of `CDC_LOG`
     settings: ReadSettings = ReadSettings()
     predicate: Predicate | None = None  # only changes for which it is true; None for all
-    shown: frozenset[str] = frozenset({"before", "after"})  # images that the query asks for
+    shown: frozenset[str] = BOTH_IMAGES  # images that the query asks for
+    moment: datetime | None = None  # of the commit, with a zone; None if its instant is no time
 
 
 ReadTask: TypeAlias = ScanTask | CdcTask
-
-
-def cdc_schema(table_schema: pa.Schema, *, as_struct: bool) -> pa.Schema:
-    """Return the columns ``op, ts_ms, before, after``; images are JSON text, or structs."""
-    images = pa.struct(list(data_columns(table_schema))) if as_struct else pa.string()
-    return pa.schema({"op": pa.string(), "ts_ms": pa.string(), "before": images, "after": images})
 
 
 def data_columns(table_schema: pa.Schema) -> pa.Schema:

@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import os
+import time
 from collections import Counter
 from functools import cache
 from itertools import pairwise
@@ -23,7 +25,7 @@ from tests.columns.json_oracle import json_value
 from tests.conftest import GOLDEN
 from tests.golden.case import Case, load_cases
 from tests.golden.compare import _rows as cells
-from tests.golden.compare import arrow_type_name
+from tests.golden.compare import arrow_type_name, changelog_rows
 from tests.golden.deviations import accepted_deviations, certain_answers
 
 if TYPE_CHECKING:
@@ -36,6 +38,7 @@ RANGE_CASES = [c for c in CASES if any(q.name.startswith("incr") for q in c.quer
 QUERIES = {query.key for case in CASES for query in case.queries}
 CLAIMED = [q for q, answer in certain_answers().items() if Path(__file__).name in answer.reason]
 CERTAIN = [key for key in CLAIMED if key in QUERIES]
+CHANGE_COLUMNS = ["_change_type", "_commit_version", "_commit_timestamp"]
 COMMIT_TIME = "_hoodie_commit_time"
 # A late partial update changes a row, but not its commit time: no range holds it.
 LATE_PARTIAL_UPDATES = {f"v{version}_mor_partial_merge_into": 1 for version in (8, 9, 10)}
@@ -166,6 +169,93 @@ def test_struct_images_hold_what_the_json_images_say(case, opened):
         expected = [json_value(value, kind) for value in structs[name].to_pylist()]
         assert [t and json.loads(t) for t in texts[name].to_pylist()] == expected
     assert texts.select(["op", "ts_ms"]).equals(structs.select(["op", "ts_ms"]))
+
+
+CHANGELOG_QUERIES = [
+    (case, query)
+    for case in CDC_CASES
+    for query in case.queries
+    if query.name.startswith("cdc")
+    and query.rows is not None
+    and query.key not in accepted_deviations()
+]
+
+
+@pytest.mark.parametrize(
+    ("case", "query"), CHANGELOG_QUERIES, ids=[query.key for _, query in CHANGELOG_QUERIES]
+)
+def test_changelog_has_a_row_for_each_image_of_apache_hudi(case, query, opened):
+    options = {**query.options, "cdc_format": "changelog"}
+    answer = opened(case.name).scan_with(options).to_arrow()
+    changes = query.expected_rows()
+    ours, theirs = changelog_rows(answer, changes)
+    assert ours == theirs
+    assert bool(theirs) == bool(changes.num_rows)
+
+
+@pytest.mark.parametrize("case", CDC_CASES, ids=by_name)
+def test_changelog_has_the_same_values_as_struct_images(case, opened):
+    table = opened(case.name)
+    structs, changelog = changes_of(table, "000", "9"), table.changes(as_changelog=True).to_arrow()
+    for kind, side, operation in (
+        ("insert", "after", "i"),
+        ("delete", "before", "d"),
+        ("update_preimage", "before", "u"),
+        ("update_postimage", "after", "u"),
+    ):
+        rows = changelog.filter(pc.equal(changelog["_change_type"], kind))
+        assert Counter(cells(rows.drop_columns(CHANGE_COLUMNS))) == images(
+            structs, side, [operation]
+        )
+
+
+@pytest.mark.parametrize("case", CDC_CASES, ids=by_name)
+def test_preimage_of_a_changelog_comes_right_before_its_postimage(case, opened):
+    options = {"cdc": "true", "begin": "000", "cdc_format": "changelog"}
+    rows = opened(case.name).scan_with({**options, "columns": "id,_change_type"}).to_arrow()
+    pairs = list(pairwise([("", ""), *zip(*rows.to_pydict().values(), strict=True), ("", "")]))
+    before = [first[0] for first, second in pairs if second[1] == "update_postimage"]
+    assert before == [first[0] for first, _ in pairs if first[1] == "update_preimage"]
+    assert before == [second[0] for _, second in pairs if second[1] == "update_postimage"]
+
+
+@pytest.mark.parametrize("case", CDC_CASES, ids=by_name)
+def test_changelog_of_some_columns_and_rows_is_a_part_of_the_whole(case, opened, monkeypatch):
+    options = {"cdc": "true", "begin": "000", "cdc_format": "changelog"}
+    table = opened(case.name)
+    whole = table.scan_with(options).to_arrow()
+    deleted = {**options, "filter": "_change_type = 'delete'"}
+    expected = whole.filter(pc.equal(whole["_change_type"], "delete"))
+    assert table.scan_with(deleted).to_arrow().equals(expected)
+    few = {**deleted, "columns": "_commit_version,id"}
+    assert table.scan_with(few).to_arrow().equals(expected.select(["_commit_version", "id"]))
+
+    def fail(_):
+        raise AssertionError("an image was made")
+
+    monkeypatch.setattr("hudi_pyspark.reading.changes._as_structs", fail)
+    assert table.scan_with(options).count() == whole.num_rows
+    types = table.scan_with({**options, "columns": "_change_type"}).to_arrow()
+    assert types.equals(whole.select(["_change_type"]))
+
+
+@pytest.mark.parametrize(("zone", "hour"), [("UTC", 6), ("Asia/Tokyo", 21), ("America/Bogota", 11)])
+def test_commit_timestamp_is_the_instant_in_the_zone_of_the_timeline(
+    zone, hour, tmp_path, monkeypatch
+):
+    """The zone of a LOCAL timeline is that of the reader, as in Apache Hudi."""
+    path = CASES_BY_NAME["v9_mor_cdc_data_before_after"].extract(tmp_path)
+    monkeypatch.setenv("TZ", zone)
+    time.tzset()
+    try:
+        rows = HudiTable(str(path)).changes(as_changelog=True).to_arrow()
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    first = rows["_commit_timestamp"][0].as_py()
+    assert rows["_commit_version"][0].as_py() == 20261121063211338
+    day = 20 if zone == "Asia/Tokyo" else 21
+    assert first == dt.datetime(2026, 11, day, hour, 32, 11, 338000, tzinfo=dt.timezone.utc)
 
 
 def keyed(table: pa.Table) -> dict[tuple[Any, ...], dict[str, Any]]:

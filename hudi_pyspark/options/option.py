@@ -49,6 +49,7 @@ class CdcFormat(enum.Enum):
 
     JSON = "json"
     STRUCT = "struct"
+    CHANGELOG = "changelog"  # a row for each image
 
 
 class OnMissing(enum.Enum):

@@ -92,7 +92,8 @@ class IncrementalOptions:
     cdc: bool = option(CDC, "hoodie.datasource.query.incremental.format")
     """the rows of a range as they are at its end, or its changes with their images"""
     cdc_format: CdcFormat = option(word(CdcFormat))
-    """images as JSON text, or as structs"""
+    """images as JSON text, as structs, or as rows with columns that say what changed:
+    [a changelog](incremental-and-cdc.md#a-changelog)"""
     on_missing: OnMissing = option(
         word(OnMissing, true=OnMissing.FULL_SCAN, false=OnMissing.FAIL),
         "hoodie.datasource.read.incr.fallback.fulltablescan.enable",

@@ -12,18 +12,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import timezone
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from hudi_pyspark import errors
 from hudi_pyspark.format.file_name import is_log_file_name
-from hudi_pyspark.format.timeline.instant import WriteOperationType
+from hudi_pyspark.format.timeline.instant import WriteOperationType, moment_of
 from hudi_pyspark.messages import logger, warn
 from hudi_pyspark.options.option import CdcFormat, OnMissing
 from hudi_pyspark.table.commit_slices import written_slices
 from hudi_pyspark.table.file_group import FileSlice, LogFile
-from hudi_pyspark.tasks import CdcTask, ChangeSource, ScanTask, data_columns
+from hudi_pyspark.tasks import (
+    CHANGELOG_COLUMNS,
+    CdcTask,
+    ChangeSource,
+    ScanTask,
+    data_columns,
+)
 
 if TYPE_CHECKING:
     from hudi_pyspark.format.timeline.instant_metadata import CommitMetadata, WriteStat
@@ -64,6 +71,27 @@ def check_changes(requested: RequestedRange) -> None:
         )
 
 
+def changes_schema(table_schema: pa.Schema, cdc_format: CdcFormat) -> pa.Schema:
+    """Return the columns of changes.
+
+    These are ``op``, ``ts_ms``, ``before`` and ``after``. Of a changelog they are the data columns
+    and `CHANGELOG_COLUMNS`.
+
+    Raises:
+        UnsupportedTableError: a data column has the name of a column of changelogs.
+    """
+    images = data_columns(table_schema)
+    if cdc_format is CdcFormat.CHANGELOG:
+        if taken := {*images.names} & {*CHANGELOG_COLUMNS.names}:
+            raise errors.UnsupportedTableError(
+                f"the table has a column {min(taken)}, which is a column of changelogs as well. "
+                "Read the changes with cdc_format=struct"
+            )
+        return pa.schema([*images, *CHANGELOG_COLUMNS])
+    image = pa.struct(list(images)) if cdc_format is CdcFormat.STRUCT else pa.string()
+    return pa.schema({"op": pa.string(), "ts_ms": pa.string(), "before": image, "after": image})
+
+
 def plan_changes(
     requested: RequestedRange, table_schema: pa.Schema, plan: PlanSlices
 ) -> list[CdcTask]:
@@ -97,8 +125,8 @@ def plan_changes(
                 f"the range begins at {options.begin}, but {moved}. Begin at {begin} or later "
                 "(on_missing=earliest does)"
             )
-    images = data_columns(table_schema)
-    planner = _ChangePlanner(view, plan, images, as_struct=options.cdc_format is CdcFormat.STRUCT)
+    answer = changes_schema(table_schema, options.cdc_format)
+    planner = _ChangePlanner(view, plan, data_columns(table_schema), answer)
     tasks: list[CdcTask] = []
     for time in sorted((t for t in times if begin < times[t] <= end), key=lambda t: times[t]):
         try:
@@ -130,7 +158,7 @@ class _ChangePlanner:
     view: TableView
     plan: PlanSlices
     images: pa.Schema
-    as_struct: bool
+    answer: pa.Schema
     # What each commit wrote, by partition path and file id.
     slices_of_commit: dict[str, dict[tuple[str, str], FileSlice]] = field(default_factory=dict)
 
@@ -154,8 +182,7 @@ class _ChangePlanner:
                     # An archived commit may have written the group, and the cleaner removed it.
                     before = self._before(time, partition, file_id, must_exist=True)
                 if before is not None:
-                    source = ChangeSource.REPLACED
-                    yield CdcTask(source, time, self.images, self.as_struct, before)
+                    yield self._task(ChangeSource.REPLACED, time, before)
 
     def _group_task(
         self,
@@ -195,7 +222,24 @@ class _ChangePlanner:
                 f"commit {time} updated or deleted rows in {stat.path}, but did not write a CDC "
                 "log file, so the changes of the range are unknown"
             )
-        return CdcTask(source, time, self.images, self.as_struct, before, after, cdc_files)
+        return self._task(source, time, before, after, cdc_files)
+
+    def _task(
+        self,
+        source: ChangeSource,
+        time: str,
+        before: ScanTask | None,
+        after: ScanTask | None = None,
+        cdc_files: tuple[LogFile, ...] = (),
+    ) -> CdcTask:
+        moment = moment_of(time)
+        if moment is not None:
+            # The zone of a LOCAL timeline is not recorded: as in Apache Hudi, it is that of here.
+            is_utc = self.view.config.timeline_timezone == "UTC"
+            moment = moment.replace(tzinfo=timezone.utc) if is_utc else moment.astimezone()
+        return CdcTask(
+            source, time, self.images, self.answer, before, after, cdc_files, moment=moment
+        )
 
     def _before(
         self, time: str, partition: str, file_id: str, *, must_exist: bool

@@ -17,7 +17,7 @@ from hudi_pyspark.messages import warn
 from hudi_pyspark.options.instant_text import local_now
 from hudi_pyspark.options.option import CdcFormat, OnMissing, QueryType
 from hudi_pyspark.options.read_options import ReadOptions
-from hudi_pyspark.planning.changes import check_changes, plan_changes
+from hudi_pyspark.planning.changes import changes_schema, check_changes, plan_changes
 from hudi_pyspark.planning.commit_range import RequestedRange, end_of_state
 from hudi_pyspark.planning.slice_tasks import SliceQuery, TablePlanner, read_settings
 from hudi_pyspark.planning.time_travel import check_first_commit, resolve_as_of
@@ -25,7 +25,14 @@ from hudi_pyspark.table.file_group import FileSlice
 from hudi_pyspark.table.listing import PartitionChoice
 from hudi_pyspark.table.returning_rows import COMPLETED_OR_FAILED, commit_that_replaced_rows
 from hudi_pyspark.table.view import TableView
-from hudi_pyspark.tasks import CommitRange, ReadTask, ScanTask, cdc_schema
+from hudi_pyspark.tasks import (
+    BOTH_IMAGES,
+    CHANGELOG_COLUMNS,
+    CommitRange,
+    ReadTask,
+    ScanTask,
+    data_columns,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +88,11 @@ class Query(ABC):
         """
 
     def answer_schema(self, table_schema: pa.Schema) -> pa.Schema:
-        """Return all columns that the answer may have."""
+        """Return all columns that the answer may have.
+
+        Raises:
+            UnsupportedTableError: as `changes_schema`, if the query is one of changes.
+        """
         return table_schema
 
     @abstractmethod
@@ -274,8 +285,12 @@ class ChangesQuery(Query):
         return self.requested.end_of_read(options.begin, options.end)
 
     def answer_schema(self, table_schema: pa.Schema) -> pa.Schema:
-        as_struct = self.requested.options.cdc_format is CdcFormat.STRUCT
-        return cdc_schema(table_schema, as_struct=as_struct)
+        """Return the columns of the changes.
+
+        Raises:
+            UnsupportedTableError: as `changes_schema`.
+        """
+        return changes_schema(table_schema, self.requested.options.cdc_format)
 
     def plan(self, planner: TablePlanner, result: pa.Schema, predicate: Predicate | None) -> Plan:
         schema = planner.table_schema
@@ -286,12 +301,14 @@ class ChangesQuery(Query):
             )
 
         settings = read_settings(planner.options)
-        compared = top_level_columns(predicate, self.answer_schema(schema))
+        names = {*result.names, *top_level_columns(predicate, self.answer_schema(schema))}
         # Images take most of the time, and a count needs none of them.
-        shown = frozenset({"before", "after"} & {*result.names, *compared})
+        shown, tasks = BOTH_IMAGES & names, plan_changes(self.requested, schema, plan_whole)
+        if self.requested.options.cdc_format is CdcFormat.CHANGELOG:
+            images = pa.schema([field for field in data_columns(schema) if field.name in names])
+            answer = pa.schema([*images, *CHANGELOG_COLUMNS])
+            shown = BOTH_IMAGES if images.names else frozenset()
+            tasks = [replace(task, images=images, answer=answer) for task in tasks]
         return Plan(
-            [
-                replace(task, predicate=predicate, settings=settings, shown=shown)
-                for task in plan_changes(self.requested, schema, plan_whole)
-            ]
+            [replace(task, predicate=predicate, settings=settings, shown=shown) for task in tasks]
         )

@@ -12,10 +12,12 @@ from contextlib import closing
 from functools import partial
 from typing import TypeAlias
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hudi_pyspark.columns.arrays import as_one_array
+from hudi_pyspark.arrow_values import to_arrow
+from hudi_pyspark.columns.arrays import as_one_array, is_true, repeat
 from hudi_pyspark.columns.schema_evolution import conform
 from hudi_pyspark.columns.text import json_text
 from hudi_pyspark.columns.timestamp_repair import repair_timestamps
@@ -28,13 +30,14 @@ from hudi_pyspark.reading.slice_log import load_log_records, read_live_blocks, s
 from hudi_pyspark.storage.protocol import Storage
 from hudi_pyspark.table.log_files import LogFiles
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
-from hudi_pyspark.tasks import CdcTask, ChangeSource, ScanTask, cdc_schema
+from hudi_pyspark.tasks import CHANGELOG_COLUMNS, CdcTask, ChangeSource, ScanTask
 
+_CHANGE_TYPES = ("delete", "update_preimage", "insert", "update_postimage")
 ReadSlice: TypeAlias = Callable[[ScanTask], Iterator[pa.Table]]
 
 
 def read_changes(task: CdcTask, storage: Storage, read_slice: ReadSlice) -> Iterator[pa.Table]:
-    """Yield the change rows of a task, in the schema of `cdc_schema`.
+    """Yield the change rows of a task, in its schema of the answer.
 
     Args:
         task: what to read.
@@ -165,14 +168,37 @@ def _changes(task: CdcTask, operation: str, old: pa.Table | None, new: pa.Table 
 def _result(
     task: CdcTask, operations: pa.Array, old: pa.Array | None, new: pa.Array | None
 ) -> pa.Table:
-    schema = cdc_schema(task.images, as_struct=task.as_struct)
+    if {*CHANGELOG_COLUMNS.names} <= {*task.answer.names}:
+        return _changelog(task, operations, old, new)
     columns = [operations, pa.array([task.instant] * len(operations), pa.string())]
     for name, image in (("before", old), ("after", new)):
         if image is None or name not in task.shown:
-            columns.append(pa.nulls(len(operations), schema.field(name).type))
+            columns.append(pa.nulls(len(operations), task.answer.field(name).type))
         else:
-            columns.append(image if task.as_struct else _json_image(image))
-    return pa.Table.from_arrays(columns, schema=schema)
+            is_json = pa.types.is_string(task.answer.field(name).type)
+            columns.append(_json_image(image) if is_json else image)
+    return pa.Table.from_arrays(columns, schema=task.answer)
+
+
+def _changelog(
+    task: CdcTask, operations: pa.Array, old: pa.Array | None, new: pa.Array | None
+) -> pa.Table:
+    """Return a row for each image; that of a row before an update comes before that after it."""
+    is_insert, is_delete = (is_true(pc.equal(operations, op)) for op in ("i", "d"))
+    change, side = np.nonzero(np.stack((~is_insert, ~is_delete), axis=1))
+    is_update = ~(is_insert | is_delete)[change]
+    change_types = pa.array(_CHANGE_TYPES).take(to_arrow(2 * side + is_update))
+    count, row_count = len(operations), len(change)
+    image_type = pa.struct(list(task.images))
+    both = [pa.nulls(count, image_type) if image is None else image for image in (old, new)]
+    images = pa.concat_arrays(both).take(to_arrow(change + count * side))
+    columns = [
+        *images.flatten(),
+        change_types,
+        repeat(pa.scalar(int(task.instant), pa.int64()), row_count),
+        repeat(pa.scalar(task.moment, task.answer.field("_commit_timestamp").type), row_count),
+    ]
+    return pa.Table.from_arrays(columns, schema=task.answer)
 
 
 def _json_image(images: pa.Array) -> pa.Array:

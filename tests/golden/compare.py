@@ -115,6 +115,31 @@ def _reduced(row: tuple[Any, ...], names: set[str]) -> tuple[Any, ...]:
     )
 
 
+_SIMPLE = (pa.types.is_string, pa.types.is_boolean, pa.types.is_integer, pa.types.is_floating)
+_KINDS = {"i": ("", "insert"), "d": ("delete", ""), "u": ("update_preimage", "update_postimage")}
+
+
+def changelog_rows(
+    changelog: pa.Table, changes: pa.Table
+) -> tuple[Counter[tuple[Any, ...]], Counter[tuple[Any, ...]]]:
+    """The rows of a changelog, and those that Apache Hudi's changes say.
+
+    They have the data columns of types for which Apache Hudi's JSON has one form.
+    """
+    types = zip(changelog.schema.names, changelog.schema.types, strict=True)
+    names = [n for n, kind in types if n[0] != "_" and any(is_kind(kind) for is_kind in _SIMPLE)]
+    shown = changelog.select(["_change_type", "_commit_version", *names])
+    ours = Counter(zip(*shown.to_pydict().values(), strict=True))
+    theirs: Counter[tuple[Any, ...]] = Counter()
+    for change in changes.to_pylist():
+        for side, kind in zip(("before", "after"), _KINDS[change["op"]], strict=True):
+            if kind:
+                image = json.loads(change[side])
+                values = (image.get(name) for name in names)
+                theirs[(kind, int(change["ts_ms"]), *values)] += 1
+    return ours, theirs
+
+
 def spark_type_name(kind: Any) -> str:
     """Type of Spark's schema JSON in one notation, nullability left out."""
     if isinstance(kind, str):

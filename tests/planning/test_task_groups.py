@@ -94,14 +94,15 @@ def test_slices_are_tiny_if_the_files_of_each_are():
     assert are_tiny(tiny)
     assert are_tiny([])
     assert not are_tiny([*tiny, *tasks_of(40 << 10, logs=1)])
-    change = CdcTask(ChangeSource.LOG_FILE, "1", pa.schema([]), as_struct=False, after=tiny[0])
+    no_columns = pa.schema([])
+    change = CdcTask(ChangeSource.LOG_FILE, "1", no_columns, no_columns, after=tiny[0])
     assert not are_tiny([change])
 
 
 def test_changes_cost_both_images_and_their_files():
     (before,), (after,) = tasks_of(30 * MIB), tasks_of(2 * MIB, logs=1)
     images = pa.schema({"id": pa.int64()})
-    change = CdcTask(ChangeSource.LOG_FILE, "003", images, as_struct=True, after=after)
+    change = CdcTask(ChangeSource.LOG_FILE, "003", images, images, after=after)
     assert cost(change) == cost(after)
     files = after.file_slice.log_files
     change = replace(change, before=before, cdc_files=files)

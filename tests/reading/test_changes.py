@@ -19,9 +19,9 @@ from hudi_pyspark.errors import (
     UnsupportedTableError,
 )
 from hudi_pyspark.format.log.log_block import HeaderKey, LogBlockType
-from hudi_pyspark.options.option import HollowCommits, OnMissing
+from hudi_pyspark.options.option import CdcFormat, HollowCommits, OnMissing
 from hudi_pyspark.options.read_options import IncrementalOptions, ReadOptions
-from hudi_pyspark.planning.changes import check_changes, plan_changes
+from hudi_pyspark.planning.changes import changes_schema, check_changes, plan_changes
 from hudi_pyspark.planning.commit_range import RequestedRange
 from hudi_pyspark.reading.changes import read_changes
 from hudi_pyspark.reading.slice_reader import slice_tables
@@ -577,6 +577,20 @@ class TestCdcLogChanges:
         storage = table.without(cdc_log("f", "020")).open().storage
         with pytest.raises(MissingFileError, match="is not on the storage any more"):
             list(read_changes(task, storage, partial(slice_tables, storage=storage)))
+
+
+def test_changelog_of_an_instant_that_is_no_time_has_no_timestamp():
+    options = ReadOptions.parse({"cdc": "true", "cdc_format": "changelog", "begin": "000"})
+    rows = choose_scan(TestLogFileChanges.table().open(), options, {}).to_arrow().to_pylist()
+    assert [(row["id"], row["_change_type"]) for row in rows] == [(key, "insert") for key in "abc"]
+    assert {(row["_commit_version"], row["_commit_timestamp"]) for row in rows} == {(10, None)}
+
+
+def test_column_with_a_name_of_changelogs_is_refused_in_this_form_only():
+    schema = pa.schema({"id": pa.string(), "_commit_version": pa.int64()})
+    with pytest.raises(UnsupportedTableError, match=r"a column _commit_version.*cdc_format=struct"):
+        changes_schema(schema, CdcFormat.CHANGELOG)
+    assert changes_schema(schema, CdcFormat.STRUCT).names == ["op", "ts_ms", "before", "after"]
 
 
 def test_skipping_table_services_has_no_effect_on_changes_and_says_so():

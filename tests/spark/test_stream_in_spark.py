@@ -4,6 +4,7 @@ import json
 from functools import reduce
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from pyspark.errors import AnalysisException, StreamingQueryException
 from pyspark.sql import DataFrame
@@ -16,7 +17,7 @@ from hudi_pyspark.spark.datasource import HudiDataSource
 from hudi_pyspark.spark.stream import _HAS_READ_LIMITS, HudiStreamReader
 from tests.conftest import GOLDEN
 from tests.golden.case import load_case
-from tests.golden.compare import differences
+from tests.golden.compare import changelog_rows, differences
 from tests.growing_table import GrowingTable, commits_of, table_at
 from tests.spark.frames import assert_same_rows, hudi_rows
 from tests.spark.running_stream import RunningStream
@@ -44,6 +45,12 @@ def replay(spark, tmp_path):
         return growing, RunningStream(spark, growing.path, tmp_path)
 
     return replay
+
+
+def expected_changes(case: str, query: str) -> pa.Table:
+    """Apache Hudi's changes."""
+    found = next(q for q in load_case(GOLDEN / case).queries if q.name == query)
+    return found.expected_rows()
 
 
 def changes_differ(answer: DataFrame, case: str, query: str) -> list[str]:
@@ -118,6 +125,23 @@ def test_changes_in_the_sink_are_apache_hudis_although_every_batch_was_killed(re
         in_range = [time for time, offset in commits.items() if begin < offset <= end]
         part = stream.answer().where(sf.col("ts_ms").isin(in_range))
         assert changes_differ(part, case, query) == []
+
+
+def test_changelog_in_the_sink_has_the_images_of_apache_hudi(replay):
+    growing, stream = replay(V9_CDC, 0)
+    for instant in list(commits_of(V9_CDC))[::3]:
+        growing.grow(instant)
+        stream.run(cdc="true", cdc_format="changelog")
+    ours, theirs = changelog_rows(stream.answer().toArrow(), expected_changes(V9_CDC, "cdc_all"))
+    assert ours == theirs
+    since = {"cdc": "true", "cdc_format": "changelog", "begin": "20261121063211574"}
+    batch = stream.spark.read.format("hudi-py").options(**since).load(str(growing.path))
+    assert batch.schema == stream.schema
+    deleted = batch.where("_change_type = 'delete'").select("_commit_timestamp", "id")
+    _, expected = changelog_rows(batch.toArrow(), expected_changes(V9_CDC, "cdc_after_c1"))
+    assert deleted.count() == sum(n for row, n in expected.items() if row[0] == "delete") > 0
+    ours, theirs = changelog_rows(batch.toArrow(), expected_changes(V9_CDC, "cdc_after_c1"))
+    assert ours == theirs
 
 
 def test_running_stream_follows_the_table_and_reports_how_far_it_is(replay):

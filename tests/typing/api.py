@@ -52,6 +52,7 @@ def read_without_spark(table: HudiTable, instant: str) -> None:
     assert_type(table.scan(as_of=instant), Scan)
     assert_type(table.scan(begin=instant, batch_rows=10_000), Scan)
     assert_type(table.changes(begin=instant, as_struct=True), Scan)
+    assert_type(table.changes(begin=instant, as_changelog=True), Scan)
     assert_type(scan.schema, pa.Schema)
     assert_type(scan.to_arrow(), pa.Table)
     assert_type(scan.to_batches(threads=2), pa.RecordBatchReader)
