@@ -70,7 +70,8 @@ class HudiTable:
         path: base path, the folder that holds ``.hoodie``: a local path or a URI of any storage
             that pyarrow or fsspec knows (``s3://``, ``gs://``, ``abfs://``, ``webhdfs://`` …).
         storage_options: settings of that storage (keys, region, endpoint …) by the names of
-            pyarrow, Hadoop (``fs.s3a.access.key``) or PyIceberg (``s3.access-key-id``).
+            pyarrow, Hadoop (``fs.s3a.access.key``), PyIceberg (``s3.access-key-id``), delta-rs and
+            polars (``aws_access_key_id``).
             Settings that are not among these options come from the environment, from variables such
             as ``HOODIE_ENV_fs_DOT_s3a_DOT_access_DOT_key``.
         filesystem: a file system of pyarrow or fsspec in which the path lies, instead of

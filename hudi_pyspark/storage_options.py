@@ -15,46 +15,54 @@ Options = Mapping[str, Value]  # storage options by name, or arguments of a file
 
 _ENVIRONMENT_PREFIX = "HOODIE_ENV_"
 SPARK_PREFIX = "storage."  # marks a storage option among read options
-# Hadoop's and PyIceberg's names, which need no mark among read options.
-_FOREIGN_PREFIXES = ("fs.", "s3.", "gcs.", "adls.", "hdfs.")
+# Names of Hadoop, PyIceberg, delta-rs and polars, which need no mark among read options.
+_FOREIGN_PREFIXES = ("fs.", "s3.", "gcs.", "adls.", "hdfs.", "aws_", "azure_", "google_")
 
 
-# By kind of storage: arguments of its file system, each with its names in Hadoop and in PyIceberg.
-# REST catalogs use PyIceberg's names. The file systems of webhdfs and oss are fsspec's.
+# By kind of storage: arguments of its file system, each with its names in Hadoop, in PyIceberg, and
+# in delta-rs, polars and hudi-rs (those of object_store). REST catalogs use PyIceberg's names. The
+# file systems of webhdfs and oss are fsspec's.
 SETTINGS: Mapping[str, Mapping[str, str]] = {
     "s3": {
-        "access_key": "fs.s3a.access.key fs.s3.awsaccesskeyid s3.access-key-id",
-        "secret_key": "fs.s3a.secret.key fs.s3.awssecretaccesskey s3.secret-access-key",
-        "session_token": "fs.s3a.session.token s3.session-token",
-        "region": "fs.s3a.endpoint.region s3.region",
-        "endpoint_override": "fs.s3a.endpoint s3.endpoint",
-        "role_arn": "fs.s3a.assumed.role.arn s3.role-arn",
-        "session_name": "fs.s3a.assumed.role.session.name s3.role-session-name",
+        "access_key": "fs.s3a.access.key fs.s3.awsaccesskeyid s3.access-key-id aws_access_key_id "
+        "access_key_id",
+        "secret_key": "fs.s3a.secret.key fs.s3.awssecretaccesskey s3.secret-access-key "
+        "aws_secret_access_key secret_access_key",
+        "session_token": "fs.s3a.session.token s3.session-token aws_session_token aws_token token",
+        "region": "fs.s3a.endpoint.region s3.region aws_region aws_default_region default_region",
+        "endpoint_override": "fs.s3a.endpoint s3.endpoint aws_endpoint aws_endpoint_url "
+        "aws_endpoint_url_s3 endpoint endpoint_url",
+        "role_arn": "fs.s3a.assumed.role.arn s3.role-arn aws_role_arn",
+        "session_name": "fs.s3a.assumed.role.session.name s3.role-session-name "
+        "aws_role_session_name role_session_name",
         "external_id": "",
         "scheme": "",
-        "proxy_options": "s3.proxy-uri",
-        "anonymous": "s3.anonymous",
-        "force_virtual_addressing": "fs.s3a.path.style.access s3.force-virtual-addressing",
+        "proxy_options": "s3.proxy-uri proxy_url",
+        "anonymous": "s3.anonymous aws_skip_signature skip_signature",
+        "force_virtual_addressing": "fs.s3a.path.style.access s3.force-virtual-addressing "
+        "aws_virtual_hosted_style_request virtual_hosted_style_request",
         "connect_timeout": "s3.connect-timeout",
-        "request_timeout": "s3.request-timeout",
+        "request_timeout": "s3.request-timeout timeout",
     },
     "gs": {
         "project_id": "fs.gs.project.id gcs.project-id",
         "endpoint_override": "gcs.service.host",
         "target_service_account": "",
         "scheme": "",
-        "anonymous": "",
+        "anonymous": "google_skip_signature skip_signature",
         "access_token": "gcs.oauth2.token",
         "credential_token_expiration": "",
         "retry_time_limit": "",
     },
     "abfs": {
-        "account_name": "adls.account-name",
-        "account_key": "adls.account-key",
-        "sas_token": "adls.sas-token",
-        "tenant_id": "adls.tenant-id",
-        "client_id": "adls.client-id",
-        "client_secret": "adls.client-secret",
+        "account_name": "adls.account-name azure_storage_account_name",
+        "account_key": "adls.account-key azure_storage_account_key azure_storage_access_key "
+        "azure_storage_master_key access_key master_key",
+        "sas_token": "adls.sas-token azure_storage_sas_token azure_storage_sas_key sas_key",
+        "tenant_id": "adls.tenant-id azure_storage_tenant_id azure_storage_authority_id "
+        "azure_tenant_id azure_authority_id authority_id",
+        "client_id": "adls.client-id azure_storage_client_id azure_client_id",
+        "client_secret": "adls.client-secret azure_storage_client_secret azure_client_secret",
         "blob_storage_authority": "adls.blob-storage-authority",
         "dfs_storage_authority": "adls.dfs-storage-authority",
         "blob_storage_scheme": "adls.blob-storage-scheme",
@@ -86,7 +94,10 @@ _OPPOSITE = "fs.s3a.path.style.access"  # true means false for its argument
 CREDENTIALS_PROVIDER = "credentials_provider"
 _ATTEMPTS = "attempts"
 COMMON = {CREDENTIALS_PROVIDER: "", _ATTEMPTS: "fs.s3a.attempts.maximum"}
-_SECRET_NAME = re.compile(r"secret|token|password|account.?key|\Akey\Z")
+_SECRET_NAME = re.compile(r"secret|token|password|(account|master|sas).?key|storage_access_key|\Akey\Z")
+# Settings of delta-rs and polars that change no read: the scheme of the endpoint decides about http.
+_WITHOUT_EFFECT = ("allow_http", "aws_allow_http", "azure_allow_http", "aws_s3_allow_unsafe_rename")
+_GOOGLE_KEY_FILE = re.compile(r"(google_)?(service_account(_path|_key)?|application_credentials)")
 
 
 def from_environment(environment: Mapping[str, str]) -> dict[str, str]:
@@ -224,7 +235,7 @@ def _parse(name: str, value: Value, argument: str) -> Value:
     if argument in _LARGEST:
         largest = _LARGEST[argument]
         try:
-            number = float(value)
+            number = float(str(value).removesuffix("s" if argument in _SECONDS else ""))  # 30s
         except ValueError:
             raise InvalidOptionError(f"storage option {name}: give a number") from None
         if not 0 <= number <= largest:
@@ -239,6 +250,14 @@ def _parse(name: str, value: Value, argument: str) -> Value:
 
 
 def _check_unknown(name: str, by_name: Mapping[str, str], scheme: str) -> None:
+    if name.lower() in _WITHOUT_EFFECT:
+        return
+    if scheme == "gs" and _GOOGLE_KEY_FILE.fullmatch(name.lower()):
+        raise InvalidOptionError(
+            f"storage option {name}: the key of a service account is read from a file whose path "
+            "is in the environment variable GOOGLE_APPLICATION_CREDENTIALS; set it on every "
+            "machine, or give access_token"
+        )
     hint = did_you_mean(name.lower(), by_name)
     if name.lower().startswith(_FOREIGN_PREFIXES):
         if name.lower() in _by_name(*SETTINGS.values()):
@@ -249,5 +268,6 @@ def _check_unknown(name: str, by_name: Mapping[str, str], scheme: str) -> None:
     # The message must not contain the value, which may be a secret.
     raise InvalidOptionError(
         f"unknown storage option {name!r} for {scheme}{hint} (known: "
-        f"{', '.join(dict.fromkeys(by_name.values()))}, and names of Hadoop and PyIceberg for them)"
+        f"{', '.join(dict.fromkeys(by_name.values()))}, and their names in Hadoop, PyIceberg, "
+        "delta-rs and polars)"
     )

@@ -12,6 +12,7 @@ from hudi_pyspark.storage_options import (
     SETTINGS,
     file_system_arguments,
     from_environment,
+    secret_values,
     storage_options_of,
 )
 from tests.storage.s3_server import serve
@@ -68,6 +69,58 @@ def s3(golden_table):
         ),
         pytest.param("abfs", {"adls.account-key": "k"}, {"account_key": "k"}, id="azure"),
         pytest.param(
+            "s3",
+            {
+                "AWS_ACCESS_KEY_ID": "a",
+                "aws_secret_access_key": "s",
+                "AWS_SESSION_TOKEN": "t",
+                "aws_region": "r",
+                "AWS_ENDPOINT_URL": "http://h:1",
+                "AWS_ALLOW_HTTP": "true",
+                "AWS_S3_ALLOW_UNSAFE_RENAME": "true",
+                "aws_virtual_hosted_style_request": "false",
+                "timeout": "30s",
+            },
+            {
+                "access_key": "a",
+                "secret_key": "s",
+                "session_token": "t",
+                "region": "r",
+                "endpoint_override": "http://h:1",
+                "force_virtual_addressing": False,
+                "request_timeout": 30,
+            },
+            id="delta-rs-s3",
+        ),
+        pytest.param(
+            "s3",
+            {"access_key_id": "a", "secret_access_key": "s", "endpoint": "h", "token": "t"},
+            {"access_key": "a", "secret_key": "s", "endpoint_override": "h", "session_token": "t"},
+            id="polars-s3",
+        ),
+        pytest.param("s3", {"aws_skip_signature": "true"}, {"anonymous": True}, id="polars-public"),
+        pytest.param("gs", {"google_skip_signature": True}, {"anonymous": True}, id="polars-gs"),
+        pytest.param(
+            "abfs",
+            {
+                "AZURE_STORAGE_ACCOUNT_NAME": "n",
+                "azure_storage_access_key": "k",
+                "azure_storage_tenant_id": "t",
+                "azure_client_id": "i",
+                "azure_storage_client_secret": "s",
+            },
+            {
+                "account_name": "n",
+                "account_key": "k",
+                "tenant_id": "t",
+                "client_id": "i",
+                "client_secret": "s",
+            },
+            id="delta-rs-azure",
+        ),
+        pytest.param("abfs", {"azure_storage_sas_key": "s"}, {"sas_token": "s"}, id="azure-sas"),
+        pytest.param("abfs", {"aws_region": "r"}, {}, id="meant-for-another-storage"),
+        pytest.param(
             "hdfs", {"hdfs.user": "u", "port": "8021"}, {"user": "u", "port": 8021}, id="hdfs"
         ),
     ],
@@ -114,7 +167,7 @@ def test_storage_options_are_told_from_read_options():
             {"acess_key": "very-secret"},
             "unknown storage option 'acess_key' for s3; did you mean access_key",
         ),
-        ({"aws_access_key_id": "a"}, "did you mean fs.s3.awsaccesskeyid"),
+        ({"acces_key_id": "a"}, "did you mean access_key_id"),
         ({"anonymous": "perhaps"}, "option anonymous: give true or false"),
         ({"connect_timeout": "soon"}, "option connect_timeout: give a number"),
         (
@@ -132,6 +185,25 @@ def test_wrong_settings_are_refused_without_telling_secrets(given, problem):
 def test_setting_that_only_hadoop_has_is_ignored_with_a_warning():
     with pytest.warns(UserWarning, match=r"fs\.s3a\.threads\.max is ignored"):
         assert file_system_arguments("s3", {"fs.s3a.threads.max": "9"}, {}) == {}
+
+
+@pytest.mark.parametrize(
+    "name", ["google_service_account", "GOOGLE_SERVICE_ACCOUNT_KEY", "application_credentials"]
+)
+def test_key_of_a_google_service_account_is_refused_rather_than_ignored(name):
+    with pytest.raises(InvalidOptionError, match="GOOGLE_APPLICATION_CREDENTIALS") as caught:
+        file_system_arguments("gs", {name: "very-secret"}, {})
+    assert "very-secret" not in str(caught.value)
+
+
+def test_names_of_delta_rs_need_no_mark_among_read_options():
+    options = {"path": "p", "AWS_REGION": "r", "azure_storage_account_name": "n"}
+    assert storage_options_of(options) == {"aws_region": "r", "azure_storage_account_name": "n"}
+
+
+@pytest.mark.parametrize("name", ["aws_secret_access_key", "azure_storage_access_key", "sas_key"])
+def test_secrets_are_known_by_every_name(name):
+    assert secret_values({name: "very-secret"}) == ["very-secret"]
 
 
 def test_scheme_that_nothing_reaches_is_refused():

@@ -34,7 +34,7 @@ _TOKEN = re.compile(
     (?P<name>`(?:[^`]|``)+`(?:\.`(?:[^`]|``)+`)* | [^\W\d]\w*(?:\.\w+)*)
   | (?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)
   | (?P<text>'(?:[^'\\]|\\.|'')*' | "(?:[^"\\]|\\.|"")*")
-  | (?P<sign><=>|!(?!=)|<=|>=|<>|!=|==|=|<|>|\(|\)|,|-|\+)
+  | (?P<sign><=>|!(?!=)|<=|>=|<>|!=|==|=|<|>|::|\(|\)|,|[-+*/%&|^~:])
     )""",
     re.VERBOSE | re.DOTALL,
 )
@@ -44,6 +44,11 @@ _SIGNS = {
     "<>": Operator.NOT_EQUAL,
 }
 _KEYWORDS = frozenset({"AND", "OR", "NOT", "IN", "IS", "NULL", "BETWEEN", "LIKE", "TRUE", "FALSE"})
+# Signs and words of SQL that a filter may not have.
+_UNSUPPORTED = frozenset(
+    "+ - * / % & | ^ ~ : :: ALL ANY CASE COLLATE CURRENT_DATE CURRENT_TIMESTAMP DISTINCT DIV ESCAPE "
+    "EXISTS ILIKE INTERVAL REGEXP RLIKE SELECT SIMILAR UNKNOWN XOR".split()
+)
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "b": "\b", "Z": "\x1a"}
 
 
@@ -177,7 +182,13 @@ class _Parser:
             return negate(self._list_or_range(column, data_type))
         if self._peek().is_word("IN", "BETWEEN", "LIKE"):
             return self._list_or_range(column, data_type)
-        # A boolean column alone.
+        if token.kind != "end" and not token.is_word("AND", "OR") and token.text != ")":
+            raise self._unexpected("a comparison")
+        if not pa.types.is_boolean(data_type):
+            raise self._error(
+                f"column {column!r} of type {data_type} is not a condition. Compare it with a "
+                f"literal, or write {column} IS NOT NULL"
+            )
         return self._compare_column(column, data_type, Operator.EQUAL, literal=True)
 
     def _compare_column(
@@ -233,6 +244,9 @@ class _Parser:
         try:
             field = resolve_field(written, self._schema)
         except InvalidOptionError as error:
+            if token.text.upper() in _UNSUPPORTED:
+                self._next -= 1
+                raise self._unexpected("a column") from None
             raise self._error(error.reason()) from None
         if self._is_exact and field[0] != written:
             raise self._error(f"{written} is spelled {field[0]}")
@@ -266,7 +280,10 @@ class _Parser:
             self._accept("+")
         if self._peek().kind == "number":
             return _number(sign + self._take().text)
-        raise self._unexpected("a number, a quoted text, true, false, DATE '…' or TIMESTAMP '…'")
+        raise self._unexpected(
+            "a number, a quoted text, true, false, DATE '…' or TIMESTAMP '…'",
+            _UNSUPPORTED | {name.upper() for name in self._schema.names},
+        )
 
     def _peek(self) -> _Token:
         return self._tokens[self._next]
@@ -304,8 +321,15 @@ class _Parser:
             f"{column} >= {begin} AND {column} < {end}"
         )
 
-    def _unexpected(self, expected: str) -> InvalidOptionError:
+    def _unexpected(
+        self, expected: str, unsupported: frozenset[str] = _UNSUPPORTED
+    ) -> InvalidOptionError:
         token = self._peek()
+        if token.text.upper() in unsupported:
+            return self._error(
+                f"{token.text!r} at character {token.position + 1} is not supported: a filter "
+                "compares columns with literals. Filter in Spark (where) or DuckDB (to_duckdb)"
+            )
         actual = repr(token.text) if token.kind != "end" else "the end"
         return self._error(f"expected {expected} at character {token.position + 1}, found {actual}")
 
