@@ -94,8 +94,10 @@ _OPPOSITE = "fs.s3a.path.style.access"  # true means false for its argument
 CREDENTIALS_PROVIDER = "credentials_provider"
 _ATTEMPTS = "attempts"
 COMMON = {CREDENTIALS_PROVIDER: "", _ATTEMPTS: "fs.s3a.attempts.maximum"}
-_SECRET_NAME = re.compile(r"secret|token|password|(account|master|sas).?key|storage_access_key|\Akey\Z")
-# Settings of delta-rs and polars that change no read: the scheme of the endpoint decides about http.
+_SECRET_NAME = re.compile(
+    r"secret|token|password|(account|master|sas).?key|storage_access_key|\Akey\Z"
+)
+# Settings of delta-rs and polars without an effect on reads: the endpoint's scheme decides on http.
 _WITHOUT_EFFECT = ("allow_http", "aws_allow_http", "azure_allow_http", "aws_s3_allow_unsafe_rename")
 _GOOGLE_KEY_FILE = re.compile(r"(google_)?(service_account(_path|_key)?|application_credentials)")
 

@@ -45,9 +45,10 @@ _SIGNS = {
 }
 _KEYWORDS = frozenset({"AND", "OR", "NOT", "IN", "IS", "NULL", "BETWEEN", "LIKE", "TRUE", "FALSE"})
 # Signs and words of SQL that a filter may not have.
-_UNSUPPORTED = frozenset(
-    "+ - * / % & | ^ ~ : :: ALL ANY CASE COLLATE CURRENT_DATE CURRENT_TIMESTAMP DISTINCT DIV ESCAPE "
-    "EXISTS ILIKE INTERVAL REGEXP RLIKE SELECT SIMILAR UNKNOWN XOR".split()
+_UNSUPPORTED = re.compile(
+    r"::|[-+*/%&|^~:]|all|any|case|collate|current_date|current_timestamp|distinct|div|escape|exists|"
+    r"ilike|interval|regexp|rlike|select|similar|unknown|xor",
+    re.IGNORECASE,
 )
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "b": "\b", "Z": "\x1a"}
 
@@ -244,7 +245,7 @@ class _Parser:
         try:
             field = resolve_field(written, self._schema)
         except InvalidOptionError as error:
-            if token.text.upper() in _UNSUPPORTED:
+            if _UNSUPPORTED.fullmatch(token.text):
                 self._next -= 1
                 raise self._unexpected("a column") from None
             raise self._error(error.reason()) from None
@@ -282,7 +283,7 @@ class _Parser:
             return _number(sign + self._take().text)
         raise self._unexpected(
             "a number, a quoted text, true, false, DATE '…' or TIMESTAMP '…'",
-            _UNSUPPORTED | {name.upper() for name in self._schema.names},
+            or_column=True,
         )
 
     def _peek(self) -> _Token:
@@ -321,11 +322,11 @@ class _Parser:
             f"{column} >= {begin} AND {column} < {end}"
         )
 
-    def _unexpected(
-        self, expected: str, unsupported: frozenset[str] = _UNSUPPORTED
-    ) -> InvalidOptionError:
+    def _unexpected(self, expected: str, *, or_column: bool = False) -> InvalidOptionError:
+        """Return the error for the next token; with ``or_column``, a column is not supported."""
         token = self._peek()
-        if token.text.upper() in unsupported:
+        is_column = or_column and token.text in self._schema.names
+        if is_column or _UNSUPPORTED.fullmatch(token.text):
             return self._error(
                 f"{token.text!r} at character {token.position + 1} is not supported: a filter "
                 "compares columns with literals. Filter in Spark (where) or DuckDB (to_duckdb)"

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from hudi_pyspark.table.config import TableConfig
 
 ZONED_INSTANT = re.compile(
-    r"(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\.\d{3}|\.\d{6})?)[+-]\d\d:\d\d", re.ASCII
+    r"(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\.\d{3}|\.\d{6})?)(Z|[+-]\d\d:\d\d)", re.ASCII
 )
 
 
@@ -36,17 +36,18 @@ def parse_instant(text: str) -> str:
     if match is None:
         raise InvalidInstantError(
             f"{text!r} is not an instant. Accepted: yyyyMMddHHmmssSSS, yyyyMMddHHmmss, "
-            "'yyyy-MM-dd HH:mm:ss.SSS', 'yyyy-MM-dd HH:mm:ss', 'yyyy-MM-dd'; no zone offsets, "
-            "since instants are wall-clock times of the table's timeline"
+            "'yyyy-MM-dd HH:mm:ss.SSS', 'yyyy-MM-dd HH:mm:ss', 'yyyy-MM-dd'. Instants are "
+            "wall-clock times of the table's timeline; only as.of.instant may have a zone (Z or "
+            "+01:00), if that timeline is in UTC"
         )
     day, time, fraction = match.groups()
     millis = fraction[1:] if fraction else ("999" if time else "000")
-    digits = re.sub("[-:]", "", day + (time or "000000"))
+    parts = re.split("[-:]", f"{day}-{time or '00:00:00'}")
     try:
-        datetime.strptime(digits, "%Y%m%d%H%M%S")  # noqa: DTZ007  (only whether there is such a time)
+        datetime(*map(int, parts))  # type: ignore[arg-type]  # noqa: DTZ001  (only whether there is such a time)
     except ValueError as error:
         raise InvalidInstantError(f"{text!r} is not an instant: {error}") from None
-    return digits + millis
+    return "".join(parts) + millis
 
 
 def parse_as_of(text: str) -> str:

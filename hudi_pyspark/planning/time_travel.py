@@ -31,13 +31,15 @@ def resolve_as_of(text: str, view: TableView, now: datetime) -> str:
         TimeTravelError: the state at the instant is no longer known.
     """
     is_utc = view.config.timeline_timezone == "UTC"
-    if ZONED_INSTANT.fullmatch(text):
+    zoned = ZONED_INSTANT.fullmatch(text)
+    if zoned is not None:
         if not is_utc:
             raise InvalidInstantError(
                 f"as.of.instant {text!r} has a zone, but the timeline of the table is in the local "
                 "zone of its writers, which is not recorded. Give the wall-clock time of that zone"
             )
-        moment = datetime.fromisoformat(text).astimezone(timezone.utc)
+        zone = "+00:00" if zoned[2] == "Z" else zoned[2]  # Python 3.10 does not parse the Z
+        moment = datetime.fromisoformat(zoned[1] + zone).astimezone(timezone.utc)
         text = str(moment.replace(tzinfo=None))
     instant = parse_instant(text)
     if len(text) == 10 and is_utc:

@@ -41,7 +41,7 @@ def test_instant_in_every_form(text, instant):
         "2024-01-31 01:02:03.4",
         "2024-01-31 01:02:03.45678",
         "2024-01-31 01:02:03456",
-        "2024-01-31T01:02:03Z",
+        "2024-01-31T01:02:03z",
         "2024-01-31 01:02+01:00",
         " 2024-01-31",
         "2024-01-31\n",
@@ -78,6 +78,11 @@ def test_text_of_another_form_is_no_instant(text):
 def test_day_or_time_that_does_not_exist_is_no_instant(text):
     with pytest.raises(InvalidInstantError, match=f"'{text}' is not an instant: "):
         parse_instant(text)
+
+
+def test_message_says_what_does_not_exist():
+    with pytest.raises(InvalidInstantError, match=r"'2026-13-21' is not an instant: month must be"):
+        parse_instant("2026-13-21")
 
 
 def test_present_time_is_that_of_the_clock():

@@ -88,6 +88,12 @@ def test_text_of_a_datetime_means_the_same_moment(zone, microsecond, separator):
     assert resolved(moment.isoformat(separator), view) == resolved(as_given(moment), view)
 
 
+@pytest.mark.parametrize("fraction", ["", ".004", ".004999"])
+def test_z_is_the_offset_of_utc(fraction):
+    view, text = timeline(zone="UTC"), f"2024-01-31T01:02:03{fraction}"
+    assert resolved(f"{text}Z", view) == resolved(f"{text}+00:00", view)
+
+
 def test_datetime_with_a_zone_is_refused_where_the_timeline_has_an_unknown_one():
     with pytest.raises(InvalidInstantError, match="Give the wall-clock time of that zone"):
         resolved(as_given(MOMENT.replace(tzinfo=UTC)), timeline(zone="LOCAL"))
