@@ -57,6 +57,7 @@ class HudiDataSource(DataSource):
     def streamReader(self, schema: StructType) -> HudiStreamReader:  # noqa: N802  (Spark's name)
         return self.planner().stream_reader(schema, self.payload_mergers)
 
+    @only_message()
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:  # noqa: FBT001, ARG002
         raise UnsupportedQueryError(_ONLY_READS)
 

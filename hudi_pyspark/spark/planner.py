@@ -151,6 +151,7 @@ class Planner:
             schema: the requested columns, with the rule's hints. Sail passes an Arrow schema.
             mergers: the user's mergers by payload class.
         """
+        prunes_columns = isinstance(schema, pa.Schema)  # the engine does, see pruneColumns
         if isinstance(schema, pa.Schema):
             schema = spark_schema(schema)
         if self._inspects():
@@ -173,7 +174,7 @@ class Planner:
                 _log.info("a condition does not reach the scan: %.300s", error)
         limits = [limit for limit in (hints.limit, self._client.limit) if limit is not None]
         # The rule, a client, the option columns or .schema(...) may narrow a scan.
-        is_narrowed = hints.is_pinned or len(columns) < len(scan.schema)
+        is_narrowed = prunes_columns or hints.is_pinned or len(columns) < len(scan.schema)
         is_narrowed |= self._client.is_given or GivenOptions.of(self._options).has("columns")
         return HudiReader(
             scan,

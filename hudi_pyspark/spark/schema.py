@@ -13,6 +13,7 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from hudi_pyspark.columns.nested_fields import nullable
 from hudi_pyspark.columns.schema_evolution import conform
 from hudi_pyspark.errors import InvalidOptionError, SchemaEvolutionError
+from hudi_pyspark.wording import did_you_mean
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
@@ -85,8 +86,8 @@ def check_names(requested: Sequence[str], available: Sequence[str], owner: str) 
     unknown = [name for name in requested if name not in available_names]
     if unknown:
         raise InvalidOptionError(
-            f".schema(...) names {', '.join(map(repr, unknown))}, which {owner} does not have; it "
-            f"has {', '.join(available)}"
+            f".schema(...) names {', '.join(map(repr, unknown))}, which {owner} does not have"
+            f"{did_you_mean(unknown[0], available)}; it has {', '.join(available)}"
         )
 
 

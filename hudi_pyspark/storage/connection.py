@@ -2,6 +2,7 @@
 
 import importlib
 import os
+import shutil
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -33,7 +34,15 @@ _GCS_RETRY_SECONDS = 10  # for which its client repeats a request; its default i
 _GOOGLE_METADATA = "metadata.google.internal"  # answers on machines of Google, which have accounts
 _WEBHDFS_TIMEOUTS = (5, 30)  # seconds to connect, and between bytes; fsspec waits for ever
 _THROTTLED_ADVICE = ". Run fewer tasks at a time, or raise the storage option attempts"
-_AZURE_ADVICE = ". Give account_key, or sas_token, or tenant_id, client_id and client_secret"
+_AZURE_CREDENTIALS = frozenset({"account_key", "sas_token", "client_id", "client_secret"})
+_NO_AZURE_CREDENTIALS = (
+    "there are no credentials. Give the storage option account_key, or sas_token, or tenant_id, "
+    "client_id and client_secret; or log in (az login, the variables AZURE_…, an identity of the "
+    "machine)"
+)
+# Where clients of Azure find an identity; the machines of a cloud have one at this address.
+_AZURE_VARIABLES = ("AZURE_CLIENT_ID", "AZURE_FEDERATED_TOKEN_FILE", "IDENTITY_ENDPOINT")
+_AZURE_METADATA = "169.254.169.254"
 # What pyarrow says the first time in a process, and from then on.
 _NO_LIBHDFS = ("Unable to load lib", "Prior attempt to load lib")
 # Prefixes of the variables in which clients of storages look for credentials.
@@ -164,8 +173,10 @@ class Connection:
                 raise masked from None
             if isinstance(error, OSError):
                 raise StorageError(place, str(masked), 1) from None
-            advice = _AZURE_ADVICE if self.location.kind == "abfs" else ""
-            raise InvalidOptionError(f"storage options of {place}: {masked}{advice}") from None
+            if self.location.kind == "abfs" and arguments.keys().isdisjoint(_AZURE_CREDENTIALS):
+                address = f"{self.location.scheme}://{self.location.authority}"
+                raise StorageAccessError(address, _NO_AZURE_CREDENTIALS) from None
+            raise InvalidOptionError(f"storage options of {place}: {masked}") from None
         return _Connected(filesystem, complete, credentials, os.getpid())
 
     def _renew(self) -> bool:
@@ -227,6 +238,9 @@ def _azure(location: Location, arguments: dict[str, Any]) -> FileSystem:
             f"{location.scheme}:// needs the account: {location.scheme}://container@account.dfs."
             "core.windows.net/path, or the storage option account_name"
         )
+    if arguments.keys().isdisjoint(_AZURE_CREDENTIALS) and not _has_azure_identity():
+        # Azure's client would start a shell for az, which prints that there is none.
+        raise StorageAccessError(f"{location.scheme}://{location.authority}", _NO_AZURE_CREDENTIALS)
     filesystem = pafs.AzureFileSystem(**arguments)
     if not arguments.keys() & {"account_key", "sas_token"}:
         # If Azure issues no token, opening a file would end the process; this request raises an
@@ -234,6 +248,12 @@ def _azure(location: Location, arguments: dict[str, Any]) -> FileSystem:
         with suppress(OSError):
             filesystem.get_file_info(f"{location.authority.partition('@')[0]}/t")
     return file_systems.ArrowFileSystem(filesystem)
+
+
+def _has_azure_identity() -> bool:
+    if any(map(os.environ.get, _AZURE_VARIABLES)) or shutil.which("az"):
+        return True
+    return not connection_problem(_AZURE_METADATA, 80, 1)  # which no proxy reaches
 
 
 def _hdfs(location: Location, arguments: dict[str, Any]) -> FileSystem:

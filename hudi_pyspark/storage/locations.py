@@ -65,9 +65,14 @@ class Location:
         """Parse a URI or a local path. A local path is taken literally: ``%2F`` stays as it is.
 
         Raises:
-            InvalidOptionError: a path of ``dbfs:/`` that only Spark's JVM reaches, or a ``file:``
-                URI with the name of another machine.
+            InvalidOptionError: the text is empty, a path of ``dbfs:/`` that only Spark's JVM
+                reaches, or a ``file:`` URI with the name of another machine.
         """
+        if not uri:
+            raise InvalidOptionError("the path is empty: give the base path of a table")
+        scheme, separator, inside = uri.partition(":/")
+        if separator and (inside.startswith("/") or scheme.lower() in ("file", "dbfs")):
+            uri = f"{scheme.lower()}{separator}{inside}"
         if uri.startswith("dbfs:/"):
             path = trim("/" + uri[len("dbfs:") :].lstrip("/"))
             if not path.startswith(_VOLUMES):
@@ -80,7 +85,9 @@ class Location:
             return cls(LOCAL, LOCAL, "", trim(_local_path(uri)))
         scheme, separator, place = uri.partition("://")
         if not separator:
-            return cls(LOCAL, LOCAL, "", trim(posixpath.abspath(uri)))
+            is_home = uri.startswith("~") and not os.path.lexists(uri)
+            local = os.path.expanduser(uri) if is_home else uri  # noqa: PTH111  (may be no path)
+            return cls(LOCAL, LOCAL, "", trim(posixpath.abspath(local)))
         kind = _KINDS.get(scheme, scheme)
         authority, _, inside = unquote(place).partition("/")
         if kind in _BUCKETS:

@@ -318,19 +318,18 @@ def load_table_config(storage: Storage) -> TableConfig:
         CorruptTableError: neither can be read.
         UnsupportedTableError: a property has a value that cannot be read; it names both.
     """
-    problem = ""
+    problems = {}
     for path in (PROPERTIES_FILE, f"{PROPERTIES_FILE}.backup"):
         try:
             properties = read_properties(storage, path)
         except FileNotFoundError:  # noqa: PERF203  (of two files)
             continue
         except ValueError as error:
-            problem = str(error)
+            problems[path] = error
         else:
             return TableConfig.parse(properties)
-    if problem:
-        raise CorruptTableError(
-            f"{storage.describe(PROPERTIES_FILE)} (and its .backup) cannot be read: {problem}. "
-            "Restore the file from a copy"
-        )
+    if problems:
+        found = [f"{storage.describe(p)} cannot be read: {e}" for p, e in problems.items()]
+        missing = "" if PROPERTIES_FILE not in problems or len(found) > 1 else ". It has no .backup"
+        raise CorruptTableError(f"{'; '.join(found)}{missing}. Restore the file from a copy")
     raise FileNotFoundError(PROPERTIES_FILE)

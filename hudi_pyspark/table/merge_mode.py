@@ -20,6 +20,7 @@ COMMIT_TIME_STRATEGY = "ce9acb64-bde0-424c-9b91-f6ebba25356d"
 PAYLOAD_STRATEGY = "00000000-0000-0000-0000-000000000000"
 DEFAULT_PAYLOAD = "DefaultHoodieRecordPayload"
 # Other packages may have classes of the same simple names. Hudi was com.uber's at first.
+_METADATA_PAYLOAD = "HoodieMetadataPayload"
 _PACKAGES = ("org.apache.hudi.", "com.uber.hoodie.")
 DELETE_FIELD = "hoodie.payload.delete.field"
 DELETE_MARKER = "hoodie.payload.delete.marker"
@@ -134,6 +135,12 @@ def check_supported(rule: MergeRule, *, has_merger: bool) -> None:
     if rule.mode is not RecordMergeMode.CUSTOM or has_merger:
         return
     by_payload = rule.merge_strategy_id in ("", PAYLOAD_STRATEGY, EVENT_TIME_STRATEGY)
+    if rule.payload_name == _METADATA_PAYLOAD:
+        raise UnsupportedMergeError(
+            "this is the metadata table of a table. Open the table itself, the folder above "
+            ".hoodie: HudiTable(path).inspect.metadata_records() has these rows, and hudi-py "
+            "metadata PATH prints them"
+        )
     if not (by_payload and rule.payload_name in PAYLOADS):
         merger_name = rule.payload_class or f"merge strategy {rule.merge_strategy_id}"
         raise UnsupportedMergeError(

@@ -7,17 +7,17 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from hudi_pyspark.cached_property import cached_property
-from hudi_pyspark.errors import PathInsideTableError, PathNotFoundError, TableNotFoundError
 from hudi_pyspark.format.timeline.instant import Instant
 from hudi_pyspark.storage.protocol import Storage
 from hudi_pyspark.storage.retries import retry_on_corruption
 from hudi_pyspark.table.commit_history import CommitHistory, LazyMetadata
-from hudi_pyspark.table.config import PROPERTIES_FILE, TableConfig, load_table_config
+from hudi_pyspark.table.config import TableConfig, load_table_config
 from hudi_pyspark.table.confined_storage import ConfinedStorage
 from hudi_pyspark.table.data_file_schema import newest_data_file_schema
 from hudi_pyspark.table.file_groups import FileGroups
 from hudi_pyspark.table.file_slices import FileSlices
 from hudi_pyspark.table.listing import DirectoryListing, FileListing
+from hudi_pyspark.table.missing_table import missing_table_error
 from hudi_pyspark.table.timeline import Timeline, load_timeline
 
 
@@ -92,7 +92,7 @@ def open_table(storage: Storage) -> TableView:
         TableNotFoundError: there is no table. PathNotFoundError and PathInsideTableError, which are
             children of it, say that the path does not exist, or lies inside a table.
         UnsupportedTableError: a property has a value that cannot be read.
-        CorruptTableError: the properties cannot be read at all.
+        CorruptTableError: the properties cannot be read at all, or are lost.
     """
     return retry_on_corruption(storage, lambda: _open_table(storage))
 
@@ -101,31 +101,7 @@ def _open_table(storage: Storage) -> TableView:
     try:
         config = load_table_config(storage)
     except (FileNotFoundError, NotADirectoryError):
-        raise _no_table(storage) from None
+        raise missing_table_error(storage) from None
     confined = ConfinedStorage(storage)
     history = CommitHistory(confined, config, load_timeline(confined, config))
     return TableView(history, DirectoryListing(confined, config))
-
-
-def _no_table(storage: Storage) -> TableNotFoundError:
-    here = storage.describe("")
-    advice = "Give the base path of one Hudi table, the folder that holds .hoodie"
-    try:
-        is_empty = not storage.list_directory("")
-    except NotADirectoryError:
-        return TableNotFoundError(f"{here} is a file. {advice}")
-    if is_empty:
-        is_pattern = any(sign in here for sign in "*?[{")
-        problem = ", and patterns are not expanded" if is_pattern else " or is empty"
-        return PathNotFoundError(f"{here} does not exist{problem}. {advice}")
-    for levels in range(1, 17):
-        try:
-            storage.read_bytes(f".{'/..' * levels}/{PROPERTIES_FILE}")
-        except (OSError, ValueError):
-            continue
-        base_path = "/".join(here.rstrip("/").split("/")[:-levels])
-        return PathInsideTableError(
-            f"{here} lies inside the Hudi table {base_path}. Load {base_path} and filter on the "
-            "partition columns instead"
-        )
-    return TableNotFoundError(f"{here} is not a Hudi table: it has no {PROPERTIES_FILE}. {advice}")

@@ -45,7 +45,7 @@ MAY_IMPORT = {
     },
     "catalogs": {"errors", "extras", "storage_options", "storage", "catalogs"},
     "format": {"errors", "arrow_values", "cached_property", "format"},
-    "table": {"errors", "messages", "cached_property", "format", "storage", "table"},
+    "table": {"errors", "messages", "cached_property", "format", "storage", "table", "wording"},
     "columns": {"errors", "arrow_values", "format"},
     "filter": {"errors", "table", "columns"},
     "options": {"errors", "messages", "storage_options", "table"},

@@ -14,8 +14,15 @@ def table(golden_table):
 
 @pytest.mark.parametrize("mode", ["append", "overwrite"])
 def test_write_is_refused(spark, tmp_path, mode):
-    with pytest.raises(AnalysisException, match=ONLY_READS):
+    with pytest.raises(AnalysisException, match=ONLY_READS) as raised:
         spark.range(1).write.format("hudi-py").mode(mode).save(str(tmp_path))
+    assert "Traceback" not in str(raised.value)
+
+
+def test_write_into_a_table_of_a_catalog_is_refused_without_a_traceback(spark):
+    with pytest.raises(AnalysisException, match=ONLY_READS) as raised:
+        spark.range(1).write.format("hudi-py").saveAsTable("never_made")
+    assert "Traceback" not in str(raised.value)
 
 
 @pytest.mark.parametrize("mode", ["ignore", "error"])

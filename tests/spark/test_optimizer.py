@@ -342,6 +342,11 @@ def test_engine_that_prunes_columns_itself_gets_only_those(golden_table):
     assert table.sort_by("id").to_pylist() == wanted.sort_by("id").to_pylist()
 
 
+def test_engine_that_prunes_columns_itself_is_not_told_to_register(golden_table, monkeypatch):
+    monkeypatch.setattr(reader_module, "warn_of_all_columns", pytest.fail)
+    assert reader_of(golden_table(MOR)).partitions()
+
+
 def test_columns_that_cannot_be_pruned_are_refused(golden_table):
     reader = reader_of(golden_table(MOR))
     for columns in ({}, {"nowhere": pa.string()}):

@@ -32,6 +32,10 @@ from hudi_pyspark.storage.locations import Location, same_store, without_secrets
         ("hdfs:///t", "hdfs", "", "/t"),
         ("webhdfs://name:9870/a/t/", "webhdfs", "name:9870", "/a/t"),
         ("oss://lake/t", "oss", "lake", "lake/t"),
+        ("S3A://Lake/T", "s3", "Lake", "Lake/T"),
+        ("FILE:///a/T", "", "", "/a/T"),
+        ("DBFS:/Volumes/main/default/lake/t", "", "", "/Volumes/main/default/lake/t"),
+        ("/A:/b", "", "", "/A:/b"),
         ("memory://lake/t", "memory", "lake", "/lake/t"),
         ("memory:///lake/t", "memory", "", "/lake/t"),
     ],
@@ -196,3 +200,16 @@ def test_settings_in_a_uri_are_refused_and_not_shown(uri):
     with pytest.raises(InvalidOptionError, match="give them as storage options") as caught:
         ArrowStorage.parse(uri)
     assert "very-secret" not in str(caught.value)
+
+
+def test_home_folder_is_expanded_unless_a_file_has_this_name(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", "/home/ada")
+    monkeypatch.chdir(tmp_path)
+    assert Location.parse("~/orders").path == "/home/ada/orders"
+    (tmp_path / "~").mkdir()
+    assert Location.parse("~").path == f"{tmp_path}/~"
+
+
+def test_empty_path_is_refused_rather_than_the_current_folder():
+    with pytest.raises(InvalidOptionError, match="the path is empty: give the base path"):
+        HudiTable("")

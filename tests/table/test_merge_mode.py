@@ -1,8 +1,8 @@
 import pytest
 
-from hudi_pyspark.errors import CorruptTableError
+from hudi_pyspark.errors import CorruptTableError, UnsupportedMergeError
 from hudi_pyspark.table.config import TableConfig
-from hudi_pyspark.table.merge_mode import RecordMergeMode, resolve_merge_rule
+from hudi_pyspark.table.merge_mode import RecordMergeMode, check_supported, resolve_merge_rule
 
 COMMIT = RecordMergeMode.COMMIT_TIME_ORDERING
 EVENT = RecordMergeMode.EVENT_TIME_ORDERING
@@ -171,3 +171,16 @@ def test_half_a_delete_marker_is_corrupt(half, properties):
     only = {key: text for key, text in properties.items() if key.endswith(half)}
     with pytest.raises(CorruptTableError, match="set both or none"):
         rule(9, mode="EVENT_TIME_ORDERING", **only)
+
+
+def test_metadata_table_is_sent_to_the_table_above_it():
+    properties = {
+        "hoodie.table.name": "orders_metadata",
+        "hoodie.table.version": "9",
+        "hoodie.table.type": "MERGE_ON_READ",
+        "hoodie.record.merge.mode": "CUSTOM",
+        "hoodie.compaction.payload.class": "org.apache.hudi.metadata.HoodieMetadataPayload",
+    }
+    rule = resolve_merge_rule(TableConfig.parse(properties), "", "")
+    with pytest.raises(UnsupportedMergeError, match=r"inspect\.metadata_records\(\)"):
+        check_supported(rule, has_merger=False)
