@@ -69,7 +69,7 @@ def test_report_and_notebook_show_names_that_are_harmless(table, tmp_path):
     texts += [opened.scan().explain(), opened.scan(filter=f"id = '{EVIL}'").explain()]
     for text in (*texts, str(opened.scan()), str(opened.doctor()), str(opened.description)):
         assert_harmless(text)
-    ended = in_process("report", table, table, "--json", "-o", str(tmp_path / "all"))
+    ended = in_process("report", table, table, "-o", "json", "--to", str(tmp_path / "all"))
     assert_harmless(ended.out + ended.err + (tmp_path / "all/index.html").read_text())
 
 

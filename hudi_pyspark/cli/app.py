@@ -112,7 +112,7 @@ def _root(
     version: Annotated[  # noqa: ARG001  (its callback does the work)
         bool,
         typer.Option(
-            "--version", callback=_print_version, is_eager=True, help="Print the version."
+            "--version", "-v", callback=_print_version, is_eager=True, help="Print the version."
         ),
     ] = False,
 ) -> None:

@@ -100,16 +100,35 @@ class Query:
         return {**further_options, **options}
 
 
-def _open_table(
+CatalogOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--catalog",
+        metavar="KEY=VALUE",
+        help="Setting of a catalog, e.g. type=glue; PATH is then a name. Can be repeated.",
+    ),
+]
+
+
+def open_table(
     path: Annotated[
         str, typer.Argument(metavar="PATH", help="Base path of the table: a folder or a URI.")
     ],
+    *,
+    catalog: CatalogOption = None,
 ) -> HudiTable:
-    return HudiTable(path)
+    """Open a table by its path, or by its name in a catalog.
+
+    Raises:
+        BadParameter: of Typer; a setting of the catalog has another form than ``KEY=VALUE``.
+        HudiError: as from `HudiTable` and `HudiTable.from_catalog`.
+    """
+    settings = dict(key_and_value(text, "--catalog") for text in catalog or ())
+    return HudiTable.from_catalog(path, settings) if settings else HudiTable(path)
 
 
 # Parameters of commands, and what makes them of arguments and options of the command line.
-_MAKERS: dict[str, Callable[..., Any]] = {"table": _open_table, "query": Query, "listing": Listing}
+_MAKERS: dict[str, Callable[..., Any]] = {"table": open_table, "query": Query, "listing": Listing}
 _STORAGE_OPTION = inspect.Parameter(
     "storage_option",
     inspect.Parameter.KEYWORD_ONLY,
@@ -149,7 +168,8 @@ def with_shared_options(command: Callable[..., None]) -> Callable[..., None]:
             os.environ.clear()
             os.environ.update(environment)
 
-    run.__signature__ = inspect.Signature(list(parameters.values()))  # type: ignore[attr-defined]
+    ordered = sorted(parameters.values(), key=lambda parameter: parameter.kind)
+    run.__signature__ = inspect.Signature(ordered)  # type: ignore[attr-defined]
     run.__annotations__ = {name: parameter.annotation for name, parameter in parameters.items()}
     return run
 

@@ -13,7 +13,13 @@ import pyarrow as pa
 import typer
 from rich.text import Text
 
-from hudi_pyspark.cli.arguments import ExitCode, OutputOption, storage_at
+from hudi_pyspark.cli.arguments import (
+    CatalogOption,
+    ExitCode,
+    OutputOption,
+    open_table,
+    storage_at,
+)
 from hudi_pyspark.cli.printing import say, show, styled, track
 from hudi_pyspark.doctor.finding import Finding, Severity
 from hudi_pyspark.errors import printable
@@ -45,6 +51,7 @@ def doctor(
             show_default=False,
         ),
     ] = None,
+    catalog: CatalogOption = None,
     output: OutputOption = "table",
 ) -> None:
     """Check a table (timeline, files, sizes, log files, metadata table) or this machine."""
@@ -53,7 +60,8 @@ def doctor(
 
     findings: list[Finding] = []
     if path is not None:
-        findings += examine_table(storage_at(path), deep=deep, track=track)
+        storage = open_table(path, catalog=catalog).storage if catalog else storage_at(path)
+        findings += examine_table(storage, deep=deep, track=track)
     if environment or (environment is None and path is None):
         findings += examine_environment(Machine.here(os.environ))
     if output == "table":

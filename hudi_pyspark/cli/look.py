@@ -1,6 +1,7 @@
 """Commands that show the definition, history and files of a table."""
 
 import math
+import shutil
 from dataclasses import asdict
 from typing import Annotated, Literal
 
@@ -24,6 +25,7 @@ ArchivedOption = Annotated[bool, typer.Option("--archived", help="Include archiv
 # The columns that are printed by default; --wide prints all of them.
 _TIMELINE = ("requested_time", "completion_time", "action", "state", "archived")
 _COMMITS = ("age", "operation", "files", "inserts", "updates", "deletes", "duration")
+_WIDE = 100  # characters of a terminal that has room for all of these
 _COLUMN_STATISTICS = ("path", "column", "min", "max", "values", "nulls")
 _COMMIT = ("path", "kind", "records", "inserts", "updates", "deletes", "bytes")
 _SLICES = ("partition_path", "file_id", "base_instant_time", "base_bytes", "log_count", "log_bytes")
@@ -38,15 +40,16 @@ _SCHEMA_HISTORY = ("requested_time", "operation", "added", "dropped", "changed",
 def describe(table: HudiTable, output: OutputOption = "table") -> None:
     """Describe a table: type, version, keys, partitions, last commit, columns."""
     description = table.description
-    if output != "table":
-        show_pairs(asdict(description), output)
-        return
     pending = len(table.view.timeline.pending)
+    columns = [f"{field.name} {type_text(field.type)}" for field in table.schema]
+    if output != "table":
+        show_pairs({**asdict(description), "pending": pending, "columns": columns}, output)
+        return
     pairs = {
         "name": description.name,
         **dict(description.rows()),
         "pending": counted(pending, "instant") if pending else "nothing",
-        "columns": [f"{field.name} {type_text(field.type)}" for field in table.schema],
+        "columns": columns,
     }
     show_pairs(pairs, output)
 
@@ -77,7 +80,8 @@ def commits(
     if listing.output != "table":
         listing.show(commits)
         return
-    # --begin compares this time. Before table version 8, commits only have requested times.
+    # --as-of compares requested times, --begin completion times. Before table version 8, commits
+    # only have requested times.
     has_completion_times = table.view.config.has_completion_times
     time = "completion_time" if has_completion_times else "requested_time"
     now = wall_clock(local_now(), table.view.config)
@@ -92,7 +96,12 @@ def commits(
     rows = rows.set_column(position, "duration", pa.array(durations, pa.string()))
     extra = [", ".join(f"{k}={v}" for k, v in e) or None for e in rows[-1].to_pylist()]
     rows = rows.set_column(position + 1, "extra_metadata", pa.array(extra, pa.string()))
-    listing.show(rows, (time, *(_COMMITS if has_completion_times else _COMMITS[:-1])))
+    brief: tuple[str, ...] = _COMMITS[:-1]
+    if has_completion_times:
+        brief = ("completion_time", *_COMMITS)
+    if shutil.get_terminal_size((_WIDE, 1)).columns < _WIDE:
+        brief = tuple(name for name in brief if name not in ("age", "files", "duration"))
+    listing.show(rows, ("requested_time", *brief))
 
 
 def commit(table: HudiTable, instant: InstantArgument, listing: Listing) -> None:
@@ -182,7 +191,7 @@ def metadata(
     limit: LimitOption = None,
     output: OutputOption = "table",
 ) -> None:
-    """Print the records of the metadata table; ``hudi-py doctor`` checks them."""
+    """Print the records of the metadata table; hudi-py doctor checks them."""
     if not table.view.config.metadata_partitions and partition is None:
         say_aside("the table has no metadata table, so reads list folders")
         if output == "table":

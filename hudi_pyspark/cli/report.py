@@ -1,17 +1,19 @@
 """The command that writes a page about a table, or about the tables of a folder."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from hudi_pyspark import HudiTable
-from hudi_pyspark.cli.arguments import ExitCode, key_and_value, storage_at
+from hudi_pyspark.cli.arguments import CatalogOption, ExitCode, open_table, storage_at
 from hudi_pyspark.cli.printing import emit, say_aside
 from hudi_pyspark.doctor.finding import Severity, worst
 from hudi_pyspark.errors import HudiError
 from hudi_pyspark.report.index import IndexEntry, ReportIndex, find_tables
+from hudi_pyspark.wording import counted
 
 if TYPE_CHECKING:
     from hudi_pyspark.report.report import Report
@@ -29,52 +31,48 @@ def report(
         ),
     ],
     *,
-    output: Annotated[
+    to: Annotated[
         str | None,
         typer.Option(
-            "--output",
-            "-o",
+            "--to",
             metavar="FILE",
             help="File to write, .html or .json; a folder for several tables.",
             show_default="report.html, or the folder report",
         ),
     ] = None,
-    catalog: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--catalog",
-            metavar="KEY=VALUE",
-            help="Setting of a catalog, e.g. type=glue; PATH is then a name. Can be repeated.",
-        ),
-    ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the content as JSON instead of writing a page.")
-    ] = False,
+    catalog: CatalogOption = None,
+    output: Annotated[
+        Literal["page", "json"],
+        typer.Option("--output", "-o", help="json prints the content instead of writing a page."),
+    ] = "page",
     fail_on: Annotated[
         Literal["note", "warning", "problem"] | None,
         typer.Option("--fail-on", help="Exit with code 1 on findings as severe as this, or worse."),
     ] = None,
 ) -> None:
     """Write a page that shows how a table is doing, and what to do next."""
-    openers = dict(_openers(paths, dict(map(key_and_value, catalog or ()))))
+    openers = dict(_openers(paths, catalog))
     if list(openers) == paths and len(paths) == 1:
         content: Report | ReportIndex = openers[paths[0]]().report()
     else:
         entries = (_entry(place, opener) for place, opener in openers.items())
         content = ReportIndex(", ".join(paths), tuple(entries))
-    if as_json:
+    if output == "json":
         emit(f"{content.to_json()}\n")
-    if output is not None or not as_json:
-        say_aside(f"written to {content.save(output or content.default_file)}")
+    if to is not None or output == "page":
+        target = Path(to or content.default_file)
+        verb = "replaced" if target.is_file() or (target / "index.html").is_file() else "written to"
+        problems = sum(finding == "problem" for finding in content.severities())
+        say_aside(f"{verb} {content.save(target)}: {counted(problems, 'problem')} found")
     if fail_on is not None and worst([content.severity, Severity(fail_on)]) is content.severity:
         raise typer.Exit(ExitCode.PROBLEM)
 
 
-def _openers(paths: list[str], catalog: Mapping[str, str]) -> Iterator[tuple[str, Opener]]:
+def _openers(paths: list[str], catalog: list[str] | None) -> Iterator[tuple[str, Opener]]:
     """Yield path or name of each table, and a function that opens the table."""
     for path in paths:
         if catalog:
-            yield path, partial(HudiTable.from_catalog, path, catalog)
+            yield path, partial(open_table, path, catalog=catalog)
         else:
             folders = filter(None, find_tables(storage_at(path)))
             below = [f"{path.rstrip('/')}/{folder}" for folder in folders]

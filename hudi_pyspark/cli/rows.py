@@ -11,6 +11,7 @@ import typer
 from hudi_pyspark import HudiTable
 from hudi_pyspark.cli import arguments, printing
 from hudi_pyspark.columns.text import json_text
+from hudi_pyspark.errors import printable
 from hudi_pyspark.scan import Scan
 from hudi_pyspark.table.meta_columns import META_COLUMNS
 
@@ -43,6 +44,8 @@ def lookup(
 ) -> None:
     """Print the rows with some record keys."""
     rows = table.lookup(keys, arguments.names_in(columns), as_of=as_of)
+    if not rows.num_rows:
+        printing.say_aside(printable(f"no row has the record key {' or '.join(keys)}"))
     _show_rows(rows, output, hides_meta=columns is None and not meta)
 
 
@@ -56,10 +59,10 @@ def history(
     listing: arguments.Listing,
 ) -> None:
     """List what happened to a record, or to a file group, commit by commit."""
-    if file_group:
-        listing.show(table.inspect.history(key), _HISTORY)
-    else:
-        listing.show(table.history(key), _RECORD_HISTORY)
+    rows = table.inspect.history(key) if file_group else table.history(key)
+    if not rows.num_rows:
+        printing.say_aside(printable(f"no commit that can be read has the record key {key}"))
+    listing.show(rows, _HISTORY if file_group else _RECORD_HISTORY)
 
 
 def scan(

@@ -52,7 +52,7 @@ def _sizes(row: dict[str, Any], name: str) -> Iterator[Finding]:
             f"{counted(row['slices_with_logs'], 'file group')} ({share}); every snapshot query "
             "merges them",
             f"CALL run_compaction(op => 'scheduleAndExecute', table => {name}); for later writes: "
-            "hoodie.compact.inline=true, hoodie.compact.inline.max.delta.commits=5",
+            "hoodie.compact.inline=true",
         )
     files, small = row["base_files"], row["small_files"]
     if small > max(DUE["small_files"] * files, row["partitions"]):
@@ -64,14 +64,14 @@ def _sizes(row: dict[str, Any], name: str) -> Iterator[Finding]:
             f"{counted(row['partitions'], 'partition')} are below {byte_text(SMALL_FILE_BYTES)}; "
             f"the average is {byte_text(base_bytes // files)}",
             f"CALL run_clustering(table => {name}); for later writes: "
-            "hoodie.clustering.inline=true, hoodie.parquet.small.file.limit=104857600",
+            "hoodie.clustering.inline=true",
         )
     if row["older_bytes"] > DUE["older_bytes"] * base_bytes and row["commits"] > DUE["commits"]:
         older, base = byte_text(row["older_bytes"]), byte_text(base_bytes)
         message = f"older slices take {older}, base files {base}"
         advice = (
-            f"CALL run_clean(table => {name}, retain_commits => 10); for later writes: "
-            "hoodie.clean.automatic=true, hoodie.clean.commits.retained=10"
+            f"CALL run_clean(table => {name}, retain_commits => 10). Writers clean by themselves: "
+            "look whether they set hoodie.clean.automatic or hoodie.clean.commits.retained"
         )
         yield _finding(Severity.NOTE, "cleaning", message, advice)
     if (row["write_amplification"] or 0) > DUE["write_amplification"]:
@@ -115,8 +115,8 @@ def _pending(facts: Facts, name: str) -> Iterator[Finding]:
     if active > _MANY_INSTANTS:
         message = f"the active timeline has {active:,} instants; every reader and writer lists them"
         advice = (
-            f"CALL archive_commits(table => {name}); for later writes: "
-            "hoodie.archive.automatic=true, hoodie.keep.max.commits=30"
+            f"CALL archive_commits(table => {name}). Writers archive by themselves: look whether "
+            "they set hoodie.archive.automatic or hoodie.keep.max.commits"
         )
         yield _finding(Severity.NOTE, "archiving", message, advice)
 

@@ -49,6 +49,12 @@ class ReportIndex:
         """The severity of the worst finding."""
         return worst(entry.severity for entry in self.entries)
 
+    def severities(self) -> list[str]:
+        """Return the severity of each finding of each table; a table without a report has one."""
+        reports = [entry.report for entry in self.entries]
+        unreadable = [Severity.PROBLEM.value] * reports.count(None)
+        return [*unreadable, *(s for report in reports if report for s in report.severities())]
+
     def content(self) -> dict[str, Any]:
         """Return title and tables, one dict per table, for JSON and the page."""
         return {"title": self.title, "tables": [_row(page, entry) for page, entry in self._named()]}
@@ -100,6 +106,8 @@ def _row(page: str, entry: IndexEntry) -> dict[str, Any]:
     if entry.report is None:
         return row
     content = entry.report.content
+    if "statistics" not in content:  # a damaged table
+        return {**row, "page": page, "error": content["findings"][0]["message"]}
     table, statistics, findings = content["table"], content["statistics"], content["findings"]
     names = ("name", "type", "version", "rows", "last_commit", "last_commit_age")
     return {

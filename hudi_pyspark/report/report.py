@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 from hudi_pyspark.doctor.examination import examine
 from hudi_pyspark.doctor.finding import Finding, Severity, worst
-from hudi_pyspark.errors import InvalidOptionError, printable
+from hudi_pyspark.errors import CorruptTableError, InvalidOptionError, printable
 from hudi_pyspark.options.instant_text import local_now
 from hudi_pyspark.report import sections
 from hudi_pyspark.report.advice import advise
@@ -47,35 +47,28 @@ class Report:
             scan: plans a query of the table; takes the arguments of `HudiTable.scan`.
             changes: plans a query of the table's changes.
 
+        The report of a damaged table has what the checks found, and no other section.
+
         Raises:
-            CorruptTableError: files of the timeline or the metadata table are damaged.
             StorageError: the storage fails.
         """
         now = local_now()
-        facts = Facts.of(view, now)
-        parts = {
-            "timeline": sections.timeline_section(facts),
-            "growth": sections.growth_section(facts),
-            "storage": sections.storage_section(facts),
-            "schema": sections.schema_section(facts),
-            "reading": sections.reading_section(facts, scan, changes),
-        }
-        findings = list(examine(facts.view, files=facts.is_listed, contents=False))
-        findings += [*advise(facts, parts["schema"]["columns"]), _unchecked(facts)]
-        content = {
-            "format": FORMAT,
-            "made_at": now.isoformat(timespec="seconds"),
-            "table": sections.head(facts),
-            "statistics": facts.statistics,
-            "findings": _ordered(findings),
-            **parts,
-        }
-        return cls(json.loads(json.dumps(content)))  # a report is equal to its loaded copy
+        try:
+            content = _content(Facts.of(view, now), scan, changes)
+        except CorruptTableError as error:
+            content = _of_damaged(view, error)
+        made_at = now.isoformat(timespec="seconds")
+        # A report is equal to its loaded copy.
+        return cls(json.loads(json.dumps({"format": FORMAT, "made_at": made_at, **content})))
 
     @property
     def severity(self) -> Severity:
         """The severity of the worst finding."""
-        return worst(Severity(finding["severity"]) for finding in self.content["findings"])
+        return worst(map(Severity, self.severities()))
+
+    def severities(self) -> list[str]:
+        """Return the severity of each finding, the worst first."""
+        return [finding["severity"] for finding in self.content["findings"]]
 
     def to_html(self) -> str:
         """Return the page: one file, which loads no other.
@@ -83,7 +76,8 @@ class Report:
         Raises:
             ImportError: the extra ``report`` is not installed.
         """
-        return render("page.html.j2", self.content)
+        template = "page.html.j2" if "statistics" in self.content else "damaged.html.j2"
+        return render(template, self.content)
 
     def to_json(self) -> str:
         """Return the content as JSON, for monitoring; control characters are escaped."""
@@ -120,6 +114,37 @@ class Report:
         )
 
 
+def _content(
+    facts: Facts, scan: Callable[..., object], changes: Callable[[], object]
+) -> dict[str, Any]:
+    parts = {
+        "timeline": sections.timeline_section(facts),
+        "growth": sections.growth_section(facts),
+        "storage": sections.storage_section(facts),
+        "schema": sections.schema_section(facts),
+        "reading": sections.reading_section(facts, scan, changes),
+    }
+    findings = list(examine(facts.view, files=facts.is_listed, contents=False))
+    findings += advise(facts, parts["schema"]["columns"])
+    return {
+        "table": sections.head(facts),
+        "statistics": facts.statistics,
+        "findings": _ordered(findings),
+        "unchecked": _unchecked(facts),
+        **parts,
+    }
+
+
+def _of_damaged(view: TableView, error: CorruptTableError) -> dict[str, Any]:
+    """Return the content for a table of which the sections cannot be made, because of an error."""
+    findings = list(examine(view, contents=False))
+    if worst(f.severity for f in findings) is not Severity.PROBLEM:
+        findings.append(Finding(Severity.PROBLEM, "report", "", error.reason()))
+    config = view.config
+    table = {"name": config.name, "path": view.storage.describe(""), "version": config.version}
+    return {"table": {**table, "type": config.table_type.value}, "findings": _ordered(findings)}
+
+
 def _ordered(findings: list[Finding]) -> list[dict[str, Any]]:
     """Return findings, the worst first; of those with the same check and advice, the first five."""
     alike: dict[tuple[str, ...], list[Finding]] = {}
@@ -134,10 +159,10 @@ def _ordered(findings: list[Finding]) -> list[dict[str, Any]]:
     ]
 
 
-def _unchecked(facts: Facts) -> Finding:
-    """Return the finding that says what a report does not check."""
-    message = "the contents of data files were not checked"
+def _unchecked(facts: Facts) -> str:
+    """Say what a report does not check; no finding, since it holds for every table."""
+    message = "The contents of data files were not checked"
     if not facts.is_listed:
         message += ", nor whether they are on the storage: the metadata table lists them"
-    advice = f"hudi-py doctor {shlex.quote(facts.view.storage.describe(''))} checks them"
-    return Finding(Severity.NOTE, "doctor", "", message, advice)
+    path = shlex.quote(facts.view.storage.describe(""))
+    return f"{message}. hudi-py doctor {path} checks them."

@@ -365,10 +365,18 @@ def test_client_that_is_missing_is_named():
         find_table("a.b", {"type": "hive", "uri": "thrift://h:1"})
 
 
+@pytest.mark.parametrize("command", ["describe", "count", "doctor", "commits"])
+def test_commands_take_the_name_of_a_table_in_a_catalog(hive, command):
+    settings = (text for item in hive.items() for text in ("--catalog", "=".join(item)))
+    ended = in_process(command, "sales.orders", *settings, "-o", "json")
+    assert (ended.code, ended.err) == (0, "")
+    assert json.loads(ended.out)
+
+
 def test_tables_of_a_catalog_are_reported(hive, tmp_path):
     settings = (text for item in hive.items() for text in ("--catalog", "=".join(item)))
     ended = in_process(
-        "report", "sales.orders", "sales.view", *settings, "--json", "-o", str(tmp_path)
+        "report", "sales.orders", "sales.view", *settings, "-o", "json", "--to", str(tmp_path)
     )
     rows = {row["place"]: row["error"] for row in json.loads(ended.out)["tables"]}
     assert rows.keys() == {"sales.orders", "sales.view"}

@@ -101,7 +101,7 @@ def test_an_instant_that_was_cleaned_away_ends_with_4(golden_table):
 
 def test_storage_that_fails_ends_with_5(golden_table, tmp_path):
     table = str(golden_table("v9_mor_clustering"))
-    ended = in_process("report", table, "--output", str(tmp_path / "no folder" / "x.html"))
+    ended = in_process("report", table, "--to", str(tmp_path / "no folder" / "x.html"))
     assert ended.code == 5
     assert "no folder" in ended.err
 

@@ -150,6 +150,8 @@ def test_describe_as_json(table):
         9,
         6,
     )
+    assert described["pending"] == 0
+    assert described["columns"][-1].startswith("_hoodie") or "id" in " ".join(described["columns"])
     assert described["record_key_fields"] == ["id"]
 
 

@@ -77,3 +77,16 @@ def test_unknown_service_is_refused_with_those_that_there_are(orders):
 def test_no_rows_are_an_empty_array(orders, arguments):
     command, *others = arguments
     assert in_process(command, str(orders), *others, "-o", "json").out == "[]\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["lookup", "{table}", "nobody", "no one"], "no row has the record key nobody or no one"),
+        (["history", "{table}", "nobody"], "no commit that can be read has the record key nobody"),
+    ],
+)
+def test_key_that_does_not_exist_is_named_on_standard_error(orders, arguments, says):
+    ended = in_process(*(text.format(table=orders) for text in arguments), "-o", "json")
+    assert (ended.code, json.loads(ended.out)) == (0, [])
+    assert says in ended.err

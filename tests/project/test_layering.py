@@ -89,7 +89,7 @@ MAY_IMPORT = {
         "frames",
     },
     "cli": {*PIPELINE, "wording", "scan", "doctor", "report", "hudi_table", ""},
-    "spark": {*PIPELINE, "short_name", "scan", "inspection", "hudi_table", "spark"},
+    "spark": {*PIPELINE, "short_name", "wording", "scan", "inspection", "hudi_table", "spark"},
     "": {
         "errors",
         "custom_mergers",

@@ -116,7 +116,7 @@ STATEMENTS: list[tuple[str, str, Probe]] = [
         "| the metadata table itself | no | |",
         refused(
             errors.UnsupportedMergeError,
-            "HoodieMetadataPayload",
+            r"this is the metadata table of a table.*inspect\.metadata_records",
             lambda tables: rows(
                 HudiTable(tables.path("v9_mor_mdt_indexes") / ".hoodie" / "metadata")
             ),

@@ -28,7 +28,7 @@ def pages(tmp_path_factory):
         table = HudiTable(unpack(name, folder))
         table.report().save(folder / f"{name}.html")
     HudiTable(hostile_table(folder)).report().save(folder / "hostile.html")
-    in_process("report", *(str(folder / name) for name in TABLES), "-o", str(folder / "site"))
+    in_process("report", *(str(folder / name) for name in TABLES), "--to", str(folder / "site"))
     return {page.stem: page for page in folder.rglob("*.html") if page.parent.name != "site"} | {
         "index": folder / "site" / "index.html"
     }
@@ -157,7 +157,7 @@ def test_index_has_room_for_names_and_errors_at_1200_pixels(browser, tmp_path):
     unpack(TABLES[0], tmp_path / "tables")
     (tmp_path / "tables" / "broken" / ".hoodie").mkdir(parents=True)
     (tmp_path / "tables" / "broken" / ".hoodie" / "hoodie.properties").write_text("x")
-    in_process("report", str(tmp_path / "tables"), "-o", str(tmp_path / "site"))
+    in_process("report", str(tmp_path / "tables"), "--to", str(tmp_path / "site"))
     browser.open(tmp_path / "site" / "index.html", width=1200)
     # Most of the page is left for an error, whose number of lines depends on paths and fonts.
     assert browser.run("return document.querySelector('tbody td[colspan]').offsetWidth") > 700

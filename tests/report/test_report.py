@@ -159,8 +159,8 @@ def test_lines_to_copy_name_the_table_whatever_its_path_contains(tmp_path):
     place.mkdir()
     table = unpack(BASIC, place)
     content = HudiTable(table).report().content
-    advice = next(f["advice"] for f in content["findings"] if f["check"] == "doctor")
-    assert shlex.split(advice)[:3] == ["hudi-py", "doctor", str(table)]
+    command = content["unchecked"].partition(". ")[2]
+    assert shlex.split(command)[:3] == ["hudi-py", "doctor", str(table)]
     names: dict[str, Any] = {}
     exec(content["reading"]["python"]["open"], names)
     assert names["table"].schema == HudiTable(table).schema
@@ -202,7 +202,7 @@ def test_tables_of_a_folder_come_worst_first(tmp_path):
     (broken / ".hoodie" / "hoodie.properties").write_text("hoodie.table.version=99")
     found = list(find_tables(ArrowStorage.parse(str(tmp_path))))
     assert found == [f"b/{'v6_mor_failed_rolled_back'}", f"c/{BASIC}", "a/deep/v9_mor_empty_table"]
-    ended = in_process("report", str(tmp_path), "-o", str(tmp_path / "site"), "--json")
+    ended = in_process("report", str(tmp_path), "--to", str(tmp_path / "site"), "-o", "json")
     rows = json.loads(ended.out)["tables"]
     assert [row["severity"] for row in rows] == ["problem", "warning", "note"]
     assert "99" in rows[0]["error"]
@@ -226,7 +226,46 @@ def test_pages_of_tables_with_one_name_have_names_of_their_own(report):
 def test_exit_code_follows_the_worst_finding(golden_table, tmp_path, severity, code):
     path = str(golden_table("v6_mor_failed_rolled_back"))
     target = str(tmp_path / "report.html")
-    assert in_process("report", path, "-o", target, "--fail-on", severity).code == code
+    assert in_process("report", path, "--to", target, "--fail-on", severity).code == code
+
+
+@pytest.mark.parametrize(
+    ("pattern", "content", "finding"),
+    [
+        pytest.param("**/.hoodie/**/*commit", b"garbage", "cannot be decoded", id="instant"),
+        pytest.param("**/*.parquet", b"", "0 bytes", id="base-file"),
+    ],
+)
+def test_damaged_table_gets_a_page_with_the_finding_on_top(tmp_path, pattern, content, finding):
+    table = unpack("v9_mor_clustering", tmp_path)
+    data = [f for f in table.glob(pattern) if "metadata" not in str(f.relative_to(table))]
+    max(data, key=lambda file: file.name.partition("_")[2]).write_bytes(content)
+    page = tmp_path / "report.html"
+    ended = in_process("report", str(table), "--to", str(page), "--fail-on", "problem")
+    assert ended.code == 1
+    assert " found" in ended.err
+    text = " ".join(Elements(page.read_text()).text.partition("Findings")[2].split())
+    assert text.index(finding) < 500
+    index = in_process("report", str(table), str(table), "-o", "json")
+    assert finding in json.loads(index.out)["tables"][0]["error"]
+    assert not in_process("report", str(table), "--to", str(page)).err.startswith("written")
+
+
+def test_what_is_never_checked_is_no_finding(report):
+    assert "hudi-py doctor" in report.content["unchecked"]
+    assert [f for f in report.content["findings"] if f["check"] == "doctor"] == []
+
+
+def test_file_that_is_replaced_is_named(golden_table, tmp_path):
+    arguments = ["report", str(golden_table(BASIC)), "--to", str(tmp_path / "report.html")]
+    assert in_process(*arguments).err.startswith(f"written to {tmp_path}")
+    assert in_process(*arguments).err.startswith(f"replaced {tmp_path}")
+
+
+def test_no_advice_is_a_default_of_hudi(report):
+    defaults = ("clean.automatic=true", "archive.automatic=true", "keep.max.commits=30")
+    advice = " ".join(finding["advice"] for finding in report.content["findings"])
+    assert not [default for default in defaults if default in advice]
 
 
 def test_histogram_counts_each_file_once():

@@ -166,7 +166,7 @@ def test_table_is_read_with_what_the_environment_names(s3, monkeypatch):
         ["describe", f"s3://lake/{MOR}"],
         ["files", f"s3://lake/{MOR}"],
         ["doctor", f"s3://lake/{MOR}"],
-        ["report", f"s3://lake/{MOR}", "--json"],
+        ["report", f"s3://lake/{MOR}", "-o", "json"],
     ],
     ids=lambda command: command[0],
 )

@@ -84,7 +84,7 @@ def test_table_without_its_properties_is_corrupt_and_says_what_was_lost(version)
     folder = ".hoodie" if version < 8 else ".hoodie/timeline"
     lost = {path: content for path, content in files.items() if path != PROPERTIES}
     lost[f"{folder}/20240101000000000_20240101000001000.deltacommit"] = b""
-    with pytest.raises(CorruptTableError, match="has lost its properties. Restore the file from"):
+    with pytest.raises(CorruptTableError, match=r"has lost its properties\. Restore the file from"):
         open_table(MemoryStorage(lost))
 
 
