@@ -107,6 +107,9 @@ class MissingModuleError(HudiError, ImportError):
 class CorruptTableError(HudiError, RuntimeError):
     """The table's files contradict the format or each other."""
 
+    def __str__(self) -> str:
+        return f"{super().__str__()}. See docs/my-table-is-broken.md"
+
 
 class CorruptTimelineError(CorruptTableError):
     """A timeline or archive file cannot be decoded."""

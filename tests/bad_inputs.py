@@ -93,7 +93,7 @@ BAD_INPUTS = (
     BadInput(
         "not-a-table",
         errors.TableNotFoundError,
-        ("/plain is not a Hudi table", "no .hoodie/hoodie.properties", "Give the base path"),
+        ("/plain has data files but no Hudi timeline", "Read them with spark.read.parquet"),
         harm=_folder_without_table,
     ),
     BadInput(

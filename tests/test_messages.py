@@ -31,7 +31,7 @@ COMMANDS = [
     *("describe", "timeline", "commits --wide", f"commit {INSTANT} --wide", "slices"),
     *("files --wide", "services compactions", "schema", "schema --history", "partitions"),
     *("metadata", "column-statistics --wide", "stats", "properties", "count", "scan --meta"),
-    *("scan --explain", "scan --to json", "lookup KEY", "history KEY", f"diff 2023 {INSTANT}"),
+    *("scan --explain", "scan -o jsonl", "lookup KEY", "history KEY", f"diff 2023 {INSTANT}"),
     "doctor",
 ]
 

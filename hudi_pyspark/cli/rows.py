@@ -2,6 +2,8 @@
 
 import sys
 from collections import Counter
+from contextlib import redirect_stdout
+from pathlib import Path
 from typing import Annotated, Literal
 
 import pyarrow as pa
@@ -15,7 +17,7 @@ from hudi_pyspark.errors import printable
 from hudi_pyspark.scan import Scan
 from hudi_pyspark.table.meta_columns import META_COLUMNS
 
-FileFormat = Literal["parquet", "csv", "json"]
+ScanOutput = Literal["table", "json", "jsonl", "csv", "parquet"]
 _HISTORY = ("requested_time", "action", "event", "path", "records", "bytes")
 _RECORD_HISTORY = ("requested_time", "operation", "change", "changed_columns", "after", "problem")
 
@@ -69,7 +71,8 @@ def scan(
     table: HudiTable,
     *,
     to: Annotated[
-        FileFormat | None, typer.Option("--to", help="Write the rows in this format.")
+        str | None,
+        typer.Option("--to", metavar="FILE", help="File to write: .parquet, .csv or .jsonl."),
     ] = None,
     limit: arguments.LimitOption = None,
     meta: arguments.MetaOption = False,
@@ -77,18 +80,27 @@ def scan(
         bool, typer.Option("--explain", help="Print what would be read, and why; read nothing.")
     ] = False,
     columns: arguments.ColumnsOption = None,
-    output: arguments.OutputOption = "table",
+    output: Annotated[
+        ScanOutput, typer.Option("--output", "-o", help="Output format; jsonl has a row a line.")
+    ] = "table",
     query: arguments.Query,
 ) -> None:
     """Read rows and print them, or write them as Parquet, CSV or JSON lines."""
     scan = table.scan_with(query.read_options(columns), limit=limit)
     if explain:
         printing.emit(f"{scan.explain()}\n")
-    elif to is None:
+    elif to is not None:
+        suffix = Path(to).suffix.removeprefix(".")
+        if suffix not in ("parquet", "csv", "jsonl"):
+            problem = f"{to!r} does not end in .parquet, .csv or .jsonl"
+            raise typer.BadParameter(problem, param_hint="'--to'")
+        with Path(to).open("w", encoding="utf-8") as file, redirect_stdout(file):
+            _export(scan, suffix)
+    elif output in ("table", "json"):
         rows = pa.Table.from_batches(printing.count_rows(scan.to_batches()), schema=scan.schema)
         _show_rows(rows, output, hides_meta=columns is None and not meta and output == "table")
     else:
-        _export(scan, to)
+        _export(scan, output)
 
 
 def diff(
@@ -148,12 +160,12 @@ def _show_rows(table: pa.Table, output: printing.Output, *, hides_meta: bool) ->
     printing.show(table.select(names), output, null="null")
 
 
-def _export(scan: Scan, file_format: FileFormat) -> None:
+def _export(scan: Scan, file_format: str) -> None:
     """Write the rows to standard output, batch by batch."""
     sink, batches = sys.stdout.buffer, printing.count_rows(scan.to_batches())
     if file_format == "parquet":
         if sys.stdout.isatty():
-            raise typer.BadParameter("Parquet needs a file: add > FILE", param_hint="'--to'")
+            raise typer.BadParameter("Parquet needs a file: --to FILE", param_hint="'--output'")
         with pq.ParquetWriter(sink, scan.schema) as writer:
             for batch in batches:
                 writer.write_batch(batch)

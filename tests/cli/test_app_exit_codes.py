@@ -116,7 +116,7 @@ def test_no_command_ever_shows_a_traceback(tmp_path):
 def test_a_reader_of_the_pipe_that_has_seen_enough_is_no_error(golden_table):
     table = str(golden_table("v8_mor_nbcc"))
     process = subprocess.Popen(
-        [*COMMAND, "scan", table, "--to", "json", "--option", "batch_rows=10"],
+        [*COMMAND, "scan", table, "-o", "jsonl", "--option", "batch_rows=10"],
         env=environment(),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -35,7 +35,7 @@ def test_examples_run_one_after_the_other(tmp_path, monkeypatch):
     # What Apache Hudi 1.2.0 read from this table (golden case v9_mor_cdc_op_key_only).
     assert shown["count demo/orders"] == "9\n"
     assert shown["count demo/orders --query-type read_optimized"] == "10\n"
-    assert shown["scan demo/orders --begin earliest --option cdc=true --to json"].count("\n") == 20
+    assert shown["scan demo/orders --begin earliest --option cdc=true -o jsonl"].count("\n") == 20
     drawn = {path.name for path in (tmp_path / "demo").iterdir() if path.is_file()}
     assert drawn == {"orders.csv", "orders.html"}
 

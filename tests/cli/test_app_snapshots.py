@@ -51,7 +51,7 @@ COMMANDS = {
     "stats": ["stats", CDC],
     "properties": ["properties", MOR],
     "scan-json": ["scan", "v9_mor_all_types", "--output", "json"],
-    "scan-csv": ["scan", "v9_mor_all_types", "--to", "csv"],
+    "scan-csv": ["scan", "v9_mor_all_types", "-o", "csv"],
     "count-json": ["count", MOR, "--query-type", "read_optimized", "-o", "json"],
     "scan": ["scan", CDC, "--columns", "id,name,amount,ts", "--as-of", "20261121063211642"],
     "diff": ["diff", CDC, "20261121063211338", "20261121063212107"],

@@ -57,7 +57,7 @@ def table(golden_table):
 
 
 def test_scan_to_json_lines(table):
-    lines = in_process("scan", table, "--to", "json").out.splitlines()
+    lines = in_process("scan", table, "-o", "jsonl").out.splitlines()
     rows = {row["id"]: row for row in map(json.loads, lines)}
     assert rows == expected("v9_mor_clustering")
 
@@ -68,7 +68,7 @@ def test_scan_prints_json(table):
 
 
 def test_scan_to_csv(table):
-    text = in_process("scan", table, "--to", "csv", "--columns", "id,amount,qty").out
+    text = in_process("scan", table, "-o", "csv", "--columns", "id,amount,qty").out
     rows = list(csv.DictReader(io.StringIO(text)))
     known = expected("v9_mor_clustering")
     assert len(rows) == len(known)
@@ -79,7 +79,7 @@ def test_scan_to_csv(table):
 
 def test_parquet_through_a_pipe_is_a_whole_file(table):
     done = subprocess.run(
-        [*COMMAND, "scan", table, "--to", "parquet"],
+        [*COMMAND, "scan", table, "-o", "parquet"],
         env=environment(),
         capture_output=True,
         check=True,
@@ -89,7 +89,7 @@ def test_parquet_through_a_pipe_is_a_whole_file(table):
 
 
 def test_uri_is_a_place_to_read(table):
-    ended = in_process("scan", f"file://{table}", "--to", "csv")
+    ended = in_process("scan", f"file://{table}", "-o", "csv")
     assert ended.code == 0
     assert len(ended.out.splitlines()) == 24
 
@@ -97,12 +97,12 @@ def test_uri_is_a_place_to_read(table):
 def test_damaged_column_ends_with_an_error(tmp_path):
     base = unpack("v9_mor_clustering", tmp_path)
     damage_column(base, "name")
-    assert in_process("scan", str(base), "--to", "csv").code == 1
+    assert in_process("scan", str(base), "-o", "csv").code == 1
 
 
 def test_nested_values_are_json_within_csv(golden_table):
     table = str(golden_table("v9_mor_all_types"))
-    text = in_process("scan", table, "--to", "csv").out
+    text = in_process("scan", table, "-o", "csv").out
     known = expected("v9_mor_all_types")
     for row in csv.DictReader(io.StringIO(text)):
         struct = known[int(row["id"])]["c_struct"]
@@ -197,3 +197,17 @@ def test_limit_of_the_records_of_the_metadata_table(golden_table):
     whole = json.loads(in_process("metadata", table, "files", "-o", "json").out)
     few = json.loads(in_process("metadata", table, "files", "-n", "2", "-o", "json").out)
     assert few == whole[:2] != whole
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl"])
+def test_file_has_what_standard_output_would_have(table, tmp_path, suffix):
+    target = tmp_path / f"rows.{suffix}"
+    arguments = ["scan", table, "--filter", "id = 'k0001'"]
+    assert in_process(*arguments, "--to", str(target)).out == ""
+    assert target.read_text(encoding="utf-8") == in_process(*arguments, "-o", suffix).out
+
+
+def test_file_of_another_kind_is_refused(table, tmp_path):
+    ended = in_process("scan", table, "--to", str(tmp_path / "rows.xlsx"))
+    assert ended.code == 2
+    assert "does not end in .parquet, .csv or .jsonl" in " ".join(ended.err.split())

@@ -72,6 +72,8 @@ def _row(error: type[errors.HudiError]) -> str:
         f"`{base.__name__}`" for base in error.__bases__ if base.__module__ == "builtins"
     )
     meaning = (error.__doc__ or "").split("\n\n")[0].replace("\n", " ").replace("``", "`")
+    if issubclass(error, errors.CorruptTableError):
+        meaning += " [What to do](my-table-is-broken.md)."
     return f"| `{error.code}` | `{error.__name__}` | {also} | {meaning} |"
 
 
