@@ -215,7 +215,7 @@ check: lint types test-fast ## everything that must pass before a commit
 BIOME := build/biome/node_modules/.bin/biome
 BIOME_FILES := hudi_pyspark/report/assets/report.js hudi_pyspark/report/assets/report.css
 JAVA_FORMAT := build/java-format/google-java-format-1.28.0-all-deps.jar
-JAVA_FILES := $(wildcard hudi_pyspark/spark/jvm/*.java tests/format/hfiles/generate/*.java verification/histories/flink/*.java)
+JAVA_FILES := $(wildcard hudi_pyspark/spark/jvm/*.java tests/spark/*.java tests/format/hfiles/generate/*.java verification/histories/flink/*.java)
 FORMAT_JAVA := home=$$($(PYTHON) .ci/java.py) && "$$home/bin/java" -jar $(JAVA_FORMAT)
 
 $(BIOME):

@@ -239,6 +239,24 @@ def test_changelog_of_some_columns_and_rows_is_a_part_of_the_whole(case, opened,
     assert types.equals(whole.select(["_change_type"]))
 
 
+@pytest.mark.parametrize("case", CDC_CASES, ids=by_name)
+def test_last_row_of_each_key_of_a_changelog_is_that_of_the_snapshot(case, opened):
+    """As a pipeline keeps a copy of a table; see examples/pipelines.py."""
+    table = opened(case.name)
+    changelog = table.changes(as_changelog=True).to_arrow().to_pylist()
+    copy: dict[str, dict[str, Any]] = {}
+    changes = [row for row in changelog if row["_change_type"] != "update_preimage"]
+    for row in sorted(
+        changes, key=lambda row: row["_commit_version"] * 2 + (row["_change_type"] != "delete")
+    ):
+        copy.pop(row["id"], None)
+        if row["_change_type"] != "delete":
+            copy[row["id"]] = row
+    schema = table.changes(as_changelog=True).schema
+    rows = pa.Table.from_pylist(list(copy.values()), schema).drop_columns(CHANGE_COLUMNS)
+    assert Counter(cells(rows)) == data_rows(snapshot_at(case, table, table.last_instant))
+
+
 @pytest.mark.parametrize(("zone", "hour"), [("UTC", 6), ("Asia/Tokyo", 21), ("America/Bogota", 11)])
 def test_commit_timestamp_is_the_instant_in_the_zone_of_the_timeline(
     zone, hour, tmp_path, monkeypatch

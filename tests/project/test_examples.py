@@ -6,12 +6,19 @@ REWRITE_NOTEBOOKS=1 with `-m notebook` stores the outputs of the notebooks anew.
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import pyarrow.dataset as ds
 import pytest
+
+from tests.conftest import GOLDEN
+from tests.golden.case import load_case
+from tests.golden.compare import differences
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
@@ -47,6 +54,77 @@ def test_demo_shows_the_rows_that_hudi_reads(request, arguments):
     for view, rows in COUNTS:
         assert re.search(rf"^{view} +{rows} rows", shown, re.MULTILINE)
     assert re.search(r"k0000\W+n692\W+50\.664\W+89\W+120\W+emea", shown)
+
+
+PIPELINE = """\
+name: orders
+storage: {folder}/checkpoints
+libraries:
+  - glob: {{include: pipelines.py}}
+  - glob: {{include: shown.py}}
+configuration:
+  orders.path: {folder}/orders_cdc
+  orders.copy: lake.sales.orders
+  spark.sql.catalog.lake: MergeableTables
+"""
+# The tables of that catalog are gone with the pipeline.
+SHOWN = """\
+from pyspark import pipelines as dp
+from pyspark.sql import SparkSession
+
+@dp.materialized_view
+def orders_copy():
+    return SparkSession.active().read.table("lake.sales.orders")
+"""
+
+
+def mergeable_tables(folder: Path, spark_home: Path) -> Path:
+    """Return a jar with the catalog: no connector with tables for MERGE runs on Spark 4.3 yet."""
+    javac = Path(os.environ["JAVA_HOME"], "bin", "javac")
+    if not javac.exists():
+        pytest.skip("the catalog of the copy is compiled by a JDK")
+    source = Path(__file__).parents[1] / "spark" / "MergeableTables.java"
+    given = ["-nowarn", "-cp", f"{spark_home / 'jars'}/*", "-d", str(folder / "classes")]
+    subprocess.run([str(javac), *given, str(source)], check=True, capture_output=True)
+    jar = shutil.make_archive(str(folder / "catalog"), "zip", folder / "classes")
+    return Path(jar).rename(folder / "catalog.jar")
+
+
+@pytest.mark.cluster
+@pytest.mark.spark
+def test_pipelines_keep_tables_as_apache_hudi_reads_them(request, tmp_path):
+    request.getfixturevalue("spark_environment")
+    pipelines = pytest.importorskip("pyspark.pipelines", reason="pipelines came with Spark 4.1")
+    if not hasattr(pipelines, "create_auto_cdc_flow"):
+        pytest.skip("flows of changes came with Spark 4.3")
+    spark_home = Path(pipelines.__file__).parents[1]
+    jar = mergeable_tables(tmp_path, spark_home)
+    shutil.unpack_archive(EXAMPLES / "data" / "orders_cdc.zip", tmp_path)
+    shutil.copy(EXAMPLES / "pipelines.py", tmp_path)
+    (tmp_path / "shown.py").write_text(SHOWN)
+    (tmp_path / "spark-pipeline.yml").write_text(PIPELINE.format(folder=tmp_path.as_uri()))
+    done = subprocess.run(
+        [str(spark_home / "bin" / "spark-pipelines"), "--conf", f"spark.jars={jar}", "run"],
+        cwd=tmp_path,
+        env={**os.environ, "SPARK_HOME": str(spark_home)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    case = load_case(GOLDEN / "v9_mor_cdc_data_before_after")
+    hudi = next(query for query in case.queries if query.name == "snapshot")
+    rows, schema = hudi.expected_rows(), hudi.expected_schema()
+    versions, regions, copy = (
+        ds.dataset(tmp_path / "spark-warehouse" / name, format="parquet").to_table()
+        for name in ("order_versions", "orders_by_region", "orders_copy")
+    )
+    assert differences(versions, rows, schema) == []
+    counts = dict(zip(*regions.to_pydict().values(), strict=True))
+    assert counts == Counter(rows["region"].to_pylist())
+    data = [field for field in schema if not field["name"].startswith("_hoodie_")]
+    names = [field["name"] for field in data]
+    assert differences(copy.select(names), rows.select(names), data) == []
 
 
 # What Apache Hudi 1.2.0 returns (golden cases v9_mor_part_basic, v9_mor_cdc_data_before_after,
