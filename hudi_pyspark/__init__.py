@@ -102,7 +102,12 @@ def read(
     return session.read(spark, path, query_type=query_type, **arguments, **options)
 
 
-def register(spark: SparkSession) -> None:
+def register(
+    spark: SparkSession,
+    *,
+    tables: bool | None = None,
+    catalogs: Mapping[str, Mapping[str, str]] | None = None,
+) -> None:
     """Register ``format("hudi-py")`` with a session, so its scans read only what queries need.
 
     Spark Connect needs it, and so does every Spark that does not look for Python data sources
@@ -111,12 +116,22 @@ def register(spark: SparkSession) -> None:
     a classic session run this Python unless ``PYSPARK_PYTHON`` or ``spark.pyspark.python`` names
     another one.
 
+    Args:
+        spark: the session.
+        tables: True lets the SQL of a classic session read tables of its metastore by name, and
+            every table by its path: ``SELECT … FROM hudi.`/path` ``. False ends this. The default
+            leaves it as it is.
+        catalogs: settings of further catalogs by the name that each has in SQL, as in
+            ``{"lake": {"type": "glue"}}``; only for a classic session.
+
     Raises:
-        UnsupportedQueryError: this Spark cannot be given the registered payload mergers.
+        UnsupportedQueryError: this Spark cannot be given the registered payload mergers, or
+            ``tables`` or ``catalogs`` is given for a session of Spark Connect.
+        InvalidOptionError: a setting of a catalog is invalid.
     """
     from hudi_pyspark.spark import session  # noqa: PLC0415  (imports pyspark)
 
-    session.register(spark)
+    session.register(spark, tables=tables, catalogs=catalogs)
 
 
 def scan_polars(

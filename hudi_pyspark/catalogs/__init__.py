@@ -28,12 +28,21 @@ def find_table(name: str, settings: Settings) -> CatalogTable:
         CatalogError: the catalog fails, does not have the table, or has no location for it.
         ImportError: the extra of the catalog is not installed.
     """
+    check_settings(settings)
+    table = CATALOGS[settings["type"].lower()](name, settings)
+    if not table.location:
+        raise CatalogError(f"the catalog has no location for {name}: it may be a view")
+    return table
+
+
+def check_settings(settings: Settings) -> None:
+    """Check the names of a catalog's settings, and its type.
+
+    Raises:
+        InvalidOptionError: a setting is unknown, or there is no such type.
+    """
     if unknown := settings.keys() - set(_SETTINGS):
         raise InvalidOptionError(f"catalog.{min(unknown)} is unknown; give {', '.join(_SETTINGS)}")
     catalog_type = settings.get("type", "").lower()
     if catalog_type not in CATALOGS:
         raise InvalidOptionError(f"catalog.type is {catalog_type!r}; known: {', '.join(CATALOGS)}")
-    table = CATALOGS[catalog_type](name, settings)
-    if not table.location:
-        raise CatalogError(f"the catalog has no location for {name}: it may be a view")
-    return table

@@ -15,6 +15,9 @@ ZONED_INSTANT = re.compile(
     r"(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\.\d{3}|\.\d{6})?)(Z|[+-]\d\d:\d\d)", re.ASCII
 )
 
+OF_THE_SESSION = " (session)"
+"""Ends the instant of ``TIMESTAMP AS OF``, whose zone is that of a session of Spark."""
+
 
 def parse_instant(text: str) -> str:
     """Parse an instant into Hudi's digits, without any time-zone conversion.
@@ -58,7 +61,7 @@ def parse_as_of(text: str) -> str:
     Raises:
         InvalidInstantError: the text is not an instant.
     """
-    parse_instant(ZONED_INSTANT.sub(r"\1", text))
+    parse_instant(ZONED_INSTANT.sub(r"\1", text.removesuffix(OF_THE_SESSION)))
     return text
 
 

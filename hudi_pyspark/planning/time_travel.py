@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from hudi_pyspark.errors import FutureInstantError, InvalidInstantError, TimeTravelError
 from hudi_pyspark.messages import warn
-from hudi_pyspark.options.instant_text import ZONED_INSTANT, parse_instant
+from hudi_pyspark.options.instant_text import OF_THE_SESSION, ZONED_INSTANT, parse_instant
 
 if TYPE_CHECKING:
     from hudi_pyspark.table.view import TableView
@@ -31,6 +31,10 @@ def resolve_as_of(text: str, view: TableView, now: datetime) -> str:
         TimeTravelError: the state at the instant is no longer known.
     """
     is_utc = view.config.timeline_timezone == "UTC"
+    if text.endswith(OF_THE_SESSION):
+        text = text.removesuffix(OF_THE_SESSION)
+        if not is_utc:  # the session is taken to be where the writers are
+            text = ZONED_INSTANT.sub(r"\1", text)
     zoned = ZONED_INSTANT.fullmatch(text)
     if zoned is not None:
         if not is_utc:

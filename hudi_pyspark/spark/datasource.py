@@ -104,6 +104,14 @@ class HudiDataSource(DataSource):
         return self._planner
 
 
+class SecondNameDataSource(HudiDataSource):
+    """The same source as ``hudi``, the provider that entries of a metastore have."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "hudi"
+
+
 class _Zip:
     """A zip with modules: once unpickled, Python imports from it."""
 

@@ -19,6 +19,7 @@ from zipfile import ZipFile
 from hudi_pyspark.messages import logger
 from hudi_pyspark.short_name import SHORT_NAME
 from hudi_pyspark.spark.hints import EXPLAINED, Hint
+from hudi_pyspark.spark.sql_options import SQL_WORDS
 
 try:
     from py4j.protocol import Py4JError
@@ -29,10 +30,12 @@ except ImportError:  # a client of Spark Connect that has no Spark
 
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from pyspark.sql import SparkSession
 
+OUT_OF_REACH = (Py4JError, AttributeError, TypeError)
+"""What is raised if this Spark lacks a name, or keeps its JVM from Python."""
 ENABLED = "spark.hudi-py.optimizer.enabled"
 COLUMNAR = "spark.hudi-py.columnar.enabled"
 COLUMNAR_RELEASES = ("4.0", "4.1", "4.2", "4.3")
@@ -41,6 +44,8 @@ COLUMNAR_RELEASES = ("4.0", "4.1", "4.2", "4.3")
 The operators of another release may use the columns of a batch after requesting the next batch.
 """
 READS_MORE = "scans read more than a query needs, since a part of Spark is out of reach"
+HUDI = "hudi"
+"""The name of Apache Hudi's own source, as metastores and SQL have it."""
 _RULE = "NarrowScans"
 CORE = (
     _RULE, "Need", "PlanCheck", "Parts", "KeptScans", "NarrowedScan", "Planned", "PythonScans",
@@ -73,6 +78,8 @@ _WORDS = {
     "ENABLED": ENABLED,
     "COLUMNAR": COLUMNAR,
     "EXPLAINED": EXPLAINED,
+    "HUDI": HUDI,
+    **SQL_WORDS,
     **{hint.name: hint.value for hint in Hint},
 }
 _log = logger(__name__)
@@ -90,9 +97,9 @@ def install_optimizer(spark: SparkSession) -> str:
         if spark.conf.get(ENABLED, "true") != "true":
             return f"{ENABLED} is not true"
         _install(spark)
-    except (Py4JError, AttributeError, TypeError) as error:
+    except OUT_OF_REACH as error:
         # E.g. Spark Connect, a shared cluster that forbids py4j, or a Spark with other classes.
-        reason = _reason(error)
+        reason = reason_of(error)
         log_once(f"{READS_MORE} (the optimizer's rule): {reason}")
         return reason
     return ""
@@ -105,45 +112,60 @@ def log_once(message: str) -> None:
 
 
 def _install(spark: SparkSession) -> None:
+    add_rule(spark, _RULE, lambda: make_rule(spark, rule_classes(spark._jvm)))  # noqa: SLF001
+
+
+def add_rule(spark: SparkSession, name: str, make: Callable[[], Any]) -> None:
+    """Add a rule to the optimizer of a classic session, unless it has the rule already.
+
+    Args:
+        spark: the session.
+        name: of the rule's class.
+        make: makes the rule, in the JVM.
+
+    Raises:
+        Py4JError: a part of Spark is out of reach.
+    """
     jvm: Any = spark._jvm  # noqa: SLF001  (the only way to the optimizer)
     experimental: Any = spark._jsparkSession.experimental()  # noqa: SLF001
     converters = jvm.scala.jdk.javaapi.CollectionConverters
     rules = jvm.java.util.ArrayList(converters.asJava(experimental.extraOptimizations()))
-    if any(rule.getClass().getName() == f"hudi_pyspark.{_RULE}" for rule in rules):
+    if any(rule.getClass().getName() == f"hudi_pyspark.{name}" for rule in rules):
         return
-    rules.add(make_rule(spark, rule_classes(jvm)))
+    rules.add(make())
     getattr(experimental, "extraOptimizations_$eq")(converters.asScala(rules).toList())
 
 
-def _reason(error: Exception) -> str:
+def reason_of(error: Exception) -> str:
     """Return one line that describes an error of this process or of the JVM."""
     text = str(getattr(error, "java_exception", error)).partition("\n")[0]
     return f"{type(error).__name__}: {text}"
 
 
-def java_sources() -> dict[str, str]:
-    """Return the Java sources of the core and the parts, by class name."""
+def java_sources(names: Iterable[str] = (*CORE, *PARTS)) -> dict[str, str]:
+    """Return Java sources, of the core and the parts by default, by class name."""
     folder = files(__package__).joinpath("jvm")
-    return {
-        name: folder.joinpath(f"{name}.java").read_text(encoding="utf-8")
-        for name in (*CORE, *PARTS)
-    }
+    return {name: folder.joinpath(f"{name}.java").read_text(encoding="utf-8") for name in names}
 
 
-def _core(sources: Mapping[str, str]) -> str:
-    """Return the core, whose classes need each other, as one text with the class Words."""
-    texts = [sources[name].removeprefix("package hudi_pyspark;\n") for name in CORE]
+def one_text(sources: Iterable[str], *more: str) -> str:
+    """Return classes that need each other as one text, to which lines of Java are added."""
+    texts = [source.removeprefix("package hudi_pyspark;\n") for source in sources]
     lines = [line for text in texts for line in text.splitlines()]
     imports = sorted({line for line in lines if line.startswith("import ")})
     classes = [line for line in lines if not line.startswith("import ")]
+    return "\n".join(["package hudi_pyspark;", *imports, *classes, *more])
+
+
+def _core(sources: Mapping[str, str]) -> str:
+    """Return the core as one text with the class Words."""
     words = [
         f'  public static final String {name} = "{word}";'.replace("\0", "\\0")
         for name, word in _WORDS.items()
     ]
     names = ", ".join(hint.name for hint in Hint)
     words.append(f"  public static final String[] HINTS = {{{names}}};")
-    words_class = ["public class Words {", *words, "}"]
-    return "\n".join(["package hudi_pyspark;", *imports, *classes, *words_class])
+    return one_text((sources[name] for name in CORE), "public class Words {", *words, "}")
 
 
 def make_rule(spark: SparkSession, classes: RuleClasses) -> Any:  # noqa: ANN401  (of the JVM)
@@ -190,12 +212,12 @@ def compile_rule(jvm: Any, sources: Mapping[str, str]) -> RuleClasses:  # noqa: 
         Py4JError: the core cannot be compiled.
     """
     loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
-    core = _compile(jvm, _core(sources), loader).getClassLoader()
+    core = compile_java(jvm, _core(sources), loader).getClassLoader()
     compilers = {name: _compile_part(jvm, name, sources[name], core) for name in PARTS}
     compiled = {name: compiler for name, compiler in compilers.items() if compiler is not None}
     return RuleClasses(
-        core=_class_of(core, _RULE),
-        parts={name: _class_of(each.getClassLoader(), name) for name, each in compiled.items()},
+        core=class_of(core, _RULE),
+        parts={name: class_of(each.getClassLoader(), name) for name, each in compiled.items()},
         readers=dict(compiled[_READERS].getBytecodes()) if _READERS in compiled else {},
     )
 
@@ -203,20 +225,29 @@ def compile_rule(jvm: Any, sources: Mapping[str, str]) -> RuleClasses:  # noqa: 
 def _compile_part(jvm: Any, name: str, source: str, core: Any) -> Any:  # noqa: ANN401
     """Compile a part against the core; return None if this Spark cannot have the part."""
     try:
-        compiler = _compile(jvm, source, core)
-        _class_of(compiler.getClassLoader(), name).newInstance()  # checks the classes of Spark
-    except (Py4JError, AttributeError, TypeError) as error:
+        compiler = compile_java(jvm, source, core)
+        class_of(compiler.getClassLoader(), name).newInstance()  # checks the classes of Spark
+    except OUT_OF_REACH as error:
         otherwise = PARTS[name].otherwise
-        log_once(f"{otherwise}, since Spark lacks what {name} needs: {_reason(error)}")
+        log_once(f"{otherwise}, since Spark lacks what {name} needs: {reason_of(error)}")
         return None
     return compiler
 
 
-def _class_of(loader: Any, name: str) -> Any:  # noqa: ANN401
+def class_of(loader: Any, name: str) -> Any:  # noqa: ANN401  (of the JVM)
+    """Return the class of the package's Java that has a name; `Py4JError` if there is none."""
     return loader.loadClass(f"hudi_pyspark.{name}")
 
 
-def _compile(jvm: Any, source: str, loader: Any) -> Any:  # noqa: ANN401
+def compile_java(jvm: Any, source: str, loader: Any) -> Any:  # noqa: ANN401  (of the JVM)
+    """Compile a text of Java, which may use the classes of a loader.
+
+    Returns:
+        The compiler, which has a loader of the new classes.
+
+    Raises:
+        Py4JError: the text cannot be compiled, e.g. since Spark lacks a class.
+    """
     compiler = jvm.org.codehaus.janino.SimpleCompiler()
     compiler.setParentClassLoader(loader)
     compiler.cook(source)
@@ -247,6 +278,6 @@ def _install_readers(spark: SparkSession, classes: RuleClasses) -> bool:
             location = jar.as_uri().replace("file:", "local:") if is_local else str(jar)
             context._jsc.addJar(location)  # noqa: SLF001
     except (Py4JError, AttributeError, TypeError, OSError) as error:
-        log_once(f"{PARTS[_READERS].otherwise}, since executors get no jar: {_reason(error)}")
+        log_once(f"{PARTS[_READERS].otherwise}, since executors get no jar: {reason_of(error)}")
         return False
     return True

@@ -38,6 +38,7 @@ from hudi_pyspark.spark.schema import (
     spark_schema,
     unchanged_columns,
 )
+from hudi_pyspark.spark.sql_options import check_declared, plain_options
 from hudi_pyspark.spark.stream import HudiStreamReader
 from hudi_pyspark.spark.worker_process import only_message
 from hudi_pyspark.table.merge_mode import MergeCache
@@ -93,8 +94,11 @@ class Planner:
     """
 
     def __init__(self, options: Mapping[str, str]) -> None:
+        self._given = dict(options)
         self._options = {
-            key: value for key, value in options.items() if key not in (OPTION, REQUEST)
+            key: value
+            for key, value in plain_options(options).items()
+            if key not in (OPTION, REQUEST)
         }
         self._client = ClientHints.from_option(options.get(OPTION, ""))
         self.opened: HudiTable | None = None
@@ -111,7 +115,9 @@ class Planner:
         # Spark calls this for batches and streams. A stream has no option begin, but the columns do
         # not depend on begin.
         schema = self._table().scan_with(schema_options(self._options)).schema
-        return spark_schema(self._client.narrow(schema))
+        columns = spark_schema(self._client.narrow(schema))
+        check_declared(self._given, columns)
+        return columns
 
     def state_reader(
         self, source: DataSource, schema: StructType | pa.Schema
@@ -229,8 +235,9 @@ class Planner:
     def _path(self) -> str:
         if {"provider", "location"} <= self._options.keys():  # only CREATE TABLE sets these
             raise UnsupportedQueryError(
-                f"this would make a catalog table, and {_NO_CATALOG_TABLES}: use CREATE TEMPORARY "
-                f"VIEW … USING `{SHORT_NAME}` OPTIONS (path '…')"
+                f"this would make a catalog table, and {_NO_CATALOG_TABLES}: call "
+                "hudi_pyspark.register(spark, tables=True) in this classic session first, or use "
+                f"CREATE TEMPORARY VIEW … USING `{SHORT_NAME}` OPTIONS (path '…')"
             )
         path = self._options.get("path")
         if not path and "paths" in self._options:
@@ -242,6 +249,7 @@ class Planner:
         if not path:
             raise InvalidOptionError(
                 "no path: give the table's base path to .load(...), or in SQL to the OPTIONS of a "
-                f"temporary view; {_NO_CATALOG_TABLES}"
+                f"temporary view; {_NO_CATALOG_TABLES}, unless "
+                "hudi_pyspark.register(spark, tables=True) was called in this session"
             )
         return path

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,10 +19,16 @@ from hudi_pyspark.messages import warn
 from hudi_pyspark.options.option import as_text
 from hudi_pyspark.options.read_options import BY_NAME, GivenOptions
 from hudi_pyspark.short_name import SHORT_NAME
-from hudi_pyspark.spark.datasource import HudiDataSource
+from hudi_pyspark.spark.datasource import HudiDataSource, SecondNameDataSource
 from hudi_pyspark.spark.hadoop_settings import is_hadoop_setting
 from hudi_pyspark.spark.hints import OPTION, ClientHints, read_hints
-from hudi_pyspark.spark.optimizer import ENABLED, READS_MORE, install_optimizer, log_once
+from hudi_pyspark.spark.optimizer import ENABLED, HUDI, READS_MORE, install_optimizer, log_once
+from hudi_pyspark.spark.tables import (
+    mount_catalog,
+    options_of_table,
+    registered_sources,
+    switch_tables,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -43,7 +50,12 @@ _NOTHING = (
 )
 
 
-def register(spark: SparkSession) -> None:
+def register(
+    spark: SparkSession,
+    *,
+    tables: bool | None = None,
+    catalogs: Mapping[str, Mapping[str, str]] | None = None,
+) -> None:
     """Register the data source with a session, along with all registered payload mergers.
 
     If Spark's optimizer accepts rules, a rule of this package passes the columns, conditions and
@@ -53,22 +65,44 @@ def register(spark: SparkSession) -> None:
     Settings of the session for reads (``hoodie.datasource.query.type``) and storages
     (``fs.s3a.access.key``) do not reach a Python data source: a warning names them.
 
+    Args:
+        spark: the session.
+        tables: whether SQL reads tables by name and by path; None leaves this as it is.
+        catalogs: settings of `hudi_pyspark.catalogs` by the name that the catalog has in SQL.
+
     Raises:
         UnsupportedQueryError: mergers are registered, but this Spark keeps the source that it
-            loaded by itself, which lacks them.
+            loaded by itself, which lacks them; or tables or catalogs are requested of a session of
+            Spark Connect.
+        InvalidOptionError: a setting of a catalog is invalid.
     """
     _use_this_python(spark)
     _warn_of_settings(spark)
     narrow_scans(spark)
+    _register_with_mergers(spark, HudiDataSource)
+    if tables is None and not catalogs:
+        return
+    if not is_classic(spark):
+        raise UnsupportedQueryError(
+            "tables by name and catalogs need a classic session, whose JVM is in reach. Over Spark "
+            "Connect use views, or the DataFrames of hudi_pyspark.read"
+        )
+    if tables is not None:
+        register_hudi = partial(_register_with_mergers, spark, SecondNameDataSource)
+        switch_tables(spark, is_on=tables, register_hudi=register_hudi)
+    for name, settings in (catalogs or {}).items():
+        mount_catalog(spark, name, settings)
+
+
+def _register_with_mergers(spark: SparkSession, source: type[HudiDataSource]) -> None:
     mergers = registered_payloads()
     if not mergers:
-        register_source(spark, HudiDataSource)
+        register_source(spark, source)
         return
     # Spark plans in another Python process. Pickle sends a class of the module __main__ by value,
     # together with its functions, wherever the user defined them.
     members = {"payload_mergers": mergers, "__module__": "__main__"}
-    source = type(HudiDataSource.__name__, (HudiDataSource,), members)
-    if not register_source(spark, source):
+    if not register_source(spark, type(source.__name__, (source,), members)):
         raise UnsupportedQueryError(
             "this version of Spark does not replace the source that it loaded by itself, which "
             "does not have the registered mergers. Use a newer Spark, or give each read the "
@@ -159,10 +193,8 @@ def _register_in_jvm(spark: SparkSession, source: type[HudiDataSource]) -> bool:
     sources = jvm.org.apache.spark.sql.execution.datasources.v2.python
     jvm_source = sources.UserDefinedPythonDataSource(function)
     manager: Any = spark._jsparkSession.sessionState().dataSourceManager()  # noqa: SLF001
-    registered_sources = manager.getClass().getDeclaredField("runtimeDataSourceBuilders")
-    registered_sources.setAccessible(True)
-    registered_sources.get(manager).put(SHORT_NAME, jvm_source)
-    return bool(manager.lookupDataSource(SHORT_NAME).equals(jvm_source))
+    registered_sources(manager).put(source.name(), jvm_source)
+    return bool(manager.lookupDataSource(source.name()).equals(jvm_source))
 
 
 def read(
@@ -211,13 +243,18 @@ def _classic_scans(df: DataFrame) -> Iterator[str]:
     execution: Any = df._jdf.queryExecution()  # noqa: SLF001  (the only way to the plan)
     leaves = execution.optimizedPlan().collectLeaves()
     for leaf in (leaves.apply(place) for place in range(leaves.size())):
-        is_scan = leaf.getClass().getSimpleName() == "DataSourceV2ScanRelation"
-        if not is_scan or leaf.relation().name() != SHORT_NAME:
+        if leaf.getClass().getSimpleName() != "DataSourceV2ScanRelation":
+            continue
+        table = leaf.relation().table()
+        is_of_catalog = table.getClass().getName() == "hudi_pyspark.ReadTable"
+        if not is_of_catalog and table.name() not in (SHORT_NAME, HUDI):
             continue
         hints = read_hints(StructType.fromJson(json.loads(leaf.scan().readSchema().json())))
         options = dict(leaf.relation().options().asCaseSensitiveMap())
+        if is_of_catalog:
+            options = options_of_table(table, options)
         state = _state_text(options, is_newest=hints.is_pinned, otherwise=_AS_LOADED)
-        path = leaf.relation().options().get("path")
+        path = options.get("path") or options["table"]
         yield _scan_text(path, hints.columns, hints.filters, hints.limit, state)
 
 

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta, timezone
 import pytest
 
 from hudi_pyspark.errors import FutureInstantError, InvalidInstantError, TimeTravelError
-from hudi_pyspark.options.instant_text import parse_instant
+from hudi_pyspark.options.instant_text import OF_THE_SESSION, parse_instant
 from hudi_pyspark.options.read_options import ReadOptions
 from hudi_pyspark.planning.time_travel import resolve_as_of
 from hudi_pyspark.table.view import TableView
@@ -97,6 +97,14 @@ def test_z_is_the_offset_of_utc(fraction):
 def test_datetime_with_a_zone_is_refused_where_the_timeline_has_an_unknown_one():
     with pytest.raises(InvalidInstantError, match="Give the wall-clock time of that zone"):
         resolved(as_given(MOMENT.replace(tzinfo=UTC)), timeline(zone="LOCAL"))
+
+
+@pytest.mark.parametrize(
+    ("zone", "instant"), [("UTC", "20240131003203999"), ("LOCAL", "20240131060203999")]
+)
+def test_time_of_a_session_is_a_moment_or_wall_clock_time_of_the_timeline(zone, instant):
+    text = as_given(f"2024-01-31 06:02:03+05:30{OF_THE_SESSION}")
+    assert resolved(text, timeline(zone=zone)) == instant
 
 
 @pytest.mark.parametrize(

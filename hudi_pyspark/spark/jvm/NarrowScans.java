@@ -183,11 +183,12 @@ public class NarrowScans extends Rule {
     StructType schema = columns.schema();
     if (schema.json().equals(stored.json())) {
       // A new relation, since this one remembers that Spark's own rule could not filter the scan.
-      return Reflection.copy(relation, new int[] {1}, new Object[] {relation.scan()});
+      Object[] same = {relation.scan()};
+      return (LogicalPlan) Reflection.copy(relation, new int[] {1}, same);
     }
     Scan narrowed = narrowed(relation.scan(), source, schema, need.isInRows);
     Object[] values = {narrowed, Need.seq(columns.attributes)};
-    return Reflection.copy(relation, new int[] {1, 2}, values);
+    return (LogicalPlan) Reflection.copy(relation, new int[] {1, 2}, values);
   }
 
   /** The first field of a scan, with the hints for the planning process. */

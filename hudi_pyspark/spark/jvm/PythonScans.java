@@ -1,6 +1,9 @@
 package hudi_pyspark;
 
 import java.lang.reflect.Constructor;
+import java.util.Collections;
+import java.util.Set;
+import java.util.WeakHashMap;
 import org.apache.spark.sql.connector.read.Scan;
 import org.apache.spark.sql.execution.datasources.v2.python.PythonDataSourceV2;
 import org.apache.spark.sql.execution.datasources.v2.python.PythonScan;
@@ -11,6 +14,9 @@ import scala.Option;
 
 /** Makes scans of this data source, and schemas with hints. */
 public final class PythonScans {
+  /** The Python classes that are registered under a second name, hudi; Python adds them. */
+  public static final Set SECOND_NAMES = Collections.newSetFromMap(new WeakHashMap());
+
   private PythonScans() {}
 
   /** The Python scan of a scan that Spark or this rule made; null if it is of another source. */
@@ -19,8 +25,14 @@ public final class PythonScans {
     if (planned != null) {
       return planned.scan;
     }
+    if (!(scan instanceof PythonScan)) {
+      return null;
+    }
+    Object name = Reflection.get(scan, "shortName");
     boolean isOurs =
-        scan instanceof PythonScan && Words.SOURCE.equals(Reflection.get(scan, "shortName"));
+        Words.SOURCE.equals(name)
+            || Words.HUDI.equals(name)
+                && SECOND_NAMES.contains(sourceOf((PythonScan) scan).source());
     return isOurs ? (PythonScan) scan : null;
   }
 

@@ -2,7 +2,6 @@ package hudi_pyspark;
 
 import java.lang.reflect.Field;
 import java.lang.reflect.Method;
-import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 
 /** Reads and writes private fields of Spark's objects, and copies its case classes. */
 public final class Reflection {
@@ -32,14 +31,13 @@ public final class Reflection {
   }
 
   /**
-   * A copy of a relation with new values for some parameters of its case class. All other
-   * parameters keep their values; they differ between releases of Spark.
+   * A copy of an object with new values for some parameters of its case class. All other parameters
+   * keep their values; they differ between releases of Spark.
    *
    * @param places the positions of the changed parameters, from 0
    */
-  public static LogicalPlan copy(LogicalPlan relation, int[] places, Object[] values)
-      throws Exception {
-    Method[] methods = relation.getClass().getMethods();
+  public static Object copy(Object original, int[] places, Object[] values) throws Exception {
+    Method[] methods = original.getClass().getMethods();
     for (int m = 0; m < methods.length; m++) {
       Method method = methods[m];
       if (!method.getName().equals("copy")) {
@@ -47,14 +45,14 @@ public final class Reflection {
       }
       Object[] arguments = new Object[method.getParameterTypes().length];
       for (int i = 0; i < arguments.length; i++) {
-        Method current = relation.getClass().getMethod("copy$default$" + (i + 1));
-        arguments[i] = current.invoke(relation);
+        Method current = original.getClass().getMethod("copy$default$" + (i + 1));
+        arguments[i] = current.invoke(original);
       }
       for (int i = 0; i < places.length; i++) {
         arguments[places[i]] = values[i];
       }
-      return (LogicalPlan) method.invoke(relation, arguments);
+      return method.invoke(original, arguments);
     }
-    throw new IllegalStateException(relation.getClass() + " has no copy");
+    throw new IllegalStateException(original.getClass() + " has no copy");
   }
 }

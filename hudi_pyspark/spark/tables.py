@@ -1,0 +1,162 @@
+"""Tables of Apache Hudi by name and by path in the SQL of a classic session.
+
+The sources of the catalogs are in `jvm/`, and are compiled as the optimizer's rule is. A catalog
+takes the place of Spark's session catalog, and asks that one first: only entries of Apache Hudi are
+read by this source. If this Spark lacks something that they need, the session stays as it is.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from hudi_pyspark.catalogs import check_settings
+from hudi_pyspark.errors import InvalidOptionError
+from hudi_pyspark.messages import logger
+from hudi_pyspark.options.read_options import CATALOG_PREFIX
+from hudi_pyspark.spark.optimizer import (
+    HUDI,
+    OUT_OF_REACH,
+    add_rule,
+    class_of,
+    compile_java,
+    java_sources,
+    one_text,
+    reason_of,
+    rule_classes,
+)
+from hudi_pyspark.spark.sql_options import plain_options
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from pyspark.sql import SparkSession
+
+_TABLES = "SessionTables"
+_CHECK = "CommandCheck"
+CATALOGS = (_TABLES, "MountedTables", "ReadTable", "Entries", "FileGuard", _CHECK)
+_SETTING = "spark.sql.catalog.spark_catalog"
+_BUILTIN = "builtin"
+_BUNDLE = "org.apache.hudi.DefaultSource"
+_log = logger(__name__)
+
+
+def switch_tables(spark: SparkSession, *, is_on: bool, register_hudi: Callable[[], None]) -> str:
+    """Let the SQL of a classic session read tables by name and by path, or no longer.
+
+    Args:
+        spark: the session.
+        is_on: whether SQL reads them.
+        register_hudi: registers the source under the name ``hudi``, which ``USING hudi`` needs.
+
+    Returns:
+        "" if the session now is as asked, else one line that says why not, which is also logged.
+    """
+    try:
+        reason = _switch(spark, is_on=is_on, register_hudi=register_hudi)
+    except OUT_OF_REACH as error:
+        reason = reason_of(error)
+    if reason:
+        _log.warning("SQL does not read tables of Apache Hudi by name: %s", reason)
+    return reason
+
+
+def _switch(spark: SparkSession, *, is_on: bool, register_hudi: Callable[[], None]) -> str:
+    jvm: Any = spark._jvm  # noqa: SLF001  (the only way to the catalogs)
+    session: Any = spark._jsparkSession  # noqa: SLF001
+    state = session.sessionState()
+    catalog = state.catalogManager().v2SessionCatalog()
+    sources = registered_sources(state.dataSourceManager())
+    if catalog.getClass().getName() == f"hudi_pyspark.{_TABLES}":
+        if not is_on:
+            catalog.remove()
+            sources.remove(HUDI)
+        return ""
+    if not is_on:
+        return ""
+    if spark.conf.get(_SETTING, _BUILTIN) != _BUILTIN:
+        return f"the session has a catalog of its own, {_SETTING}={spark.conf.get(_SETTING)}"
+    if _has_bundle(jvm):
+        return "the bundle of Apache Hudi is there, and reads them"
+    loader = catalog_loader(jvm)
+    second_names = class_of(loader, "PythonScans").getField("SECOND_NAMES").get(None)
+    if sources.containsKey(HUDI) and not second_names.contains(sources.get(HUDI)):
+        return f"the session has another source with the name {HUDI}"
+    metastore = session.sharedState().externalCatalog()
+    tables = class_of(loader, _TABLES).newInstance()
+    add_rule(spark, _CHECK, class_of(loader, _CHECK).newInstance)
+    tables.install(state.catalogManager(), metastore, state.newHadoopConf())
+    register_hudi()
+    second_names.add(sources.get(HUDI))
+    return ""
+
+
+def registered_sources(manager: Any) -> Any:  # noqa: ANN401  (of the JVM)
+    """Return the map of the sources that are registered with a session, by their names.
+
+    Raises:
+        Py4JError: Spark has no such map.
+    """
+    sources = manager.getClass().getDeclaredField("runtimeDataSourceBuilders")
+    sources.setAccessible(True)
+    return sources.get(manager)
+
+
+def options_of_table(table: Any, more: Mapping[str, str]) -> dict[str, str]:  # noqa: ANN401
+    """Return the options with which a query with more options reads a table of a catalog."""
+    return plain_options({**table.options(), **more})
+
+
+def mount_catalog(spark: SparkSession, name: str, settings: Mapping[str, str]) -> None:
+    """Give a classic session a catalog whose tables Python finds.
+
+    Args:
+        spark: the session.
+        name: of the catalog in SQL.
+        settings: as of `hudi_pyspark.catalogs.find_table`.
+
+    Raises:
+        InvalidOptionError: a setting is unknown, or the session has a catalog with this name.
+    """
+    check_settings(settings)
+    if name.lower() == "spark_catalog" or spark.conf.get(f"spark.sql.catalog.{name}", ""):
+        raise InvalidOptionError(f"catalog {name}: the session has a catalog with this name")
+    options = {f"{CATALOG_PREFIX}{key}": value for key, value in settings.items()}
+    try:
+        manager: Any = spark._jsparkSession.sessionState().catalogManager()  # noqa: SLF001
+        catalog = class_of(catalog_loader(spark._jvm), "MountedTables").newInstance()  # noqa: SLF001
+        catalog.install(manager, name, options)
+    except OUT_OF_REACH as error:
+        _log.warning("SQL does not read the catalog %s: %s", name, reason_of(error))
+
+
+def _has_bundle(jvm: Any) -> bool:  # noqa: ANN401
+    try:
+        jvm.java.lang.Thread.currentThread().getContextClassLoader().loadClass(_BUNDLE)
+    except OUT_OF_REACH:
+        return False
+    return True
+
+
+@cache
+def catalog_loader(jvm: Any) -> Any:  # noqa: ANN401
+    """Return the loader of the catalogs' classes for this Spark, compiled once per JVM.
+
+    Raises:
+        Py4JError: they cannot be compiled.
+    """
+    return compile_catalogs(jvm, java_sources(CATALOGS))
+
+
+def compile_catalogs(jvm: Any, sources: Mapping[str, str]) -> Any:  # noqa: ANN401
+    """Compile the catalogs, and return the loader of their classes.
+
+    Args:
+        jvm: py4j's view of the driver's JVM.
+        sources: by class name.
+
+    Raises:
+        Py4JError: they cannot be compiled.
+    """
+    core = rule_classes(jvm).core.getClassLoader()
+    return compile_java(jvm, one_text(sources.values()), core).getClassLoader()

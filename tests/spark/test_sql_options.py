@@ -1,0 +1,91 @@
+"""What SQL says about a read becomes the options of a read."""
+
+import pytest
+from pyspark.sql.types import ArrayType, IntegerType, StringType, StructType
+
+from hudi_pyspark import InvalidOptionError
+from hudi_pyspark.spark.sql_options import check_declared, plain_options
+
+QUERY_TYPE = "hoodie.datasource.query.type"
+STORED = "hudi-py.sql.stored."
+FORMATS = "org.apache.hudi.hadoop."
+INSTANT = "hudi-py.sql.instant"
+
+
+@pytest.mark.parametrize(
+    ("options", "plain"),
+    [
+        pytest.param({"path": "/a", "Begin": "1"}, {"path": "/a", "Begin": "1"}, id="plain"),
+        pytest.param(
+            {"path": "/a", f"{STORED}primaryKey": "id", f"{STORED}serialization.format": "1"},
+            {"path": "/a"},
+            id="properties that are no options",
+        ),
+        pytest.param(
+            {f"{STORED}hoodie.query.as.ro.table": "true", f"{STORED}{QUERY_TYPE}": "snapshot"},
+            {"query_type": "read_optimized"},
+            id="read-optimized entry",
+        ),
+        pytest.param(
+            {f"{STORED}hoodie.query.as.ro.table": "FALSE"},
+            {"query_type": "snapshot"},
+            id="snapshot entry",
+        ),
+        pytest.param(
+            {f"{STORED}{QUERY_TYPE}": "read_optimized", "query_type": "snapshot"},
+            {"query_type": "snapshot"},
+            id="query before entry",
+        ),
+        pytest.param(
+            {f"{STORED}fs.s3a.access.key": "a", f"{STORED}path": "/b", "path": "/a"},
+            {"path": "/a", "fs.s3a.access.key": "a"},
+            id="storage",
+        ),
+        pytest.param(
+            {"hudi-py.sql.format": f"{FORMATS}HoodieParquetInputFormat"},
+            {"query_type": "read_optimized"},
+            id="format of base files",
+        ),
+        pytest.param(
+            {
+                "hudi-py.sql.format": "org.apache.hudi.hadoop.realtime.HoodieParquetRealtimeInputFormat"
+            },
+            {},
+            id="format of snapshots",
+        ),
+        pytest.param({INSTANT: "2026"}, {"as.of.instant": "2026"}, id="instant"),
+        pytest.param(
+            {INSTANT: "2026", f"{STORED}as_of": "2025"}, {"as.of.instant": "2026"}, id="instants"
+        ),
+    ],
+)
+def test_options_of_sql_become_options_of_a_read(options, plain):
+    assert plain_options(options) == plain
+
+
+def test_two_instants_are_refused():
+    with pytest.raises(InvalidOptionError, match="two instants, 2026 and 2025"):
+        plain_options({INSTANT: "2026", "as_of": "2025"})
+
+
+TAGS = ArrayType(StringType())
+COLUMNS = StructType().add("id", StringType()).add("Qty", IntegerType()).add("tags", TAGS)
+
+
+@pytest.mark.parametrize(
+    ("declared", "problem"),
+    [
+        ("", ""),
+        ("ID\0string\nqty\0int\n", ""),
+        ("tags\0array<string>\n", ""),
+        ("qty\0bigint\n", "its column qty is int, not bigint. Correct"),
+        ("nope\0int\ntags\0array<int>\n", "no column nope; its column tags is array<string>, not"),
+    ],
+)
+def test_declared_columns_are_those_of_the_table(declared, problem):
+    options = {"hudi-py.sql.declared": declared}
+    if not problem:
+        check_declared(options, COLUMNS)
+        return
+    with pytest.raises(InvalidOptionError, match=problem):
+        check_declared(options, COLUMNS)

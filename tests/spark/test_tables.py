@@ -1,0 +1,735 @@
+"""Tables by name and by path in SQL: rows as Apache Hudi's, and no file is ever deleted."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from functools import partial
+from itertools import count
+from pathlib import Path
+
+import pytest
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import AnalysisException, UnsupportedOperationException
+from pyspark.errors.exceptions.base import IllegalArgumentException
+from pyspark.sql import SparkSession
+
+import hudi_pyspark
+from hudi_pyspark import InvalidOptionError
+from hudi_pyspark.spark import tables
+from hudi_pyspark.spark.optimizer import ENABLED, java_sources
+from hudi_pyspark.spark.tables import CATALOGS, compile_catalogs
+from tests.catalogs.rest_server import serve_catalog
+from tests.conftest import GOLDEN
+from tests.damage import set_property, unpack
+from tests.golden.case import load_cases
+from tests.golden.run import judge
+from tests.project.private_spark import names_of_java
+from tests.spark.frames import assert_same_rows, hudi_rows, load
+
+pytestmark = pytest.mark.spark
+
+MOR = "v9_mor_compaction_inline"
+C1 = "20261121062657910"
+_numbers = count()
+
+
+def new_session(spark, **settings):
+    """A separate session with the optimizer's rule."""
+    session = spark.newSession()
+    for name, value in {"spark.sql.session.timeZone": "UTC", ENABLED: "true", **settings}.items():
+        session.conf.set(name, value)
+    return session
+
+
+@pytest.fixture
+def sql(spark):
+    """A session whose SQL reads tables, and whose current database is new."""
+    session = new_session(spark)
+    hudi_pyspark.register(session, tables=True)
+    name = f"tables{next(_numbers)}"
+    session.sql(f"CREATE DATABASE {name}")
+    session.sql(f"USE {name}")
+    yield session
+    session.sql("USE default")
+    hudi_pyspark.register(session, tables=True)
+    location = session.catalog.getDatabase(name).locationUri
+    for table in session.catalog.listTables(name):
+        kind = "VIEW" if table.tableType == "VIEW" else "TABLE"
+        if not table.isTemporary:
+            session.sql(f"DROP {kind} {name}.{table.name}")
+    shutil.rmtree(location.removeprefix("file:"), ignore_errors=True)
+    session.sql(f"DROP DATABASE {name}")
+
+
+@pytest.fixture
+def path(golden_table):
+    return str(golden_table(MOR))
+
+
+@pytest.fixture
+def orders(sql, path):
+    sql.sql(f"CREATE TABLE orders USING hudi LOCATION '{path}'")
+    return "orders"
+
+
+def case_of(name):
+    return next(case for case in load_cases(GOLDEN) if case.name == name)
+
+
+def number_of(query):
+    """Number of rows that Apache Hudi returns."""
+    known = next(each for each in case_of(MOR).queries if each.name == query)
+    return known.expected_rows().num_rows
+
+
+def rows_of(session, source):
+    return session.sql(f"SELECT count(*) FROM {source}").head()[0]
+
+
+def scans(frame):
+    """The columns of each scan in the physical plan."""
+    plan = frame._jdf.queryExecution().executedPlan().toString()
+    return [
+        re.sub(r"#\d+L?", "", columns).split(", ")
+        for columns in re.findall(r"BatchScan [^\[]*\[(.*?)\]", plan)
+    ]
+
+
+def files_below(folder):
+    return {
+        str(path.relative_to(folder)): path.stat().st_mtime_ns
+        for path in sorted(Path(folder).rglob("*"))
+        if path.is_file()
+    }
+
+
+FEW = [MOR, "v6_mor_part_basic", "v9_cow_keygen_slashes", "v9_mor_all_types"]
+EACH_CASE = [
+    pytest.param(case, marks=() if case.name in FEW else pytest.mark.cluster, id=case.name)
+    for case in load_cases(GOLDEN)
+]
+
+
+@pytest.mark.parametrize("case", EACH_CASE)
+def test_golden_tables_by_name_and_by_path_have_the_rows_of_apache_hudi(sql, golden_table, case):
+    path = golden_table(case.name)
+    name = f"golden{next(_numbers)}"
+    try:
+        sql.sql(f"CREATE TABLE {name} USING hudi LOCATION '{path}'")
+    except AnalysisException:
+        with pytest.raises(AnalysisException):
+            load(sql, path).schema  # noqa: B018  (a table that is refused by its path, too)
+        return
+    for query in case.queries:
+        if query.rows is None or not query.name.startswith(("snapshot", "as_of")):
+            continue
+        options = dict(query.options)
+        instant = options.pop("as.of.instant", None)
+        if options.keys() - {"hoodie.datasource.query.type"}:
+            continue
+        travel = f" VERSION AS OF '{instant}'" if instant else ""
+        for source in (name, f"hudi.`{path}`"):
+            answer = sql.sql(f"SELECT * FROM {source}{travel}").toArrow()
+            assert judge(case, query, answer).problems == ()
+
+
+@pytest.mark.parametrize(
+    ("source", "query"),
+    [
+        ("", "snapshot"),
+        (f" VERSION AS OF '{C1}'", "as_of_c1"),
+        (f" VERSION AS OF {C1}", "as_of_c1"),
+        (f" FOR SYSTEM_VERSION AS OF '{C1}'", "as_of_c1"),
+        (" TIMESTAMP AS OF '2026-11-21 06:27:00.103'", "as_of_c2_formatted"),
+        (" FOR SYSTEM_TIME AS OF '2026-11-21 06:27:00.103'", "as_of_c2_formatted"),
+        (" WITH (query_type = 'read_optimized')", "read_optimized"),
+        (f" WITH (as_of = '{C1}')", "as_of_c1"),
+    ],
+)
+def test_tables_and_paths_take_instants_and_options(sql, orders, path, source, query):
+    assert rows_of(sql, orders + source) == number_of(query)
+    assert rows_of(sql, f"hudi.`{path}`{source}") == number_of(query)
+
+
+def test_data_frames_of_tables_take_options(sql, orders):
+    assert sql.table(orders).count() == number_of("snapshot")
+    assert sql.read.option("as.of.instant", C1).table(orders).count() == number_of("as_of_c1")
+
+
+ZONES = {"UTC": "06:27:00.103", "+05:30": "11:57:00.103", "-03:00": "03:27:00.103"}
+
+
+@pytest.mark.parametrize("zone", ZONES)
+def test_timestamp_is_a_moment_if_the_timeline_is_in_utc(sql, tmp_path, zone):
+    table = unpack(MOR, tmp_path)
+    set_property(table, "hoodie.table.timeline.timezone", "UTC")
+    sql.conf.set("spark.sql.session.timeZone", zone)
+    source = f"hudi.`{table}` TIMESTAMP AS OF '2026-11-21 {ZONES[zone]}'"
+    assert rows_of(sql, source) == number_of("as_of_c2_formatted")
+
+
+@pytest.mark.parametrize("zone", ZONES)
+def test_timestamp_is_wall_clock_time_if_the_zone_of_the_timeline_is_unknown(sql, orders, zone):
+    sql.conf.set("spark.sql.session.timeZone", zone)
+    source = f"{orders} TIMESTAMP AS OF '2026-11-21 06:27:00.103'"
+    assert rows_of(sql, source) == number_of("as_of_c2_formatted")
+
+
+def test_two_instants_of_a_query_are_refused(sql, orders):
+    with pytest.raises(Exception, match="two instants"):
+        rows_of(sql, f"{orders} VERSION AS OF '{C1}' WITH (as_of = '2026-11-21')")
+
+
+def test_options_that_change_the_columns_are_refused(sql, golden_table):
+    with pytest.raises(IllegalArgumentException, match=r"change its columns.*hudi_table_changes"):
+        rows_of(sql, f"hudi.`{golden_table(MOR)}` WITH (columns = 'id')")
+
+
+def test_scans_of_tables_are_narrow_and_explained(sql, orders, path):
+    frame = sql.sql(f"SELECT id FROM {orders} VERSION AS OF '{C1}' WHERE region = 'emea' LIMIT 3")
+    assert scans(frame) == [["id", "region"]]
+    shown = hudi_pyspark.explain(frame)
+    assert f"hudi-py file:{path}\n  columns: id, region" in shown
+    assert "condition: `region` = 'emea'" in shown
+    assert f"state: as of {C1}" in shown
+    both = sql.sql(f"SELECT a.id FROM {orders} a JOIN hudi.`{path}` b ON a.id = b.id")
+    assert scans(both) == [["id"], ["id"]]
+    assert hudi_pyspark.explain(both).count("the newest one at each action") == 2
+
+
+def test_joins_views_and_copies_are_of_tables_by_name(sql, spark, orders):
+    expected = hudi_rows(spark, MOR).select("id", "region")
+    sql.sql(f"CREATE VIEW kept AS SELECT id, region FROM {orders}")
+    sql.sql("CREATE TEMPORARY VIEW shown AS SELECT id, region FROM kept")
+    sql.sql("CREATE TABLE copied USING parquet AS SELECT id, region FROM shown")
+    for name in ("kept", "shown", "copied"):
+        assert_same_rows(sql.table(name), expected)
+    sql.sql(f"INSERT INTO copied SELECT id, region FROM {orders}")
+    assert rows_of(sql, "copied") == 2 * expected.count()
+    joined = sql.sql(f"SELECT o.id FROM {orders} o JOIN kept USING (id) JOIN shown USING (id)")
+    assert_same_rows(joined, expected.select("id"))
+
+
+def test_cached_table_is_read_from_the_cache(sql, orders):
+    sql.sql(f"CACHE TABLE {orders}")
+    try:
+        plan = sql.table(orders).select("id")._jdf.queryExecution().executedPlan().toString()
+        assert "InMemory" in plan
+        assert rows_of(sql, orders) == number_of("snapshot")
+    finally:
+        sql.sql(f"UNCACHE TABLE {orders}")
+
+
+def test_table_is_listed_and_described(sql, orders, path):
+    assert [row.tableName for row in sql.sql("SHOW TABLES").collect()] == [orders]
+    assert [table.name for table in sql.catalog.listTables()] == [orders]
+    described = {
+        row.col_name: row.data_type for row in sql.sql(f"DESCRIBE EXTENDED {orders}").collect()
+    }
+    assert described["Location"].endswith(path)
+    assert described["Provider"] == "hudi"
+    assert described["qty"]
+
+
+def test_stream_reads_a_table_by_name(sql, orders, tmp_path):
+    stream = sql.readStream.option("start_offset", "earliest").table(orders)
+    query = (
+        stream.writeStream.format("memory")
+        .queryName("streamed")
+        .option("checkpointLocation", str(tmp_path))
+        .trigger(availableNow=True)
+        .start()
+    )
+    query.awaitTermination()
+    assert sql.table("streamed").select("id").distinct().count() >= number_of("snapshot")
+
+
+def test_second_name_of_the_source_reads_as_the_first(sql, path):
+    frame = sql.read.format("hudi").load(path).select("id")
+    assert frame.count() == number_of("snapshot")
+    assert "columns: id\n" in hudi_pyspark.explain(frame)
+
+
+@pytest.mark.parametrize(
+    ("statement", "error"),
+    [
+        ("CREATE TABLE t (id STRING, qty STRING, nope INT) USING hudi LOCATION '{}'",
+         r"its column qty is int, not string; it has no column nope"),
+        ("CREATE TABLE t USING hudi", "has no path"),
+        ("CREATE TABLE t USING hudi LOCATION '{}/nothing'", "HUDI_PATH_(NOT_FOUND|INSIDE_TABLE)"),
+        ("CREATE TABLE t USING `hudi-py` LOCATION '/nothing/here'", "HUDI_PATH_NOT_FOUND"),
+        ("CREATE TABLE t USING hudi LOCATION '{}' AS SELECT 1 AS a", "HUDI_UNSUPPORTED_QUERY"),
+    ],
+)  # fmt: skip
+def test_entry_that_would_be_wrong_is_not_made(sql, path, statement, error):
+    with pytest.raises(Exception, match=error):
+        sql.sql(statement.format(path))
+    assert sql.sql("SHOW TABLES").collect() == []
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "CREATE TABLE t USING hudi LOCATION '{}'",
+        "CREATE TABLE t USING `hudi-py` OPTIONS (path '{}')",
+        "CREATE TABLE t (ID STRING, ts BIGINT) USING hudi PARTITIONED BY (ts) LOCATION '{}'",
+        "CREATE TABLE t USING hudi TBLPROPERTIES (primaryKey = 'id', type = 'mor') LOCATION '{}'",
+        "CREATE TABLE IF NOT EXISTS t USING hudi OPTIONS (path '{}', primaryKey 'id')",
+    ],
+)
+def test_entry_of_a_table_is_read(sql, path, statement):
+    sql.sql(statement.format(path))
+    assert rows_of(sql, "t") == number_of("snapshot")
+
+
+# ---- writes, and files
+
+WRITES = [
+    "INSERT INTO {0} SELECT * FROM {0}",
+    "INSERT OVERWRITE {0} SELECT * FROM {0}",
+    "UPDATE {0} SET qty = 1 WHERE id = 'a'",
+    "DELETE FROM {0}",
+    "DELETE FROM {0} WHERE id = 'a'",
+    "MERGE INTO {0} o USING {0} p ON o.id = p.id WHEN MATCHED THEN UPDATE SET qty = 1",
+    "TRUNCATE TABLE {0}",
+    "ALTER TABLE {0} ADD COLUMNS (x INT)",
+    "ALTER TABLE {0} DROP COLUMN qty",
+    "ALTER TABLE {0} RENAME COLUMN qty TO quantity",
+    "ALTER TABLE {0} RENAME TO other",
+    "ALTER TABLE {0} SET LOCATION '/elsewhere'",
+    "ALTER TABLE {0} SET TBLPROPERTIES (a = 'b')",
+    "CREATE OR REPLACE TABLE {0} USING hudi LOCATION '/elsewhere'",
+    "CREATE OR REPLACE TABLE {0} USING hudi AS SELECT 1 AS a",
+    "CREATE OR REPLACE TABLE {0} USING noop AS SELECT 1 AS a",
+]
+REFUSED_BY_SPARK = [
+    "TRUNCATE TABLE {0} PARTITION (region = 'emea')",
+    "ALTER TABLE {0} DROP PARTITION (region = 'emea')",
+    "ALTER TABLE {0} RECOVER PARTITIONS",
+    "LOAD DATA INPATH '/elsewhere' OVERWRITE INTO TABLE {0}",
+    "INSERT INTO {0} VALUES (1)",
+    "CREATE OR REPLACE TABLE {0} USING parquet AS SELECT 1 AS a",
+]
+FRAMES = [
+    lambda frame, table: frame.write.mode("overwrite").saveAsTable(table),
+    lambda frame, table: frame.write.mode("append").saveAsTable(table),
+    lambda frame, table: frame.write.format("hudi").mode("overwrite").saveAsTable(table),
+    lambda frame, table: frame.write.insertInto(table, overwrite=True),
+    lambda frame, table: frame.writeTo(table).overwritePartitions(),
+    lambda frame, table: frame.writeTo(table).using("hudi").createOrReplace(),
+]
+
+
+@pytest.fixture(params=["EXTERNAL", "MANAGED"])
+def kept(request, sql, path):
+    """An entry in whose database's folder the files are, and the folder of the files."""
+    database = sql.catalog.currentDatabase()
+    folder = Path(sql.catalog.getDatabase(database).locationUri.removeprefix("file:"), "mine")
+    shutil.copytree(path, folder)
+    sql.sql(f"CREATE TABLE mine USING hudi LOCATION '{folder}'")
+    if request.param == "MANAGED":
+        make_managed(sql, database, "mine")
+    before = files_below(folder)
+    yield f"{database}.mine", folder
+    assert before
+    assert files_below(folder) == before
+
+
+def make_managed(session, database, name):
+    """Turn an entry into one that owns its files, as Apache Hudi's CREATE TABLE makes it."""
+    metastore = session._jsparkSession.sharedState().externalCatalog()
+    entry = metastore.getTable(database, name)
+    kinds = session._jvm.org.apache.spark.sql.catalyst.catalog.CatalogTableType
+    values = [entry.productElement(place) for place in range(entry.productArity())]
+    places = {entry.productElementName(place): place for place in range(len(values))}
+    values[places["tableType"]] = kinds.MANAGED()
+    metastore.alterTable(entry.copy(*values))
+    assert metastore.getTable(database, name).tableType().name() == "MANAGED"
+
+
+def test_no_statement_and_no_frame_writes_to_a_table(sql, kept):
+    table, _ = kept
+    for statement in WRITES:
+        with pytest.raises(UnsupportedOperationException, match=r"HUDI_UNSUPPORTED_QUERY.*hudi"):
+            sql.sql(statement.format(table))
+    for statement in REFUSED_BY_SPARK:
+        with pytest.raises((AnalysisException, UnsupportedOperationException)):
+            sql.sql(statement.format(table))
+    frame = sql.table(table)
+    for write in FRAMES:
+        with pytest.raises((AnalysisException, UnsupportedOperationException, Py4JJavaError)):
+            write(frame, table)
+    assert rows_of(sql, table) == number_of("snapshot")
+
+
+@pytest.mark.parametrize(
+    "statement", ["DROP TABLE {}", "DROP TABLE {} PURGE", "DROP TABLE IF EXISTS {}"]
+)
+@pytest.mark.parametrize("is_v1", ["false", "true"])
+def test_dropping_an_entry_leaves_the_files(sql, kept, statement, is_v1):
+    table, folder = kept
+    sql.conf.set("spark.sql.legacy.useV1Command", is_v1)
+    sql.sql(statement.format(table))
+    sql.conf.set("spark.sql.legacy.useV1Command", "false")
+    assert sql.sql("SHOW TABLES").collect() == []
+    assert rows_of(sql, f"hudi.`{folder}`") == number_of("snapshot")
+
+
+@pytest.mark.parametrize("is_v1", ["false", "true"])
+def test_database_with_a_table_is_not_dropped(sql, kept, is_v1):
+    table, _ = kept
+    database = table.partition(".")[0]
+    sql.conf.set("spark.sql.legacy.useV1Command", is_v1)
+    for statement in (f"DROP DATABASE {database} CASCADE", f"DROP DATABASE {database}"):
+        with pytest.raises((UnsupportedOperationException, Py4JJavaError), match="DROP DATABASE"):
+            sql.sql(statement)
+    sql.conf.set("spark.sql.legacy.useV1Command", "false")
+    sql.sql(f"DROP TABLE {table}")
+    with pytest.raises(UnsupportedOperationException, match=r"its folder.*Move the table"):
+        sql.sql(f"DROP DATABASE {database} CASCADE")
+
+
+def test_other_sessions_leave_the_files(spark, sql, kept):
+    table, _ = kept
+    database = table.partition(".")[0]
+    plain = spark.newSession()
+    hudi_pyspark.register(sql, tables=False)
+    for session in (plain, sql):
+        for statement in (f"DROP DATABASE {database} CASCADE", f"DROP TABLE {table}"):
+            with pytest.raises((AnalysisException, UnsupportedOperationException, Py4JJavaError)):
+                session.sql(statement)
+
+
+def test_database_of_other_tables_is_dropped_with_its_files(sql):
+    sql.sql("CREATE DATABASE others")
+    sql.sql("CREATE TABLE others.plain USING parquet AS SELECT 1 AS a")
+    folder = Path(sql.catalog.getDatabase("others").locationUri.removeprefix("file:"))
+    assert files_below(folder)
+    sql.sql("DROP DATABASE others CASCADE")
+    assert not folder.exists()
+
+
+def test_replacing_another_table_by_one_of_apache_hudi_leaves_the_other(sql):
+    sql.sql("CREATE TABLE plain USING parquet AS SELECT 1 AS a")
+    for statement in ("CREATE OR REPLACE TABLE plain USING hudi LOCATION '/nothing'",
+                      "CREATE OR REPLACE TABLE plain USING hudi AS SELECT 2 AS a"):  # fmt: skip
+        with pytest.raises(UnsupportedOperationException, match="HUDI_UNSUPPORTED_QUERY"):
+            sql.sql(statement)
+    assert sql.table("plain").collect() == [(1,)]
+
+
+# ---- sessions
+
+
+def catalog_of(session):
+    return (
+        session._jsparkSession.sessionState()
+        .catalogManager()
+        .v2SessionCatalog()
+        .getClass()
+        .getName()
+    )
+
+
+def test_tables_are_switched_on_and_off(spark, sql, orders, path):
+    name = f"{sql.catalog.currentDatabase()}.{orders}"
+    assert catalog_of(sql) == "hudi_pyspark.SessionTables"
+    hudi_pyspark.register(sql)
+    hudi_pyspark.register(sql, tables=True)
+    assert catalog_of(sql) == "hudi_pyspark.SessionTables"
+    hudi_pyspark.register(sql, tables=False)
+    assert catalog_of(sql) == catalog_of(spark)
+    with pytest.raises((AnalysisException, Py4JJavaError)):
+        rows_of(sql, name)
+    assert load(sql, path).count() == number_of("snapshot")
+
+
+def test_new_sessions_begin_without_tables(spark, sql, orders):
+    name = f"{sql.catalog.currentDatabase()}.{orders}"
+    for session in (
+        sql.newSession(),
+        SparkSession(sql.sparkContext, sql._jsparkSession.cloneSession()),
+    ):
+        assert catalog_of(session) == catalog_of(spark)
+        hudi_pyspark.register(session, tables=True)
+        assert rows_of(session, name) == number_of("snapshot")
+
+
+def test_session_without_the_argument_is_as_before(spark):
+    session = new_session(spark)
+    hudi_pyspark.register(session)
+    assert catalog_of(session) == catalog_of(spark)
+    with pytest.raises(AnalysisException, match="TABLE_OR_VIEW_NOT_FOUND"):
+        rows_of(session, "hudi.`/a/b`")
+
+
+def test_catalog_of_the_user_stays(spark, caplog):
+    session = new_session(spark, **{"spark.sql.catalog.spark_catalog": "com.example.Own"})
+    hudi_pyspark.register(session, tables=True)
+    assert [r.getMessage() for r in caplog.records if "catalog of its own" in r.getMessage()]
+    session.conf.unset("spark.sql.catalog.spark_catalog")
+    assert catalog_of(session) == catalog_of(spark)
+
+
+def test_bundle_of_apache_hudi_stays(spark, caplog, monkeypatch):
+    monkeypatch.setattr(tables, "_BUNDLE", "java.lang.String")  # a class that is there
+    session = new_session(spark)
+    hudi_pyspark.register(session, tables=True)
+    assert any("the bundle of Apache Hudi" in r.getMessage() for r in caplog.records)
+    assert catalog_of(session) == catalog_of(spark)
+
+
+NAMES = sorted(
+    (file, name) for file, text in java_sources(CATALOGS).items() for name in {*names_of_java(text)}
+)
+
+
+@pytest.mark.parametrize(("file", "name"), NAMES)
+def test_session_is_as_before_whichever_name_is_missing(
+    spark, golden_table, monkeypatch, file, name
+):
+    sources = java_sources(CATALOGS)
+    pattern = rf"(?<![\w$]){re.escape(name)}(?![\w$])"
+    sources[file] = re.sub(pattern, f"{name}OfNoSpark", sources[file])
+    suffix = f"Copy{next(_numbers)}"  # py4j remembers the methods of the first class with a name
+    for catalog in CATALOGS:
+        sources = {
+            each: re.sub(rf"\b{catalog}\b", catalog + suffix, text)
+            for each, text in sources.items()
+        }
+
+    def load_catalogs(jvm):
+        return compile_catalogs(jvm, sources)
+
+    monkeypatch.setattr(tables, "catalog_loader", load_catalogs)
+    for constant in ("_TABLES", "_CHECK"):
+        monkeypatch.setattr(tables, constant, getattr(tables, constant) + suffix)
+    session = new_session(spark)
+    hudi_pyspark.register(session, tables=True)
+    is_whole = name == "catalogs"  # which catalogs under other names need
+    assert (catalog_of(session) == catalog_of(spark)) == (not is_whole)
+    assert session.sql("SELECT 1 AS a").collect() == [(1,)]
+    assert load(session, golden_table(MOR)).count() == number_of("snapshot")
+
+
+def test_plans_of_other_tables_are_those_of_spark(sql, spark):
+    sql.sql("CREATE TABLE plain USING parquet AS SELECT 1 AS a")
+    name = f"{sql.catalog.currentDatabase()}.plain"
+    plans = [session.table(name)._jdf.queryExecution() for session in (sql, spark)]
+    texts = [re.sub(r"#\d+", "", plan.toString().replace("plan id", "")) for plan in plans]
+    assert texts[0] == texts[1]
+    assert "Relation spark_catalog" in texts[0]
+
+
+def test_a_thousand_entries_are_listed_without_opening_one(sql, path):
+    database = sql.catalog.currentDatabase()
+    sql.sql("CREATE TABLE plain USING parquet AS SELECT 1 AS a")
+    sql.sql(f"CREATE TABLE t0 USING hudi LOCATION '{path}'")
+    metastore = sql._jsparkSession.sharedState().externalCatalog()
+    name_of = sql._jvm.org.apache.spark.sql.catalyst.TableIdentifier
+    for kind, number in (("plain", 990), ("t0", 9)):
+        entry = metastore.getTable(database, kind)
+        for place in range(number):
+            values = [entry.productElement(each) for each in range(entry.productArity())]
+            values[0] = name_of(f"{kind}_{place}", sql._jvm.scala.Option.apply(database))
+            metastore.createTable(entry.copy(*values), True)  # noqa: FBT003
+
+    def processes():
+        return sql._jvm.java.lang.ProcessHandle.current().descendants().count()
+
+    hudi_pyspark.read(sql, path).count()
+    before = processes()
+    assert sql.sql("SHOW TABLES").count() == 1001
+    assert sql.table("plain_7").collect() == [(1,)]
+    assert processes() <= before
+    assert rows_of(sql, "t0_3") == number_of("snapshot")
+    for kind, number in (("plain", 990), ("t0", 9)):
+        for place in range(number):
+            metastore.dropTable(database, f"{kind}_{place}", True, False)  # noqa: FBT003
+
+
+# ---- other catalogs
+
+
+def answered(answer, _body):
+    return 200, answer
+
+
+@pytest.fixture
+def unity(path):
+    """The settings of a Unity Catalog that has a table of Apache Hudi, and a folder without one."""
+    answers = {"orders": path, "other": str(GOLDEN)}
+    with serve_catalog("secret") as server:
+        for name, location in answers.items():
+            request = f"GET /api/2.1/unity-catalog/tables/main.sales.{name}"
+            answer = {"storage_location": f"file:{location}", "table_id": name}
+            server.answers[request] = partial(answered, answer)
+        yield {"type": "unity", "uri": server.uri, "token": "secret"}
+
+
+def test_tables_of_another_catalog_are_read_by_name(spark, unity):
+    session = new_session(spark)
+    hudi_pyspark.register(session, catalogs={"lake": unity})
+    assert rows_of(session, "lake.main.sales.orders") == number_of("snapshot")
+    source = f"lake.main.sales.orders VERSION AS OF '{C1}'"
+    assert rows_of(session, source) == number_of("as_of_c1")
+    frame = session.table("lake.main.sales.orders").select("id")
+    assert scans(frame) == [["id"]]
+    assert "hudi-py main.sales.orders" in hudi_pyspark.explain(frame)
+    assert catalog_of(session) == catalog_of(spark)
+
+
+def test_description_of_a_table_has_no_secrets(spark, unity):
+    session = new_session(spark)
+    hudi_pyspark.register(session, catalogs={"lake": unity})
+    described = session.sql("DESCRIBE EXTENDED lake.main.sales.orders").collect()
+    assert "secret" not in str(described)
+
+
+def test_catalog_refuses_writes_and_what_is_not_a_table_of_apache_hudi(spark, unity):
+    session = new_session(spark)
+    hudi_pyspark.register(session, catalogs={"lake": unity})
+    with pytest.raises(AnalysisException, match="HUDI_TABLE_NOT_FOUND"):
+        rows_of(session, "lake.main.sales.other")
+    for statement in ("DROP TABLE lake.main.sales.orders", "SHOW TABLES IN lake.main.sales",
+                                    "ALTER TABLE lake.main.sales.orders ADD COLUMNS (x INT)",
+                      "ALTER TABLE lake.main.sales.orders RENAME TO lake.main.sales.x",
+                      "DELETE FROM lake.main.sales.orders"):  # fmt: skip
+        with pytest.raises(UnsupportedOperationException, match="HUDI_UNSUPPORTED_QUERY"):
+            session.sql(statement)
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "error"),
+    [
+        ("lake", {"type": "nessie"}, "known: hive, glue, unity, polaris"),
+        ("lake", {"type": "glue", "regoin": "x"}, "catalog.regoin is unknown"),
+        ("spark_catalog", {"type": "glue"}, "has a catalog with this name"),
+    ],
+)
+def test_catalog_with_wrong_settings_is_refused(spark, name, settings, error):
+    session = new_session(spark)
+    with pytest.raises(InvalidOptionError, match=error):
+        hudi_pyspark.register(session, catalogs={name: settings})
+
+
+# ---- a Hive metastore
+
+# Entries as Apache Hudi's sync writes them, made by the metastore's own client.
+HIVE = """
+import json, os, shutil, sys
+from pathlib import Path
+from pyspark.sql import SparkSession
+import hudi_pyspark
+
+table, folder = sys.argv[1:]
+builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+builder = builder.config("spark.driver.memory", "1g").config("spark.log.level", "OFF")
+spark = builder.config("spark.sql.warehouse.dir", folder + "/w").enableHiveSupport().getOrCreate()
+hudi_pyspark.register(spark, tables=True)
+jvm = spark._jvm
+client = jvm.org.apache.hadoop.hive.ql.metadata.Hive.get().getMSC()
+api = jvm.org.apache.hadoop.hive.metastore.api
+columns = ["id", "name"]
+schema = {"type": "struct", "fields": [
+    {"name": name, "type": "string", "nullable": True, "metadata": {}}
+    for name in (*columns, "region")
+]}
+def list_of(values):
+    made = jvm.java.util.ArrayList()
+    for value in values:
+        made.add(value)
+    return made
+def sync(name, stored, kind="EXTERNAL_TABLE", provider="hudi", properties={},
+         reader="realtime.HoodieParquetRealtimeInputFormat", location=table):
+    entry = api.Table()
+    entry.setDbName("default"); entry.setTableName(name); entry.setTableType(kind)
+    storage = api.StorageDescriptor()
+    storage.setCols(list_of(api.FieldSchema(column, "string", "") for column in columns))
+    storage.setLocation("file:" + location)
+    storage.setInputFormat("org.apache.hudi.hadoop." + reader)
+    storage.setOutputFormat("org.apache.hadoop.hive.ql.io.parquet.MapredParquetOutputFormat")
+    serde = api.SerDeInfo()
+    serde.setSerializationLib("org.apache.hadoop.hive.ql.io.parquet.serde.ParquetHiveSerDe")
+    serde.setParameters({"path": "file:" + location, "serialization.format": "1", **stored})
+    storage.setSerdeInfo(serde); entry.setSd(storage)
+    entry.setPartitionKeys(list_of([api.FieldSchema("region", "string", "")]))
+    known = {"last_commit_time_sync": "20261121062657910", **properties}
+    if kind == "EXTERNAL_TABLE":
+        known["EXTERNAL"] = "TRUE"
+    if provider:
+        known |= {
+            "spark.sql.sources.provider": provider,
+            "spark.sql.sources.schema.numPartCols": "1",
+            "spark.sql.sources.schema.partCol.0": "region",
+            "spark.sql.sources.schema.numParts": "1",
+            "spark.sql.sources.schema.part.0": json.dumps(schema),
+        }
+    entry.setParameters(known)
+    client.createTable(entry)
+
+AS_BASE_FILES = "hoodie.query.as.ro.table"
+sync("t_ro", {AS_BASE_FILES: "true"})
+sync("t_rt", {AS_BASE_FILES: "false"})
+sync("t", {"primaryKey": "id"})
+sync("t_option", {"hoodie.datasource.query.type": "read_optimized"})
+sync("hive_rt", {AS_BASE_FILES: "false"}, provider="")
+sync("hive_ro", {}, provider="", reader="HoodieParquetInputFormat")
+own = folder + "/w/own"
+shutil.copytree(table, own)
+files = lambda: sorted(map(str, Path(own).rglob("*")))
+before = files()
+sync("own", {}, kind="MANAGED_TABLE", location=own)
+sync("own_hive", {}, kind="MANAGED_TABLE", provider="", location=own)
+sync("purged", {}, properties={"external.table.purge": "TRUE"}, location=own)
+count = lambda source: spark.sql("SELECT count(*), count(id) FROM " + source).head()
+answers = {name: count(name) for name in (
+    "t_ro", "t_rt", "t", "t_option", "hive_rt", "hive_ro", "own",
+    "t_ro WITH (query_type = 'snapshot')",
+)}
+spark.sql("CREATE VIEW kept AS SELECT o.id, r.name FROM t o JOIN t_ro r USING (id)")
+spark.sql("CREATE TABLE copied USING parquet AS SELECT * FROM t_rt")
+answers["copied"] = count("copied")
+answers["partitions"] = [
+    row.col_name for row in spark.sql("DESCRIBE t").collect() if row.data_type == "string"
+].count("region")
+for name in ("own", "own_hive", "purged", "t_ro", "copied"):
+    spark.sql("DROP TABLE " + name)
+spark.sql("DROP TABLE t_rt PURGE")
+answers["listed"] = sorted(row.tableName for row in spark.sql("SHOW TABLES").collect())
+answers["kept"] = before == files() and bool(before)
+print("ANSWERS", json.dumps(answers))
+spark.stop()
+"""
+
+
+@pytest.mark.usefixtures("spark_environment")
+def test_entries_of_a_hive_metastore_are_read_and_dropped(path, tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-c", HIVE, path, str(tmp_path)],
+        cwd=tmp_path,  # where Derby makes the metastore
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    line = next(line for line in done.stdout.splitlines() if line.startswith("ANSWERS "))
+    answers = json.loads(line.removeprefix("ANSWERS "))
+    snapshot = [number_of("snapshot")] * 2
+    base_files = [number_of("read_optimized")] * 2
+    assert answers == {
+        "t_ro": base_files,
+        "t_rt": snapshot,
+        "t": snapshot,
+        "t_option": base_files,
+        "hive_rt": snapshot,
+        "hive_ro": base_files,
+        "own": snapshot,
+        "t_ro WITH (query_type = 'snapshot')": snapshot,
+        "copied": snapshot,
+        "partitions": 2,
+        "listed": ["hive_ro", "hive_rt", "kept", "t", "t_option"],
+        "kept": True,
+    }
