@@ -193,8 +193,12 @@ def _register_in_jvm(spark: SparkSession, source: type[HudiDataSource]) -> bool:
     sources = jvm.org.apache.spark.sql.execution.datasources.v2.python
     jvm_source = sources.UserDefinedPythonDataSource(function)
     manager: Any = spark._jsparkSession.sessionState().dataSourceManager()  # noqa: SLF001
-    registered_sources(manager).put(source.name(), jvm_source)
-    return bool(manager.lookupDataSource(source.name()).equals(jvm_source))
+    sources = registered_sources(manager)
+    sources.put(source.name(), jvm_source)
+    if manager.lookupDataSource(source.name()).equals(jvm_source):
+        return True
+    sources.remove(source.name())  # Spark 4.0 cannot clone a session with two sources of one name
+    return False
 
 
 def read(

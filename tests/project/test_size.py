@@ -10,7 +10,7 @@ from tests.project.package_source import load_modules
 
 CEILING = 24_650
 """Code lines of the package. Look for what can go before you add to it."""
-JAVA_CEILING = 1_500
+JAVA_CEILING = 1_900
 """The same of the optimizer's rule in Java, without the lines that import one class each."""
 LARGEST_JAVA = 400
 """Code lines of one Java source."""

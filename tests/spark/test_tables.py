@@ -560,6 +560,7 @@ def answered(answer, _body):
 @pytest.fixture
 def unity(path):
     """The settings of a Unity Catalog that has a table of Apache Hudi, and a folder without one."""
+    pytest.importorskip("requests")
     answers = {"orders": path, "other": str(GOLDEN)}
     with serve_catalog("secret") as server:
         for name, location in answers.items():
