@@ -89,7 +89,9 @@ MAY_IMPORT = {
         "frames",
     },
     "cli": {*PIPELINE, "wording", "scan", "doctor", "report", "hudi_table", ""},
-    "spark": {*PIPELINE, "short_name", "wording", "scan", "inspection", "hudi_table", "spark"},
+    "spark": {
+        *PIPELINE, "short_name", "wording", "scan", "inspection", "catalogs", "hudi_table", "spark",
+    },  # fmt: skip
     "": {
         "errors",
         "custom_mergers",

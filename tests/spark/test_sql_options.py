@@ -47,9 +47,7 @@ INSTANT = "hudi-py.sql.instant"
             id="format of base files",
         ),
         pytest.param(
-            {
-                "hudi-py.sql.format": "org.apache.hudi.hadoop.realtime.HoodieParquetRealtimeInputFormat"
-            },
+            {"hudi-py.sql.format": f"{FORMATS}realtime.HoodieParquetRealtimeInputFormat"},
             {},
             id="format of snapshots",
         ),
