@@ -90,8 +90,15 @@ MAY_IMPORT = {
     },
     "cli": {*PIPELINE, "wording", "scan", "doctor", "report", "hudi_table", ""},
     "spark": {
-        *PIPELINE, "short_name", "wording", "scan", "inspection", "catalogs", "hudi_table", "spark",
-    },  # fmt: skip
+        *PIPELINE,
+        "short_name",
+        "wording",
+        "scan",
+        "inspection",
+        "catalogs",
+        "hudi_table",
+        "spark",
+    },
     "": {
         "errors",
         "custom_mergers",
