@@ -21,7 +21,7 @@ BUILD_VENV := .venv-build
 BUILD_PYTHON := $(BUILD_VENV)/bin/python
 
 .PHONY: help install demo test test-fast test-spark test-platform test-cluster test-full cluster-demo test-storage test-browser test-engines test-property test-lowest golden index-combinations random-plans states histories live-writer fuzz damage damage-metadata mutants \
-	check lint types format bench bench-guard bench-full docs site build constraints sbom audit zip matrix release-check
+	check lint types format bench bench-guard bench-full docs site build constraints sbom audit zip matrix publish release-check
 
 help: ## list the targets
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' Makefile
@@ -45,7 +45,7 @@ endif
 
 install: $(VENV)/.group-dev ## create .venv with the package and all developer tools
 
-demo: $(VENV)/.group-test ## read a real MERGE_ON_READ table with Spark and without any jar
+demo: $(VENV)/.group-demo ## read a real MERGE_ON_READ table with Spark and without any jar
 	@if home=$$($(FIND_JAVA)); then \
 		JAVA_HOME="$$home" $(PYTHON) examples/demo.py; \
 	else \
@@ -304,6 +304,10 @@ AUDIT_VENV := .venv-audit
 audit: ## look up known vulnerabilities of everything that the package and its extras install
 	@$(MAKE) --no-print-directory VENV=$(AUDIT_VENV) $(AUDIT_VENV)/.group-audit
 	@$(AUDIT_VENV)/bin/python .ci/audit.py
+
+# The zip for Spark stays: PyPI gets the wheel and the source distribution.
+publish: $(BUILD_VENV)/.group-build ## upload dist/ to PyPI, from the release workflow that it trusts
+	@$(BUILD_VENV)/bin/uv publish --trusted-publishing always dist/*.whl dist/*.tar.gz
 
 release-check: zip $(VENV)/.group-test ## check what a release consists of, and run the notebooks
 	@$(BUILD_PYTHON) .ci/release_check.py

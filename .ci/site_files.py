@@ -19,7 +19,7 @@ _CODE = re.compile(r"(?<=<code>)[^<]*(?=</code>)")
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the files, with README as the front page."""
-    names = ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "LICENSE")
+    names = ("CHANGELOG.md", "CONTRIBUTING.md", "CODE_OF_CONDUCT.md", "SECURITY.md", "LICENSE")
     others = [PROJECT / name for name in names]
     others += [PROJECT / "tests" / "golden_extra" / "README.md"]
     others += [PROJECT / "verification" / "README.md"]

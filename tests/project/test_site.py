@@ -33,7 +33,13 @@ def site(tmp_path_factory):
 def test_site_has_every_page(site):
     pages = {page.with_suffix("").name for page in (PROJECT / "docs").glob("*.md")}
     built = {page.with_suffix("").name for page in site.glob("*.html")}
-    assert pages | {"index", "CHANGELOG", "CONTRIBUTING", "SECURITY"} == built - {"404"}
+    assert pages | {
+        "index",
+        "CHANGELOG",
+        "CODE_OF_CONDUCT",
+        "CONTRIBUTING",
+        "SECURITY",
+    } == built - {"404"}
 
 
 def test_api_page_describes_every_public_name(site):
