@@ -127,11 +127,11 @@ def load_timeline(storage: Storage, config: TableConfig) -> Timeline:
 
 
 def _listed_instants(storage: Storage, config: TableConfig) -> list[Instant]:
-    instants = []
+    instants, layout = [], config.layout
     for file in _timeline_entries(storage, config):
         if not file.is_directory:
             with suppress(NotAnInstant):
-                instants.append(Instant.parse(file.name, config.layout))
+                instants.append(Instant.parse(file.name, layout))
     return instants
 
 
