@@ -52,7 +52,7 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LOADED_WHEN_NAMED})
+    return sorted(__all__)
 
 
 def explain(df: DataFrame) -> str:
