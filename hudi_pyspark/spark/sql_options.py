@@ -23,6 +23,9 @@ _STORED = f"{_PREFIX}stored."  # before the name of a storage property of an ent
 _FORMAT = f"{_PREFIX}format"  # Hive's input format of an entry that Spark does not know
 _INSTANT = f"{_PREFIX}instant"
 _DECLARED = f"{_PREFIX}declared"  # the columns of CREATE TABLE, a line each: name, \0, type
+_FUNCTION = f"{_PREFIX}function"  # the name of a table function of Apache Hudi
+_ARGUMENT = f"{_PREFIX}argument."  # before the position of an argument, from 0
+TABLE_FUNCTIONS = ("hudi_query", "hudi_table_changes")
 # Apache Hudi's sync writes it into the entries `…_ro` and `…_rt`.
 _READ_OPTIMIZED = "hoodie.query.as.ro.table"
 _FORMAT_OF_BASE_FILES = "org.apache.hudi.hadoop.HoodieParquetInputFormat"
@@ -33,12 +36,16 @@ SQL_WORDS = {
     "FORMAT": _FORMAT,
     "INSTANT": _INSTANT,
     "DECLARED": _DECLARED,
+    "FUNCTION": _FUNCTION,
+    "ARGUMENT": _ARGUMENT,
     "SESSION": OF_THE_SESSION,
     "READ_ONLY": f"{_UNSUPPORTED} %s is not supported for %s: hudi-pyspark only reads tables of "
     "Apache Hudi. Use Apache Hudi, format('hudi'), in a session with its "
     "bundle",
     "NO_PATH": f"{_INVALID} CREATE TABLE %s has no path: hudi-pyspark makes entries of tables that "
     "exist. Give LOCATION, or OPTIONS (path '...')",
+    "NO_TABLE": f"{_INVALID} %s: %s is neither a path, which has a slash, nor the name of a table "
+    "of Apache Hudi in the metastore: %s",
     "OTHER_COLUMNS": f"{_INVALID} the options of a query of %s change its columns, which SQL does "
     "not allow: %s would become %s. Use a view with these options, or hudi_table_changes",
     "DROPS_ENTRY": f"{_UNSUPPORTED} DROP DATABASE %s is refused, since it has %s, the entry of a "
@@ -69,6 +76,8 @@ def plain_options(options: Mapping[str, str]) -> dict[str, str]:
         for name, value in by_name.items()
         if name.startswith(_STORED)
     }
+    if _FUNCTION in by_name:
+        plain |= _function_options(by_name)
     is_read_optimized = stored.pop(_READ_OPTIMIZED, "")
     if not is_read_optimized and by_name.get(_FORMAT) == _FORMAT_OF_BASE_FILES:
         is_read_optimized = "true"  # as Hive reads the entry
@@ -91,6 +100,28 @@ def plain_options(options: Mapping[str, str]) -> dict[str, str]:
         if is_option and name != "path" and _key(name) not in given:
             plain[name] = value
     return plain
+
+
+def _function_options(options: Mapping[str, str]) -> dict[str, str]:
+    """Return the options of a read that a call of a table function stands for.
+
+    Raises:
+        InvalidOptionError: the function does not take these arguments.
+    """
+    function = options[_FUNCTION]
+    arguments = [options[name] for name in sorted(options) if name.startswith(_ARGUMENT)]
+    match [function, *arguments]:
+        case ["hudi_query", _, "snapshot" | "read_optimized" as query_type]:
+            return {"query_type": query_type}
+        case ["hudi_table_changes", _, "latest_state" | "cdc" as kind, begin, *end] if len(end) < 2:
+            changes = {"query_type": QueryType.INCREMENTAL.value, "begin": begin}
+            changes |= {"end": end[0]} if end else {}
+            return {**changes, "cdc": str(kind == "cdc").lower()}
+    raise InvalidOptionError(
+        f"{function} does not take the arguments {', '.join(map(repr, arguments))}. Write "
+        "hudi_query(table, 'snapshot'), hudi_query(table, 'read_optimized') or "
+        "hudi_table_changes(table, 'latest_state', begin), with 'cdc' for images, and with an end"
+    )
 
 
 def _is_of_sql(name: str) -> bool:

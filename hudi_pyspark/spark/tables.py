@@ -25,7 +25,7 @@ from hudi_pyspark.spark.optimizer import (
     reason_of,
     rule_classes,
 )
-from hudi_pyspark.spark.sql_options import plain_options
+from hudi_pyspark.spark.sql_options import TABLE_FUNCTIONS, plain_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 
 _TABLES = "SessionTables"
 _CHECK = "CommandCheck"
-CATALOGS = (_TABLES, "MountedTables", "ReadTable", "Entries", "FileGuard", _CHECK)
+_FUNCTION = "TableFunction"
+CATALOGS = (_TABLES, "MountedTables", "ReadTable", "Entries", "FileGuard", _CHECK, _FUNCTION)
 _SETTING = "spark.sql.catalog.spark_catalog"
 _BUILTIN = "builtin"
 _BUNDLE = "org.apache.hudi.DefaultSource"
@@ -86,6 +87,12 @@ def _switch(spark: SparkSession, *, is_on: bool, register_hudi: Callable[[], Non
     tables = class_of(loader, _TABLES).newInstance()
     add_rule(spark, _CHECK, class_of(loader, _CHECK).newInstance)
     tables.install(state.catalogManager(), metastore, state.newHadoopConf())
+    for name in TABLE_FUNCTIONS:
+        function = class_of(loader, _FUNCTION).newInstance()
+        for field, value in (("name", name), ("tables", tables)):
+            function.getClass().getField(field).set(function, value)
+        registry = state.tableFunctionRegistry()
+        registry.createOrReplaceTempFunction(name, function, "scala_udf")
     register_hudi()
     second_names.add(sources.get(HUDI))
     return ""

@@ -21,6 +21,7 @@ from hudi_pyspark.format.log.log_block import DATA_BLOCKS, LogBlockType
 from hudi_pyspark.metadata_table import pruning
 from hudi_pyspark.planning import task_groups
 from hudi_pyspark.reading.merge import spill_file
+from hudi_pyspark.spark.sql_options import TABLE_FUNCTIONS
 from hudi_pyspark.table import file_groups
 from hudi_pyspark.table.config import TableConfig
 from hudi_pyspark.table.merge_mode import PAYLOADS
@@ -143,8 +144,12 @@ STATEMENTS: list[tuple[str, str, Probe]] = [
     ),
     (
         "supported",
-        "| table-valued functions: [views](migration.md#functions-of-apache-hudi) | no | no |",
-        lambda _: not hasattr(hudi_pyspark, "register_functions"),
+        (
+            "| table-valued functions: `hudi_query`, `hudi_table_changes`; others as "
+            "[views](migration.md#functions-of-apache-hudi) | in classic sessions | in classic "
+            "sessions |"
+        ),
+        lambda _: TABLE_FUNCTIONS == ("hudi_query", "hudi_table_changes"),
     ),
     (
         "supported",

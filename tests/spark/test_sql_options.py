@@ -61,6 +61,45 @@ def test_options_of_sql_become_options_of_a_read(options, plain):
     assert plain_options(options) == plain
 
 
+def call(function, *arguments):
+    named = {f"hudi-py.sql.argument.{place}": text for place, text in enumerate(arguments)}
+    return {"path": "/a", "hudi-py.sql.function": function, **named}
+
+
+@pytest.mark.parametrize(
+    ("options", "plain"),
+    [
+        (call("hudi_query", "/a", "read_optimized"), {"query_type": "read_optimized"}),
+        (
+            call("hudi_table_changes", "/a", "latest_state", "1"),
+            {"query_type": "incremental", "begin": "1", "cdc": "false"},
+        ),
+        (
+            call("hudi_table_changes", "/a", "cdc", "earliest", "2"),
+            {"query_type": "incremental", "begin": "earliest", "end": "2", "cdc": "true"},
+        ),
+    ],
+)
+def test_calls_of_functions_become_options_of_a_read(options, plain):
+    assert plain_options(options) == {"path": "/a", **plain}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        call("hudi_query", "/a"),
+        call("hudi_query", "/a", "incremental"),
+        call("hudi_query", "/a", "snapshot", "1"),
+        call("hudi_table_changes", "/a", "cdc"),
+        call("hudi_table_changes", "/a", "all", "1"),
+        call("hudi_table_changes", "/a", "cdc", "1", "2", "3"),
+    ],
+)
+def test_calls_with_other_arguments_are_refused(options):
+    with pytest.raises(InvalidOptionError, match="does not take the arguments"):
+        plain_options(options)
+
+
 def test_two_instants_are_refused():
     with pytest.raises(InvalidOptionError, match="two instants, 2026 and 2025"):
         plain_options({INSTANT: "2026", "as_of": "2025"})

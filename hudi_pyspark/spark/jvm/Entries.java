@@ -45,21 +45,4 @@ public final class Entries {
     options.put("path", entry.location().toString());
     return options;
   }
-
-  /** What DESCRIBE shows of an entry. */
-  public static Map propertiesOf(CatalogTable entry) {
-    Map properties = new HashMap(CollectionConverters.asJava(entry.properties()));
-    properties.put("location", entry.location().toString());
-    properties.put("owner", entry.owner());
-    if (entry.provider().isDefined()) {
-      properties.put("provider", entry.provider().get());
-    }
-    if (entry.comment().isDefined()) {
-      properties.put("comment", entry.comment().get());
-    }
-    if (entry.tableType().name().equals("EXTERNAL")) {
-      properties.put("external", "true");
-    }
-    return properties;
-  }
 }

@@ -19,7 +19,6 @@ import org.apache.spark.sql.catalyst.catalog.ExternalCatalogEvent;
 import org.apache.spark.sql.catalyst.catalog.ExternalCatalogEventListener;
 import org.apache.spark.sql.catalyst.catalog.ExternalCatalogWithListener;
 import scala.Option;
-import scala.Product;
 import scala.collection.immutable.Map$;
 import scala.jdk.javaapi.CollectionConverters;
 
@@ -116,20 +115,10 @@ public class FileGuard implements ExternalCatalogEventListener {
     Object kept = Map$.MODULE$.from(CollectionConverters.asScala(properties));
     Object[] none = {Option.empty(), Option.empty(), Option.empty()};
     String[] formats = {"inputFormat", "outputFormat", "serde"};
-    Object storage = copy(entry.storage(), formats, none);
+    Object storage = Reflection.copy(entry.storage(), formats, none);
     Object[] values = {CatalogTableType.EXTERNAL(), storage, kept};
-    return (CatalogTable) copy(entry, new String[] {"tableType", "storage", "properties"}, values);
-  }
-
-  private static Object copy(Product original, String[] parameters, Object[] values)
-      throws Exception {
-    int[] places = new int[parameters.length];
-    for (int i = 0; i < places.length; i++) {
-      while (!original.productElementName(places[i]).equals(parameters[i])) {
-        places[i]++;
-      }
-    }
-    return Reflection.copy(original, places, values);
+    String[] parameters = {"tableType", "storage", "properties"};
+    return (CatalogTable) Reflection.copy(entry, parameters, values);
   }
 
   /** Refuses to drop a database if Spark would delete files of Apache Hudi with it. */

@@ -28,7 +28,7 @@ public class MicroBatches implements Parts.Streams {
     Need.Columns columns = need.columnsOf(output, stored);
     Object narrowed = PythonScans.withSchema(scan, PythonScans.sourceOf(scan), columns.schema());
     Object[] values = {narrowed, Need.seq(columns.attributes)};
-    return (LogicalPlan) Reflection.copy(relation, new int[] {1, 2}, values);
+    return (LogicalPlan) Reflection.copy(relation, new String[] {"scan", "output"}, values);
   }
 
   public void settle(LogicalPlan plan) throws Exception {

@@ -40,7 +40,7 @@ public class MountedTables implements TableCatalog {
     String table = String.join(".", identifier.namespace()) + "." + identifier.name();
     options.put("table", table.startsWith(".") ? table.substring(1) : table);
     String label = name + "." + options.get("table");
-    return ReadTable.open(label, options, new HashMap(), new String[0]);
+    return ReadTable.open(label, options, null);
   }
 
   public Table loadTable(Identifier identifier) {

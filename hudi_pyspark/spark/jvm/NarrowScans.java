@@ -184,11 +184,11 @@ public class NarrowScans extends Rule {
     if (schema.json().equals(stored.json())) {
       // A new relation, since this one remembers that Spark's own rule could not filter the scan.
       Object[] same = {relation.scan()};
-      return (LogicalPlan) Reflection.copy(relation, new int[] {1}, same);
+      return (LogicalPlan) Reflection.copy(relation, new String[] {"scan"}, same);
     }
     Scan narrowed = narrowed(relation.scan(), source, schema, need.isInRows);
     Object[] values = {narrowed, Need.seq(columns.attributes)};
-    return (LogicalPlan) Reflection.copy(relation, new int[] {1, 2}, values);
+    return (LogicalPlan) Reflection.copy(relation, new String[] {"scan", "output"}, values);
   }
 
   /** The first field of a scan, with the hints for the planning process. */

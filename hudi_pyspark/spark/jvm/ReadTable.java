@@ -10,9 +10,9 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
 import org.apache.spark.sql.connector.catalog.SupportsRowLevelOperations;
+import org.apache.spark.sql.connector.catalog.Table;
 import org.apache.spark.sql.connector.catalog.TableCapability;
 import org.apache.spark.sql.connector.catalog.TruncatableTable;
-import org.apache.spark.sql.connector.expressions.Expressions;
 import org.apache.spark.sql.connector.expressions.Transform;
 import org.apache.spark.sql.connector.read.ScanBuilder;
 import org.apache.spark.sql.connector.write.LogicalWriteInfo;
@@ -32,19 +32,16 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 public class ReadTable extends PythonTable implements SupportsRowLevelOperations, TruncatableTable {
   private final String label;
   private final Map options;
-  private final Map properties;
-  private final String[] partitions;
+  private final Table entry; // as Spark describes it; null without an entry
 
   /** The tables of the same columns with the options of queries, by these options. */
   private final Map withOptions = new HashMap();
 
-  private ReadTable(
-      PythonDataSourceV2 source, String label, Map options, Map properties, String[] partitions) {
+  private ReadTable(PythonDataSourceV2 source, String label, Map options, Table entry) {
     super(source, Words.SOURCE, source.inferSchema(new CaseInsensitiveStringMap(options)));
     this.label = label;
     this.options = options;
-    this.properties = properties;
-    this.partitions = partitions;
+    this.entry = entry;
   }
 
   /**
@@ -52,13 +49,12 @@ public class ReadTable extends PythonTable implements SupportsRowLevelOperations
    *
    * @param label the name of the table in messages and plans
    * @param options of the read
-   * @param properties what DESCRIBE shows
-   * @param partitions the partition columns that the catalog knows
+   * @param entry what DESCRIBE shows; null for a table that has no entry
    */
-  public static ReadTable open(String label, Map options, Map properties, String[] partitions) {
+  public static ReadTable open(String label, Map options, Table entry) {
     PythonDataSourceV2 source = new PythonDataSourceV2();
     source.setShortName(Words.SOURCE);
-    return new ReadTable(source, label, options, properties, partitions);
+    return new ReadTable(source, label, options, entry);
   }
 
   /** The option of a version, which is an instant in any form that as.of.instant has. */
@@ -91,15 +87,11 @@ public class ReadTable extends PythonTable implements SupportsRowLevelOperations
   }
 
   public Map properties() {
-    return properties;
+    return entry == null ? super.properties() : entry.properties();
   }
 
   public Transform[] partitioning() {
-    Transform[] transforms = new Transform[partitions.length];
-    for (int i = 0; i < partitions.length; i++) {
-      transforms[i] = Expressions.identity(partitions[i]);
-    }
-    return transforms;
+    return entry == null ? super.partitioning() : entry.partitioning();
   }
 
   /** All capabilities of writing, so that each statement meets the error of this class. */
@@ -122,7 +114,7 @@ public class ReadTable extends PythonTable implements SupportsRowLevelOperations
   private synchronized ReadTable with(Map all) {
     ReadTable table = (ReadTable) withOptions.get(all);
     if (table == null) {
-      table = open(label, all, properties, partitions);
+      table = open(label, all, entry);
       if (!table.schema().equals(schema())) {
         String[] types = {schema().simpleString(), table.schema().simpleString()};
         throw new IllegalArgumentException(

@@ -2,6 +2,7 @@ package hudi_pyspark;
 
 import java.lang.reflect.Field;
 import java.lang.reflect.Method;
+import scala.Product;
 
 /** Reads and writes private fields of Spark's objects, and copies its case classes. */
 public final class Reflection {
@@ -33,10 +34,9 @@ public final class Reflection {
   /**
    * A copy of an object with new values for some parameters of its case class. All other parameters
    * keep their values; they differ between releases of Spark.
-   *
-   * @param places the positions of the changed parameters, from 0
    */
-  public static Object copy(Object original, int[] places, Object[] values) throws Exception {
+  public static Object copy(Product original, String[] parameters, Object[] values)
+      throws Exception {
     Method[] methods = original.getClass().getMethods();
     for (int m = 0; m < methods.length; m++) {
       Method method = methods[m];
@@ -48,8 +48,12 @@ public final class Reflection {
         Method current = original.getClass().getMethod("copy$default$" + (i + 1));
         arguments[i] = current.invoke(original);
       }
-      for (int i = 0; i < places.length; i++) {
-        arguments[places[i]] = values[i];
+      for (int i = 0; i < parameters.length; i++) {
+        int place = 0;
+        while (!original.productElementName(place).equals(parameters[i])) {
+          place++;
+        }
+        arguments[place] = values[i];
       }
       return method.invoke(original, arguments);
     }

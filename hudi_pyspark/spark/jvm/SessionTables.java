@@ -1,7 +1,6 @@
 package hudi_pyspark;
 
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.spark.sql.catalyst.TableIdentifier;
@@ -22,7 +21,6 @@ import org.apache.spark.sql.connector.catalog.V1Table;
 import org.apache.spark.sql.connector.expressions.Transform;
 import org.apache.spark.sql.execution.datasources.v2.python.PythonTable;
 import scala.Option;
-import scala.jdk.javaapi.CollectionConverters;
 
 /**
  * Spark's own session catalog, in which entries of Apache Hudi, and paths as in hudi.`/path`, are
@@ -32,7 +30,6 @@ import scala.jdk.javaapi.CollectionConverters;
  * Apache Hudi, only the entry can be made and dropped: FileGuard keeps the files.
  */
 public class SessionTables extends DelegatingCatalogExtension {
-  private static final String[] NO_PARTITIONS = {};
   private CatalogManager manager;
   private FileGuard guard;
 
@@ -42,7 +39,7 @@ public class SessionTables extends DelegatingCatalogExtension {
     if (isPath(identifier)) {
       options.put("path", identifier.name());
       String label = Words.HUDI + ".`" + identifier.name() + "`";
-      return ReadTable.open(label, options, new HashMap(), NO_PARTITIONS);
+      return ReadTable.open(label, options, null);
     }
     Table table = super.loadTable(identifier);
     CatalogTable entry = hudiEntry(identifier, table);
@@ -50,10 +47,8 @@ public class SessionTables extends DelegatingCatalogExtension {
       return table;
     }
     options.putAll(Entries.optionsOf(entry));
-    List names = CollectionConverters.asJava(entry.partitionColumnNames());
-    String[] partitions = (String[]) names.toArray(NO_PARTITIONS);
     String label = entry.identifier().unquotedString();
-    return ReadTable.open(label, options, Entries.propertiesOf(entry), partitions);
+    return ReadTable.open(label, options, new V1Table(entry));
   }
 
   private static boolean isPath(Identifier identifier) {
@@ -129,7 +124,7 @@ public class SessionTables extends DelegatingCatalogExtension {
     }
     options.put(Words.DECLARED, declared.toString());
     options.put("path", properties.get("location"));
-    ReadTable table = ReadTable.open(label, options, properties, NO_PARTITIONS);
+    ReadTable table = ReadTable.open(label, options, null);
     // Without partition columns: Spark would compare them with what a source infers, which is none.
     super.createTable(identifier, table.schema(), new Transform[0], properties);
     return table;
@@ -157,6 +152,18 @@ public class SessionTables extends DelegatingCatalogExtension {
       guard.checkDatabase(namespace[0]);
     }
     return super.dropNamespace(namespace, isCascading);
+  }
+
+  /** The options of a table by its name; throws if there is no such entry of Apache Hudi. */
+  public Map optionsOf(String name) throws NoSuchTableException, NoSuchNamespaceException {
+    int dot = name.lastIndexOf('.');
+    Option database = Option.apply(dot < 0 ? null : name.substring(0, dot));
+    TableIdentifier table = new TableIdentifier(name.substring(dot + 1), database);
+    CatalogTable entry = manager.v1SessionCatalog().getTableMetadata(table);
+    if (!Entries.isHudi(entry)) {
+      throw new IllegalArgumentException("it is of another source");
+    }
+    return Entries.optionsOf(entry);
   }
 
   /** Puts this catalog in the place of Spark's session catalog. */
