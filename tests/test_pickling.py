@@ -170,11 +170,12 @@ def test_inspection_travels_after_each_method(table):
 def test_report_travels_after_each_method(table, tmp_path):
     report = table.report()
     asked = {"content", "default_file", "of", "save", "severity", "to_html", "to_json"}
-    assert public(Report) == asked
+    assert public(Report) == asked | {"severities"}
     report.save(tmp_path / "page.html")
     for copy in copies(report):
         assert copy.to_html() == report.to_html()
         assert copy.to_json() == report.to_json()
+        assert copy.severities() == report.severities()
 
 
 def test_lazy_frame_of_polars_travels(table, rows, monkeypatch):
