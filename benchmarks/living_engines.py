@@ -21,7 +21,6 @@ from benchmarks.spark_session import HUDI_PY, hudi_session, plain_session
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
-    from pyspark.sql.streaming.query import StreamingQuery
 
 Answer = dict[str, Any]
 QUERY_TYPE = "hoodie.datasource.query.type"
@@ -37,8 +36,6 @@ class Reader:
     def __init__(self, session: SparkSession, name: str) -> None:
         self._session = session
         self._name = name
-        self._stream: StreamingQuery | None = None
-        self._streamed = 0
 
     def count(self, path: str) -> Answer:
         return {"rows": self._read(path).count()}
@@ -48,7 +45,7 @@ class Reader:
         return {row[0]: [row[1], row[2]] for row in groups}
 
     def last(self, path: str, begin: str) -> Answer:
-        return self._incremental(path, begin).count()
+        return {"rows": self._incremental(path, begin).count()}
 
     def incremental(self, path: str, begin: str) -> Answer:
         rows = self._incremental(path, begin)
@@ -68,7 +65,7 @@ class Reader:
             return round(float(row[0]), 3) if row else 0.0
 
         with ThreadPoolExecutor(8) as pool:
-            return dict(enumerate(pool.map(ask, range(8))))
+            return {str(number): total for number, total in enumerate(pool.map(ask, range(8)))}
 
     def join(self, path: str) -> Answer:
         """Join rows of one file group, which its column statistics show, with a small table."""
@@ -83,30 +80,17 @@ class Reader:
         rows = self._read(path).join(f.broadcast(moments), "ts")
         return counted(rows.agg(f.count("*"), f.sum("distance")).first())
 
-    def start(self, path: str, checkpoint: str) -> Answer:
-        """Start a stream that discards its rows, at the latest commit."""
+    def stream(self, path: str, checkpoints: str) -> Answer:
+        """Read by a stream what is new since the checkpoint, which begins at the latest commit."""
         stream = self._session.readStream.format(self._name)
         rows = stream.option("hoodie.datasource.streaming.startOffset", "latest").load(path)
-
-        def count(batch: DataFrame, _: int) -> None:
-            self._streamed += batch.count()
-
-        writer = rows.writeStream.foreachBatch(count).option("checkpointLocation", checkpoint)
-        self._stream = writer.start()
-        self._stream.processAllAvailable()
-        return {}
-
-    def batch(self) -> Answer:
-        """Wait until the stream has read everything; return the rows of these batches."""
-        assert self._stream is not None
-        before = self._streamed
-        self._stream.processAllAvailable()
-        return {"rows": self._streamed - before}
-
-    def stop(self) -> Answer:
-        assert self._stream is not None
-        self._stream.stop()
-        return {}
+        counts: list[int] = []
+        writer = rows.writeStream.foreachBatch(lambda batch, _: counts.append(batch.count()))
+        writer = writer.option("checkpointLocation", f"{checkpoints}/{self._name}").trigger(
+            availableNow=True
+        )
+        writer.start().awaitTermination()
+        return {"rows": sum(counts)}
 
     def _incremental(self, path: str, begin: str) -> DataFrame:
         return self._read(path, **{QUERY_TYPE: "incremental", BEGIN: begin})

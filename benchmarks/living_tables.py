@@ -8,7 +8,7 @@ seconds and of the processor time of a question; both readers have to give the s
 | Part | What is asked |
 |---|---|
 | dashboard | rows and a sum by city, after each of 20 upserts of 1 % of table (a) |
-| streams | a stream on that table: nothing new, and a commit of 1,000 rows |
+| streams | what is new to a stream on that table: nothing, and a commit of 1,000 rows |
 | ranges | incremental and CDC queries over the last commit and the last 100 |
 | threads | eight queries at a time in one driver, on table (a) |
 | joins | joins of table (a) whose rows are in one file group of sixteen |
@@ -27,6 +27,7 @@ from collections import defaultdict
 from contextlib import contextmanager
 from pathlib import Path
 from statistics import fmean
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.incremental_planning import instant, write_table
@@ -159,19 +160,12 @@ class Living:
                 self._measured.ask(title, "dashboard", upsert(number, 100))
 
     def streams(self) -> None:
-        rows = TABLES["a"].at(self._scale).rows
-        with self._written_table() as upsert:
-            for name, reader in self.readers.items():
-                reader.ask("start", str(self._data / "a"), str(self._data / f"checkpoint-{name}"))
+        path, rows = str(self._data / "a"), TABLES["a"].at(self._scale).rows
+        with self._written_table() as upsert, TemporaryDirectory(dir=self._data) as checkpoints:
             for number in range(10, 10 + BATCHES + 1):
+                for title in ("stream: a batch of 1,000 rows", "stream: nothing new"):
+                    self._measured.ask(title, "stream", path, checkpoints, is_timed=number > 10)
                 upsert(number, rows // 1_000)
-                is_timed = number > 10
-                title = "stream: a batch of 1,000 rows"
-                self._measured.ask(title, "batch", is_timed=is_timed)
-                self._measured.ask("stream: nothing new", "batch", is_timed=is_timed)
-            for name, reader in self.readers.items():
-                reader.ask("stop")
-                shutil.rmtree(self._data / f"checkpoint-{name}")
 
     def ranges(self) -> None:
         path = self._data / f"changes-{RANGE}"
