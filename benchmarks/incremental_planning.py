@@ -35,7 +35,14 @@ PARTITIONS = 10
 LIMIT = 2.0  # seconds
 LOG_FILE = Path(__file__).parents[1] / "tests/golden/logs/v6_mor_nonpart_event_time.log"
 AVRO_SCHEMA = json.dumps(
-    {"type": "record", "name": "r", "fields": [{"name": "id", "type": ["null", "long"]}]}
+    {
+        "type": "record",
+        "name": "r",
+        "fields": [
+            {"name": "id", "type": ["null", "long"]},
+            {"name": "day", "type": ["null", "string"]},
+        ],
+    }
 )
 PROPERTIES = """hoodie.table.name=long_lived
 hoodie.table.version=9
@@ -122,7 +129,7 @@ def base_file() -> bytes:
     """Return the small Parquet file that is used for all base files."""
     columns: dict[str, pa.Array] = {name: pa.array(["x"]) for name in META_COLUMNS}
     sink = pa.BufferOutputStream()
-    pq.write_table(pa.table({**columns, "id": pa.array([1])}), sink)
+    pq.write_table(pa.table({**columns, "id": pa.array([1]), "day": pa.array(["x"])}), sink)
     return sink.getvalue().to_pybytes()
 
 

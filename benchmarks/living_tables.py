@@ -197,8 +197,9 @@ class Living:
         path = self._data / f"commits-{ACTIVE}"
         if not path.exists():
             write_table(path, "COPY_ON_WRITE", ACTIVE)
+            to_version_6(path / ".hoodie")  # whose commits are JSON, as they are written here
         self._rounds(f"count, {ACTIVE:,} active commits", "count", str(path))
-        begin = instant(ACTIVE - 2, 500)
+        begin = instant(ACTIVE - 2, 0)
         self._rounds(f"last of {ACTIVE:,} active commits", "last", str(path), begin)
 
     def _rounds(self, title: str, method: str, *arguments: object) -> None:
@@ -220,6 +221,16 @@ class Living:
         finally:
             for process in (self.writer, *self.readers.values()):
                 process.close()
+
+
+def to_version_6(folder: Path) -> None:
+    """Give a table of version 9 the properties and the timeline of version 6."""
+    properties = folder / "hoodie.properties"
+    text = properties.read_text().replace("table.version=9", "table.version=6")
+    properties.write_text(text.replace("layout.version=2", "layout.version=1"))
+    for file in (folder / "timeline").iterdir():
+        times, _, state = file.name.partition(".")
+        file.rename(folder / f"{times.partition('_')[0]}.{state}".replace(".commit.inf", ".inf"))
 
 
 PARTS = ("dashboard", "streams", "ranges", "threads", "joins", "commits")
