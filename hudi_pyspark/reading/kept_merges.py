@@ -224,6 +224,33 @@ class KeptMerge:
         if bounded_outcome is not None:
             self.store.put(self.key, bounded_outcome, earlier_key)
 
+    def find_base_rows(self, *, by_position: bool) -> tuple[pa.Table, ...]:
+        """Return what identifies the rows of the base file to log records; () if it is not kept.
+
+        A store on disk keeps it for all outcomes of the base file.
+        """
+        outcome = self.store.find(self._key_of_base_rows(by_position=by_position), [])
+        is_same = outcome is not None and outcome.versions == self._versions_of_base_file()
+        return outcome.base_rows if outcome is not None and is_same else ()
+
+    def put_base_rows(self, tables: tuple[pa.Table, ...], *, by_position: bool) -> None:
+        """Keep what identifies the rows of the base file to log records."""
+        row_count = sum(table.num_rows for table in tables)
+        outcome = replace(
+            MergeOutcome.of_base_file(row_count, pa.schema([])),
+            base_rows=tables,
+            versions=self._versions_of_base_file(),
+        )
+        if outcome.nbytes <= MOST_BYTES:
+            self.store.put(self._key_of_base_rows(by_position=by_position), outcome)
+
+    def _key_of_base_rows(self, *, by_position: bool) -> str:
+        return f"{self.keys[0]}-{'positions' if by_position else 'keys'}"
+
+    def _versions_of_base_file(self) -> tuple[str, ...]:
+        file_slice = self.task.file_slice
+        return self._versions_of_first(len(file_slice.files) - len(file_slice.log_files))
+
     def counting(self, instants: Collection[str]) -> tuple[str, ...]:
         """Return the instants whose blocks count for the query."""
         return tuple(time for time in instants if self.task.shared.block_filter.counts(time))

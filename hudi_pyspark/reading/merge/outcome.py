@@ -48,6 +48,15 @@ class MergeOutcome:
     winners: Winners | None = None  # from which the merge is carried on; None to merge anew
     base_rows: tuple[pa.Table, ...] = ()  # in which new keys are looked up; () to read the file
 
+    @classmethod
+    def of_base_file(cls, row_count: int, columns: pa.Schema) -> MergeOutcome:
+        """Return the outcome of a slice without log files, which keeps each row.
+
+        Its records have no rows, and the given columns.
+        """
+        decision = MergeDecision(np.zeros(row_count, np.bool_), np.empty(0, np.bool_))
+        return cls(decision, pa.Table.from_batches([], columns), 0, (), ())
+
     @property
     def nbytes(self) -> int:
         """Bytes in memory."""

@@ -1,6 +1,7 @@
 """Keep outcomes of merges in files of a local folder, for all processes of one user.
 
-    parts     Arrow streams: dropped base rows, kept log rows, each column of the records, winners
+    parts     Arrow streams: dropped base rows, kept log rows, each column of the records, winners,
+              base rows in which keys are looked up
     header    JSON: what the outcome is, with length and checksum of each part
     tail      of fixed length: length and checksum of the header, magic
 
@@ -15,6 +16,7 @@ import json
 import os
 import struct
 import tempfile
+import time
 import zlib
 from collections.abc import Collection, Mapping
 from contextlib import suppress
@@ -34,7 +36,7 @@ from hudi_pyspark.reading.merge.spill_file import table_bytes
 from hudi_pyspark.reading.merge.winners import Winners
 from hudi_pyspark.tasks import ReadSettings
 
-OUTCOME_FORMAT = 4
+OUTCOME_FORMAT = 5
 """Layout of these files. Their keys depend on the version of the package."""
 
 DAMAGE = (OSError, ValueError, struct.error, pa.ArrowException)
@@ -44,6 +46,7 @@ _ON_DISK = 4 << 30
 _TAIL = struct.Struct("<II8s")  # length of the header, its checksum, magic
 _MAGIC = b"hudi-py\n"
 _DROPPED, _KEPT = 0, 1  # places of the masks among the parts; columns follow
+_IN_USE = 3600  # seconds since the last use
 _log = logger(__name__)
 _warned: set[Path] = set()
 
@@ -91,6 +94,8 @@ class OutcomesOnDisk:
     def put(self, key: str, outcome: MergeOutcome, earlier_key: str = "") -> None:
         if outcome.nbytes > self.most_bytes:
             return
+        if outcome.base_rows and not self._has_room(outcome.nbytes):
+            return
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._check_owner()
@@ -115,6 +120,15 @@ class OutcomesOnDisk:
     def clear(self) -> None:
         """Remove all files, even empty files and files of other versions of this package."""
         self._remove(-1)
+
+    def _has_room(self, nbytes: int) -> bool:
+        """Say whether base rows leave half of the space to outcomes that were used lately.
+
+        Otherwise the base rows of a large table would remove each other at each commit.
+        """
+        since = time.time_ns() - _IN_USE * 10**9
+        in_use = sum(size for last_use, size, _ in self.files() if last_use > since)
+        return in_use + nbytes <= self.most_bytes // 2
 
     def _path(self, key: str) -> Path:
         return self.folder / f"{OUTCOME_FORMAT}-{key}"
@@ -170,6 +184,7 @@ def _store(file: IO[bytes], key: str, outcome: MergeOutcome) -> None:
     tables = [pa.table({"": to_arrow(mask)}) for mask in masks]
     tables += [records.select([name]) for name in records.schema.names]
     tables += [outcome.winners.to_table()] if outcome.winners is not None else []
+    tables += [pa.concat_tables(outcome.base_rows)] if outcome.base_rows else []
     for table in tables:
         octets = table_bytes(table)
         parts.append([len(octets), zlib.crc32(octets)])
@@ -186,6 +201,7 @@ def _store(file: IO[bytes], key: str, outcome: MergeOutcome) -> None:
             "compared_fields": len(met.ordering.fields) if met is not None else None,
             "is_whole": kept is not None,
             "columns": records.schema.names,
+            "has_base_rows": bool(outcome.base_rows),
             "parts": parts,
         }
     ).encode()
@@ -234,6 +250,7 @@ def _read(
         if names is None or name in names
     ]
     schema = pa.schema(column.schema.field(0) for column in columns)
+    winners = _KEPT + 1 + len(header["columns"])
     return MergeOutcome(
         MergeDecision(mask(_DROPPED), mask(_KEPT) if header["is_whole"] else None),
         pa.Table.from_arrays([column.column(0) for column in columns], schema=schema),
@@ -242,7 +259,8 @@ def _read(
         tuple(header["counting_instants"]),
         tuple(header["versions"]),
         tuple(header["compacted_instants"]),
-        Winners.from_table(table(-1), header["compared_fields"]) if to_carry_on else None,
+        Winners.from_table(table(winners), header["compared_fields"]) if to_carry_on else None,
+        (table(-1),) if header["has_base_rows"] else (),
     )
 
 
