@@ -173,7 +173,7 @@ class Living:
             for number in range(RANGE + 1):
                 share = CHANGED_ROWS // 1_000 if number else 1
                 self.writer.ask("upsert", str(path), number, CHANGED_ROWS, share, "changes")
-        completed = sorted((path / ".hoodie" / "timeline").glob("*_*.deltacommit"))
+        completed = sorted((path / ".hoodie" / "timeline").glob("*_*.*commit"))
         for commits in (1, RANGE):
             requested, _, completion = completed[-1 - commits].stem.partition("_")
             text = "the last commit" if commits == 1 else f"{commits} commits"
