@@ -24,7 +24,7 @@ from tests.reading.log_records.log_files import (
     rollback_block,
 )
 from tests.reading.random_slices import COLUMNS, RandomSlice, RemoteFiles
-from tests.reading.test_kept_merges import read_files, rows, task
+from tests.reading.test_kept_merges import keyed, read_files, rows, task
 from tests.reading.test_slice_reader import (
     AVRO,
     FILES,
@@ -299,6 +299,68 @@ def test_disk_keeps_all_winners_only_if_a_quarter_of_them_is_new(storage, tmp_pa
     rows(task(logs=(many, few, later), until="004", **folder), storage, None)
     # The last file has the winners, instead of the first file; the keys of base rows have a file.
     assert len(files_in(tmp_path)) == 4
+
+
+@pytest.fixture
+def on_disk(storage, tmp_path):
+    """Options of a task whose outcome is kept on disk."""
+    storage.identity = "reader"
+    return {"merge_cache": MergeCache.DISK, "merge_cache_folder": str(tmp_path)}
+
+
+def test_query_for_a_key_carries_on_with_the_records_of_all_keys(storage, store):
+    rows(task(), storage, store)
+    records = [{"_hoodie_record_key": key, "ts": 20, "v": "third", "p": "sf"} for key in ("a", "c")]
+    logs = with_third(storage, data_block(AVRO, records, instant="004"))
+    assert rows(keyed("a", logs=logs, until="004"), storage, store) == [("a", "third")]
+    merged = rows(task(logs=logs, until="004"), storage, store)
+    assert merged == [("a", "third"), ("c", "third")]
+
+
+def test_query_of_more_columns_leaves_the_winners_on_disk(storage, on_disk):
+    rows(task(logs=LOGS[:1], columns=(), **on_disk), storage, None)
+    rows(task(logs=LOGS[:1], **on_disk), storage, None)
+    kept_merge = KeptMerge.of(task(**on_disk), storage, None)
+    assert carried_outcome(kept_merge) is not None
+
+
+def test_only_keys_and_ordering_values_of_base_rows_are_kept(storage, store):
+    rows(task(logs=LOGS[:1]), storage, store)
+    rows(task(), storage, store)
+    kept_merge = KeptMerge.of(task(), storage, store)
+    (base_rows,) = kept_merge.find().base_rows
+    assert base_rows.schema.names == ["_hoodie_record_key", "ts"]
+
+
+def test_keys_of_base_rows_on_disk_are_of_all_outcomes(storage, on_disk, monkeypatch):
+    def insert(key, instant, path):
+        return written(storage, path, instant, upsert(key, 20, instant, v="new"))
+
+    first = insert("x", "002", LOG_PATHS[0])
+    rows(task(logs=(first,), **on_disk), storage, None)
+    second = insert("y", "003", LOG_PATHS[1])
+    rows(task(logs=(first, second), **on_disk), storage, None)
+
+    def refuse(*_, **__):
+        raise AssertionError("keys of the base file are decoded again")
+        yield
+
+    monkeypatch.setattr(carried_merges, "_read_identities", refuse)
+    logs = (first, second, insert("c", "004", THIRD))
+    found = rows(task(logs=logs, until="004", **on_disk), storage, None)
+    monkeypatch.undo()
+    assert ("c", "new") in found
+    assert found == rows(task(logs=logs, until="004"), storage, None)
+
+
+def test_base_rows_of_another_number_are_not_used(storage, on_disk):
+    first = written(storage, LOG_PATHS[0], "002", upsert("x", 20, "002", v="new"))
+    rows(task(logs=(first,), **on_disk), storage, None)
+    second = written(storage, LOG_PATHS[1], "003", upsert("c", 20, "003", v="new"))
+    later = task(logs=(first, second), **on_disk)
+    wrong = pa.table({"_hoodie_record_key": ["z"], "ts": pa.array([1], pa.int64())})
+    KeptMerge.of(later, storage, None).put_base_rows((wrong,), by_position=False)
+    assert rows(later, storage, None) == rows(task(logs=(first, second)), storage, None)
 
 
 def files_in(folder: Path):

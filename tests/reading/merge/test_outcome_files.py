@@ -94,6 +94,22 @@ def test_only_wanted_columns_are_read(store):
     assert (none.records.schema.names, none.record_count, none.row_count) == ([], 3, 6)
 
 
+def test_base_rows_are_kept_as_long_as_half_of_the_space_is_left(store):
+    base_rows = (pa.table({"key": ["k" * 100] * 10}), pa.table({"key": ["l"]}))
+    of_base_file = replace(MergeOutcome.of_base_file(11, pa.schema([])), base_rows=base_rows)
+    store.put(SECRET, of_base_file)
+    (found,) = store.find(SECRET, []).base_rows
+    assert found.equals(pa.concat_tables(base_rows))
+    (file,) = store.files()
+    tight = OutcomesOnDisk(store.folder, most_bytes=2 * (file[1] + of_base_file.nbytes) - 2)
+    tight.put(OTHER, of_base_file)
+    assert tight.find(OTHER, []) is None
+    old = time.time_ns() - 2 * 3600 * 10**9
+    os.utime(file[2], ns=(old, old))  # so it is not in use
+    tight.put(OTHER, of_base_file)
+    assert tight.find(OTHER, []).base_rows
+
+
 def test_outcome_without_columns_or_records(store):
     nothing = np.zeros(0, np.bool_)
     empty = MergeOutcome(MergeDecision(nothing, nothing), pa.table({}), 0, (), ())
