@@ -13,7 +13,7 @@ from hudi_pyspark.errors import InvalidOptionError, UnsupportedQueryError
 from hudi_pyspark.options.instant_text import OF_THE_SESSION
 from hudi_pyspark.options.option import QueryType
 from hudi_pyspark.options.read_options import BY_NAME, key_of
-from hudi_pyspark.storage_options import is_storage_option
+from hudi_pyspark.storage_options import CREDENTIALS_PROVIDER, SPARK_PREFIX, is_storage_option
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
@@ -29,6 +29,16 @@ TABLE_FUNCTIONS = ("hudi_query", "hudi_table_changes")
 # Apache Hudi's sync writes it into the entries `…_ro` and `…_rt`.
 _READ_OPTIMIZED = "hoodie.query.as.ro.table"
 _FORMAT_OF_BASE_FILES = "org.apache.hudi.hadoop.HoodieParquetInputFormat"
+# What an entry may not say, since others may have written it: functions that this reader imports,
+# and folders of its disk.
+_NEVER_STORED = (
+    "path",
+    "payload_merger",
+    "merge_cache_folder",
+    key_of("spill_folder"),
+    CREDENTIALS_PROVIDER,
+    f"{SPARK_PREFIX}{CREDENTIALS_PROVIDER}",
+)
 _UNSUPPORTED = f"[{UnsupportedQueryError.code}]"
 _INVALID = f"[{InvalidOptionError.code}]"
 SQL_WORDS = {
@@ -62,7 +72,8 @@ SQL_WORDS = {
 def plain_options(options: Mapping[str, str]) -> dict[str, str]:
     """Return the options of a read without those of SQL, whose meaning is added.
 
-    Options of the query take precedence over those that an entry stores.
+    Options of the query take precedence over those that an entry stores. An entry has no say in
+    functions to import and in folders of the local disk.
 
     Raises:
         InvalidOptionError: the query has two instants.
@@ -97,7 +108,7 @@ def plain_options(options: Mapping[str, str]) -> dict[str, str]:
     given = {_key(name) for name in plain}
     for name, value in stored.items():
         is_option = name in BY_NAME or name.startswith("hoodie.") or is_storage_option(name)
-        if is_option and name != "path" and _key(name) not in given:
+        if is_option and _key(name) not in (*_NEVER_STORED, *given):
             plain[name] = value
     return plain
 

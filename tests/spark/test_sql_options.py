@@ -61,6 +61,19 @@ def test_options_of_sql_become_options_of_a_read(options, plain):
     assert plain_options(options) == plain
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("payload_merger", "credentials_provider", "storage.credentials_provider"),
+        *("merge_cache_folder", "spill_folder", "hoodie.memory.spillable.map.path"),
+    ],
+)
+def test_entry_names_no_function_and_no_local_folder(name):
+    """Whoever may write to a metastore would run code in each reader, or fill its disk."""
+    assert plain_options({"path": "/a", f"{STORED}{name}": "os:getcwd"}) == {"path": "/a"}
+    assert plain_options({f"{STORED}x": "1", name: "os:getcwd"}) == {name: "os:getcwd"}
+
+
 def call(function, *arguments):
     named = {f"hudi-py.sql.argument.{place}": text for place, text in enumerate(arguments)}
     return {"path": "/a", "hudi-py.sql.function": function, **named}
