@@ -19,9 +19,11 @@ from hudi_pyspark.report.advice import advise
 from hudi_pyspark.report.facts import Facts
 from hudi_pyspark.report.page import render
 from hudi_pyspark.table.view import TableView
+from hudi_pyspark.wording import counted
 
 _FRAME_HEIGHT = 900  # pixels, in notebooks
 _SUFFIXES = (".html", ".json")
+_COUNTED = (Severity.PROBLEM.value, Severity.WARNING.value, Severity.NOTE.value)
 _MOST_ALIKE = 5  # findings of one check with the same advice
 FORMAT = 1  # version of the content, as JSON
 
@@ -67,8 +69,15 @@ class Report:
         return worst(map(Severity, self.severities()))
 
     def severities(self) -> list[str]:
-        """Return the severity of each finding, the worst first."""
-        return [finding["severity"] for finding in self.content["findings"]]
+        """Return the severity of each finding, the worst first.
+
+        Of findings that are alike the content has only some; all of them count here.
+        """
+        groups = {
+            (finding["severity"], finding["check"], finding["advice"]): finding["alike"]
+            for finding in self.content["findings"]
+        }
+        return [severity for (severity, *_), count in groups.items() for _ in range(count)]
 
     def to_html(self) -> str:
         """Return the page: one file, which loads no other.
@@ -77,7 +86,9 @@ class Report:
             ImportError: the extra ``report`` is not installed.
         """
         template = "page.html.j2" if "statistics" in self.content else "damaged.html.j2"
-        return render(template, self.content)
+        severities = self.severities()
+        counts = ", ".join(counted(severities.count(kind), kind) for kind in _COUNTED)
+        return render(template, {**self.content, "counts": counts})
 
     def to_json(self) -> str:
         """Return the content as JSON, for monitoring; control characters are escaped."""

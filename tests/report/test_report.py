@@ -117,7 +117,13 @@ def test_of_many_findings_that_are_alike_some_are_shown(tmp_path):
     report = HudiTable(table).report()
     left = [f for f in report.content["findings"] if "No commit names them" in f["message"]]
     assert [f["alike"] for f in left] == [7] * 5
-    assert "And 2 more like these" in Elements(report.to_html()).text
+    text = Elements(report.to_html()).text
+    assert "And 2 more like these" in text
+    severity = left[0]["severity"]
+    others = [f for f in report.content["findings"] if f not in left]
+    expected = 7 + sum(f["severity"] == severity for f in others)
+    assert report.severities().count(severity) == expected
+    assert f"{expected} {severity}s" in text
 
 
 def test_table_with_a_damaged_file_is_reported(tmp_path):
