@@ -80,7 +80,7 @@ class KeptMerge:
     def earlier(self) -> Iterator["KeptMerge"]:
         """Yield the merges of the slice with fewer of its log files, with most files first."""
         file_slice = self.task.file_slice
-        base_files = len(file_slice.files) - len(file_slice.log_files)
+        base_files = _count_base_files(file_slice)
         for count in range(len(file_slice.log_files) - 1, 0, -1)[:_MOST_EARLIER]:
             earlier_slice = replace(file_slice, log_files=file_slice.log_files[:count])
             yield replace(
@@ -230,8 +230,9 @@ class KeptMerge:
         A store on disk keeps it for all outcomes of the base file.
         """
         outcome = self.store.find(self._key_of_base_rows(by_position=by_position), [])
-        is_same = outcome is not None and outcome.versions == self._versions_of_base_file()
-        return outcome.base_rows if outcome is not None and is_same else ()
+        if outcome is None or outcome.versions != self._versions_of_base_file():
+            return ()
+        return outcome.base_rows
 
     def put_base_rows(self, tables: tuple[pa.Table, ...], *, by_position: bool) -> None:
         """Keep what identifies the rows of the base file to log records."""
@@ -248,8 +249,7 @@ class KeptMerge:
         return f"{self.keys[0]}-{'positions' if by_position else 'keys'}"
 
     def _versions_of_base_file(self) -> tuple[str, ...]:
-        file_slice = self.task.file_slice
-        return self._versions_of_first(len(file_slice.files) - len(file_slice.log_files))
+        return self._versions_of_first(_count_base_files(self.task.file_slice))
 
     def counting(self, instants: Collection[str]) -> tuple[str, ...]:
         """Return the instants whose blocks count for the query."""
@@ -282,7 +282,7 @@ def outcome_keys(task: ScanTask, storage: Storage) -> tuple[str, ...]:
         OSError: a local file is gone, or may not be read.
     """
     file_slice, states = task.file_slice, _states_of_files(task, storage)
-    begin = len(file_slice.files) - len(file_slice.log_files)
+    begin = _count_base_files(file_slice)
     values = [repeat(value, 1) for _, value in task.partition.path_values]
     names = [name for name, _ in task.partition.path_values]
     parts = (
@@ -300,6 +300,11 @@ def outcome_keys(task: ScanTask, storage: Storage) -> tuple[str, ...]:
         digest.update(repr(part).encode())
         keys.append(digest.hexdigest())
     return tuple(keys)
+
+
+def _count_base_files(file_slice: FileSlice) -> int:
+    """Count the files of a slice that stand before its log files."""
+    return len(file_slice.files) - len(file_slice.log_files)
 
 
 def _states_of_files(task: ScanTask, storage: Storage) -> list[tuple[int, ...]]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from pyspark.sql.datasource import DataSource
 
 from hudi_pyspark.errors import MissingModuleError, UnsupportedQueryError
-from hudi_pyspark.short_name import SHORT_NAME
+from hudi_pyspark.short_name import HUDI, SHORT_NAME
 from hudi_pyspark.spark.worker_process import keep_modules, only_message, send_at_once
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ class SecondNameDataSource(HudiDataSource):
 
     @classmethod
     def name(cls) -> str:
-        return "hudi"
+        return HUDI
 
 
 class _Zip:

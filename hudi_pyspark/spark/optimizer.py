@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from zipfile import ZipFile
 
 from hudi_pyspark.messages import logger
-from hudi_pyspark.short_name import SHORT_NAME
+from hudi_pyspark.short_name import HUDI, SHORT_NAME
 from hudi_pyspark.spark.hints import EXPLAINED, Hint
 from hudi_pyspark.spark.sql_options import SQL_WORDS
 
@@ -44,8 +44,6 @@ COLUMNAR_RELEASES = ("4.0", "4.1", "4.2", "4.3")
 The operators of another release may use the columns of a batch after requesting the next batch.
 """
 READS_MORE = "scans read more than a query needs, since a part of Spark is out of reach"
-HUDI = "hudi"
-"""The name of Apache Hudi's own source, as metastores and SQL have it."""
 _RULE = "NarrowScans"
 CORE = (
     _RULE, "Need", "PlanCheck", "Parts", "KeptScans", "NarrowedScan", "Planned", "PythonScans",

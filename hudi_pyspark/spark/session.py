@@ -18,11 +18,11 @@ from hudi_pyspark.errors import UnsupportedQueryError, printable
 from hudi_pyspark.messages import warn
 from hudi_pyspark.options.option import as_text
 from hudi_pyspark.options.read_options import BY_NAME, GivenOptions
-from hudi_pyspark.short_name import SHORT_NAME
+from hudi_pyspark.short_name import HUDI, SHORT_NAME
 from hudi_pyspark.spark.datasource import HudiDataSource, SecondNameDataSource
 from hudi_pyspark.spark.hadoop_settings import is_hadoop_setting
 from hudi_pyspark.spark.hints import OPTION, ClientHints, read_hints
-from hudi_pyspark.spark.optimizer import ENABLED, HUDI, READS_MORE, install_optimizer, log_once
+from hudi_pyspark.spark.optimizer import ENABLED, READS_MORE, install_optimizer, log_once
 from hudi_pyspark.spark.tables import (
     mount_catalog,
     options_of_table,

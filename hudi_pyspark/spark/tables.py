@@ -14,8 +14,8 @@ from hudi_pyspark.catalogs import check_settings
 from hudi_pyspark.errors import InvalidOptionError
 from hudi_pyspark.messages import logger
 from hudi_pyspark.options.read_options import CATALOG_PREFIX
+from hudi_pyspark.short_name import HUDI
 from hudi_pyspark.spark.optimizer import (
-    HUDI,
     OUT_OF_REACH,
     add_rule,
     class_of,
