@@ -122,7 +122,10 @@ def register(
             every table by its path: ``SELECT … FROM hudi.`/path` ``. False ends this. The default
             leaves it as it is.
         catalogs: settings of further catalogs by the name that each has in SQL, as in
-            ``{"lake": {"type": "glue"}}``; only for a classic session.
+            ``{"lake": {"type": "glue"}}``; only for a classic session. The settings are those of
+            `HudiTable.from_catalog`.
+
+    SQL only reads these tables: no statement of such a session deletes a file of a table.
 
     Raises:
         UnsupportedQueryError: this Spark cannot be given the registered payload mergers, or

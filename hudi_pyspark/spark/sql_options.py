@@ -57,7 +57,8 @@ SQL_WORDS = {
     "NO_TABLE": f"{_INVALID} %s: %s is neither a path, which has a slash, nor the name of a table "
     "of Apache Hudi in the metastore: %s",
     "OTHER_COLUMNS": f"{_INVALID} the options of a query of %s change its columns, which SQL does "
-    "not allow: %s would become %s. Use a view with these options, or hudi_table_changes",
+    "not allow: %s would become %s. Use VERSION AS OF for an instant, hudi_table_changes for a "
+    "range, or a view with these options",
     "DROPS_ENTRY": f"{_UNSUPPORTED} DROP DATABASE %s is refused, since it has %s, the entry of a "
     "table of Apache Hudi. Use DROP TABLE first, which leaves the files alone",
     "DROPS_FOLDER": f"{_UNSUPPORTED} DROP DATABASE %s is refused, since Spark deletes its folder, "

@@ -105,7 +105,10 @@ def files_below(folder):
     }
 
 
-FEW = [MOR, "v6_mor_part_basic", "v9_cow_keygen_slashes", "v9_mor_all_types"]
+FEW = [
+    *(MOR, "v6_mor_part_basic", "v9_mor_schema_evolution"),
+    *("v9_cow_keygen_slashes", "v9_mor_all_types"),
+]
 EACH_CASE = [
     pytest.param(case, marks=() if case.name in FEW else pytest.mark.cluster, id=case.name)
     for case in load_cases(GOLDEN)
