@@ -389,14 +389,11 @@ def test_columns_are_fixed(open_case, case, name):
     assert call.run(table.inspect).schema.equals(call.schema(table.inspect))
 
 
-def test_every_table_is_described_with_its_columns(table):
-    page = (GOLDEN.parents[1] / "docs" / "looking-inside.md").read_text(encoding="utf-8")
+def test_every_column_is_described_by_help(table):
     for name in WITHOUT_ARGUMENTS:
         text = getattr(Inspection, name).__doc__
-        (line,) = (line for line in page.splitlines() if line.startswith(f"| `{name}("))
         for column in InspectionCall.parse({"inspect": name}).schema(table.inspect).names:
             assert column in text, f"{name}: {column}"
-            assert f"`{column}`" in line, f"{name}: {column}"
 
 
 def test_every_table_is_on_the_page():

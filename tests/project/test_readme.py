@@ -1,5 +1,6 @@
 """README and docs are true of this checkout: code runs as written, and what they name exists."""
 
+import logging
 import os
 import re
 import shutil
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.golden.deviations import accepted_deviations
+from tests.storage.s3_server import serve
 
 PROJECT = Path(__file__).resolve().parents[2]
 PAGES = [PROJECT / "README.md", *sorted((PROJECT / "docs").glob("*.md"))]
@@ -33,9 +35,11 @@ def run(page: Path, folder: Path) -> dict[str, Any]:
     Pages unpack the same tables, and tests run at the same time.
     """
     code = re.sub(r"(?<![\w./-])build(?=[/\"'])", str(folder), code_of(page))
-    shutil.unpack_archive("examples/data/orders.zip", folder)  # by an earlier page
+    for table in ("orders", "orders_cdc"):  # by an earlier page
+        shutil.unpack_archive(f"examples/data/{table}.zip", folder)
     names: dict[str, Any] = {}
     exec(compile(code, page.name, "exec"), names)
+    logging.getLogger("hudi_pyspark").setLevel(logging.NOTSET)  # docs/logs-and-metrics.md
     return names
 
 
@@ -73,6 +77,17 @@ def test_readme_shows_the_rows_that_hudi_reads(capsys, tmp_path):
     assert sum(map(int, shown)) == 47
     assert (names["then"], names["changed"].num_rows) == (30, 28)
     assert set(names["rows"].column_names) == {"id", "amount"}
+
+
+def test_first_table_is_read_from_a_store_with_the_protocol_of_s3(monkeypatch, tmp_path, capsys):
+    text = (PROJECT / "docs" / "first-table-on-s3.md").read_text(encoding="utf-8")
+    code = re.findall(r"^```py\n(.*?)^```", text, re.MULTILINE | re.DOTALL)[0].replace("…", "key")
+    shutil.unpack_archive("examples/data/orders.zip", tmp_path)
+    with serve(tmp_path) as server:
+        monkeypatch.setenv("AWS_ENDPOINT_URL_S3", server.endpoint)
+        exec(code, {})
+    assert capsys.readouterr().out == "47\n"
+    assert any("eu-central-1" in found for found in server.credentials)
 
 
 def anchors(page: Path) -> set[str]:
