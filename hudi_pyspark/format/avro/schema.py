@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import lru_cache
@@ -45,11 +46,12 @@ class LogicalType:
     element: str = ""  # of a vector: FLOAT, DOUBLE or INT8, little-endian, without gaps
 
 
-class _Typed:
+class _Typed(ABC):
     """Base of the Avro types."""
 
     __slots__ = ()
 
+    @abstractmethod
     def arrow_type(self, path: str) -> pa.DataType:
         """Convert the type to an Arrow type; ``path`` is the dotted name of the column, for errors.
 
@@ -57,30 +59,6 @@ class _Typed:
             UnsupportedTypeError: Arrow or Spark has no such type: a decimal of more than 38 digits,
                 nanoseconds, a variant of other fields, a type that contains itself.
         """
-        match self:
-            case AvroPrimitive(kind, None):
-                arrow = kind.value
-            case AvroFixed(logical=None):
-                arrow = pa.binary()
-            case (
-                AvroPrimitive(logical=LogicalType() as logical)
-                | AvroFixed(logical=LogicalType() as logical)
-            ):
-                arrow = _arrow_logical(logical, path)
-            case AvroEnum():
-                arrow = pa.string()
-            case AvroArray(item):
-                arrow = pa.list_(arrow_field(AvroField("element", item), path))
-            case AvroMap(value):
-                arrow = pa.map_(pa.string(), arrow_field(AvroField("value", value), path))
-            case AvroUnion():
-                arrow = _arrow_union(self, path)
-            case AvroRecord():
-                fields = [arrow_field(field, path) for field in self.fields]
-                arrow = pa.struct(fields if self.logical is None else _mark_variant(fields, path))
-            case AvroReference(name):
-                raise UnsupportedTypeError(f"column {path!r} has the type '{name}, in itself'")
-        return arrow
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +67,9 @@ class AvroPrimitive(_Typed):
 
     kind: Primitive
     logical: LogicalType | None = None
+
+    def arrow_type(self, path: str) -> pa.DataType:
+        return _arrow_logical(self.logical, path) if self.logical else self.kind.value
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +80,9 @@ class AvroFixed(_Typed):
     size: int  # bytes
     logical: LogicalType | None = None
 
+    def arrow_type(self, path: str) -> pa.DataType:
+        return _arrow_logical(self.logical, path) if self.logical else pa.binary()
+
 
 @dataclass(frozen=True, slots=True)
 class AvroEnum(_Typed):
@@ -107,6 +91,9 @@ class AvroEnum(_Typed):
     name: str  # with namespace
     symbols: tuple[str, ...]
 
+    def arrow_type(self, path: str) -> pa.DataType:  # noqa: ARG002  (cannot fail)
+        return pa.string()
+
 
 @dataclass(frozen=True, slots=True)
 class AvroArray(_Typed):
@@ -114,12 +101,18 @@ class AvroArray(_Typed):
 
     item: AvroType
 
+    def arrow_type(self, path: str) -> pa.DataType:
+        return pa.list_(arrow_field(AvroField("element", self.item), path))
+
 
 @dataclass(frozen=True, slots=True)
 class AvroMap(_Typed):
     """String keys, and values of one type."""
 
     value: AvroType
+
+    def arrow_type(self, path: str) -> pa.DataType:
+        return pa.map_(pa.string(), arrow_field(AvroField("value", self.value), path))
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,12 +140,30 @@ class AvroUnion(_Typed):
             return Primitive.DOUBLE
         return None
 
+    def arrow_type(self, path: str) -> pa.DataType:
+        if not self.members:
+            return pa.null()
+        if len(self.members) == 1:
+            return self.members[0].arrow_type(path)
+        if self.promotion is not None:
+            return self.promotion.value
+        members = ((f"member{i}", member) for i, member in enumerate(self.members))
+        return pa.struct([(name, member.arrow_type(f"{path}.{name}")) for name, member in members])
+
 
 @dataclass(frozen=True, slots=True)
 class AvroReference(_Typed):
     """The place at which a named type contains itself."""
 
     name: str  # with namespace
+
+    def arrow_type(self, path: str) -> pa.DataType:
+        """Refuse the type.
+
+        Raises:
+            UnsupportedTypeError: always.
+        """
+        raise UnsupportedTypeError(f"column {path!r} has the type '{self.name}, in itself'")
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +183,10 @@ class AvroRecord(_Typed):
     # Not hashed: caches look up the schema of each block, and a schema may have 3,000 fields.
     fields: tuple[AvroField, ...] = field(hash=False)
     logical: str | None = None  # "variant" of Hudi 1.2 and later; a "blob" is an ordinary record
+
+    def arrow_type(self, path: str) -> pa.DataType:
+        fields = [arrow_field(field, path) for field in self.fields]
+        return pa.struct(fields if self.logical is None else _mark_variant(fields, path))
 
 
 AvroType: TypeAlias = (
@@ -326,17 +341,6 @@ def _arrow_logical(logical: LogicalType, path: str) -> pa.DataType:
     if arrow is None:
         raise UnsupportedTypeError(f"column {path!r} has the type {logical.name!r}")
     return arrow
-
-
-def _arrow_union(union: AvroUnion, path: str) -> pa.DataType:
-    if not union.members:
-        return pa.null()
-    if len(union.members) == 1:
-        return union.members[0].arrow_type(path)
-    if union.promotion is not None:
-        return union.promotion.value
-    members = ((f"member{i}", member) for i, member in enumerate(union.members))
-    return pa.struct([(name, member.arrow_type(f"{path}.{name}")) for name, member in members])
 
 
 def _is_null(avro: AvroType) -> bool:
