@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from hudi_pyspark.errors import MissingFileError
@@ -25,15 +24,12 @@ class Shards:
 
     def find(self, keys: Sequence[str]) -> Iterator[list[Entries]]:
         """Yield the entries of some keys, oldest first, for each file group that can have them."""
-        all_keys, numbers = pa.array(keys, pa.string()), _hash_codes(keys) % len(self.slices)
+        all_keys = pa.array(keys, pa.string())
+        numbers = np.abs(java_hash_codes(keys).astype(np.int64)) % len(self.slices)
         for number, metadata_slice in enumerate(self.slices):
             own_keys = all_keys.filter(pa.array(numbers == number))
             if len(own_keys):
                 yield metadata_slice.find(own_keys)
-
-
-def _hash_codes(keys: Sequence[str]) -> npt.NDArray[np.int64]:
-    return np.abs(java_hash_codes(keys).astype(np.int64))
 
 
 def shards_of(slices: Iterable[MetadataSlice]) -> dict[str, Shards]:

@@ -53,18 +53,10 @@ def find_endpoint_and_region(
     profile = _profile(environment)
     endpoint = arguments.get("endpoint_override")
     if environment.get("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", "").lower() != "true":
-        endpoint = (
-            endpoint
-            or environment.get("AWS_ENDPOINT_URL_S3")
-            or environment.get("AWS_ENDPOINT_URL")
-            or profile.get("endpoint_url")
-        )
-    region = (
-        arguments.get("region")
-        or environment.get("AWS_REGION")
-        or environment.get("AWS_DEFAULT_REGION")
-        or profile.get("region")
-    )
+        variable = _first(environment, "AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
+        endpoint = endpoint or variable or profile.get("endpoint_url")
+    variable = _first(environment, "AWS_REGION", "AWS_DEFAULT_REGION")
+    region = arguments.get("region") or variable or profile.get("region")
     if endpoint and not region:
         region_in_host = _REGION_IN_HOST.search(str(endpoint))
         region = region_in_host[1] if region_in_host else "us-east-1"  # as SDKs do
@@ -106,7 +98,7 @@ def check_credentials(place: str, arguments: Options, environment: Mapping[str, 
     """
     if arguments.keys() & {"access_key", "secret_key"} or arguments.get("anonymous"):
         return
-    if any(environment.get(name) for name in _CREDENTIAL_VARIABLES):
+    if _first(environment, *_CREDENTIAL_VARIABLES):
         return
     profile = _profile(environment)
     if any(name in profile for name in _CREDENTIALS_IN_PROFILES):
@@ -123,9 +115,14 @@ def check_credentials(place: str, arguments: Options, environment: Mapping[str, 
     )
 
 
+def _first(environment: Mapping[str, str], *names: str) -> str:
+    """Return the first of some variables that is set and not empty; "" if none is."""
+    return next(filter(None, map(environment.get, names)), "")
+
+
 def _profile(environment: Mapping[str, str]) -> Mapping[str, str]:
     """Return the settings of the active profile; of its services, only the endpoint of S3."""
-    name = environment.get("AWS_PROFILE") or environment.get("AWS_DEFAULT_PROFILE") or "default"
+    name = _first(environment, "AWS_PROFILE", "AWS_DEFAULT_PROFILE") or "default"
     config = _read(environment.get("AWS_CONFIG_FILE") or "~/.aws/config")
     credentials = _read(environment.get("AWS_SHARED_CREDENTIALS_FILE") or "~/.aws/credentials")
     section = name if name == "default" else f"profile {name}"

@@ -1,6 +1,7 @@
 """Partitions and their files, found by listing directories."""
 
 from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 from typing import Protocol
 
 from hudi_pyspark.format.file_name import is_partition_marker
@@ -76,10 +77,8 @@ class DirectoryListing:
         return {path: self._files[path] for path in partition_paths}
 
     def _list_together(self, folders: Sequence[str]) -> list[tuple[str, list[FileInfo]]]:
-        return read_together(self._list, folders, is_local=self._storage.is_local)
-
-    def _list(self, folder: str) -> list[FileInfo]:
-        return list_nonempty(self._storage, folder)
+        read = partial(list_nonempty, self._storage)
+        return read_together(read, folders, is_local=self._storage.is_local)
 
     def relist(self, partition_path: str, missing_file: str) -> bool:  # noqa: ARG002
         """Return False: the storage itself has been listed."""

@@ -72,14 +72,9 @@ def resolve_schema(view: TableView, as_of: str | None = None) -> pa.Schema:
 def _table_columns(text: str) -> pa.Schema:
     """Return the columns that a table shows: vectors, not their bytes."""
     record = parse_schema(text)
-    fields = zip(record.fields, arrow_schema(record), strict=True)
     return pa.schema(
-        [
-            field
-            if (data_type := column_type(avro.type, avro.name)) is None
-            else field.with_type(data_type)
-            for avro, field in fields
-        ]
+        field.with_type(column_type(avro.type, avro.name) or field.type)
+        for avro, field in zip(record.fields, arrow_schema(record), strict=True)
     )
 
 

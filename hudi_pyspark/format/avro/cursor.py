@@ -103,18 +103,13 @@ class Cursor:
         Raises:
             CorruptAvroError: a record has fewer bytes left.
         """
-        begin = self.position
+        begin, widths = self.position, np.asarray(width, np.int64)
         remaining = self.end - begin
         # As unsigned numbers, negative widths exceed everything that can remain.
-        bad = (
-            remaining < width
-            if isinstance(width, int)
-            else width.view(np.uint64) > remaining.view(np.uint64)
-        )
+        bad = widths.view(np.uint64) > remaining.view(np.uint64)
         if bad.any():
-            widths = np.broadcast_to(np.asarray(width, np.int64), begin.shape)
             row = int(bad.argmax())
-            self.refuse(bad, field, _room(remaining[row]), widths)
+            self.refuse(bad, field, _room(remaining[row]), np.broadcast_to(widths, begin.shape))
         self.position = begin + width
         return begin
 
