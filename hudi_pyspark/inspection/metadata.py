@@ -13,14 +13,7 @@ import pyarrow as pa
 from hudi_pyspark.errors import InvalidOptionError, UnsupportedTableError
 from hudi_pyspark.inspection.definition import InspectionRows, with_columns
 from hudi_pyspark.inspection.files import commits_of, committed_by_path, stored_files
-from hudi_pyspark.metadata_table.records import (
-    FILES,
-    LISTINGS,
-    RECORD_FIELDS,
-    RECORD_INDEX,
-    UNPARTITIONED,
-    RecordType,
-)
+from hudi_pyspark.metadata_table import records
 from hudi_pyspark.metadata_table.table import FileGroupId, MetadataTable
 from hudi_pyspark.options.read_options import ReadOptions
 from hudi_pyspark.planning.slice_tasks import SliceQuery, TablePlanner
@@ -54,13 +47,15 @@ def metadata_records(view: TableView, partition: str | None) -> Iterator[dict[st
     metadata = MetadataTable.open(view)
     for name in names if partition is None else [partition]:
         for file_id, key, kind, value in metadata.records(name):
-            if kind in LISTINGS:
+            if kind in records.LISTINGS:
                 value = {f: {"size": size, "isDeleted": False} for f, size in value.items()}  # noqa: PLW2901
             yield {
                 "metadata_partition": name,
                 "file_id": file_id,
                 "key": key,
-                "type": RecordType(kind).name if kind in RECORD_FIELDS else str(kind),
+                "type": records.RecordType(kind).name
+                if kind in records.RECORD_FIELDS
+                else str(kind),
                 "value": json.dumps(value, default=text, ensure_ascii=False),
             }
 
@@ -72,9 +67,9 @@ def listed_files(metadata: MetadataTable) -> dict[str, int]:
         MissingFileError, CorruptTableError: a file of the metadata table is gone or damaged.
     """
     return {
-        path_in("" if key == UNPARTITIONED else key, name): size
-        for _, key, kind, sizes in metadata.records(FILES)
-        if kind == RecordType.FILES
+        path_in("" if key == records.UNPARTITIONED else key, name): size
+        for _, key, kind, sizes in metadata.records(records.FILES)
+        if kind == records.RecordType.FILES
         for name, size in sizes.items()
     }
 
@@ -121,9 +116,9 @@ def differences(
     for time in metadata.missing_commits:
         yield Difference("commits", time, None, time, "the commit is missing on its timeline")
     names = metadata.table.config.metadata_partitions
-    if FILES in names:
+    if records.FILES in names:
         yield from _of_files(listed_files(metadata), sizes, committed)
-    if RECORD_INDEX in names and sample:
+    if records.RECORD_INDEX in names and sample:
         yield from _of_records(metadata, sample)
 
 

@@ -10,18 +10,10 @@ from uuid import UUID
 
 from hudi_pyspark.cached_property import cached_property
 from hudi_pyspark.errors import CorruptTableError, MissingFileError, TableNotFoundError
-from hudi_pyspark.metadata_table import records
+from hudi_pyspark.metadata_table import recorded_commits, records
 from hudi_pyspark.metadata_table.column_stats import BoundsCache
 from hudi_pyspark.metadata_table.entries import Entries, MetadataSlice
 from hudi_pyspark.metadata_table.file_records import ALL_PARTITIONS, FileRecords
-from hudi_pyspark.metadata_table.recorded_commits import (
-    INITIAL_INSTANTS,
-    lost_commits,
-    missing_commits,
-    recorded_commits,
-    uncommitted_commits,
-    valid_instants,
-)
 from hudi_pyspark.metadata_table.shards import Shards, shards_of
 from hudi_pyspark.options.option import Index
 from hudi_pyspark.table.config import METADATA_FOLDER
@@ -72,22 +64,22 @@ class MetadataTable:
     @cached_property
     def missing_commits(self) -> list[str]:
         """See `recorded_commits.missing_commits`."""
-        return missing_commits(self.view.timeline, self.table)
+        return recorded_commits.missing_commits(self.view.timeline, self.table)
 
     @cached_property
     def recorded_commits(self) -> frozenset[str]:
         """See `recorded_commits.recorded_commits`."""
-        return recorded_commits(self.view.timeline, self.table, self.file_records)
+        return recorded_commits.recorded_commits(self.view.timeline, self.table, self.file_records)
 
     @property
     def uncommitted_commits(self) -> frozenset[str]:
         """See `recorded_commits.uncommitted_commits`."""
-        return uncommitted_commits(self.view.timeline, self.table.timeline)
+        return recorded_commits.uncommitted_commits(self.view.timeline, self.table.timeline)
 
     @cached_property
     def lost_commits(self) -> dict[str, str]:
         """See `recorded_commits.lost_commits`."""
-        return lost_commits(self.view, self.table, lambda: self.file_records)
+        return recorded_commits.lost_commits(self.view, self.table, lambda: self.file_records)
 
     def slices(self, partition: str, *, check_files: bool) -> list[MetadataSlice]:
         """Return a partition's slices, by file id; ``check_files`` refuses missing or cut ones.
@@ -232,7 +224,7 @@ class MetadataTable:
             (
                 commit.completion_time or commit.requested_time
                 for commit in self.view.commits
-                if commit.requested_time.startswith(INITIAL_INSTANTS)
+                if commit.requested_time.startswith(recorded_commits.INITIAL_INSTANTS)
                 and partition in self.view.commit_metadata[commit.requested_time].write_stats
             ),
             default="",
@@ -251,7 +243,7 @@ class MetadataTable:
 
     @cached_property
     def _valid(self) -> CommittedTimes:
-        return valid_instants(self.view.timeline, self.table)
+        return recorded_commits.valid_instants(self.view.timeline, self.table)
 
 
 def _file_id(place: Mapping[str, Any]) -> str:

@@ -6,13 +6,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from hudi_pyspark.errors import (
-    CorruptTableError,
-    CorruptTimelineError,
-    MissingFileError,
-    PathOutsideTableError,
-    UnsupportedTableError,
-)
+from hudi_pyspark import errors
 from hudi_pyspark.format.hfile import HFileError
 from hudi_pyspark.format.hfile.reader import read_hfile
 from hudi_pyspark.format.timeline import instant_body
@@ -56,7 +50,7 @@ class BootstrapSources:
             PathOutsideTableError: it is in another store, and the caller does not name it.
         """
         if _is_folder(self.storage, self.base_path, is_given=self.is_given) is False:
-            raise MissingFileError.of_bootstrap(self.base_path)
+            raise errors.MissingFileError.of_bootstrap(self.base_path)
 
     def attach(self, slices: Iterable[FileSlice]) -> list[FileSlice]:
         """Return the slices with the source file of each skeleton base file.
@@ -81,7 +75,7 @@ class BootstrapSources:
     def _source(self, file_slice: FileSlice) -> str:
         recorded = self.index.get((file_slice.partition_path, file_slice.file_id))
         if not recorded:
-            raise CorruptTableError(
+            raise errors.CorruptTableError(
                 f"the bootstrap index {INDEX_FILE} does not name file group {file_slice.file_id} "
                 f"of partition {file_slice.partition_path!r}"
             )
@@ -111,14 +105,14 @@ def _load_index(storage: Storage, config: TableConfig) -> dict[tuple[str, str], 
     try:
         return _parse_index(storage.read_bytes(INDEX_FILE), path)
     except FileNotFoundError as error:
-        raise MissingFileError(
+        raise errors.MissingFileError(
             f"{path} is not on the storage: without this index the base files of the table's "
             "bootstrap have no data columns. Restore the folder .hoodie/.aux from a copy"
         ) from error
     except HFileError as error:
-        raise CorruptTableError(f"bootstrap index {path} {error}") from error
-    except CorruptTimelineError as error:
-        raise CorruptTableError(f"bootstrap index {error.reason()}") from error
+        raise errors.CorruptTableError(f"bootstrap index {path} {error}") from error
+    except errors.CorruptTimelineError as error:
+        raise errors.CorruptTableError(f"bootstrap index {error.reason()}") from error
 
 
 def _parse_index(data: bytes, path: str) -> dict[tuple[str, str], str]:
@@ -147,7 +141,7 @@ def locate_sources(storage: Storage, recorded: str) -> str:
     not exist in the table's own store, so a table that was copied together with its source folder
     is read without any option. If neither exists, the error names the recorded one.
     """
-    with suppress(PathOutsideTableError):
+    with suppress(errors.PathOutsideTableError):
         if _is_folder(storage, recorded):
             return recorded
     name = posixpath.basename(recorded.rstrip("/"))
@@ -171,7 +165,7 @@ def _check_index_kind(config: TableConfig) -> None:
     ):
         value = config.properties.get(key, readable)
         if value.rpartition(".")[2].strip().lower() != readable:
-            raise UnsupportedTableError(
+            raise errors.UnsupportedTableError(
                 f"{key} is {value}, so no index lists the files with the data columns of the "
                 f"table's bootstrap (hoodie.bootstrap.base.path is {config.bootstrap_base_path}). "
                 "Rewrite the table, e.g. by clustering it with Apache Hudi"
@@ -182,7 +176,7 @@ def _moved(source: str, recorded_base: str, base: str) -> str:
     """Return the source file below `base`, which replaces the recorded folder."""
     folder, path = _without_store(recorded_base).rstrip("/"), _without_store(source)
     if not path.startswith(f"{folder}/") or rises(path):
-        raise CorruptTableError(
+        raise errors.CorruptTableError(
             f"the bootstrap index names {source}, which is not below hoodie.bootstrap.base.path, "
             f"{recorded_base}; it cannot be looked for below {base}"
         )

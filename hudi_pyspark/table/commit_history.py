@@ -5,34 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from hudi_pyspark.cached_property import cached_property
 from hudi_pyspark.errors import CorruptTableError, TimeTravelError
+from hudi_pyspark.format.timeline import instant_metadata
 from hudi_pyspark.format.timeline.instant import Action, Instant, InstantState, WriteOperationType
-from hudi_pyspark.format.timeline.instant_metadata import (
-    CommitMetadata,
-    parse_clean_metadata,
-    parse_commit_metadata,
-    parse_compaction_plan,
-    parse_replace_plan,
-    parse_savepoint_metadata,
-)
+from hudi_pyspark.format.timeline.instant_body import BodyParser
 from hudi_pyspark.storage.protocol import Storage, read_together
 from hudi_pyspark.table.archive import ArchivedInstant, load_archive
+from hudi_pyspark.table.config import TableConfig
 from hudi_pyspark.table.file_group import BaseFile, LogFile
 from hudi_pyspark.table.timeline import (
     CommittedTimes,
+    Timeline,
     compared_times,
     instant_path,
     plan_path,
     read_instant,
 )
-
-if TYPE_CHECKING:
-    from hudi_pyspark.format.timeline.instant_body import BodyParser
-    from hudi_pyspark.table.config import TableConfig
-    from hudi_pyspark.table.timeline import Timeline
 
 _T = TypeVar("_T")
 _UNKNOWN = "~"  # a completion time that sorts after every known one
@@ -72,7 +63,7 @@ class CommitHistory:
     @cached_property
     def commit_metadata(self) -> LazyMetadata:
         """Requested time to metadata, for every completed commit of the active timeline."""
-        load = partial(self.load, parse=parse_commit_metadata)
+        load = partial(self.load, parse=instant_metadata.parse_commit_metadata)
         return LazyMetadata(self.commits, load, is_local=self.storage.is_local)
 
     def load(self, instant: Instant, parse: BodyParser[_T]) -> _T:
@@ -130,7 +121,7 @@ class CommitHistory:
         # The archive has the commits before the active timeline: a file group may be older than it.
         return max(active or [t for t in self.archived_times if t < time], default="")
 
-    def lost_among(self, commits: Iterable[CommitMetadata]) -> set[str]:
+    def lost_among(self, commits: Iterable[instant_metadata.CommitMetadata]) -> set[str]:
         """Return instants that the timeline lacks, although some commits built on their files.
 
         A log file may be on top of a compaction that is only planned.
@@ -164,7 +155,7 @@ class CommitHistory:
             body = self.storage.read_bytes(path)
         except FileNotFoundError:
             return False
-        return bool(body) and parse_replace_plan(body, path=path).is_clustering
+        return bool(body) and instant_metadata.parse_replace_plan(body, path=path).is_clustering
 
     @cached_property
     def planned_compactions(self) -> Mapping[str, Mapping[str, str]]:
@@ -178,7 +169,7 @@ class CommitHistory:
         for instant in self.timeline.pending_compactions:
             path = plan_path(instant, self.config)
             body = read_instant(self.storage, path)
-            for planned_slice in parse_compaction_plan(body, path=path):
+            for planned_slice in instant_metadata.parse_compaction_plan(body, path=path):
                 partition, file_id = planned_slice.partition_path, planned_slice.file_id
                 instants = planned.setdefault(partition, {})
                 if file_id in instants:
@@ -198,7 +189,9 @@ class CommitHistory:
         if time not in self._compacted_logs:
             path = plan_path(Instant(time, Action.COMPACTION, InstantState.COMPLETED), self.config)
             try:
-                plan = parse_compaction_plan(self.storage.read_bytes(path), path=path)
+                plan = instant_metadata.parse_compaction_plan(
+                    self.storage.read_bytes(path), path=path
+                )
             except FileNotFoundError:
                 plan = ()
             self._compacted_logs[time] = {
@@ -234,7 +227,7 @@ class CommitHistory:
         cleans = [i for i in self.timeline.completed if i.action is Action.CLEAN]
         if not cleans:
             return ""
-        clean = self.load(cleans[-1], parse_clean_metadata)
+        clean = self.load(cleans[-1], instant_metadata.parse_clean_metadata)
         first_commit = self.commits[0].requested_time if self.commits else ""
         return clean.earliest_commit_to_retain or first_commit
 
@@ -248,7 +241,7 @@ class CommitHistory:
         savepoint = next((i for i in savepoints if i.requested_time == as_of), None)
         if savepoint is None or as_of >= self._first_kept or not self._is_whole(savepoint):
             return None
-        return self.load(savepoint, parse_savepoint_metadata).file_names
+        return self.load(savepoint, instant_metadata.parse_savepoint_metadata).file_names
 
     def _is_whole(self, savepoint: Instant) -> bool:
         """Decide whether a savepoint names all files of its instant.
@@ -312,7 +305,7 @@ class CommitHistory:
         return not any(operation.is_table_service for operation in operations)
 
 
-class LazyMetadata(Mapping[str, CommitMetadata]):
+class LazyMetadata(Mapping[str, instant_metadata.CommitMetadata]):
     """The metadata of commits by their requested times; each file is read at most once.
 
     Keys cost nothing. A query of few commits thus reads few files, however long the timeline is.
@@ -321,19 +314,22 @@ class LazyMetadata(Mapping[str, CommitMetadata]):
     def __init__(
         self,
         instants: Iterable[Instant],
-        load: Callable[[Instant], CommitMetadata],
+        load: Callable[[Instant], instant_metadata.CommitMetadata],
         *,
         is_local: bool = False,
     ) -> None:
         self._instants = {instant.requested_time: instant for instant in instants}
         self._load = load
         self._is_local = is_local  # whether the files are
-        self._loaded: dict[str, CommitMetadata] = {}
+        self._loaded: dict[str, instant_metadata.CommitMetadata] = {}
 
-    def __getitem__(self, time: str) -> CommitMetadata:
+    def __getitem__(self, time: str) -> instant_metadata.CommitMetadata:
         if time not in self._loaded:
-            self._loaded[time] = self._load(self._instants[time])
+            self._loaded[time] = self._read(time)
         return self._loaded[time]
+
+    def _read(self, time: str) -> instant_metadata.CommitMetadata:
+        return self._load(self._instants[time])
 
     def __contains__(self, time: object) -> bool:
         return time in self._instants  # Mapping's own asks for the value, which reads the file
@@ -344,15 +340,10 @@ class LazyMetadata(Mapping[str, CommitMetadata]):
     def __len__(self) -> int:
         return len(self._instants)
 
-    def of(self, times: Iterable[str]) -> dict[str, CommitMetadata]:
+    def of(self, times: Iterable[str]) -> dict[str, instant_metadata.CommitMetadata]:
         """Return the metadata of some commits, in their order; read together what is missing."""
         ordered = list(times)
         unread = [time for time in ordered if time not in self._loaded]
         if len(unread) > 1:
-            load = self._load
-            self._loaded.update(
-                read_together(
-                    lambda time: load(self._instants[time]), unread, is_local=self._is_local
-                )
-            )
+            self._loaded.update(read_together(self._read, unread, is_local=self._is_local))
         return {time: self[time] for time in ordered}

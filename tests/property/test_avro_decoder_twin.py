@@ -125,7 +125,7 @@ def test_plain_python_decodes_and_refuses_what_numpy_does(table, data):
         first, last = np.minimum(starts, len(damaged)), np.minimum(ends, len(damaged))
         few = outcome(parsed, damaged, first, last)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(decoder, "FEW_RECORDS", 0)
+            patch.setattr("hudi_pyspark.format.avro.few_records.FEW_RECORDS", 0)
             assert few == outcome(parsed, damaged, first, last)
 
 

@@ -16,18 +16,8 @@ import numpy as np
 import pyarrow as pa
 
 from hudi_pyspark.errors import CorruptAvroError, UnsupportedTypeError
-from hudi_pyspark.format.avro import nested, values
+from hudi_pyspark.format.avro import few_records, nested, values
 from hudi_pyspark.format.avro.cursor import PADDING, Cursor, Int64s, RecordBytes, ValueReader
-from hudi_pyspark.format.avro.few_records import (
-    FEW_RECORDS,
-    Parser,
-    parse_decimal,
-    parse_fixed,
-    parse_integer,
-    parse_octets,
-    parse_optional,
-    read_few,
-)
 from hudi_pyspark.format.avro.schema import (
     AvroArray,
     AvroEnum,
@@ -212,8 +202,8 @@ class _TopLevelReader:
     def read(self, cursor: Cursor) -> pa.RecordBatch:
         count = len(cursor)
         arrays = None
-        if self.few_fields and count <= FEW_RECORDS:
-            arrays = read_few(cursor, self.few_fields, is_whole=self.is_whole)
+        if self.few_fields and count <= few_records.FEW_RECORDS:
+            arrays = few_records.read_few(cursor, self.few_fields, is_whole=self.is_whole)
         if arrays is None:
             arrays = self._read_many(cursor)
         # A struct array keeps its length even without children.
@@ -238,22 +228,22 @@ class _TopLevelReader:
 _reader_of = lru_cache(maxsize=64)(_TopLevelReader)
 
 
-def _parser(reader: ValueReader, is_read: bool) -> Parser | None:  # noqa: FBT001  (of pairs)
+def _parser(reader: ValueReader, is_read: bool) -> few_records.Parser | None:  # noqa: FBT001
     """Return the parser of single values that are read or skipped; None if there is none."""
     match reader:
         case nested.OptionalReader() if reader.null_branch is not None and reader.branches[1:]:
             parse, null = _parser(reader.branches[reader.member], is_read), 2 * reader.null_branch
-            member = 2 * reader.member
-            return parse and partial(parse_optional, parse=parse, member=member, null=null)
+            optional = partial(few_records.parse_optional, member=2 * reader.member, null=null)
+            return parse and partial(optional, parse=parse)
         case values.VarintReader():
-            return partial(parse_integer, width=reader.bits // 8)
+            return partial(few_records.parse_integer, width=reader.bits // 8)
         case values.BytesDecimalReader() | values.FixedDecimalReader() if is_read:
             most = 10**reader.arrow.precision
-            return partial(parse_decimal, most=most, width=reader.fixed_width)
+            return partial(few_records.parse_decimal, most=most, width=reader.fixed_width)
         case values.LengthPrefixedReader():
-            return parse_octets
+            return few_records.parse_octets
         case values.FixedWidthReader() if not is_read or isinstance(reader, _STORED_AS_IN_ARROW):
-            return partial(parse_fixed, width=reader.width)
+            return partial(few_records.parse_fixed, width=reader.width)
     return None
 
 

@@ -24,14 +24,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from hudi_pyspark.errors import UnsupportedTableError
-from hudi_pyspark.format.nested_types import (
-    replace_columns,
-    with_children,
-    with_entries,
-    with_fields,
-    with_items,
-    without_offset,
-)
+from hudi_pyspark.format import nested_types
 
 Int64s = npt.NDArray[np.int64]
 
@@ -89,7 +82,7 @@ class LegacyCalendar:
             if self._rebase_of(field.type) or pa.types.is_nested(field.type):
                 chunks = [self._converted(chunk) for chunk in table.column(index).chunks]
                 converted[index] = field, pa.chunked_array(chunks, field.type)
-        return replace_columns(table, converted)
+        return nested_types.replace_columns(table, converted)
 
     def _converted(self, array: pa.Array) -> pa.Array:
         data_type, rebase = array.type, self._rebase_of(array.type)
@@ -97,14 +90,14 @@ class LegacyCalendar:
             return _replace_old(array, *rebase)
         if pa.types.is_struct(data_type):
             children = [self._converted(array.field(i)) for i in range(data_type.num_fields)]
-            return with_children(array, children, list(data_type))
+            return nested_types.with_children(array, children, list(data_type))
         if pa.types.is_list(data_type):
-            array = without_offset(array)
-            return with_items(array, self._converted(array.values), data_type)
+            array = nested_types.without_offset(array)
+            return nested_types.with_items(array, self._converted(array.values), data_type)
         if pa.types.is_map(data_type):
-            array = without_offset(array)
+            array = nested_types.without_offset(array)
             keys, items = self._converted(array.keys), self._converted(array.items)
-            return with_entries(array, keys, items, data_type)
+            return nested_types.with_entries(array, keys, items, data_type)
         return array
 
     def _rebase_of(self, data_type: pa.DataType) -> tuple[int, Callable[[Int64s], Int64s]] | None:
@@ -225,4 +218,4 @@ def with_instants(schema: pa.Schema, leaves: pq.ParquetSchema) -> pa.Schema:
 def _as_instants(field: pa.Field) -> pa.Field:
     if pa.types.is_timestamp(field.type):
         return field.with_type(pa.timestamp(field.type.unit, field.type.tz or INT96_ZONE))
-    return field.with_type(with_fields(field.type, _as_instants))
+    return field.with_type(nested_types.with_fields(field.type, _as_instants))

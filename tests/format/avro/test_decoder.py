@@ -25,7 +25,7 @@ FEW_OR_MANY = pytest.mark.parametrize("times", [1, 60], ids=["few", "many"])
 @pytest.fixture(autouse=True, params=[0, FEW_RECORDS], ids=["numpy", "plain_python"])
 def few_records(request, monkeypatch):
     """Decode the same records by numpy and, if they are few, in plain Python."""
-    monkeypatch.setattr(decoder, "FEW_RECORDS", request.param)
+    monkeypatch.setattr("hudi_pyspark.format.avro.few_records.FEW_RECORDS", request.param)
 
 
 def schema_of(**fields: Any) -> AvroRecord:
