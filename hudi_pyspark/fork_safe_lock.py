@@ -1,7 +1,5 @@
 """A lock that is free in a forked process, even if a thread held it during the fork."""
 
-from __future__ import annotations
-
 import os
 from threading import Lock
 from weakref import WeakSet

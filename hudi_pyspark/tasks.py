@@ -8,6 +8,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -21,16 +22,13 @@ from hudi_pyspark.columns.nested_fields import narrow_fields
 from hudi_pyspark.custom_mergers import PayloadMerger
 from hudi_pyspark.filter.predicate import Predicate, top_level_columns
 from hudi_pyspark.table.file_group import FileSlice, LogFile
-from hudi_pyspark.table.merge_mode import MergeCache
+from hudi_pyspark.table.live_blocks import BlockFilter
+from hudi_pyspark.table.merge_mode import MergeCache, MergeRule
 from hudi_pyspark.table.meta_columns import COMMIT_TIME_COLUMN, META_COLUMNS, OPERATION_COLUMN
 from hudi_pyspark.table.on_damage import OnDamage
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from hudi_pyspark.columns.schema_evolution import SchemaOnRead
-    from hudi_pyspark.table.live_blocks import BlockFilter
-    from hudi_pyspark.table.merge_mode import MergeRule
 
 BOTH_IMAGES = frozenset({"before", "after"})
 CHANGELOG_COLUMNS = pa.schema(

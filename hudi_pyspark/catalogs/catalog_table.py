@@ -1,7 +1,5 @@
 """What all catalogs share: their settings, the names of their tables, and what they know of one."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

@@ -5,8 +5,6 @@ are compared as decimals, an int column and 1e0 as doubles. Text beside a date o
 parsed. Everything else is refused rather than converted.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from datetime import date, datetime

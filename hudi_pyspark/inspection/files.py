@@ -1,28 +1,19 @@
 """The file slices of a table, and every data file on the storage."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hudi_pyspark.format.file_name import parse_data_file_name
-from hudi_pyspark.inspection.commits import kind_of, known_commits
+from hudi_pyspark.format.file_name import BaseFileName, LogFileName, parse_data_file_name
+from hudi_pyspark.inspection.commits import KnownCommit, kind_of, known_commits
 from hudi_pyspark.inspection.definition import COLUMNS, schema_of, table_of, with_columns
-from hudi_pyspark.table.file_groups import by_path, committed_files
+from hudi_pyspark.table.file_group import FileSlice
+from hudi_pyspark.table.file_groups import CommittedFile, by_path, committed_files
 from hudi_pyspark.table.listing import path_in
 from hudi_pyspark.table.table_services import completed_rollbacks
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from hudi_pyspark.format.file_name import BaseFileName, LogFileName
-    from hudi_pyspark.inspection.commits import KnownCommit
-    from hudi_pyspark.table.file_group import FileSlice
-    from hudi_pyspark.table.file_groups import CommittedFile
-    from hudi_pyspark.table.view import TableView
+from hudi_pyspark.table.view import TableView
 
 FILES = schema_of(
     "path, partition_path, file_id, kind, bytes int, modified time, instant_time, committed_by, "

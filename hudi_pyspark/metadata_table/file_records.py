@@ -1,7 +1,5 @@
 """The records of the metadata table's partition ``files``: which files each partition has."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 

@@ -4,20 +4,15 @@ Each commit of the table is a delta commit of the metadata table under the same 
 completes there first.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime, timedelta, timezone
-from typing import TYPE_CHECKING
 
 from hudi_pyspark.format.timeline.instant import Action, Instant
+from hudi_pyspark.metadata_table.file_records import FileRecords
 from hudi_pyspark.table.returning_rows import COMPLETED, COMPLETED_OR_FAILED
 from hudi_pyspark.table.table_services import rolled_back_times
 from hudi_pyspark.table.timeline import CommittedTimes, Timeline, compared_times, load_timeline
-
-if TYPE_CHECKING:
-    from hudi_pyspark.metadata_table.file_records import FileRecords
-    from hudi_pyspark.table.view import TableView
+from hudi_pyspark.table.view import TableView
 
 INITIAL_INSTANTS = "00000000000000"  # prefix of the instants that build the metadata table
 _OWN_INSTANT_LENGTH = 20  # of instants that only the metadata table has, up to table version 7

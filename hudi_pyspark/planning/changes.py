@@ -8,34 +8,23 @@ Where the changes of a file group come from depends on what the commit wrote to 
     nothing: replaced     all rows of the slice before are deletes
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import timezone
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from hudi_pyspark import errors
 from hudi_pyspark.format.file_name import is_log_file_name
 from hudi_pyspark.format.timeline.instant import WriteOperationType, moment_of
+from hudi_pyspark.format.timeline.instant_metadata import CommitMetadata, WriteStat
 from hudi_pyspark.messages import logger, warn
 from hudi_pyspark.options.option import CdcFormat, OnMissing
+from hudi_pyspark.planning.commit_range import RequestedRange
 from hudi_pyspark.table.commit_slices import written_slices
 from hudi_pyspark.table.file_group import FileSlice, LogFile
-from hudi_pyspark.tasks import (
-    CHANGELOG_COLUMNS,
-    CdcTask,
-    ChangeSource,
-    ScanTask,
-    data_columns,
-)
-
-if TYPE_CHECKING:
-    from hudi_pyspark.format.timeline.instant_metadata import CommitMetadata, WriteStat
-    from hudi_pyspark.planning.commit_range import RequestedRange
-    from hudi_pyspark.table.view import TableView
+from hudi_pyspark.table.view import TableView
+from hudi_pyspark.tasks import CHANGELOG_COLUMNS, CdcTask, ChangeSource, ScanTask, data_columns
 
 # Makes the scan tasks of file slices, as of the newest instant that counts.
 PlanSlices = Callable[[list[FileSlice], str], list[ScanTask]]

@@ -1,16 +1,11 @@
 """Instants of time travel, checked against the history of the table."""
 
-from __future__ import annotations
-
 from datetime import datetime, timedelta, timezone
-from typing import TYPE_CHECKING
 
 from hudi_pyspark.errors import FutureInstantError, InvalidInstantError, TimeTravelError
 from hudi_pyspark.messages import warn
 from hudi_pyspark.options.instant_text import OF_THE_SESSION, ZONED_INSTANT, parse_instant
-
-if TYPE_CHECKING:
-    from hudi_pyspark.table.view import TableView
+from hudi_pyspark.table.view import TableView
 
 
 def resolve_as_of(text: str, view: TableView, now: datetime) -> str:

@@ -4,8 +4,6 @@ Only fields of usual types are decoded here. A damaged record is left to the rea
 records, which say what is wrong: here any doubt ends the attempt.
 """
 
-from __future__ import annotations
-
 from array import array
 from collections.abc import Callable, Sequence
 from itertools import accumulate

@@ -1,7 +1,5 @@
 """Decode delete blocks: the keys of the deleted records and their ordering values."""
 
-from __future__ import annotations
-
 import functools
 import json
 import struct

@@ -1,7 +1,5 @@
 """Parse Hudi's internal schema: columns with ids that survive renames (schema on read)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
