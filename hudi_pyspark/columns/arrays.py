@@ -99,10 +99,8 @@ def is_true(column: pa.ChunkedArray | pa.Array) -> Mask:
 
 def differing_rows(older: pa.Table, newer: pa.Table) -> Mask:
     """Return a mask of the rows that differ between two tables of one schema and length."""
-    differs = np.zeros(older.num_rows, np.bool_)
-    for left, right in zip(older.columns, newer.columns, strict=True):
-        differs |= differing_values(left, right)
-    return differs
+    differs = map(differing_values, older.columns, newer.columns)
+    return np.logical_or.reduce([np.zeros(older.num_rows, np.bool_), *differs])
 
 
 def differing_values(older: pa.ChunkedArray, newer: pa.ChunkedArray) -> Mask:

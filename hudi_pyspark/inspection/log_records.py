@@ -184,18 +184,14 @@ def _ordering(rows: pa.Table, rule: MergeRule) -> pa.Array:
 def _delete_rows(block: log_blocks.DecodedBlock, fields: int) -> pa.Table:
     deletes, count = block.deletes, block.record_count or 0
     assert deletes is not None
-    texts = {(row, 0): text for row, text in _ordering_texts(deletes.ordering)}
-    widths = dict.fromkeys((row for row, _ in texts), 1)  # number of ordering values, by row
+    ordering: list[list[str | None] | None] = [None] * count
+    for row, text in _ordering_texts(deletes.ordering):
+        ordering[row] = [text]
     if deletes.array_ordering is not None:
-        array_fields = deletes.array_ordering.fields
-        for number, groups in enumerate(array_fields):
-            texts |= {(row, number): text for row, text in _ordering_texts(groups)}
-        width = max(fields, len(array_fields))
-        widths |= dict.fromkeys(deletes.array_ordering.rows.to_pylist(), width)
-    ordering = [
-        [texts.get((row, number)) for number in range(widths[row])] if row in widths else None
-        for row in range(count)
-    ]
+        texts = [dict(_ordering_texts(groups)) for groups in deletes.array_ordering.fields]
+        texts += [{}] * (fields - len(texts))
+        for row in deletes.array_ordering.rows.to_pylist():
+            ordering[row] = [of_field.get(row) for of_field in texts]
     columns = {
         "key": deletes.record_keys,
         "is_delete": pa.array([True] * count, pa.bool_()),

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from hudi_pyspark.table.file_groups import CommittedFile, committed_files
+from hudi_pyspark.table.file_groups import CommittedFiles, committed_files
 from hudi_pyspark.table.listing import path_in
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def _slices_of(
     view: TableView,
     file_groups: Collection[tuple[str, str]],
     partitions: list[str],
-    committed: Mapping[str, Mapping[str, CommittedFile]],
+    committed: CommittedFiles,
     until: str,
     *,
     replaced_until: str = "",

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from operator import attrgetter
 from sys import intern
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from hudi_pyspark.cached_property import PickledWithoutCache, cached_property
 from hudi_pyspark.errors import CorruptTableError, UnsupportedTableError
@@ -42,7 +42,7 @@ class FileGroups(PickledWithoutCache):
     _lost_bases: set[str] = field(default_factory=set, init=False)  # see `lost_commits`
 
     @cached_property
-    def committed_files(self) -> Mapping[str, Mapping[str, CommittedFile]]:
+    def committed_files(self) -> CommittedFiles:
         """Partition path to file name to what completed commits record of the file."""
         return committed_files(self.history.commit_metadata.of(self.history.commit_metadata))
 
@@ -73,7 +73,7 @@ class FileGroups(PickledWithoutCache):
             and base.instant_time not in planned
         }
 
-    def committed_until(self, until: str) -> Mapping[str, Mapping[str, CommittedFile]]:
+    def committed_until(self, until: str) -> CommittedFiles:
         """Return what the newest commits up to an instant record of their files.
 
         The keys are partition paths, then file names. From table version 8 on the commits are as
@@ -131,7 +131,7 @@ class FileGroups(PickledWithoutCache):
     def of(
         self,
         partitions: list[str],
-        committed: Mapping[str, Mapping[str, CommittedFile]],
+        committed: CommittedFiles,
         only: Mapping[str, Collection[str]] | None = None,
         recorded: Collection[str] = frozenset(),
     ) -> Iterator[FileGroup]:
@@ -245,14 +245,15 @@ class CommittedFile:
     rows: int  # that the newest of them wrote into the file
 
 
+CommittedFiles: TypeAlias = Mapping[str, Mapping[str, CommittedFile]]
+"""Partition path to file name to what commits record of the file."""
+
 _instant_of = attrgetter("instant_time")
 _UNKNOWN_FILE = CommittedFile(0, "", "", 0)
 _UNLISTED = FileInfo("", is_directory=False, size=0, modified_ms=0)
 
 
-def committed_files(
-    commits: Mapping[str, CommitMetadata],
-) -> Mapping[str, Mapping[str, CommittedFile]]:
+def committed_files(commits: Mapping[str, CommitMetadata]) -> CommittedFiles:
     """Map partition and file name to what commits, oldest first, record of each file.
 
     A file whose path is not in the folder of its partition has "/" and that path for its name.
@@ -274,12 +275,8 @@ def committed_files(
     return files
 
 
-def by_path(files: Mapping[str, Mapping[str, CommittedFile]]) -> dict[str, CommittedFile]:
-    """Return committed files by their paths, which are relative to the base path.
-
-    Args:
-        files: partition path to file name to what commits recorded of the file.
-    """
+def by_path(files: CommittedFiles) -> dict[str, CommittedFile]:
+    """Return committed files by their paths, which are relative to the base path."""
     return {
         _path_of(partition, name): file
         for partition, named in files.items()
@@ -320,9 +317,7 @@ def may_lose_rows(problem: str, file: CommittedFile, size: int) -> bool:
     return problem == _OUTSIDE or file.rows > 0 or max(file.size, size) > 0
 
 
-def unreadable_files(
-    files: Mapping[str, Mapping[str, CommittedFile]], config: TableConfig
-) -> dict[str, str]:
+def unreadable_files(files: CommittedFiles, config: TableConfig) -> dict[str, str]:
     """Map the path of each committed file that no slice can have to the reason."""
     return {
         _path_of(partition, name): problem

@@ -126,25 +126,19 @@ def parse_commit_metadata(body: bytes, *, path: str) -> CommitMetadata:
         metadata = commit_metadata_of(record)
     if not metadata.schema_text:
         return parse_whole()
-    return replace(
-        metadata, write_stats=_LazyStats(partial(_write_stats, body, path)), sample=sample
-    )
+    return replace(metadata, write_stats=_LazyStats(parse_whole), sample=sample)
 
 
 _parse_whole = body_parser(commit_metadata_of)
 
 
-def _write_stats(body: bytes, path: str) -> Mapping[str, tuple[WriteStat, ...]]:
-    return _parse_whole(body, path=path).write_stats
-
-
 class _LazyStats(PickledWithoutCache, UserDict[str, tuple[WriteStat, ...]]):
-    def __init__(self, load: Callable[[], Mapping[str, tuple[WriteStat, ...]]]) -> None:
-        self._load = load
+    def __init__(self, parse_whole: Callable[[], CommitMetadata]) -> None:
+        self._parse_whole = parse_whole
 
     @cached_property
     def data(self) -> Mapping[str, tuple[WriteStat, ...]]:  # type: ignore[override]
-        return self._load()
+        return self._parse_whole().write_stats
 
 
 def _write_stat(stat: Mapping[str, Any]) -> WriteStat:
