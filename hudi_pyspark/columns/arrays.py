@@ -99,8 +99,9 @@ def is_true(column: pa.ChunkedArray | pa.Array) -> Mask:
 
 def differing_rows(older: pa.Table, newer: pa.Table) -> Mask:
     """Return a mask of the rows that differ between two tables of one schema and length."""
-    differs = map(differing_values, older.columns, newer.columns)
-    return np.logical_or.reduce([np.zeros(older.num_rows, np.bool_), *differs])
+    masks = map(differing_values, older.columns, newer.columns)
+    differs: Mask = np.logical_or.reduce([np.zeros(older.num_rows, np.bool_), *masks])
+    return differs
 
 
 def differing_values(older: pa.ChunkedArray, newer: pa.ChunkedArray) -> Mask:

@@ -103,14 +103,10 @@ def _struct(values: pa.StructArray) -> pa.Array:
 
 
 def _map(values: pa.MapArray) -> pa.Array:
-    entries = values.cast(
-        pa.list_(pa.struct([("key", values.type.key_type), ("value", values.type.item_type)]))
-    )
-    flat = entries.flatten()
-    pairs = pc.binary_join_element_wise(
-        json_text(pc.struct_field(flat, [0])), json_text(pc.struct_field(flat, [1])), ":"
-    )
-    return _joined(entries, pairs, "{", "}")
+    entry = pa.struct([("key", values.type.key_type), ("value", values.type.item_type)])
+    entries = values.cast(pa.list_(entry))
+    keys, items = map(json_text, entries.flatten().flatten())
+    return _joined(entries, pc.binary_join_element_wise(keys, items, ":"), "{", "}")
 
 
 def _joined(values: pa.Array, texts: pa.Array, opening: str, closing: str) -> pa.Array:
@@ -161,10 +157,8 @@ def java_text(array: pa.Array) -> pa.Array:
         digits = map(repr, widen_floats(array).to_pylist())  # fewer than the double has
     else:
         digits = map(_double_digits, array.to_pylist())
-    texts = [
-        None if v is None else _java_text(v, d)
-        for v, d in zip(array.to_pylist(), digits, strict=True)
-    ]
+    pairs = zip(array.to_pylist(), digits, strict=True)
+    texts = [None if v is None else _java_text(v, d) for v, d in pairs]
     return pa.array(texts, pa.string())
 
 

@@ -175,10 +175,8 @@ def requested_record_keys(
     texts = [t for name in fields if (t := _listed_texts(parts, name, schema)) is not None]
     if len(texts) < len(fields) or prod(map(len, texts)) > _MOST_KEYS:
         return None
-    named_texts = [
-        [f"{name}:{text or '__empty__'}" for text in values]
-        for name, values in zip(fields, texts, strict=True)
-    ]
+    pairs = zip(fields, texts, strict=True)
+    named_texts = ([f"{name}:{text or '__empty__'}" for text in values] for name, values in pairs)
     combined = [",".join(key) for key in product(*named_texts)]
     # Of a single field: generators differ, even between releases, in whether its name comes first.
     return tuple(dict.fromkeys([*combined, *texts[0]] if len(fields) == 1 else combined))

@@ -75,9 +75,8 @@ def _frame_of_files(scan: Snapshot) -> pl.LazyFrame | None:
         file_schema = pl.read_parquet_schema(path)
         return all(file_schema[name] == data_type for name, data_type in expected.items())
 
-    merged = merged_files(
-        scan, any_of(is_exact_type, pa.types.is_floating), reads_alike, reserved=(_ROW,)
-    )
+    is_alike = any_of(is_exact_type, pa.types.is_floating)
+    merged = merged_files(scan, is_alike, reads_alike, reserved=(_ROW,))
     if merged is None:
         return None
     # The bounds of floating-point columns ignore NaN.

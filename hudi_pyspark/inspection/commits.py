@@ -82,11 +82,8 @@ def known_commits(view: TableView, *, archived: bool) -> list[KnownCommit]:
     active = [KnownCommit(c, loaded[c.requested_time], is_archived=False) for c in view.commits]
     if not archived:
         return active
-    instants = [
-        i
-        for i in view.history.archived
-        if i.action in COMMIT_ACTIONS and i.requested_time not in loaded
-    ]
+    archived_commits = (i for i in view.history.archived if i.action in COMMIT_ACTIONS)
+    instants = [i for i in archived_commits if i.requested_time not in loaded]
     bodies = load_archived_metadata(view.storage, instants, commit_metadata_of)
     old = [KnownCommit(i, body, is_archived=True) for i, body in zip(instants, bodies, strict=True)]
     return sorted([*old, *active], key=lambda c: c.instant.requested_time)
@@ -102,6 +99,7 @@ def commits(loaded_commits: Iterable[KnownCommit]) -> Iterator[dict[str, object]
     for commit in loaded_commits:
         metadata = commit.metadata
         stats = [stat for _, stat in metadata.all_stats()]
+        extra = [item for item in metadata.extra_metadata.items() if item[0] not in _SCHEMAS]
         begin, end = map(moment_of, (commit.instant.requested_time, commit.instant.completion_time))
         duration = None if begin is None or end is None else (end - begin).total_seconds()
         yield {
@@ -114,9 +112,7 @@ def commits(loaded_commits: Iterable[KnownCommit]) -> Iterator[dict[str, object]
             **counts_of(stats),
             "replaced_file_groups": sum(map(len, metadata.replaced_file_ids.values())),
             "milliseconds": None if duration is None else round(duration * 1000),
-            "extra_metadata": [
-                item for item in metadata.extra_metadata.items() if item[0] not in _SCHEMAS
-            ],
+            "extra_metadata": extra,
         }
 
 

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from hudi_pyspark.format.file_name import BaseFileName, LogFileName, parse_data_file_name
 from hudi_pyspark.inspection.commits import KnownCommit, kind_of, known_commits
 from hudi_pyspark.inspection.definition import COLUMNS, schema_of, table_of, with_columns
-from hudi_pyspark.table.file_group import FileSlice
+from hudi_pyspark.table.file_group import FileSlice, LogFile
 from hudi_pyspark.table.file_groups import CommittedFile, by_path, committed_files
 from hudi_pyspark.table.listing import path_in
 from hudi_pyspark.table.table_services import completed_rollbacks
@@ -44,15 +44,12 @@ def file_slices(
     current = view.slices.as_of(as_of, check_files=False)
     if as_of is not None:
         committed = committed_by_path(known_commits(view, archived=False))
+
+        def may_count(log: LogFile) -> bool:
+            return log.path not in committed or committed[log.path].first_committed_by <= as_of
+
         # A slice also has log files of later commits, whose blocks a read skips.
-        current = [
-            s.with_logs(
-                log
-                for log in s.log_files
-                if log.path not in committed or committed[log.path].first_committed_by <= as_of
-            )
-            for s in current
-        ]
+        current = [s.filter_logs(may_count) for s in current]
     if older:
         latest = _paths_of(*current)
         for file_slice in view.slices.all():

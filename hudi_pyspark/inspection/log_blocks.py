@@ -119,10 +119,8 @@ def _salvage_log(view: TableView, path: str, committed: int, *, is_only: bool) -
             hint = "; another log file of the slice may have its blocks"
         problem = f"the file was committed but is not on the storage{hint}"
         return SalvagedLog(path, 0, (), committed, problem)
-    blocks = tuple(
-        _decode(number, salvaged.block, salvaged.problem)
-        for number, salvaged in enumerate(salvage_log_file(data, path=path))
-    )
+    salvaged_blocks = enumerate(salvage_log_file(data, path=path))
+    blocks = tuple(_decode(number, s.block, s.problem) for number, s in salvaged_blocks)
     missing = max(committed - len(data), 0)
     problem = f"the file has {len(data)} bytes, but its commit says {committed}" if missing else ""
     return SalvagedLog(path, len(data), blocks, missing, problem)

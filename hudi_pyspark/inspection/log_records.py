@@ -190,7 +190,7 @@ def _delete_rows(block: log_blocks.DecodedBlock, fields: int) -> pa.Table:
     if deletes.array_ordering is not None:
         texts = [dict(_ordering_texts(groups)) for groups in deletes.array_ordering.fields]
         texts += [{}] * (fields - len(texts))
-        for row in deletes.array_ordering.rows.to_pylist():
+        for row in np.asarray(deletes.array_ordering.rows).tolist():
             ordering[row] = [of_field.get(row) for of_field in texts]
     columns = {
         "key": deletes.record_keys,

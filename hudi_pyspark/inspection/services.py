@@ -260,11 +260,8 @@ def _whole_file_id(view: TableView, beginning: str) -> str:
     Raises:
         InvalidOptionError: no file id, or several, begin with the text.
     """
-    all_ids = {
-        stat.file_id
-        for commit in known_commits(view, archived=True)
-        for _, stat in commit.metadata.all_stats()
-    }
+    commits = known_commits(view, archived=True)
+    all_ids = {stat.file_id for c in commits for _, stat in c.metadata.all_stats()}
     ids = [file_id for file_id in all_ids if file_id.startswith(beginning) and beginning]
     if len(ids) == 1:
         return ids[0]

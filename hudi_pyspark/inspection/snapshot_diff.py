@@ -136,11 +136,8 @@ def record_history(view: TableView, lookup: Callable[[str | None], pa.Table]) ->
         view: the table.
         lookup: returns the rows with the record's key as of an instant; None for the latest.
     """
-    commits = [
-        commit
-        for commit in known_commits(view, archived=True)
-        if not commit.metadata.operation_type.is_table_service
-    ]
+    all_commits = known_commits(view, archived=True)
+    commits = [c for c in all_commits if not c.metadata.operation_type.is_table_service]
     before: pa.Table | None = None
     problem = None  # why earlier states are unknown
     for commit in commits:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -121,10 +122,7 @@ def _by_column_stats(
     if not fields or not asked_slices:
         return None
     may_match = metadata.bounds_of(asked_slices).may_match(question.predicate, fields)
-    kept_slices = [
-        file_slice for file_slice, may in zip(asked_slices, may_match, strict=True) if may
-    ]
-    return _without(slices, asked_slices, kept_slices)
+    return _without(slices, asked_slices, list(compress(asked_slices, may_match)))
 
 
 def _has_logs_of_one_commit(file_slice: FileSlice) -> bool:

@@ -220,15 +220,10 @@ class MetadataTable:
 
     def _built_at(self, partition: str) -> str:
         """Return the completion time of the commit that last built a partition; "" if unknown."""
-        return max(
-            (
-                commit.completion_time or commit.requested_time
-                for commit in self.view.commits
-                if commit.requested_time.startswith(recorded_commits.INITIAL_INSTANTS)
-                and partition in self.view.commit_metadata[commit.requested_time].write_stats
-            ),
-            default="",
-        )
+        metadata, prefix = self.view.commit_metadata, recorded_commits.INITIAL_INSTANTS
+        initial = (c for c in self.view.commits if c.requested_time.startswith(prefix))
+        builds = (c for c in initial if partition in metadata[c.requested_time].write_stats)
+        return max((c.completion_time or c.requested_time for c in builds), default="")
 
     def _valid_among(self, times: Collection[str]) -> CommittedTimes:
         """Return the valid instants, given the instants that are asked about.

@@ -181,10 +181,9 @@ class _ChangePlanner:
         file_id: str,
         stats: Sequence[WriteStat],
     ) -> CdcTask:
+        written = [file for stat in stats for file in stat.cdc_files]
         cdc_files = tuple(
-            LogFile(path, file_id, time, 0, "", size, committed_size=size)
-            for stat in stats
-            for path, size in stat.cdc_files
+            LogFile(path, file_id, time, 0, "", size, committed_size=size) for path, size in written
         )
         before, after, stat = None, None, stats[0]
         if cdc_files:
@@ -275,9 +274,8 @@ class _ChangePlanner:
             listed_names = {file.name for file in self.view.storage.list_directory(partition)}
         for path in paths:
             if path.rpartition("/")[2] not in listed_names:
-                problem = (
-                    f"{self.view.storage.describe(path)}, a CDC log file, is not on the storage"
-                )
+                place = self.view.storage.describe(path)
+                problem = f"{place}, a CDC log file, is not on the storage"
                 raise self._gone(time, errors.MissingFileError(problem))
 
     def _gone(self, time: str, error: errors.MissingFileError) -> errors.IncrementalRangeError:

@@ -296,9 +296,8 @@ class ChangesQuery(Query):
         schema = planner.table_schema
 
         def plan_whole(slices: Sequence[FileSlice], until: str) -> list[ScanTask]:
-            return planner.tasks(
-                slices, SliceQuery(schema, until, partition_values_from_files=True)
-            )
+            query = SliceQuery(schema, until, partition_values_from_files=True)
+            return planner.tasks(slices, query)
 
         settings = read_settings(planner.options)
         names = {*result.names, *top_level_columns(predicate, self.answer_schema(schema))}
@@ -309,6 +308,5 @@ class ChangesQuery(Query):
             answer = pa.schema([*images, *CHANGELOG_COLUMNS])
             shown = BOTH_IMAGES if images.names else frozenset()
             tasks = [replace(task, images=images, answer=answer) for task in tasks]
-        return Plan(
-            [replace(task, predicate=predicate, settings=settings, shown=shown) for task in tasks]
-        )
+        tasks = [replace(t, predicate=predicate, settings=settings, shown=shown) for t in tasks]
+        return Plan(tasks)

@@ -98,10 +98,8 @@ def load_archived_metadata(
         CorruptTimelineError: a file cannot be decoded.
     """
     requested_by_path: dict[str, set[tuple[str, str]]] = {}  # path to times and actions
-    for instant in instants:
-        requested_by_path.setdefault(instant.path, set()).add(
-            (instant.requested_time, instant.action)
-        )
+    for i in instants:
+        requested_by_path.setdefault(i.path, set()).add((i.requested_time, i.action))
 
     def read(path: str) -> dict[tuple[str, str], Mapping[str, Any]]:
         keys = requested_by_path[path]

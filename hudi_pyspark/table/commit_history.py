@@ -189,9 +189,8 @@ class CommitHistory:
         if time not in self._compacted_logs:
             path = plan_path(Instant(time, Action.COMPACTION, InstantState.COMPLETED), self.config)
             try:
-                plan = instant_metadata.parse_compaction_plan(
-                    self.storage.read_bytes(path), path=path
-                )
+                body = self.storage.read_bytes(path)
+                plan = instant_metadata.parse_compaction_plan(body, path=path)
             except FileNotFoundError:
                 plan = ()
             self._compacted_logs[time] = {
@@ -270,11 +269,8 @@ class CommitHistory:
     def replacements(self, until: str) -> Mapping[tuple[str, str], Collection[Instant]]:
         """Return the commits up to one that replaced file groups, by partition path and file id."""
         if until not in self._replacements:
-            replacing = [
-                commit
-                for commit in self.commits
-                if commit.action is Action.REPLACE_COMMIT and commit.requested_time <= until
-            ]
+            commits = (c for c in self.commits if c.requested_time <= until)
+            replacing = [c for c in commits if c.action is Action.REPLACE_COMMIT]
             by_group: dict[tuple[str, str], list[Instant]] = {}
             metadata_of = self.commit_metadata.of(commit.requested_time for commit in replacing)
             for commit, metadata in zip(replacing, metadata_of.values(), strict=True):

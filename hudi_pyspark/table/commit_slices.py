@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from hudi_pyspark.table.file_groups import CommittedFiles, committed_files
-from hudi_pyspark.table.listing import path_in
+from hudi_pyspark.table.file_groups import CommittedFiles, by_path, committed_files
 
 if TYPE_CHECKING:
     from hudi_pyspark.table.file_group import FileSlice
@@ -28,10 +27,7 @@ def commits_without_files(view: TableView, times: Collection[str]) -> list[str]:
     return [
         time
         for time, metadata in view.commit_metadata.of(sorted(times)).items()
-        if any(
-            path_in(partition, stat.file_name) in missing
-            for partition, stat in metadata.all_stats()
-        )
+        if not missing.isdisjoint(by_path(committed_files({time: metadata})))
     ]
 
 
@@ -79,12 +75,9 @@ def slices_of_groups(
         )
     )
     if completed_by:
-        completion_time = view.history.completion_time
         slices = [
-            s.with_logs(
-                log
-                for log in s.log_files
-                if (completion_time(log.instant_time) or "") <= completed_by
+            s.filter_logs(
+                lambda log: (view.history.completion_time(log.instant_time) or "") <= completed_by
             )
             for s in slices
         ]
@@ -106,11 +99,8 @@ def _times_since(
         s.base_file is not None for s in present_slices
     )
     since = min((s.base_instant_time for s in present_slices), default="") if is_based else ""
-    return [
-        c.requested_time
-        for c in view.commits
-        if c.requested_time <= until and (c.completion_time or c.requested_time) >= since
-    ]
+    commits = (c for c in view.commits if c.requested_time <= until)
+    return [c.requested_time for c in commits if (c.completion_time or c.requested_time) >= since]
 
 
 def _slices_of(

@@ -290,11 +290,11 @@ def resolve_config(config: TableConfig, schema: pa.Schema) -> TableConfig:
     object is returned if nothing differs.
     """
     names = ("ordering_fields", "partition_fields", "timestamp_partition_fields")
-    spelled: dict[str, Any] = {
-        name: tuple(resolve_path(f, schema) for f in getattr(config, name)) for name in names
+    given = {name: getattr(config, name) for name in names}
+    resolved: dict[str, Any] = {
+        name: tuple(resolve_path(f, schema) for f in fields) for name, fields in given.items()
     }
-    is_same = all(getattr(config, name) == fields for name, fields in spelled.items())
-    return config if is_same else replace(config, **spelled)
+    return config if resolved == given else replace(config, **resolved)
 
 
 def read_properties(storage: Storage, path: str) -> dict[str, str]:

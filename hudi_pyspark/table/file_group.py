@@ -88,6 +88,10 @@ class FileSlice:
                 return True
         return self.base_file is not None and not self.base_file.is_listed
 
+    def filter_logs(self, is_kept: Callable[[LogFile], bool]) -> FileSlice:
+        """Return the slice with some of its log files."""
+        return replace(self, log_files=tuple(filter(is_kept, self.log_files)))
+
     def with_logs(self, log_files: Iterable[LogFile]) -> FileSlice:
         """Return the slice with other log files, which may come in any order."""
         return replace(self, log_files=tuple(sorted(log_files, key=lambda f: f.apply_order)))

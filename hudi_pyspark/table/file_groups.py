@@ -211,9 +211,8 @@ class FileGroups(PickledWithoutCache):
     def find(self, partition_path: str, file_id: str) -> FileGroup | None:
         """Return a group with all its slices; None if it has no files."""
         if partition_path not in self._by_partition:
-            self._by_partition[partition_path] = {
-                group.file_id: group for group in self.of([partition_path], self.committed_files)
-            }
+            groups = self.of([partition_path], self.committed_files)
+            self._by_partition[partition_path] = {group.file_id: group for group in groups}
         return self._by_partition[partition_path].get(file_id)
 
     def relist(self, partition_path: str, missing_file: str) -> bool:

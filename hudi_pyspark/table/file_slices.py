@@ -129,8 +129,9 @@ class FileSlices(PickledWithoutCache):
             file_slice = self.latest(self.unreplaced(group, earlier), earlier)
             if file_slice is not None:
                 # Log files of later commits belong to the same slice; their blocks are skipped.
-                logs = (log for log in file_slice.log_files if not self._is_later(log, time))
-                yield from (s for s in [file_slice.with_logs(logs)] if not s.is_empty)
+                file_slice = file_slice.filter_logs(lambda log: not self._is_later(log, time))
+                if not file_slice.is_empty:
+                    yield file_slice
 
         return next(iter(self.checked(slices)), None)
 
@@ -148,9 +149,7 @@ class FileSlices(PickledWithoutCache):
         file_slice = self._newest(group, until)
         if file_slice is None or not file_slice.lacks_files:
             return file_slice
-        return file_slice.with_logs(
-            log for log in file_slice.log_files if log.is_listed or log.first_committed_by <= until
-        )
+        return file_slice.filter_logs(lambda log: log.is_listed or log.first_committed_by <= until)
 
     def _newest(self, group: FileGroup, until: str) -> FileSlice | None:
         visible = [s for s in group.slices if self._is_visible(s, until)]

@@ -70,14 +70,13 @@ class SliceBlocks:
         loaded = files.load([file.path for file in whole])
         for file in listed_files:
             data = loaded[file.path] if file.path in loaded else files.open(file.path)
-            if len(data) < file.committed_size:
-                problem = (
-                    f"the file has {len(data)} bytes, but its commit says {file.committed_size}"
-                )
+            committed_size = file.committed_size
+            if len(data) < committed_size:
+                problem = f"the file has {len(data)} bytes, but its commit says {committed_size}"
                 self.on_damage.report(problem, storage.describe(file.path), len(data))
             for block in self._framed(file, data, storage):
                 # Blocks beyond the committed size were torn by a write that never committed.
-                is_committed = block.offset < file.committed_size
+                is_committed = block.offset < committed_size
                 if is_committed and block.block_type is LogBlockType.CORRUPT_BLOCK:
                     problem = "a corrupt block within what completed commits wrote"
                     self.on_damage.report(problem, storage.describe(file.path), block.offset)

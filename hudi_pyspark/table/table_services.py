@@ -64,11 +64,8 @@ def _completed(
     active = view.timeline.of_action(action)
     if archived:
         times = {instant.requested_time for instant in active}
-        entries = [
-            entry
-            for entry in view.history.archived
-            if entry.action is action and entry.requested_time not in times
-        ]
+        archived_instants = (i for i in view.history.archived if i.action is action)
+        entries = [i for i in archived_instants if i.requested_time not in times]
         bodies = load_archived_metadata(view.storage, entries, metadata_of)
         for entry, metadata in zip(entries, bodies, strict=True):
             yield entry, metadata, True

@@ -39,12 +39,9 @@ class RecordReader(ValueReader):
 
     def __init__(self, avro: AvroType, field: str, parts: Sequence[ValueReader]) -> None:
         widths = [part.fixed_width for part in parts]
-        super().__init__(
-            avro,
-            field,
-            least_width=sum(part.least_width for part in parts),
-            fixed_width=None if None in widths else sum(width or 0 for width in widths),
-        )
+        least = sum(part.least_width for part in parts)
+        fixed = None if None in widths else sum(width or 0 for width in widths)
+        super().__init__(avro, field, least_width=least, fixed_width=fixed)
         self.parts = parts
 
     def read(self, cursor: Cursor) -> pa.Array:

@@ -443,25 +443,19 @@ class _Parser:
         fields = schema.get("fields")
         if not isinstance(fields, list):
             raise CorruptAvroError(f"expected the fields of a record, found {fields!r}", 0, path)
-        record = AvroRecord(
-            name,
-            tuple(self._field(field, namespace, path) for field in fields),
-            "variant" if schema.get("logicalType") == "variant" else None,
-        )
-        names = [field.name for field in record.fields]
+        parsed = tuple(self._field(field, namespace, path) for field in fields)
+        names = [field.name for field in parsed]
         if len(set(names)) < len(names):
             raise CorruptAvroError(f"a field name occurs twice in {names}", 0, path)
-        return record
+        logical = "variant" if schema.get("logicalType") == "variant" else None
+        return AvroRecord(name, parsed, logical)
 
     def _field(self, schema: JsonValue, namespace: str, path: str) -> AvroField:
         name = schema.get("name") if isinstance(schema, dict) else None
         if not isinstance(schema, dict) or not isinstance(name, str):
             raise CorruptAvroError(f"expected a field with a name, found {schema!r}", 0, path)
-        return AvroField(
-            name,
-            self._part(schema, "type", namespace, f"{path}.{name}" if path else name),
-            schema.get("default"),
-        )
+        avro = self._part(schema, "type", namespace, f"{path}.{name}" if path else name)
+        return AvroField(name, avro, schema.get("default"))
 
 
 def _fixed(schema: dict[str, JsonValue], name: str, path: str) -> AvroFixed:

@@ -208,13 +208,9 @@ class HFileReader:
             raise HFileError(f"{problem}, found {len(keys)} in its root index", start)
         stored_info = octets[info_at - start :]
         info = block_content(stored_info, info_at, FILE_INFO_MAGIC, trailer.codec, path)
-        return cls(
-            trailer,
-            parse_file_info(info, info_at, path),
-            source,
-            path,
-            BlockIndex.of([row_of(key, start) for key in keys], places, start),
-        )
+        file_info = parse_file_info(info, info_at, path)
+        index = BlockIndex.of([row_of(key, start) for key in keys], places, start)
+        return cls(trailer, file_info, source, path, index)
 
     def find(self, keys: Keys) -> HFile:
         """Read the entries of some keys, in file order; keys without an entry are ignored.
@@ -230,11 +226,9 @@ class HFileReader:
         values = pc.drop_null(pc.unique(keys.cast(pa.binary())))
         values = values.take(pc.array_sort_indices(values))
         blocks = self._fetch(self._data_places(values.to_pylist()), DATA_MAGIC)
-        parts = [
-            part.filter(pc.is_in(part.keys, value_set=values))
-            for part in self._decode(blocks, _PART)
-        ]
-        return concat_hfiles(parts, self.file_info)
+        parts = self._decode(blocks, _PART)
+        found = [part.filter(pc.is_in(part.keys, value_set=values)) for part in parts]
+        return concat_hfiles(found, self.file_info)
 
     def entries(self, part_size: int = _PART) -> Iterator[HFile]:
         """Yield all entries in parts of about ``part_size`` inflated bytes.

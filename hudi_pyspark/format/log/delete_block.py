@@ -221,11 +221,9 @@ def _from_kryo(deletes: Sequence[KryoDelete]) -> DeleteRecords:
     for row, delete in enumerate(deletes):
         if delete.value is not None:
             by_class.setdefault(delete.java_class, []).append((row, delete.value))
-    return DeleteRecords(
-        record_keys=pa.array([delete.record_key for delete in deletes], pa.string()),
-        ordering=tuple(_kryo_group(name, by_class[name]) for name in _KRYO if name in by_class),
-        array_ordering=None,
-    )
+    keys = pa.array([delete.record_key for delete in deletes], pa.string())
+    groups = tuple(_kryo_group(name, by_class[name]) for name in _KRYO if name in by_class)
+    return DeleteRecords(keys, groups, None)
 
 
 def _kryo_group(java_class: str, orderings: Sequence[tuple[int, KryoValue]]) -> OrderingGroup:
@@ -255,11 +253,8 @@ _KRYO: dict[str, tuple[OrderingWrapper, pa.DataType | None]] = {
 
 
 def _record(name: str, **fields: object) -> dict[str, object]:
-    return {
-        "type": "record",
-        "name": name,
-        "fields": [{"name": field, "type": avro_type} for field, avro_type in fields.items()],
-    }
+    parts = [{"name": field, "type": avro_type} for field, avro_type in fields.items()]
+    return {"type": "record", "name": name, "fields": parts}
 
 
 @functools.cache

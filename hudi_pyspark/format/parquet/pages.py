@@ -205,20 +205,11 @@ class ParquetPages:
             raise ParquetPagesError("the leaf columns' pages have different rows")
         rows = ThriftType.I64, counts.pop()
         row_group = {_COLUMNS: _list_of(written), _BYTES: (ThriftType.I64, len(out)), _ROWS: rows}
-        copied = {field: self.footer[field] for field in _COPIED if field in self.footer}
-        footer = struct_bytes(
-            ThriftStruct(
-                {
-                    **copied,
-                    _SCHEMA: _list_of(self._schema_of(column)),
-                    _FILE_ROWS: rows,
-                    _ROW_GROUPS: _list_of([ThriftStruct(row_group)]),
-                }
-            )
-        )
-        out += footer
-        out += _LENGTH.pack(len(footer)) + MAGIC
-        return bytes(out)
+        fields = {field: self.footer[field] for field in _COPIED if field in self.footer}
+        fields |= {_SCHEMA: _list_of(self._schema_of(column)), _FILE_ROWS: rows}
+        fields[_ROW_GROUPS] = _list_of([ThriftStruct(row_group)])
+        footer = struct_bytes(ThriftStruct(fields))
+        return bytes(out) + footer + _LENGTH.pack(len(footer)) + MAGIC
 
     def _schema_of(self, column: str) -> list[ThriftStruct]:
         """Return the schema's root with one column, and the elements of that column."""
@@ -255,10 +246,8 @@ def _chunk(
     meta[_DATA_PAGE] = ThriftType.I64, data_page
     if data_page > begin:
         meta[_DICTIONARY_PAGE] = ThriftType.I64, begin
-    offset = ThriftType.I64, begin
-    return ThriftStruct(
-        {_CHUNK_OFFSET: offset, _META_DATA: (ThriftType.STRUCT, ThriftStruct(meta))}
-    )
+    meta_data = ThriftType.STRUCT, ThriftStruct(meta)
+    return ThriftStruct({_CHUNK_OFFSET: (ThriftType.I64, begin), _META_DATA: meta_data})
 
 
 def _values(page: memoryview) -> int:

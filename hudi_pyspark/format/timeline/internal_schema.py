@@ -97,14 +97,12 @@ def _schema(record: dict[str, Any]) -> InternalSchema:
 
 
 def _struct(record: dict[str, Any]) -> StructPart:
-    return StructPart(
-        tuple(
-            InternalField(
-                get_required(f, "id", int), get_required(f, "name", str), _part(f.get("type"))
-            )
-            for f in get_records(record, "fields")
-        )
-    )
+    return StructPart(tuple(map(_field, get_records(record, "fields"))))
+
+
+def _field(record: dict[str, Any]) -> InternalField:
+    field_id, name = get_required(record, "id", int), get_required(record, "name", str)
+    return InternalField(field_id, name, _part(record.get("type")))
 
 
 def _part(data_type: object) -> Part:
