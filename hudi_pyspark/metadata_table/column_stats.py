@@ -9,11 +9,10 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hudi_pyspark.columns.arrays import as_one_array, is_true
+from hudi_pyspark.columns.arrays import Mask, RowNumbers, as_one_array, is_true
 from hudi_pyspark.columns.nested_fields import nullable
 from hudi_pyspark.filter.bounds import ColumnBounds, may_match_merged
 from hudi_pyspark.filter.predicate import Predicate, columns_of
@@ -53,8 +52,8 @@ class BoundsCache:
     slices: Sequence[FileSlice]
     table: TableView  # whose slices they are
     find: Callable[[Sequence[str]], Iterator[list[Entries]]]  # finds statistics by their keys
-    files: npt.NDArray[np.int64] = field(init=False)  # ordinal of each file's slice
-    has_rows: npt.NDArray[np.bool_] | None = field(default=None, init=False)  # of each file
+    files: RowNumbers = field(init=False)  # ordinal of each file's slice
+    has_rows: Mask | None = field(default=None, init=False)  # of each file
     columns: dict[str, ColumnBounds] = field(default_factory=dict, init=False)
 
     def may_match(self, predicate: Predicate, fields: Mapping[str, pa.Field]) -> list[bool]:
@@ -96,11 +95,8 @@ class BoundsCache:
 
 
 def _have_rows(
-    table: TableView,
-    slices: Sequence[FileSlice],
-    slice_of_file: npt.NDArray[np.int64],
-    is_known: npt.NDArray[np.bool_],
-) -> npt.NDArray[np.bool_]:
+    table: TableView, slices: Sequence[FileSlice], slice_of_file: RowNumbers, is_known: Mask
+) -> Mask:
     """Return, for each file, whether it may have rows. A log of deletes has no rows and no bounds.
 
     A log file with rows may lack bounds as well, so its commit decides. If no file of the slice has
@@ -172,7 +168,7 @@ def is_base_alone(file_slice: FileSlice) -> bool:
 
 def _keys(
     names: Sequence[str], slices: Sequence[FileSlice]
-) -> tuple[npt.NDArray[np.int64], dict[str, pa.StringArray]]:
+) -> tuple[RowNumbers, dict[str, pa.StringArray]]:
     """Return each file's slice, by ordinal, and for each column the keys of statistics or null."""
     partitions = partition_keys({s.partition_path for s in slices})
     files, key_suffixes, is_base_only = [], [], []
@@ -252,8 +248,8 @@ def _branches(wrapper: pa.Array) -> list[pa.Array]:
 
 def _values(
     branches: Sequence[pa.Array],
-    are_defaults: npt.NDArray[np.bool_],
-    ordinals: npt.NDArray[np.int64],
+    are_defaults: Mask,
+    ordinals: RowNumbers,
     infos: pa.Array,
     data_type: pa.DataType,
 ) -> pa.Array:
@@ -293,7 +289,7 @@ def _certain(values: pa.Array, data_type: pa.DataType) -> pa.Array:
     return values.cast(data_type)
 
 
-def _are_zero(branches: Sequence[pa.Array], count: int) -> npt.NDArray[np.bool_]:
+def _are_zero(branches: Sequence[pa.Array], count: int) -> Mask:
     """Return a mask of the files whose bound is 0."""
     is_zero = np.zeros(count, np.bool_)
     for values in branches:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from hudi_pyspark.table.file_group import FileSlice
 
     Slices = Sequence[FileSlice]
+    Pruned = Slices | None  # None if an index says nothing
 
 _log = logger(__name__)
 # Bloom filters are large. If there are more, tasks read them from the footers, in parallel.
@@ -86,9 +87,7 @@ def prune_slices(
     return slices, notes
 
 
-def _by_record_index(
-    metadata: MetadataTable, slices: Slices, question: IndexQuestion
-) -> Slices | None:
+def _by_record_index(metadata: MetadataTable, slices: Slices, question: IndexQuestion) -> Pruned:
     """Keep the file groups that the index names, if it names one for each key.
 
     Right only if no two rows have one key, so a caller has to say so. A key without an entry may be
@@ -113,9 +112,7 @@ def _by_record_index(
     return [s for s in slices if (s.partition_path, s.file_id) in named_groups]
 
 
-def _by_column_stats(
-    metadata: MetadataTable, slices: Slices, question: IndexQuestion
-) -> Slices | None:
+def _by_column_stats(metadata: MetadataTable, slices: Slices, question: IndexQuestion) -> Pruned:
     fields = columns_with_bounds(question.predicate, question.schema, question.partition_fields)
     may_ask = _has_logs_of_one_commit if question.logs_have_bounds else is_base_alone
     asked_slices = [s for s in slices if may_ask(s)]
@@ -136,9 +133,7 @@ def _has_logs_of_one_commit(file_slice: FileSlice) -> bool:
     return all(log.is_of_one_commit and log.instant_time != base_instant for log in logs)
 
 
-def _by_bloom_filters(
-    metadata: MetadataTable, slices: Slices, question: IndexQuestion
-) -> Slices | None:
+def _by_bloom_filters(metadata: MetadataTable, slices: Slices, question: IndexQuestion) -> Pruned:
     base_only = [s for s in slices if is_base_alone(s)]
     if question.record_keys is None or not 0 < len(base_only) <= _MOST_BLOOM_FILTERS:
         return None
@@ -169,7 +164,7 @@ def _without(slices: Slices, asked_slices: Slices, kept_slices: Slices) -> Slice
 
 
 # Indexes that leave the fewest slices come first.
-_STEPS: dict[Index, tuple[str, Callable[[MetadataTable, Slices, IndexQuestion], Slices | None]]] = {
+_STEPS: dict[Index, tuple[str, Callable[[MetadataTable, Slices, IndexQuestion], Pruned]]] = {
     Index.RECORD_INDEX: ("the record index", _by_record_index),
     Index.COLUMN_STATS: ("column statistics", _by_column_stats),
     Index.BLOOM_FILTERS: ("Bloom filters", _by_bloom_filters),

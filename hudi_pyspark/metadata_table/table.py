@@ -91,8 +91,7 @@ class MetadataTable:
         until = self.view.last_instant
         committed = {partition: self._committed(partition)} if check_files else {}
         groups = self.view.groups.of([partition], committed)
-        merged = (self.view.slices.latest(group, until) for group in groups)
-        slices = [s for s in merged if s is not None and not s.is_empty]
+        slices = self.view.slices.of(groups, until, replaced_until="")
         for file_slice in slices if check_files else ():
             self._check_files(file_slice, committed[partition])
         return [MetadataSlice(self.view.storage, s, self._valid_among) for s in slices]

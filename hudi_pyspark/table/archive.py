@@ -13,7 +13,7 @@ import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import fastavro
 import pyarrow as pa
@@ -27,6 +27,7 @@ from hudi_pyspark.format.timeline.instant import Action, Instant, InstantState
 from hudi_pyspark.storage.protocol import Storage, list_nonempty, read_together
 
 _T = TypeVar("_T")
+_Entry: TypeAlias = dict[str, Any]  # of an archive log
 
 _ARCHIVE_FILE = re.compile(r"\.commits_\.archive\.[0-9]+(?:_[0-9-]+)?")
 _MERGE_PLAN = "mergeArchivePlan"
@@ -136,7 +137,7 @@ def load_archive_v1(storage: Storage, folder: str) -> Iterator[ArchivedInstant]:
     names = sorted(file.name for file in files if _ARCHIVE_FILE.fullmatch(file.name))
     half_merged = _half_merged_file(storage, folder, {file.name for file in files})
 
-    def read(name: str) -> list[dict[str, Any]]:
+    def read(name: str) -> list[_Entry]:
         try:
             return list(_completed_entries(storage, f"{folder}/{name}", _ENTRY_FIELDS))
         except CorruptTimelineError:
@@ -188,9 +189,7 @@ def _half_merged_file(storage: Storage, folder: str, names: Iterable[str]) -> st
     return str(plan.get("mergedArchiveFileName")).rpartition("/")[2]
 
 
-def _completed_entries(
-    storage: Storage, path: str, fields: Sequence[str]
-) -> Iterator[dict[str, Any]]:
+def _completed_entries(storage: Storage, path: str, fields: Sequence[str]) -> Iterator[_Entry]:
     """Yield some fields of the entries of completed instants in an archive file."""
     try:
         for block in frame_blocks(storage.read_bytes(path), path=path):

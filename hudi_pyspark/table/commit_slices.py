@@ -37,12 +37,8 @@ def _written_slices(view: TableView, times: Collection[str]) -> list[FileSlice]:
     # What other commits record of these files does not matter, so it is not read.
     committed = committed_files(view.commit_metadata.of(sorted(times)))
     names = {partition: set(files) for partition, files in committed.items()}
-    slices = []
-    for group in view.groups.of(sorted(names), committed, only=names):
-        file_slice = view.slices.latest(view.slices.unreplaced(group, until), until)
-        if file_slice is not None and not file_slice.is_empty:
-            slices.append(file_slice)
-    return slices
+    groups = view.groups.of(sorted(names), committed, only=names)
+    return view.slices.of(groups, until, replaced_until=until)
 
 
 def slices_of_groups(
@@ -112,9 +108,6 @@ def _slices_of(
     *,
     replaced_until: str = "",
 ) -> list[FileSlice]:
-    slices = [
-        view.slices.latest(view.slices.unreplaced(group, replaced_until), until)
-        for group in view.groups.of(partitions, committed)
-        if (group.partition_path, group.file_id) in file_groups
-    ]
-    return [s for s in slices if s is not None and not s.is_empty]
+    groups = view.groups.of(partitions, committed)
+    chosen = (g for g in groups if (g.partition_path, g.file_id) in file_groups)
+    return view.slices.of(chosen, until, replaced_until=replaced_until)

@@ -140,6 +140,16 @@ class FileSlices(PickledWithoutCache):
             return log.instant_time >= time
         return not log.is_listed and log.committed_by >= time
 
+    def of(
+        self, groups: Iterable[FileGroup], until: str, *, replaced_until: str
+    ) -> list[FileSlice]:
+        """Return the newest slices of some groups up to an instant, if they have files.
+
+        Files that commits up to ``replaced_until`` replaced are left out; "" leaves out none.
+        """
+        slices = (self.latest(self.unreplaced(group, replaced_until), until) for group in groups)
+        return [s for s in slices if s is not None and not s.is_empty]
+
     def latest(self, group: FileGroup, until: str) -> FileSlice | None:
         """Return a group's newest visible slice up to an instant; None if it has none.
 

@@ -16,6 +16,7 @@ from hudi_pyspark.errors import CorruptAvroError, UnsupportedTypeError
 from hudi_pyspark.format.nested_types import TYPED_VALUE, VARIANT_MARK
 
 JsonValue: TypeAlias = Union[bool, int, float, str, "list[JsonValue]", "dict[str, JsonValue]", None]
+JsonObject: TypeAlias = dict[str, JsonValue]
 
 DECIMAL_DIGITS: Final = 38  # most digits of an Arrow decimal128 and of a Spark decimal
 # A named type may be part of many types: a schema of a kilobyte can have more parts than memory.
@@ -382,7 +383,7 @@ class _Parser:
         self.extents[id(avro)] = parts, depth
         return avro
 
-    def _object(self, schema: dict[str, JsonValue], namespace: str, path: str) -> AvroType:
+    def _object(self, schema: JsonObject, namespace: str, path: str) -> AvroType:
         parsed: AvroType
         match schema.get("type"):
             case "array":
@@ -408,7 +409,7 @@ class _Parser:
                     parsed = AvroPrimitive(parsed.kind, _primitive_logical(parsed.kind, schema))
         return parsed
 
-    def _part(self, schema: dict[str, JsonValue], key: str, namespace: str, path: str) -> AvroType:
+    def _part(self, schema: JsonObject, key: str, namespace: str, path: str) -> AvroType:
         if key not in schema:
             raise CorruptAvroError(f"expected an Avro type with {key!r}, found {schema}", 0, path)
         return self.type_of(schema[key], namespace=namespace, path=path)
@@ -437,9 +438,7 @@ class _Parser:
             self.unions[names] = union
         return union
 
-    def _record(
-        self, schema: dict[str, JsonValue], name: str, namespace: str, path: str
-    ) -> AvroRecord:
+    def _record(self, schema: JsonObject, name: str, namespace: str, path: str) -> AvroRecord:
         fields = schema.get("fields")
         if not isinstance(fields, list):
             raise CorruptAvroError(f"expected the fields of a record, found {fields!r}", 0, path)
@@ -458,14 +457,14 @@ class _Parser:
         return AvroField(name, avro, schema.get("default"))
 
 
-def _fixed(schema: dict[str, JsonValue], name: str, path: str) -> AvroFixed:
+def _fixed(schema: JsonObject, name: str, path: str) -> AvroFixed:
     size = schema.get("size")
     if not _is_int(size) or not 0 <= size < 1 << 31:
         raise CorruptAvroError(f"expected the size of a fixed type, found {size!r}", 0, path)
     return AvroFixed(name, size, _fixed_logical(size, schema))
 
 
-def _enum(schema: dict[str, JsonValue], name: str, path: str) -> AvroEnum:
+def _enum(schema: JsonObject, name: str, path: str) -> AvroEnum:
     symbols = schema.get("symbols")
     texts = [s for s in symbols if isinstance(s, str)] if isinstance(symbols, list) else []
     if texts != symbols:
@@ -485,7 +484,7 @@ def _has_no_bytes(avro: AvroType) -> bool:
     return False
 
 
-def _full_name(schema: dict[str, JsonValue], namespace: str, path: str) -> tuple[str, str]:
+def _full_name(schema: JsonObject, namespace: str, path: str) -> tuple[str, str]:
     """Return a type's name with its namespace, and the namespace for its parts."""
     name = schema.get("name")
     if not isinstance(name, str) or not name:
@@ -497,14 +496,14 @@ def _full_name(schema: dict[str, JsonValue], namespace: str, path: str) -> tuple
     return (f"{space}.{name}" if space else name), space
 
 
-def _primitive_logical(kind: Primitive, schema: dict[str, JsonValue]) -> LogicalType | None:
+def _primitive_logical(kind: Primitive, schema: JsonObject) -> LogicalType | None:
     name = schema.get("logicalType")
     if not isinstance(name, str) or LOGICAL_TYPES.get(name, _NO_CARRIER)[0] is not kind:
         return None
     return _decimal(schema) if name == "decimal" else LogicalType(name)
 
 
-def _fixed_logical(size: int, schema: dict[str, JsonValue]) -> LogicalType | None:
+def _fixed_logical(size: int, schema: JsonObject) -> LogicalType | None:
     name = schema.get("logicalType")
     if name == "vector":
         return LogicalType("vector", element=str(schema.get("elementType")))
@@ -516,7 +515,7 @@ def _fixed_logical(size: int, schema: dict[str, JsonValue]) -> LogicalType | Non
     return None if decimal is None or decimal.precision > digits else decimal
 
 
-def _decimal(schema: dict[str, JsonValue]) -> LogicalType | None:
+def _decimal(schema: JsonObject) -> LogicalType | None:
     precision, scale = schema.get("precision"), schema.get("scale", 0)
     if not _is_int(precision) or not _is_int(scale) or not 0 <= scale <= precision != 0:
         return None

@@ -4,6 +4,7 @@ import re
 import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -53,9 +54,13 @@ class ValueLookup:
         return pc.is_in(table.column(self.column), value_set=self.values)
 
 
-def decode_data_block(
-    block: LogBlock, columns: Sequence[str] | None, lookup: ValueLookup | None = None
-) -> pa.Table:
+Columns: TypeAlias = Sequence[str] | None
+"""Names of the columns to decode; None for all."""
+Lookup: TypeAlias = ValueLookup | None
+"""The rows to decode; None for all. Further rows may be decoded as well."""
+
+
+def decode_data_block(block: LogBlock, columns: Columns, lookup: Lookup = None) -> pa.Table:
     """Decode the records of an Avro, CDC, HFile or Parquet data block, in block order.
 
     Columns have the order and types of the block's Avro schema or Parquet file.
@@ -106,7 +111,7 @@ def runs_of_blocks(
 
 
 def decode_run(
-    run: Sequence[LogBlock], columns: Sequence[str] | None, lookup: ValueLookup | None = None
+    run: Sequence[LogBlock], columns: Columns, lookup: Lookup = None
 ) -> tuple[pa.Table, list[int]]:
     """Decode the blocks of a run, as `decode_data_block` does.
 
@@ -182,17 +187,12 @@ def _first_records(block: LogBlock, count: int) -> pa.Table:
         return _first_records(block, min(error.record, count - 1))
 
 
-def _decode_avro(
-    block: LogBlock, schema: AvroRecord, columns: Sequence[str] | None, lookup: ValueLookup | None
-) -> pa.Table:
+def _decode_avro(block: LogBlock, schema: AvroRecord, columns: Columns, lookup: Lookup) -> pa.Table:
     return _decode_avro_blocks([block], schema, columns, lookup)[0]
 
 
 def _decode_avro_blocks(
-    blocks: Sequence[LogBlock],
-    schema: AvroRecord,
-    columns: Sequence[str] | None,
-    lookup: ValueLookup | None,
+    blocks: Sequence[LogBlock], schema: AvroRecord, columns: Columns, lookup: Lookup
 ) -> tuple[pa.Table, list[int]]:
     """Decode Avro blocks of one schema; also return the number of records of each block."""
     contents = [block.content for block in blocks]
@@ -212,9 +212,7 @@ def _decode_avro_blocks(
     return table, [len(starts) for starts, _ in spans]
 
 
-def _record_spans(
-    block: LogBlock, content: memoryview, lookup: ValueLookup | None
-) -> tuple[Int64s, Int64s]:
+def _record_spans(block: LogBlock, content: memoryview, lookup: Lookup) -> tuple[Int64s, Int64s]:
     """Find the records of an Avro block that may match, after checks of its beginning and end."""
     if len(content) < _VERSION_AND_COUNT.size:
         raise block.corrupt(f"expected version and record count, found {len(content)} bytes")
@@ -233,7 +231,7 @@ def _record_spans(
 
 
 def _decode_hfile(
-    block: LogBlock, schema: AvroRecord, columns: Sequence[str] | None, _lookup: ValueLookup | None
+    block: LogBlock, schema: AvroRecord, columns: Columns, _lookup: Lookup
 ) -> pa.Table:
     return decode_hfile_records(_read_hfile(block), schema, columns)
 
@@ -247,7 +245,7 @@ def _read_hfile(block: LogBlock) -> HFile:
 
 
 def _decode_parquet(
-    block: LogBlock, schema: AvroRecord, columns: Sequence[str] | None, lookup: ValueLookup | None
+    block: LogBlock, schema: AvroRecord, columns: Columns, lookup: Lookup
 ) -> pa.Table:
     requested = {field.name for field in schema.fields} if columns is None else {*columns}
     try:
@@ -270,7 +268,7 @@ def _decode_parquet(
     return table.replace_schema_metadata(None) if names else table
 
 
-def _read_rows(file: pq.ParquetFile, names: Sequence[str], lookup: ValueLookup | None) -> pa.Table:
+def _read_rows(file: pq.ParquetFile, names: Sequence[str], lookup: Lookup) -> pa.Table:
     """Read all rows, or none if no row matches."""
     if lookup is not None and names and lookup.column in file.schema_arrow.names:
         matches = lookup.matches(read_columns(file, [lookup.column]))
@@ -288,9 +286,7 @@ _DECODERS = {
 _NATIVE_DECODERS = {"parquet": _decode_parquet, "hfile": _decode_hfile}
 
 
-def decode_hfile_records(
-    hfile: HFile, schema: AvroRecord, columns: Sequence[str] | None
-) -> pa.Table:
+def decode_hfile_records(hfile: HFile, schema: AvroRecord, columns: Columns) -> pa.Table:
     """Decode columns of all records of an HFile, in file order; ``columns`` is None for all.
 
     Raises:

@@ -59,7 +59,7 @@ NATIVE_BLOCKS = {  # by the extension of a native log of records
     "parquet": LogBlockType.PARQUET_DATA_BLOCK,
     "hfile": LogBlockType.HFILE_DATA_BLOCK,
 }
-Report: TypeAlias = Callable[[str, int], None]
+Report: TypeAlias = Callable[[str, int], None] | None  # see `frame_blocks`
 _HEADER_KEYS = {key.value: key for key in HeaderKey}
 _BLOCK_TYPES = {kind.value: kind for kind in LogBlockType if kind is not LogBlockType.CORRUPT_BLOCK}
 
@@ -153,7 +153,7 @@ class LogBlock:
 
 
 def frame_blocks(
-    data: bytes | BytesSource, *, path: str, report: Report | None = None
+    data: bytes | BytesSource, *, path: str, report: Report = None
 ) -> Iterator[LogBlock]:
     """Cut a log file into its blocks, in file order; only headers and lengths are read.
 
@@ -191,7 +191,7 @@ class SalvagedBlock:
 
 
 def salvage_blocks(
-    data: bytes | BytesSource, *, path: str, report: Report | None = None
+    data: bytes | BytesSource, *, path: str, report: Report = None
 ) -> Iterator[SalvagedBlock]:
     """Cut a damaged log file into blocks as far as possible; nothing is raised.
 
@@ -206,9 +206,7 @@ def salvage_blocks(
         offset += salvaged.block.size
 
 
-def _salvage_block(
-    file: BytesSource, offset: int, path: str, report: Report | None
-) -> SalvagedBlock:
+def _salvage_block(file: BytesSource, offset: int, path: str, report: Report) -> SalvagedBlock:
     magic = bytes(file[offset : offset + len(MAGIC)])
     if magic != MAGIC:
         problem = f"expected magic {MAGIC!r}, found {magic!r}"
@@ -271,9 +269,7 @@ def corrupt_block(file: BytesSource, offset: int, end: int, path: str) -> LogBlo
     )
 
 
-def _parse_block(
-    file: BytesSource, offset: int, end: int, path: str, report: Report | None
-) -> LogBlock:
+def _parse_block(file: BytesSource, offset: int, end: int, path: str, report: Report) -> LogBlock:
     """Parse a block whose lengths are right."""
     reader = _BlockReader(file, offset + len(MAGIC) + _LONG.size, end - _LONG.size, path)
     reader.report = report
@@ -313,7 +309,7 @@ class _BlockReader:
 
     def __init__(self, file: BytesSource, offset: int, end: int, path: str) -> None:
         self.file, self.offset, self.end, self.path = file, offset, end, path
-        self.report: Report | None = None  # see `frame_blocks`
+        self.report: Report = None  # see `frame_blocks`
 
     def skip(self, length: int, what: str) -> int:
         """Skip bytes, and return where they begin."""

@@ -31,7 +31,7 @@ _OTHER_BLOCKS = {
 
 
 def frame_log_file(
-    data: bytes | BytesSource, *, path: str, report: log_block.Report | None = None
+    data: bytes | BytesSource, *, path: str, report: log_block.Report = None
 ) -> Iterator[log_block.LogBlock]:
     """Cut a log file into its blocks, as `frame_blocks` does.
 
