@@ -5,7 +5,7 @@ of which only the file names are kept: the table may have been moved since.
 """
 
 from collections import UserDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -126,19 +126,19 @@ def parse_commit_metadata(body: bytes, *, path: str) -> CommitMetadata:
         metadata = commit_metadata_of(record)
     if not metadata.schema_text:
         return parse_whole()
-    return replace(metadata, write_stats=_LazyStats(parse_whole), sample=sample)
+    return replace(metadata, write_stats=_LazyStats(body, path), sample=sample)
 
 
 _parse_whole = body_parser(commit_metadata_of)
 
 
 class _LazyStats(PickledWithoutCache, UserDict[str, tuple[WriteStat, ...]]):
-    def __init__(self, parse_whole: Callable[[], CommitMetadata]) -> None:
-        self._parse_whole = parse_whole
+    def __init__(self, body: bytes, path: str) -> None:
+        self._body, self._path = body, path
 
     @cached_property
     def data(self) -> Mapping[str, tuple[WriteStat, ...]]:  # type: ignore[override]
-        return self._parse_whole().write_stats
+        return _parse_whole(self._body, path=self._path).write_stats
 
 
 def _write_stat(stat: Mapping[str, Any]) -> WriteStat:
