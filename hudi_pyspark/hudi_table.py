@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     import pyarrow.compute as pc
     from duckdb import DuckDBPyConnection
 
-    from hudi_pyspark.doctor.finding import Finding
+    from hudi_pyspark.doctor.finding import Findings
     from hudi_pyspark.frames.dataset import HudiDataset
     from hudi_pyspark.inspection import Inspection
     from hudi_pyspark.inspection.description import Description
@@ -439,7 +439,7 @@ class HudiTable:
             )
         return keys
 
-    def doctor(self, *, deep: bool = False) -> tuple[Finding, ...]:
+    def doctor(self, *, deep: bool = False) -> Findings:
         """Check the table: timeline, files, sizes, log files, metadata table.
 
         If the table is too damaged to be opened, run ``hudi-py doctor``.
@@ -448,15 +448,17 @@ class HudiTable:
             deep: whether to decode every record and every column.
 
         Returns:
-            What the checks found, problems and good news alike.
+            What the checks found, problems and good news alike: a tuple that prints one finding
+            per line, and that notebooks show as a table.
 
         Raises:
             ImportError: the package is the zip for Spark, which lacks this tool.
         """
         with needs_extra():
             from hudi_pyspark.doctor.examination import examine  # noqa: PLC0415  (few need it)
+            from hudi_pyspark.doctor.finding import Findings  # noqa: PLC0415  (few need it)
 
-        return tuple(examine(self.view, deep=deep))
+        return Findings(examine(self.view, deep=deep))
 
     def report(self) -> Report:
         """Report on the state of the table, as a page and as JSON (extra ``report``).
@@ -470,6 +472,11 @@ class HudiTable:
             from hudi_pyspark.report.report import Report  # noqa: PLC0415  (few need it)
 
         return Report.of(self.view, self.scan, self.changes)
+
+    @property
+    def rows(self) -> Scan:
+        """The scan of the newest rows without meta columns, as in ``table.rows.head()``."""
+        return self.scan(include_meta_columns=False)
 
     @property
     def inspect(self) -> Inspection:
@@ -550,6 +557,11 @@ class HudiTable:
         from hudi_pyspark.inspection.description import describe  # noqa: PLC0415  (few need it)
 
         return describe(self.view)
+
+    def __dir__(self) -> list[str]:
+        """Return the public names, without those that only Spark's side calls."""
+        names = {name for name in super().__dir__() if not name.startswith("_")}
+        return sorted(names - {"from_options", "scan_range", "scan_with", "storage", "view"})
 
     def __repr__(self) -> str:
         return str(self.description)

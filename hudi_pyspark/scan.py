@@ -75,6 +75,11 @@ class Scan:
         return self._result
 
     @property
+    def columns(self) -> list[str]:
+        """The names of the columns of the answer."""
+        return list(self._result.names)
+
+    @property
     def end(self) -> str:
         """The instant where this read ends, and where an incremental query continues as ``begin``.
 
@@ -197,6 +202,16 @@ class Scan:
     def to_arrow(self) -> pa.Table:
         """Return the whole answer in memory."""
         return pa.Table.from_batches(self._batches(), schema=self._result)
+
+    def head(self, rows: int = 5) -> pa.Table:
+        """Return the first rows that are read, in any order; reading stops with them.
+
+        Raises:
+            InvalidOptionError: `rows` is not a number from 0 on.
+        """
+        _check_limit(rows)
+        limit = rows if self._limit is None else min(rows, self._limit)
+        return replace(self, _limit=limit).to_arrow()
 
     def to_dataset(self) -> HudiDataset:
         """Return a dataset of pyarrow, from which engines read only what a query needs.
@@ -351,6 +366,15 @@ class Scan:
     def __repr__(self) -> str:
         return f"Scan({self})"
 
+    def _repr_html_(self) -> str:
+        """Show the columns and, if planning needs no request, the plan."""
+        from hudi_pyspark.html_table import html_table  # noqa: PLC0415  (only notebooks need it)
+
+        plan = self.explain().splitlines() if self.storage.is_local else []
+        facts = [("columns", ", ".join(f"{f.name} {f.type}" for f in self._result))]
+        facts += [(line[:11].strip(), line[11:]) for line in plan if line[:7] != "columns"]
+        return html_table(f"Scan of {self}", facts)
+
 
 def choose_scan(
     view: TableView,
@@ -375,8 +399,7 @@ def choose_scan(
         InvalidOptionError: the limit is not a number of rows, or an option contradicts the table.
         HudiError: as from `HudiTable.scan_with`.
     """
-    if limit is not None and not (hasattr(limit, "__index__") and limit >= 0):
-        raise InvalidOptionError(f"limit is {limit!r}; give a number of rows from 0 on")
+    _check_limit(limit)
     query = resolve_query(view, options)
     planner = TablePlanner(view, options, mergers, query.schema_instant, metadata)
     answer = query.answer_schema(planner.table_schema)
@@ -386,6 +409,11 @@ def choose_scan(
     predicate = parse_filter(options.filter, answer) if options.filter else None
     query = query.of_partitions(planner.partition_choice(predicate))
     return Scan(query, planner, result, predicate, limit, spark_options)
+
+
+def _check_limit(limit: int | None) -> None:
+    if limit is not None and not (hasattr(limit, "__index__") and limit >= 0):
+        raise InvalidOptionError(f"limit is {limit!r}; give a number of rows from 0 on")
 
 
 @contextmanager

@@ -54,6 +54,7 @@ TABLE: dict[str, Callable[[HudiTable], object]] = {
     "lookup": lambda table: table.lookup(key_of(table), unique_keys=True),
     "refresh": lambda table: table.refresh(),
     "report": lambda table: table.report(),
+    "rows": lambda table: table.rows.to_arrow(),
     "scan": lambda table: table.scan(as_of=table.last_instant).to_arrow(),
     "scan_range": lambda table: table.scan(begin="earliest").to_arrow(),
     "scan_with": lambda table: table.scan_with({"merge_cache": "disk"}).to_arrow(),
@@ -61,9 +62,11 @@ TABLE: dict[str, Callable[[HudiTable], object]] = {
     "to_duckdb": lambda table: table.to_duckdb("t").sql("SELECT count(*) FROM t").fetchall(),
 }
 SCAN: dict[str, Callable[[Scan], object]] = {
+    "columns": lambda scan: scan.columns,
     "count": Scan.count,
     "end": lambda scan: scan.end,
     "explain": Scan.explain,
+    "head": Scan.head,
     "filtered": lambda scan: scan.filtered(pc.field(KEY) == "1").to_arrow(),
     "plan": Scan.plan,
     "plan_groups": Scan.plan_groups,

@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, TypeAlias
 
-from hudi_pyspark.errors import HudiError
+from hudi_pyspark.errors import HudiError, printable
+from hudi_pyspark.html_table import html_table
 from hudi_pyspark.table.config import PROPERTIES_FILE
+from hudi_pyspark.wording import counted
 
 RESTORE = "Restore the file from a copy of the table"
 RESTORE_PROPERTIES = (
@@ -38,6 +40,23 @@ class Finding:
     subject: str  # the file, instant, package or setting; "" for the table as a whole
     message: str  # the actual state, and the expected one if it differs
     advice: str = ""  # what to do; "" for nothing
+
+
+class Findings(tuple[Finding, ...]):
+    """What the checks of a table found, in their order; it is shown as one finding per line."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "\n".join(printable(" ".join(filter(None, row))) for row in self._rows())
+
+    def _repr_html_(self) -> str:
+        colours = {"ok": "green", "note": "inherit", "warning": "darkorange", "problem": "red"}
+        by_row = [colours[finding.severity.value] for finding in self]
+        return html_table(counted(len(self), "finding"), self._rows(), by_row)
+
+    def _rows(self) -> list[tuple[str, ...]]:
+        return [(f.severity.value, f"{f.check}:", f.subject, f.message, f.advice) for f in self]
 
 
 # A function that yields items and, with a description, shows the progress.

@@ -1,9 +1,9 @@
 """Describe a table in a few lines: its properties and its last commit."""
 
 from dataclasses import dataclass
-from html import escape
 
 from hudi_pyspark.errors import printable
+from hudi_pyspark.html_table import html_table
 from hudi_pyspark.table.view import TableView
 from hudi_pyspark.wording import counted
 
@@ -43,13 +43,7 @@ class Description:
 
     def to_html(self) -> str:
         """Format the facts as an HTML table, for notebooks."""
-        rows = "".join(
-            f'<tr><th style="text-align:left">{escape(label)}</th>'
-            f'<td style="text-align:left">{escape(printable(text))}</td></tr>'
-            for label, text in self.rows()
-        )
-        name = escape(printable(self.name))
-        return f"<table><caption><b>HudiTable {name}</b></caption>{rows}</table>"
+        return html_table(f"HudiTable {self.name}", self.rows())
 
     def __str__(self) -> str:
         lines = [f"  {label:<12}{text}" for label, text in self.rows()]

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import pyarrow as pa
 
+from hudi_pyspark.html_table import html_table
 from hudi_pyspark.inspection import commits, services
 from hudi_pyspark.inspection.columns import column_statistics
 from hudi_pyspark.inspection.files import file_slices, files
@@ -28,6 +29,11 @@ class Inspection:
 
     def __init__(self, view: TableView) -> None:
         self.view = view
+
+    def _repr_html_(self) -> str:
+        """List the tables, with the first line of their descriptions."""
+        lines = {n: (f.__doc__ or "").partition("\n")[0] for n, f in INSPECTION_TABLES.items()}
+        return html_table("Tables", lines.items())
 
     def timeline(self, *, archived: bool = True) -> pa.Table:
         """Return all instants, oldest first: one row per action, in the state it has reached.

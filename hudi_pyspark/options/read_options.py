@@ -98,10 +98,9 @@ class IncrementalOptions:
         word(OnMissing, true=OnMissing.FULL_SCAN, false=OnMissing.FAIL),
         "hoodie.datasource.read.incr.fallback.fulltablescan.enable",
     )
-    """if commits or files of the range are gone: its latest rows, an error, or what can still be
-    answered, the first and last with a warning. A CDC query cannot scan: it fails. With `fail`, an
-    `as_of` before the first commit, a `begin` after the last, or a commit that the timeline has
-    lost, is an error, not a warning"""
+    """if commits or files of a range are gone: its latest rows with a warning, an error, or the
+    rest of the range with a warning. A CDC query fails instead of a full scan. `fail` also refuses
+    an `as_of` before the first commit, a `begin` after the last, and a lost commit"""
     range_merge: RangeMerge = option(word(RangeMerge))
     """merge rows of the range among themselves, as Apache Hudi does, or with all rows at its end;
     [which one to take](incremental-and-cdc.md#rows-that-arrive-late)"""

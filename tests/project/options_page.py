@@ -5,13 +5,11 @@ Run as a module, it writes the page.
 
 import ast
 import inspect
-import re
 from itertools import pairwise
 from pathlib import Path
 
 from hudi_pyspark.options.option import Index, Option, as_text, options_of
 from hudi_pyspark.options.read_options import (
-    OTHER_WORDS,
     IncrementalOptions,
     ReadOptions,
     StreamOptions,
@@ -37,17 +35,7 @@ def render(page: str) -> str:
     _, after = rest.split(END)
     head = ["| Option | Alias | Values | Default | Meaning |", "|---|---|---|---|---|"]
     tables = ["\n".join([f"## {title}", "", *head, *_rows(kind)]) for title, kind in KINDS.items()]
-    return "\n\n".join([before + BEGIN.rstrip(), *tables, _other_words(), END + after])
-
-
-def _other_words() -> str:
-    """Return the table of the words of other projects, by what they are called here."""
-    lead = "These are refused with a message that has the name here. They match in any case.\n"
-    head = ["## Words of other projects", "", lead, "| Here | Elsewhere |", "|---|---|"]
-    names = (re.sub(r"^[^ ]+|\bstart_offset\b", r"`\g<0>`", here) for here in OTHER_WORDS)
-    words = (", ".join(f"`{word}`" for word in text.split()) for text in OTHER_WORDS.values())
-    rows = (f"| {name} | {elsewhere} |" for name, elsewhere in zip(names, words, strict=True))
-    return "\n".join([*head, *rows])
+    return "\n\n".join([before + BEGIN.rstrip(), *tables, END + after])
 
 
 def default_text(option: Option) -> str:

@@ -3,8 +3,8 @@
 The arrows come from the import statements; only the places of the boxes are chosen here. An arrow
 that a chain of others already implies is left out, and so are `errors.py` and `messages.py`, which
 nearly all import, `arrow_values.py`, `cached_property.py`, `extras.py`, `fork_safe_lock.py`,
-`imported_function.py`, `short_name.py`, `version.py`, `wording.py`, and `__init__.py`, which only
-lists the public names. Run as a module, it writes the picture.
+`html_table.py`, `imported_function.py`, `short_name.py`, `version.py`, `wording.py`, and
+`__init__.py`, which only lists the public names. Run as a module, it writes the picture.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ NOT_DRAWN = {
     "errors",
     "extras",
     "fork_safe_lock",
+    "html_table",
     "hudi_pyspark",
     "imported_function",
     "messages",

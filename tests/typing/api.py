@@ -21,7 +21,7 @@ from hudi_pyspark import (
     Scan,
     TableNotFoundError,
 )
-from hudi_pyspark.doctor.finding import Finding, Severity
+from hudi_pyspark.doctor.finding import Findings, Severity
 from hudi_pyspark.inspection import Inspection
 from hudi_pyspark.inspection.description import Description
 from hudi_pyspark.table.config import TableConfig
@@ -68,6 +68,8 @@ def convert(scan: Scan) -> None:
 
     assert_type(scan.to_pandas(), pd.DataFrame)
     assert_type(scan.to_polars(), pl.DataFrame)
+    assert_type(scan.head(), pa.Table)
+    assert_type(scan.columns, list[str])
     assert_type(scan.to_duckdb("orders"), DuckDBPyConnection)
 
 
@@ -76,7 +78,7 @@ def look_inside(table: HudiTable) -> None:
     assert_type(table.inspect.commits(archived=True), pa.Table)
     assert_type(table.inspect.file_slices(), pa.Table)
     findings = table.doctor(deep=True)
-    assert_type(findings, tuple[Finding, ...])
+    assert_type(findings, Findings)
     for finding in findings:
         assert_type(finding.severity, Severity)
         assert_type(finding.message, str)
