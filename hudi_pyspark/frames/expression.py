@@ -137,11 +137,8 @@ def _exact_predicate(condition: Expression, schema: pa.Schema) -> Predicate | No
     predicate = _of_column(name, kind, condition, when=True)
     if isinstance(predicate, IsIn):  # of a null it is false, not null
         return And((predicate, IsNull(name, is_negated=True)))
-    if (
-        isinstance(predicate, Comparison)
-        and pa.types.is_floating(kind)
-        and predicate.operator in (Operator.GREATER, Operator.GREATER_OR_EQUAL)
-    ):  # of NaN it is false
+    is_greater = isinstance(predicate, Comparison) and predicate.operator.value.startswith(">")
+    if predicate is not None and is_greater and pa.types.is_floating(kind):  # of NaN it is false
         return And((predicate, compare(name, kind, Operator.LESS_OR_EQUAL, math.inf)))
     return predicate
 

@@ -174,10 +174,8 @@ def _ordering(rows: pa.Table, rule: MergeRule) -> pa.Array:
     names = [n for n in rule.ordering_fields if n.partition(".")[0] in rows.schema.names]
     if not names:
         return pa.nulls(rows.num_rows, pa.list_(pa.string()))
-    texts = [
-        field_array(rows, name, role="ordering field").cast(pa.string()).to_pylist()
-        for name in names
-    ]
+    columns = (field_array(rows, name, role="ordering field") for name in names)
+    texts = (column.cast(pa.string()).to_pylist() for column in columns)
     return pa.array(list(map(list, zip(*texts, strict=True))), pa.list_(pa.string()))
 
 

@@ -117,15 +117,12 @@ def _plan(view: TableView, instant: Instant, action: Action, parse: BodyParser[_
 
 def _compaction_instants(view: TableView) -> Iterator[tuple[Instant, Action]]:
     """Yield the compactions of the active timeline, and the action that requested each."""
+    compacted_as = _COMPACTED_AS if view.config.is_merge_on_read else {}
     for instant in view.timeline.instants:
         if instant.action in (Action.COMPACTION, Action.LOG_COMPACTION):
             yield instant, instant.action
-        elif (
-            view.config.is_merge_on_read
-            and instant.is_completed
-            and instant.action in _COMPACTED_AS
-        ):
-            service, operations = _COMPACTED_AS[instant.action]
+        elif instant.is_completed and instant.action in compacted_as:
+            service, operations = compacted_as[instant.action]
             if view.commit_metadata[instant.requested_time].operation_type in operations:
                 yield instant, service
 

@@ -145,12 +145,9 @@ def _row_counts(slices: pa.Table, committed: Mapping[str, CommittedFile]) -> dic
 def _value_types(view: TableView) -> dict[str, pa.DataType]:
     """Return the types of the partition columns; text if folder names are formatted times."""
     config, schema = view.config, known_schema(view)
-    return {
-        name: schema.field(name).type
-        if name in schema.names and name not in config.timestamp_partition_fields
-        else pa.string()
-        for name in config.partition_fields
-    }
+    typed = {*schema.names}.difference(config.timestamp_partition_fields)
+    names = config.partition_fields
+    return {n: schema.field(n).type if n in typed else pa.string() for n in names}
 
 
 def _values(path: str, view: TableView, types: dict[str, pa.DataType]) -> dict[str, Any] | None:

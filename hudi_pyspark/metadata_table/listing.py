@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import copy
+from itertools import starmap
 from typing import TypeVar
 
 from hudi_pyspark.cached_property import PickledWithoutCache, cached_property
@@ -111,13 +112,11 @@ class MetadataListing:
         sizes = self._current.opened.file_records.sizes(names.values())
         if unknown := [name for name in names.values() if name not in sizes]:
             raise CorruptTableError(f"the metadata table has no files of partition {unknown[0]}")
-        return {
-            path: [
-                FileInfo(file, is_directory=False, size=size, modified_ms=0)
-                for file, size in sizes[name].items()
-            ]
-            for path, name in names.items()
-        }
+        return {path: list(starmap(_listed, sizes[name].items())) for path, name in names.items()}
+
+
+def _listed(name: str, size: int) -> FileInfo:
+    return FileInfo(name, is_directory=False, size=size, modified_ms=0)
 
 
 class _Current(PickledWithoutCache):

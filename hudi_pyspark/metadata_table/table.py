@@ -110,9 +110,8 @@ class MetadataTable:
         base = max((s.file_slice.base_instant_time for s in slices), default="")
         completed = {instant.requested_time for instant in self.table.timeline.completed}
         # A commit without a block may have written nothing: then its metadata says so.
-        for time in sorted(
-            history.commit_metadata.keys() & completed - {base} - listing.block_instants
-        ):
+        times = history.commit_metadata.keys() & completed - {base} - listing.block_instants
+        for time in sorted(times):
             ended = self._completed_at(time) if self.view.config.has_completion_times else time
             if ended > base and records.FILES in history.commit_metadata[time].write_stats:
                 raise self._corrupt(records.FILES, f"lacks what commit {time} recorded there")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from hudi_pyspark.table.file_groups import CommittedFiles, by_path, committed_files
 
 if TYPE_CHECKING:
-    from hudi_pyspark.table.file_group import FileSlice
+    from hudi_pyspark.table.file_group import FileSlice, LogFile
     from hudi_pyspark.table.view import TableView
 
 
@@ -71,12 +71,11 @@ def slices_of_groups(
         )
     )
     if completed_by:
-        slices = [
-            s.filter_logs(
-                lambda log: (view.history.completion_time(log.instant_time) or "") <= completed_by
-            )
-            for s in slices
-        ]
+
+        def is_completed(log: LogFile) -> bool:
+            return (view.history.completion_time(log.instant_time) or "") <= completed_by
+
+        slices = [s.filter_logs(is_completed) for s in slices]
     if check_files:
         for file_slice in slices:
             view.slices.check_files(file_slice)

@@ -185,14 +185,9 @@ class FileSlices(PickledWithoutCache):
 
     def _base_only(self, group: FileGroup, until: str) -> FileSlice | None:
         planned = self.groups.pending_compaction(group)
-        for file_slice in reversed(group.slices):
-            if (
-                file_slice.base_file is not None
-                and file_slice.base_instant_time != planned
-                and self._is_visible(file_slice, until)
-            ):
-                return file_slice.with_logs(())
-        return None
+        visible = (s for s in reversed(group.slices) if self._is_visible(s, until))
+        based = (s for s in visible if s.base_file is not None and s.base_instant_time != planned)
+        return next((s.with_logs(()) for s in based), None)
 
     def unreplaced(self, group: FileGroup, until: str) -> FileGroup:
         """Return a group without the files that commits up to an instant replaced."""
