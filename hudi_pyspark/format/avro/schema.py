@@ -47,7 +47,7 @@ class LogicalType:
     element: str = ""  # of a vector: FLOAT, DOUBLE or INT8, little-endian, without gaps
 
 
-class _Typed(ABC):
+class AvroType(ABC):
     """Base of the Avro types."""
 
     __slots__ = ()
@@ -63,7 +63,7 @@ class _Typed(ABC):
 
 
 @dataclass(frozen=True, slots=True)
-class AvroPrimitive(_Typed):
+class AvroPrimitive(AvroType):
     """A primitive type, and its logical type if that is valid."""
 
     kind: Primitive
@@ -74,7 +74,7 @@ class AvroPrimitive(_Typed):
 
 
 @dataclass(frozen=True, slots=True)
-class AvroFixed(_Typed):
+class AvroFixed(AvroType):
     """Byte strings of one length."""
 
     name: str  # with namespace
@@ -86,7 +86,7 @@ class AvroFixed(_Typed):
 
 
 @dataclass(frozen=True, slots=True)
-class AvroEnum(_Typed):
+class AvroEnum(AvroType):
     """One of several symbols, stored as its ordinal."""
 
     name: str  # with namespace
@@ -97,7 +97,7 @@ class AvroEnum(_Typed):
 
 
 @dataclass(frozen=True, slots=True)
-class AvroArray(_Typed):
+class AvroArray(AvroType):
     """A list of items of one type."""
 
     item: AvroType
@@ -107,7 +107,7 @@ class AvroArray(_Typed):
 
 
 @dataclass(frozen=True, slots=True)
-class AvroMap(_Typed):
+class AvroMap(AvroType):
     """String keys, and values of one type."""
 
     value: AvroType
@@ -117,7 +117,7 @@ class AvroMap(_Typed):
 
 
 @dataclass(frozen=True, slots=True)
-class AvroUnion(_Typed):
+class AvroUnion(AvroType):
     """One of several types, stored as the ordinal of a branch and a value of that type."""
 
     branches: tuple[AvroType, ...]
@@ -153,7 +153,7 @@ class AvroUnion(_Typed):
 
 
 @dataclass(frozen=True, slots=True)
-class AvroReference(_Typed):
+class AvroReference(AvroType):
     """The place at which a named type contains itself."""
 
     name: str  # with namespace
@@ -177,7 +177,7 @@ class AvroField:
 
 
 @dataclass(frozen=True, slots=True)
-class AvroRecord(_Typed):
+class AvroRecord(AvroType):
     """Named fields, stored one after another."""
 
     name: str  # with namespace
@@ -189,17 +189,6 @@ class AvroRecord(_Typed):
         fields = [arrow_field(field, path) for field in self.fields]
         return pa.struct(fields if self.logical is None else _mark_variant(fields, path))
 
-
-AvroType: TypeAlias = (
-    AvroPrimitive
-    | AvroFixed
-    | AvroEnum
-    | AvroArray
-    | AvroMap
-    | AvroUnion
-    | AvroRecord
-    | AvroReference
-)
 
 _PRIMITIVES: Final = {kind.name.lower(): AvroPrimitive(kind) for kind in Primitive}
 
