@@ -1,4 +1,4 @@
-"""Registry of the merge functions of users, for payload classes that Hudi does not have."""
+"""Users' own merge functions, for payload classes that Hudi does not know."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""File slices that cannot have rows of a query, by indexes of the metadata table.
+"""Leave out file slices that cannot have rows of a query, by indexes of the metadata table.
 
 An index may rule a file out only by what it says of that very file, and only if the file never
 changes after its commit: a base file, or a log file of one commit. So nothing depends on whether an
@@ -158,7 +158,7 @@ def _may_contain(value: Mapping[str, Any], keys: Sequence[str]) -> bool:
 
 
 def _without(slices: Slices, asked_slices: Slices, kept_slices: Slices) -> Slices:
-    """Return the slices in their order, without those of ``asked_slices`` that were not kept."""
+    """Return the slices, in their order, except those that an index was asked for and ruled out."""
     left_out = {id(s) for s in asked_slices} - {id(s) for s in kept_slices}
     return [s for s in slices if id(s) not in left_out]
 

@@ -1,4 +1,4 @@
-"""Commits of a table and of its metadata table compared: recorded, missing, or lost.
+"""Compare the commits of a table and of its metadata table: recorded, missing, or lost.
 
 Each commit of the table is a delta commit of the metadata table under the same requested time, and
 completes there first.
@@ -30,7 +30,7 @@ def missing_commits(own: Timeline, table: TableView) -> list[str]:
 
 
 def recorded_commits(own: Timeline, table: TableView, files: FileRecords) -> frozenset[str]:
-    """Return the table's commits whose files the listing certainly has as they were committed.
+    """Return the table's commits whose files are certainly listed as they were committed.
 
     The result is empty if the metadata table is ahead of the table: a clean may have removed files
     from the listing that this state of the table needs.
@@ -50,7 +50,7 @@ def recorded_commits(own: Timeline, table: TableView, files: FileRecords) -> fro
 
 
 def uncommitted_commits(own: Timeline, table: Timeline) -> frozenset[str]:
-    """Return the delta commits that completed in the metadata table, and not in the table.
+    """Return the delta commits that completed in the metadata table, but not in the table.
 
     The writer of a commit may be about to complete it or may have failed in between; the
     commit may have been undone or archived since; or the table's timeline has lost it. A few are
@@ -62,7 +62,7 @@ def uncommitted_commits(own: Timeline, table: Timeline) -> frozenset[str]:
 def lost_commits(
     own: TableView, table: TableView, files: Callable[[], FileRecords]
 ) -> dict[str, str]:
-    """Return the commits that the table's timeline has lost: requested time, in order, to proof.
+    """Return the proof for each commit that the table's timeline has lost, by requested time.
 
     ======================  =======================================================================
     in the table it is      and the commit is lost if
@@ -134,7 +134,7 @@ def _is_missing(time: str, table: TableView, files: Callable[[], FileRecords]) -
 
 
 def valid_instants(own: Timeline, table: TableView) -> CommittedTimes:
-    """Return the instants whose records count, whatever was rolled back."""
+    """Return the instants whose records count without asking what was rolled back since."""
     valid, pending = set(_times(table.timeline.completed)), set(_times(table.timeline.pending))
     for instant in own.completed:
         time = instant.requested_time

@@ -1,4 +1,4 @@
-"""Instants of time travel, checked against the history of the table."""
+"""Check the instants of time-travel queries against the history of the table."""
 
 from datetime import datetime, timedelta, timezone
 

@@ -252,7 +252,7 @@ def _modified_ms(entry: Mapping[str, Any]) -> int:
 
 
 class WebHdfsFileSystem(FsspecFileSystem):
-    """HDFS over HTTP, by fsspec, without its files.
+    """HDFS over HTTP, by fsspec, but without its file objects.
 
     They take the error page of a data node for content, and read 5 MB ahead.
     """
@@ -263,7 +263,7 @@ class WebHdfsFileSystem(FsspecFileSystem):
 
 
 class HdfsNativeFileSystem(FsspecFileSystem):
-    """HDFS by hdfs-native, without its file system for fsspec, which cuts names at ? and #."""
+    """HDFS by hdfs-native itself: its file system for fsspec cuts names at ? and #."""
 
     def __init__(self, filesystem: Any, root: str) -> None:  # noqa: ANN401  (fsspec has no types)
         super().__init__(filesystem)

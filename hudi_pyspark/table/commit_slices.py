@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 
 def written_slices(view: TableView, times: Collection[str]) -> list[FileSlice]:
-    """Return slices of the files that some commits wrote, as of the last of these commits."""
+    """Return the slices that some commits wrote to, as of the last of these commits."""
     return view.slices.checked(lambda: _written_slices(view, times))
 
 
 def commits_without_files(view: TableView, times: Collection[str]) -> list[str]:
-    """Return the commits that wrote a file which is gone although their slices need it."""
+    """Return the commits of which a file is gone that their slices still need."""
     missing = {
         path
         for file_slice in _written_slices(view, times)
