@@ -1,7 +1,7 @@
 """Words for people: sizes, counts, durations and suggestions."""
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 
 def byte_text(count: float) -> str:
@@ -41,5 +41,11 @@ def did_you_mean(name: str, names: Iterable[str], *, cutoff: float = 0.6) -> str
     Returns:
         For example ``; did you mean region?``, or "" if no name is alike.
     """
-    near = difflib.get_close_matches(name, list(names), n=1, cutoff=cutoff)
-    return f"; did you mean {near[0]}?" if near else ""
+    near = nearest(name, {known: known for known in names}, cutoff=cutoff)
+    return f"; did you mean {near}?" if near else ""
+
+
+def nearest(name: str, names: Mapping[str, str], *, cutoff: float = 0.6) -> str:
+    """Return the value of the key that is most like a name; "" if no key is alike."""
+    near = difflib.get_close_matches(name, names, n=1, cutoff=cutoff)
+    return names[near[0]] if near else ""

@@ -4,12 +4,12 @@ Spark writes a column under the name that a data frame gives it and treats names
 case as one column, so the files of one table may spell a column in several ways.
 """
 
-import difflib
 from collections.abc import Collection, Iterable, Sequence
 
 import pyarrow as pa
 
 from hudi_pyspark.errors import InvalidOptionError, SchemaEvolutionError
+from hudi_pyspark.wording import nearest
 
 
 class AmbiguousNamesError(ValueError):
@@ -85,8 +85,8 @@ def resolve_column(written: str, names: Sequence[str]) -> str:
     except AmbiguousNamesError as error:
         raise InvalidOptionError(f"the column {error}: write the name in its case") from None
     by_lower_case = {name.lower(): name for name in names}
-    near = difflib.get_close_matches(written.lower(), by_lower_case, n=1)
-    hint = f" (did you mean {by_lower_case[near[0]]!r}?)" if near else ""
+    near = nearest(written.lower(), by_lower_case)
+    hint = f" (did you mean {near!r}?)" if near else ""
     raise InvalidOptionError(
         f"the table has no column {written!r}{hint}; it has {', '.join(names)}"
     )

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -41,6 +40,7 @@ from hudi_pyspark.options.option import (
 from hudi_pyspark.storage_options import is_storage_option
 from hudi_pyspark.table.merge_mode import DELETE_FIELD, DELETE_MARKER, MergeCache
 from hudi_pyspark.table.on_damage import OnDamage
+from hudi_pyspark.wording import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -509,8 +509,8 @@ def _check_other_option(name: str, value: str) -> None:
         )
     is_key = name.startswith("hoodie.")
     short_names = {n.lower(): n for option in OPTIONS for n in option.names if "." not in n}
-    near = _nearest(name, {} if is_key else short_names)
-    near = near or _nearest(name, {alias: option.key for alias, option in BY_NAME.items()})
+    near = nearest(name, {} if is_key else short_names)
+    near = near or nearest(name, {alias: option.key for alias, option in BY_NAME.items()})
     hint = f"; did you mean {near}?" if near else ""
     if is_key:
         warn(f"unknown option {name} is ignored{hint}", stacklevel=2)
@@ -519,8 +519,3 @@ def _check_other_option(name: str, value: str) -> None:
         f"unknown option {name!r}{hint} (known: {', '.join(sorted(short_names.values()))}, and the "
         "keys of Apache Hudi)"
     )
-
-
-def _nearest(name: str, names: Mapping[str, str]) -> str:
-    near = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
-    return names[near[0]] if near else ""

@@ -46,9 +46,9 @@ MAY_IMPORT = {
     "catalogs": {"errors", "extras", "storage_options", "storage", "catalogs"},
     "format": {"errors", "arrow_values", "cached_property", "format"},
     "table": {"errors", "messages", "cached_property", "format", "storage", "table", "wording"},
-    "columns": {"errors", "arrow_values", "format"},
+    "columns": {"errors", "arrow_values", "format", "wording"},
     "filter": {"errors", "table", "columns"},
-    "options": {"errors", "messages", "storage_options", "table"},
+    "options": {"errors", "messages", "storage_options", "table", "wording"},
     "custom_mergers": {"errors", "imported_function", "table"},
     "tasks": {
         "arrow_values",
