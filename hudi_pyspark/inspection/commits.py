@@ -15,7 +15,7 @@ from hudi_pyspark.format.timeline.instant import COMMIT_ACTIONS, moment_of
 from hudi_pyspark.format.timeline.instant_metadata import commit_metadata_of
 from hudi_pyspark.format.timeline.internal_schema import parse_internal_schema
 from hudi_pyspark.inspection.definition import InspectionRows, instant_row, with_columns
-from hudi_pyspark.table.archive import load_archived_metadata
+from hudi_pyspark.table.archive import ArchivedInstant, load_archived_metadata
 from hudi_pyspark.table.schema import resolve_schema
 from hudi_pyspark.table.timeline import instant_path
 from hudi_pyspark.wording import did_you_mean
@@ -41,22 +41,43 @@ _COUNTED = {
 _SCHEMAS = ("schema", "latest_schema")  # `schema_history` shows them
 
 
-@with_columns("requested_time, completion_time, action, state, archived bool, path")
-def timeline(view: TableView, *, archived: bool) -> InspectionRows:
-    """Return one row per instant; see `Inspection.timeline`."""
+def known_instants(view: TableView, *, archived: bool) -> list[tuple[Instant, bool]]:
+    """Return the instants in order of requested time, each with whether it is archived.
+
+    Args:
+        view: the table.
+        archived: whether to read the archive, and include its instants.
+
+    Raises:
+        CorruptTimelineError: a file of the archive cannot be decoded.
+    """
     active = {(i.requested_time, i.comparable_action) for i in view.timeline.instants}
-    rows = [
-        {**instant_row(i), "archived": False, "path": instant_path(i, view.config)}
-        for i in view.timeline.instants
-    ]
+    instants: list[tuple[Instant, bool]] = [(i, False) for i in view.timeline.instants]
     if archived:
-        rows += [
-            {**instant_row(entry), "archived": True, "path": entry.path}
+        instants += [
+            (entry, True)
             for entry in view.history.archived
             # Writers archive an instant before they delete it from the active timeline.
             if (entry.requested_time, entry.comparable_action) not in active
         ]
-    return sorted(rows, key=lambda row: (str(row["requested_time"]), str(row["action"])))
+    return sorted(instants, key=lambda known: (known[0].requested_time, str(known[0].action)))
+
+
+@with_columns("requested_time, completion_time, action, state, archived bool, path")
+def timeline(view: TableView, *, archived: bool) -> InspectionRows:
+    """Return one row per instant; see `Inspection.timeline`."""
+    return [
+        {
+            **instant_row(instant),
+            "archived": is_archived,
+            "path": (
+                instant.path
+                if isinstance(instant, ArchivedInstant)
+                else instant_path(instant, view.config)
+            ),
+        }
+        for instant, is_archived in known_instants(view, archived=archived)
+    ]
 
 
 @dataclass(frozen=True, slots=True)

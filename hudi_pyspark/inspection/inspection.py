@@ -13,6 +13,7 @@ from hudi_pyspark.inspection.log_records import log_records
 from hudi_pyspark.inspection.metadata import RECORD_SAMPLE, metadata_records, metadata_validation
 from hudi_pyspark.inspection.ranges import commit_range
 from hudi_pyspark.inspection.statistics import SMALL_FILE_BYTES, partitions, statistics
+from hudi_pyspark.inspection.table_functions import hudi_filesystem_view, hudi_query_timeline
 from hudi_pyspark.options.instant_text import local_now
 from hudi_pyspark.planning.time_travel import resolve_as_of
 from hudi_pyspark.table.view import TableView
@@ -353,6 +354,39 @@ class Inspection:
             (columns with types); columns (their number); avro_schema (JSON, without meta columns).
         """
         return commits.schema_history(self.view)
+
+    def hudi_query_timeline(self, *, archived: bool = False) -> pa.Table:
+        """Return the instants as Apache Hudi's table function of this name does.
+
+        Args:
+            archived: include archived instants.
+
+        Returns:
+            Timestamp; Action; State (in capitals); Completion_Time (null while pending and before
+            table version 8); File_Name; and of active commits: Total_Bytes_Written,
+            Total_Files_Updated, Total_Partitions_Written, Total_Records_Written,
+            Total_Updated_Records_Written, Total_Write_Errors. All of these are 0 for archived and
+            inflight instants, and -1 for plans and other actions.
+        """
+        return hudi_query_timeline(self.view, archived=archived)
+
+    def hudi_filesystem_view(self, folders: str = "") -> pa.Table:
+        """Return file slices, older ones too, as Apache Hudi's table function of this name does.
+
+        Args:
+            folders: a glob of partition paths, in which ``*`` matches no slash. By default only the
+                base path counts, in which an unpartitioned table has its files.
+
+        Returns:
+            File_ID; Partition_Path; Base_Instant_Time; Base_File_Path (URI; "" if there are only
+            log files); Base_File_Size (-1 if there are only log files); Log_File_Count;
+            Log_File_Size (of all log files); Log_File_Scheduled (of those whose names have the base
+            instant time); Log_File_Unscheduled (of all other log files).
+
+        Raises:
+            InvalidOptionError: ``folders`` is not a glob.
+        """
+        return hudi_filesystem_view(self.view, folders)
 
 
 INSPECTION_TABLES: dict[str, Callable[..., pa.Table]] = {

@@ -1,11 +1,11 @@
-"""Ask Apache Hudi's own procedures (CALL show_...) about golden tables, and keep the answers.
+"""Ask Apache Hudi's procedures (CALL show_...) and table functions about golden tables.
 
     pip install 'pyspark==3.5.*'      # Java 17; the bundle of Apache Hudi 1.2.0 from Maven Central
-    HUDI_JAR=path/to/hudi-spark3.5-bundle_2.12-1.2.0.jar python procedures.py [CASE ...]
+    HUDI_JAR=path/to/hudi-spark3.5-bundle_2.12-1.2.0.jar python procedures.py [--functions] [CASE ...]
 
 Writes one <case>.json per table into tests/golden_procedures: a list of calls with their arguments, the columns
 of the answer and its rows, or the error on which the procedure fails. The table's base path is
-replaced by <table> in all texts.
+replaced by <table> in all texts. With --functions only the answers of table functions are made anew.
 """
 import datetime as dt
 import glob
@@ -106,6 +106,13 @@ class Calls:
     def ask(self, name, **args):
         given = ", ".join(f"{k} => {sql(v)}" for k, v in args.items())
         text = f"CALL {name}(table => '{self.case}'" + (f", {given}" if given else "") + ")"
+        return self.answer(text, name, args)
+
+    def ask_function(self, name, **args):
+        given = "".join(f", {sql(v)}" for v in args.values())
+        return self.answer(f"SELECT * FROM {name}('{self.case}'{given})", name, args)
+
+    def answer(self, text, name, args):
         call = {"procedure": name, "args": {k: plain(v, self.base) for k, v in args.items()}}
         try:
             df = self.spark.sql(text)
@@ -156,14 +163,29 @@ def ask_all(calls, base):
     calls.ask("stats_file_sizes", limit=ALL)
 
 
+def ask_functions(calls):
+    for archived in ("false", "true"):
+        calls.ask_function("hudi_query_timeline", archived=archived)
+    calls.ask_function("hudi_filesystem_view")
+    for folders in ("*", "e*", "*/*", "{amer,emea}", "[!a]???"):
+        calls.ask_function("hudi_filesystem_view", folders=folders)
+
+
 def main():
     scratch = tempfile.mkdtemp(prefix="procedures")
     spark = session(scratch)
-    for case in sys.argv[1:] or CASES:
+    names = [name for name in sys.argv[1:] if name != "--functions"]
+    for case in names or CASES:
         base = unzip(case, scratch)
         calls = Calls(spark, case, base)
-        ask_all(calls, base)
-        with open(os.path.join(ANSWERS, case + ".json"), "w") as out:
+        kept = os.path.join(ANSWERS, case + ".json")
+        if "--functions" in sys.argv:
+            with open(kept) as known:
+                calls.made = [c for c in json.load(known) if not c["procedure"].startswith("hudi_")]
+        else:
+            ask_all(calls, base)
+        ask_functions(calls)
+        with open(kept, "w") as out:
             out.write("[\n" + ",\n".join(json.dumps(c, ensure_ascii=False) for c in calls.made) + "\n]\n")
         print(case, len(calls.made), sum("error" in c for c in calls.made), flush=True)
     spark.stop()
