@@ -20,12 +20,22 @@ if TYPE_CHECKING:
     from hudi_pyspark.custom_mergers import register_payload
     from hudi_pyspark.hudi_table import HudiTable
     from hudi_pyspark.scan import Scan
+    from hudi_pyspark.spark.table_functions import (
+        hudi_filesystem_view,
+        hudi_query,
+        hudi_query_timeline,
+        hudi_table_changes,
+    )
 
 __all__ = [
     "HudiTable",
     "Scan",
     "__version__",
     "explain",
+    "hudi_filesystem_view",
+    "hudi_query",
+    "hudi_query_timeline",
+    "hudi_table_changes",
     "read",
     "register",
     "register_payload",
@@ -40,6 +50,10 @@ __all__ += [name for name, value in vars(_errors).items() if isinstance(value, t
 _LOADED_WHEN_NAMED: Final = {
     "HudiTable": "hudi_pyspark.hudi_table",
     "Scan": "hudi_pyspark.scan",
+    "hudi_filesystem_view": "hudi_pyspark.spark.table_functions",
+    "hudi_query": "hudi_pyspark.spark.table_functions",
+    "hudi_query_timeline": "hudi_pyspark.spark.table_functions",
+    "hudi_table_changes": "hudi_pyspark.spark.table_functions",
     "register_payload": "hudi_pyspark.custom_mergers",
 }
 

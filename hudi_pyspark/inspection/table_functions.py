@@ -28,9 +28,7 @@ _GLOB = {"*": "[^/]*", "?": "[^/]", "{": "(?:", "}": ")"}  # as regular expressi
 _GLOB_TOKEN = re.compile(r"\\.|\[[^\]]+\]|.", re.DOTALL)
 
 
-@with_columns(
-    f"Timestamp, Action, State, Completion_Time, File_Name, {' int, '.join(_COUNTS)} int"
-)
+@with_columns(f"Timestamp, Action, State, Completion_Time, File_Name, {' int, '.join(_COUNTS)} int")
 def hudi_query_timeline(view: TableView, *, archived: bool) -> Iterator[dict[str, object]]:
     """Yield one row per instant; see `Inspection.hudi_query_timeline`."""
     written = {

@@ -6,14 +6,14 @@ the instant of ``VERSION AS OF`` and ``TIMESTAMP AS OF``, and the options of ``W
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from hudi_pyspark.errors import InvalidOptionError, UnsupportedQueryError
 from hudi_pyspark.options.instant_text import OF_THE_SESSION
 from hudi_pyspark.options.option import QueryType
-from hudi_pyspark.options.read_options import BY_NAME, key_of
-from hudi_pyspark.storage_options import CREDENTIALS_PROVIDER, SPARK_PREFIX, is_storage_option
+from hudi_pyspark.options.read_options import BY_NAME, INSPECT, key_of
+from hudi_pyspark.storage_options import is_storage_option
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
@@ -25,19 +25,24 @@ _INSTANT = f"{_PREFIX}instant"
 _DECLARED = f"{_PREFIX}declared"  # the columns of CREATE TABLE, a line each: name, \0, type
 _FUNCTION = f"{_PREFIX}function"  # the name of a table function of Apache Hudi
 _ARGUMENT = f"{_PREFIX}argument."  # before the position of an argument, from 0
-TABLE_FUNCTIONS = ("hudi_query", "hudi_table_changes")
+TABLE_FUNCTIONS = (
+    "hudi_query",
+    "hudi_table_changes",
+    "hudi_query_timeline",
+    "hudi_filesystem_view",
+)
 # Apache Hudi's sync writes it into the entries `…_ro` and `…_rt`.
 _READ_OPTIMIZED = "hoodie.query.as.ro.table"
 _FORMAT_OF_BASE_FILES = "org.apache.hudi.hadoop.HoodieParquetInputFormat"
 # What an entry may not say, since others may have written it: functions that this reader imports,
-# and folders of its disk.
+# folders of its disk, and other places that would get requests with its credentials. Storage
+# options are refused as well.
 _NEVER_STORED = (
-    "path",
+    "table",
+    "bootstrap_base_path",
     "payload_merger",
     "merge_cache_folder",
     key_of("spill_folder"),
-    CREDENTIALS_PROVIDER,
-    f"{SPARK_PREFIX}{CREDENTIALS_PROVIDER}",
 )
 _UNSUPPORTED = f"[{UnsupportedQueryError.code}]"
 _INVALID = f"[{InvalidOptionError.code}]"
@@ -73,55 +78,83 @@ SQL_WORDS = {
 def plain_options(options: Mapping[str, str]) -> dict[str, str]:
     """Return the options of a read without those of SQL, whose meaning is added.
 
-    Options of the query take precedence over those that an entry stores. An entry has no say in
-    functions to import and in folders of the local disk.
+    Options of the query take precedence over those that an entry stores. Only a query can name
+    functions to import, folders of the local disk, and where requests go.
 
     Raises:
-        InvalidOptionError: the query has two instants.
+        InvalidOptionError: the query has two instants, or calls a function with other arguments
+            than it takes, or ``CREATE TABLE`` has options that an entry may not store.
     """
     plain = {name: value for name, value in options.items() if not _is_of_sql(name)}
     if len(plain) == len(options):
         return plain
     by_name = {name.lower(): value for name, value in options.items() if _is_of_sql(name)}
-    stored = {
-        name.removeprefix(_STORED): value
-        for name, value in by_name.items()
-        if name.startswith(_STORED)
-    }
+    entry = _entry_options(by_name)
     if _FUNCTION in by_name:
-        plain |= _function_options(by_name)
-    is_read_optimized = stored.pop(_READ_OPTIMIZED, "")
-    if not is_read_optimized and by_name.get(_FORMAT) == _FORMAT_OF_BASE_FILES:
-        is_read_optimized = "true"  # as Hive reads the entry
-    if is_read_optimized:
-        is_optimized = is_read_optimized.lower() == "true"
-        kind = QueryType.READ_OPTIMIZED if is_optimized else QueryType.SNAPSHOT
-        stored = {name: text for name, text in stored.items() if _key(name) != _key("query_type")}
-        stored["query_type"] = kind.value
-    instant = by_name.get(_INSTANT)
-    if instant is not None:
+        arguments = [by_name[name] for name in sorted(by_name) if name.startswith(_ARGUMENT)]
+        plain |= function_options(by_name[_FUNCTION], arguments)
+    if (instant := by_name.get(_INSTANT)) is not None:
         for name, value in plain.items():
             if _key(name) == _key("as_of") and value != instant:
                 raise InvalidOptionError(
                     f"the query has two instants, {instant} and {value}: give one of them"
                 )
         plain[key_of("as_of")] = instant
+    if INSPECT in plain:
+        return plain
     given = {_key(name) for name in plain}
-    for name, value in stored.items():
-        is_option = name in BY_NAME or name.startswith("hoodie.") or is_storage_option(name)
-        if is_option and _key(name) not in (*_NEVER_STORED, *given):
-            plain[name] = value
-    return plain
+    return plain | {name: value for name, value in entry.items() if _key(name) not in given}
 
 
-def _function_options(options: Mapping[str, str]) -> dict[str, str]:
+def _entry_options(by_name: Mapping[str, str]) -> dict[str, str]:
+    """Return the options of reads that an entry of a metastore stores.
+
+    Args:
+        by_name: the options of SQL, with names in lower case.
+
+    Raises:
+        InvalidOptionError: ``CREATE TABLE`` has options that an entry may not store.
+    """
+    stored = {
+        name.removeprefix(_STORED): value
+        for name, value in by_name.items()
+        if name.startswith(_STORED) and name != f"{_STORED}path"
+    }
+    refused = [name for name in stored if is_storage_option(name) or _key(name) in _NEVER_STORED]
+    if refused and _DECLARED in by_name:
+        raise InvalidOptionError(
+            f"CREATE TABLE cannot store {', '.join(refused)}: whoever may change the metastore "
+            "could send the credentials of readers elsewhere, or run code in readers. Give each "
+            "query these options, or set storage options for all queries in the environment, as "
+            "HOODIE_ENV_fs_DOT_s3a_DOT_endpoint"
+        )
+    is_read_optimized = stored.get(_READ_OPTIMIZED, "")
+    if not is_read_optimized and by_name.get(_FORMAT) == _FORMAT_OF_BASE_FILES:
+        is_read_optimized = "true"  # as Hive reads the entry
+    options = {
+        name: value
+        for name, value in stored.items()
+        if (name in BY_NAME or name.startswith("hoodie."))
+        and name not in (*refused, _READ_OPTIMIZED)
+        and not (is_read_optimized and _key(name) == _key("query_type"))
+    }
+    if is_read_optimized:
+        is_optimized = is_read_optimized.lower() == "true"
+        kind = QueryType.READ_OPTIMIZED if is_optimized else QueryType.SNAPSHOT
+        options["query_type"] = kind.value
+    return options
+
+
+def function_options(function: str, arguments: Sequence[str]) -> dict[str, str]:
     """Return the options of a read that a call of a table function stands for.
+
+    Args:
+        function: one of `TABLE_FUNCTIONS`.
+        arguments: as texts; the first is the table.
 
     Raises:
         InvalidOptionError: the function does not take these arguments.
     """
-    function = options[_FUNCTION]
-    arguments = [options[name] for name in sorted(options) if name.startswith(_ARGUMENT)]
     match [function, *arguments]:
         case ["hudi_query", _, "snapshot" | "read_optimized" as query_type]:
             return {"query_type": query_type}
@@ -129,10 +162,17 @@ def _function_options(options: Mapping[str, str]) -> dict[str, str]:
             changes = {"query_type": QueryType.INCREMENTAL.value, "begin": begin}
             changes |= {"end": end[0]} if end else {}
             return {**changes, "cdc": str(kind == "cdc").lower()}
+        case ["hudi_query_timeline", _, *flag] if len(flag) < 2:
+            is_archived = flag in (["true"], ["TRUE"])  # any other text is false
+            return {INSPECT: function, f"{INSPECT}.archived": str(is_archived).lower()}
+        case ["hudi_filesystem_view", _, *folders] if len(folders) < 2:
+            return {INSPECT: function, **{f"{INSPECT}.folders": glob for glob in folders}}
     raise InvalidOptionError(
         f"{function} does not take the arguments {', '.join(map(repr, arguments))}. Write "
-        "hudi_query(table, 'snapshot'), hudi_query(table, 'read_optimized') or "
-        "hudi_table_changes(table, 'latest_state', begin), with 'cdc' for images, and with an end"
+        "hudi_query(table, 'snapshot'), hudi_query(table, 'read_optimized'), "
+        "hudi_table_changes(table, 'latest_state', begin), with 'cdc' for images and with an end, "
+        "hudi_query_timeline(table, 'true') with archived instants, or "
+        "hudi_filesystem_view(table, folders)"
     )
 
 

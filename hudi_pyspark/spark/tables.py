@@ -66,11 +66,10 @@ def _switch(spark: SparkSession, *, is_on: bool, register_hudi: Callable[[], Non
     jvm: Any = spark._jvm  # noqa: SLF001  (the only way to the catalogs)
     session: Any = spark._jsparkSession  # noqa: SLF001
     state = session.sessionState()
-    catalog = state.catalogManager().v2SessionCatalog()
     sources = registered_sources(state.dataSourceManager())
-    if catalog.getClass().getName() == f"hudi_pyspark.{_TABLES}":
+    if reads_tables(spark):
         if not is_on:
-            catalog.remove()
+            state.catalogManager().v2SessionCatalog().remove()
             sources.remove(HUDI)
         return ""
     if not is_on:
@@ -96,6 +95,12 @@ def _switch(spark: SparkSession, *, is_on: bool, register_hudi: Callable[[], Non
     register_hudi()
     second_names.add(sources.get(HUDI))
     return ""
+
+
+def reads_tables(spark: SparkSession) -> bool:
+    """Return whether the SQL of a classic session reads tables by name."""
+    manager: Any = spark._jsparkSession.sessionState().catalogManager()  # noqa: SLF001
+    return bool(manager.v2SessionCatalog().getClass().getName() == f"hudi_pyspark.{_TABLES}")
 
 
 def registered_sources(manager: Any) -> Any:  # noqa: ANN401  (of the JVM)

@@ -477,12 +477,16 @@ def test_timeline_of_the_table_function(case, table):
     for given, hudi in answers(case, "hudi_query_timeline"):
         is_archived = given["archived"] == "true"
         found = rows_of(table, "hudi_query_timeline", archived=is_archived)
+        expected = sorted(hudi, key=lambda row: (row["Timestamp"], row["Action"]))
         if table.config.layout == 1:
             # Apache Hudi shows when files were last modified, and each state of archived instants.
             active = {row["File_Name"] for row in rows_of(table, "hudi_query_timeline")}
-            hudi = [r for r in hudi if r["State"] == "COMPLETED" or r["File_Name"] in active]
-            hudi = [{**row, "Completion_Time": None} for row in hudi]
-        assert found == sorted(hudi, key=lambda row: (row["Timestamp"], row["Action"]))
+            expected = [
+                {**row, "Completion_Time": None}
+                for row in expected
+                if row["State"] == "COMPLETED" or row["File_Name"] in active
+            ]
+        assert found == expected
 
 
 @each_case

@@ -145,11 +145,10 @@ STATEMENTS: list[tuple[str, str, Probe]] = [
     (
         "supported",
         (
-            "| table-valued functions: `hudi_query`, `hudi_table_changes`; others as "
-            "[views](migration.md#functions-of-apache-hudi) | in classic sessions | in classic "
-            "sessions |"
+            "| `hudi_query`, `hudi_table_changes`, `hudi_query_timeline`, `hudi_filesystem_view`, "
+            "in SQL [or Python](migration.md#functions-of-apache-hudi) | yes | yes |"
         ),
-        lambda _: TABLE_FUNCTIONS == ("hudi_query", "hudi_table_changes"),
+        lambda _: {*TABLE_FUNCTIONS} <= {*hudi_pyspark.__all__},
     ),
     (
         "supported",

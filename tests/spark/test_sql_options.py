@@ -38,8 +38,13 @@ INSTANT = "hudi-py.sql.instant"
         ),
         pytest.param(
             {f"{STORED}fs.s3a.access.key": "a", f"{STORED}path": "/b", "path": "/a"},
-            {"path": "/a", "fs.s3a.access.key": "a"},
-            id="storage",
+            {"path": "/a"},
+            id="storage of the entry",
+        ),
+        pytest.param(
+            {f"{STORED}fs.s3a.endpoint": "a", "path": "/a", "fs.s3a.endpoint": "b"},
+            {"path": "/a", "fs.s3a.endpoint": "b"},
+            id="storage of the query",
         ),
         pytest.param(
             {"hudi-py.sql.format": f"{FORMATS}HoodieParquetInputFormat"},
@@ -66,12 +71,30 @@ def test_options_of_sql_become_options_of_a_read(options, plain):
     [
         *("payload_merger", "credentials_provider", "storage.credentials_provider"),
         *("merge_cache_folder", "spill_folder", "hoodie.memory.spillable.map.path"),
+        *("fs.s3a.endpoint", "s3.endpoint", "aws_endpoint_url", "storage.endpoint_override"),
+        *("s3.proxy-uri", "hdfs.host", "adls.dfs-storage-authority", "gcs.service.host"),
+        *("fs.s3a.access.key", "azure_storage_account_name", "catalog.uri", "catalog.type"),
+        *("table", "bootstrap_base_path", "Bootstrap_Base_Path", "FS.S3A.Endpoint"),
     ],
 )
-def test_entry_names_no_function_and_no_local_folder(name):
-    """Whoever may write to a metastore would run code in each reader, or fill its disk."""
+def test_entry_names_no_function_no_local_folder_and_no_place_for_requests(name):
+    """Whoever may write to a metastore would run code in readers, or get their credentials."""
     assert plain_options({"path": "/a", f"{STORED}{name}": "os:getcwd"}) == {"path": "/a"}
     assert plain_options({f"{STORED}x": "1", name: "os:getcwd"}) == {name: "os:getcwd"}
+
+
+@pytest.mark.parametrize("name", ["fs.s3a.endpoint", "payload_merger", "bootstrap_base_path"])
+def test_statement_that_would_store_such_an_option_is_refused(name):
+    stored = {f"{STORED}{name}": "x", f"{STORED}path": "/a", "hudi-py.sql.declared": ""}
+    with pytest.raises(
+        InvalidOptionError, match=rf"CREATE TABLE cannot store {name}: .*HOODIE_ENV"
+    ):
+        plain_options({"path": "/a", **stored})
+
+
+def test_options_of_rows_that_an_entry_stores_are_no_arguments_of_inspection_tables():
+    options = {f"{STORED}hoodie.query.as.ro.table": "true", "inspect": "timeline", "path": "/a"}
+    assert plain_options(options) == {"inspect": "timeline", "path": "/a"}
 
 
 def call(function, *arguments):
@@ -91,6 +114,23 @@ def call(function, *arguments):
             call("hudi_table_changes", "/a", "cdc", "earliest", "2"),
             {"query_type": "incremental", "begin": "earliest", "end": "2", "cdc": "true"},
         ),
+        *(
+            (
+                call("hudi_query_timeline", "/a", *flag),
+                {"inspect": "hudi_query_timeline", "inspect.archived": archived},
+            )
+            for flag, archived in (
+                ([], "false"),
+                (["true"], "true"),
+                (["TRUE"], "true"),
+                (["True"], "false"),  # as in Apache Hudi
+            )
+        ),
+        (call("hudi_filesystem_view", "/a"), {"inspect": "hudi_filesystem_view"}),
+        (
+            call("hudi_filesystem_view", "/a", "emea/*"),
+            {"inspect": "hudi_filesystem_view", "inspect.folders": "emea/*"},
+        ),
     ],
 )
 def test_calls_of_functions_become_options_of_a_read(options, plain):
@@ -106,6 +146,8 @@ def test_calls_of_functions_become_options_of_a_read(options, plain):
         call("hudi_table_changes", "/a", "cdc"),
         call("hudi_table_changes", "/a", "all", "1"),
         call("hudi_table_changes", "/a", "cdc", "1", "2", "3"),
+        call("hudi_query_timeline", "/a", "true", "true"),
+        call("hudi_filesystem_view", "/a", "*", "*"),
     ],
 )
 def test_calls_with_other_arguments_are_refused(options):

@@ -92,6 +92,11 @@ def read_with_spark(spark: SparkSession, path: str) -> None:
     frame = hudi_pyspark.read(spark, path, ["id"], filter="id = 'a'", batch_rows=10_000)
     assert_type(frame, DataFrame)
     assert_type(HudiTable(path).scan().to_spark(spark), DataFrame)
+    assert_type(hudi_pyspark.hudi_query(spark, path, "read_optimized"), DataFrame)
+    changes = hudi_pyspark.hudi_table_changes(spark, path, "cdc", begin="earliest", end="2026")
+    assert_type(changes, DataFrame)
+    assert_type(hudi_pyspark.hudi_query_timeline(spark, path, archived=True), DataFrame)
+    assert_type(hudi_pyspark.hudi_filesystem_view(spark, path, "*"), DataFrame)
 
 
 def merge_by_own_rule() -> None:
