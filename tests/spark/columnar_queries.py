@@ -173,6 +173,23 @@ QUERIES: dict[str, Callable[[DataFrame], DataFrame]] = {
     "udf over a union": lambda t: (
         t.select("id", "c_str").union(t.select("id", "part")).select("id", text("c_str"))
     ),
+    # Spark sorts the maps that it groups by, and loses which of their values are null: it reads
+    # each value without asking. The values are Spark's affair; the groups have to be right.
+    "groups of maps": lambda t: (
+        t.groupBy("c_map", "c_map_s")
+        .agg(sf.count("id").alias("rows"))
+        .groupBy(sf.map_keys("c_map"), sf.map_keys("c_map_s"))
+        .agg(sf.sum("rows"))
+    ),
+    "groups of arrays and structs": lambda t: t.groupBy(
+        "c_struct", "c_arr", "c_arr_s", "c_arr_arr"
+    ).agg(sf.count("id")),
+    "distinct rows": lambda t: t.drop("c_map", "c_map_s").distinct(),
+    "functions of nested values": lambda t: t.selectExpr(
+        *("id", "sort_array(c_arr)", "array_max(c_arr)", "hash(c_arr_s, c_struct)"),
+        *("map_values(c_map)", "map_keys(c_map_s)", "map_entries(c_map)", "c_map['b'] + 1"),
+        *("c_arr_s.a", "c_struct.*", "flatten(c_arr_arr)", "explode_outer(c_arr) AS element"),
+    ),
     "window": lambda t: t.selectExpr("id", "max(c_str) OVER (PARTITION BY part ORDER BY id) last"),
 }
 

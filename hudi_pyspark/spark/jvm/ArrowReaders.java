@@ -6,6 +6,9 @@ import java.lang.reflect.Method;
 import java.util.function.UnaryOperator;
 import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.vector.BaseFixedWidthVector;
+import org.apache.arrow.vector.NullVector;
+import org.apache.arrow.vector.ValueVector;
+import org.apache.arrow.vector.complex.ListVector;
 import org.apache.spark.PartitionEvaluatorFactory;
 import org.apache.spark.TaskContext;
 import org.apache.spark.api.python.BasePythonRunner;
@@ -19,7 +22,6 @@ import org.apache.spark.sql.execution.datasources.v2.python.PythonCustomMetric;
 import org.apache.spark.sql.execution.datasources.v2.python.PythonInputPartition;
 import org.apache.spark.sql.execution.datasources.v2.python.PythonPartitionReaderFactory;
 import org.apache.spark.sql.execution.datasources.v2.python.UserDefinedPythonDataSource;
-import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.Decimal;
 import org.apache.spark.sql.types.DecimalType;
 import org.apache.spark.sql.types.StructType;
@@ -64,6 +66,8 @@ import scala.collection.immutable.Map;
  * <p>Compiled in the driver's JVM, as NarrowScans is; executors get the classes in a jar.
  */
 public class ArrowReaders implements UnaryOperator {
+  private static final int DECIMAL_BYTES = 16;
+
   /** Throws if the classes of this Spark are not as expected. */
   public ArrowReaders() throws Exception {
     Class[] types = runner().getParameterTypes();
@@ -183,7 +187,7 @@ public class ArrowReaders implements UnaryOperator {
       ArrowColumnVector struct = (ArrowColumnVector) whole.column(0);
       ColumnVector[] columns = new ColumnVector[((StructType) struct.dataType()).length()];
       for (int i = 0; i < columns.length; i++) {
-        columns[i] = columnOf(struct.getChild(i));
+        columns[i] = new Column(struct.getChild(i));
       }
       batch = new ColumnarBatch(columns, whole.numRows());
       return true;
@@ -205,29 +209,44 @@ public class ArrowReaders implements UnaryOperator {
     }
   }
 
-  private static Column columnOf(ArrowColumnVector vector) {
-    DataType type = vector.dataType();
-    if (type instanceof DecimalType) {
-      boolean isShort = ((DecimalType) type).precision() <= Decimal.MAX_LONG_DIGITS();
-      return isShort ? new ShortDecimals(vector) : new Column(vector);
-    }
-    boolean isNumber =
-        vector.getValueVector() instanceof BaseFixedWidthVector
-            && ((BaseFixedWidthVector) vector.getValueVector()).getTypeWidth()
-                == type.defaultSize();
-    return isNumber ? new Numbers(vector) : new Column(vector);
-  }
-
   /**
    * A column that is valid until the next batch. It wraps Spark's class for Arrow vectors:
    * operators that find that class expect vectors which outlive their batch.
+   *
+   * <p>Numbers, dates and times of 1 to 8 bytes, which Arrow stores as Spark does, are read from
+   * the buffers: Spark's class takes two virtual calls and a second test for null per value.
+   *
+   * <p>A value that is null is any value, inside of arrays, maps and structs as well: some of
+   * Spark's generated code reads it without asking (MapSort does, for groups of maps), and
+   * ArrowColumnVector alone of Spark's columns throws then.
    */
   private static class Column extends ColumnVector {
     private final ArrowColumnVector vector;
+    private final ArrowBuf data; // null if values have no fixed width
+    private final ArrowBuf validity; // null if no value is, or all are
+    private final boolean isVoid;
+    private final boolean isShortDecimal;
+    private final Column[] children; // of a struct; elements of a list; entries of a map
 
     Column(ArrowColumnVector vector) {
       super(vector.dataType());
       this.vector = vector;
+      ValueVector values = vector.getValueVector();
+      isVoid = values instanceof NullVector;
+      data = values instanceof BaseFixedWidthVector ? values.getDataBuffer() : null;
+      validity = vector.hasNull() && !isVoid ? values.getValidityBuffer() : null;
+      isShortDecimal =
+          type instanceof DecimalType
+              && ((DecimalType) type).precision() <= Decimal.MAX_LONG_DIGITS();
+      if (values instanceof ListVector) { // a map is one
+        ArrowColumnVector elements = new ArrowColumnVector(((ListVector) values).getDataVector());
+        children = new Column[] {new Column(elements)};
+      } else {
+        children = new Column[type instanceof StructType ? ((StructType) type).length() : 0];
+        for (int i = 0; i < children.length; i++) {
+          children[i] = new Column(vector.getChild(i));
+        }
+      }
     }
 
     public void close() {} // the Arrow reader fills the vector again, and the task frees it
@@ -241,78 +260,11 @@ public class ArrowReaders implements UnaryOperator {
     }
 
     public boolean isNullAt(int row) {
-      return vector.isNullAt(row);
+      return validity == null ? isVoid : !isSet(validity, row);
     }
 
     public boolean getBoolean(int row) {
-      return vector.getBoolean(row);
-    }
-
-    public byte getByte(int row) {
-      return vector.getByte(row);
-    }
-
-    public short getShort(int row) {
-      return vector.getShort(row);
-    }
-
-    public int getInt(int row) {
-      return vector.getInt(row);
-    }
-
-    public long getLong(int row) {
-      return vector.getLong(row);
-    }
-
-    public float getFloat(int row) {
-      return vector.getFloat(row);
-    }
-
-    public double getDouble(int row) {
-      return vector.getDouble(row);
-    }
-
-    public ColumnarArray getArray(int row) {
-      return vector.getArray(row);
-    }
-
-    public ColumnarMap getMap(int row) {
-      return vector.getMap(row);
-    }
-
-    public Decimal getDecimal(int row, int precision, int scale) {
-      return vector.getDecimal(row, precision, scale);
-    }
-
-    public UTF8String getUTF8String(int row) {
-      return vector.getUTF8String(row);
-    }
-
-    public byte[] getBinary(int row) {
-      return vector.getBinary(row);
-    }
-
-    public ColumnVector getChild(int ordinal) {
-      return vector.getChild(ordinal);
-    }
-  }
-
-  /**
-   * Numbers, dates and times of 1 to 8 bytes, which Arrow stores as Spark does. They are read from
-   * the buffers, since Column would take two virtual calls and a second test for null per value.
-   */
-  private static class Numbers extends Column {
-    private final ArrowBuf data;
-    private final ArrowBuf validity; // null if no value is
-
-    Numbers(ArrowColumnVector vector) {
-      super(vector);
-      data = vector.getValueVector().getDataBuffer();
-      validity = vector.hasNull() ? vector.getValueVector().getValidityBuffer() : null;
-    }
-
-    public boolean isNullAt(int row) {
-      return validity != null && (validity.getByte(row >> 3) >> (row & 7) & 1) == 0;
+      return isSet(data, row);
     }
 
     public byte getByte(int row) {
@@ -338,21 +290,46 @@ public class ArrowReaders implements UnaryOperator {
     public double getDouble(int row) {
       return data.getDouble((long) row * Double.BYTES);
     }
-  }
 
-  /** Decimals of 64 bits, for each of which Spark's class would make a BigDecimal. */
-  private static class ShortDecimals extends Column {
-    private static final int WIDTH = 16; // bytes
-    private final ArrowBuf data;
-
-    ShortDecimals(ArrowColumnVector vector) {
-      super(vector);
-      data = vector.getValueVector().getDataBuffer();
+    /** Decimals of 64 bits are read here: Spark's class makes a BigDecimal of each. */
+    public Decimal getDecimal(int row, int precision, int scale) {
+      if (!isShortDecimal || isNullAt(row)) {
+        return vector.getDecimal(row, precision, scale);
+      }
+      return Decimal.createUnsafe(data.getLong((long) row * DECIMAL_BYTES), precision, scale);
     }
 
-    public Decimal getDecimal(int row, int precision, int scale) {
-      long unscaled = data.getLong((long) row * WIDTH);
-      return isNullAt(row) ? null : Decimal.createUnsafe(unscaled, precision, scale);
+    public UTF8String getUTF8String(int row) {
+      return vector.getUTF8String(row);
+    }
+
+    public byte[] getBinary(int row) {
+      return vector.getBinary(row);
+    }
+
+    public ColumnarArray getArray(int row) {
+      return isNullAt(row) ? null : new ColumnarArray(children[0], start(row), length(row));
+    }
+
+    public ColumnarMap getMap(int row) {
+      Column[] sides = children[0].children;
+      return isNullAt(row) ? null : new ColumnarMap(sides[0], sides[1], start(row), length(row));
+    }
+
+    public ColumnVector getChild(int ordinal) {
+      return children[ordinal];
+    }
+
+    private int start(int row) {
+      return ((ListVector) vector.getValueVector()).getElementStartIndex(row);
+    }
+
+    private int length(int row) {
+      return ((ListVector) vector.getValueVector()).getElementEndIndex(row) - start(row);
+    }
+
+    private static boolean isSet(ArrowBuf bits, int row) {
+      return (bits.getByte(row >> 3) >> (row & 7) & 1) != 0;
     }
   }
 }
