@@ -108,7 +108,7 @@ class CorruptTableError(HudiError, RuntimeError):
     """The table's files contradict the format or each other."""
 
     def __str__(self) -> str:
-        return f"{super().__str__()}. See docs/my-table-is-broken.md"
+        return f"{super().__str__()}. Run hudi-py doctor on the table: it says what to restore"
 
 
 class CorruptTimelineError(CorruptTableError):

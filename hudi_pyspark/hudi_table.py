@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     import pyarrow.compute as pc
     from duckdb import DuckDBPyConnection
 
+    from hudi_pyspark.catalogs.catalog_table import CatalogTable
     from hudi_pyspark.doctor.finding import Findings
     from hudi_pyspark.frames.dataset import HudiDataset
     from hudi_pyspark.inspection import Inspection
@@ -146,15 +147,9 @@ class HudiTable:
             TableNotFoundError: there is no table at the path that the catalog names.
             HudiError: as from the constructor.
         """
-        from hudi_pyspark.catalogs import find_table  # noqa: PLC0415  (few need it)
-
-        environment = from_environment(os.environ)
+        catalog_table, storage = find_in_catalog(name, catalog, storage_options)
+        table, location = cls.__new__(cls), catalog_table.location
         settings = {f"{CATALOG_PREFIX}{key}": value for key, value in catalog.items()}
-        catalog_table = find_table(name, {**without_prefix(environment, CATALOG_PREFIX), **catalog})
-        own_provider = (storage_options or {}).get(CREDENTIALS_PROVIDER)
-        location, vended = catalog_table.location, None if own_provider else catalog_table.provider
-        storage = ArrowStorage.parse(location, storage_options, environment, vended)
-        table = cls.__new__(cls)
         spark_options = {**_spark_settings(storage_options), **settings, "table": name}
         table._open(location, storage, spark_options)  # noqa: SLF001  (its own)
         if catalog_table.is_read_optimized:
@@ -568,6 +563,28 @@ class HudiTable:
 
     def _repr_html_(self) -> str:
         return self.description.to_html()
+
+
+def find_in_catalog(
+    name: str,
+    catalog: Mapping[str, str],
+    storage_options: Mapping[str, str | bool | float] | None = None,
+) -> tuple[CatalogTable, ArrowStorage]:
+    """Find a table in a catalog, and its storage, without opening the table.
+
+    Args and errors are those of `HudiTable.from_catalog`.
+
+    Raises:
+        InvalidOptionError: a setting is missing or unknown.
+        CatalogError: the catalog fails, or does not have the table.
+    """
+    from hudi_pyspark.catalogs import find_table  # noqa: PLC0415  (few need it)
+
+    environment = from_environment(os.environ)
+    table = find_table(name, {**without_prefix(environment, CATALOG_PREFIX), **catalog})
+    own_provider = (storage_options or {}).get(CREDENTIALS_PROVIDER)
+    vended = None if own_provider else table.provider
+    return table, ArrowStorage.parse(table.location, storage_options, environment, vended)
 
 
 def _spark_settings(settings: Mapping[str, str | bool | float] | None) -> dict[str, object]:

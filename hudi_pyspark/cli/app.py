@@ -76,6 +76,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "count": rows.count,
     "lookup": rows.lookup,
     "scan": rows.scan,
+    "manifest": rows.manifest,
     "diff": rows.diff,
     "doctor": health.doctor,
     "report": report,

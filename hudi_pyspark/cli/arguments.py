@@ -123,8 +123,12 @@ def open_table(
         BadParameter: of Typer; a setting of the catalog has another form than ``KEY=VALUE``.
         HudiError: as from `HudiTable` and `HudiTable.from_catalog`.
     """
-    settings = dict(key_and_value(text, "--catalog") for text in catalog or ())
+    settings = _settings(catalog)
     return HudiTable.from_catalog(path, settings) if settings else HudiTable(path)
+
+
+def _settings(catalog: list[str] | None) -> dict[str, str]:
+    return dict(key_and_value(text, "--catalog") for text in catalog or ())
 
 
 # Parameters of commands, and what makes them of arguments and options of the command line.
@@ -174,14 +178,21 @@ def with_shared_options(command: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-def storage_at(path: str) -> ArrowStorage:
-    """Return the storage of a path, with the storage options of the environment.
+def storage_at(path: str, catalog: list[str] | None = None) -> ArrowStorage:
+    """Return the storage of a path, or of a name in a catalog, without opening the table.
+
+    The storage options are those of the environment.
 
     Raises:
         InvalidOptionError: the path contains settings, or an option is unknown or has a wrong
             value.
         StorageError: the storage does not answer, or there are no credentials.
+        CatalogError: the catalog fails, or does not have the table.
     """
+    if catalog:
+        from hudi_pyspark.hudi_table import find_in_catalog  # noqa: PLC0415  (few need it)
+
+        return find_in_catalog(path, _settings(catalog))[1]
     return ArrowStorage.parse(path, environment=from_environment(os.environ))
 
 

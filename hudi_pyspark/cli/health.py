@@ -17,11 +17,10 @@ from hudi_pyspark.cli.arguments import (
     CatalogOption,
     ExitCode,
     OutputOption,
-    open_table,
     storage_at,
 )
 from hudi_pyspark.cli.printing import say, show, styled, track
-from hudi_pyspark.doctor.finding import Finding, Severity
+from hudi_pyspark.doctor.finding import Finding, Severity, worst
 from hudi_pyspark.errors import printable
 from hudi_pyspark.wording import counted
 
@@ -60,14 +59,15 @@ def doctor(
 
     findings: list[Finding] = []
     if path is not None:
-        storage = open_table(path, catalog=catalog).storage if catalog else storage_at(path)
-        findings += examine_table(storage, deep=deep, track=track)
+        findings += examine_table(storage_at(path, catalog), deep=deep, track=track)
     if environment or (environment is None and path is None):
         findings += examine_environment(Machine.here(os.environ))
     if output == "table":
         _print_findings(findings)
         if path is not None and not deep:
             say("the contents of files were not checked: --deep does so")
+        if path is not None and worst(f.severity for f in findings) is Severity.PROBLEM:
+            say("Before you mend it: stop its writers, copy its folder .hoodie, and delete nothing")
     else:
         rows = [asdict(finding) | {"severity": finding.severity.value} for finding in findings]
         schema = pa.schema([(field.name, pa.string()) for field in fields(Finding)])

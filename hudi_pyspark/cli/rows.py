@@ -1,4 +1,4 @@
-"""Commands that read rows: count, lookup, scan, diff."""
+"""Commands about rows: history, count, lookup, scan, diff, and the manifest of their files."""
 
 import sys
 from collections import Counter
@@ -13,9 +13,12 @@ import typer
 from hudi_pyspark import HudiTable
 from hudi_pyspark.cli import arguments, printing
 from hudi_pyspark.columns.text import json_text
-from hudi_pyspark.errors import printable
+from hudi_pyspark.errors import UnsupportedTableError, printable
+from hudi_pyspark.options.option import QueryType
 from hudi_pyspark.scan import Scan
+from hudi_pyspark.table.file_group import FileSlice
 from hudi_pyspark.table.meta_columns import META_COLUMNS
+from hudi_pyspark.tasks import ScanTask
 
 ScanOutput = Literal["table", "json", "jsonl", "csv", "parquet"]
 _HISTORY = ("requested_time", "action", "event", "path", "records", "bytes")
@@ -74,6 +77,7 @@ def scan(
         str | None,
         typer.Option("--to", metavar="FILE", help="File to write: .parquet, .csv or .jsonl."),
     ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
     limit: arguments.LimitOption = None,
     meta: arguments.MetaOption = False,
     explain: Annotated[
@@ -94,6 +98,8 @@ def scan(
         if suffix not in ("parquet", "csv", "jsonl"):
             problem = f"{to!r} does not end in .parquet, .csv or .jsonl"
             raise typer.BadParameter(problem, param_hint="'--to'")
+        if Path(to).exists() and not force:
+            raise typer.BadParameter(f"{to!r} exists: --force replaces it", param_hint="'--to'")
         with Path(to).open("w", encoding="utf-8") as file, redirect_stdout(file):
             _export(scan, suffix)
     elif output in ("table", "json"):
@@ -101,6 +107,15 @@ def scan(
         _show_rows(rows, output, hides_meta=columns is None and not meta and output == "table")
     else:
         _export(scan, output)
+
+
+def manifest(table: HudiTable, *, as_of: arguments.AsOfOption = None) -> None:
+    """List the base files of the read-optimized state, one address a line, for other engines."""
+    as_of_option = {"as_of": as_of} if as_of else {}
+    scan = table.scan_with({"query_type": QueryType.READ_OPTIMIZED.value, **as_of_option})
+    slices = (task.file_slice for task in scan.plan() if isinstance(task, ScanTask))
+    for path in map(_whole_base_file, slices):
+        printing.emit(f"{table.storage.describe(path)}\n")
 
 
 def diff(
@@ -152,6 +167,21 @@ def _change_lines(changes: pa.Table) -> pa.Table:
     keys = changes.drop_columns(["changed_columns", "before", "after"])
     keys = keys.rename_columns([name.removeprefix("_hoodie_") for name in keys.column_names])
     return keys.append_column("columns", pa.array(lines, pa.string()))
+
+
+def _whole_base_file(file_slice: FileSlice) -> str:
+    """Return the path of the base file of a slice that a read-optimized query reads.
+
+    Raises:
+        UnsupportedTableError: the file lacks columns, as after a metadata-only bootstrap.
+    """
+    file = file_slice.base_file
+    assert file is not None  # a read-optimized query has no slices without one
+    if file.bootstrap_source:
+        raise UnsupportedTableError(
+            f"{file.path} lacks the data columns, which a bootstrap left in {file.bootstrap_source}"
+        )
+    return file.path
 
 
 def _show_rows(table: pa.Table, output: printing.Output, *, hides_meta: bool) -> None:

@@ -11,9 +11,11 @@ import pytest
 
 from hudi_pyspark import CatalogError, HudiTable, InvalidOptionError
 from hudi_pyspark.catalogs import find_table
+from hudi_pyspark.catalogs.catalog_table import CatalogTable
 from hudi_pyspark.reading.read_task import read_task
 from tests.catalogs.rest_server import serve_catalog
 from tests.cli.command import in_process
+from tests.damage import unpack
 from tests.storage import servers, short_lived
 from tests.storage.clock import Clock
 from tests.storage.s3_server import serve
@@ -371,6 +373,17 @@ def test_commands_take_the_name_of_a_table_in_a_catalog(hive, command):
     ended = in_process(command, "sales.orders", *settings, "-o", "json")
     assert (ended.code, ended.err) == (0, "")
     assert json.loads(ended.out)
+
+
+def test_doctor_examines_a_table_of_a_catalog_that_cannot_be_opened(monkeypatch, tmp_path):
+    table = unpack(MOR, tmp_path)
+    (table / ".hoodie" / "hoodie.properties").write_text("garbage")
+    found = CatalogTable(str(table))
+    monkeypatch.setattr("hudi_pyspark.catalogs.find_table", lambda *_: found)
+    ended = in_process("doctor", "sales.orders", "--catalog", "type=hive")
+    assert (ended.code, ended.err) == (1, "")
+    assert ended.out.startswith("problem  properties: ")
+    assert "stop its writers" in ended.out
 
 
 def test_tables_of_a_catalog_are_reported(hive, tmp_path):

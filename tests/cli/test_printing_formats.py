@@ -207,6 +207,17 @@ def test_file_has_what_standard_output_would_have(table, tmp_path, suffix):
     assert target.read_text(encoding="utf-8") == in_process(*arguments, "-o", suffix).out
 
 
+def test_file_that_exists_is_replaced_only_by_force(table, tmp_path):
+    target = tmp_path / "rows.csv"
+    target.write_text("mine")
+    ended = in_process("scan", table, "--to", str(target))
+    assert ended.code == 2
+    assert "exists: --force replaces it" in " ".join(ended.err.split())
+    assert target.read_text() == "mine"
+    assert in_process("scan", table, "--to", str(target), "--force").code == 0
+    assert target.read_text() != "mine"
+
+
 def test_file_of_another_kind_is_refused(table, tmp_path):
     ended = in_process("scan", table, "--to", str(tmp_path / "rows.xlsx"))
     assert ended.code == 2
