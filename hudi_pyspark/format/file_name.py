@@ -134,7 +134,7 @@ def is_native_log_name(name: str) -> bool:
 
 
 def is_partition_marker(name: str) -> bool:
-    """Return whether a name, without its folder, is of the file that marks a partition's folder."""
+    """Return whether a name, without its folder, is that of the file that marks a partition."""
     return name == PARTITION_MARKER or (
         name.startswith(f"{PARTITION_MARKER}.") and not name.endswith(".crc")
     )

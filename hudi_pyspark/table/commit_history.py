@@ -62,7 +62,7 @@ class CommitHistory:
 
     @cached_property
     def commit_metadata(self) -> LazyMetadata:
-        """Requested time to metadata, for every completed commit of the active timeline."""
+        """The metadata of every completed commit of the active timeline, by requested time."""
         load = partial(self.load, parse=instant_metadata.parse_commit_metadata)
         return LazyMetadata(self.commits, load, is_local=self.storage.is_local)
 
@@ -96,7 +96,7 @@ class CommitHistory:
 
     @cached_property
     def archived_times(self) -> Mapping[str, str]:
-        """Requested to completion time of all archived instants; loads the archive."""
+        """Completion times of all archived instants, by requested time; loads the archive."""
         return compared_times(self.archived, by_completion=True)
 
     def completion_time(self, requested_time: str) -> str | None:
@@ -159,7 +159,7 @@ class CommitHistory:
 
     @cached_property
     def planned_compactions(self) -> Mapping[str, Mapping[str, str]]:
-        """Partition path to file id to the instant of the compaction planned for it.
+        """Instants of the compactions planned for file groups, by partition path and file id.
 
         Raises:
             CorruptTableError: two compactions are planned for one file group.

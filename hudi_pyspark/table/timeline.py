@@ -178,7 +178,7 @@ def read_instant(storage: Storage, path: str) -> bytes:
 
 
 def compared_times(instants: Iterable[Instant], *, by_completion: bool) -> dict[str, str]:
-    """Map requested times to the times that ranges compare: of completion, or the same.
+    """Map requested times to the times that ranges compare: of completion, or themselves.
 
     A completed instant without completion time comes from an upgraded table. The time of its file
     would change with every copy, so its requested time is used.

@@ -139,7 +139,7 @@ class UnionReader(BranchReader):
         return pa.Array.from_buffers(self.arrow, len(cursor), [present], children=children)
 
     def read_members(self, cursor: Cursor) -> tuple[Int64s, list[pa.Array]]:
-        """Read each row's branch, and an array per branch other than null, null in other rows."""
+        """Read each row's branch, and an array per branch but null, which has null elsewhere."""
         chosen = self.read_ordinals(cursor)
         return chosen, [
             _spread(self.read_member(ordinal, chosen, cursor), chosen == ordinal)
