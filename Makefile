@@ -39,7 +39,8 @@ ifdef VERSIONS
 	@$(PYTHON) -m pip install --quiet --disable-pip-version-check \
 		--editable . --requirement $(VENV)/requirements.txt
 else
-	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --editable . --group $*
+	@$(PYTHON) -m pip install $(if $(filter demo,$*),--progress-bar on --no-compile,--quiet) \
+		--disable-pip-version-check --editable . --group $*
 endif
 	@touch $@
 

@@ -17,6 +17,7 @@ import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import hudi_pyspark
 from hudi_pyspark import HudiTable
 
 if TYPE_CHECKING:
@@ -46,7 +47,6 @@ def describe_files(path: str) -> None:
 def start_spark() -> SparkSession:
     from pyspark.sql import SparkSession
 
-    os.environ["PYSPARK_PYTHON"] = sys.executable  # otherwise Spark starts `python3` of the PATH
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     return (
         SparkSession.builder.master("local[*]")
@@ -64,6 +64,8 @@ def show_with_spark(spark: SparkSession, path: str) -> None:
         return spark.read.format("hudi-py").options(**options).load(path).count()
 
     say(f"Spark {spark.version} reads it, without any jar")
+    print(">>> hudi_pyspark.register(spark)")
+    hudi_pyspark.register(spark)
     print('>>> orders = spark.read.format("hudi-py").load(path)')
     orders = spark.read.format("hudi-py").load(path)
     orders.select(COLUMNS).orderBy("id").show(10)

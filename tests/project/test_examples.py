@@ -19,6 +19,7 @@ import pytest
 from tests.conftest import GOLDEN
 from tests.golden.case import load_case
 from tests.golden.compare import differences
+from tests.storage.s3_server import serve
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
@@ -190,8 +191,11 @@ def run_notebook(name: str) -> list[str]:
 @pytest.mark.usefixtures("spark_environment")
 @pytest.mark.filterwarnings("default")  # Jupyter's own warnings are not ours to mend
 @pytest.mark.parametrize("name", NOTEBOOKS)
-def test_notebook_runs_from_top_to_bottom(name):
-    shown = run_notebook(name)
+def test_notebook_runs_from_top_to_bottom(name, tmp_path, monkeypatch):
+    shutil.unpack_archive(EXAMPLES / "data" / "orders.zip", tmp_path)
+    with serve(tmp_path) as bucket:
+        monkeypatch.setenv("AWS_ENDPOINT_URL_S3", bucket.endpoint)
+        shown = run_notebook(name)
     assert NOTEBOOKS[name] in shown
     if name == "quickstart.ipynb":
         assert "{'before the commits': 30, 'after them': 47}" in shown
