@@ -38,7 +38,7 @@ from hudi_pyspark.spark.schema import (
     spark_schema,
     unchanged_columns,
 )
-from hudi_pyspark.spark.sql_options import check_declared, plain_options
+from hudi_pyspark.spark.sql_options import check_declared, plain_options, stream_options
 from hudi_pyspark.spark.stream import HudiStreamReader
 from hudi_pyspark.spark.worker_process import only_message
 from hudi_pyspark.table.merge_mode import MergeCache
@@ -195,17 +195,16 @@ class Planner:
 
     def stream_reader(self, schema: StructType, mergers: Mergers) -> HudiStreamReader:
         """Return the reader of a stream; the arguments are those of `reader`."""
-        StreamOptions.parse(self._options)  # refuses options that streams do not have
+        options = stream_options(self._given, self._options)
+        StreamOptions.parse(options)  # refuses options that streams do not have
         # The scan of an empty batch, so that invalid options raise before the first batch.
-        scan = self._table().scan_range(self._options, LAST_OFFSET, LAST_OFFSET, mergers)
+        scan = self._table().scan_range(options, LAST_OFFSET, LAST_OFFSET, mergers)
         # The rule has narrowed the schema if this reads a micro-batch.
         requested = self._client.without_placeholder(read_hints(schema).columns)
         columns = requested_columns(requested, scan.schema)
-        open_table = partial(HudiTable.from_options, self._options)
+        open_table = partial(HudiTable.from_options, options)
         batch_schema = arrow_schema_of(schema)
-        return HudiStreamReader(
-            self._options, open_table, mergers, scan.schema, columns, batch_schema
-        )
+        return HudiStreamReader(options, open_table, mergers, scan.schema, columns, batch_schema)
 
     def _inspects(self) -> bool:
         return INSPECT in {key.lower() for key in self._options}

@@ -6,12 +6,15 @@ the instant of ``VERSION AS OF`` and ``TIMESTAMP AS OF``, and the options of ``W
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from hudi_pyspark.errors import InvalidOptionError, UnsupportedQueryError
+from hudi_pyspark.format.timeline.instant import moment_of
 from hudi_pyspark.options.instant_text import OF_THE_SESSION
-from hudi_pyspark.options.option import QueryType
+from hudi_pyspark.options.option import CdcFormat, QueryType
 from hudi_pyspark.options.read_options import BY_NAME, INSPECT, key_of
 from hudi_pyspark.storage_options import is_storage_option
 
@@ -24,6 +27,8 @@ _FORMAT = f"{_PREFIX}format"  # Hive's input format of an entry that Spark does 
 _INSTANT = f"{_PREFIX}instant"
 _DECLARED = f"{_PREFIX}declared"  # the columns of CREATE TABLE, a line each: name, \0, type
 _FUNCTION = f"{_PREFIX}function"  # the name of a table function of Apache Hudi
+# Spark's words for CHANGES: the mode of deduplication, a blank, and the range.
+_CHANGES = f"{_PREFIX}changes"
 _ARGUMENT = f"{_PREFIX}argument."  # before the position of an argument, from 0
 TABLE_FUNCTIONS = (
     "hudi_query",
@@ -44,6 +49,12 @@ _NEVER_STORED = (
     "merge_cache_folder",
     key_of("spill_folder"),
 )
+_NET_CHANGES = "NET_CHANGES"
+_VERSIONS = re.compile(
+    r"VersionRange\[startingVersion=(.*), endingVersion=Optional(?:\.empty|\[(.*)\]), "
+    r"startingBoundInclusive=(true|false), endingBoundInclusive=(true|false)\]"
+)
+_ALL_VERSIONS = "UnboundedRange[]"
 _UNSUPPORTED = f"[{UnsupportedQueryError.code}]"
 _INVALID = f"[{InvalidOptionError.code}]"
 SQL_WORDS = {
@@ -53,6 +64,7 @@ SQL_WORDS = {
     "DECLARED": _DECLARED,
     "FUNCTION": _FUNCTION,
     "ARGUMENT": _ARGUMENT,
+    "CHANGES": _CHANGES,
     "SESSION": OF_THE_SESSION,
     "READ_ONLY": f"{_UNSUPPORTED} %s is not supported for %s: hudi-pyspark only reads tables of "
     "Apache Hudi. Use Apache Hudi, format('hudi'), in a session with its "
@@ -82,6 +94,7 @@ def plain_options(options: Mapping[str, str]) -> dict[str, str]:
     functions to import, folders of the local disk, and where requests go.
 
     Raises:
+        UnsupportedQueryError: net changes are requested.
         InvalidOptionError: the query has two instants, or calls a function with other arguments
             than it takes, or ``CREATE TABLE`` has options that an entry may not store.
     """
@@ -93,6 +106,8 @@ def plain_options(options: Mapping[str, str]) -> dict[str, str]:
     if _FUNCTION in by_name:
         arguments = [by_name[name] for name in sorted(by_name) if name.startswith(_ARGUMENT)]
         plain |= function_options(by_name[_FUNCTION], arguments)
+    if _CHANGES in by_name:
+        plain |= _changes_options(by_name[_CHANGES])
     if (instant := by_name.get(_INSTANT)) is not None:
         for name, value in plain.items():
             if _key(name) == _key("as_of") and value != instant:
@@ -174,6 +189,70 @@ def function_options(function: str, arguments: Sequence[str]) -> dict[str, str]:
         "hudi_query_timeline(table, 'true') with archived instants, or "
         "hudi_filesystem_view(table, folders)"
     )
+
+
+def _changes_options(text: str) -> dict[str, str]:
+    """Return the options of a read that ``CHANGES`` stands for.
+
+    Raises:
+        UnsupportedQueryError: net changes are requested.
+        InvalidOptionError: the range is not one of versions, or a version is not an instant.
+    """
+    mode, _, bounds = text.partition(" ")
+    if mode == _NET_CHANGES:
+        raise UnsupportedQueryError(
+            "CHANGES has every change of a row, net changes are not supported: use "
+            "hudi_table_changes(table, 'latest_state', begin)"
+        )
+    changes = {"query_type": QueryType.INCREMENTAL.value, "cdc": "true"}
+    changes["cdc_format"] = CdcFormat.CHANGELOG.value
+    if bounds == _ALL_VERSIONS:
+        return {**changes, "begin": "earliest"}
+    versions = _VERSIONS.fullmatch(bounds)
+    if versions is None:
+        raise InvalidOptionError(
+            f"CHANGES has a range that is not one of versions: {bounds}. Give the requested times "
+            "of commits: CHANGES FROM VERSION 20261121062657910 TO VERSION …"
+        )
+    first, last, has_first, has_last = versions.groups()
+    # The begin of a range is exclusive, its end inclusive.
+    changes["begin"] = _before(first) if has_first == "true" else first
+    if last is not None:
+        changes["end"] = last if has_last == "true" else _before(last)
+    return changes
+
+
+def _before(version: str) -> str:
+    """Return an instant before a version, and after all earlier ones of its precision.
+
+    Raises:
+        InvalidOptionError: the version is not an instant.
+    """
+    moment = moment_of(version)
+    if moment is None:
+        raise InvalidOptionError(
+            f"CHANGES: version {version!r} is not an instant. Give the requested time of a commit, "
+            "as _commit_version has it"
+        )
+    # Fourteen digits precede all times of their second, although they mean its end.
+    earlier = moment - (timedelta(seconds=1) if len(version) == 14 else timedelta(milliseconds=1))
+    return f"{earlier:%Y%m%d%H%M%S}{earlier.microsecond // 1000:03}"
+
+
+def stream_options(given: Mapping[str, str], plain: Mapping[str, str]) -> dict[str, str]:
+    """Return the options of a stream, whose range of ``CHANGES`` begins at an offset.
+
+    Args:
+        given: the options with those of SQL.
+        plain: what `plain_options` makes of them.
+    """
+    options = dict(plain)
+    if _CHANGES in given:
+        begin = options.pop("begin")
+        options.pop("query_type")
+        if not given[_CHANGES].endswith(_ALL_VERSIONS):
+            options["start_offset"] = begin
+    return options
 
 
 def _is_of_sql(name: str) -> bool:

@@ -8,7 +8,7 @@ read by this source. If this Spark lacks something that they need, the session s
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hudi_pyspark.catalogs import check_settings
 from hudi_pyspark.errors import InvalidOptionError
@@ -21,6 +21,7 @@ from hudi_pyspark.spark.optimizer import (
     class_of,
     compile_java,
     java_sources,
+    log_once,
     one_text,
     reason_of,
     rule_classes,
@@ -36,6 +37,7 @@ _TABLES = "SessionTables"
 _CHECK = "CommandCheck"
 _FUNCTION = "TableFunction"
 CATALOGS = (_TABLES, "MountedTables", "ReadTable", "Entries", "FileGuard", _CHECK, _FUNCTION)
+CHANGELOGS = "ChangelogTables"
 _SETTING = "spark.sql.catalog.spark_catalog"
 _BUILTIN = "builtin"
 _BUNDLE = "org.apache.hudi.DefaultSource"
@@ -78,12 +80,12 @@ def _switch(spark: SparkSession, *, is_on: bool, register_hudi: Callable[[], Non
         return f"the session has a catalog of its own, {_SETTING}={spark.conf.get(_SETTING)}"
     if _has_bundle(jvm):
         return "the bundle of Apache Hudi is there, and reads them"
-    loader = catalog_loader(jvm)
+    loader, tables_class = catalog_classes(jvm)
     second_names = class_of(loader, "PythonScans").getField("SECOND_NAMES").get(None)
     if sources.containsKey(HUDI) and not second_names.contains(sources.get(HUDI)):
         return f"the session has another source with the name {HUDI}"
     metastore = session.sharedState().externalCatalog()
-    tables = class_of(loader, _TABLES).newInstance()
+    tables = tables_class.newInstance()
     add_rule(spark, _CHECK, class_of(loader, _CHECK).newInstance)
     tables.install(state.catalogManager(), metastore, state.newHadoopConf())
     for name in TABLE_FUNCTIONS:
@@ -100,7 +102,8 @@ def _switch(spark: SparkSession, *, is_on: bool, register_hudi: Callable[[], Non
 def reads_tables(spark: SparkSession) -> bool:
     """Return whether the SQL of a classic session reads tables by name."""
     manager: Any = spark._jsparkSession.sessionState().catalogManager()  # noqa: SLF001
-    return bool(manager.v2SessionCatalog().getClass().getName() == f"hudi_pyspark.{_TABLES}")
+    package, _, name = manager.v2SessionCatalog().getClass().getName().rpartition(".")
+    return package == "hudi_pyspark" and name in (_TABLES, CHANGELOGS)
 
 
 def registered_sources(manager: Any) -> Any:  # noqa: ANN401  (of the JVM)
@@ -136,7 +139,7 @@ def mount_catalog(spark: SparkSession, name: str, settings: Mapping[str, str]) -
     options = {f"{CATALOG_PREFIX}{key}": value for key, value in settings.items()}
     try:
         manager: Any = spark._jsparkSession.sessionState().catalogManager()  # noqa: SLF001
-        catalog = class_of(catalog_loader(spark._jvm), "MountedTables").newInstance()  # noqa: SLF001
+        catalog = class_of(catalog_classes(spark._jvm).loader, "MountedTables").newInstance()  # noqa: SLF001
         catalog.install(manager, name, options)
     except OUT_OF_REACH as error:
         _log.warning("SQL does not read the catalog %s: %s", name, reason_of(error))
@@ -150,18 +153,25 @@ def _has_bundle(jvm: Any) -> bool:  # noqa: ANN401
     return True
 
 
+class CatalogClasses(NamedTuple):
+    """The compiled classes of the catalogs, in the driver's JVM."""
+
+    loader: Any  # of all of them
+    tables: Any  # the class of the session catalog
+
+
 @cache
-def catalog_loader(jvm: Any) -> Any:  # noqa: ANN401
-    """Return the loader of the catalogs' classes for this Spark, compiled once per JVM.
+def catalog_classes(jvm: Any) -> CatalogClasses:  # noqa: ANN401
+    """Return the classes of the catalogs for this Spark, compiled once per JVM.
 
     Raises:
         Py4JError: they cannot be compiled.
     """
-    return compile_catalogs(jvm, java_sources(CATALOGS))
+    return compile_catalogs(jvm, java_sources((*CATALOGS, CHANGELOGS)))
 
 
-def compile_catalogs(jvm: Any, sources: Mapping[str, str]) -> Any:  # noqa: ANN401
-    """Compile the catalogs, and return the loader of their classes.
+def compile_catalogs(jvm: Any, sources: Mapping[str, str]) -> CatalogClasses:  # noqa: ANN401
+    """Compile the catalogs; if Spark has no changelogs, as before 4.2, a line of the log says so.
 
     Args:
         jvm: py4j's view of the driver's JVM.
@@ -171,4 +181,13 @@ def compile_catalogs(jvm: Any, sources: Mapping[str, str]) -> Any:  # noqa: ANN4
         Py4JError: they cannot be compiled.
     """
     core = rule_classes(jvm).core.getClassLoader()
-    return compile_java(jvm, one_text(sources.values()), core).getClassLoader()
+    catalogs = one_text(text for name, text in sources.items() if name != CHANGELOGS)
+    loader = compile_java(jvm, catalogs, core).getClassLoader()
+    try:
+        changelogs = compile_java(jvm, sources[CHANGELOGS], loader).getClassLoader()
+        tables = class_of(changelogs, CHANGELOGS)
+        tables.newInstance()  # checks the classes of Spark
+    except OUT_OF_REACH as error:
+        log_once(f"SQL has no CHANGES, since Spark lacks what it needs: {reason_of(error)}")
+        tables = class_of(loader, _TABLES)
+    return CatalogClasses(loader, tables)

@@ -3,8 +3,8 @@
 import pytest
 from pyspark.sql.types import ArrayType, IntegerType, StringType, StructType
 
-from hudi_pyspark import InvalidOptionError
-from hudi_pyspark.spark.sql_options import check_declared, plain_options
+from hudi_pyspark import InvalidOptionError, UnsupportedQueryError
+from hudi_pyspark.spark.sql_options import check_declared, plain_options, stream_options
 
 QUERY_TYPE = "hoodie.datasource.query.type"
 STORED = "hudi-py.sql.stored."
@@ -152,6 +152,66 @@ def test_calls_of_functions_become_options_of_a_read(options, plain):
 )
 def test_calls_with_other_arguments_are_refused(options):
     with pytest.raises(InvalidOptionError, match="does not take the arguments"):
+        plain_options(options)
+
+
+def versions(first, last, *, has_first=True, has_last=True, mode="DROP_CARRYOVERS"):
+    """Spark's range, as its class writes it."""
+    end = f"Optional[{last}]" if last else "Optional.empty"
+    bounds = (f"startingBoundInclusive={has_first}, endingBoundInclusive={has_last}").lower()
+    bounds = bounds.replace("boundinclusive", "BoundInclusive")
+    text = f"{mode} VersionRange[startingVersion={first}, endingVersion={end}, {bounds}]"
+    return {"path": "/a", "hudi-py.sql.changes": text}
+
+
+CHANGES = {"path": "/a", "query_type": "incremental", "cdc": "true", "cdc_format": "changelog"}
+TIME, SECOND = "20261121062700000", "20261121062700"
+
+
+@pytest.mark.parametrize(
+    ("options", "ends"),
+    [
+        (versions(TIME, ""), {"begin": "20261121062659999"}),
+        (versions(TIME, "", has_first=False), {"begin": TIME}),
+        (versions(SECOND, ""), {"begin": "20261121062659999"}),
+        (versions("1", TIME, has_first=False), {"begin": "1", "end": TIME}),
+        (
+            versions("1", TIME, has_first=False, has_last=False),
+            {"begin": "1", "end": "20261121062659999"},
+        ),
+        (
+            {"path": "/a", "hudi-py.sql.changes": "NONE UnboundedRange[]"},
+            {"begin": "earliest"},
+        ),
+    ],
+)
+def test_changes_become_a_range_of_changelogs(options, ends):
+    assert plain_options(options) == CHANGES | ends
+
+
+def test_stream_of_changes_begins_at_an_offset():
+    given = versions(TIME, "", has_first=False)
+    plain = {"path": "/a", "cdc": "true", "cdc_format": "changelog"}
+    assert stream_options(given, plain_options(given)) == {**plain, "start_offset": TIME}
+    given = {"path": "/a", "hudi-py.sql.changes": "NONE UnboundedRange[]"}
+    assert stream_options(given, plain_options(given)) == plain
+    assert stream_options({"path": "/a"}, {"path": "/a"}) == {"path": "/a"}
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "problem"),
+    [
+        (versions("12", ""), InvalidOptionError, "version '12' is not an instant"),
+        (versions("1", "", mode="NET_CHANGES"), UnsupportedQueryError, "net changes"),
+        (
+            {"hudi-py.sql.changes": "NONE TimestampRange[startingTimestamp=1]"},
+            InvalidOptionError,
+            "not one of versions: TimestampRange",
+        ),
+    ],
+)
+def test_changes_of_another_kind_are_refused(options, kind, problem):
+    with pytest.raises(kind, match=problem):
         plain_options(options)
 
 

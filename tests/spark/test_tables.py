@@ -9,6 +9,7 @@ from functools import partial
 from itertools import count
 from pathlib import Path
 
+import pyspark
 import pytest
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException, UnsupportedOperationException
@@ -16,14 +17,15 @@ from pyspark.errors.exceptions.base import IllegalArgumentException
 from pyspark.sql import SparkSession
 
 import hudi_pyspark
-from hudi_pyspark import InvalidOptionError
+from hudi_pyspark import HudiTable, InvalidOptionError
 from hudi_pyspark.spark import tables
 from hudi_pyspark.spark.optimizer import ENABLED, java_sources
-from hudi_pyspark.spark.tables import CATALOGS, compile_catalogs
+from hudi_pyspark.spark.tables import CATALOGS, CHANGELOGS, compile_catalogs
 from tests.catalogs.rest_server import serve_catalog
 from tests.conftest import GOLDEN
 from tests.damage import set_property, unpack
 from tests.golden.case import load_cases
+from tests.golden.deviations import accepted_deviations
 from tests.golden.run import judge
 from tests.project.private_spark import names_of_java
 from tests.spark.frames import assert_same_rows, hudi_rows, load
@@ -438,10 +440,11 @@ def catalog_of(session):
 
 def test_tables_are_switched_on_and_off(spark, sql, orders, path):
     name = f"{sql.catalog.currentDatabase()}.{orders}"
-    assert catalog_of(sql) == "hudi_pyspark.SessionTables"
+    name_of_class = f"hudi_pyspark.{CHANGELOGS if HAS_CHANGES else 'SessionTables'}"
+    assert catalog_of(sql) == name_of_class
     hudi_pyspark.register(sql)
     hudi_pyspark.register(sql, tables=True)
-    assert catalog_of(sql) == "hudi_pyspark.SessionTables"
+    assert catalog_of(sql) == name_of_class
     hudi_pyspark.register(sql, tables=False)
     assert catalog_of(sql) == catalog_of(spark)
     with pytest.raises((AnalysisException, Py4JJavaError)):
@@ -504,9 +507,9 @@ def test_session_is_as_before_whichever_name_is_missing(
         }
 
     def load_catalogs(jvm):
-        return compile_catalogs(jvm, sources)
+        return compile_catalogs(jvm, {**sources, CHANGELOGS: ""})
 
-    monkeypatch.setattr(tables, "catalog_loader", load_catalogs)
+    monkeypatch.setattr(tables, "catalog_classes", load_catalogs)
     for constant in ("_TABLES", "_CHECK"):
         monkeypatch.setattr(tables, constant, getattr(tables, constant) + suffix)
     session = new_session(spark)
@@ -515,6 +518,16 @@ def test_session_is_as_before_whichever_name_is_missing(
     assert (catalog_of(session) == catalog_of(spark)) == (not is_whole)
     assert session.sql("SELECT 1 AS a").collect() == [(1,)]
     assert load(session, golden_table(MOR)).count() == number_of("snapshot")
+
+
+CHANGES = java_sources([CHANGELOGS])[CHANGELOGS]
+
+
+@pytest.mark.parametrize("name", sorted({*names_of_java(CHANGES)} | {"ChangelogContext"}))
+def test_session_has_tables_without_changes_whichever_name_is_missing(spark, name):
+    text = re.sub(rf"(?<![\w$]){re.escape(name)}(?![\w$])", f"{name}OfNoSpark", CHANGES)
+    classes = compile_catalogs(spark._jvm, {**java_sources(CATALOGS), CHANGELOGS: text})
+    assert classes.tables.getName() == "hudi_pyspark.SessionTables"
 
 
 def test_plans_of_other_tables_are_those_of_spark(sql, spark):
@@ -592,8 +605,13 @@ CALLS = [
 def test_functions_have_the_rows_of_apache_hudi(sql, golden_table, case, query):
     path = golden_table(case.name)
     sql.sql(f"CREATE TABLE called USING hudi LOCATION '{path}'")
+    deviation = accepted_deviations().get(f"{case.name}/{query.name}")
     for call in calls_of(query):
         for table in (f"'{path}'", "'called'", f"'{sql.catalog.currentDatabase()}.called'"):
+            if deviation is not None and deviation.rows.endswith("Error"):
+                with pytest.raises(AnalysisException, match=deviation.rows):
+                    rows_of(sql, call.format(table))
+                continue
             answer = sql.sql(f"SELECT * FROM {call.format(table)}").toArrow()
             assert judge(case, query, answer).problems == ()
 
@@ -621,6 +639,93 @@ def test_functions_are_narrow_and_join(sql, orders, path):
 def test_functions_say_which_arguments_they_take(sql, path, call, error):
     with pytest.raises(Exception, match=f"HUDI_INVALID_OPTION.*{error}"):
         rows_of(sql, call.format(path))
+
+
+# ---- changes
+
+HAS_CHANGES = tuple(map(int, pyspark.__version__.split(".")[:2])) >= (4, 2)
+needs_changes = pytest.mark.skipif(not HAS_CHANGES, reason="Spark 4.2 introduced CHANGES")
+CDC = "v9_cow_cdc_data_before"
+# What the images before and after a change are; "" where there is none.
+KINDS = {"i": ("", "insert"), "d": ("delete", ""), "u": ("update_preimage", "update_postimage")}
+
+
+@pytest.fixture
+def changing(sql, golden_table):
+    """An entry, and the requested times of its commits."""
+    path = str(golden_table(CDC))
+    sql.sql(f"CREATE TABLE changing USING hudi LOCATION '{path}'")
+    commits = HudiTable(path).inspect.commits()
+    return "changing", commits["requested_time"].to_pylist()
+
+
+def images(begin="", end="99999999999999999"):
+    """What Apache Hudi has of a range: key, kind of change and commit of each image."""
+    (query,) = (each for each in case_of(CDC).queries if each.name == "cdc_all")
+    found = []
+    for change in query.expected_rows().to_pylist():
+        operation, time = change["op"], change["ts_ms"]
+        if not begin < time <= end:
+            continue
+        kinds = {
+            "i": ("", "insert"),
+            "d": ("delete", ""),
+            "u": ("update_preimage", "update_postimage"),
+        }
+        for kind, image in zip(kinds[operation], (change["before"], change["after"]), strict=True):
+            if kind:
+                found.append((json.loads(image)["id"], kind, int(time)))
+    return sorted(found)
+
+
+def rows_of_changes(frame):
+    return sorted(map(tuple, frame.select("id", "_change_type", "_commit_version").collect()))
+
+
+@needs_changes
+def test_changes_of_versions_are_those_of_apache_hudi(sql, changing, golden_table):
+    table, times = changing
+    assert len(images()) > len(images(times[0], times[2])) > len(images(times[1], times[2])) > 0
+    for bounds, expected in (
+        (f"VERSION {times[0]}", images()),
+        (f"VERSION {times[1]} TO VERSION {times[2]}", images(times[0], times[2])),
+        (f"VERSION {times[1]} EXCLUSIVE TO VERSION {times[2]}", images(times[1], times[2])),
+        (f"VERSION {times[1]} TO VERSION {times[2]} EXCLUSIVE", images(times[0], times[1])),
+    ):
+        for source in (table, f"hudi.`{golden_table(CDC)}`"):
+            frame = sql.sql(f"SELECT * FROM {source} CHANGES FROM {bounds}")
+            assert rows_of_changes(frame) == expected
+    assert scans(sql.sql(f"SELECT id FROM {table} CHANGES FROM VERSION {times[0]}")) == [["id"]]
+
+
+@needs_changes
+def test_data_frames_and_streams_have_changes(sql, changing, tmp_path):
+    table, times = changing
+    expected = images(times[0])
+    frame = sql.read.option("startingVersion", times[1]).changes(table)
+    assert rows_of_changes(frame) == expected
+    stream = sql.readStream.option("startingVersion", times[1]).changes(table)
+    query = (
+        stream.writeStream.format("memory")
+        .queryName("changed")
+        .option("checkpointLocation", str(tmp_path))
+        .trigger(availableNow=True)
+        .start()
+    )
+    query.awaitTermination()
+    assert rows_of_changes(sql.table("changed")) == expected
+
+
+@needs_changes
+def test_other_ranges_and_net_changes_are_refused(sql, changing):
+    table, times = changing
+    with pytest.raises(AnalysisException, match=r"HUDI_INVALID_OPTION.*not one of versions"):
+        rows_of(sql, f"{table} CHANGES FROM TIMESTAMP '2026-11-21 06:00:00'")
+    with pytest.raises(AnalysisException, match=r"HUDI_UNSUPPORTED_QUERY.*net changes"):
+        sql.read.options(startingVersion=times[1], deduplicationMode="netChanges").changes(table)
+    sql.sql("CREATE TABLE plain USING parquet AS SELECT 1 AS a")
+    with pytest.raises(AnalysisException, match=r"UNSUPPORTED_FEATURE\.CHANGE_DATA_CAPTURE"):
+        rows_of(sql, "plain CHANGES FROM VERSION 1")
 
 
 # ---- other catalogs

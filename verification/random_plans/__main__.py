@@ -5,7 +5,8 @@ python -m verification.random_plans --mode connect --seed 1 --count 2000
 A query is made twice from the same seed: in a session that calls `hudi_pyspark.register`, over the
 tables, and in one of Spark alone, over Parquet files with their rows. Both must give the same rows
 or the same error; only an error of a value, in a row that another condition leaves out, may be
-missing. ``--reference source`` reads the tables on both sides.
+missing. ``--reference source`` reads the tables on both sides. ``--mode names`` is a
+classic session that reads tables of its metastore by name; ``classic`` has views and paths.
 
 ``--tables ends`` takes the tables whose values are the ends of their types, and has more modes; see
 `ends`. ``--tables names`` takes tables whose columns share names, and asks three sessions; see
@@ -46,22 +47,34 @@ _ANSI = "spark.sql.ansi.enabled"
 class Side:
     """A session, and how it reads the tables."""
 
-    def __init__(self, spark: SparkSession, tables: dict[str, Table], *, is_source: bool) -> None:
+    def __init__(
+        self,
+        spark: SparkSession,
+        tables: dict[str, Table],
+        *,
+        is_source: bool,
+        is_by_name: bool = False,
+    ) -> None:
         self.spark = spark
         self._tables = tables
         self._is_source = is_source
+        self._is_by_name = is_by_name
 
     def load(self, name: str) -> DataFrame:
         """Read a table."""
         table = self._tables[name]
+        if self._is_by_name:
+            return self.spark.table(name)
         if self._is_source:
             return self.spark.read.format("hudi-py").load(table.path)
         return self.spark.read.parquet(table.copy)
 
     def make_views(self) -> None:
-        """Make a view of each table; of one as a user of SQL does it."""
+        """Make a view of each table, of one as a user of SQL does it; or an entry by its name."""
         for name, table in self._tables.items():
-            if self._is_source and name == "types":
+            if self._is_by_name:
+                self.spark.sql(f"CREATE TABLE {name} USING hudi LOCATION '{table.path}'")
+            elif self._is_source and name == "types":
                 self.spark.sql(
                     f"CREATE OR REPLACE TEMPORARY VIEW {name} USING `hudi-py` "
                     f"OPTIONS (path '{table.path}')"
@@ -212,7 +225,7 @@ def _compare_names(
 def main() -> None:
     """Run as described above; the exit code is 1 if an answer differs."""
     parser = argparse.ArgumentParser(description=__doc__)
-    modes = ["connect", "classic", "plain", "filter", "duckdb", "polars"]
+    modes = ["connect", "classic", "names", "plain", "filter", "duckdb", "polars"]
     parser.add_argument("--mode", choices=modes, default="connect")
     parser.add_argument("--tables", choices=["golden", "ends", "names"], default="golden")
     parser.add_argument("--reference", choices=["copy", "source"], default="copy")
@@ -235,9 +248,10 @@ def main() -> None:
             sys.exit(_compare_names(chosen, folder, seeds, stack))
         one, other = _sessions(chosen.mode, chosen.port, stack)
         tables = _tables(other, folder)
-        hudi_pyspark.register(one)
+        is_by_name = chosen.mode == "names"
+        hudi_pyspark.register(one, tables=True if is_by_name else None)
         different = compare(
-            Side(one, tables, is_source=True),
+            Side(one, tables, is_source=True, is_by_name=is_by_name),
             Side(other, tables, is_source=chosen.reference == "source"),
             seeds,
             sys.stderr,

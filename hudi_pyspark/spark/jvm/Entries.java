@@ -35,9 +35,8 @@ public final class Entries {
   public static Map optionsOf(CatalogTable entry) {
     Map stored = CollectionConverters.asJava(entry.storage().properties());
     Map options = new HashMap();
-    Object[] names = stored.keySet().toArray();
-    for (int i = 0; i < names.length; i++) {
-      options.put(Words.STORED + names[i], stored.get(names[i]));
+    for (Object name : stored.keySet()) {
+      options.put(Words.STORED + name, stored.get(name));
     }
     if (isHive(entry)) {
       options.put(Words.FORMAT, formatOf(entry));

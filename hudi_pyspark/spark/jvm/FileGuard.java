@@ -126,11 +126,9 @@ public class FileGuard implements ExternalCatalogEventListener {
     if (!metastore.databaseExists(database)) {
       return;
     }
-    List names = CollectionConverters.asJava(metastore.listTables(database));
-    for (int i = 0; i < names.size(); i++) {
-      String name = (String) names.get(i);
-      if (Entries.isHudi(metastore.getTable(database, name))) {
-        throw refused(Words.DROPS_ENTRY, database, name);
+    for (Object name : CollectionConverters.asJava(metastore.listTables(database))) {
+      if (Entries.isHudi(metastore.getTable(database, (String) name))) {
+        throw refused(Words.DROPS_ENTRY, database, (String) name);
       }
     }
     Path folder = new Path(metastore.getDatabase(database).locationUri());
@@ -151,15 +149,14 @@ public class FileGuard implements ExternalCatalogEventListener {
 
   /** The base path of a table in a folder, or in folders below it; "" if there is none. */
   private static String tableBelow(FileSystem files, Path folder, int depth) throws Exception {
-    FileStatus[] children = files.listStatus(folder);
     List folders = new ArrayList();
-    for (int i = 0; i < children.length; i++) {
-      String name = children[i].getPath().getName();
+    for (FileStatus child : files.listStatus(folder)) {
+      String name = child.getPath().getName();
       if (name.equals(".hoodie")) {
         return folder.toString();
       }
-      if (children[i].isDirectory() && name.indexOf('=') < 0) { // no partition of another table
-        folders.add(children[i].getPath());
+      if (child.isDirectory() && name.indexOf('=') < 0) { // no partition of another table
+        folders.add(child.getPath());
       }
     }
     String table = "";

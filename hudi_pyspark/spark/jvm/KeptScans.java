@@ -40,12 +40,12 @@ public class KeptScans {
     return valuesOf(scans, source);
   }
 
-  /** The value of a source in a map of maps; an empty map is added if there is none. */
-  protected static Map valuesOf(Map sources, PythonDataSourceV2 source) {
-    Map values = (Map) sources.get(source);
+  /** The value of a key in a map of maps; an empty map is added if there is none. */
+  protected static Map valuesOf(Map maps, Object key) {
+    Map values = (Map) maps.get(key);
     if (values == null) {
       values = new HashMap();
-      sources.put(source, values);
+      maps.put(key, values);
     }
     return values;
   }

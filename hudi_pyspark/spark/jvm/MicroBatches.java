@@ -32,9 +32,8 @@ public class MicroBatches implements Parts.Streams {
   }
 
   public void settle(LogicalPlan plan) throws Exception {
-    List leaves = CollectionConverters.asJava(plan.collectLeaves());
-    for (int i = 0; i < leaves.size(); i++) {
-      StreamingDataSourceV2ScanRelation relation = ours((LogicalPlan) leaves.get(i));
+    for (Object leaf : CollectionConverters.asJava(plan.collectLeaves())) {
+      StreamingDataSourceV2ScanRelation relation = ours((LogicalPlan) leaf);
       if (relation != null) {
         settle(relation.stream(), relation.scan().readSchema());
       }
@@ -66,11 +65,10 @@ public class MicroBatches implements Parts.Streams {
   }
 
   private static int scansOf(Object stream, LogicalPlan root) {
-    List leaves = CollectionConverters.asJava(root.collectLeaves());
     int count = 0;
-    for (int i = 0; i < leaves.size(); i++) {
-      if (leaves.get(i) instanceof StreamingDataSourceV2ScanRelation
-          && ((StreamingDataSourceV2ScanRelation) leaves.get(i)).stream() == stream) {
+    for (Object leaf : CollectionConverters.asJava(root.collectLeaves())) {
+      if (leaf instanceof StreamingDataSourceV2ScanRelation
+          && ((StreamingDataSourceV2ScanRelation) leaf).stream() == stream) {
         count++;
       }
     }

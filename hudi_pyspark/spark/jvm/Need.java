@@ -115,7 +115,7 @@ public final class Need {
       StructField field = PythonScans.unmarked(stored.fields()[i]);
       DataType type = pruned.fields()[i].dataType();
       boolean isWhole = type.equals(field.dataType());
-      attributes.add(isWhole ? attribute : typed(attribute, type));
+      attributes.add(isWhole ? attribute : attribute.withDataType(type));
       fields.add(new StructField(field.name(), type, field.nullable(), field.metadata()));
       isRetyped = isRetyped || !isWhole;
     }
@@ -139,16 +139,6 @@ public final class Need {
       }
     }
     return expressions == null;
-  }
-
-  private static AttributeReference typed(AttributeReference attribute, DataType type) {
-    return new AttributeReference(
-        attribute.name(),
-        type,
-        attribute.nullable(),
-        attribute.metadata(),
-        attribute.exprId(),
-        attribute.qualifier());
   }
 
   private static int smallest(List output) {

@@ -70,14 +70,7 @@ public class NewestState extends KeptScans {
 
   private Map sourcesOfQuery() {
     Option tracker = QueryPlanningTracker$.MODULE$.get();
-    Map sources = tracker.isDefined() ? (Map) queries.get(tracker.get()) : null;
-    if (sources == null) {
-      sources = new HashMap();
-      if (tracker.isDefined()) {
-        queries.put(tracker.get(), sources);
-      }
-    }
-    return sources;
+    return tracker.isDefined() ? valuesOf(queries, tracker.get()) : new HashMap();
   }
 
   /** A name that scans of one table share; Python also compares the options. */
@@ -132,11 +125,10 @@ public class NewestState extends KeptScans {
   private boolean isBetterPlanned(PythonDataSourceV2 source) {
     Map before = valuesOf(awaited, source);
     Map scans = scansOf(source);
-    Object[] keys = scans.keySet().toArray();
-    for (int i = 0; i < keys.length; i++) {
-      Planned planned = (Planned) scans.get(keys[i]);
+    for (Object key : scans.keySet()) {
+      Planned planned = (Planned) scans.get(key);
       String slices = planned.awaitingMerges();
-      boolean isAsBefore = planned.isRead && slices.equals(before.get(keys[i]));
+      boolean isAsBefore = planned.isRead && slices.equals(before.get(key));
       if (!slices.equals("0") && !isAsBefore) {
         return true;
       }
@@ -148,14 +140,13 @@ public class NewestState extends KeptScans {
   private Map awaitedWhenRead(PythonDataSourceV2 source) {
     Map all = new HashMap(valuesOf(awaited, source));
     Map scans = scansOf(source);
-    Object[] keys = scans.keySet().toArray();
-    if (all.size() + keys.length > 2 * MOST_SCANS) {
+    if (all.size() + scans.size() > 2 * MOST_SCANS) {
       all.clear();
     }
-    for (int i = 0; i < keys.length; i++) {
-      Planned planned = (Planned) scans.get(keys[i]);
+    for (Object key : scans.keySet()) {
+      Planned planned = (Planned) scans.get(key);
       if (planned.isRead) {
-        all.put(keys[i], planned.awaitingMerges());
+        all.put(key, planned.awaitingMerges());
       }
     }
     return all;

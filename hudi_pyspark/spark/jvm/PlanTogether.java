@@ -1,6 +1,5 @@
 package hudi_pyspark;
 
-import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.function.Consumer;
@@ -12,10 +11,9 @@ import scala.jdk.javaapi.CollectionConverters;
 public class PlanTogether implements Consumer {
   public void accept(Object plan) {
     ConcurrentLinkedQueue waiting = new ConcurrentLinkedQueue();
-    List leaves = CollectionConverters.asJava(((LogicalPlan) plan).collectLeaves());
-    for (int i = 0; i < leaves.size(); i++) {
-      if (leaves.get(i) instanceof DataSourceV2ScanRelation) {
-        Planned planned = NarrowedScan.plannedOf(((DataSourceV2ScanRelation) leaves.get(i)).scan());
+    for (Object leaf : CollectionConverters.asJava(((LogicalPlan) plan).collectLeaves())) {
+      if (leaf instanceof DataSourceV2ScanRelation) {
+        Planned planned = NarrowedScan.plannedOf(((DataSourceV2ScanRelation) leaf).scan());
         if (planned != null && !waiting.contains(planned) && !planned.isStarted) {
           waiting.add(planned);
         }

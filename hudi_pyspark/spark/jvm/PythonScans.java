@@ -1,6 +1,7 @@
 package hudi_pyspark;
 
 import java.lang.reflect.Constructor;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.Set;
 import java.util.WeakHashMap;
@@ -66,12 +67,9 @@ public final class PythonScans {
   public static PythonScan withSchema(PythonScan scan, PythonDataSourceV2 source, StructType schema)
       throws Exception {
     Class[] types = constructor().getParameterTypes();
-    Object[] arguments = new Object[types.length];
-    arguments[0] = copy(source);
-    arguments[1] = Words.SOURCE;
-    arguments[2] = schema;
-    arguments[3] = Reflection.get(scan, "options");
-    for (int i = 4; i < types.length; i++) {
+    Object[] known = {copy(source), Words.SOURCE, schema, Reflection.get(scan, "options")};
+    Object[] arguments = Arrays.copyOf(known, types.length);
+    for (int i = known.length; i < types.length; i++) {
       if (!types[i].isArray()) {
         throw new IllegalStateException("PythonScan has an unknown parameter: " + types[i]);
       }
@@ -101,8 +99,8 @@ public final class PythonScans {
   /** The field without the hints of an earlier visit, since the plan above may have changed. */
   public static StructField unmarked(StructField field) {
     MetadataBuilder metadata = new MetadataBuilder().withMetadata(field.metadata());
-    for (int i = 0; i < Words.HINTS.length; i++) {
-      metadata.remove(Words.HINTS[i]);
+    for (String hint : Words.HINTS) {
+      metadata.remove(hint);
     }
     return new StructField(field.name(), field.dataType(), field.nullable(), metadata.build());
   }

@@ -5,6 +5,7 @@ import java.time.ZoneId;
 import java.time.ZoneOffset;
 import java.time.ZonedDateTime;
 import java.time.format.DateTimeFormatter;
+import java.util.Collections;
 import java.util.EnumSet;
 import java.util.HashMap;
 import java.util.Map;
@@ -59,9 +60,7 @@ public class ReadTable extends PythonTable implements SupportsRowLevelOperations
 
   /** The option of a version, which is an instant in any form that as.of.instant has. */
   public static Map asOf(String version) {
-    Map option = new HashMap();
-    option.put(Words.INSTANT, version);
-    return option;
+    return Collections.singletonMap(Words.INSTANT, version);
   }
 
   /**

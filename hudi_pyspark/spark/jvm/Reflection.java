@@ -20,11 +20,10 @@ public final class Reflection {
   /** A field of a class, or of the nearest superclass that has it. */
   private static Field field(Class type, String name) throws NoSuchFieldException {
     for (Class at = type; at != null; at = at.getSuperclass()) {
-      Field[] fields = at.getDeclaredFields();
-      for (int i = 0; i < fields.length; i++) {
-        if (fields[i].getName().equals(name)) {
-          fields[i].setAccessible(true);
-          return fields[i];
+      for (Field field : at.getDeclaredFields()) {
+        if (field.getName().equals(name)) {
+          field.setAccessible(true);
+          return field;
         }
       }
     }
@@ -37,9 +36,7 @@ public final class Reflection {
    */
   public static Object copy(Product original, String[] parameters, Object[] values)
       throws Exception {
-    Method[] methods = original.getClass().getMethods();
-    for (int m = 0; m < methods.length; m++) {
-      Method method = methods[m];
+    for (Method method : original.getClass().getMethods()) {
       if (!method.getName().equals("copy")) {
         continue;
       }

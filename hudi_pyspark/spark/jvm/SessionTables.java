@@ -10,6 +10,7 @@ import org.apache.spark.sql.catalyst.analysis.NonEmptyNamespaceException;
 import org.apache.spark.sql.catalyst.analysis.TableAlreadyExistsException;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.catalog.ExternalCatalogWithListener;
+import org.apache.spark.sql.catalyst.parser.CatalystSqlParser$;
 import org.apache.spark.sql.connector.catalog.CatalogManager;
 import org.apache.spark.sql.connector.catalog.CatalogPlugin;
 import org.apache.spark.sql.connector.catalog.Column;
@@ -33,8 +34,12 @@ public class SessionTables extends DelegatingCatalogExtension {
   private CatalogManager manager;
   private FileGuard guard;
 
-  /** The table of an identifier: a ReadTable if this source reads it, else Spark's. */
-  private Table load(Identifier identifier, Map time) throws NoSuchTableException {
+  /**
+   * The table of an identifier: a ReadTable if this source reads it, else Spark's.
+   *
+   * @param time the option of an instant, or of a range of changes; empty for the newest rows
+   */
+  protected Table load(Identifier identifier, Map time) throws NoSuchTableException {
     Map options = new HashMap(time);
     if (isPath(identifier)) {
       options.put("path", identifier.name());
@@ -111,16 +116,14 @@ public class SessionTables extends DelegatingCatalogExtension {
       throw new IllegalArgumentException(text);
     }
     Map options = new HashMap();
-    Object[] names = properties.keySet().toArray();
-    for (int i = 0; i < names.length; i++) {
-      String name = (String) names[i];
-      if (name.startsWith("option.")) {
-        options.put(Words.STORED + name.substring(7), properties.get(name));
+    for (Object name : properties.keySet()) {
+      if (((String) name).startsWith("option.")) {
+        options.put(Words.STORED + ((String) name).substring(7), properties.get(name));
       }
     }
     StringBuilder declared = new StringBuilder();
-    for (int i = 0; i < columns.length; i++) {
-      declared.append(columns[i].name() + "\0" + columns[i].dataType().catalogString() + "\n");
+    for (Column column : columns) {
+      declared.append(column.name() + "\0" + column.dataType().catalogString() + "\n");
     }
     options.put(Words.DECLARED, declared.toString());
     options.put("path", properties.get("location"));
@@ -156,9 +159,7 @@ public class SessionTables extends DelegatingCatalogExtension {
 
   /** The options of a table by its name; throws if there is no such entry of Apache Hudi. */
   public Map optionsOf(String name) throws NoSuchTableException, NoSuchNamespaceException {
-    int dot = name.lastIndexOf('.');
-    Option database = Option.apply(dot < 0 ? null : name.substring(0, dot));
-    TableIdentifier table = new TableIdentifier(name.substring(dot + 1), database);
+    TableIdentifier table = CatalystSqlParser$.MODULE$.parseTableIdentifier(name);
     CatalogTable entry = manager.v1SessionCatalog().getTableMetadata(table);
     if (!Entries.isHudi(entry)) {
       throw new IllegalArgumentException("it is of another source");
