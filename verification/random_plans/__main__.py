@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 CASES = ("v9_mor_compaction_inline", "v9_mor_all_types", "v8_mor_keygen_complex_hive")
 NAMES = ("orders", "types", "complex")
 _ANSI = "spark.sql.ansi.enabled"
+_TIME_TRAVEL = "UNSUPPORTED_FEATURE.TIME_TRAVEL"
 
 
 class Side:
@@ -58,12 +59,12 @@ class Side:
         self.spark = spark
         self._tables = tables
         self._is_source = is_source
-        self._is_by_name = is_by_name
+        self.is_by_name = is_by_name
 
     def load(self, name: str) -> DataFrame:
         """Read a table."""
         table = self._tables[name]
-        if self._is_by_name:
+        if self.is_by_name:
             return self.spark.table(name)
         if self._is_source:
             return self.spark.read.format("hudi-py").load(table.path)
@@ -72,7 +73,7 @@ class Side:
     def make_views(self) -> None:
         """Make a view of each table, of one as a user of SQL does it; or an entry by its name."""
         for name, table in self._tables.items():
-            if self._is_by_name:
+            if self.is_by_name:
                 self.spark.sql(f"CREATE TABLE {name} USING hudi LOCATION '{table.path}'")
             elif self._is_source and name == "types":
                 self.spark.sql(
@@ -161,6 +162,8 @@ def compare(narrowed: Side, plain: Side, seeds: range, log: Any = None) -> list[
         text, found = narrowed.answer(seed)
         _, wanted = plain.answer(seed)
         errors += isinstance(wanted, str)
+        if narrowed.is_by_name and _TIME_TRAVEL in str(wanted):
+            continue  # tables by name have it, copies have not
         if found != wanted and found != _spared(plain, seed, wanted):
             different.append({"seed": seed, "query": text, "found": found, "wanted": wanted})
             print(json.dumps(different[-1], default=str)[:3000], flush=True)
