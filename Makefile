@@ -141,7 +141,7 @@ index-combinations: $(VENV)/.group-test ## prove that indexes lose no rows (COUN
 
 index-combinations: COUNT = 100000
 
-# Over Spark Connect, and with the optimizer's rule in a classic session: MODE=classic.
+# Over Spark Connect; MODE=classic: with the rule in a classic session; MODE=names: tables by name.
 random-plans: $(VENV)/.group-test ## prove that narrowed queries lose no rows (COUNT=2000 SEED=1 MODE=connect TABLES=ends, names)
 	@home=$$($(FIND_JAVA)) && JAVA_HOME="$$home" $(PYTHON) -m verification.random_plans \
 		--mode $(MODE) --tables $(TABLES) --seed $(SEED) --count $(COUNT)
