@@ -49,6 +49,11 @@ _NEVER_STORED = (
     "merge_cache_folder",
     key_of("spill_folder"),
 )
+# Options of Spark's own, in lower case; Spark 4.2 passes them on beside the range.
+_OF_CHANGES = {
+    *("startingversion", "endingversion", "startingtimestamp", "endingtimestamp"),
+    *("startingboundinclusive", "endingboundinclusive", "deduplicationmode", "computeupdates"),
+}
 _NET_CHANGES = "NET_CHANGES"
 _VERSIONS = re.compile(
     r"VersionRange\[startingVersion=(.*), endingVersion=Optional(?:\.empty|\[(.*)\]), "
@@ -107,6 +112,7 @@ def plain_options(options: Mapping[str, str]) -> dict[str, str]:
         arguments = [by_name[name] for name in sorted(by_name) if name.startswith(_ARGUMENT)]
         plain |= function_options(by_name[_FUNCTION], arguments)
     if _CHANGES in by_name:
+        plain = {name: text for name, text in plain.items() if name.lower() not in _OF_CHANGES}
         plain |= _changes_options(by_name[_CHANGES])
     if (instant := by_name.get(_INSTANT)) is not None:
         for name, value in plain.items():

@@ -189,6 +189,11 @@ def test_changes_become_a_range_of_changelogs(options, ends):
     assert plain_options(options) == CHANGES | ends
 
 
+def test_words_of_spark_beside_a_range_are_no_options_of_a_read():
+    given = versions("1", "", has_first=False) | {"startingVersion": "1", "computeUpdates": "true"}
+    assert plain_options(given) == CHANGES | {"begin": "1"}
+
+
 def test_stream_of_changes_begins_at_an_offset():
     given = versions(TIME, "", has_first=False)
     plain = {"path": "/a", "cdc": "true", "cdc_format": "changelog"}
