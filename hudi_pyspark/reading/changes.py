@@ -26,6 +26,7 @@ from hudi_pyspark.filter.evaluation import filter_rows
 from hudi_pyspark.format.log.data_block import decode_data_block
 from hudi_pyspark.format.log.log_block import LogBlockType
 from hudi_pyspark.reading.merge.merge import changed_rows
+from hudi_pyspark.reading.merge.spilled_merge import LogInMemory
 from hudi_pyspark.reading.slice_log import load_log_records, read_live_blocks, slice_blocks
 from hudi_pyspark.storage.protocol import Storage
 from hudi_pyspark.table.log_files import LogFiles
@@ -33,6 +34,7 @@ from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 from hudi_pyspark.tasks import CHANGELOG_COLUMNS, CdcTask, ChangeSource, ScanTask
 
 _CHANGE_TYPES = ("delete", "update_preimage", "insert", "update_postimage")
+_FEW_KEYS = 20_000  # for more, planning which rows have them takes longer than it spares
 ReadSlice: TypeAlias = Callable[[ScanTask], Iterator[pa.Table]]
 
 
@@ -60,22 +62,28 @@ def read_changes(task: CdcTask, storage: Storage, read_slice: ReadSlice) -> Iter
             deleted = _slice_rows(task.before, read_slice, is_counted=not task.shown)
             changes = (_changes(task, "d", table, None) for table in deleted)
         case ChangeSource.LOG_FILE:
-            # The log records are merged with the slice as it was.
             assert task.after is not None  # a log file was written
-            merged = _changes_of_log(task.after, storage, _slice_rows(task.before, read_slice))
-            changes = (_changes(task, *change) for change in merged)
+            merged = _changes_of_log(task.after, task.before, storage, read_slice)
+            changes = (_changes(task, *change) for change in merged if _row_count(*change[1:]))
     for table in changes:
         yield filter_rows(task.predicate, table)
 
 
 def _changes_of_log(
-    task: ScanTask, storage: Storage, before: Iterable[pa.Table]
+    task: ScanTask, before: ScanTask | None, storage: Storage, read_slice: ReadSlice
 ) -> Iterator[tuple[str, pa.Table | None, pa.Table | None]]:
-    """List the changes that the log files of a task make to a slice; see `changed_rows`."""
+    """List the changes that the log files of a task make to a slice; see `changed_rows`.
+
+    Of the slice before, only rows with the keys of a few log records are read.
+    """
     with closing(LogFiles(storage)) as files:
         log = load_log_records(task, read_live_blocks(task, storage, files).blocks)
     with closing(log):
-        yield from log.merge(before, partial(changed_rows, pair_rule=log.pair_rule))
+        if before is not None and isinstance(log, LogInMemory) and len(log.records) <= _FEW_KEYS:
+            keys = log.records.keys.unique().to_pylist()
+            before = before.with_plan(record_keys=tuple(keys))
+        rows = _slice_rows(before, read_slice)
+        yield from log.merge(rows, partial(changed_rows, pair_rule=log.pair_rule))
 
 
 def _read_cdc_log(task: CdcTask, storage: Storage, read_slice: ReadSlice) -> Iterator[pa.Table]:
@@ -156,13 +164,17 @@ def _slice_rows(
 
 
 def _changes(task: CdcTask, operation: str, old: pa.Table | None, new: pa.Table | None) -> pa.Table:
-    length = max(t.num_rows for t in (old, new) if t is not None)
     return _result(
         task,
-        pa.array([operation] * length, pa.string()),
+        pa.array([operation] * _row_count(old, new), pa.string()),
         _as_structs(old, task.images) if old is not None and "before" in task.shown else None,
         _as_structs(new, task.images) if new is not None and "after" in task.shown else None,
     )
+
+
+def _row_count(old: pa.Table | None, new: pa.Table | None) -> int:
+    row_count: int = max(table.num_rows for table in (old, new) if table is not None)
+    return row_count
 
 
 def _result(

@@ -23,6 +23,8 @@ from hudi_pyspark.options.option import CdcFormat, HollowCommits, OnMissing
 from hudi_pyspark.options.read_options import IncrementalOptions, ReadOptions
 from hudi_pyspark.planning.changes import changes_schema, check_changes, plan_changes
 from hudi_pyspark.planning.commit_range import RequestedRange
+from hudi_pyspark.reading import changes as reading_changes
+from hudi_pyspark.reading import read_task
 from hudi_pyspark.reading.changes import read_changes
 from hudi_pyspark.reading.slice_reader import slice_tables
 from hudi_pyspark.scan import choose_scan
@@ -426,6 +428,12 @@ def changes(table, begin, **more):
 
 
 class TestLogFileChanges:
+    @pytest.fixture(autouse=True, params=["rows of the log's keys", "all rows"])
+    def read_of_the_slice_before(self, request, monkeypatch):
+        if request.param == "all rows":
+            monkeypatch.setattr(reading_changes, "_FEW_KEYS", 0)
+        return request.param
+
     @staticmethod
     def table(*blocks, version=9):
         """Rows a, b and c at 100, and blocks of a delta commit on top."""
@@ -469,6 +477,21 @@ class TestLogFileChanges:
         rows = [row("a", 110, "a2", "020"), row("a", 130, "a4", "020"), row("a", 120, "a3", "020")]
         table = self.table(data_block(LOG_SCHEMA, rows, instant="020"))
         assert changes(table, "010") == [("u", "020", image("a", 100, "a"), image("a", 130, "a4"))]
+
+    def test_slice_before_is_read_for_the_keys_of_a_few_records(
+        self, monkeypatch, read_of_the_slice_before
+    ):
+        requested_keys = []
+
+        def read_slice(task, *args, **more):
+            requested_keys.append(task.shared.record_keys)
+            return slice_tables(task, *args, **more)
+
+        monkeypatch.setattr(read_task, "slice_tables", read_slice)
+        rows = [row("a", 110, "a2", "020"), row("n", 5, "new", "020"), row("a", 120, "a3", "020")]
+        assert len(changes(self.table(data_block(LOG_SCHEMA, rows, instant="020")), "010")) == 2
+        is_narrowed = read_of_the_slice_before != "all rows"
+        assert requested_keys == [("a", "n") if is_narrowed else None]
 
     def test_images_are_json_texts_unless_told(self):
         table = self.table(data_block(LOG_SCHEMA, [row("n", 5, None, "020")], instant="020"))
