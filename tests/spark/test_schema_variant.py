@@ -43,6 +43,12 @@ hoodie.populate.meta.fields=false
 """
 
 
+@pytest.fixture(params=["spark", "ruled"])
+def session(request):
+    """A session that reads rows, and one that reads columns."""
+    return request.getfixturevalue(request.param)
+
+
 @pytest.fixture
 def table(spark, tmp_path):
     """A small table whose base file holds what Spark makes of some JSON texts."""
@@ -66,22 +72,22 @@ def table(spark, tmp_path):
     return str(tmp_path)
 
 
-def test_variant_column_is_a_variant_in_spark(spark, table):
-    frame = spark.read.format("hudi-py").load(table)
+def test_variant_column_is_a_variant_in_spark(session, table):
+    frame = session.read.format("hudi-py").load(table)
     assert frame.schema["v"].dataType.simpleString() == "variant"
     texts = [row.j for row in frame.selectExpr("id", "to_json(v) j").orderBy("id").collect()]
     assert texts == TEXTS
 
 
-def test_fields_of_a_variant_are_read_by_path(spark, table):
-    frame = spark.read.format("hudi-py").load(table)
+def test_fields_of_a_variant_are_read_by_path(session, table):
+    frame = session.read.format("hudi-py").load(table)
     found = frame.where("id = 0").selectExpr("variant_get(v, '$.b[2]', 'string') x").collect()
     assert [row.x for row in found] == ["x"]
 
 
-def test_variants_that_files_shred_are_variants_at_any_depth(spark, tmp_path):
+def test_variants_that_files_shred_are_variants_at_any_depth(session, tmp_path):
     write_table(tmp_path, rows([1, 2], 1, "a"), rows([2, 3], 2, "both"))
-    frame = spark.read.format("hudi-py").load(str(tmp_path))
+    frame = session.read.format("hudi-py").load(str(tmp_path))
     assert frame.schema["s"].dataType.simpleString() == "struct<n:int,v:variant>"
     columns = ["v", "s.v", "l[0]", "m['k']", "o[0].v"]
     found = frame.selectExpr("id", *(f"to_json({column})" for column in columns)).collect()

@@ -9,6 +9,7 @@ import org.apache.arrow.vector.BaseFixedWidthVector;
 import org.apache.arrow.vector.NullVector;
 import org.apache.arrow.vector.ValueVector;
 import org.apache.arrow.vector.complex.ListVector;
+import org.apache.arrow.vector.complex.StructVector;
 import org.apache.spark.PartitionEvaluatorFactory;
 import org.apache.spark.TaskContext;
 import org.apache.spark.api.python.BasePythonRunner;
@@ -226,7 +227,7 @@ public class ArrowReaders implements UnaryOperator {
     private final ArrowBuf validity; // null if no value is, or all are
     private final boolean isVoid;
     private final boolean isShortDecimal;
-    private final Column[] children; // of a struct; elements of a list; entries of a map
+    private final Column[] children; // of a struct or variant; elements of a list; entries of a map
 
     Column(ArrowColumnVector vector) {
       super(vector.dataType());
@@ -242,7 +243,7 @@ public class ArrowReaders implements UnaryOperator {
         ArrowColumnVector elements = new ArrowColumnVector(((ListVector) values).getDataVector());
         children = new Column[] {new Column(elements)};
       } else {
-        children = new Column[type instanceof StructType ? ((StructType) type).length() : 0];
+        children = new Column[values instanceof StructVector ? ((StructVector) values).size() : 0];
         for (int i = 0; i < children.length; i++) {
           children[i] = new Column(vector.getChild(i));
         }
