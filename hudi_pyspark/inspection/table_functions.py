@@ -24,7 +24,8 @@ _COUNTS = {
     "Total_Updated_Records_Written": "updates",
     "Total_Write_Errors": "errors",
 }
-_GLOB = {"*": "[^/]*", "?": "[^/]", "{": "(?:", "}": ")"}  # as regular expressions
+# As regular expressions; "[" alone is none, so it is refused.
+_GLOB = {"*": "[^/]*", "?": "[^/]", "{": "(?:", "}": ")", "[": "["}
 _GLOB_TOKEN = re.compile(r"\\.|\[[^\]]+\]|.", re.DOTALL)
 
 

@@ -511,7 +511,7 @@ def test_slice_without_base_file_is_in_the_view(golden_table):
     assert "Integer cannot be cast" in error
 
 
-@pytest.mark.parametrize("folders", ["{a", "a}", "[b-a]"])
+@pytest.mark.parametrize("folders", ["{a", "a}", "[b-a]", "[", "[]", "a[b"])
 def test_wrong_glob_is_refused(golden_table, folders):
     table = HudiTable(str(golden_table("v9_mor_clustering")))
     with pytest.raises(InvalidOptionError, match="is not a glob"):
