@@ -64,7 +64,7 @@ Track: TypeAlias = "Callable[[Sequence[Any], str], Iterable[Any]]"
 
 
 def silently(items: Sequence[Any], _description: str) -> Iterable[Any]:
-    """Return the items: a `Track` that shows nothing."""
+    """Return the items unchanged: the `Track` that shows no progress."""
     return items
 
 

@@ -137,7 +137,7 @@ class KeptMerge:
         return True
 
     def rows(self, outcome: MergeOutcome, file: PagedFile | None) -> Iterator[pa.Table]:
-        """Yield the rows of an outcome from the base file that it is of; see `tables`.
+        """Yield the rows that an outcome takes from its base file; see `tables`.
 
         Args:
             outcome: of the merge.
@@ -308,7 +308,7 @@ def _count_base_files(file_slice: FileSlice) -> int:
 
 
 def _states_of_files(task: ScanTask, storage: Storage) -> list[tuple[int, ...]]:
-    """Return what changes if another file gets the name of a file of the slice.
+    """Return what would differ if another file took the name of a file of the slice.
 
     Apache Hudi writes no second file of one name, but a copy that is restored may be another file.
     On storage that is not local this is the time in the listing, 0 if a metadata table lists the
@@ -328,7 +328,7 @@ def _states_of_files(task: ScanTask, storage: Storage) -> list[tuple[int, ...]]:
 
 
 def _versions_of_files(file_slice: FileSlice, storage: Storage) -> tuple[str, ...]:
-    """Ask a store for the versions of files of which no listing has the time of change."""
+    """Ask a store for the versions of a slice's files if a listing gave no time of change."""
     if storage.is_local or all(file.modified_ms for file in file_slice.files):
         return ()
     try:
@@ -340,7 +340,7 @@ def _versions_of_files(file_slice: FileSlice, storage: Storage) -> tuple[str, ..
 def count_merged(
     tasks: Iterable[ReadTask], storage: Storage, store: OutcomeStore | None = None
 ) -> tuple[int, int]:
-    """Count the slices whose outcome seems to be kept, and the slices whose outcome may be kept."""
+    """Count the slices whose outcome seems to be kept already, and all whose outcome may be."""
     merges = [merge for task in tasks if (merge := KeptMerge.of(task, storage, store))]
     merged = [merge for merge in merges if merge.find([], check_files=False) is not None]
     return len(merged), len(merges)

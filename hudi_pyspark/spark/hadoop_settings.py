@@ -54,7 +54,7 @@ def storage_options_from_spark(spark: SparkSession, path: str) -> dict[str, str]
     hadoop: Any = spark._jsparkSession.sessionState().newHadoopConf()  # noqa: SLF001
 
     def first_value(*names: str) -> str:
-        """Return the first value that is not Hadoop's default; credential files count; else ""."""
+        """Return the first value that was set, also in a credential file; "" if none was."""
         for name in names:
             is_default = _DEFAULTS in list(hadoop.getPropertySources(name) or [])
             if not is_default and (characters := hadoop.getPassword(name)):
