@@ -195,10 +195,11 @@ class Planner:
 
     def stream_reader(self, schema: StructType, mergers: Mergers) -> HudiStreamReader:
         """Return the reader of a stream; the arguments are those of `reader`."""
-        options = stream_options(self._given, self._options)
+        table = self._table()
+        options = stream_options(self._given, self._options, table.view.history.completion_time)
         StreamOptions.parse(options)  # refuses options that streams do not have
         # The scan of an empty batch, so that invalid options raise before the first batch.
-        scan = self._table().scan_range(options, LAST_OFFSET, LAST_OFFSET, mergers)
+        scan = table.scan_range(options, LAST_OFFSET, LAST_OFFSET, mergers)
         # The rule has narrowed the schema if this reads a micro-batch.
         requested = self._client.without_placeholder(read_hints(schema).columns)
         columns = requested_columns(requested, scan.schema)

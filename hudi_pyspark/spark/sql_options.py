@@ -7,7 +7,7 @@ the instant of ``VERSION AS OF`` and ``TIMESTAMP AS OF``, and the options of ``W
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -60,6 +60,7 @@ _VERSIONS = re.compile(
     r"startingBoundInclusive=(true|false), endingBoundInclusive=(true|false)\]"
 )
 _ALL_VERSIONS = "UnboundedRange[]"
+_EXCLUSIVE = "startingBoundInclusive=false"
 _UNSUPPORTED = f"[{UnsupportedQueryError.code}]"
 _INVALID = f"[{InvalidOptionError.code}]"
 SQL_WORDS = {
@@ -245,17 +246,25 @@ def _before(version: str) -> str:
     return f"{earlier:%Y%m%d%H%M%S}{earlier.microsecond // 1000:03}"
 
 
-def stream_options(given: Mapping[str, str], plain: Mapping[str, str]) -> dict[str, str]:
+def stream_options(
+    given: Mapping[str, str],
+    plain: Mapping[str, str],
+    completion_time: Callable[[str], str | None],
+) -> dict[str, str]:
     """Return the options of a stream, whose range of ``CHANGES`` begins at an offset.
 
     Args:
         given: the options with those of SQL.
         plain: what `plain_options` makes of them.
+        completion_time: returns the completion time of a commit, by its requested time; None if
+            the table has no such commit.
     """
     options = dict(plain)
     if _CHANGES in given:
         begin = options.pop("begin")
         options.pop("query_type")
+        if _EXCLUSIVE in given[_CHANGES]:  # versions are requested times, offsets completion times
+            begin = completion_time(begin) or begin
         if not given[_CHANGES].endswith(_ALL_VERSIONS):
             options["start_offset"] = begin
     return options

@@ -194,13 +194,25 @@ def test_words_of_spark_beside_a_range_are_no_options_of_a_read():
     assert plain_options(given) == CHANGES | {"begin": "1"}
 
 
-def test_stream_of_changes_begins_at_an_offset():
-    given = versions(TIME, "", has_first=False)
+@pytest.mark.parametrize(
+    ("given", "start"),
+    [
+        (versions(TIME, "", has_first=False), {"start_offset": "20261121062700500"}),
+        (versions("20261121062700001", "", has_first=False), {"start_offset": TIME[:-1] + "1"}),
+        # The millisecond before a version may be another commit, which completes later.
+        (versions("20261121062700001", ""), {"start_offset": TIME}),
+        ({"path": "/a", "hudi-py.sql.changes": "NONE UnboundedRange[]"}, {}),
+    ],
+)
+def test_stream_of_changes_begins_at_an_offset(given, start):
+    completion_times = {TIME: "20261121062700500"}
     plain = {"path": "/a", "cdc": "true", "cdc_format": "changelog"}
-    assert stream_options(given, plain_options(given)) == {**plain, "start_offset": TIME}
-    given = {"path": "/a", "hudi-py.sql.changes": "NONE UnboundedRange[]"}
-    assert stream_options(given, plain_options(given)) == plain
-    assert stream_options({"path": "/a"}, {"path": "/a"}) == {"path": "/a"}
+    options = stream_options(given, plain_options(given), completion_times.get)
+    assert options == {**plain, **start}
+
+
+def test_stream_without_changes_keeps_its_options():
+    assert stream_options({"path": "/a"}, {"path": "/a"}, {}.get) == {"path": "/a"}
 
 
 @pytest.mark.parametrize(

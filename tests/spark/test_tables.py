@@ -699,12 +699,14 @@ def test_changes_of_versions_are_those_of_apache_hudi(sql, changing, golden_tabl
 
 
 @needs_changes
-def test_data_frames_and_streams_have_changes(sql, changing, tmp_path):
+@pytest.mark.parametrize("is_inclusive", [True, False])
+def test_data_frames_and_streams_have_changes(sql, changing, tmp_path, is_inclusive):
     table, times = changing
-    expected = images(times[0])
-    frame = sql.read.option("startingVersion", times[1]).changes(table)
+    expected = images(times[0 if is_inclusive else 1])
+    begin = {"startingVersion": times[1], "startingBoundInclusive": is_inclusive}
+    frame = sql.read.options(**begin).changes(table)
     assert rows_of_changes(frame) == expected
-    stream = sql.readStream.option("startingVersion", times[1]).changes(table)
+    stream = sql.readStream.options(**begin).changes(table)
     query = (
         stream.writeStream.format("memory")
         .queryName("changed")
