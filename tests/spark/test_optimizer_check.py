@@ -14,6 +14,8 @@ QUERY = (
 )
 # Spark leaves no Project below this union.
 WHOLE = "SELECT * FROM o UNION ALL SELECT * FROM o"
+_ATTRIBUTE = "attributes.add(isWhole ? attribute : attribute.withDataType(type));"
+_BINARY = "org.apache.spark.sql.types.DataTypes.BinaryType"
 # Each is what a defect of the rule would be: a query that meets it, class, words, other words.
 MISTAKES = [
     pytest.param(
@@ -38,8 +40,8 @@ MISTAKES = [
         (
             QUERY,
             "Need",
-            "attributes.add(isWhole ? attribute : typed(attribute, type));",
-            "attributes.add(typed(attribute, org.apache.spark.sql.types.DataTypes.BinaryType));",
+            _ATTRIBUTE,
+            f"attributes.add(attribute.withDataType({_BINARY}));",
         ),
         id="an attribute has another type",
     ),
@@ -47,7 +49,7 @@ MISTAKES = [
         (
             QUERY,
             "Need",
-            "attributes.add(isWhole ? attribute : typed(attribute, type));",
+            _ATTRIBUTE,
             "attributes.add(attribute.newInstance());",
         ),
         id="an attribute has another identity",
