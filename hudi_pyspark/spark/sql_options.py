@@ -60,7 +60,6 @@ _VERSIONS = re.compile(
     r"startingBoundInclusive=(true|false), endingBoundInclusive=(true|false)\]"
 )
 _ALL_VERSIONS = "UnboundedRange[]"
-_EXCLUSIVE = "startingBoundInclusive=false"
 _UNSUPPORTED = f"[{UnsupportedQueryError.code}]"
 _INVALID = f"[{InvalidOptionError.code}]"
 SQL_WORDS = {
@@ -247,9 +246,7 @@ def _before(version: str) -> str:
 
 
 def stream_options(
-    given: Mapping[str, str],
-    plain: Mapping[str, str],
-    completion_time: Callable[[str], str | None],
+    given: Mapping[str, str], plain: Mapping[str, str], completion_time: Callable[[str], str | None]
 ) -> dict[str, str]:
     """Return the options of a stream, whose range of ``CHANGES`` begins at an offset.
 
@@ -263,10 +260,10 @@ def stream_options(
     if _CHANGES in given:
         begin = options.pop("begin")
         options.pop("query_type")
-        if _EXCLUSIVE in given[_CHANGES]:  # versions are requested times, offsets completion times
-            begin = completion_time(begin) or begin
         if not given[_CHANGES].endswith(_ALL_VERSIONS):
-            options["start_offset"] = begin
+            # Versions are requested times, offsets completion times.
+            is_exclusive = "startingBoundInclusive=false" in given[_CHANGES]
+            options["start_offset"] = (is_exclusive and completion_time(begin)) or begin
     return options
 
 

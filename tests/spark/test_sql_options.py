@@ -194,6 +194,10 @@ def test_words_of_spark_beside_a_range_are_no_options_of_a_read():
     assert plain_options(given) == CHANGES | {"begin": "1"}
 
 
+def completion_time(version):
+    return {TIME: "20261121062700500"}.get(version)
+
+
 @pytest.mark.parametrize(
     ("given", "start"),
     [
@@ -205,14 +209,13 @@ def test_words_of_spark_beside_a_range_are_no_options_of_a_read():
     ],
 )
 def test_stream_of_changes_begins_at_an_offset(given, start):
-    completion_times = {TIME: "20261121062700500"}
     plain = {"path": "/a", "cdc": "true", "cdc_format": "changelog"}
-    options = stream_options(given, plain_options(given), completion_times.get)
+    options = stream_options(given, plain_options(given), completion_time)
     assert options == {**plain, **start}
 
 
 def test_stream_without_changes_keeps_its_options():
-    assert stream_options({"path": "/a"}, {"path": "/a"}, {}.get) == {"path": "/a"}
+    assert stream_options({"path": "/a"}, {"path": "/a"}, completion_time) == {"path": "/a"}
 
 
 @pytest.mark.parametrize(
