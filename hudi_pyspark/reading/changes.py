@@ -79,7 +79,12 @@ def _changes_of_log(
     with closing(LogFiles(storage)) as files:
         log = load_log_records(task, read_live_blocks(task, storage, files).blocks)
     with closing(log):
-        if before is not None and isinstance(log, LogInMemory) and len(log.records) <= _FEW_KEYS:
+        if (
+            before is not None
+            and before.shared.merger is None  # a user's merger may give a row another key
+            and isinstance(log, LogInMemory)
+            and len(log.records) <= _FEW_KEYS
+        ):
             keys = log.records.keys.unique().to_pylist()
             before = before.with_plan(record_keys=tuple(keys))
         rows = _slice_rows(before, read_slice)

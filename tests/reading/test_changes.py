@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from hudi_pyspark.custom_mergers import PayloadMerger
 from hudi_pyspark.errors import (
     CorruptLogBlockError,
     CorruptTableError,
@@ -492,6 +493,26 @@ class TestLogFileChanges:
         assert len(changes(self.table(data_block(LOG_SCHEMA, rows, instant="020")), "010")) == 2
         is_narrowed = read_of_the_slice_before != "all rows"
         assert requested_keys == [("a", "n") if is_narrowed else None]
+
+    def test_rows_that_a_merger_gives_other_keys_are_found(self):
+        def merge(_older, newer):
+            number = newer.schema.names.index("_hoodie_record_key")
+            return newer.set_column(number, "_hoodie_record_key", pa.array(["n"] * len(newer)))
+
+        table = self.table(data_block(LOG_SCHEMA, [row("a", 110, "a2", "020")], instant="020"))
+        table.files[".hoodie/hoodie.properties"] += (
+            b"\nhoodie.compaction.payload.class=com.acme.Moving\nhoodie.record.merge.mode=CUSTOM"
+        )
+        name = log("f", "030")
+        rows = [row("n", 120, "a3", "030")]
+        table.data(name, content=data_block(LOG_SCHEMA, rows, instant="030"))
+        written = stat(name, fileSizeInBytes=len(table.files[name]))
+        commit(table, "030", "UPSERT", written, action="deltacommit", schema=AVRO_TABLE)
+        given = {"cdc": "true", "cdc_format": "struct", "begin": "020"}
+        mergers = {"com.acme.Moving": PayloadMerger(merge, None)}
+        answer = choose_scan(table.open(), ReadOptions.parse(given), mergers).to_arrow()
+        change = {"before": image("a", 110, "a2"), "after": image("n", 120, "a3")}
+        assert answer.to_pylist() == [{"op": "u", "ts_ms": "030", **change}]
 
     def test_images_are_json_texts_unless_told(self):
         table = self.table(data_block(LOG_SCHEMA, [row("n", 5, None, "020")], instant="020"))
