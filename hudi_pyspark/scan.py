@@ -399,7 +399,8 @@ def choose_scan(
         InvalidOptionError: the limit is not a number of rows, or an option contradicts the table.
         HudiError: as from `HudiTable.scan_with`.
     """
-    _check_limit(limit)
+    if limit is not None:
+        _check_limit(limit)
     query = resolve_query(view, options)
     planner = TablePlanner(view, options, mergers, query.schema_instant, metadata)
     answer = query.answer_schema(planner.table_schema)
@@ -411,8 +412,8 @@ def choose_scan(
     return Scan(query, planner, result, predicate, limit, spark_options)
 
 
-def _check_limit(limit: int | None) -> None:
-    if limit is not None and not (hasattr(limit, "__index__") and limit >= 0):
+def _check_limit(limit: int) -> None:
+    if not (hasattr(limit, "__index__") and limit >= 0):
         raise InvalidOptionError(f"limit is {limit!r}; give a number of rows from 0 on")
 
 

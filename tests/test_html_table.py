@@ -49,7 +49,7 @@ def test_rows_have_the_comforts_of_a_frame(golden_table):
     assert len(rows.to_pandas()) == rows.count()
 
 
-@pytest.mark.parametrize("count", [-1, 1.5, "2"])
+@pytest.mark.parametrize("count", [-1, 1.5, "2", None])
 def test_head_wants_a_number_of_rows(golden_table, count):
     with pytest.raises(InvalidOptionError, match="give a number of rows from 0 on"):
         HudiTable(golden_table(MOR)).rows.head(count)

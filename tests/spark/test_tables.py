@@ -238,17 +238,18 @@ def test_table_is_listed_and_described(sql, orders, path):
     assert described["qty"]
 
 
+def rows_of_stream(stream, folder):
+    """Run a stream until it has read what is there, and return its rows."""
+    writer = stream.writeStream.format("memory").queryName("streamed")
+    writer = writer.option("checkpointLocation", str(folder)).trigger(availableNow=True)
+    writer.start().awaitTermination()
+    return stream.sparkSession.table("streamed")
+
+
 def test_stream_reads_a_table_by_name(sql, orders, tmp_path):
     stream = sql.readStream.option("start_offset", "earliest").table(orders)
-    query = (
-        stream.writeStream.format("memory")
-        .queryName("streamed")
-        .option("checkpointLocation", str(tmp_path))
-        .trigger(availableNow=True)
-        .start()
-    )
-    query.awaitTermination()
-    assert sql.table("streamed").select("id").distinct().count() >= number_of("snapshot")
+    streamed = rows_of_stream(stream, tmp_path)
+    assert streamed.select("id").distinct().count() >= number_of("snapshot")
 
 
 def test_second_name_of_the_source_reads_as_the_first(sql, path):
@@ -707,15 +708,7 @@ def test_data_frames_and_streams_have_changes(sql, changing, tmp_path, is_inclus
     frame = sql.read.options(**begin).changes(table)
     assert rows_of_changes(frame) == expected
     stream = sql.readStream.options(**begin).changes(table)
-    query = (
-        stream.writeStream.format("memory")
-        .queryName("changed")
-        .option("checkpointLocation", str(tmp_path))
-        .trigger(availableNow=True)
-        .start()
-    )
-    query.awaitTermination()
-    assert rows_of_changes(sql.table("changed")) == expected
+    assert rows_of_changes(rows_of_stream(stream, tmp_path)) == expected
 
 
 @needs_changes
