@@ -494,6 +494,22 @@ class TestLogFileChanges:
         is_narrowed = read_of_the_slice_before != "all rows"
         assert requested_keys == [("a", "n") if is_narrowed else None]
 
+    @pytest.mark.parametrize("version", [6, 9])
+    def test_rows_before_have_the_log_files_below_a_planned_compaction(self, version):
+        """Apache Hudi lost them: apache/hudi#17607."""
+        rows = [row("a", 110, "a2", "020")]
+        table = self.table(data_block(LOG_SCHEMA, rows, instant="020"), version=version)
+        table.plan_compaction("030", ("", "f"))
+        name = log("f", "040" if version == 9 else "030")
+        rows = [row("a", 120, "a3", "040"), row("b", 120, "b2", "040")]
+        table.data(name, content=data_block(LOG_SCHEMA, rows, instant="040"))
+        written = stat(name, fileSizeInBytes=len(table.files[name]))
+        commit(table, "040", "UPSERT", written, action="deltacommit", schema=AVRO_TABLE)
+        assert changes(table, "020") == [
+            ("u", "040", image("a", 110, "a2"), image("a", 120, "a3")),
+            ("u", "040", image("b", 100, "b"), image("b", 120, "b2")),
+        ]
+
     def test_rows_that_a_merger_gives_other_keys_are_found(self):
         def merge(_older, newer):
             number = newer.schema.names.index("_hoodie_record_key")
