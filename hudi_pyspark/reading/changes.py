@@ -34,7 +34,7 @@ from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 from hudi_pyspark.tasks import CHANGELOG_COLUMNS, CdcTask, ChangeSource, ScanTask
 
 _CHANGE_TYPES = ("delete", "update_preimage", "insert", "update_postimage")
-_FEW_KEYS = 20_000  # for more, planning which rows have them takes longer than it spares
+_FEW_KEYS = 20_000  # choosing the rows of more keys costs more than it saves
 ReadSlice: TypeAlias = Callable[[ScanTask], Iterator[pa.Table]]
 
 

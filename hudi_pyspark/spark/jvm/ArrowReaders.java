@@ -217,14 +217,14 @@ public class ArrowReaders implements UnaryOperator {
    * <p>Numbers, dates and times of 1 to 8 bytes, which Arrow stores as Spark does, are read from
    * the buffers: Spark's class takes two virtual calls and a second test for null per value.
    *
-   * <p>A value that is null is any value, inside of arrays, maps and structs as well: some of
-   * Spark's generated code reads it without asking (MapSort does, for groups of maps), and
-   * ArrowColumnVector alone of Spark's columns throws then.
+   * <p>A null reads as any value, also inside arrays, maps and structs. Some of Spark's generated
+   * code reads a value before it asks for null, such as MapSort, which groups by maps. Of Spark's
+   * columns only ArrowColumnVector throws then.
    */
   private static class Column extends ColumnVector {
     private final ArrowColumnVector vector;
     private final ArrowBuf data; // null if values have no fixed width
-    private final ArrowBuf validity; // null if no value is, or all are
+    private final ArrowBuf validity; // null if no value or every value is null
     private final boolean isVoid;
     private final boolean isShortDecimal;
     private final Column[] children; // of a struct or variant; elements of a list; entries of a map
