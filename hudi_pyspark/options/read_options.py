@@ -60,13 +60,12 @@ class TableOptions:
     path: str = option(text("one base path, no glob"))
     """the folder that has `.hoodie` in it"""
     table: str = option(text("`catalog.schema.table`"))
-    """instead of a path, a name in a [catalog](storage.md#catalogs), with the settings
-    `catalog.type`, `catalog.uri` and so on"""
+    """instead of a path, a name in a [catalog](storage.md#catalogs)"""
     credentials_provider: str = option(FUNCTION)
     """supplies [short-lived credentials](storage.md#short-lived-credentials)"""
     inspect: str = option(text("`timeline`, `commits`, …"))
-    """instead of its rows, a [table about the table](looking-inside.md); arguments are the options
-    `inspect.instant`, `inspect.file` and so on"""
+    """instead of its rows, a [table about the table](looking-inside.md), with arguments as options
+    (`inspect.instant`)"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,17 +91,17 @@ class IncrementalOptions:
     cdc: bool = option(CDC, "hoodie.datasource.query.incremental.format")
     """the rows of a range as they are at its end, or its changes with their images"""
     cdc_format: CdcFormat = option(word(CdcFormat))
-    """images as JSON text, as structs, or as rows with columns that say what changed:
+    """images as JSON text, as structs, or as rows of
     [a changelog](incremental-and-cdc.md#a-changelog)"""
     on_missing: OnMissing = option(
         word(OnMissing, true=OnMissing.FULL_SCAN, false=OnMissing.FAIL),
         "hoodie.datasource.read.incr.fallback.fulltablescan.enable",
     )
-    """if commits or files of a range are gone: its latest rows with a warning, an error, or the
-    rest of the range with a warning. A CDC query fails instead of a full scan. `fail` also refuses
+    """if commits or files of a range are gone:
+    [what to answer](incremental-and-cdc.md#archived-commits-and-cleaned-files). `fail` also refuses
     an `as_of` before the first commit, a `begin` after the last, and a lost commit"""
     range_merge: RangeMerge = option(word(RangeMerge))
-    """merge rows of the range among themselves, as Apache Hudi does, or with all rows at its end;
+    """merge rows of the range among themselves, or with all rows at its end;
     [which one to take](incremental-and-cdc.md#rows-that-arrive-late)"""
     incremental_path_glob: str = option(text("a glob"), "hoodie.datasource.read.incr.path.glob")
     """only file slices with a file whose full path ends like it"""
@@ -185,33 +184,31 @@ class ReadOptions:
     )
     """maximum rows per Arrow batch; batches of wide rows are smaller, about 64 MiB"""
     task_bytes: int = option(whole_number(default=64 << 20))
-    """bytes that a Spark task should read: small file slices share a task, a large base file
-    without log files is divided among several; there are at most 100,000 tasks"""
+    """bytes that a task should read: small file slices share a task, a large base file without log
+    files is divided; there are at most 100,000 tasks"""
     # 0 for the worker's default.
     merge_memory: int = option(
         whole_number("bytes, from 1 on", most=2**63 - 1), "hoodie.memory.merge.max.size"
     )
-    """memory for the log records of a file slice while it is merged; more records go to local disk.
-    By default 1 GiB, at most a third of `spark.executor.pyspark.memory` per task"""
+    """memory for the log records of a file slice; more records go to local disk. By default 1 GiB,
+    at most a third of `spark.executor.pyspark.memory` per task"""
     # "" for the worker's default.
     spill_folder: str = option(text("a local folder"), "hoodie.memory.spillable.map.path")
     """where these records go: by default `SPARK_LOCAL_DIRS`, else the folder of temporary files"""
     merge_cache: MergeCache = option(word(MergeCache))
-    """where to keep what the merge of a file slice decided, for later queries: with a `HudiTable`,
-    or in files for all processes of this user. In Spark the default is files if
-    `hudi_pyspark.register(spark)` has narrowed a classic session whose disks are not encrypted
-    (`spark.io.encryption.enabled`), else nowhere"""
+    """where to keep what merges decided, for later queries: with a `HudiTable`, or in files of this
+    user. In Spark the default is files if `register` has narrowed a classic session whose disks are
+    not encrypted (`spark.io.encryption.enabled`), else nowhere"""
     # "" for the usual one.
     merge_cache_folder: str = option(text("a local folder"))
-    """for the files of `merge_cache=disk`: by default `SPARK_LOCAL_DIRS`, else the folder for
-    caches of this user"""
+    """for `merge_cache=disk`: by default `SPARK_LOCAL_DIRS`, else this user's folder for caches"""
     # 0 for the default.
     merge_cache_bytes: int = option(whole_number("bytes, from 1 on", most=2**63 - 1))
     """how much is kept; the least recently used goes first. By default 512 MiB in memory, 4 GiB on
     disk"""
     on_damage: OnDamage = option(word(OnDamage))
-    """what to do if a log file lost committed records, or a base file is not the committed one;
-    Apache Hudi does `ignore`"""
+    """if a log file lost committed records, or a base file is not the committed one; Apache Hudi
+    does `ignore`"""
     merge_type: MergeType = option(word(MergeType), "hoodie.datasource.merge.type")
     """merge log records into base records, or return the rows of both, deletes ignored"""
     payload_merger: str = option(FUNCTION)
@@ -235,11 +232,10 @@ class ReadOptions:
     use_metadata_table: bool = option(SWITCH, "hoodie.metadata.enable")
     """find files in the metadata table if it can be relied upon; else list folders"""
     data_skipping: frozenset[Index] = option(INDEXES, "hoodie.enable.data.skipping")
-    """skip files by indexes of the metadata table, if it is used; the record index only with
-    `unique_keys`"""
+    """skip files by indexes of the metadata table; the record index only with `unique_keys`"""
     unique_keys: bool = option(BOOLEAN)
-    """your word that no two rows have the same record key, not even in different partitions: then
-    the record index [leaves out file slices](tuning.md#look-up-rows-by-key)"""
+    """your word that no two rows of the table have the same record key: then the record index
+    [leaves out file slices](tuning.md#look-up-rows-by-key)"""
     incremental: IncrementalOptions | None = None  # None unless the query is incremental
     fails_on_missing: bool = False  # on_missing=fail, of queries that are not incremental
 

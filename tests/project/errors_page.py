@@ -16,8 +16,8 @@ HEAD = """\
 <!-- Made by `make docs` from hudi_pyspark/errors.py and, at the end,
 tests/project/before_the_package_loads.md: change it there. -->
 
-Every error that this package raises on purpose is a `HudiError`, and its message begins with a
-code in brackets. In Python, catch the class. Where only the text arrives, as in Spark's
+Every error that this package raises on purpose is a `HudiError`, whose message begins with a code
+in brackets. In Python, catch the class. Where only the text arrives, as in Spark's
 `PythonException`, look for the code:
 
 ```python
@@ -29,10 +29,9 @@ except TableNotFoundError as error:
     assert str(error).startswith("[HUDI_PATH_NOT_FOUND]")
 ```
 
-In Spark the message stands in the first line of an error while a query is planned, and in the line
-after Spark's own for an error of a task; the traceback of the worker is left out. Over Spark
-Connect a stack trace of the server follows, which
-`spark.conf.set("spark.sql.connect.serverStacktrace.enabled", "false")` leaves out.
+In Spark the message is the first line of an error while a query is planned, and the line after
+Spark's own for an error of a task. Over Spark Connect a stack trace of the server follows, unless
+`spark.sql.connect.serverStacktrace.enabled` is `false`.
 
 """
 BEFORE = Path(__file__).with_name("before_the_package_loads.md")
@@ -53,28 +52,24 @@ def error_classes() -> list[type[errors.HudiError]]:
 def render() -> str:
     tree = "\n".join(_tree(errors.HudiError))
     rows = [_row(error) for error in error_classes()]
-    table = ["| Code | Class | Also a | Raised for |", "|---|---|---|---|", *rows]
+    table = ["| Code | Class, and a built-in one | Raised for |", "|---|---|---|", *rows]
     return f"{HEAD}```text\n{tree}\n```\n\n" + "\n".join(table) + f"\n\n{BEFORE.read_text()}"
 
 
-def _tree(error: type[errors.HudiError]) -> Iterator[str]:
-    yield error.__name__
-    children = [c for c in error.__subclasses__() if c.__module__ == errors.__name__]
-    for child in children:
-        sign, line = ("└── ", "    ") if child is children[-1] else ("├── ", "│   ")
-        name, *below = _tree(child)
-        yield f"{sign}{name}"
-        yield from (f"{line}{text}" for text in below)
+def _tree(error: type[errors.HudiError], indent: str = "") -> Iterator[str]:
+    yield indent + error.__name__
+    for child in error.__subclasses__():
+        if child.__module__ == errors.__name__:
+            yield from _tree(child, indent + "    ")
 
 
 def _row(error: type[errors.HudiError]) -> str:
-    also = ", ".join(
-        f"`{base.__name__}`" for base in error.__bases__ if base.__module__ == "builtins"
-    )
+    classes = [error, *(base for base in error.__bases__ if base.__module__ == "builtins")]
+    names = ", ".join(f"`{name.__name__}`" for name in classes)
     meaning = (error.__doc__ or "").split("\n\n")[0].replace("\n", " ").replace("``", "`")
     if issubclass(error, errors.CorruptTableError):
         meaning += " [What to do](my-table-is-broken.md)."
-    return f"| `{error.code}` | `{error.__name__}` | {also} | {meaning} |"
+    return f"| `{error.code}` | {names} | {meaning} |"
 
 
 if __name__ == "__main__":

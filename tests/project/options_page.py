@@ -33,7 +33,7 @@ def render(page: str) -> str:
     """Return the page with a new table."""
     before, rest = page.split(BEGIN)
     _, after = rest.split(END)
-    head = ["| Option | Alias | Values | Default | Meaning |", "|---|---|---|---|---|"]
+    head = ["| Option | Values | Meaning |", "|---|---|---|"]
     tables = ["\n".join([f"## {title}", "", *head, *_rows(kind)]) for title, kind in KINDS.items()]
     return "\n\n".join([before + BEGIN.rstrip(), *tables, END + after])
 
@@ -68,9 +68,13 @@ def _rows(kind: type) -> list[str]:
 
 
 def _row(option: Option, meaning: str) -> str:
-    cells = [f"`{name}`" if name else "" for name in (option.key, option.short_name)]
-    cells += [option.kind.values, default_text(option), meaning]
-    return "|" + "|".join(f" {cell} " if cell else " " for cell in cells) + "|"
+    names = ", ".join(f"`{name}`" for name in (option.key, option.short_name) if name)
+    values, default = option.kind.values, default_text(option)
+    if default and default in values:
+        values = values.replace(default, f"**{default}**", 1)
+    elif default:
+        values += f"; **{default}**"
+    return f"| {names} | {values} | {meaning} |"
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ PAGE = (PROJECT / "docs" / "private-parts-of-spark.md").read_text(encoding="utf-
 ROWS = [
     [cell.strip() for cell in line.strip("|").split(" | ")]
     for line in PAGE.splitlines()
-    if line.startswith("| `") and line.count(" | ") == 4
+    if line.startswith("| `") and line.count(" | ") == 3
 ]
 
 

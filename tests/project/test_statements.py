@@ -94,18 +94,18 @@ STATEMENTS: list[tuple[str, str, Probe]] = [
     # Supported, versions
     (
         "supported",
-        "| 11 and later | | | | no: `UnsupportedVersionError` | no |",
+        "| 11 and later | no: `UnsupportedVersionError` | | | |",
         refused(errors.UnsupportedVersionError, "11", lambda _: version(11)),
     ),
     (
         "supported",
-        "| 1, 2, 7 | | | | accepted, **not tested** | not tested |",
+        "| 1, 2, 7 | accepted, **not tested** | | | |",
         lambda _: all(version(number).version == number for number in range(11)),
     ),
     # Supported, tables
     (
         "supported",
-        "| tables of other formats through `hoodie.table.format` | no | |",
+        "| tables of other formats through `hoodie.table.format` | no |",
         refused(
             errors.UnsupportedTableError,
             "hoodie.table.format",
@@ -114,7 +114,7 @@ STATEMENTS: list[tuple[str, str, Probe]] = [
     ),
     (
         "supported",
-        "| the metadata table itself | no | |",
+        "| the metadata table itself | no |",
         refused(
             errors.UnsupportedMergeError,
             r"this is the metadata table of a table.*inspect\.metadata_records",
@@ -135,7 +135,7 @@ STATEMENTS: list[tuple[str, str, Probe]] = [
     # Supported, queries
     (
         "supported",
-        "| `hoodie.datasource.read.incr.filters`, a glob or several paths | no | no |",
+        "| `hoodie.datasource.read.incr.filters`, a glob or several paths | no |",
         refused(
             errors.UnsupportedQueryError,
             "use .filter",
@@ -146,19 +146,19 @@ STATEMENTS: list[tuple[str, str, Probe]] = [
         "supported",
         (
             "| `hudi_query`, `hudi_table_changes`, `hudi_query_timeline`, `hudi_filesystem_view`, "
-            "in SQL [or Python](migration.md#functions-of-apache-hudi) | yes | yes |"
+            "in SQL [or Python](migration.md#functions-of-apache-hudi) | yes |"
         ),
         lambda _: {*TABLE_FUNCTIONS} <= {*hudi_pyspark.__all__},
     ),
     (
         "supported",
-        "| read-optimized | yes, the same as snapshot | yes |",
+        "| read-optimized | yes; of COPY_ON_WRITE the same as snapshot |",
         lambda t: rows(t.open(COW), query_type="read_optimized") == rows(t.open(COW)),
     ),
     # Supported, log files and merging
     (
         "supported",
-        "| Avro, Parquet, HFile data | yes |",
+        "| Avro, Parquet, HFile data | yes;",
         lambda _: (
             {
                 LogBlockType.AVRO_DATA_BLOCK,
@@ -170,7 +170,7 @@ STATEMENTS: list[tuple[str, str, Probe]] = [
     ),
     (
         "supported",
-        "| corrupt, within what a commit wrote | no | `CorruptLogBlockError`;",
+        "| corrupt, within what a commit wrote | no: `CorruptLogBlockError`;",
         refused(
             errors.CorruptLogBlockError,
             "at byte",
@@ -243,7 +243,7 @@ STATEMENTS: list[tuple[str, str, Probe]] = [
     # Supported, differences
     (
         "supported",
-        "| may skip files with such rows | skips by the bounds of the prefix |",
+        "| D6 | `LIKE 'p%'` with column statistics | may skip files with such rows |",
         like_skips,
     ),
     (

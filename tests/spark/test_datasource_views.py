@@ -1,15 +1,13 @@
 """Views in SQL that replace functions of Apache Hudi, compared with its procedures and queries."""
 
 import math
-import re
 from itertools import count
-from typing import Any
 
 import pytest
 from pyspark.sql import functions as sf
 
 import hudi_pyspark
-from tests.conftest import PROJECT
+from examples.nearest_vectors import distance
 from tests.golden.test_procedures import answer, picked, relative
 from tests.spark.frames import assert_same_rows, hudi_rows
 
@@ -114,14 +112,7 @@ def test_records_of_the_metadata_table_name_the_partitions(session, golden_table
     assert picked(rows(keys), ["key"]) == picked(known, list(known[0]))
 
 
-def test_expression_of_the_docs_finds_the_nearest_vectors(spark):
-    page = (PROJECT / "docs" / "migration.md").read_text(encoding="utf-8")
-    section = page.partition("\n### Nearest vectors\n")[2]
-    (code, *_) = re.findall(r"^```python\n(.*?)^```", section, re.MULTILINE | re.DOTALL)
-    names: dict[str, Any] = {"spark": spark}
-    exec(code, names)
-    distance = names["distance"]
-    assert [row.id for row in names["nearest"].orderBy("distance").collect()] == ["b", "a"]
+def test_expression_of_the_examples_finds_the_nearest_vectors(spark):
     vectors = [(1, [1.0, 0.0]), (2, [0.0, 2.0]), (3, [3.0, 3.0]), (4, None), (5, [0.0, 0.0])]
     frame = spark.createDataFrame(vectors, "id int, v array<float>").where("v IS NOT NULL")
 
