@@ -13,12 +13,7 @@ import pyarrow as pa
 import typer
 from rich.text import Text
 
-from hudi_pyspark.cli.arguments import (
-    CatalogOption,
-    ExitCode,
-    OutputOption,
-    storage_at,
-)
+from hudi_pyspark.cli.arguments import CatalogOption, ExitCode, OutputOption, storage_at
 from hudi_pyspark.cli.printing import say, show, styled, track
 from hudi_pyspark.doctor.finding import Finding, Severity, worst
 from hudi_pyspark.errors import printable

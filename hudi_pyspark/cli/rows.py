@@ -14,9 +14,7 @@ from hudi_pyspark import HudiTable
 from hudi_pyspark.cli import arguments, printing
 from hudi_pyspark.columns.text import json_text
 from hudi_pyspark.errors import UnsupportedTableError, printable
-from hudi_pyspark.options.option import QueryType
 from hudi_pyspark.scan import Scan
-from hudi_pyspark.table.file_group import FileSlice
 from hudi_pyspark.table.meta_columns import META_COLUMNS
 from hudi_pyspark.tasks import ScanTask
 
@@ -100,8 +98,13 @@ def scan(
             raise typer.BadParameter(problem, param_hint="'--to'")
         if Path(to).exists() and not force:
             raise typer.BadParameter(f"{to!r} exists: --force replaces it", param_hint="'--to'")
-        with Path(to).open("w", encoding="utf-8") as file, redirect_stdout(file):
-            _export(scan, suffix)
+        part = Path(f"{to}.part")  # a scan that fails leaves an older file as it is
+        try:
+            with part.open("w", encoding="utf-8") as file, redirect_stdout(file):
+                _export(scan, suffix)
+            part.replace(to)
+        finally:
+            part.unlink(missing_ok=True)
     elif output in ("table", "json"):
         rows = pa.Table.from_batches(printing.count_rows(scan.to_batches()), schema=scan.schema)
         _show_rows(rows, output, hides_meta=columns is None and not meta and output == "table")
@@ -111,10 +114,8 @@ def scan(
 
 def manifest(table: HudiTable, *, as_of: arguments.AsOfOption = None) -> None:
     """List the base files of the read-optimized state, one address a line, for other engines."""
-    as_of_option = {"as_of": as_of} if as_of else {}
-    scan = table.scan_with({"query_type": QueryType.READ_OPTIMIZED.value, **as_of_option})
-    slices = (task.file_slice for task in scan.plan() if isinstance(task, ScanTask))
-    for path in map(_whole_base_file, slices):
+    scan = table.scan(query_type="read_optimized", as_of=as_of)
+    for path in [_whole_base_file(task) for task in scan.plan() if isinstance(task, ScanTask)]:
         printing.emit(f"{table.storage.describe(path)}\n")
 
 
@@ -169,18 +170,29 @@ def _change_lines(changes: pa.Table) -> pa.Table:
     return keys.append_column("columns", pa.array(lines, pa.string()))
 
 
-def _whole_base_file(file_slice: FileSlice) -> str:
-    """Return the path of the base file of a slice that a read-optimized query reads.
+def _whole_base_file(task: ScanTask) -> str:
+    """Return the path of the base file that a task reads, if its columns are those of the table.
 
     Raises:
-        UnsupportedTableError: the file lacks columns, as after a metadata-only bootstrap.
+        UnsupportedTableError: the file lacks columns, as after a metadata-only bootstrap, or has
+            them under other names, as before a rename by schema on read.
     """
-    file = file_slice.base_file
+    file, schemas = task.file_slice.base_file, task.shared.schema_on_read
     assert file is not None  # a read-optimized query has no slices without one
     if file.bootstrap_source:
         raise UnsupportedTableError(
             f"{file.path} lacks the data columns, which a bootstrap left in {file.bootstrap_source}"
         )
+    if schemas is not None:
+        columns = schemas.version_of(file.instant_time).root
+        ids, names = columns.by_id(), columns.by_name()
+        for field in schemas.target.root.fields:
+            if ids.get(field.id, names.get(field.name, field)) != field:
+                raise UnsupportedTableError(
+                    f"{file.path} was written before the column {field.name!r} had this name or "
+                    "these fields: other engines would show nulls. Cluster the table with Apache "
+                    "Hudi, which writes the file again"
+                )
     return file.path
 
 

@@ -511,7 +511,5 @@ def _check_other_option(name: str, value: str) -> None:
     if is_key:
         warn(f"unknown option {name} is ignored{hint}", stacklevel=2)
         return
-    raise InvalidOptionError(
-        f"unknown option {name!r}{hint} (known: {', '.join(sorted(short_names.values()))}, and the "
-        "keys of Apache Hudi)"
-    )
+    known = f" (known: {', '.join(sorted(short_names.values()))}, and the keys of Apache Hudi)"
+    raise InvalidOptionError(f"unknown option {name!r}{hint or known}")

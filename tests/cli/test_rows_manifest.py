@@ -27,3 +27,10 @@ def test_manifest_of_a_bootstrap_is_refused(tmp_path):
     ended = in_process("manifest", str(path))
     assert ended.code == 4
     assert "lacks the data columns" in " ".join(ended.err.split())
+
+
+@pytest.mark.parametrize("case", ["v9_mor_schema_on_read"])
+def test_manifest_of_files_with_older_names_of_columns_is_refused(golden_table, case):
+    ended = in_process("manifest", str(golden_table(case)))
+    assert (ended.code, ended.out) == (4, "")
+    assert "Cluster the table" in " ".join(ended.err.split())

@@ -243,9 +243,9 @@ def test_unknown_key_without_a_near_one_is_ignored_with_a_plain_warning():
 @pytest.mark.parametrize(
     ("key", "problem"),
     [
-        ("batch_row", "unknown option 'batch_row'; did you mean batch_rows"),
-        ("asof", "unknown option 'asof'; did you mean as_of"),
-        ("querytype", "unknown option 'querytype'; did you mean query_type"),
+        ("batch_row", r"unknown option 'batch_row'; did you mean batch_rows\?$"),
+        ("asof", r"unknown option 'asof'; did you mean as_of\?$"),
+        ("querytype", r"unknown option 'querytype'; did you mean query_type\?$"),
         ("zzz", r"unknown option 'zzz' \(known: as_of, batch_rows, .*query_type, "),
     ],
 )

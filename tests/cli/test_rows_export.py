@@ -1,0 +1,42 @@
+"""Files that `scan --to` writes."""
+
+import pytest
+
+from tests.cli.command import in_process
+from tests.damage import data_file, unpack
+
+MOR = "v6_mor_part_basic"
+
+
+@pytest.fixture
+def damaged(tmp_path):
+    """A table of which a committed log file has lost its last bytes."""
+    table = unpack(MOR, tmp_path)
+    log = data_file(table, ".*.log.*")
+    log.write_bytes(log.read_bytes()[:-20])
+    return str(table)
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "csv", "jsonl"])
+def test_scan_that_fails_leaves_no_file(damaged, tmp_path, suffix):
+    target = tmp_path / "out" / f"rows.{suffix}"
+    target.parent.mkdir()
+    assert in_process("scan", damaged, "--to", str(target)).code == 1
+    assert [*target.parent.iterdir()] == []
+
+
+def test_scan_that_fails_leaves_the_file_that_it_was_to_replace(damaged, tmp_path):
+    target = tmp_path / "out" / "rows.csv"
+    target.parent.mkdir()
+    target.write_text("rows of yesterday")
+    assert in_process("scan", damaged, "--to", str(target), "--force").code == 1
+    assert target.read_text() == "rows of yesterday"
+    assert [*target.parent.iterdir()] == [target]
+
+
+def test_scan_writes_the_file_and_nothing_beside_it(golden_table, tmp_path):
+    target = tmp_path / "out" / "rows.csv"
+    target.parent.mkdir()
+    assert in_process("scan", str(golden_table(MOR)), "--to", str(target)).code == 0
+    assert len(target.read_text().splitlines()) > 1
+    assert [*target.parent.iterdir()] == [target]
