@@ -23,7 +23,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     others = [PROJECT / name for name in names]
     others += [PROJECT / "tests" / "golden_extra" / "README.md"]
     others += [PROJECT / "verification" / "README.md"]
-    others += [PROJECT / "examples" / name for name in ("engines.py", "pipelines.py")]
+    copied = ("engines.py", "nearest_vectors.py", "pipelines.py")
+    others += [PROJECT / "examples" / name for name in copied]
     others += sorted((PROJECT / "examples").glob("*.ipynb"))
     for path in others:
         name = path.relative_to(PROJECT).as_posix()
