@@ -48,6 +48,7 @@ from hudi_pyspark.table.view import TableView, open_table
 if TYPE_CHECKING:
     import pyarrow.compute as pc
     from duckdb import DuckDBPyConnection
+    from polars import LazyFrame
 
     from hudi_pyspark.catalogs.catalog_table import CatalogTable
     from hudi_pyspark.doctor.finding import Findings
@@ -563,6 +564,41 @@ class HudiTable:
 
     def _repr_html_(self) -> str:
         return self.description.to_html()
+
+
+def scan_polars(
+    path: str | os.PathLike[str] | HudiTable,
+    columns: Sequence[str] | None = None,
+    *,
+    storage_options: Mapping[str, str | bool | float] | None = None,
+    limit: int | None = None,
+    merge_first: bool = False,
+    **options: Any,  # noqa: ANN401  (of `HudiTable.scan`)
+) -> LazyFrame:
+    """Return a LazyFrame of polars, which reads only what a query needs (extra ``polars``).
+
+    Polars passes on columns, filters and row limits. The frame shows the table as it was opened.
+
+    Args:
+        path: base path of the table, or a table that is open.
+        columns: names of the columns of the frame; all by default.
+        storage_options: as for `HudiTable`.
+        limit: maximum number of rows of the frame.
+        merge_first: whether to merge all file slices now, and let polars read the base files
+            itself; see `Scan.to_duckdb`.
+        options: any other option of `HudiTable.scan`, e.g. ``as_of`` or ``begin``.
+
+    Raises:
+        HudiError: the table cannot be opened, or an option is invalid.
+        ImportError: the extra ``polars`` is not installed.
+    """
+    with needs_extra("polars"):
+        from hudi_pyspark.frames.polars import lazy_frame  # noqa: PLC0415  (imports polars)
+
+    if not isinstance(path, HudiTable):
+        path = HudiTable(path, storage_options=storage_options)
+    frame = lazy_frame(path.scan(columns, **options), merge_first=merge_first)
+    return frame if limit is None else frame.limit(limit)
 
 
 def find_in_catalog(

@@ -38,12 +38,20 @@ def is_hadoop_setting(name: str) -> bool:
 
 
 def storage_options_from_spark(spark: SparkSession, path: str) -> dict[str, str]:
-    """Return the storage options of a path; see `hudi_pyspark.storage_options_from_spark`.
+    """Return the storage options that the Hadoop of a classic session would use for a path.
+
+    Their names are those of Hadoop and PyIceberg, so ``spark.read.options(**options)`` and
+    ``HudiTable(path, storage_options=options)`` both take them. They contain secrets, which travel
+    with the tasks. Settings of one bucket or account take precedence over general settings.
+
+    Args:
+        spark: a classic session.
+        path: URI of the table.
 
     Raises:
         UnsupportedQueryError: the session is one of Spark Connect, whose client has no settings of
             Hadoop.
-        InvalidOptionError: the path is no location of a storage.
+        InvalidOptionError: only the JVM can reach the path.
     """
     if ".connect." in type(spark).__module__:
         raise UnsupportedQueryError(

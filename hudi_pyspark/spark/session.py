@@ -17,7 +17,7 @@ from hudi_pyspark.custom_mergers import registered_payloads
 from hudi_pyspark.errors import UnsupportedQueryError, printable
 from hudi_pyspark.messages import warn
 from hudi_pyspark.options.option import as_text
-from hudi_pyspark.options.read_options import BY_NAME, GivenOptions
+from hudi_pyspark.options.read_options import BY_NAME, GivenOptions, columns_text
 from hudi_pyspark.short_name import HUDI, SHORT_NAME
 from hudi_pyspark.spark.datasource import HudiDataSource, SecondNameDataSource
 from hudi_pyspark.spark.hadoop_settings import is_hadoop_setting
@@ -56,24 +56,31 @@ def register(
     tables: bool | None = None,
     catalogs: Mapping[str, Mapping[str, str]] | None = None,
 ) -> None:
-    """Register the data source with a session, along with all registered payload mergers.
+    """Register ``format("hudi-py")`` with a session, so its scans read only what queries need.
 
-    If Spark's optimizer accepts rules, a rule of this package passes the columns, conditions and
-    limits of queries to the source. The workers of a local session run this Python, unless a
-    setting names another Python.
+    Spark Connect needs it, and so does every Spark that does not look for Python data sources
+    itself. It does no harm elsewhere. Spark's optimizer, or the client of Spark Connect, then
+    passes on columns, conditions and limits (``spark.hudi-py.optimizer.enabled``). Payload mergers
+    that are registered become known to the session. Local workers of a classic session run this
+    Python unless ``PYSPARK_PYTHON`` or ``spark.pyspark.python`` names another one.
 
     Settings of the session for reads (``hoodie.datasource.query.type``) and storages
     (``fs.s3a.access.key``) do not reach a Python data source: a warning names them.
 
     Args:
         spark: the session.
-        tables: whether SQL reads tables by name and by path; None leaves this as it is.
-        catalogs: settings of `hudi_pyspark.catalogs` by the name that the catalog has in SQL.
+        tables: True lets the SQL of a classic session read tables of its metastore by name, and
+            every table by its path: ``SELECT … FROM hudi.`/path` ``. False ends this. The default
+            leaves it as it is.
+        catalogs: settings of further catalogs by the name that each has in SQL, as in
+            ``{"lake": {"type": "glue"}}``; only for a classic session. The settings are those of
+            `HudiTable.from_catalog`.
+
+    SQL only reads these tables: no statement of such a session deletes a file of a table.
 
     Raises:
-        UnsupportedQueryError: mergers are registered, but this Spark keeps the source that it
-            loaded by itself, which lacks them; or tables or catalogs are requested of a session of
-            Spark Connect.
+        UnsupportedQueryError: this Spark cannot be given the registered payload mergers, or
+            ``tables`` or ``catalogs`` is given for a session of Spark Connect.
         InvalidOptionError: a setting of a catalog is invalid.
     """
     _use_this_python(spark)
@@ -202,20 +209,54 @@ def _register_in_jvm(spark: SparkSession, source: type[HudiDataSource]) -> bool:
 
 
 def read(
-    spark: SparkSession, path: str | os.PathLike[str], **options: str | bool | float | date
+    spark: SparkSession,
+    path: str | os.PathLike[str],
+    columns: Sequence[str] | None = None,
+    *,
+    filter: str | None = None,  # noqa: A002  (the option's name)
+    as_of: str | date | None = None,
+    query_type: str = "snapshot",
+    **options: str | bool | float,
 ) -> DataFrame:
-    """Return a DataFrame of a table, with options by their short names; see `hudi_pyspark.read`.
+    """Read a table as a DataFrame, and register the data source with the session.
+
+    Args:
+        spark: the session.
+        path: base path of the table.
+        columns: names of the columns to read, in this order; all by default.
+        filter: rows to read, as in a WHERE clause; all by default.
+        as_of: instant of a time-travel query, inclusive; the latest state by default.
+        query_type: ``snapshot``, ``read_optimized``, or ``incremental`` with the option ``begin``.
+        options: any other read option by its alias.
+
+    Raises:
+        UnsupportedQueryError: a column's name contains a comma, or this Spark cannot be given the
+            registered payload mergers.
+        AnalysisException: Spark's, with the text of an error of this package about the table or the
+            options.
+    """
+    names = columns_text(columns) if columns is not None else None
+    named = {"as_of": as_of, "columns": names, "filter": filter, "query_type": query_type}
+    texts = {n: as_text(v) for n, v in {**named, **options}.items() if v is not None}
+    return load(spark, os.fsdecode(path), texts)
+
+
+def load(spark: SparkSession, path: str, options: Mapping[str, str]) -> DataFrame:
+    """Return a DataFrame of a table, by options of the source, and register the source.
 
     Raises:
         UnsupportedQueryError: as `register` raises it.
     """
     register(spark)
-    texts = {name: as_text(value) for name, value in options.items()}
-    return spark.read.format(SHORT_NAME).options(**texts).load(os.fsdecode(path))
+    return spark.read.format(SHORT_NAME).options(**options).load(path)
 
 
 def explain(df: DataFrame) -> str:
-    """Describe what each scan of a DataFrame reads, in lines of text."""
+    """Explain what each scan of a DataFrame reads: columns, conditions and limit.
+
+    Args:
+        df: of a classic session or of Spark Connect.
+    """
     scans = _classic_scans(df) if is_classic(df.sparkSession) else _connect_scans(df)
     return "\n".join(scans) or _NOTHING
 

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from hudi_pyspark.errors import InvalidOptionError
-from hudi_pyspark.spark.session import is_classic, read
+from hudi_pyspark.spark.session import is_classic, load
 from hudi_pyspark.spark.sql_options import function_options
 from hudi_pyspark.spark.tables import reads_tables
 
@@ -97,7 +97,7 @@ def _frame(spark: SparkSession, function: str, table: Table, *arguments: str) ->
     texts = [os.fsdecode(table), *arguments]
     options = function_options(function, texts)
     if "/" in texts[0]:
-        return read(spark, table, **options)
+        return load(spark, texts[0], options)
     if not (is_classic(spark) and reads_tables(spark)):
         raise InvalidOptionError(
             f"{function}: {texts[0]!r} has no slash, so it is the name of a table, and this "

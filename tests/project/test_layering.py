@@ -103,10 +103,7 @@ MAY_IMPORT = {
     "": {
         "errors",
         "custom_mergers",
-        "extras",
-        "frames",
         "hudi_table",
-        "options",
         "scan",
         "spark",
         "version",
