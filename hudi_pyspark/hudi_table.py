@@ -337,7 +337,7 @@ class HudiTable:
         fields = self.config.record_key_fields
         if len(fields) == 1:  # some releases put the field's name before the value
             texts += [f"{fields[0]}:{text}" for text in texts]
-        has_key = is_in(meta_columns.RECORD_KEY_COLUMN, pa.string(), texts)
+        has_key = is_in(pa.field(meta_columns.RECORD_KEY_COLUMN, pa.string()), texts)
         return self.scan(columns, as_of=as_of, unique_keys=unique_keys).where(has_key).to_arrow()
 
     def history(self, key: str | int) -> pa.Table:

@@ -83,7 +83,7 @@ SCAN: dict[str, Callable[[Scan], object]] = {
     ),
     "to_pandas": Scan.to_pandas,
     "to_polars": Scan.to_polars,
-    "where": lambda scan: scan.where(is_in(KEY, scan.schema.field(KEY).type, ["1"])),
+    "where": lambda scan: scan.where(is_in(scan.schema.field(KEY), ["1"])),
 }
 DATASET: dict[str, Callable[[HudiDataset], object]] = {
     "filter": lambda dataset: dataset.filter(pc.field(KEY) == "1").to_table() and None,

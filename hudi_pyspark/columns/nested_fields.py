@@ -65,8 +65,8 @@ def named_fields(data_type: pa.DataType) -> list[pa.Field]:
     return list(data_type) if pa.types.is_struct(data_type) and not is_variant(data_type) else []
 
 
-def resolve_field(written: str, schema: pa.Schema) -> tuple[str, pa.DataType]:
-    """Return the name of a column or nested field as a schema spells it, and its type.
+def resolve_field(written: str, schema: pa.Schema) -> pa.Field:
+    """Return a column, or a nested field with its dotted name as a schema spells it.
 
     Args:
         written: a column, or a nested field by its dotted name, in any case.
@@ -77,13 +77,12 @@ def resolve_field(written: str, schema: pa.Schema) -> tuple[str, pa.DataType]:
     """
     is_column = resolve_case(written, schema.names) is not None
     head, *parts = [written] if is_column else written.split(".")
-    name = resolve_column(head, schema.names)
-    data_type = schema.field(name).type
+    column = schema.field(resolve_column(head, schema.names))
     for part in parts:
-        fields = {f"{name}.{field.name}": field for field in named_fields(data_type)}
-        name = resolve_column(f"{name}.{part}", list(fields) or schema.names)
-        data_type = fields[name].type
-    return name, data_type
+        fields = {f"{column.name}.{field.name}": field for field in named_fields(column.type)}
+        name = resolve_column(f"{column.name}.{part}", list(fields) or schema.names)
+        column = fields[name].with_name(name)
+    return column
 
 
 def leaf_paths(file: pq.ParquetFile, requested: pa.Schema) -> list[str]:

@@ -31,42 +31,39 @@ _DAYS_OF_CYCLE = 146_097  # the calendar repeats after 400 years
 _MICROS_OF_DAY = 86_400_000_000
 
 
-def compare(
-    column: str, data_type: pa.DataType, operator: Operator, literal: LiteralValue
-) -> Comparison:
+def compare(column: pa.Field, operator: Operator, literal: LiteralValue) -> Comparison:
     """Compare a column with a literal, in a type that loses nothing of either.
 
     Text that is compared with a date or a timestamp is parsed (ISO 8601).
 
     Args:
-        column: its name; dotted for a field of a struct.
-        data_type: of the column.
+        column: its name is dotted for a field of a struct.
         operator: the column is on its left.
         literal: never None or NaN.
 
     Raises:
         InvalidOptionError: the two cannot be compared; the message names the column and its type.
     """
-    return Comparison(column, operator, _to_scalar(column, data_type, literal))
+    return Comparison(column.name, operator, _to_scalar(column, literal))
 
 
-def is_in(column: str, data_type: pa.DataType, literals: Sequence[LiteralValue]) -> IsIn:
+def is_in(column: pa.Field, literals: Sequence[LiteralValue]) -> IsIn:
     """Look for a column's values among literals, converted as in `compare`.
 
     Raises:
         InvalidOptionError: there is no literal, or one cannot be compared with the column.
     """
     if not literals:
-        raise InvalidOptionError(f"column {column!r}: the list of values is empty")
-    scalars = [_to_scalar(column, data_type, literal) for literal in literals]
+        raise InvalidOptionError(f"column {column.name!r}: the list of values is empty")
+    scalars = [_to_scalar(column, literal) for literal in literals]
     common = reduce(_common_type, (scalar.type for scalar in scalars))
     values = pa.concat_arrays([cast_to(pa.repeat(scalar, 1), common) for scalar in scalars])
     if pa.types.is_floating(common):
         values = pc.add(values, pa.scalar(0, common))  # -0.0 equals 0.0
-    return IsIn(column, values.unique())
+    return IsIn(column.name, values.unique())
 
 
-def check_same_type(column: str, data_type: pa.DataType, literal: LiteralValue) -> None:
+def check_same_type(column: pa.Field, literal: LiteralValue) -> None:
     """Refuse a comparison for which Spark would convert the literal or the column.
 
     An integer may be compared with any number except a 32-bit float: the type that Spark chooses
@@ -75,9 +72,9 @@ def check_same_type(column: str, data_type: pa.DataType, literal: LiteralValue) 
     Raises:
         InvalidOptionError: the two have different types.
     """
-    if not any(fits(data_type) and is_one(literal) for fits, is_one in _SAME_TYPE):
+    if not any(fits(column.type) and is_one(literal) for fits, is_one in _SAME_TYPE):
         raise InvalidOptionError(
-            f"column {column!r} has type {data_type}, the literal has type "
+            f"column {column.name!r} has type {column.type}, the literal has type "
             f"{type(literal).__name__}: Spark would convert one of them"
         )
 
@@ -144,21 +141,20 @@ def _digits(data_type: pa.DataType) -> tuple[int, int]:
     return 19, 0
 
 
-def _to_scalar(column: str, data_type: pa.DataType, literal: LiteralValue) -> pa.Scalar:
+def _to_scalar(column: pa.Field, literal: LiteralValue) -> pa.Scalar:
     """Convert a literal to the type in which the column is compared with it."""
+    described = f"column {column.name!r} of type {column.type}"
     for fits, convert in _CONVERSIONS:
-        if fits(data_type):
+        if fits(column.type):
             try:
-                return convert(data_type, literal)
+                return convert(column.type, literal)
             except (TypeError, ValueError, OverflowError, pa.ArrowInvalid) as error:
                 reason = f": {error}" if str(error) else ""
                 shown = literal_text(literal) if isinstance(literal, pa.Scalar) else repr(literal)
                 raise InvalidOptionError(
-                    f"column {column!r} of type {data_type} cannot be compared with {shown}{reason}"
+                    f"{described} cannot be compared with {shown}{reason}"
                 ) from None
-    raise InvalidOptionError(
-        f"column {column!r} of type {data_type} can only be compared with IS NULL and IS NOT NULL"
-    )
+    raise InvalidOptionError(f"{described} can only be compared with IS NULL and IS NOT NULL")
 
 
 def _to_number(data_type: pa.DataType, literal: LiteralValue) -> pa.Scalar:

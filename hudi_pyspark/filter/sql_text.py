@@ -96,18 +96,15 @@ class _Level:
         self.is_negated = is_negated  # by an odd number of NOTs before this bracket and outer ones
         self._within: type[Junction] = Or if is_negated else And
         self._between: type[Junction] = And if is_negated else Or
-        self._alternatives: list[list[Predicate]] = [[]]
+        self.alternatives: list[list[Predicate]] = [[]]
 
     def add(self, part: Predicate) -> None:
         # Redundant brackets leave no level behind.
-        self._alternatives[-1] += part.parts if isinstance(part, self._within) else [part]
-
-    def begin_alternative(self) -> None:
-        self._alternatives.append([])
+        self.alternatives[-1] += part.parts if isinstance(part, self._within) else [part]
 
     def close(self) -> Predicate:
         parts: list[Predicate] = []
-        for alternative in self._alternatives:
+        for alternative in self.alternatives:
             one = alternative[0] if len(alternative) == 1 else self._within(tuple(alternative))
             parts += one.parts if isinstance(one, self._between) else [one]
         return parts[0] if len(parts) == 1 else self._between(tuple(parts))
@@ -123,12 +120,6 @@ class _Parser:
         self._tokens = self._tokenize()
         self._next = 0
 
-    def parse(self) -> Predicate:
-        predicate = self._condition()
-        if self._peek().kind != "end":
-            raise self._unexpected("AND, OR or the end")
-        return predicate
-
     def _tokenize(self) -> list[_Token]:
         tokens, position = [], 0
         end = len(self._text.rstrip())
@@ -142,7 +133,7 @@ class _Parser:
             position = match.end()
         return [*tokens, _Token("end", "", end)]
 
-    def _condition(self) -> Predicate:
+    def parse(self) -> Predicate:
         levels = [_Level(is_negated=False)]
         while True:
             is_negated = levels[-1].is_negated
@@ -157,10 +148,12 @@ class _Parser:
                 closed = levels.pop().close()
                 levels[-1].add(closed)
             if self._accept("OR"):
-                levels[-1].begin_alternative()
+                levels[-1].alternatives.append([])
             elif not self._accept("AND"):
                 if len(levels) > 1:
                     raise self._unexpected("')'")
+                if self._peek().kind != "end":
+                    raise self._unexpected("AND, OR or the end")
                 return levels[0].close()
 
     def _comparison(self) -> Predicate:
@@ -169,49 +162,48 @@ class _Parser:
             if self._peek().text not in _SIGNS:
                 raise self._unexpected("a comparison")
             sign = _SIGNS[self._take().text]
-            return self._compare_column(*self._column(), sign.flipped, literal)
-        column, data_type = self._column()
+            return self._compare(self._column(), sign.flipped, literal)
+        column = self._column()
         token = self._peek()
         if token.text in _SIGNS or token.text == "<=>":
             self._next += 1
-            return self._compare_sign(column, data_type, token.text)
+            return self._compare_sign(column, token.text)
         if self._accept("IS"):
             negated = self._accept("NOT")
             self._expect("NULL")
-            return IsNull(column, negated)
+            return IsNull(column.name, negated)
         if self._accept("NOT"):
-            return negate(self._list_or_range(column, data_type))
+            return negate(self._list_or_range(column))
         if self._peek().is_word("IN", "BETWEEN", "LIKE"):
-            return self._list_or_range(column, data_type)
+            return self._list_or_range(column)
         if token.kind != "end" and not token.is_word("AND", "OR") and token.text != ")":
             raise self._unexpected("a comparison")
-        if not pa.types.is_boolean(data_type):
+        if not pa.types.is_boolean(column.type):
             raise self._error(
-                f"column {column!r} of type {data_type} is not a condition. Compare it with a "
-                f"literal, or write {column} IS NOT NULL"
+                f"column {column.name!r} of type {column.type} is not a condition. Compare it with "
+                f"a literal, or write {column.name} IS NOT NULL"
             )
-        return self._compare_column(column, data_type, Operator.EQUAL, literal=True)
+        return self._compare(column, Operator.EQUAL, literal=True)
 
-    def _compare_column(
-        self, column: str, data_type: pa.DataType, sign: Operator, literal: LiteralValue
-    ) -> Comparison:
+    def _compare(self, column: pa.Field, sign: Operator, literal: LiteralValue) -> Comparison:
         if self._is_exact:
-            check_same_type(column, data_type, literal)
-        return compare(column, data_type, sign, literal)
+            check_same_type(column, literal)
+        return compare(column, sign, literal)
 
-    def _compare_sign(self, column: str, data_type: pa.DataType, sign: str) -> Predicate:
+    def _compare_sign(self, column: pa.Field, sign: str) -> Predicate:
         if self._peek().is_word("NULL"):
             if sign != "<=>":
-                raise self._error(f"a comparison with NULL is never true; write {column} IS NULL")
+                advice = f"write {column.name} IS NULL"
+                raise self._error(f"a comparison with NULL is never true; {advice}")
             self._next += 1
-            return IsNull(column)
+            return IsNull(column.name)
         literal = self._literal()
         if sign == "<=>":
-            equal = self._compare_column(column, data_type, Operator.EQUAL, literal)
-            return And((IsNull(column, is_negated=True), equal))  # false where it is null
-        return self._compare_column(column, data_type, _SIGNS[sign], literal)
+            equal = self._compare(column, Operator.EQUAL, literal)
+            return And((IsNull(column.name, is_negated=True), equal))  # false where it is null
+        return self._compare(column, _SIGNS[sign], literal)
 
-    def _list_or_range(self, column: str, data_type: pa.DataType) -> Predicate:
+    def _list_or_range(self, column: pa.Field) -> Predicate:
         if self._accept("IN"):
             self._expect("(")
             literals = [self._literal()]
@@ -220,21 +212,21 @@ class _Parser:
             self._expect(")")
             if self._is_exact:
                 for literal in literals:
-                    check_same_type(column, data_type, literal)
-            return is_in(column, data_type, literals)
+                    check_same_type(column, literal)
+            return is_in(column, literals)
         if self._accept("BETWEEN"):
             low = self._literal()
             self._expect("AND")
             high = self._literal()
             ends = (Operator.GREATER_OR_EQUAL, low), (Operator.LESS_OR_EQUAL, high)
-            return And(tuple(self._compare_column(column, data_type, *end) for end in ends))
+            return And(tuple(self._compare(column, *end) for end in ends))
         if self._accept("LIKE"):
             pattern = self._literal()
-            compare(column, data_type, Operator.EQUAL, pattern)  # refuses other types than text
-            return Like(column, str(pattern))
+            compare(column, Operator.EQUAL, pattern)  # refuses other types than text
+            return Like(column.name, str(pattern))
         raise self._unexpected("IN, BETWEEN or LIKE")
 
-    def _column(self) -> tuple[str, pa.DataType]:
+    def _column(self) -> pa.Field:
         token = self._peek()
         if token.kind != "name" or token.is_word(*_KEYWORDS):
             raise self._unexpected("a column")
@@ -243,15 +235,15 @@ class _Parser:
         if self._peek().text == "(":
             raise self._unsupported_function(written)
         try:
-            field = resolve_field(written, self._schema)
+            column = resolve_field(written, self._schema)
         except InvalidOptionError as error:
             if _UNSUPPORTED.fullmatch(token.text):
                 self._next -= 1
                 raise self._unexpected("a column") from None
             raise self._error(error.reason()) from None
-        if self._is_exact and field[0] != written:
-            raise self._error(f"{written} is spelled {field[0]}")
-        return field
+        if self._is_exact and column.name != written:
+            raise self._error(f"{written} is spelled {column.name}")
+        return column
 
     def _begins_literal(self) -> bool:
         token = self._peek()
@@ -270,15 +262,11 @@ class _Parser:
                 return convert(text)
             except (ValueError, OverflowError) as error:
                 raise self._error(f"{text!r}: {error}") from None
-        if self._accept("TRUE"):
-            return True
-        if self._accept("FALSE"):
-            return False
+        if self._peek().is_word("TRUE", "FALSE"):
+            return self._take().text.upper() == "TRUE"
         if self._peek().kind == "text":
             return _unquoted(self._take().text)
-        sign = "-" if self._accept("-") else ""
-        if not sign:
-            self._accept("+")
+        sign = self._take().text if self._peek().text in {"+", "-"} else ""
         if self._peek().kind == "number":
             return _number(sign + self._take().text)
         raise self._unexpected(

@@ -114,7 +114,7 @@ def predicate_of(condition: object, schema: pa.Schema) -> Predicate:
         predicate = _exact_predicate(part, schema)
         if predicate is None:
             columns = (resolve_field(".".join(f.path), schema) for f in fields_of(part))
-            about = " and ".join(f"{name} ({kind})" for name, kind in columns) or "no column"
+            about = " and ".join(f"{c.name} ({c.type})" for c in columns) or "no column"
             raise InvalidOptionError(
                 f"filter {str(condition)[:200]}: the part about {about} cannot be done exactly. "
                 "Compare a column with a literal of its type (== != < <= > >= isin is_null "
@@ -129,17 +129,17 @@ def predicate_of(condition: object, schema: pa.Schema) -> Predicate:
 
 def _exact_predicate(condition: Expression, schema: pa.Schema) -> Predicate | None:
     """Return the predicate with pyarrow's answer for every row; None if there is none."""
-    named = _only_column(condition, schema)
+    column = _only_column(condition, schema)
     skips_nulls = isinstance(condition, Call) and condition.options.get("null_matching_behavior")
-    if named is None or skips_nulls:
+    if column is None or skips_nulls:
         return None
-    name, kind = named
-    predicate = _of_column(name, kind, condition, when=True)
+    predicate = _of_column(column, condition, when=True)
     if isinstance(predicate, IsIn):  # of a null it is false, not null
-        return And((predicate, IsNull(name, is_negated=True)))
+        return And((predicate, IsNull(column.name, is_negated=True)))
     is_greater = isinstance(predicate, Comparison) and predicate.operator.value.startswith(">")
-    if predicate is not None and is_greater and pa.types.is_floating(kind):  # of NaN it is false
-        return And((predicate, compare(name, kind, Operator.LESS_OR_EQUAL, math.inf)))
+    if predicate is not None and is_greater and pa.types.is_floating(column.type):
+        # It is false for NaN.
+        return And((predicate, compare(column, Operator.LESS_OR_EQUAL, math.inf)))
     return predicate
 
 
@@ -161,8 +161,8 @@ def pruning(expression: Expression, schema: pa.Schema) -> Predicate | None:
     """
 
     def translate(part: Expression, when: bool) -> Predicate | None:  # noqa: FBT001  (of _translate)
-        named = _only_column(part, schema)
-        return _of_column(*named, part, when=when) if named is not None else None
+        column = _only_column(part, schema)
+        return _of_column(column, part, when=when) if column is not None else None
 
     return _translate(expression, lambda part, when: if_understood(lambda: translate(part, when)))
 
@@ -208,65 +208,63 @@ def _translate(
     return predicates.pop()
 
 
-def _of_column(
-    name: str, kind: pa.DataType, condition: Expression, *, when: bool
-) -> Predicate | None:
-    """Return what holds of a column ``when`` a condition is true or false; None if nothing does."""
+def _of_column(column: pa.Field, condition: Expression, *, when: bool) -> Predicate | None:
+    """Return what holds of a column if a condition is true, or false; None if nothing is known."""
     predicate: Predicate | None = None
     match condition:
         case Field():
-            predicate = _comparison(name, kind, Operator.EQUAL, pa.scalar(when), when=True)
+            predicate = _comparison(column, Operator.EQUAL, pa.scalar(when), when=True)
         case Call(sign, [Field(), Literal(value)]) if sign in _SIGNS:
-            predicate = _comparison(name, kind, _SIGNS[sign], value, when=when)
+            predicate = _comparison(column, _SIGNS[sign], value, when=when)
         case Call(sign, [Literal(value), Field()]) if sign in _SIGNS:
-            predicate = _comparison(name, kind, _SIGNS[sign].flipped, value, when=when)
+            predicate = _comparison(column, _SIGNS[sign].flipped, value, when=when)
         case Call("is_null", [Field()], {"nan_is_null": False}):
-            predicate = IsNull(name, is_negated=not when)
+            predicate = IsNull(column.name, is_negated=not when)
         case Call("is_valid", [Field()]):
-            predicate = IsNull(name, is_negated=when)
+            predicate = IsNull(column.name, is_negated=when)
         case Call("is_in", [Field()], {"value_set": pa.Array() as values}):
-            predicate = _membership(name, kind, values, when=when)
+            predicate = _membership(column, values, when=when)
         case Call("starts_with", [Field()], {"pattern": str() as prefix, "ignore_case": False}):
             pattern = re.sub(r"([\\%_])", r"\\\1", prefix) + "%"
-            predicate = Like(name, pattern, not when) if pa.types.is_string(kind) else None
+            is_text = pa.types.is_string(column.type)
+            predicate = Like(column.name, pattern, not when) if is_text else None
     return predicate
 
 
 def _comparison(
-    name: str, kind: pa.DataType, sign: Operator, value: pa.Scalar, *, when: bool
+    column: pa.Field, sign: Operator, value: pa.Scalar, *, when: bool
 ) -> Predicate | None:
     """Return the comparison with a literal, or the comparison that holds when it is false."""
-    literals = _literals(pa.repeat(value, 1), kind) if value.is_valid else None
+    literals = _literals(pa.repeat(value, 1), column.type) if value.is_valid else None
     # NaN > 1 is false for pyarrow, and true for Spark, polars and the predicates here.
-    is_unsure = not when and pa.types.is_floating(kind) and sign.value.startswith(">")
+    is_unsure = not when and pa.types.is_floating(column.type) and sign.value.startswith(">")
     if literals is None or is_unsure:
         return None
-    return compare(name, kind, sign if when else sign.negated, literals[0])
+    return compare(column, sign if when else sign.negated, literals[0])
 
 
-def _membership(name: str, kind: pa.DataType, values: pa.Array, *, when: bool) -> Predicate | None:
+def _membership(column: pa.Field, values: pa.Array, *, when: bool) -> Predicate | None:
     # A list of floating-point numbers may distinguish 0.0 and -0.0.
-    is_unsure = len(values) > _MAX_VALUES or pa.types.is_floating(kind)
-    literals = None if is_unsure else _literals(values.drop_null(), kind)
+    is_unsure = len(values) > _MAX_VALUES or pa.types.is_floating(column.type)
+    literals = None if is_unsure else _literals(values.drop_null(), column.type)
     if not literals:
         return None
-    membership = is_in(name, kind, literals)
+    membership = is_in(column, literals)
     # Engines differ in whether a null is in a list, so rows with nulls are never left out.
     if when:
-        return Or((membership, IsNull(name))) if values.null_count else membership
-    return Or((negate(membership), IsNull(name)))
+        return Or((membership, IsNull(column.name))) if values.null_count else membership
+    return Or((negate(membership), IsNull(column.name)))
 
 
-def _only_column(condition: Expression, schema: pa.Schema) -> tuple[str, pa.DataType] | None:
-    """Return the dotted name and type of a condition's column; None unless it has exactly one."""
+def _only_column(condition: Expression, schema: pa.Schema) -> pa.Field | None:
+    """Return the column of a condition, with its dotted name; None unless it has exactly one."""
     paths = [field.path for field in fields_of(condition)]
     if len(paths) != 1:
         return None
-    name, kind = resolve_field(".".join(paths[0]), schema)
-    is_nested = len(paths[0]) > 1
+    column, is_nested = resolve_field(".".join(paths[0]), schema), len(paths[0]) > 1
     # A name may itself contain a dot.
-    is_unclear = is_nested and (name in schema.names or any("." in part for part in paths[0]))
-    return None if is_unclear else (name, kind)
+    has_dot = column.name in schema.names or any("." in part for part in paths[0])
+    return None if is_nested and has_dot else column
 
 
 def _literals(values: pa.Array, kind: pa.DataType) -> list[LiteralValue] | None:
