@@ -4,7 +4,7 @@ import os
 import shlex
 import zipfile
 from collections import Counter
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from importlib import resources
 from pathlib import Path
 from typing import Annotated
@@ -57,18 +57,17 @@ def doctor(
         findings += examine_table(storage_at(path, catalog), deep=deep, track=track)
     if environment or (environment is None and path is None):
         findings += examine_environment(Machine.here(os.environ))
+    severity = worst(finding.severity for finding in findings)
     if output == "table":
         _print_findings(findings)
         if path is not None and not deep:
             say("the contents of files were not checked: --deep does so")
-        if path is not None and worst(f.severity for f in findings) is Severity.PROBLEM:
+        if path is not None and severity is Severity.PROBLEM:
             say("Before you mend it: stop its writers, copy its folder .hoodie, and delete nothing")
     else:
         rows = [asdict(finding) | {"severity": finding.severity.value} for finding in findings]
-        schema = pa.schema([(field.name, pa.string()) for field in fields(Finding)])
-        show(pa.Table.from_pylist(rows, schema=schema), output)
-    failing = {Severity.PROBLEM, Severity.WARNING} if strict else {Severity.PROBLEM}
-    if any(finding.severity in failing for finding in findings):
+        show(pa.Table.from_pylist(rows), output)
+    if severity is Severity.PROBLEM or (strict and severity is Severity.WARNING):
         raise typer.Exit(ExitCode.PROBLEM)
 
 

@@ -197,9 +197,8 @@ def _whole_base_file(task: ScanTask) -> str:
 
 
 def _show_rows(table: pa.Table, output: printing.Output, *, hides_meta: bool) -> None:
-    hidden = META_COLUMNS if hides_meta else ()
-    names = [name for name in table.column_names if name not in hidden]
-    printing.show(table.select(names), output, null="null")
+    hidden = [name for name in table.column_names if hides_meta and name in META_COLUMNS]
+    printing.show(table.drop_columns(hidden), output, null="null")
 
 
 def _export(scan: Scan, file_format: str) -> None:

@@ -1,14 +1,12 @@
 """Checks of the contents of data files: log blocks are whole, base files can be opened."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import pyarrow as pa
 
 from hudi_pyspark.columns.timestamp_repair import mislabelled_columns
 from hudi_pyspark.doctor.files import StoredFiles
-from hudi_pyspark.doctor.finding import RESTORE, Finding, Severity, Track, reason_of
+from hudi_pyspark.doctor.finding import RESTORE, Finding, Severity, Track, reason_of, worst
 from hudi_pyspark.errors import CorruptLogBlockError, HudiError
 from hudi_pyspark.format.file_name import LogFileName
 from hudi_pyspark.format.log.data_block import decode_data_block, decode_native_deletes
@@ -17,7 +15,6 @@ from hudi_pyspark.format.log.log_block import LogBlock, LogBlockType
 from hudi_pyspark.format.log.log_file import frame_log_file
 from hudi_pyspark.inspection.commits import known_schema
 from hudi_pyspark.reading.base_files.base_file import read_base_file
-from hudi_pyspark.storage import Storage
 from hudi_pyspark.table.schema import resolve_schema
 from hudi_pyspark.wording import counted
 
@@ -31,16 +28,27 @@ def check_logs(stored: StoredFiles, track: Track, *, deep: bool) -> Iterator[Fin
     """Split every log file into its blocks, and on request decode every record."""
     paths = [path for path, name in stored.data_files.items() if isinstance(name, LogFileName)]
     timestamps = _Timestamps(known_schema(stored.view) if deep and paths else pa.schema([]))
-    has_problem, blocks = False, 0
+    findings: list[Finding] = []
+    blocks = 0
     for path in track(paths, "Reading log files"):
-        size = _committed_bytes(stored, path)
-        for result in _check_log(stored.view.storage, path, size, timestamps if deep else None):
-            if isinstance(result, LogBlock):
+        committed = _committed_bytes(stored, path)
+        try:
+            for block in frame_log_file(stored.view.storage.read_bytes(path), path=path):
+                if block.block_type is LogBlockType.CORRUPT_BLOCK:
+                    findings.append(_corrupt_block(block, committed))
+                    continue
+                if deep:
+                    timestamps.look_at(path, _decode(block))
                 blocks += 1
-                continue
-            has_problem |= result.severity is Severity.PROBLEM
-            yield result
-    if paths and not has_problem:
+        except CorruptLogBlockError as error:
+            message = f"at byte {error.offset}: {error.problem}"
+            # Readers never open a file that no commit names, unless a later commit appends to it.
+            severity = Severity.PROBLEM if error.offset < committed else Severity.WARNING
+            findings.append(Finding(severity, LOGS, path, message, _RESTORE))
+        except (HudiError, OSError) as error:
+            findings.append(Finding(Severity.PROBLEM, LOGS, path, reason_of(error), _RESTORE))
+    yield from findings
+    if paths and worst(finding.severity for finding in findings) is not Severity.PROBLEM:
         how = "all records decoded" if deep else "whole"
         message = f"{counted(blocks, 'block')} in {counted(len(paths), 'log file')}: {how}"
         yield Finding(Severity.OK, LOGS, "", message)
@@ -62,30 +70,6 @@ def _is_of_archived_commit(stored: StoredFiles, path: str) -> bool:
     time = stored.data_files[path].instant
     view = stored.view
     return time in view.history.committed and time not in view.commit_metadata
-
-
-def _check_log(
-    storage: Storage, path: str, committed: int, timestamps: _Timestamps | None
-) -> Iterator[Finding | LogBlock]:
-    """Yield the blocks of a log file and the findings about it, up to damage that ends the file.
-
-    Records are decoded if their timestamps are wanted.
-    """
-    try:
-        for block in frame_log_file(storage.read_bytes(path), path=path):
-            if block.block_type is LogBlockType.CORRUPT_BLOCK:
-                yield _corrupt_block(block, committed)
-                continue
-            if timestamps is not None:
-                timestamps.look_at(path, _decode(block))
-            yield block
-    except CorruptLogBlockError as error:
-        message = f"at byte {error.offset}: {error.problem}"
-        # Readers never open a file that no commit names, unless a later commit appends to it.
-        severity = Severity.PROBLEM if error.offset < committed else Severity.WARNING
-        yield Finding(severity, LOGS, path, message, _RESTORE)
-    except (HudiError, OSError) as error:
-        yield Finding(Severity.PROBLEM, LOGS, path, reason_of(error), _RESTORE)
 
 
 def _corrupt_block(block: LogBlock, committed: int) -> Finding:
@@ -146,25 +130,15 @@ def check_base_files(stored: StoredFiles, track: Track, *, deep: bool) -> Iterat
     ]
     columns = resolve_schema(stored.view) if deep and paths else pa.schema([])
     timestamps = _Timestamps(columns)
-    has_problem = False
+    findings: list[Finding] = []
     for path in track(paths, "Opening base files"):
-        problem = _problem_of(stored.view.storage, path, columns.names, timestamps)
-        if problem:
-            has_problem = True
-            yield Finding(Severity.PROBLEM, BASES, path, problem)
-    if paths and not has_problem:
+        try:
+            for table in read_base_file(stored.view.storage, path, columns.names, _BATCH_ROWS):
+                timestamps.look_at(path, table.schema)
+        except (HudiError, OSError) as error:  # noqa: PERF203  (each file may be damaged)
+            findings.append(Finding(Severity.PROBLEM, BASES, path, reason_of(error)))
+    yield from findings
+    if paths and not findings:
         how = "read with all columns" if deep else "opened"
         yield Finding(Severity.OK, BASES, "", f"{counted(len(paths), 'base file')} {how}")
     yield from timestamps.findings(BASES)
-
-
-def _problem_of(
-    storage: Storage, path: str, columns: Sequence[str], timestamps: _Timestamps
-) -> str:
-    """Return why a base file cannot be read; "" if it can."""
-    try:
-        for table in read_base_file(storage, path, columns, _BATCH_ROWS):
-            timestamps.look_at(path, table.schema)
-    except (HudiError, OSError) as error:
-        return reason_of(error)
-    return ""

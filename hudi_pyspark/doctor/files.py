@@ -3,6 +3,7 @@
 import posixpath
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 
 import pyarrow.compute as pc
 
@@ -117,12 +118,10 @@ def _missing_sources(view: TableView) -> Iterator[Finding]:
     except HudiError as error:
         yield Finding(Severity.PROBLEM, FILES, "hoodie.bootstrap.base.path", error.reason())
         return
-    names_by_folder: dict[str, set[str]] = {}  # names of files by folder
+    names_in = cache(lambda folder: {f.name for f in view.storage.at(folder).list_directory("")})
     for base in (s.base_file for s in attached if s.base_file is not None):
         folder, name = posixpath.split(base.bootstrap_source)
-        if folder not in names_by_folder:
-            names_by_folder[folder] = {f.name for f in view.storage.at(folder).list_directory("")}
-        if name not in names_by_folder[folder]:
+        if name not in names_in(folder):
             message = MissingFileError.of_bootstrap(base.bootstrap_source).reason()
             yield Finding(Severity.PROBLEM, FILES, base.path, message)
 

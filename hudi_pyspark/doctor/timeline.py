@@ -131,31 +131,22 @@ def collect_timeline_files(view: TableView, track: Track) -> TimelineFiles:
     removed: set[str] = set()
     undecodable = list(_ignored(view))
     for instant in track(view.timeline.completed, "Reading the timeline"):
-        body = _decoded(view, instant)
-        if isinstance(body, CommitMetadata):
-            commits[instant.requested_time] = body
-        elif isinstance(body, Finding):
-            undecodable.append(body)
-        else:
-            removed |= body
+        try:
+            if instant not in view.commits:
+                removed |= _removed_by(view, instant)
+                continue
+            metadata = view.commit_metadata[instant.requested_time]
+            if metadata == CommitMetadata():
+                raise CorruptTableError("the file is empty")
+            commits[instant.requested_time] = metadata
+        except (HudiError, OSError) as error:
+            path = instant_path(instant, view.config)
+            problem = f"the completed {instant.action} cannot be decoded: {reason_of(error)}"
+            undecodable.append(Finding(Severity.PROBLEM, CHECK, path, problem, RESTORE))
     files = committed_files(commits)
     unreadable = unreadable_files(files, view.config)
     lost = dict.fromkeys(view.history.lost_among(commits.values()), "later commits built on it")
     return TimelineFiles(by_path(files), unreadable, frozenset(removed), tuple(undecodable), lost)
-
-
-def _decoded(view: TableView, instant: Instant) -> CommitMetadata | set[str] | Finding:
-    """Return a commit's metadata, or the files that another action removed, or what is wrong."""
-    try:
-        if instant not in view.commits:
-            return _removed_by(view, instant)
-        metadata = view.commit_metadata[instant.requested_time]
-        if metadata == CommitMetadata():
-            raise CorruptTableError("the file is empty")
-    except (HudiError, OSError) as error:
-        what = f"the completed {instant.action} cannot be decoded: {reason_of(error)}"
-        return Finding(Severity.PROBLEM, CHECK, instant_path(instant, view.config), what, RESTORE)
-    return metadata
 
 
 def _removed_by(view: TableView, instant: Instant) -> set[str]:

@@ -26,26 +26,20 @@ def parse_instant(text: str) -> str:
     """
     if re.fullmatch(r"[0-9]{17}|[0-9]{14}", text):
         return text
-    match = re.fullmatch(
-        r"(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d:\d\d)(\.\d{3})?(?:(?<=\.\d{3})\d{3})?)?",
-        text,
-        re.ASCII,
-    )
-    if match is None:
+    if not re.fullmatch(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d:\d\d(\.(\d{3}){1,2})?)?", text, re.ASCII):
         raise InvalidInstantError(
             f"{text!r} is not an instant. Accepted: yyyyMMddHHmmssSSS, yyyyMMddHHmmss, "
             "'yyyy-MM-dd HH:mm:ss.SSS', 'yyyy-MM-dd HH:mm:ss', 'yyyy-MM-dd'. Instants are "
             "wall-clock times of the table's timeline; only as.of.instant may have a zone (Z or "
             "+01:00), if that timeline is in UTC"
         )
-    day, time, fraction = match.groups()
-    millis = fraction[1:] if fraction else ("999" if time else "000")
-    parts = re.split("[-:]", f"{day}-{time or '00:00:00'}")
+    parts = re.findall("[0-9]+", text)  # year to second, and a fraction
     try:
-        datetime(*map(int, parts))  # type: ignore[arg-type]  # noqa: DTZ001  (only whether there is such a time)
+        datetime(*map(int, parts[:6]))  # type: ignore[arg-type]  # noqa: DTZ001  (only whether there is such a time)
     except ValueError as error:
         raise InvalidInstantError(f"{text!r} is not an instant: {error}") from None
-    return "".join(parts) + millis
+    missing_digits = {3: "000000000", 6: "999"}.get(len(parts), "")
+    return ("".join(parts) + missing_digits)[:17]
 
 
 def parse_as_of(text: str) -> str:
