@@ -6,8 +6,6 @@ process that is forked in the meantime waits forever. Here, as from Python 3.12 
 need the same value of the same object at the same time may each compute it.
 """
 
-from __future__ import annotations
-
 import functools
 import sys
 from typing import TYPE_CHECKING

@@ -1,19 +1,13 @@
 """The answers of Apache Hudi's table functions about a table, in Apache Hudi's columns."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from hudi_pyspark.errors import InvalidOptionError
 from hudi_pyspark.format.timeline.instant import COMMIT_ACTIONS, InstantState
 from hudi_pyspark.inspection.commits import commits, known_commits, known_instants
 from hudi_pyspark.inspection.definition import with_columns
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from hudi_pyspark.table.view import TableView
+from hudi_pyspark.table.view import TableView
 
 # Columns of Apache Hudi, and those of `Inspection.commits` that have their values.
 _COUNTS = {

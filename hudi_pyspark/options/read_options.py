@@ -331,6 +331,15 @@ OPTIONS: Final = tuple(_BY_FIELD.values())
 BY_NAME: Final = {name.lower(): option for option in OPTIONS for name in option.names}  # all names
 
 
+def opens_table(name: str) -> bool:
+    """Return whether an option, by any of its names, decides how a table is opened.
+
+    These are the options of `TableOptions`, and all options that are not listed here.
+    """
+    option = BY_NAME.get(name.lower())
+    return option is None or option in options_of(TableOptions).values()
+
+
 def key_of(field_name: str) -> str:
     """Return the key of an option by the name of its field, such as ``as_of``."""
     return _BY_FIELD[field_name].key

@@ -1,15 +1,12 @@
 """Convert the settings of Hadoop's file systems in a classic session to storage options."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+from pyspark.sql import SparkSession
 
 from hudi_pyspark.errors import UnsupportedQueryError
 from hudi_pyspark.storage.locations import Location
 from hudi_pyspark.storage_options import COMMON, SETTINGS
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 _S3 = "fs.s3a."
 _NAMES = [

@@ -9,12 +9,15 @@ work without that part.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from zipfile import ZipFile
+
+from pyspark.sql import SparkSession
 
 from hudi_pyspark.messages import logger
 from hudi_pyspark.short_name import HUDI, SHORT_NAME
@@ -28,11 +31,6 @@ except ImportError:  # a client of Spark Connect that has no Spark
     class Py4JError(Exception):  # type: ignore[no-redef]
         """A placeholder that is never raised."""
 
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from pyspark.sql import SparkSession
 
 OUT_OF_REACH = (Py4JError, AttributeError, TypeError)
 """What is raised if this Spark lacks a name, or keeps its JVM from Python."""
@@ -94,7 +92,7 @@ def install_optimizer(spark: SparkSession) -> str:
     try:
         if spark.conf.get(ENABLED, "true") != "true":
             return f"{ENABLED} is not true"
-        _install(spark)
+        add_rule(spark, _RULE, lambda: make_rule(spark, rule_classes(spark._jvm)))  # noqa: SLF001
     except OUT_OF_REACH as error:
         # E.g. Spark Connect, a shared cluster that forbids py4j, or a Spark with other classes.
         reason = reason_of(error)
@@ -107,10 +105,6 @@ def install_optimizer(spark: SparkSession) -> str:
 def log_once(message: str) -> None:
     """Log a message at INFO once per process, although each read registers again."""
     _log.info(message)
-
-
-def _install(spark: SparkSession) -> None:
-    add_rule(spark, _RULE, lambda: make_rule(spark, rule_classes(spark._jvm)))  # noqa: SLF001
 
 
 def add_rule(spark: SparkSession, name: str, make: Callable[[], Any]) -> None:

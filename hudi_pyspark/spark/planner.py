@@ -17,15 +17,7 @@ from hudi_pyspark.errors import InvalidOptionError, PathNotFoundError, Unsupport
 from hudi_pyspark.filter.sql_text import parse_filter
 from hudi_pyspark.hudi_table import HudiTable
 from hudi_pyspark.messages import logger
-from hudi_pyspark.options.option import options_of
-from hudi_pyspark.options.read_options import (
-    BY_NAME,
-    INSPECT,
-    GivenOptions,
-    StreamOptions,
-    TableOptions,
-    key_of,
-)
+from hudi_pyspark.options.read_options import INSPECT, GivenOptions, StreamOptions, opens_table
 from hudi_pyspark.planning.stream_offsets import LAST_OFFSET, schema_options
 from hudi_pyspark.short_name import SHORT_NAME
 from hudi_pyspark.spark.hints import OPTION, REQUEST, ClientHints, read_hints
@@ -143,12 +135,7 @@ class Planner:
 
     def settings(self) -> dict[str, str]:
         """Return the options that decide how the table is opened, by name in lower case."""
-        table_keys = {key_of(name) for name in options_of(TableOptions)}
-        return {
-            name.lower(): value
-            for name, value in self._options.items()
-            if name.lower() not in BY_NAME or BY_NAME[name.lower()].key in table_keys
-        }
+        return {name.lower(): v for name, v in self._options.items() if opens_table(name)}
 
     def reader(self, schema: StructType | pa.Schema, mergers: Mergers) -> DataSourceReader:
         """Return the reader of a batch query.
@@ -165,7 +152,7 @@ class Planner:
         hints = read_hints(schema)
         options = self._options
         if hints.keeps_merges and not GivenOptions.of(options).has("merge_cache"):
-            options = {**options, key_of("merge_cache"): MergeCache.DISK.value}
+            options = {**options, "merge_cache": MergeCache.DISK.value}
         scan = self._table(is_pinned=hints.is_pinned).scan_with(options, mergers)
         requested = self._client.without_placeholder(hints.columns)
         columns = requested_columns(requested, scan.schema)

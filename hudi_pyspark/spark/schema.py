@@ -1,22 +1,18 @@
 """Convert between Arrow's schemas and Spark's."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from inspect import signature
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 from pyspark.errors import PySparkTypeError
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+from pyspark.sql.types import StructType
 
 from hudi_pyspark.columns.nested_fields import nullable
 from hudi_pyspark.columns.schema_evolution import conform
 from hudi_pyspark.errors import InvalidOptionError, SchemaEvolutionError
 from hudi_pyspark.wording import did_you_mean
-
-if TYPE_CHECKING:
-    from pyspark.sql.types import StructType
 
 # Timestamps are in UTC. Spark 4.0 has no such argument, since UTC is its only time zone.
 _UTC: dict[str, Any] = (

@@ -1,15 +1,16 @@
 """Register the source with Spark sessions, read with it and explain what is read."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.session import SparkSession as ClassicSession
 from pyspark.sql.types import ArrayType, MapType, StructType
 
@@ -21,7 +22,7 @@ from hudi_pyspark.options.read_options import BY_NAME, GivenOptions, columns_tex
 from hudi_pyspark.short_name import HUDI, SHORT_NAME
 from hudi_pyspark.spark.datasource import HudiDataSource, SecondNameDataSource
 from hudi_pyspark.spark.hadoop_settings import is_hadoop_setting
-from hudi_pyspark.spark.hints import OPTION, ClientHints, read_hints
+from hudi_pyspark.spark.hints import OPTION, ClientHints, Hints, read_hints
 from hudi_pyspark.spark.optimizer import ENABLED, READS_MORE, install_optimizer, log_once
 from hudi_pyspark.spark.tables import (
     mount_catalog,
@@ -29,12 +30,6 @@ from hudi_pyspark.spark.tables import (
     registered_sources,
     switch_tables,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from datetime import date
-
-    from pyspark.sql import DataFrame, SparkSession
 
 WORKER_PATH = str(Path(__file__).with_name("worker_path"))
 """The folder that goes on the path of this source's Python processes; see `sitecustomize`."""
@@ -261,9 +256,7 @@ def explain(df: DataFrame) -> str:
     return "\n".join(scans) or _NOTHING
 
 
-def _scan_text(
-    path: str, columns: StructType, filters: Sequence[str], limit: int | None, state: str
-) -> str:
+def _scan_text(path: str, columns: StructType, hints: Hints | ClientHints, state: str) -> str:
     fields = [
         f"{field.name} {field.dataType.simpleString()}"
         if isinstance(field.dataType, StructType | ArrayType | MapType)
@@ -271,8 +264,8 @@ def _scan_text(
         for field in columns
     ]
     lines = [f"{SHORT_NAME} {path}", f"  columns: {', '.join(fields) or 'none'}"]
-    lines += [f"  condition: {text}" for text in filters]
-    lines += [f"  limit: {limit}"] if limit is not None else []
+    lines += [f"  condition: {text}" for text in hints.filters]
+    lines += [f"  limit: {hints.limit}"] if hints.limit is not None else []
     return "\n".join(map(printable, [*lines, f"  state: {state}"]))
 
 
@@ -300,7 +293,7 @@ def _classic_scans(df: DataFrame) -> Iterator[str]:
             options = options_of_table(table, options)
         state = _state_text(options, is_newest=hints.is_pinned, otherwise=_AS_LOADED)
         path = options.get("path") or options["table"]
-        yield _scan_text(path, hints.columns, hints.filters, hints.limit, state)
+        yield _scan_text(path, hints.columns, hints, state)
 
 
 def _connect_scans(df: DataFrame) -> Iterator[str]:
@@ -314,4 +307,4 @@ def _connect_scans(df: DataFrame) -> Iterator[str]:
         columns = hints.without_placeholder(schema_of(client, source))
         otherwise = _CACHED if is_on else _FIRST_READ
         state = _state_text(source.options, is_newest=hints.is_given, otherwise=otherwise)
-        yield _scan_text(path, columns, hints.filters, hints.limit, state)
+        yield _scan_text(path, columns, hints, state)

@@ -4,12 +4,11 @@ A catalog knows nothing of this package's options. It passes on what an entry of
 the instant of ``VERSION AS OF`` and ``TIMESTAMP AS OF``, and the options of ``WITH (…)``.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
-from typing import TYPE_CHECKING
+
+from pyspark.sql.types import StructType
 
 from hudi_pyspark.errors import InvalidOptionError, UnsupportedQueryError
 from hudi_pyspark.format.timeline.instant import moment_of
@@ -17,9 +16,6 @@ from hudi_pyspark.options.instant_text import OF_THE_SESSION
 from hudi_pyspark.options.option import CdcFormat, QueryType
 from hudi_pyspark.options.read_options import BY_NAME, INSPECT, key_of
 from hudi_pyspark.storage_options import is_storage_option
-
-if TYPE_CHECKING:
-    from pyspark.sql.types import StructType
 
 _PREFIX = "hudi-py.sql."
 _STORED = f"{_PREFIX}stored."  # before the name of a storage property of an entry

@@ -1,7 +1,5 @@
 """Parse Avro schemas, and convert them to Arrow schemas."""
 
-from __future__ import annotations
-
 import json
 import math
 from abc import ABC, abstractmethod

@@ -14,24 +14,21 @@ request that created the view, so a view keeps the state in which it was first r
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from copy import deepcopy
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import uuid4
 
 from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
 from pyspark.sql.connect.proto import base_pb2, relations_pb2
+from pyspark.sql.types import StructType
 
 from hudi_pyspark.messages import logger
 from hudi_pyspark.spark.connect.expressions import OPERATORS
 from hudi_pyspark.spark.connect.plan import Needs, Walk, inspects, sources_of
 from hudi_pyspark.spark.hints import OPTION, REQUEST
 from hudi_pyspark.spark.optimizer import ENABLED
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from pyspark.sql import SparkSession
-    from pyspark.sql.types import StructType
 
 _log = logger(__name__)
 _INPUTS = {
