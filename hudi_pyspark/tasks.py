@@ -121,8 +121,8 @@ class PartitionValues:
     def __reduce__(self) -> tuple[object, ...]:
         # pyarrow pickles a scalar as a value of Python, which has no years beyond 9999.
         values = tuple((name, repeat(value, 1)) for name, value in self.path_values)
-        column_sets = self.from_path, self.null_or_empty, self.never_read
-        return _unpickled, (self.columns, values, *column_sets)
+        others = self.from_path, self.null_or_empty, self.never_read
+        return _unpickled, (self.columns, values, *others)
 
     @property
     def constants(self) -> dict[str, pa.Scalar]:
@@ -148,12 +148,9 @@ class PartitionValues:
 
 
 def _unpickled(
-    columns: tuple[str, ...],
-    values: tuple[tuple[str, pa.Scalar | pa.Array], ...],
-    *column_sets: tuple[str, ...],
+    columns: tuple[str, ...], values: tuple[tuple[str, pa.Array], ...], *others: tuple[str, ...]
 ) -> PartitionValues:
-    scalars = ((name, v[0] if isinstance(v, pa.Array) else v) for name, v in values)
-    return PartitionValues(columns, tuple(scalars), *column_sets)
+    return PartitionValues(columns, tuple((name, array[0]) for name, array in values), *others)
 
 
 @dataclass(frozen=True)
@@ -217,16 +214,6 @@ class ScanTask:
     def working(self) -> pa.Schema:
         """Columns of the result, and columns that the filter and the merge need."""
         return self.shared.working
-
-    @property
-    def predicate(self) -> Predicate | None:
-        """Only rows for which it is true are read; None for all."""
-        return self.shared.predicate
-
-    @property
-    def requested_columns(self) -> pa.Schema:
-        """The working columns that the answer or the filter has."""
-        return self.shared.requested_columns
 
     @property
     def stored_columns(self) -> list[str]:

@@ -127,7 +127,7 @@ def _obstacles(
     if not isinstance(task, ScanTask) or task.shared.commit_range or task.settings.skip_merge:
         yield "the query is no snapshot"
         return
-    if task.predicate is not None or task.shared.schema_on_read is not None:
+    if task.shared.predicate is not None or task.shared.schema_on_read is not None:
         yield "the scan has a filter, or the table's columns were renamed"
     for field in scan.schema:
         if not is_alike(field.type):

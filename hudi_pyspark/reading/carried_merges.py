@@ -8,7 +8,7 @@ rows.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import closing, nullcontext
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -26,7 +26,6 @@ from hudi_pyspark.reading.merge.outcome import MOST_BYTES, MergeOutcome
 from hudi_pyspark.reading.merge.spilled_merge import LogInMemory
 from hudi_pyspark.reading.merge.winners import Winners
 from hudi_pyspark.table.live_blocks import LogScan
-from hudi_pyspark.table.log_files import LogFiles
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 from hudi_pyspark.tasks import ScanTask, with_case_variants
 
@@ -89,7 +88,7 @@ def _merge_anew(
     count: int,
 ) -> MergeOutcome:
     of_no_logs = replace(
-        MergeOutcome.of_base_file(count, kept_merge.task.requested_columns),
+        MergeOutcome.of_base_file(count, kept_merge.task.shared.requested_columns),
         winners=Winners.none(log.records, log.pair_rule.rule),
     )
     outcome = _carry_on(kept_merge, of_no_logs, log, scan, base_rows)
@@ -129,8 +128,7 @@ def _with_later_files(
     later = replace(task, file_slice=later_slice).with_plan(
         working=columns, record_keys=None, key_fields=() if by_position else task.shared.key_fields
     )
-    with closing(LogFiles(storage)) as files:
-        scan = slice_log.read_live_blocks(later, storage, files)
+    with slice_log.live_blocks(later, storage) as scan:
         instants = {*outcome.block_instants, *outcome.compacted_instants}
         if not scan.follows(instants, outcome.counting_instants):
             return None
@@ -148,7 +146,7 @@ def _with_later_files(
             base_rows = _read_identities(kept_merge, file, by_position=by_position)
             if file.row_count <= _ROWS_AT_ONCE:
                 base_rows = (
-                    _kept_base_rows(kept_merge, base_rows, file.row_count, by_position=by_position)
+                    kept_merge.stored_base_rows(base_rows, file.row_count, by_position=by_position)
                     if kept_merge.store.is_shared
                     else tuple(base_rows)
                 )
@@ -211,20 +209,6 @@ def _columns_to_decode(
         return None
     columns = [*carried, *(field for field in needed if field.name not in carried.names)]
     return pa.schema(columns) if columns else ONLY_ROW_COUNT
-
-
-def _kept_base_rows(
-    kept_merge: KeptMerge, base_rows: Iterable[pa.Table], row_count: int, *, by_position: bool
-) -> Iterator[pa.Table]:
-    """Yield base rows from the store, to which rows that it lacks are added.
-
-    To read them from the store takes a tenth of the time of decoding keys in a Parquet file.
-    """
-    tables = kept_merge.find_base_rows(by_position=by_position)
-    if sum(table.num_rows for table in tables) != row_count:
-        tables = tuple(base_rows)
-        kept_merge.put_base_rows(tables, by_position=by_position)
-    yield from tables
 
 
 def _read_identities(

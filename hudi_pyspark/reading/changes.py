@@ -27,7 +27,7 @@ from hudi_pyspark.format.log.data_block import decode_data_block
 from hudi_pyspark.format.log.log_block import LogBlockType
 from hudi_pyspark.reading.merge.merge import changed_rows
 from hudi_pyspark.reading.merge.spilled_merge import LogInMemory
-from hudi_pyspark.reading.slice_log import load_log_records, read_live_blocks, slice_blocks
+from hudi_pyspark.reading.slice_log import live_blocks, load_log_records, slice_blocks
 from hudi_pyspark.storage.protocol import Storage
 from hudi_pyspark.table.log_files import LogFiles
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
@@ -76,8 +76,8 @@ def _changes_of_log(
 
     Of the slice before, only rows with the keys of a few log records are read.
     """
-    with closing(LogFiles(storage)) as files:
-        log = load_log_records(task, read_live_blocks(task, storage, files).blocks)
+    with live_blocks(task, storage) as scan:
+        log = load_log_records(task, scan.blocks)
     with closing(log):
         if (
             before is not None

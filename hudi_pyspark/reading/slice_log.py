@@ -4,8 +4,8 @@ A task says which columns are decoded, and whether record positions count.
 """
 
 import os
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 
 import pyarrow as pa
 
@@ -23,10 +23,15 @@ from hudi_pyspark.table.log_files import LogFiles, SliceBlocks
 from hudi_pyspark.tasks import ReadSettings, ScanTask
 
 
-def read_live_blocks(task: ScanTask, storage: Storage, files: LogFiles) -> LogScan:
-    """Return the log blocks of a slice that the query sees; see `SliceBlocks.read`."""
-    blocks = slice_blocks(task.file_slice.log_files, task.settings)
-    return blocks.read(storage, files, task.shared.block_filter)
+@contextmanager
+def live_blocks(task: ScanTask, storage: Storage) -> Iterator[LogScan]:
+    """Read the log blocks of a slice that the query sees; see `SliceBlocks.read`.
+
+    The log files are open within the ``with`` block, since the blocks are decoded from them.
+    """
+    with closing(LogFiles(storage)) as files:
+        blocks = slice_blocks(task.file_slice.log_files, task.settings)
+        yield blocks.read(storage, files, task.shared.block_filter)
 
 
 def slice_blocks(log_files: Sequence[LogFile], settings: ReadSettings) -> SliceBlocks:
@@ -77,9 +82,8 @@ def decode_kept_rows(
     """
     decoder = log_decoder(task.with_plan(working=columns))
     tables, begin = [pa.Table.from_batches([], columns)], 0
-    with closing(LogFiles(storage)) as files:
-        blocks = read_live_blocks(task, storage, files).blocks
-        data = (block for block in blocks if block.block_type is not LogBlockType.DELETE_BLOCK)
+    with live_blocks(task, storage) as scan:
+        data = (block for block in scan.blocks if block.block_type is not LogBlockType.DELETE_BLOCK)
         for rows in decoder.values(data):
             mask = kept_log_rows[begin : begin + rows.num_rows]
             begin += rows.num_rows

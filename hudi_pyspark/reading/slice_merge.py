@@ -6,7 +6,6 @@ identify a row even if the base file has its key twice, and the keys need not be
 
 import enum
 from collections.abc import Iterable, Sequence
-from contextlib import closing
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
@@ -20,13 +19,12 @@ from hudi_pyspark.reading.merge.merge import MergePass
 from hudi_pyspark.reading.merge.spilled_merge import LoadedLog
 from hudi_pyspark.reading.slice_log import (
     lacks_older_values,
+    live_blocks,
     load_log_records,
     may_use_positions,
-    read_live_blocks,
 )
 from hudi_pyspark.storage.protocol import Storage
 from hudi_pyspark.table.live_blocks import LogScan
-from hudi_pyspark.table.log_files import LogFiles
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 from hudi_pyspark.tasks import ScanTask
 
@@ -81,19 +79,18 @@ def load_merge_sides(task: ScanTask, storage: Storage) -> MergeSides:
         SpillError: the log records need the disk, and it is full.
     """
     # Blocks and log files are released here, before the merge begins.
-    with closing(LogFiles(storage)) as files:
-        scan = read_live_blocks(task, storage, files)
+    with live_blocks(task, storage) as scan:
         if lacks_older_values(task, scan.blocks):
             return load_merge_sides(task.of_whole_slice(), storage)
         log, base = _choose_identity(task, scan.blocks, storage)
-        scan = replace(scan, blocks=(), corrupt_blocks=())
+        without_blocks = replace(scan, blocks=(), corrupt_blocks=())
     commit_range = task.shared.commit_range
     if commit_range is None or task.shared.merges_whole_table:
-        return MergeSides(log, base, scan)
+        return MergeSides(log, base, without_blocks)
     # As in Apache Hudi, base rows that the range's commits did not write take no part. A
     # compaction, a clustering or an insert into a small file may have copied them into the range's
     # files, where they could beat a record of the range.
-    return MergeSides(log, base, scan, commit_range.wrote)
+    return MergeSides(log, base, without_blocks, commit_range.wrote)
 
 
 def _choose_identity(
@@ -117,7 +114,7 @@ def _choose_identity(
         identity is RowIdentity.BY_POSITION
         and task.shared.merger is None
         and task.shared.record_keys is None
-        and RECORD_KEY_COLUMN not in task.requested_columns.names
+        and RECORD_KEY_COLUMN not in task.shared.requested_columns.names
     ):
         columns = [field for field in task.working if field.name != RECORD_KEY_COLUMN]
         without_keys = task.with_plan(

@@ -18,7 +18,6 @@ from hudi_pyspark.reading.merge.outcome import MergeOutcome, OutcomeStore
 from hudi_pyspark.reading.merge.spilled_merge import LogInMemory
 from hudi_pyspark.reading.slice_merge import load_merge_sides
 from hudi_pyspark.storage.protocol import Storage
-from hudi_pyspark.table.log_files import LogFiles
 from hudi_pyspark.tasks import ScanTask, with_case_variants
 
 
@@ -34,7 +33,7 @@ def read(task: ScanTask, storage: Storage, store: OutcomeStore | None = None) ->
         CorruptTableError, UnsupportedMergeError: as `slice_tables`.
     """
     for table in slice_tables(task, storage, store):
-        rows = filter_rows(task.predicate, task.partition.show(table))
+        rows = filter_rows(task.shared.predicate, task.partition.show(table))
         if task.shared.commit_range is not None:
             rows = rows.filter(pa.array(task.shared.commit_range.wrote(rows)))
         yield rows.select(task.shared.result.names)
@@ -57,7 +56,7 @@ def slice_tables(
         SpillError: the log records need the disk, and it is full.
     """
     if not task.file_slice.log_files:
-        yield from read_base_rows(task, storage, task.predicate)
+        yield from read_base_rows(task, storage, task.shared.predicate)
     elif task.settings.skip_merge:
         yield from _unmerged_tables(task, storage)
     else:
@@ -94,7 +93,7 @@ def _find_outcome(kept_merge: KeptMerge) -> MergeOutcome | None:
     The merge of earlier log files is carried on. Columns that the outcome lacks are decoded from
     the log. None if only a new merge has them.
     """
-    task, requested = kept_merge.task, kept_merge.task.requested_columns
+    task, requested = kept_merge.task, kept_merge.task.shared.requested_columns
     outcome = kept_merge.find(requested.names) or carried_outcome(kept_merge)
     if outcome is None:
         return None
@@ -110,14 +109,13 @@ def _find_outcome(kept_merge: KeptMerge) -> MergeOutcome | None:
 
 def _unmerged_tables(task: ScanTask, storage: Storage) -> Iterator[pa.Table]:
     """Chain base rows and all rows of data blocks, even deletes."""
-    with closing(LogFiles(storage)) as files:
-        blocks = slice_log.read_live_blocks(task, storage, files).blocks
-        if slice_log.lacks_older_values(task, blocks):
+    with slice_log.live_blocks(task, storage) as scan:
+        if slice_log.lacks_older_values(task, scan.blocks):
             yield from _unmerged_tables(task.of_whole_slice(), storage)
             return
-        yield from read_base_rows(task, storage, task.predicate)
+        yield from read_base_rows(task, storage, task.shared.predicate)
         batch_rows = task.settings.batch_rows
-        for records in slice_log.log_decoder(task).decode(blocks):
+        for records in slice_log.log_decoder(task).decode(scan.blocks):
             for start in range(0, records.rows.num_rows, batch_rows):
                 yield records.rows.slice(start, batch_rows).combine_chunks()
 

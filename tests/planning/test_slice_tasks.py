@@ -145,8 +145,8 @@ def test_partitions_share_what_remains_of_a_filter():
         predicate=parse_filter("p < 2 AND id = 1", TABLE),
     )
     assert [task.file_slice.file_id for task in tasks] == ["0", "1"]
-    assert [str(task.predicate) for task in tasks] == ["id = 1"] * 2
-    assert tasks[0].predicate is tasks[1].predicate
+    assert [str(task.shared.predicate) for task in tasks] == ["id = 1"] * 2
+    assert tasks[0].shared.predicate is tasks[1].shared.predicate
 
 
 @pytest.mark.parametrize(

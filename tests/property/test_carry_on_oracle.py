@@ -55,8 +55,7 @@ def carried(case: Slice, *, log_cuts: Set[int], base_cuts: Set[int]) -> Counter[
         pair_rule = PairRule(rule, decoder.column_sets)
         next_decision, next_winners = carry_on(decision, winners, log, pair_rule, find)
         assert np.array_equal(decision.dropped_base_rows, before)  # readers may still use it
-        fields = len(next_winners.met.ordering.fields)
-        decision, winners = next_decision, Winners.from_table(next_winners.to_table(), fields)
+        decision, winners = next_decision, Winners.from_table(next_winners.to_table())
         log_rows.append(log.rows)
     remaining = base.filter(pa.array(~decision.dropped_base_rows))
     kept = pa.concat_tables(log_rows).filter(pa.array(decision.kept_log_rows))

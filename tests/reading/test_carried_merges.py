@@ -362,7 +362,7 @@ def test_base_rows_of_another_number_are_not_used(storage, on_disk):
     wrong = pa.table({"_hoodie_record_key": ["z"], "ts": pa.array([1], pa.int64())})
     kept_merge = KeptMerge.of(later, storage, None)
     assert kept_merge is not None
-    kept_merge.put_base_rows((wrong,), by_position=False)
+    assert list(kept_merge.stored_base_rows([wrong], 1, by_position=False)) == [wrong]
     assert rows(later, storage, None) == rows(task(logs=(first, second)), storage, None)
 
 

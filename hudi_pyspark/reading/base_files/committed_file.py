@@ -6,8 +6,6 @@ with another codec or other types, keeps its rows, which name their file (``_hoo
 such a file is read.
 """
 
-from __future__ import annotations
-
 import os
 from contextlib import suppress
 from dataclasses import dataclass

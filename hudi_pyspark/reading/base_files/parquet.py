@@ -1,10 +1,7 @@
 """Stream Parquet base files as Arrow tables: row groups, pages and columns that may be needed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -24,12 +21,10 @@ from hudi_pyspark.format.parquet.checked_file import (
 from hudi_pyspark.format.parquet.legacy_calendar import LegacyCalendar, with_instants
 from hudi_pyspark.messages import logger
 from hudi_pyspark.reading.base_files.page_reads import PagedFile, is_among, read_keyed_rows
+from hudi_pyspark.reading.base_files.row_groups import RowGroupFilter
 from hudi_pyspark.storage.protocol import Storage
 from hudi_pyspark.storage.remote_file import fetch_end
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
-
-if TYPE_CHECKING:
-    from hudi_pyspark.reading.base_files.row_groups import RowGroupFilter
 
 _BUFFER = 1 << 16  # bytes of a column that are read from a local file at once
 _MOST_BYTES = 64 << 20  # of a table, by the average size of its rows in the footer
@@ -164,36 +159,23 @@ def _read_row_groups(
     """
     one_by_one = keys is not None or file.is_remote
     for at_once in [[group] for group in groups] if one_by_one else [groups] if groups else []:
-        picked = None
+        dropped = np.concatenate([masks[group] for group in at_once]) if masks else None
         if keys is not None:
-            dropped = masks[at_once[0]] if masks else None
             picked = read_keyed_rows(file, at_once[0], columns, keys, dropped)
-        if picked is None:
-            dropped = np.concatenate([masks[group] for group in at_once]) if masks else None
-            yield from _stream(file, at_once, leaves, batch_rows, dropped)
-        else:
-            for start in range(0, picked.num_rows, batch_rows):
-                yield picked.slice(start, batch_rows)
-
-
-def _stream(
-    file: PagedFile,
-    groups: Sequence[int],
-    leaves: Sequence[str],
-    batch_rows: int,
-    dropped: Mask | None,
-) -> Iterator[pa.Table]:
-    """Read leaves of row groups; ``dropped`` has a mask of all their rows."""
-    file.prefetch(groups, leaves)
-    count = 0
-    # Slices are read in parallel, by Spark's tasks or by threads. Threads for the columns of one
-    # slice would only compete with them.
-    for batch in file.parquet.iter_batches(batch_rows, groups, leaves, use_threads=False):
-        table = pa.Table.from_batches([batch])
-        is_dropped = dropped[count : count + len(batch)] if dropped is not None else None
-        count += len(batch)
-        yield table if is_dropped is None else _without(table, is_dropped)
-    check_row_count(file.parquet.metadata, groups, count)
+            if picked is not None:
+                for start in range(0, picked.num_rows, batch_rows):
+                    yield picked.slice(start, batch_rows)
+                continue
+        file.prefetch(at_once, leaves)
+        count = 0
+        # Slices are read in parallel, by Spark's tasks or by threads. Threads for the columns of
+        # one slice would only compete with them.
+        for batch in file.parquet.iter_batches(batch_rows, at_once, leaves, use_threads=False):
+            table = pa.Table.from_batches([batch])
+            is_dropped = dropped[count : count + len(batch)] if dropped is not None else None
+            count += len(batch)
+            yield table if is_dropped is None else _without(table, is_dropped)
+        check_row_count(file.parquet.metadata, at_once, count)
 
 
 def _without(table: pa.Table, dropped: Mask) -> pa.Table:

@@ -184,7 +184,7 @@ class LogDecoder:
         if any(map(len, parts)):
             return LogRecords.concat(parts)
         rows = pa.Table.from_batches([], self.schema)
-        records = Records.of_rows(rows, comparable_ordering(rows, self.rule.ordering_fields))
+        records = Records.of_rows(rows, self.rule.ordering_fields)
         keys, positions = pa.nulls(0, pa.string()), None if self.has_keys else np.empty(0, np.int64)
         no_records = LogRecords.of(records, keys, positions, self.column_sets)
         return LogRecords.concat([no_records, *parts])

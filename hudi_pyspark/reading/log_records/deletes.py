@@ -1,9 +1,5 @@
 """Find rows that are deletes: by flag, by operation, or by the table's delete marker."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -11,10 +7,8 @@ import pyarrow.compute as pc
 from hudi_pyspark.columns.arrays import Mask, field_array, is_true
 from hudi_pyspark.columns.text import spark_value_text
 from hudi_pyspark.format.nested_types import find_field
+from hudi_pyspark.table.merge_mode import MergeRule
 from hudi_pyspark.table.meta_columns import DELETED_COLUMN, OPERATION_COLUMN
-
-if TYPE_CHECKING:
-    from hudi_pyspark.table.merge_mode import MergeRule
 
 _DELETING_OPERATIONS = ("D", "-U")
 

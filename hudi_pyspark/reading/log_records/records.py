@@ -87,8 +87,13 @@ class Records:
         return len(self.has_row)
 
     @classmethod
-    def of_rows(cls, rows: pa.Table, ordering: OrderingValues) -> Records:
-        """Wrap rows that delete nothing, whatever their columns say."""
+    def of_rows(cls, rows: pa.Table, ordering_fields: Sequence[str]) -> Records:
+        """Wrap rows that delete nothing, whatever their columns say.
+
+        Raises:
+            CorruptTableError, UnsupportedTableError: as `comparable_ordering`.
+        """
+        ordering = comparable_ordering(rows, ordering_fields)
         return cls(rows, np.ones(len(rows), np.bool_), Marks.of_rows(ordering))
 
     @classmethod
@@ -106,10 +111,14 @@ class Records:
         return Records(rows, self.has_row[indices], self.marks.take(indices))
 
     def with_rows(
-        self, places: RowNumbers, rows: pa.Table, ordering: OrderingValues, is_delete: Mask
+        self, places: RowNumbers, rows: pa.Table, ordering_fields: Sequence[str], is_delete: Mask
     ) -> Records:
-        """Return the records with other rows, ordering values and delete marks at some places."""
-        changed = Records.of_rows(rows, ordering)
+        """Return the records with other rows and delete marks at some places.
+
+        Raises:
+            CorruptTableError, UnsupportedTableError: as `of_rows`.
+        """
+        changed = Records.of_rows(rows, ordering_fields)
         changed = replace(changed, marks=replace(changed.marks, is_delete=is_delete))
         source = np.arange(len(self))
         source[places] = len(self) + np.arange(len(places))
@@ -180,7 +189,7 @@ class LogRecords:
     @classmethod
     def of_base_rows(cls, rows: pa.Table, rule: MergeRule, column_sets: ColumnSets) -> LogRecords:
         """Wrap rows of a base file, which are older than all log records."""
-        records = Records.of_rows(rows, comparable_ordering(rows, rule.ordering_fields))
+        records = Records.of_rows(rows, rule.ordering_fields)
         return cls.of(records, as_one_array(rows.column(RECORD_KEY_COLUMN)), None, column_sets)
 
     @classmethod

@@ -1,7 +1,5 @@
 """Find the base rows that log records meet, and decide which of the two wins."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple
 

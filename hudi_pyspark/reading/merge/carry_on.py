@@ -5,8 +5,6 @@ winners whose key a later record has are folded again, and only keys that are ne
 looked up in the base file. The merge of a whole slice is carried on from no winners.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 
 import numpy as np
@@ -14,7 +12,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hudi_pyspark.columns.arrays import Mask, RowNumbers, is_true
-from hudi_pyspark.reading.log_records.ordering import OrderingValues
 from hudi_pyspark.reading.log_records.records import NO_ROW, LogRecords
 from hudi_pyspark.reading.merge.base_rows import BaseRowMatcher, base_wins, compared_ordering
 from hudi_pyspark.reading.merge.fold import PairRule, fold_log
@@ -69,7 +66,7 @@ def carry_on(
     dropped[met.row[met.row != NO_ROW]] = ~base_won[met.row != NO_ROW]
     row_count = winners.row_count + log.rows.num_rows
     kept = np.append(kept, np.zeros(log.rows.num_rows, np.bool_))
-    lost = winners.log_rows[touched]
+    lost = ordinals_of(winners.log)[touched]
     kept[lost[lost != NO_ROW]] = False
     log_rows = ordinals_of(folded)
     kept[log_rows[(log_rows != NO_ROW) & ~folded.marks.is_delete & ~base_won]] = True
@@ -93,18 +90,14 @@ def match_base_rows(log: LogRecords, tables: Iterable[pa.Table], rule: MergeRule
     Raises:
         CorruptTableError: a base row has no record key.
     """
-    matcher, first_row = BaseRowMatcher(log), 0
-    records, rows = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
-    ordering = [MetRows.none(log, rule).ordering]
+    matcher, first_row, met = BaseRowMatcher(log), 0, [MetRows.none(log, rule)]
+    place_of_record, count = np.full(len(log), NO_ROW, np.int64), 0
     for table in tables if len(log) else ():
         match = matcher.match(table)
-        records.append(match.winners)
-        rows.append(match.rows + first_row)
-        ordering.append(compared_ordering(match, rule))
-        first_row += table.num_rows
-    return MetRows.scatter(
-        len(log), np.concatenate(records), np.concatenate(rows), OrderingValues.concat(ordering)
-    )
+        met.append(MetRows(match.rows + first_row, compared_ordering(match, rule)))
+        place_of_record[match.winners] = count + np.arange(len(match.rows))
+        first_row, count = first_row + table.num_rows, count + len(match.rows)
+    return MetRows.concat(met).take(place_of_record)
 
 
 def _has_keys_of(older: LogRecords, newer: LogRecords) -> Mask:

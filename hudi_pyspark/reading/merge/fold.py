@@ -28,8 +28,7 @@ from hudi_pyspark.columns.arrays import Mask, RowNumbers
 from hudi_pyspark.custom_mergers import PayloadMerger
 from hudi_pyspark.errors import UnsupportedMergeError
 from hudi_pyspark.reading.log_records.records import NO_ROW, ColumnSets, LogRecords, Records
-from hudi_pyspark.reading.merge.custom_merger import merge_by_function
-from hudi_pyspark.reading.merge.payload import decide
+from hudi_pyspark.reading.merge.payload import decide, merge_by_function
 from hudi_pyspark.table.merge_mode import MergeRule, RecordMergeMode
 
 

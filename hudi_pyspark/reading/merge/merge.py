@@ -12,8 +12,6 @@ One of three algorithms runs:
     folded base      base rows are the oldest log records    storage layout lsm_tree
 """
 
-from __future__ import annotations
-
 from collections.abc import Generator, Iterable, Iterator
 from dataclasses import replace
 from typing import NamedTuple
@@ -24,7 +22,6 @@ import pyarrow.compute as pc
 
 from hudi_pyspark.arrow_values import to_arrow, to_numpy
 from hudi_pyspark.columns.arrays import Mask, RowNumbers, differing_rows
-from hudi_pyspark.reading.log_records.ordering import comparable_ordering
 from hudi_pyspark.reading.log_records.records import LogRecords, Records
 from hudi_pyspark.reading.merge.base_rows import (
     BaseRowMatcher,
@@ -188,11 +185,10 @@ def _merge_match(
 ) -> tuple[pa.Table, Records]:
     """Return the base rows that meet a log record, and the merged records of both."""
     matched_rows = match.table.take(to_arrow(match.rows))
-    ordering = comparable_ordering(matched_rows, pair_rule.rule.ordering_fields)
     newer = winners.records(match.winners)
     # Java classes are compared among log records only.
     marks = replace(newer.marks, has_other_class=np.zeros(len(newer), np.bool_))
-    older = Records.of_rows(matched_rows, ordering)
+    older = Records.of_rows(matched_rows, pair_rule.rule.ordering_fields)
     return matched_rows, pair_rule.merge(older, replace(newer, marks=marks))
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Collection
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
+from typing import ClassVar, NamedTuple, Protocol
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -18,9 +18,7 @@ import pyarrow as pa
 
 from hudi_pyspark.columns.arrays import Mask
 from hudi_pyspark.fork_safe_lock import ForkSafeLock
-
-if TYPE_CHECKING:
-    from hudi_pyspark.reading.merge.winners import Winners
+from hudi_pyspark.reading.merge.winners import Winners
 
 IN_MEMORY = 512 << 20  # bytes of all outcomes of a table
 MOST_BYTES = 128 << 20  # of one outcome, and of the log records that were merged
@@ -111,7 +109,7 @@ class OutcomeStore(Protocol):
     is_shared: ClassVar[bool]  # by reads with other credentials
 
     def find(
-        self, key: str, names: Collection[str] | None, *, to_carry_on: bool = False
+        self, key: str, names: Collection[str] | None, /, *, to_carry_on: bool = False
     ) -> MergeOutcome | None:
         """Return the outcome of a key, or None.
 
@@ -149,11 +147,7 @@ class OutcomesInMemory:
         return type(self), (self.most_bytes,)
 
     def find(
-        self,
-        key: str,
-        names: Collection[str] | None,  # noqa: ARG002
-        *,
-        to_carry_on: bool = False,
+        self, key: str, _names: Collection[str] | None, /, *, to_carry_on: bool = False
     ) -> MergeOutcome | None:
         with self._lock:
             outcome = self._outcomes.get(key)

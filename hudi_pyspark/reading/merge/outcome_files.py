@@ -23,7 +23,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
-from typing import IO, ClassVar
+from typing import IO, Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -36,7 +36,7 @@ from hudi_pyspark.reading.merge.spill_file import table_bytes
 from hudi_pyspark.reading.merge.winners import Winners
 from hudi_pyspark.tasks import ReadSettings
 
-OUTCOME_FORMAT = 5
+OUTCOME_FORMAT = 6
 """Layout of these files. Their keys depend on the version of the package."""
 
 DAMAGE = (OSError, ValueError, struct.error, pa.ArrowException)
@@ -45,6 +45,8 @@ DAMAGE = (OSError, ValueError, struct.error, pa.ArrowException)
 _ON_DISK = 4 << 30
 _TAIL = struct.Struct("<II8s")  # length of the header, its checksum, magic
 _MAGIC = b"hudi-py\n"
+# Fields of an outcome with several texts, which the header has as they are.
+_TEXTS = ("block_instants", "counting_instants", "versions", "compacted_instants")
 _DROPPED, _KEPT = 0, 1  # places of the masks among the parts; columns follow
 _IN_USE = 3600  # seconds since the last use
 _log = logger(__name__)
@@ -189,16 +191,12 @@ def _store(file: IO[bytes], key: str, outcome: MergeOutcome) -> None:
         octets = table_bytes(table)
         parts.append([len(octets), zlib.crc32(octets)])
         file.write(octets)
-    met = outcome.winners.met if outcome.winners is not None else None
     header = json.dumps(
         {
             "key": key,
             "record_count": outcome.record_count,
-            "block_instants": outcome.block_instants,
-            "counting_instants": outcome.counting_instants,
-            "versions": outcome.versions,
-            "compacted_instants": outcome.compacted_instants,
-            "compared_fields": len(met.ordering.fields) if met is not None else None,
+            "texts": {name: getattr(outcome, name) for name in _TEXTS},
+            "has_winners": outcome.winners is not None,
             "is_whole": kept is not None,
             "columns": records.schema.names,
             "has_base_rows": bool(outcome.base_rows),
@@ -233,7 +231,7 @@ def _read(
     header = json.loads(checked(end - length, length, checksum))
     if header["key"] != key:
         raise ValueError("key mismatch")
-    if to_carry_on and header["compared_fields"] is None:
+    if to_carry_on and not header["has_winners"]:
         return None
     begins = accumulate((size for size, _ in header["parts"]), initial=0)
     parts = [(begin, *part) for begin, part in zip(begins, header["parts"], strict=False)]
@@ -251,16 +249,14 @@ def _read(
     ]
     schema = pa.schema(column.schema.field(0) for column in columns)
     winners = _KEPT + 1 + len(header["columns"])
+    texts: dict[str, Any] = {name: tuple(header["texts"][name]) for name in _TEXTS}
     return MergeOutcome(
         MergeDecision(mask(_DROPPED), mask(_KEPT) if header["is_whole"] else None),
         pa.Table.from_arrays([column.column(0) for column in columns], schema=schema),
         header["record_count"],
-        tuple(header["block_instants"]),
-        tuple(header["counting_instants"]),
-        tuple(header["versions"]),
-        tuple(header["compacted_instants"]),
-        Winners.from_table(table(winners), header["compared_fields"]) if to_carry_on else None,
-        (table(-1),) if header["has_base_rows"] else (),
+        winners=Winners.from_table(table(winners)) if to_carry_on else None,
+        base_rows=(table(-1),) if header["has_base_rows"] else (),
+        **texts,
     )
 
 

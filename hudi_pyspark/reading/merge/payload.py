@@ -1,4 +1,4 @@
-"""Rules of the merge: one function for each merge mode and payload class.
+"""Rules of the merge: a function for each merge mode and payload class, and for users' functions.
 
 Each function takes the older and the newer records of some keys, pair by pair, and returns a
 `Decision`. Functions of payload classes follow the method ``combineAndGetUpdateValue`` of the class
@@ -32,13 +32,15 @@ import pyarrow.compute as pc
 
 from hudi_pyspark.columns.arrays import Mask, any_of, as_one_array, is_null, is_true
 from hudi_pyspark.columns.text import spark_value_text
-from hudi_pyspark.errors import CorruptTableError
+from hudi_pyspark.custom_mergers import PayloadMerger
+from hudi_pyspark.errors import CorruptTableError, InvalidOptionError
 from hudi_pyspark.format.nested_types import resolve_case
 from hudi_pyspark.reading.log_records.deletes import flagged_rows
 from hudi_pyspark.reading.log_records.ordering import OrderingValues, ordering_field
 from hudi_pyspark.reading.merge.decision import (
     DEBEZIUM_UNAVAILABLE,
     Decision,
+    both_rows,
     equals_marker,
     fill_by_mode,
     fill_missing_columns,
@@ -52,7 +54,7 @@ from hudi_pyspark.table.merge_mode import (
     MergeRule,
     RecordMergeMode,
 )
-from hudi_pyspark.table.meta_columns import META_COLUMNS
+from hudi_pyspark.table.meta_columns import DELETED_COLUMN, META_COLUMNS
 
 if TYPE_CHECKING:
     from hudi_pyspark.reading.log_records.records import ColumnSets, Records
@@ -104,14 +106,62 @@ def _custom(older: Records, newer: Records, rule: MergeRule) -> Decision:
     unconditional |= older.marks.is_commit_time_delete | newer.marks.is_commit_time_delete
     winner = Decision.pick(older, newer, decision.newer_wins)
     is_new_delete = decision.is_delete & ~winner.is_delete
-    return Decision(
+    return replace(
+        decision,
         newer_wins=decision.newer_wins | unconditional,
         filled={name: mask & ~unconditional for name, mask in decision.filled.items()},
         is_delete=np.where(unconditional, newer.marks.is_delete, decision.is_delete),
-        columns=decision.columns,
         without_row=is_new_delete & ~unconditional,
-        ordering_fields=decision.ordering_fields,
     )
+
+
+def merge_by_function(
+    merger: PayloadMerger, older: Records, newer: Records, rule: MergeRule
+) -> Records:
+    """Merge pairs of records with a user's function.
+
+    The newer record wins without the function if there is no older row, or if one of them is a
+    delete.
+
+    Raises:
+        InvalidOptionError: the function returned another number of rows, or other columns or types.
+    """
+    by_function = both_rows(older, newer)
+    by_default = Decision.pick(older, newer, ~by_function).apply(older, newer)
+    pairs = np.flatnonzero(by_function)
+    if not len(pairs):
+        return by_default
+    names = older.rows.schema.names
+    taken = pa.array(pairs)
+    returned = merger.merge(older.rows.take(taken), newer.rows.take(taken))
+    _check_returned(returned, older.rows.schema, len(pairs))
+    try:
+        rows = returned.select(names).cast(older.rows.schema)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise InvalidOptionError(
+            f"the payload merger must return columns in the types that it gets: {error}"
+        ) from error
+    is_delete = np.zeros(len(pairs), np.bool_)
+    if DELETED_COLUMN in returned.schema.names:
+        is_delete = is_true(returned.column(DELETED_COLUMN))
+    return by_default.with_rows(pairs, rows, rule.ordering_fields, is_delete)
+
+
+def _check_returned(merged: pa.Table, schema: pa.Schema, length: int) -> None:
+    if not isinstance(merged, pa.Table) or merged.num_rows != length:
+        returned = (
+            f"{merged.num_rows} rows" if isinstance(merged, pa.Table) else type(merged).__name__
+        )
+        raise InvalidOptionError(
+            f"the payload merger must return a pyarrow.Table of {length} rows, one for each pair "
+            f"of records; it returned {returned}"
+        )
+    returned_names = {*merged.schema.names}
+    missing = ", ".join(name for name in schema.names if name not in returned_names)
+    if missing:
+        raise InvalidOptionError(
+            f"the payload merger must return all columns that it gets; missing: {missing}"
+        )
 
 
 def overwrite_with_latest(older: Records, newer: Records, _rule: MergeRule) -> Decision:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 _Sized = TypeVar("_Sized", LogRecords, pa.Table)
+_MergePass: TypeAlias = Callable[[Iterable[pa.Table], LogRecords], Iterator[_T]]
 
 
 def load_log(
@@ -91,11 +92,7 @@ class LogInMemory:
         """Whether positions identify the records, or their keys."""
         return self.records.positions is not None
 
-    def merge(
-        self,
-        base: Iterable[pa.Table],
-        merge_pass: Callable[[Iterable[pa.Table], LogRecords], Iterator[_T]],
-    ) -> Iterator[_T]:
+    def merge(self, base: Iterable[pa.Table], merge_pass: _MergePass[_T]) -> Iterator[_T]:
         """Merge base rows, in file order, with the log records in one call of ``merge_pass``."""
         return merge_pass(base, self.records)
 
@@ -135,11 +132,7 @@ class LogOnDisk:
             self._buckets.add(log.to_spill_table(), log.positions % BUCKETS)
         return not self.by_position or log.positions is not None or not len(log)
 
-    def merge(
-        self,
-        base: Iterable[pa.Table],
-        merge_pass: Callable[[Iterable[pa.Table], LogRecords], Iterator[_T]],
-    ) -> Iterator[_T]:
+    def merge(self, base: Iterable[pa.Table], merge_pass: _MergePass[_T]) -> Iterator[_T]:
         """Merge base rows, in file order, with the log records: one call for some buckets.
 
         Raises:

@@ -33,22 +33,6 @@ class MetRows(NamedTuple):
         return cls(np.empty(0, np.int64), OrderingValues(fields, 0))
 
     @classmethod
-    def scatter(
-        cls, count: int, records: RowNumbers, row: RowNumbers, ordering: OrderingValues
-    ) -> MetRows:
-        """Return the base rows of ``count`` log records, some of which meet one.
-
-        Args:
-            count: of the log records.
-            records: ordinals of the log records that meet a base row.
-            row: number of each of these base rows.
-            ordering: values of the same base rows.
-        """
-        place = np.full(count, NO_ROW, np.int64)
-        place[records] = np.arange(len(records))
-        return cls(row, ordering).take(place)
-
-    @classmethod
     def concat(cls, parts: Sequence[MetRows]) -> MetRows:
         """Join several parts, at least one, in their order."""
         ordering = OrderingValues.concat([part.ordering for part in parts])
@@ -90,32 +74,23 @@ class Winners:
         """Bytes in memory."""
         return self.log.nbytes + self.met.nbytes
 
-    @property
-    def log_rows(self) -> RowNumbers:
-        """Ordinal of each winner's row among all data rows; NO_ROW for a delete without row."""
-        return ordinals_of(self.log)
-
     def to_table(self) -> pa.Table:
         """Return the winners as one table, a row for each; see `from_table`."""
-        table = self.log.to_spill_table()
-        for array in (to_arrow(self.met.row), *self.met.ordering.fields):
+        table, fields = self.log.to_spill_table(), self.met.ordering.fields
+        for array in (to_arrow(self.met.row), *fields):
             table = table.append_column(str(table.num_columns), array)
-        return table.replace_schema_metadata({"rows": str(self.row_count)})
+        counts = {"rows": str(self.row_count), "ordering_fields": str(len(fields))}
+        return table.replace_schema_metadata(counts)
 
     @classmethod
-    def from_table(cls, table: pa.Table, ordering_fields: int) -> Winners:
-        """Return the winners that `to_table` has made this table of.
-
-        Args:
-            table: the winners.
-            ordering_fields: number of ordering fields of `met`.
-        """
-        end = table.num_columns - ordering_fields
+    def from_table(cls, table: pa.Table) -> Winners:
+        """Return the winners that `to_table` has made this table of."""
+        counts = {name: int(count) for name, count in table.schema.metadata.items()}
+        end = table.num_columns - counts[b"ordering_fields"]
         row, *fields = map(as_one_array, table.columns[end - 1 :])
         ordering = OrderingValues(tuple(fields), table.num_rows)
         log = LogRecords.from_spill_table(table.select(range(end - 1)), _ORDINALS, ColumnSets())
-        count = int(table.schema.metadata[b"rows"])
-        return cls(log, MetRows(to_numpy(row), ordering), count)
+        return cls(log, MetRows(to_numpy(row), ordering), counts[b"rows"])
 
 
 def number_rows(log: LogRecords, first: int) -> LogRecords:

@@ -16,7 +16,7 @@ from hudi_pyspark.reading.log_records.records import (
 
 
 def records_of(texts: list[str]) -> Records:
-    return Records.of_rows(pa.table({"v": texts}), OrderingValues((), len(texts)))
+    return Records.of_rows(pa.table({"v": texts}), ())
 
 
 def test_records_side_by_side_keep_their_order():
