@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import Any
@@ -81,7 +82,7 @@ class Facts:
     @cached_property
     def marks(self) -> list[dict[str, Any]]:
         """The instants that are times, as marks of the timeline; see `timeline_marks`."""
-        return timeline_marks(timeline(self.view, archived=True), self.commits)
+        return list(timeline_marks(timeline(self.view, archived=True), self.commits))
 
     @cached_property
     def slices(self) -> pa.Table:
@@ -137,19 +138,18 @@ class Facts:
         return (self.now - moment).total_seconds() if moment is not None else None
 
 
-def timeline_marks(instants: pa.Table, commits: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the marks of the timeline, one for each instant that is a time.
+def timeline_marks(instants: pa.Table, commits: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield the marks of the timeline, one for each instant that is a time.
 
     Args:
         instants: the table `Inspection.timeline`.
         commits: rows of `Inspection.commits`.
 
-    Returns:
+    Yields:
         Dicts with start and end in milliseconds since the epoch, lane, state and more, as the page
         draws them.
     """
     commit_rows = {row["requested_time"]: row for row in commits}
-    marks = []
     for row in instants.to_pylist():
         requested, completed, action = row["requested_time"], row["completion_time"], row["action"]
         start, end = _epoch_ms(requested), _epoch_ms(completed)
@@ -157,7 +157,7 @@ def timeline_marks(instants: pa.Table, commits: list[dict[str, Any]]) -> list[di
             continue
         commit = commit_rows.get(requested, {})
         operation = commit.get("operation") or ""
-        mark = {
+        yield {
             "start": start,
             "end": end if end is not None else start,
             # At least a millisecond, the resolution of instants: a log scale has no zero.
@@ -170,8 +170,6 @@ def timeline_marks(instants: pa.Table, commits: list[dict[str, Any]]) -> list[di
             "operation": operation,
             "written_bytes": commit.get("written_bytes"),
         }
-        marks.append(mark)
-    return marks
 
 
 def _epoch_ms(instant: str | None) -> int | None:

@@ -147,7 +147,7 @@ def _content(
 
 
 def _of_damaged(view: TableView, error: CorruptTableError) -> dict[str, Any]:
-    """Return the content for a table of which the sections cannot be made, because of an error."""
+    """Return the content for a table that is too damaged for the other sections."""
     findings = list(examine(view, contents=False))
     if worst(f.severity for f in findings) is not Severity.PROBLEM:
         findings.append(Finding(Severity.PROBLEM, "report", "", error.reason()))

@@ -19,7 +19,8 @@ def instant(time, completed=None, action="deltacommit", state="completed", *, ar
 
 
 def marks(*instants, commits=()):
-    return timeline_marks(pa.Table.from_pylist(list(instants), schema=INSTANTS), list(commits))
+    table = pa.Table.from_pylist(list(instants), schema=INSTANTS)
+    return list(timeline_marks(table, list(commits)))
 
 
 def test_mark_spans_from_request_to_completion():
