@@ -12,8 +12,8 @@ from hudi_pyspark.wording import counted
 
 RESTORE = "Restore the file from a copy of the table"
 RESTORE_PROPERTIES = (
-    "Unless a writer of Apache Hudi set this, the file was edited or is damaged: compare it with "
-    f"{PROPERTIES_FILE}.backup or a copy of the table, and restore it"
+    "Unless a writer of Apache Hudi set this, the file was edited or is damaged: restore it from a "
+    f"copy of the table, or from {PROPERTIES_FILE}.backup if there is one"
 )
 
 
