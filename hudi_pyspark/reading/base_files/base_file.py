@@ -90,10 +90,7 @@ def read_base_rows(
     # With schema on read the file may have other names for the nested fields.
     fields = task.working if by_id is None else pa.schema([])
     if file is not None:
-        place = storage.describe(base.path)
-        tables = read_parquet_rows(
-            file, place, columns, settings.batch_rows, row_groups, fields=fields
-        )
+        tables = read_parquet_rows(file, columns, settings.batch_rows, row_groups, fields=fields)
     else:
         read = partial(read_base_file, row_groups=row_groups, fields=fields)
         if base.bootstrap_source:
@@ -188,17 +185,15 @@ def read_base_file(
         SchemaEvolutionError: it has a requested column under several names.
     """
     check_readable(path)
-    extension, place = posixpath.splitext(path)[1], storage.describe(path)
+    extension = posixpath.splitext(path)[1]
     if extension == PARQUET:
         with open_parquet_file(storage, path, verify_checksums=verify_checksums) as file:
-            yield from read_parquet_rows(
-                file, place, columns, batch_rows, row_groups, fields=fields
-            )
+            yield from read_parquet_rows(file, columns, batch_rows, row_groups, fields=fields)
         return
     try:
         yield from _READERS[extension](storage, path, columns, batch_rows)
     except FileNotFoundError as error:
-        raise MissingFileError.since_planning(place) from error
+        raise MissingFileError.since_planning(storage.describe(path)) from error
 
 
 def read_bootstrap_file(

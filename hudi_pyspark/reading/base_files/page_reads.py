@@ -35,11 +35,18 @@ _BATCH_ROWS = 1 << 14
 
 
 class PagedFile:
-    """A Parquet file that pyarrow reads, with access to single pages of the same open file."""
+    """A Parquet file that pyarrow reads, with access to single pages of the same open file.
 
-    def __init__(self, file: File, parquet: pq.ParquetFile) -> None:
+    Args:
+        file: open for reading.
+        parquet: the same file, for pyarrow.
+        place: its path or URI, for errors.
+    """
+
+    def __init__(self, file: File, parquet: pq.ParquetFile, place: str) -> None:
         self._file = file
         self.parquet = parquet
+        self.place = place
 
     @property
     def is_remote(self) -> bool:

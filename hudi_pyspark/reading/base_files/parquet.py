@@ -55,7 +55,7 @@ def open_parquet_file(
                 pre_buffer=False,  # would fetch ranges of a Python file in turn: see `prefetch`
                 buffer_size=_BUFFER if storage.is_local else 0,
             )
-            yield PagedFile(file, parquet)
+            yield PagedFile(file, parquet, place)
     except MemoryError:  # pyarrow's MemoryError is an ArrowException
         raise
     except FileNotFoundError as error:
@@ -67,7 +67,6 @@ def open_parquet_file(
 
 def read_parquet_rows(
     file: PagedFile,
-    place: str,
     columns: Sequence[str],
     batch_rows: int,
     row_groups: RowGroupFilter,
@@ -76,7 +75,7 @@ def read_parquet_rows(
 ) -> Iterator[pa.Table]:
     """Stream rows of a Parquet file, within the ``with`` block of `open_parquet_file`.
 
-    ``place`` names the file in errors. Other arguments are as for `read_base_file`.
+    Other arguments are as for `read_base_file`.
 
     Raises:
         UnsupportedTableError: the file has instants before 1900 in an unknown time zone.
@@ -85,13 +84,13 @@ def read_parquet_rows(
     parquet = file.parquet
     schema_in_file = parquet.schema_arrow  # pyarrow converts it anew each time
     schema = with_instants(schema_in_file, parquet.schema)
-    names = match_columns(columns, schema.names, source=place)
+    names = match_columns(columns, schema.names, source=file.place)
     stored_names = list(names.values())
-    calendar = LegacyCalendar.of(parquet, place)
+    calendar = LegacyCalendar.of(parquet, file.place)
     groups, keys = row_groups.choose(parquet, names, is_legacy=calendar is not None)
     _log.debug(
         "%s: %d of %d row groups, columns %s",
-        place, len(groups), parquet.metadata.num_row_groups, stored_names,
+        file.place, len(groups), parquet.metadata.num_row_groups, stored_names,
     )  # fmt: skip
     stored = pa.schema([schema_in_file.field(name) for name in stored_names])
     target = pa.schema([schema.field(name) for name in stored_names])

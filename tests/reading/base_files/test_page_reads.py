@@ -72,7 +72,7 @@ def file_with(settings):
 
 
 def paged(data):
-    return PagedFile(pa.BufferReader(data), pq.ParquetFile(pa.BufferReader(data)))
+    return PagedFile(pa.BufferReader(data), pq.ParquetFile(pa.BufferReader(data)), "f")
 
 
 def pick(data, group, columns, wanted):
@@ -81,7 +81,7 @@ def pick(data, group, columns, wanted):
     wanted_keys = keys_as_stored(wanted, parquet.schema_arrow)
     if wanted_keys is None:
         return None
-    return read_keyed_rows(PagedFile(file, parquet), group, columns, wanted_keys)
+    return read_keyed_rows(PagedFile(file, parquet, "f"), group, columns, wanted_keys)
 
 
 @pytest.fixture
@@ -133,7 +133,7 @@ def test_only_the_pages_of_the_rows_are_read():
     data = parquet_bytes(TABLE, use_dictionary=False)
     file = Counting(data)
     parquet = pq.ParquetFile(pa.BufferReader(data))
-    picked = page_reads._read_pages(PagedFile(file, parquet), 0, ["text"], np.array([7]))
+    picked = page_reads._read_pages(PagedFile(file, parquet, "f"), 0, ["text"], np.array([7]))
     assert picked["text"].to_pylist() == [TABLE["text"][7].as_py()]
     pages = parquet.metadata.row_group(0).column(3).total_compressed_size
     assert 0 < Counting.count < pages / 3
