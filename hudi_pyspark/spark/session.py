@@ -125,18 +125,17 @@ def _warn_of_settings(spark: SparkSession) -> None:
         warn(text, stacklevel=3)
 
 
-def narrow_scans(spark: SparkSession) -> str:
-    """Let a session's scans read only what its queries need; if that fails, return why, else ""."""
+def narrow_scans(spark: SparkSession) -> None:
+    """Let a session's scans read only what its queries need; if that fails, log why."""
     if is_classic(spark):
-        return install_optimizer(spark)
+        install_optimizer(spark)
+        return
     try:
         from hudi_pyspark.spark.connect.session import switch_hook  # noqa: PLC0415  (needs grpc)
 
-        return switch_hook(spark, is_on=spark.conf.get(ENABLED, "true") == "true")
+        switch_hook(spark, is_on=spark.conf.get(ENABLED, "true") == "true")
     except (ImportError, AttributeError, TypeError) as error:  # a client that is not PySpark's
-        reason = f"{type(error).__name__}: {error}"
-        log_once(f"{READS_MORE} (the hook of Spark Connect): {reason}")
-        return reason
+        log_once(f"{READS_MORE} (the hook of Spark Connect): {type(error).__name__}: {error}")
 
 
 def is_classic(spark: object) -> bool:

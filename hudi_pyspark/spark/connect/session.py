@@ -28,7 +28,6 @@ from hudi_pyspark.messages import logger
 from hudi_pyspark.spark.connect.expressions import OPERATORS
 from hudi_pyspark.spark.connect.plan import Needs, Walk, inspects, sources_of
 from hudi_pyspark.spark.hints import OPTION, REQUEST
-from hudi_pyspark.spark.optimizer import ENABLED
 
 _log = logger(__name__)
 _INPUTS = {
@@ -45,8 +44,8 @@ _MAX_MESSAGE = 127 << 20  # the bytes that gRPC allows, with room for the rest o
 _HOOK = "_hudi_pyspark_hook"
 
 
-def switch_hook(spark: SparkSession, *, is_on: bool) -> str:
-    """Turn the narrowing of a session's plans on or off; return why it is off, or "" if it is on.
+def switch_hook(spark: SparkSession, *, is_on: bool) -> None:
+    """Turn the narrowing of a session's plans on or off.
 
     Raises:
         AttributeError: the client of the session is not PySpark's.
@@ -66,7 +65,6 @@ def switch_hook(spark: SparkSession, *, is_on: bool) -> str:
         setattr(client, _HOOK, hook)
     if hook is not None:
         hook.is_on = is_on
-    return "" if is_on else f"{ENABLED} is not true"
 
 
 def _functions_of(spark: SparkSession) -> Iterable[str]:
