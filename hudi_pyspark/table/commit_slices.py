@@ -59,16 +59,13 @@ def slices_of_groups(
     Raises:
         MissingFileError: ``check_files`` is true, and a file that a commit wrote is gone.
     """
-    partitions = sorted({partition for partition, _ in file_groups})
     if view.config.has_completion_times:
-        times = _times_since(view, file_groups, partitions, until)
+        times = _times_since(view, file_groups, until)
         committed = committed_files(view.commit_metadata.of(times))
     else:
         committed = view.groups.committed_files
     slices = view.slices.completed(
-        lambda: _slices_of(
-            view, file_groups, partitions, committed, until, replaced_until=replaced_until
-        )
+        lambda: _slices_of(view, file_groups, committed, until, replaced_until=replaced_until)
     )
     if completed_by:
 
@@ -83,13 +80,13 @@ def slices_of_groups(
 
 
 def _times_since(
-    view: TableView, file_groups: Collection[tuple[str, str]], partitions: list[str], until: str
+    view: TableView, file_groups: Collection[tuple[str, str]], until: str
 ) -> list[str]:
     """Return the commits that can have written to the present slices of some file groups.
 
     From table version 8 on these are the ones that completed after its base file was begun.
     """
-    present_slices = _slices_of(view, file_groups, partitions, {}, until)
+    present_slices = _slices_of(view, file_groups, {}, until)
     is_based = len(present_slices) == len(file_groups) and all(
         s.base_file is not None for s in present_slices
     )
@@ -101,12 +98,12 @@ def _times_since(
 def _slices_of(
     view: TableView,
     file_groups: Collection[tuple[str, str]],
-    partitions: list[str],
     committed: CommittedFiles,
     until: str,
     *,
     replaced_until: str = "",
 ) -> list[FileSlice]:
+    partitions = sorted({partition for partition, _ in file_groups})
     groups = view.groups.of(partitions, committed)
     chosen = (g for g in groups if (g.partition_path, g.file_id) in file_groups)
     return view.slices.of(chosen, until, replaced_until=replaced_until)
