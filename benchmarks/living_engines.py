@@ -92,6 +92,26 @@ class Reader:
         writer.start().awaitTermination()
         return {"rows": sum(counts)}
 
+    def start_polling(self, path: str) -> Answer:
+        """Start a stream that looks for new commits once a second, and finds none."""
+        rows = self._session.readStream.format(self._name)
+        rows = rows.option("hoodie.datasource.streaming.startOffset", "latest").load(path)
+        writer = rows.writeStream.format("noop").trigger(processingTime="1 second")
+        self._stream = writer.start()
+        while not self._stream.recentProgress:
+            time.sleep(0.1)
+        return {}
+
+    def poll(self, seconds: int) -> Answer:
+        """Let the stream look for new commits for some seconds."""
+        time.sleep(seconds)
+        progress = self._stream.lastProgress
+        return {"is_active": self._stream.isActive, "rows": progress and progress["numInputRows"]}
+
+    def stop_polling(self) -> Answer:
+        self._stream.stop()
+        return {}
+
     def _incremental(self, path: str, begin: str) -> DataFrame:
         return self._read(path, **{QUERY_TYPE: "incremental", BEGIN: begin})
 

@@ -8,7 +8,8 @@ seconds and of the processor time of a question; both readers have to give the s
 | Part | What is asked |
 |---|---|
 | dashboard | rows and a sum by city, after each of 20 upserts of 1 % of table (a) |
-| streams | what is new to a stream on that table: nothing, and a commit of 1,000 rows |
+| streams | what is new to a stream that starts on that table: nothing, and a commit of 1,000 rows |
+| polls | a stream that runs on table (a), and looks for new commits once a second |
 | ranges | incremental and CDC queries over the last commit and the last 100 |
 | threads | eight queries at a time in one driver, on table (a) |
 | joins | joins of table (a) whose rows are in one file group of sixteen |
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 COMMITS = 20  # of the dashboard
 BATCHES = 5  # of the stream
 RANGE = 100  # commits
+POLLS = 20  # and as many seconds
 ROUNDS = 3
 CHANGED_ROWS = 200_000  # of the table with changes
 ACTIVE = 10_000  # commits
@@ -106,7 +108,8 @@ class Measurements:
             print(f"(!) {title}: {answers}", flush=True)
 
     def show(self) -> None:
-        for title, times in self._times.items():
+        timed = {title: times for title, times in self._times.items() if any(times.values())}
+        for title, times in timed.items():
             means = [[fmean(values) for values in zip(*t, strict=True)] for t in times.values()]
             cells = " | ".join(f"{seconds:.2f} | {cpu:.2f}" for seconds, cpu in means)
             print(f"| {title} | {cells} | {means[0][0] / means[-1][0]:.1f} |", flush=True)
@@ -166,6 +169,17 @@ class Living:
                 for title in ("stream: a batch of 1,000 rows", "stream: nothing new"):
                     self._measured.ask(title, "stream", path, checkpoints, is_timed=number > 10)
                 upsert(number, rows // 1_000)
+
+    def polls(self) -> None:
+        table = str(self._table())
+        for number in range(ROUNDS + 1):
+            for method, arguments in (
+                ("start_polling", [table]),
+                ("poll", [POLLS]),
+                ("stop_polling", []),
+            ):
+                is_timed = number > 0 and method == "poll"
+                self._measured.ask(f"{method}, {POLLS} s", method, *arguments, is_timed=is_timed)
 
     def ranges(self) -> None:
         path = self._data / f"changes-{RANGE}"
@@ -233,7 +247,7 @@ def to_version_6(folder: Path) -> None:
         file.rename(folder / f"{times.partition('_')[0]}.{state}".replace(".commit.inf", ".inf"))
 
 
-PARTS = ("dashboard", "streams", "ranges", "threads", "joins", "commits")
+PARTS = ("dashboard", "streams", "polls", "ranges", "threads", "joins", "commits")
 
 
 def main() -> None:
