@@ -12,7 +12,6 @@ from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, TypeVar
-from urllib.request import getproxies
 
 import pyarrow.fs as pafs
 
@@ -24,7 +23,12 @@ from hudi_pyspark.storage.credentials import Credentials, CredentialsProvider, c
 from hudi_pyspark.storage.file_systems import FileSystem
 from hudi_pyspark.storage.locations import Location
 from hudi_pyspark.storage.masking import masked_error
-from hudi_pyspark.storage.preflight import check_arguments, connection_problem, reach_endpoint
+from hudi_pyspark.storage.preflight import (
+    check_arguments,
+    connection_problem,
+    is_proxied,
+    reach_endpoint,
+)
 from hudi_pyspark.storage.retries import RetryPolicy
 from hudi_pyspark.storage_options import Options, file_system_arguments, secret_values
 
@@ -217,7 +221,7 @@ def _has_google_identity() -> bool:
     """
     folder = os.environ.get("APPDATA") or f"{os.environ.get('HOME')}/.config"
     login = Path(folder, "gcloud/application_default_credentials.json")
-    if os.environ.get("GOOGLE_APPLICATION_CREDENTIALS") or login.exists() or getproxies():
+    if os.environ.get("GOOGLE_APPLICATION_CREDENTIALS") or login.exists() or is_proxied():
         return True
     return not connection_problem(os.environ.get("GCE_METADATA_ROOT") or _GOOGLE_METADATA, 80, 1)
 

@@ -8,7 +8,6 @@ and some repeat a connection to a missing host for minutes.
 import re
 import socket
 from urllib.parse import urlsplit
-from urllib.request import getproxies
 
 from hudi_pyspark.errors import InvalidOptionError
 from hudi_pyspark.storage.locations import Location
@@ -107,10 +106,17 @@ def reach_endpoint(kind: str, arguments: Options) -> None:
         endpoint = f"{endpoint}:{arguments['port']}"
     elif kind == "abfs" and (not endpoint or endpoint.startswith(".")):
         endpoint = f"{arguments['account_name']}{endpoint or '.blob.core.windows.net'}"
-    if endpoint and not getproxies():
+    if endpoint and not is_proxied():
         problem = connection_problem(endpoint, 80 if scheme == "http" else 443, _CONNECT_SECONDS)
         if problem:
             raise ConnectionError(f"{problem}. Check the path, or the storage option {option}")
+
+
+def is_proxied() -> bool:
+    """Say whether the environment names a proxy, without which a host may be out of reach."""
+    from urllib.request import getproxies  # noqa: PLC0415  (loads http and email, rarely needed)
+
+    return bool(getproxies())
 
 
 def connection_problem(endpoint: str, port: int, seconds: float) -> str:
