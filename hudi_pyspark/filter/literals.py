@@ -9,18 +9,20 @@ import re
 from collections.abc import Callable, Sequence
 from datetime import date, datetime
 from decimal import Decimal
-from functools import partial, reduce
+from functools import reduce
 from typing import TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hudi_pyspark.columns.arrays import any_of, cast_to, is_number
+from hudi_pyspark.columns.arrays import cast_to
 from hudi_pyspark.errors import InvalidOptionError
 from hudi_pyspark.filter.predicate import Comparison, IsIn, Operator, literal_text
 
 LiteralValue: TypeAlias = bool | int | float | Decimal | str | bytes | date | datetime | pa.Scalar
+_Fits: TypeAlias = Callable[[pa.DataType], bool]
 _Convert: TypeAlias = Callable[[pa.DataType, LiteralValue], pa.Scalar]
+_Rule: TypeAlias = tuple[_Fits, _Convert, tuple[type, ...]]
 
 _MAX_DECIMAL_DIGITS = 38
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
@@ -72,7 +74,8 @@ def check_same_type(column: pa.Field, literal: LiteralValue) -> None:
     Raises:
         InvalidOptionError: the two have different types.
     """
-    if not any(fits(column.type) and is_one(literal) for fits, is_one in _SAME_TYPE):
+    literal_types = next((types for fits, _, types in _RULES if fits(column.type)), ())
+    if type(literal) not in literal_types:
         raise InvalidOptionError(
             f"column {column.name!r} has type {column.type}, the literal has type "
             f"{type(literal).__name__}: Spark would convert one of them"
@@ -144,7 +147,7 @@ def _digits(data_type: pa.DataType) -> tuple[int, int]:
 def _to_scalar(column: pa.Field, literal: LiteralValue) -> pa.Scalar:
     """Convert a literal to the type in which the column is compared with it."""
     described = f"column {column.name!r} of type {column.type}"
-    for fits, convert in _CONVERSIONS:
+    for fits, convert, _ in _RULES:
         if fits(column.type):
             try:
                 return convert(column.type, literal)
@@ -202,36 +205,27 @@ def _to_timestamp(data_type: pa.DataType, literal: LiteralValue) -> pa.Scalar:
     return literal.cast(data_type)
 
 
-def _to_type(
-    python: type, arrow: pa.DataType, expected: str, _type: pa.DataType, literal: LiteralValue
-) -> pa.Scalar:
-    if not isinstance(literal, python):
-        raise TypeError(expected)
-    return pa.scalar(literal, arrow)
+def _only(fits: _Fits, python: type, arrow: pa.DataType, expected: str) -> _Rule:
+    """Make the rule of columns that are compared with literals of a single type."""
+
+    def convert(_type: pa.DataType, literal: LiteralValue) -> pa.Scalar:
+        if not isinstance(literal, python):
+            raise TypeError(expected)
+        return pa.scalar(literal, arrow)
+
+    return fits, convert, (python,)
 
 
-_CONVERSIONS: tuple[tuple[Callable[[pa.DataType], bool], _Convert], ...] = (
-    (is_number, _to_number),
-    (pa.types.is_string, partial(_to_type, str, pa.string(), "put the text in quotes")),
-    (pa.types.is_boolean, partial(_to_type, bool, pa.bool_(), "expected true or false")),
-    (pa.types.is_date, _to_date),
-    (pa.types.is_timestamp, _to_timestamp),
-    (pa.types.is_binary, partial(_to_type, bytes, pa.binary(), "expected bytes such as X'00FF'")),
-)
-
-
-def _one_of(*python: type) -> Callable[[LiteralValue], bool]:
-    return lambda literal: type(literal) in python
-
-
-# Types of columns, and the literals that Spark compares with them as they are.
-_SAME_TYPE: tuple[tuple[Callable[[pa.DataType], bool], Callable[[LiteralValue], bool]], ...] = (
-    (any_of(pa.types.is_integer, pa.types.is_float64, pa.types.is_decimal), _one_of(int)),
-    (pa.types.is_decimal, _one_of(Decimal)),
-    (pa.types.is_floating, _one_of(float, Decimal)),
-    (pa.types.is_string, _one_of(str)),
-    (pa.types.is_boolean, _one_of(bool)),
-    (pa.types.is_date, _one_of(date, pa.Date32Scalar)),
-    (pa.types.is_timestamp, _one_of(datetime, pa.TimestampScalar)),
-    (pa.types.is_binary, _one_of(bytes)),
+# Types of columns, how literals are converted for them, and the types of literals that Spark
+# compares with them as they are.
+_RULES: tuple[_Rule, ...] = (
+    (pa.types.is_integer, _to_number, (int,)),
+    (pa.types.is_float64, _to_number, (int, float, Decimal)),
+    (pa.types.is_floating, _to_number, (float, Decimal)),
+    (pa.types.is_decimal, _to_number, (int, Decimal)),
+    (pa.types.is_date, _to_date, (date, pa.Date32Scalar)),
+    (pa.types.is_timestamp, _to_timestamp, (datetime, pa.TimestampScalar)),
+    _only(pa.types.is_string, str, pa.string(), "put the text in quotes"),
+    _only(pa.types.is_boolean, bool, pa.bool_(), "expected true or false"),
+    _only(pa.types.is_binary, bytes, pa.binary(), "expected bytes such as X'00FF'"),
 )
