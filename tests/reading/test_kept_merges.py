@@ -149,6 +149,13 @@ def test_merge_of_some_keys_is_not_kept_and_uses_what_is(storage, store):
     assert read_files(storage)[1] == []
 
 
+def test_query_for_keys_need_not_read_the_record_key_of_a_merged_slice(storage, store):
+    assert rows(task(), storage, store) == MERGED
+    predicate = parse_filter("v = 'base c'", TABLE)
+    by_value = task(columns=("v",)).with_plan(predicate=predicate, record_keys=("c", "z"))
+    assert rows(by_value, storage, store) == [("base c",)]
+
+
 def test_columns_that_a_query_for_keys_decodes_are_those_of_all_records_and_kept(storage, store):
     assert rows(task(columns=()), storage, store) == [(), ()]
     assert rows(keyed("a", "b"), storage, store) == [("a", "log")]

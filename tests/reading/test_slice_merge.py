@@ -74,3 +74,12 @@ def test_position_finds_the_right_one_of_two_rows_with_the_requested_key():
     by_key = task(version=9, logs=logs).with_plan(record_keys=("a",))
     found = rows(by_key, {BASE_PATH: base, LOG_PATHS[0]: block})
     assert [row for row in found if row[0] == "a"] == [("a", "1"), ("a", "log")]
+
+
+def test_keys_count_if_only_rows_with_requested_keys_are_read():
+    base = base_content([{**ROW, KEY: key, "v": key} for key in ("b", "a")])
+    block = data_block(AVRO, [ROW], positions=[1])
+    logs = (log_file(LOG_PATHS[0], "002", size=len(block), committed_size=len(block)),)
+    by_key = task(version=9, logs=logs).with_plan(record_keys=("a",))
+    found = rows(by_key, {BASE_PATH: base, LOG_PATHS[0]: block})
+    assert [row for row in found if row[0] == "a"] == [("a", "log")]

@@ -145,10 +145,12 @@ def test_positions_count_in_more_rows_than_there_are_buckets():
 @pytest.mark.parametrize("memory", [1, 2_000, ENOUGH_MEMORY])
 def test_block_without_positions_behind_others_makes_all_go_by_key(memory):
     decoder = log_decoder(SCHEMA, RULE, BASE_INSTANT)
-    # By position these would replace rows 9 and 8.
-    log = rows(1, 2, positions=[8, 9]) + rows(3, positions=[7]) + rows(80)
+    # By position these would replace rows 9 and 8. Blocks of one kind would be decoded together, so
+    # that all of them go by key from the beginning: the delete block stands between them.
+    log = rows(1, 2, positions=[8, 9]) + rows(3, positions=[7])
+    log += delete_block([("k81", None)]) + rows(80)
     answer = pa.concat_tables(merged_slice(log, BASE, decoder, memory=memory)).to_pylist()
-    assert sorted(row[KEY] for row in answer) == sorted(f"k{n}" for n in range(90))
+    assert sorted(row[KEY] for row in answer) == sorted(f"k{n}" for n in range(90) if n != 81)
     assert {row[KEY] for row in answer if row["v"] == "log"} == {"k1", "k2", "k3", "k80"}
 
 
