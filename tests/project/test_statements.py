@@ -135,7 +135,7 @@ STATEMENTS: list[tuple[str, str, Probe]] = [
     # Supported, queries
     (
         "supported",
-        "| `hoodie.datasource.read.incr.filters`, a glob or several paths | no |",
+        "`hoodie.datasource.read.incr.filters`, globs and several paths are refused.",
         refused(
             errors.UnsupportedQueryError,
             "use .filter",
@@ -145,14 +145,14 @@ STATEMENTS: list[tuple[str, str, Probe]] = [
     (
         "supported",
         (
-            "| `hudi_query`, `hudi_table_changes`, `hudi_query_timeline`, `hudi_filesystem_view`, "
-            "in SQL [or Python](migration.md#functions-of-apache-hudi) | yes |"
+            "- `hudi_query`, `hudi_table_changes`, `hudi_query_timeline`, `hudi_filesystem_view`, "
+            "in SQL [or Python](migration.md#functions-of-apache-hudi)."
         ),
         lambda _: {*TABLE_FUNCTIONS} <= {*hudi_pyspark.__all__},
     ),
     (
         "supported",
-        "| read-optimized | yes; of COPY_ON_WRITE the same as snapshot |",
+        "snapshot, read-optimized (of COPY_ON_WRITE the same)",
         lambda t: rows(t.open(COW), query_type="read_optimized") == rows(t.open(COW)),
     ),
     # Supported, log files and merging
@@ -184,7 +184,7 @@ STATEMENTS: list[tuple[str, str, Probe]] = [
     ),
     (
         "supported",
-        "other payload classes and merge strategies | with a [merger in Python]",
+        "other payload classes and merge strategies: with a [merger in Python]",
         refused(
             errors.UnsupportedMergeError,
             "OwnPayload",
