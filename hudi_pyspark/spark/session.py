@@ -24,12 +24,8 @@ from hudi_pyspark.spark.datasource import HudiDataSource, SecondNameDataSource
 from hudi_pyspark.spark.hadoop_settings import is_hadoop_setting
 from hudi_pyspark.spark.hints import OPTION, ClientHints, Hints, read_hints
 from hudi_pyspark.spark.optimizer import ENABLED, READS_MORE, install_optimizer, log_once
-from hudi_pyspark.spark.tables import (
-    mount_catalog,
-    options_of_table,
-    registered_sources,
-    switch_tables,
-)
+from hudi_pyspark.spark.sql_options import plain_options
+from hudi_pyspark.spark.tables import mount_catalog, registered_sources, switch_tables
 
 WORKER_PATH = str(Path(__file__).with_name("worker_path"))
 """The folder that goes on the path of this source's Python processes; see `sitecustomize`."""
@@ -39,6 +35,8 @@ _OTHERWISE = "after hudi_pyspark.register(spark) actions read the newest one"
 _AS_LOADED = f"the one in which it was loaded; {_OTHERWISE}"
 _FIRST_READ = f"the one in which it was first read; {_OTHERWISE}"
 _CACHED = "the one that was cached"
+# The classes of tables and changes of the catalogs, which have the options of a read.
+_OF_CATALOGS = ("hudi_pyspark.ReadTable", "hudi_pyspark.ChangelogTables$Changes")
 _NOTHING = (
     f"no scan of {SHORT_NAME} is known; over Spark Connect a view reads all columns of what it was "
     "made of, in the state in which it was first read"
@@ -246,7 +244,7 @@ def load(spark: SparkSession, path: str, options: Mapping[str, str]) -> DataFram
 
 
 def explain(df: DataFrame) -> str:
-    """Explain what each scan of a DataFrame reads: columns, conditions and limit.
+    """Explain what each scan of a DataFrame reads: columns, conditions, limit, state and commits.
 
     Args:
         df: of a classic session or of Spark Connect.
@@ -269,11 +267,13 @@ def _scan_text(path: str, columns: StructType, hints: Hints | ClientHints, state
 
 
 def _state_text(options: Mapping[str, str], *, is_newest: bool, otherwise: str) -> str:
-    """Say which state of a table the actions of a DataFrame read."""
+    """Say which state of a table, and which of its commits, the actions of a DataFrame read."""
     given = GivenOptions.of(options)
     if given.has("as_of"):
         return f"as of {given.value('as_of')}"
-    return _NEWEST if is_newest else otherwise
+    end = f" up to {given.value('end')}" if given.has("end") else ""
+    commits = f", commits after {given.value('begin')}{end}" if given.has("begin") else ""
+    return f"{_NEWEST if is_newest else otherwise}{commits}"
 
 
 def _classic_scans(df: DataFrame) -> Iterator[str]:
@@ -283,13 +283,15 @@ def _classic_scans(df: DataFrame) -> Iterator[str]:
         if leaf.getClass().getSimpleName() != "DataSourceV2ScanRelation":
             continue
         table = leaf.relation().table()
-        is_of_catalog = table.getClass().getName() == "hudi_pyspark.ReadTable"
+        if table.getClass().getSimpleName() == "ChangelogTable":  # of Spark's CHANGES
+            table = table.changelog()
+        is_of_catalog = table.getClass().getName() in _OF_CATALOGS
         if not is_of_catalog and table.name() not in (SHORT_NAME, HUDI):
             continue
         hints = read_hints(StructType.fromJson(json.loads(leaf.scan().readSchema().json())))
         options = dict(leaf.relation().options().asCaseSensitiveMap())
         if is_of_catalog:
-            options = options_of_table(table, options)
+            options = plain_options({**table.options(), **options})
         state = _state_text(options, is_newest=hints.is_pinned, otherwise=_AS_LOADED)
         path = options.get("path") or options["table"]
         yield _scan_text(path, hints.columns, hints, state)

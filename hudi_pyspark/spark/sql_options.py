@@ -37,19 +37,17 @@ _READ_OPTIMIZED = "hoodie.query.as.ro.table"
 _FORMAT_OF_BASE_FILES = "org.apache.hudi.hadoop.HoodieParquetInputFormat"
 # What an entry may not say, since others may have written it: functions that this reader imports,
 # folders of its disk, and other places that would get requests with its credentials. Storage
-# options are refused as well.
+# options are refused as well. Nor may an entry, which names a table, be a table about the table.
 _NEVER_STORED = (
+    INSPECT,
     "table",
     "bootstrap_base_path",
     "payload_merger",
     "merge_cache_folder",
     key_of("spill_folder"),
 )
-# Options of Spark's own, in lower case; Spark 4.2 passes them on beside the range.
-_OF_CHANGES = {
-    *("startingversion", "endingversion", "startingtimestamp", "endingtimestamp"),
-    *("startingboundinclusive", "endingboundinclusive", "deduplicationmode", "computeupdates"),
-}
+# How Spark's own options begin, in lower case; Spark 4.2 passes them on beside the range.
+_OF_CHANGES = ("starting", "ending", "deduplicationmode", "computeupdates")
 _NET_CHANGES = "NET_CHANGES"
 _VERSIONS = re.compile(
     r"VersionRange\[startingVersion=(.*), endingVersion=Optional(?:\.empty|\[(.*)\]), "
@@ -108,7 +106,7 @@ def plain_options(options: Mapping[str, str]) -> dict[str, str]:
         arguments = [by_name[name] for name in sorted(by_name) if name.startswith(_ARGUMENT)]
         plain |= function_options(by_name[_FUNCTION], arguments)
     if _CHANGES in by_name:
-        plain = {name: text for name, text in plain.items() if name.lower() not in _OF_CHANGES}
+        plain = {n: text for n, text in plain.items() if not n.lower().startswith(_OF_CHANGES)}
         plain |= _changes_options(by_name[_CHANGES])
     if (instant := by_name.get(_INSTANT)) is not None:
         for name, value in plain.items():
@@ -140,10 +138,10 @@ def _entry_options(by_name: Mapping[str, str]) -> dict[str, str]:
     refused = [name for name in stored if is_storage_option(name) or _key(name) in _NEVER_STORED]
     if refused and _DECLARED in by_name:
         raise InvalidOptionError(
-            f"CREATE TABLE cannot store {', '.join(refused)}: whoever may change the metastore "
-            "could send the credentials of readers elsewhere, or run code in readers. Give each "
-            "query these options, or set storage options for all queries in the environment, as "
-            "HOODIE_ENV_fs_DOT_s3a_DOT_endpoint"
+            f"CREATE TABLE cannot store {', '.join(refused)}: an entry names a table, and whoever "
+            "may change the metastore could otherwise send the credentials of readers elsewhere, "
+            "or run code in readers. Give these options to each query or view, or set storage "
+            "options for all queries in the environment, as HOODIE_ENV_fs_DOT_s3a_DOT_endpoint"
         )
     is_read_optimized = stored.get(_READ_OPTIMIZED, "")
     if not is_read_optimized and by_name.get(_FORMAT) == _FORMAT_OF_BASE_FILES:

@@ -26,7 +26,7 @@ from hudi_pyspark.spark.optimizer import (
     reason_of,
     rule_classes,
 )
-from hudi_pyspark.spark.sql_options import TABLE_FUNCTIONS, plain_options
+from hudi_pyspark.spark.sql_options import TABLE_FUNCTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -115,11 +115,6 @@ def registered_sources(manager: Any) -> Any:  # noqa: ANN401  (of the JVM)
     sources = manager.getClass().getDeclaredField("runtimeDataSourceBuilders")
     sources.setAccessible(True)
     return sources.get(manager)
-
-
-def options_of_table(table: Any, more: Mapping[str, str]) -> dict[str, str]:  # noqa: ANN401
-    """Return the options with which a query with more options reads a table of a catalog."""
-    return plain_options({**table.options(), **more})
 
 
 def mount_catalog(spark: SparkSession, name: str, settings: Mapping[str, str]) -> None:

@@ -102,6 +102,15 @@ STATEMENTS: list[tuple[str, str, Probe]] = [
         "| 1, 2, 7 | accepted, **not tested** | | | |",
         lambda _: all(version(number).version == number for number in range(11)),
     ),
+    (
+        "supported",
+        "Base files in Vortex, and logs in Lance or Vortex, are refused.",
+        refused(
+            errors.UnsupportedTableError,
+            "VORTEX",
+            lambda tables: tables.open(COW, hoodie__table__base__file__format="VORTEX"),
+        ),
+    ),
     # Supported, tables
     (
         "supported",

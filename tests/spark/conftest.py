@@ -1,8 +1,15 @@
 """Sessions of tests that need Spark."""
 
+import shutil
+from itertools import count
+
 import pytest
 
+import hudi_pyspark
 from hudi_pyspark.spark.optimizer import ENABLED, install_optimizer
+from tests.spark.frames import new_session
+
+_numbers = count()
 
 
 @pytest.fixture
@@ -13,3 +20,23 @@ def ruled(spark):
     session.conf.set(ENABLED, "true")
     assert install_optimizer(session) == ""
     return session
+
+
+@pytest.fixture
+def sql(spark):
+    """A session whose SQL reads tables, and whose current database is new."""
+    session = new_session(spark)
+    hudi_pyspark.register(session, tables=True)
+    name = f"tables{next(_numbers)}"
+    session.sql(f"CREATE DATABASE {name}")
+    session.sql(f"USE {name}")
+    yield session
+    session.sql("USE default")
+    hudi_pyspark.register(session, tables=True)
+    location = session.catalog.getDatabase(name).locationUri
+    for table in session.catalog.listTables(name):
+        kind = "VIEW" if table.tableType == "VIEW" else "TABLE"
+        if not table.isTemporary:
+            session.sql(f"DROP {kind} {name}.{table.name}")
+    shutil.rmtree(location.removeprefix("file:"), ignore_errors=True)
+    session.sql(f"DROP DATABASE {name}")

@@ -49,6 +49,38 @@ sys.stdin.read()
 spark.stop()
 """
 
+# A server of Hive Metastore, made of the classes that come with PySpark, as HiveMetaStore.main
+# makes it; but it listens on the loopback interface. It ends when its standard input does.
+METASTORE_SERVER = """
+import sys
+from threading import Thread
+from pyspark.java_gateway import launch_gateway
+
+folder = sys.argv[1]
+gateway = launch_gateway()
+hive = gateway.jvm.org.apache.hadoop.hive
+thrift = gateway.jvm.org.apache.thrift
+settings = hive.conf.HiveConf()
+for name, value in {
+    "javax.jdo.option.ConnectionURL": f"jdbc:derby:;databaseName={folder}/entries;create=true",
+    "hive.metastore.warehouse.dir": f"file:{folder}/w",
+    "datanucleus.schema.autoCreateAll": "true",
+    "hive.metastore.schema.verification": "false",
+}.items():
+    settings.set(name, value)
+handler = getattr(hive.metastore, "HiveMetaStore$HMSHandler")("server", settings, False)
+handler = hive.metastore.HiveMetaStore.newRetryingHMSHandler(handler, settings)
+address = gateway.jvm.java.net.InetSocketAddress("127.0.0.1", 0)
+socket = thrift.transport.TServerSocket(address)
+arguments = getattr(thrift.server, "TThreadPoolServer$Args")(socket)
+arguments.processor(hive.metastore.TSetIpAddressProcessor(handler))
+server = thrift.server.TThreadPoolServer(arguments)
+Thread(target=server.serve, daemon=True).start()
+print("PORT", socket.getServerSocket().getLocalPort(), flush=True)
+sys.stdin.read()
+gateway.shutdown()
+"""
+
 
 def python_without_package(folder: Path) -> str:
     """Make a Python with all packages of this one, except the one that is tested."""
@@ -103,7 +135,26 @@ def connect_server(
     """
     daemon = "pyspark.daemon" if python else "hudi_pyspark.spark.daemon"
     command = [python or sys.executable, "-c", CONNECT_SERVER, master, daemon]
-    variables = environment(python) if python else None
+    with _server(command, environment(python) if python else None, cwd) as port:
+        yield port
+
+
+@contextmanager
+def metastore_server(folder: Path) -> Iterator[str]:
+    """Run a server of Hive Metastore without entries, and yield its address.
+
+    Args:
+        folder: where Derby keeps the entries; its folder `w` is the warehouse.
+    """
+    with _server([sys.executable, "-c", METASTORE_SERVER, str(folder)], None, folder) as port:
+        yield f"thrift://127.0.0.1:{port}"
+
+
+@contextmanager
+def _server(
+    command: list[str], variables: dict[str, str] | None, cwd: Path | None
+) -> Iterator[str]:
+    """Run a server that prints its port, and that ends with its standard input."""
     pipe = subprocess.PIPE
     with subprocess.Popen(
         command, stdin=pipe, stdout=pipe, text=True, env=variables, cwd=cwd
@@ -172,10 +223,12 @@ def _line(log: Path, text: str) -> str:
     raise TimeoutError(f"no {text!r} in {log.read_text()}")
 
 
-def client(script: str, *arguments: str, timeout: int = 900) -> dict[str, Any]:
+def client(
+    script: str, *arguments: str, timeout: int = 900, cwd: Path | None = None
+) -> dict[str, Any]:
     """Run a script in a separate process and return the answers that it printed."""
     command = [sys.executable, "-c", script, *arguments]
-    return _answers(command, None, timeout, None)
+    return _answers(command, None, timeout, cwd)
 
 
 def submit(

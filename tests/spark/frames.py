@@ -8,11 +8,20 @@ from chispa import assert_df_equality
 from pyspark.sql import functions as sf
 from pyspark.sql.types import MapType
 
+from hudi_pyspark.spark.optimizer import ENABLED
 from tests.conftest import GOLDEN
 from tests.golden.case import load_case
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+
+def new_session(spark: SparkSession, **settings: str) -> SparkSession:
+    """Make a separate session with the optimizer's rule."""
+    session = spark.newSession()
+    for name, value in {"spark.sql.session.timeZone": "UTC", ENABLED: "true", **settings}.items():
+        session.conf.set(name, value)
+    return session
 
 
 def load(session: SparkSession, path: object, **options: str | int) -> DataFrame:

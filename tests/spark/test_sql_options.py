@@ -75,6 +75,7 @@ def test_options_of_sql_become_options_of_a_read(options, plain):
         *("s3.proxy-uri", "hdfs.host", "adls.dfs-storage-authority", "gcs.service.host"),
         *("fs.s3a.access.key", "azure_storage_account_name", "catalog.uri", "catalog.type"),
         *("table", "bootstrap_base_path", "Bootstrap_Base_Path", "FS.S3A.Endpoint"),
+        *("inspect", "Inspect"),
     ],
 )
 def test_entry_names_no_function_no_local_folder_and_no_place_for_requests(name):

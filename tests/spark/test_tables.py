@@ -3,8 +3,6 @@
 import json
 import re
 import shutil
-import subprocess
-import sys
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -19,7 +17,7 @@ from pyspark.sql import SparkSession
 import hudi_pyspark
 from hudi_pyspark import HudiTable, InvalidOptionError
 from hudi_pyspark.spark import tables
-from hudi_pyspark.spark.optimizer import ENABLED, java_sources
+from hudi_pyspark.spark.optimizer import class_of, compile_java, java_sources
 from hudi_pyspark.spark.tables import CATALOGS, CHANGELOGS, compile_catalogs
 from tests.catalogs.rest_server import serve_catalog
 from tests.conftest import GOLDEN
@@ -28,41 +26,13 @@ from tests.golden.case import load_cases
 from tests.golden.deviations import accepted_deviations
 from tests.golden.run import judge
 from tests.project.private_spark import names_of_java
-from tests.spark.frames import assert_same_rows, hudi_rows, load
+from tests.spark.frames import assert_same_rows, hudi_rows, load, new_session
 
 pytestmark = pytest.mark.spark
 
 MOR = "v9_mor_compaction_inline"
 C1 = "20261121062657910"
 _numbers = count()
-
-
-def new_session(spark, **settings):
-    """A separate session with the optimizer's rule."""
-    session = spark.newSession()
-    for name, value in {"spark.sql.session.timeZone": "UTC", ENABLED: "true", **settings}.items():
-        session.conf.set(name, value)
-    return session
-
-
-@pytest.fixture
-def sql(spark):
-    """A session whose SQL reads tables, and whose current database is new."""
-    session = new_session(spark)
-    hudi_pyspark.register(session, tables=True)
-    name = f"tables{next(_numbers)}"
-    session.sql(f"CREATE DATABASE {name}")
-    session.sql(f"USE {name}")
-    yield session
-    session.sql("USE default")
-    hudi_pyspark.register(session, tables=True)
-    location = session.catalog.getDatabase(name).locationUri
-    for table in session.catalog.listTables(name):
-        kind = "VIEW" if table.tableType == "VIEW" else "TABLE"
-        if not table.isTemporary:
-            session.sql(f"DROP {kind} {name}.{table.name}")
-    shutil.rmtree(location.removeprefix("file:"), ignore_errors=True)
-    session.sql(f"DROP DATABASE {name}")
 
 
 @pytest.fixture
@@ -227,7 +197,9 @@ def test_cached_table_is_read_from_the_cache(sql, orders):
         sql.sql(f"UNCACHE TABLE {orders}")
 
 
-def test_table_is_listed_and_described(sql, orders, path):
+def test_table_is_listed_and_described(sql, path):
+    orders = "orders"
+    sql.sql(f"CREATE TABLE {orders} USING hudi LOCATION '{path}' COMMENT 'by day'")
     assert [row.tableName for row in sql.sql("SHOW TABLES").collect()] == [orders]
     assert [table.name for table in sql.catalog.listTables()] == [orders]
     described = {
@@ -235,6 +207,7 @@ def test_table_is_listed_and_described(sql, orders, path):
     }
     assert described["Location"].endswith(path)
     assert described["Provider"] == "hudi"
+    assert described["Comment"] == "by day"
     assert described["qty"]
 
 
@@ -264,6 +237,8 @@ def test_second_name_of_the_source_reads_as_the_first(sql, path):
         ("CREATE TABLE t (id STRING, qty STRING, nope INT) USING hudi LOCATION '{}'",
          r"its column qty is int, not string; it has no column nope"),
         ("CREATE TABLE t USING hudi", "has no path"),
+        ("CREATE TABLE t USING hudi OPTIONS (path '{}', inspect 'timeline')",
+         "cannot store inspect: an entry names a table"),
         ("CREATE TABLE t USING hudi LOCATION '{}/nothing'", "HUDI_PATH_(NOT_FOUND|INSIDE_TABLE)"),
         ("CREATE TABLE t USING `hudi-py` LOCATION '/nothing/here'", "HUDI_PATH_NOT_FOUND"),
         ("CREATE TABLE t USING hudi LOCATION '{}' AS SELECT 1 AS a", "HUDI_UNSUPPORTED_QUERY"),
@@ -320,8 +295,6 @@ REFUSED_BY_SPARK = [
 ]
 FRAMES = [
     lambda frame, table: frame.write.mode("overwrite").saveAsTable(table),
-    lambda frame, table: frame.write.mode("append").saveAsTable(table),
-    lambda frame, table: frame.write.format("hudi").mode("overwrite").saveAsTable(table),
     lambda frame, table: frame.write.insertInto(table, overwrite=True),
     lambda frame, table: frame.writeTo(table).overwritePartitions(),
     lambda frame, table: frame.writeTo(table).using("hudi").createOrReplace(),
@@ -365,8 +338,13 @@ def test_no_statement_and_no_frame_writes_to_a_table(sql, kept):
             sql.sql(statement.format(table))
     frame = sql.table(table)
     for write in FRAMES:
-        with pytest.raises((AnalysisException, UnsupportedOperationException, Py4JJavaError)):
+        with pytest.raises(UnsupportedOperationException, match=r"HUDI_UNSUPPORTED_QUERY.*hudi"):
             write(frame, table)
+    with pytest.raises(AnalysisException):  # of Spark, since the table is of another format
+        frame.write.mode("append").saveAsTable(table)
+    # Spark looks for a class with the name before it asks the catalog.
+    with pytest.raises(Py4JJavaError, match="DATA_SOURCE_NOT_FOUND"):
+        frame.write.format("hudi").mode("overwrite").saveAsTable(table)
     assert rows_of(sql, table) == number_of("snapshot")
 
 
@@ -381,6 +359,62 @@ def test_dropping_an_entry_leaves_the_files(sql, kept, statement, is_v1):
     sql.conf.set("spark.sql.legacy.useV1Command", "false")
     assert sql.sql("SHOW TABLES").collect() == []
     assert rows_of(sql, f"hudi.`{folder}`") == number_of("snapshot")
+
+
+STUBBORN = """
+package hudi_pyspark;
+
+import java.lang.reflect.InvocationHandler;
+import java.lang.reflect.Method;
+import java.lang.reflect.Proxy;
+import org.apache.spark.sql.catalyst.catalog.ExternalCatalog;
+
+public class Stubborn implements InvocationHandler {
+  private Object guard;
+  private Object metastore;
+
+  public void take(Object tables) throws Exception {
+    guard = Reflection.get(tables, "guard");
+    metastore = Reflection.get(guard, "metastore");
+    Class[] kinds = {ExternalCatalog.class};
+    Object proxy = Proxy.newProxyInstance(kinds[0].getClassLoader(), kinds, this);
+    Reflection.set(guard, "metastore", proxy);
+  }
+
+  public void leave() throws Exception {
+    Reflection.set(guard, "metastore", metastore);
+  }
+
+  public Object invoke(Object proxy, Method method, Object[] arguments) throws Throwable {
+    return method.getName().equals("alterTable") ? null : method.invoke(metastore, arguments);
+  }
+}
+"""
+
+
+@pytest.fixture
+def stubborn(sql):
+    """A session whose metastore keeps each entry as it is."""
+    loader = tables.catalog_classes(sql._jvm).loader
+    compiled = compile_java(sql._jvm, STUBBORN, loader).getClassLoader()
+    metastore = class_of(compiled, "Stubborn").newInstance()
+    metastore.take(sql._jsparkSession.sessionState().catalogManager().v2SessionCatalog())
+    yield sql
+    metastore.leave()
+
+
+@pytest.mark.parametrize("kept", ["MANAGED"], indirect=True)
+@pytest.mark.parametrize("statement", ["DROP TABLE {}", "DROP TABLE {} PURGE"])
+def test_entry_that_the_metastore_keeps_as_a_managed_one_is_not_dropped(stubborn, kept, statement):
+    table, _ = kept
+    refused = rf"HUDI_UNSUPPORTED_QUERY\] DROP TABLE {table} is refused"
+    with pytest.raises(UnsupportedOperationException, match=refused):
+        stubborn.sql(statement.format(table))
+    stubborn.conf.set("spark.sql.legacy.useV1Command", "true")
+    with pytest.raises(Py4JJavaError, match=refused):
+        stubborn.sql(statement.format(table))
+    stubborn.conf.set("spark.sql.legacy.useV1Command", "false")
+    assert rows_of(stubborn, table) == number_of("snapshot")
 
 
 @pytest.mark.parametrize("is_v1", ["false", "true"])
@@ -608,7 +642,8 @@ def test_functions_have_the_rows_of_apache_hudi(sql, golden_table, case, query):
     sql.sql(f"CREATE TABLE called USING hudi LOCATION '{path}'")
     deviation = accepted_deviations().get(f"{case.name}/{query.name}")
     for call in calls_of(query):
-        for table in (f"'{path}'", "'called'", f"'{sql.catalog.currentDatabase()}.called'"):
+        name = f"{sql.catalog.currentDatabase()}.called"
+        for table in (f"'{path}'", "'called'", f"'{name}'", f"'spark_catalog.{name}'"):
             if deviation is not None and deviation.rows.endswith("Error"):
                 with pytest.raises(AnalysisException, match=deviation.rows):
                     rows_of(sql, call.format(table))
@@ -630,6 +665,7 @@ def test_functions_are_narrow_and_join(sql, orders, path):
 @pytest.mark.parametrize(
     ("call", "error"),
     [
+        ("hudi_query()", "does not take the arguments"),
         ("hudi_query('{}')", "does not take the arguments"),
         ("hudi_query('{}', 'incremental')", "does not take the arguments"),
         ("hudi_table_changes('{}', 'latest_state')", "does not take the arguments"),
@@ -697,6 +733,19 @@ def test_changes_of_versions_are_those_of_apache_hudi(sql, changing, golden_tabl
             frame = sql.sql(f"SELECT * FROM {source} CHANGES FROM {bounds}")
             assert rows_of_changes(frame) == expected
     assert scans(sql.sql(f"SELECT id FROM {table} CHANGES FROM VERSION {times[0]}")) == [["id"]]
+
+
+@needs_changes
+def test_changes_are_explained(sql, changing, golden_table):
+    table, times = changing
+    bounds = f"CHANGES FROM VERSION {times[1]} EXCLUSIVE TO VERSION {times[2]}"
+    frame = sql.sql(f"SELECT id, _change_type FROM {table} {bounds} WHERE id > 'a'")
+    shown = hudi_pyspark.explain(frame)
+    assert f"hudi-py file:{golden_table(CDC)}\n  columns: id, _change_type\n" in shown
+    assert "condition: `id` > 'a'" in shown
+    assert f"at each action, commits after {times[1]} up to {times[2]}" in shown
+    both = sql.sql(f"SELECT id FROM {table} {bounds} UNION SELECT id FROM {table}")
+    assert hudi_pyspark.explain(both).count("hudi-py file:") == 2
 
 
 @needs_changes
@@ -787,123 +836,3 @@ def test_catalog_with_wrong_settings_is_refused(spark, name, settings, error):
     session = new_session(spark)
     with pytest.raises(InvalidOptionError, match=error):
         hudi_pyspark.register(session, catalogs={name: settings})
-
-
-# ---- a Hive metastore
-
-# Entries as Apache Hudi's sync writes them, made by the metastore's own client.
-HIVE = """
-import json, os, shutil, sys
-from pathlib import Path
-from pyspark.sql import SparkSession
-import hudi_pyspark
-
-table, folder = sys.argv[1:]
-builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
-builder = builder.config("spark.driver.memory", "1g").config("spark.log.level", "OFF")
-spark = builder.config("spark.sql.warehouse.dir", folder + "/w").enableHiveSupport().getOrCreate()
-hudi_pyspark.register(spark, tables=True)
-jvm = spark._jvm
-client = jvm.org.apache.hadoop.hive.ql.metadata.Hive.get().getMSC()
-api = jvm.org.apache.hadoop.hive.metastore.api
-columns = ["id", "name"]
-schema = {"type": "struct", "fields": [
-    {"name": name, "type": "string", "nullable": True, "metadata": {}}
-    for name in (*columns, "region")
-]}
-def list_of(values):
-    made = jvm.java.util.ArrayList()
-    for value in values:
-        made.add(value)
-    return made
-def sync(name, stored, kind="EXTERNAL_TABLE", provider="hudi", properties={},
-         reader="realtime.HoodieParquetRealtimeInputFormat", location=table):
-    entry = api.Table()
-    entry.setDbName("default"); entry.setTableName(name); entry.setTableType(kind)
-    storage = api.StorageDescriptor()
-    storage.setCols(list_of(api.FieldSchema(column, "string", "") for column in columns))
-    storage.setLocation("file:" + location)
-    storage.setInputFormat("org.apache.hudi.hadoop." + reader)
-    storage.setOutputFormat("org.apache.hadoop.hive.ql.io.parquet.MapredParquetOutputFormat")
-    serde = api.SerDeInfo()
-    serde.setSerializationLib("org.apache.hadoop.hive.ql.io.parquet.serde.ParquetHiveSerDe")
-    serde.setParameters({"path": "file:" + location, "serialization.format": "1", **stored})
-    storage.setSerdeInfo(serde); entry.setSd(storage)
-    entry.setPartitionKeys(list_of([api.FieldSchema("region", "string", "")]))
-    known = {"last_commit_time_sync": "20261121062657910", **properties}
-    if kind == "EXTERNAL_TABLE":
-        known["EXTERNAL"] = "TRUE"
-    if provider:
-        known |= {
-            "spark.sql.sources.provider": provider,
-            "spark.sql.sources.schema.numPartCols": "1",
-            "spark.sql.sources.schema.partCol.0": "region",
-            "spark.sql.sources.schema.numParts": "1",
-            "spark.sql.sources.schema.part.0": json.dumps(schema),
-        }
-    entry.setParameters(known)
-    client.createTable(entry)
-
-AS_BASE_FILES = "hoodie.query.as.ro.table"
-sync("t_ro", {AS_BASE_FILES: "true"})
-sync("t_rt", {AS_BASE_FILES: "false"})
-sync("t", {"primaryKey": "id"})
-sync("t_option", {"hoodie.datasource.query.type": "read_optimized"})
-sync("hive_rt", {AS_BASE_FILES: "false"}, provider="")
-sync("hive_ro", {}, provider="", reader="HoodieParquetInputFormat")
-own = folder + "/w/own"
-shutil.copytree(table, own)
-files = lambda: sorted(map(str, Path(own).rglob("*")))
-before = files()
-sync("own", {}, kind="MANAGED_TABLE", location=own)
-sync("own_hive", {}, kind="MANAGED_TABLE", provider="", location=own)
-sync("purged", {}, properties={"external.table.purge": "TRUE"}, location=own)
-count = lambda source: spark.sql("SELECT count(*), count(id) FROM " + source).head()
-answers = {name: count(name) for name in (
-    "t_ro", "t_rt", "t", "t_option", "hive_rt", "hive_ro", "own",
-    "t_ro WITH (query_type = 'snapshot')",
-)}
-spark.sql("CREATE VIEW kept AS SELECT o.id, r.name FROM t o JOIN t_ro r USING (id)")
-spark.sql("CREATE TABLE copied USING parquet AS SELECT * FROM t_rt")
-answers["copied"] = count("copied")
-answers["partitions"] = [
-    row.col_name for row in spark.sql("DESCRIBE t").collect() if row.data_type == "string"
-].count("region")
-for name in ("own", "own_hive", "purged", "t_ro", "copied"):
-    spark.sql("DROP TABLE " + name)
-spark.sql("DROP TABLE t_rt PURGE")
-answers["listed"] = sorted(row.tableName for row in spark.sql("SHOW TABLES").collect())
-answers["kept"] = before == files() and bool(before)
-print("ANSWERS", json.dumps(answers))
-spark.stop()
-"""
-
-
-@pytest.mark.usefixtures("spark_environment")
-def test_entries_of_a_hive_metastore_are_read_and_dropped(path, tmp_path):
-    done = subprocess.run(
-        [sys.executable, "-c", HIVE, path, str(tmp_path)],
-        cwd=tmp_path,  # where Derby makes the metastore
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    line = next(line for line in done.stdout.splitlines() if line.startswith("ANSWERS "))
-    answers = json.loads(line.removeprefix("ANSWERS "))
-    snapshot = [number_of("snapshot")] * 2
-    base_files = [number_of("read_optimized")] * 2
-    assert answers == {
-        "t_ro": base_files,
-        "t_rt": snapshot,
-        "t": snapshot,
-        "t_option": base_files,
-        "hive_rt": snapshot,
-        "hive_ro": base_files,
-        "own": snapshot,
-        "t_ro WITH (query_type = 'snapshot')": snapshot,
-        "copied": snapshot,
-        "partitions": 2,
-        "listed": ["hive_ro", "hive_rt", "kept", "t", "t_option"],
-        "kept": True,
-    }

@@ -31,7 +31,7 @@ public class ChangelogTables extends SessionTables {
   }
 
   /** One row for each image, with the columns that Spark expects. */
-  private static class Changes implements Changelog {
+  public static class Changes implements Changelog {
     private final ReadTable table; // whose options include those of the query
 
     private Changes(ReadTable table) {
@@ -44,6 +44,10 @@ public class ChangelogTables extends SessionTables {
 
     public Column[] columns() {
       return table.columns();
+    }
+
+    public Map options() {
+      return table.options();
     }
 
     public ScanBuilder newScanBuilder(CaseInsensitiveStringMap query) {

@@ -77,8 +77,13 @@ public class FileGuard implements ExternalCatalogEventListener {
     }
   }
 
+  /** Whether a method of Spark is being executed, by a part of its line in a stack trace. */
+  public static boolean isCalledBy(String method) {
+    return Arrays.toString(Thread.currentThread().getStackTrace()).indexOf(method) >= 0;
+  }
+
   /** Makes a managed entry of Apache Hudi external, so that its files outlive it. */
-  private void release(String database, String name) {
+  public void release(String database, String name) {
     if (!metastore.databaseExists(database) || !metastore.tableExists(database, name)) {
       return;
     }
@@ -86,8 +91,7 @@ public class FileGuard implements ExternalCatalogEventListener {
     if (!Entries.isHudi(entry)) {
       return;
     }
-    String calls = Arrays.toString(Thread.currentThread().getStackTrace());
-    if (calls.indexOf(".DataFrameWriter.") >= 0) {
+    if (isCalledBy(".DataFrameWriter.")) {
       throw ReadTable.readOnly(database + "." + name, "saveAsTable");
     }
     try {

@@ -53,6 +53,9 @@ public class SessionTables extends DelegatingCatalogExtension {
     }
     options.putAll(Entries.optionsOf(entry));
     String label = entry.identifier().unquotedString();
+    if (FileGuard.isCalledBy(".DataFrameWriter.") && FileGuard.isCalledBy(".SparkSession.table(")) {
+      throw ReadTable.readOnly(label, "saveAsTable"); // Spark would drop the entry next
+    }
     return ReadTable.open(label, options, new V1Table(entry));
   }
 
@@ -149,6 +152,16 @@ public class SessionTables extends DelegatingCatalogExtension {
     super.renameTable(from, to);
   }
 
+  public boolean dropTable(Identifier identifier) {
+    guard.release(identifier.namespace()[0], identifier.name());
+    return super.dropTable(identifier);
+  }
+
+  public boolean purgeTable(Identifier identifier) {
+    guard.release(identifier.namespace()[0], identifier.name());
+    return super.purgeTable(identifier);
+  }
+
   public boolean dropNamespace(String[] namespace, boolean isCascading)
       throws NoSuchNamespaceException, NonEmptyNamespaceException {
     if (namespace.length == 1) {
@@ -159,7 +172,8 @@ public class SessionTables extends DelegatingCatalogExtension {
 
   /** The options of a table by its name; throws if there is no such entry of Apache Hudi. */
   public Map optionsOf(String name) throws NoSuchTableException, NoSuchNamespaceException {
-    TableIdentifier table = CatalystSqlParser$.MODULE$.parseTableIdentifier(name);
+    String ofThisCatalog = name.replaceFirst("(?i)^(`?)spark_catalog\\1\\.(?=.*\\.)", "");
+    TableIdentifier table = CatalystSqlParser$.MODULE$.parseTableIdentifier(ofThisCatalog);
     CatalogTable entry = manager.v1SessionCatalog().getTableMetadata(table);
     if (!Entries.isHudi(entry)) {
       throw new IllegalArgumentException("it is of another source");

@@ -23,7 +23,8 @@ public class TableFunction extends AbstractFunction1 {
       Object value = ((Expression) expressions.get(i)).eval(null);
       options.put(Words.ARGUMENT + i, String.valueOf(value));
     }
-    String table = String.valueOf(options.get(Words.ARGUMENT + 0));
+    // Python refuses a call without arguments, once it has a path.
+    String table = (String) options.getOrDefault(Words.ARGUMENT + 0, "/");
     options.put(Words.FUNCTION, name);
     options.put("path", table);
     try {
