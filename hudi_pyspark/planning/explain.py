@@ -11,6 +11,7 @@ from hudi_pyspark.planning.query import Query
 from hudi_pyspark.planning.slice_tasks import TablePlanner
 from hudi_pyspark.table.file_group import FileSlice
 from hudi_pyspark.tasks import CdcTask, ReadTask, ScanTask
+from hudi_pyspark.wording import counted
 
 # Apache Hudi's hoodie.logfile.to.parquet.compression.ratio
 _LOGS_AS_PARQUET = 0.35
@@ -109,9 +110,11 @@ def summary(scan: ExplainedScan) -> str:
 def _files(slices: Sequence[FileSlice]) -> str:
     slices_with_logs = sum(bool(s.log_files) for s in slices)
     return (
-        f"{len(slices)} file slices in {len({s.partition_path for s in slices})} partitions: "
-        f"{sum(s.base_file is not None for s in slices)} base files, "
-        f"{sum(len(s.log_files) for s in slices)} log files in {slices_with_logs} slices"
+        f"{counted(len(slices), 'file slice')} in "
+        f"{counted(len({s.partition_path for s in slices}), 'partition')}: "
+        f"{counted(sum(s.base_file is not None for s in slices), 'base file')}, "
+        f"{counted(sum(len(s.log_files) for s in slices), 'log file')} in "
+        f"{counted(slices_with_logs, 'slice')}"
     )
 
 
@@ -124,12 +127,13 @@ def _pruned(scan: ExplainedScan) -> str:
     keys = {t.shared.record_keys for t in scan.scans if t.shared.record_keys is not None}
     if keys:
         parts.append(
-            f"all but {len(max(keys, key=len))} possible record keys, by Bloom filters of base "
-            "files and the keys of log records"
+            f"all but {counted(len(max(keys, key=len)), 'possible record key')}, by Bloom filters "
+            "of base files and the keys of log records"
         )
     unmerged = sum(not task.file_slice.log_files for task in scan.scans)
     if unmerged:
-        parts.append(f"row groups of {unmerged} slices without log files, by their statistics")
+        slices = counted(unmerged, "slice")
+        parts.append(f"row groups of {slices} without log files, by their statistics")
     return "; ".join(parts) or "nothing"
 
 
@@ -139,8 +143,7 @@ def _cost(scan: ExplainedScan) -> str:
     parts = [f"{base:,} bytes of base files", f"{logs:,} of log files"]
     if change_files:
         parts.append(f"{change_files:,} of change files")
-    tasks = "1 Spark task" if len(scan.groups) == 1 else f"{len(scan.groups)} Spark tasks"
-    return f"{tasks}; at most {', '.join(parts)}"
+    return f"{counted(len(scan.groups), 'Spark task')}; at most {', '.join(parts)}"
 
 
 def _base_bytes(task: ScanTask) -> int:

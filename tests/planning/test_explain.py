@@ -38,7 +38,7 @@ def test_cost_is_that_of_the_partitions_that_a_filter_leaves(path):
     base = size_of(path, "amer/*_20261121062703875.parquet", "amer/*_20261121062701516.parquet")
     logs = size_of(path, "amer/.*_20261121062707028.log.*", "amer/.*_20261121062710569.log.*")
     text = HudiTable(str(path)).scan(filter="region = 'amer'").explain()
-    assert fact(text, "files").startswith("2 file slices in 1 partitions")
+    assert fact(text, "files").startswith("2 file slices in 1 partition")
     assert fact(text, "cost") == (
         f"1 Spark task; at most {base:,} bytes of base files, {logs:,} of log files"
     )
@@ -104,9 +104,9 @@ def test_plan_is_logged_in_one_line(path, caplog):
     (message,) = caplog.messages
     assert message.startswith("planned in ")
     assert message.partition(" ms: ")[2] == (
-        f"snapshot of {path}: 2 file slices in 1 partitions: 2 base files, {count} log files in 1 "
-        "slices; the filter region = 'amer' leaves out partitions by their paths, before their "
-        "files are listed; row groups of 1 slices without log files, by their statistics; "
+        f"snapshot of {path}: 2 file slices in 1 partition: 2 base files, {count} log files in 1 "
+        "slice; the filter region = 'amer' leaves out partitions by their paths, before their "
+        "files are listed; row groups of 1 slice without log files, by their statistics; "
         "1 Spark task; at "
         f"most {base:,} bytes of base files, {logs:,} of log files; "
         "columns id"
