@@ -65,7 +65,7 @@ MAY_IMPORT = {
         "filter",
         "options",
     },
-    "planning": {*SHARED, "options", "metadata_table", "version"},
+    "planning": {*SHARED, "options", "metadata_table", "version", "wording"},
     "reading": SHARED,
     "frames": {*SHARED, "reading"},
     "arrow_values": set(),
