@@ -227,6 +227,13 @@ def test_positions_count_from_the_start_of_the_file_over_all_base_tables():
     assert [table.column("v").to_pylist() for table in tables] == [["a1"], []]
 
 
+def test_positions_of_later_blocks_may_lie_before_those_of_earlier_ones():
+    blocks = delete_block([("a", None)], positions=[2]), delete_block([("a", None)], positions=[0])
+    for base in ([DUPLICATES], [DUPLICATES[:1], DUPLICATES[1:]]):
+        tables = merged(base, *blocks, positions_of=BASE_INSTANT)
+        assert [v for table in tables for v in table["v"].to_pylist()] == ["b"]
+
+
 def test_base_rows_keep_their_order_and_log_rows_come_after_them():
     base = [row("c", 1, "c"), row("a", 1, "a"), row("b", 1, "b")]
     log = [upsert("z", 1), upsert("a", 2), upsert("y", 1)]
