@@ -25,12 +25,7 @@ from hudi_pyspark.format.log.log_block import LogBlock, LogBlockType
 from hudi_pyspark.format.log.record_positions import decode_positions
 from hudi_pyspark.format.nested_types import counts_milliseconds, find_field
 from hudi_pyspark.reading.log_records.deletes import deleting_rows
-from hudi_pyspark.reading.log_records.ordering import (
-    OrderingValues,
-    comparable,
-    comparable_ordering,
-    ordering_field,
-)
+from hudi_pyspark.reading.log_records.ordering import OrderingValues, comparable, ordering_field
 from hudi_pyspark.reading.log_records.record_keys import with_record_key
 from hudi_pyspark.reading.log_records.records import (
     ALL_COLUMNS,
@@ -142,7 +137,7 @@ class LogDecoder:
             stored, names = self._names_in(block)
             columns = self.column_sets.number(frozenset(n for n in stored if stored[n] in names))
         marks = replace(
-            Marks.of_rows(comparable_ordering(rows, self.rule.ordering_fields)),
+            Records.of_rows(rows, self.rule.ordering_fields).marks,
             is_delete=deleting_rows(rows, self.rule),
             has_default_ordering=_default_ordering(rows, self.rule.ordering_fields),
             columns=np.full(length, columns, np.int32),

@@ -33,12 +33,6 @@ class Marks:
     columns: SetNumbers  # number of the set of columns that the row has, ALL_COLUMNS for all
 
     @classmethod
-    def of_rows(cls, ordering: OrderingValues) -> Marks:
-        """Mark rows that delete nothing and have all columns."""
-        no = np.zeros(ordering.length, np.bool_)
-        return cls(ordering, no, no, no, np.full(ordering.length, ALL_COLUMNS, np.int32))
-
-    @classmethod
     def concat(cls, parts: Sequence[Marks]) -> Marks:
         """Join the marks of several parts, at least one, in their order."""
         arrays = zip(*(part.arrays() for part in parts), strict=True)
@@ -88,13 +82,14 @@ class Records:
 
     @classmethod
     def of_rows(cls, rows: pa.Table, ordering_fields: Sequence[str]) -> Records:
-        """Wrap rows that delete nothing, whatever their columns say.
+        """Wrap rows that delete nothing, whatever their columns say, and have all columns.
 
         Raises:
             CorruptTableError, UnsupportedTableError: as `comparable_ordering`.
         """
-        ordering = comparable_ordering(rows, ordering_fields)
-        return cls(rows, np.ones(len(rows), np.bool_), Marks.of_rows(ordering))
+        no, columns = np.zeros(len(rows), np.bool_), np.full(len(rows), ALL_COLUMNS, np.int32)
+        marks = Marks(comparable_ordering(rows, ordering_fields), no, no, no, columns)
+        return cls(rows, ~no, marks)
 
     @classmethod
     def concat(cls, parts: Sequence[Records]) -> Records:
