@@ -4,7 +4,7 @@ import os
 import shlex
 import zipfile
 from collections import Counter
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from importlib import resources
 from pathlib import Path
 from typing import Annotated
@@ -66,7 +66,8 @@ def doctor(
             say("Before you mend it: stop its writers, copy its folder .hoodie, and delete nothing")
     else:
         rows = [asdict(finding) | {"severity": finding.severity.value} for finding in findings]
-        show(pa.Table.from_pylist(rows), output)
+        schema = pa.schema([(field.name, pa.string()) for field in fields(Finding)])
+        show(pa.Table.from_pylist(rows, schema=schema), output)
     if severity is Severity.PROBLEM or (strict and severity is Severity.WARNING):
         raise typer.Exit(ExitCode.PROBLEM)
 

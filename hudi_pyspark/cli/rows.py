@@ -1,5 +1,6 @@
 """Commands about rows: history, count, lookup, scan, diff, and the manifest of their files."""
 
+import os
 import sys
 from collections import Counter
 from contextlib import redirect_stdout
@@ -98,13 +99,17 @@ def scan(
             raise typer.BadParameter(problem, param_hint="'--to'")
         if Path(to).exists() and not force:
             raise typer.BadParameter(f"{to!r} exists: --force replaces it", param_hint="'--to'")
-        part = Path(f"{to}.part")  # a scan that fails leaves an older file as it is
+        target = Path(to).resolve()  # a link goes on naming its file
+        # A scan that fails leaves an older file as it is. What is no file, like a pipe, stays.
+        is_file = target.is_file() or not target.exists()
+        part = target.with_name(f".{target.name}.{os.getpid()}.part") if is_file else target
         try:
             with part.open("w", encoding="utf-8") as file, redirect_stdout(file):
                 _export(scan, suffix)
-            part.replace(to)
+            part.replace(target)
         finally:
-            part.unlink(missing_ok=True)
+            if is_file:
+                part.unlink(missing_ok=True)
     elif output in ("table", "json"):
         rows = pa.Table.from_batches(printing.count_rows(scan.to_batches()), schema=scan.schema)
         _show_rows(rows, output, hides_meta=columns is None and not meta and output == "table")

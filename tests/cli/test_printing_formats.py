@@ -222,3 +222,8 @@ def test_file_of_another_kind_is_refused(table, tmp_path):
     ended = in_process("scan", table, "--to", str(tmp_path / "rows.xlsx"))
     assert ended.code == 2
     assert "does not end in .parquet, .csv or .jsonl" in " ".join(ended.err.split())
+
+
+def test_doctor_without_findings_has_the_names_of_its_columns():
+    ended = in_process("doctor", "--no-environment", "-o", "csv")
+    assert ended.out == '"severity","check","subject","message","advice"\n'
