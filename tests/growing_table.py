@@ -46,7 +46,7 @@ class GrowingTable:
 
 def table_at(case: str, instant: str, folder: Path) -> GrowingTable:
     """Unpack a golden table as its writer had left it at the end of the commit of that instant."""
-    with zipfile.ZipFile(GOLDEN / case / "table.zip") as archive:
+    with zipfile.ZipFile(_folder(case) / "table.zip") as archive:
         names = [n for n in archive.namelist() if not n.endswith("/")]
         # Not read here; it grows with the table.
         names = [n for n in names if "/.hoodie/metadata/" not in n]
@@ -70,10 +70,14 @@ def commits_of(case: str) -> dict[str, str]:
 
     Out of the list of file names that was recorded with the case.
     """
-    timeline = json.loads((GOLDEN / case / "case.json").read_text())["timeline"]
+    timeline = json.loads((_folder(case) / "case.json").read_text())["timeline"]
     matches = [m for name in timeline if (m := _COMPLETED.fullmatch(name))]
     times = {match[1]: match[2] or match[1] for match in matches}
     return dict(sorted(times.items(), key=lambda item: item[1]))
+
+
+def _folder(case: str) -> Path:
+    return (GOLDEN.with_name("golden_extra") if case.startswith("x_") else GOLDEN) / case
 
 
 def _order(path: Path) -> tuple[bool, bool, str]:

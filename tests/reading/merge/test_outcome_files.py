@@ -79,6 +79,12 @@ def store(tmp_path):
     return OutcomesOnDisk(tmp_path / "kept")
 
 
+def test_earlier_outcome_that_another_process_has_removed_is_no_problem(store, caplog):
+    store.put(SECRET, outcome_of(), OTHER)
+    assert store.find(SECRET, None) is not None
+    assert caplog.text == ""
+
+
 @pytest.mark.parametrize("is_whole", [True, False])
 def test_outcome_comes_back_as_it_was(store, is_whole):
     outcome = outcome_of(is_whole=is_whole)

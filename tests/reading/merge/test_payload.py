@@ -287,6 +287,11 @@ def test_one_record(payload, log, expected):
     assert outcome(payload, ROW, *log) == expected
 
 
+def test_first_value_takes_the_newer_row_if_the_older_has_no_ordering_value():
+    """As needUpdatingPersistedRecord of FirstValueAvroPayload, which asks for a null first."""
+    assert outcome(FIRST, (None, "base", 1, False), (None, "x", 2, False)) == (None, "x", 2, False)
+
+
 ZEROS = {"a": pa.scalar("x"), "n": pa.scalar(0, pa.int32())}
 
 
