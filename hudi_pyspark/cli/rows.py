@@ -5,6 +5,7 @@ import sys
 from collections import Counter
 from contextlib import redirect_stdout
 from pathlib import Path
+from shutil import copymode
 from typing import Annotated, Literal
 
 import pyarrow as pa
@@ -106,6 +107,8 @@ def scan(
         try:
             with part.open("w", encoding="utf-8") as file, redirect_stdout(file):
                 _export(scan, suffix)
+            if target.exists():
+                copymode(target, part)
             part.replace(target)
         finally:
             if is_file:

@@ -80,7 +80,9 @@ def resolve_field(written: str, schema: pa.Schema) -> pa.Field:
     column = schema.field(resolve_column(head, schema.names))
     for part in parts:
         fields = {f"{column.name}.{field.name}": field for field in named_fields(column.type)}
-        name = resolve_column(f"{column.name}.{part}", list(fields) or schema.names)
+        # A column without fields has none of that name, even if a column has the dotted name.
+        names = list(fields) or [name for name in schema.names if "." not in name]
+        name = resolve_column(f"{column.name}.{part}", names)
         column = fields[name].with_name(name)
     return column
 

@@ -72,3 +72,12 @@ def test_scan_leaves_a_file_of_the_user_with_a_similar_name(golden_table, tmp_pa
     other.write_text("mine")
     assert in_process("scan", str(golden_table(MOR)), "--to", str(target)).code == 0
     assert other.read_text() == "mine"
+
+
+def test_file_that_is_replaced_keeps_its_permissions(golden_table, tmp_path):
+    target = tmp_path / "rows.csv"
+    target.write_text("rows of yesterday")
+    target.chmod(0o600)
+    assert in_process("scan", str(golden_table(MOR)), "--to", str(target), "--force").code == 0
+    assert len(target.read_text().splitlines()) > 1
+    assert target.stat().st_mode & 0o777 == 0o600

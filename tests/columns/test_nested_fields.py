@@ -9,8 +9,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from hudi_pyspark import HudiTable
-from hudi_pyspark.columns.nested_fields import leaf_paths, narrow_fields, narrow_type
+from hudi_pyspark.columns.nested_fields import (
+    leaf_paths,
+    narrow_fields,
+    narrow_type,
+    resolve_field,
+)
 from hudi_pyspark.columns.schema_evolution import conform
+from hudi_pyspark.errors import InvalidOptionError
 from hudi_pyspark.reading.base_files.base_file import read_base_file
 from hudi_pyspark.reading.read_task import read_task
 from tests.conftest import GOLDEN
@@ -158,3 +164,10 @@ def _cut(value: Any, kind: pa.DataType) -> Any:
     if pa.types.is_map(kind):
         return [(key, _cut(item, kind.item_type)) for key, item in value]
     return value
+
+
+def test_column_without_fields_has_none_even_if_a_column_has_the_dotted_name():
+    schema = pa.schema({"a": pa.int32(), "a.b": pa.int32(), "c": pa.int32()})
+    assert resolve_field("a.b", schema) == schema.field("a.b")
+    with pytest.raises(InvalidOptionError, match=r"'a\.b'.*a, c"):
+        resolve_field("a.b.c", schema)
