@@ -16,8 +16,11 @@ CHANGE_COLUMNS = ["op", "ts_ms", "before", "after"]
 def differences(actual: pa.Table, expected: pa.Table, schema: list[dict[str, Any]]) -> list[str]:
     """What differs, as sentences; [] if nothing does."""
     unlike = _unlike_columns(actual, schema)
-    if unlike:
-        return [unlike]
+    return [unlike] if unlike else row_differences(actual, expected)
+
+
+def row_differences(actual: pa.Table, expected: pa.Table) -> list[str]:
+    """Which rows of two answers with the same columns differ, as sentences; [] if none does."""
     extra, missing = _extra_and_missing(actual, expected)
     if not extra and not missing:
         return []

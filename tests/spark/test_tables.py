@@ -10,7 +10,7 @@ from pathlib import Path
 import pyspark
 import pytest
 from py4j.protocol import Py4JJavaError
-from pyspark.errors import AnalysisException, UnsupportedOperationException
+from pyspark.errors import AnalysisException, PySparkException, UnsupportedOperationException
 from pyspark.errors.exceptions.base import IllegalArgumentException
 from pyspark.sql import SparkSession
 
@@ -23,6 +23,7 @@ from tests.catalogs.rest_server import serve_catalog
 from tests.conftest import GOLDEN
 from tests.damage import set_property, unpack
 from tests.golden.case import load_cases
+from tests.golden.compare import row_differences
 from tests.golden.deviations import accepted_deviations
 from tests.golden.run import judge
 from tests.project.private_spark import names_of_java
@@ -77,25 +78,45 @@ def files_below(folder):
     }
 
 
-FEW = [
-    *(MOR, "v6_mor_part_basic", "v9_mor_schema_evolution"),
-    *("v9_cow_keygen_slashes", "v9_mor_all_types"),
-]
-EACH_CASE = [
-    pytest.param(case, marks=() if case.name in FEW else pytest.mark.cluster, id=case.name)
-    for case in load_cases(GOLDEN)
-]
+EVOLVED = "v9_mor_schema_evolution"
 
 
-@pytest.mark.parametrize("case", EACH_CASE)
+def golden_cases(*sampled):
+    """Parameters of a test: all golden cases, of which `make test` runs those that are named."""
+    return [
+        pytest.param(case, marks=() if case.name in sampled else pytest.mark.cluster, id=case.name)
+        for case in load_cases(GOLDEN)
+    ]
+
+
+def answer_of(ask):
+    """Return the schema and the rows of a frame, or the condition of the error that refuses it."""
+    try:
+        frame = ask()
+        return frame.schema, frame.toArrow()
+    except PySparkException as error:
+        (condition, *_) = re.findall(r"HUDI_[A-Z_]+", str(error))
+        return condition, None
+
+
+def entry_of(session, path):
+    """Make an entry of a table, and return its name; "" if the path is refused likewise."""
+    name = f"golden{next(_numbers)}"
+    made, _ = answer_of(partial(session.sql, f"CREATE TABLE {name} USING hudi LOCATION '{path}'"))
+    if isinstance(made, str):
+        assert answer_of(partial(load, session, path)) == (made, None)
+        return ""
+    return name
+
+
+@pytest.mark.parametrize(
+    "case",
+    golden_cases(MOR, EVOLVED, "v6_mor_part_basic", "v9_cow_keygen_slashes", "v9_mor_all_types"),
+)
 def test_golden_tables_by_name_and_by_path_have_the_rows_of_apache_hudi(sql, golden_table, case):
     path = golden_table(case.name)
-    name = f"golden{next(_numbers)}"
-    try:
-        sql.sql(f"CREATE TABLE {name} USING hudi LOCATION '{path}'")
-    except AnalysisException:
-        with pytest.raises(AnalysisException):
-            load(sql, path).schema  # noqa: B018  (a table that is refused by its path, too)
+    name = entry_of(sql, path)
+    if not name:
         return
     for query in case.queries:
         if query.rows is None or not query.name.startswith(("snapshot", "as_of")):
@@ -108,6 +129,29 @@ def test_golden_tables_by_name_and_by_path_have_the_rows_of_apache_hudi(sql, gol
         for source in (name, f"hudi.`{path}`"):
             answer = sql.sql(f"SELECT * FROM {source}{travel}").toArrow()
             assert judge(case, query, answer).problems == ()
+
+
+def instants_of(case, path):
+    """Return the instants of a table's completed actions and of its queries, and an earlier one."""
+    timeline = HudiTable(str(path)).inspect.timeline().to_pylist()
+    completed = {each["requested_time"] for each in timeline if each["state"] == "completed"}
+    asked = {query.options.get("as.of.instant") for query in case.queries}
+    return sorted(completed | asked - {None} | {"20000101000000000"})
+
+
+@pytest.mark.parametrize("case", golden_cases(EVOLVED, "v9_cow_keygen_slashes"))
+def test_golden_tables_by_name_and_by_path_travel_to_each_instant(sql, golden_table, case):
+    path = golden_table(case.name)
+    name = entry_of(sql, path)
+    for instant in instants_of(case, path):
+        schema, rows = answer_of(partial(load, sql, path, as_of=instant))
+        for source in filter(None, (name, f"hudi.`{path}`")):
+            statement = f"SELECT * FROM {source} VERSION AS OF '{instant}'"
+            found_schema, found_rows = answer_of(partial(sql.sql, statement))
+            assert found_schema == schema, statement
+            if rows is not None:
+                assert found_rows.schema == rows.schema, statement
+                assert row_differences(found_rows, rows) == [], statement
 
 
 @pytest.mark.parametrize(
