@@ -147,7 +147,6 @@ _STORAGE_OPTION = inspect.Parameter(
 def with_shared_options(command: Callable[..., None]) -> Callable[..., None]:
     """Return a command for Typer, with the option ``--storage-option``.
 
-    Storage options become variables of the process, which ends with the command.
     Parameters named ``table``, ``query`` and ``listing`` are replaced by the arguments and options
     of the command line of which they are made.
     """
@@ -161,11 +160,16 @@ def with_shared_options(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def run(*, storage_option: list[str] | None, **arguments: Any) -> None:  # noqa: ANN401
-        for text in storage_option or ():
-            os.environ.update(to_environment(*key_and_value(text, "--storage-option")))
-        for name, maker in makers.items():
-            arguments[name] = maker(**{part: arguments.pop(part) for part in parts[name]})
-        command(**arguments)
+        environment = dict(os.environ)
+        try:
+            for text in storage_option or ():
+                os.environ.update(to_environment(*key_and_value(text, "--storage-option")))
+            for name, maker in makers.items():
+                arguments[name] = maker(**{part: arguments.pop(part) for part in parts[name]})
+            command(**arguments)
+        finally:
+            os.environ.clear()
+            os.environ.update(environment)
 
     ordered = sorted(parameters.values(), key=lambda parameter: parameter.kind)
     run.__signature__ = inspect.Signature(ordered)  # type: ignore[attr-defined]

@@ -11,7 +11,6 @@ import sys
 import termios
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from unittest.mock import patch
 
 from typer.testing import CliRunner
 
@@ -62,8 +61,7 @@ def in_process(*arguments: str, columns: int = 0) -> Ended:
         columns: width of the terminal that it takes its output for; 0 for a pipe.
     """
     terminal = {"COLUMNS": str(columns or 200), "FORCE_COLOR": "1" if columns else None}
-    with patch.dict(os.environ):  # where a command leaves its storage options
-        result = CliRunner().invoke(app, arguments, prog_name="hudi-py", env=terminal)
+    result = CliRunner().invoke(app, arguments, prog_name="hudi-py", env=terminal)
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
     return Ended(result.exit_code, result.stdout, result.stderr)

@@ -1,5 +1,6 @@
 """Every way in which a command can end: its exit code and its one message."""
 
+import os
 import re
 import subprocess
 
@@ -147,3 +148,10 @@ def test_doctor_says_whether_it_checked_the_contents_of_files(golden_table):
     assert in_process("doctor", table).out.endswith(note)
     assert note not in in_process("doctor", table, "--deep").out
     assert note not in in_process("doctor").out
+
+
+def test_storage_options_are_no_variables_of_the_process_once_the_command_has_ended(golden_table):
+    before = dict(os.environ)
+    path = str(golden_table("v6_mor_part_basic"))
+    assert in_process("count", path, "--storage-option", "account_key=a2V5").code == 0
+    assert dict(os.environ) == before
