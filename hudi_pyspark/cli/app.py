@@ -4,7 +4,8 @@ import io
 import os
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Sequence
+from importlib import import_module
 from typing import Annotated, Any
 
 import typer
@@ -12,10 +13,8 @@ from rich.text import Text
 from typer.core import TyperGroup
 
 from hudi_pyspark import __version__, errors
-from hudi_pyspark.cli import cache, health, logs, look, rows
 from hudi_pyspark.cli.arguments import ExitCode, with_shared_options
 from hudi_pyspark.cli.printing import say_aside
-from hudi_pyspark.cli.report import report
 from hudi_pyspark.errors import printable
 
 # The first class of an error decides; any other error is one of the system.
@@ -47,50 +46,53 @@ class _Commands(TyperGroup):
             raise typer.Exit(next(codes, ExitCode.SYSTEM)) from None
 
 
-app = typer.Typer(
-    cls=_Commands,
-    help="Inspect and read Apache Hudi tables, without Java.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-log_app = typer.Typer(
-    help="Show the contents of one log file, even a damaged one.", no_args_is_help=True
-)
-COMMANDS: dict[str, Callable[..., None]] = {
-    "describe": look.describe,
-    "timeline": look.timeline,
-    "commits": look.commits,
-    "commit": look.commit,
-    "slices": look.slices,
-    "files": look.files,
-    "history": rows.history,
-    "services": look.services,
-    "schema": look.schema,
-    "partitions": look.partitions,
-    "metadata": look.metadata,
-    "column-statistics": look.column_statistics,
-    "stats": look.stats,
-    "properties": look.properties,
-    "count": rows.count,
-    "lookup": rows.lookup,
-    "scan": rows.scan,
-    "manifest": rows.manifest,
-    "diff": rows.diff,
-    "doctor": health.doctor,
-    "report": report,
-    "demo": health.demo,
+# By module of this folder: its functions, separated by commas; the last word is the name.
+_COMMANDS_OF_MODULES = {
+    "look": "describe,timeline,commits,commit,slices,files,services,schema,partitions,metadata,"
+    "column-statistics,stats,properties",
+    "rows": "count,lookup,history,scan,manifest,diff",
+    "health": "doctor,demo",
+    "report": "report",
+    "logs": "log blocks,log records",
+    "cache": "cache show,cache clear",
 }
-for _name, _function in COMMANDS.items():
-    app.command(_name)(with_shared_options(_function) if _name != "demo" else _function)
-log_app.command("blocks")(with_shared_options(logs.blocks))
-log_app.command("records")(with_shared_options(logs.records))
-app.add_typer(log_app, name="log")
-cache_app = typer.Typer(help="Show or remove what merges decided.", no_args_is_help=True)
-cache_app.command("show")(cache.show)
-cache_app.command("clear")(cache.clear)
-app.add_typer(cache_app, name="cache")
+COMMANDS = {
+    name: module for module, names in _COMMANDS_OF_MODULES.items() for name in names.split(",")
+}
+_GROUPS = {
+    "log": "Show the contents of one log file, even a damaged one.",
+    "cache": "Show or remove what merges decided.",
+}
+
+
+def app_of(arguments: Sequence[str]) -> typer.Typer:
+    """Return `hudi-py` with the commands that these arguments of the command line need.
+
+    Args:
+        arguments: if the first one is not the name of a command, all commands are needed.
+    """
+    app = typer.Typer(
+        cls=_Commands,
+        help="Inspect and read Apache Hudi tables, without Java.",
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        rich_markup_mode="rich",
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(_root)
+    groups = {name: typer.Typer(help=text, no_args_is_help=True) for name, text in _GROUPS.items()}
+    # Each command takes a millisecond or two, and imports its module.
+    needed = [name for name in COMMANDS if [name.split()[0]] == list(arguments[:1])] or COMMANDS
+    for name in needed:
+        *group, word = name.split()
+        module = import_module(f"hudi_pyspark.cli.{COMMANDS[name]}")
+        function = getattr(module, word.replace("-", "_"))
+        command = with_shared_options(function) if name != "demo" else function
+        (groups[group[0]] if group else app).command(word)(command)
+    for name, group_app in groups.items():
+        if group_app.registered_commands:
+            app.add_typer(group_app, name=name)
+    return app
 
 
 def run() -> None:
@@ -98,7 +100,7 @@ def run() -> None:
     if (sys.stdout.encoding or "").lower().replace("-", "") != "utf8":
         assert isinstance(sys.stdout, io.TextIOWrapper)  # as in every new process
         sys.stdout.reconfigure(errors="backslashreplace")
-    app(prog_name="hudi-py")
+    app_of(sys.argv[1:])(prog_name="hudi-py")
 
 
 def _print_version(is_requested: bool) -> None:  # noqa: FBT001  (Typer calls it so)
@@ -107,7 +109,6 @@ def _print_version(is_requested: bool) -> None:  # noqa: FBT001  (Typer calls it
         raise typer.Exit
 
 
-@app.callback()
 def _root(
     *,
     version: Annotated[  # noqa: ARG001  (its callback does the work)

@@ -17,8 +17,6 @@ import pyarrow.csv as pa_csv
 from rich import box
 from rich.cells import cell_len
 from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-from rich.progress import track as rich_track
 from rich.table import Table
 from rich.text import Text
 
@@ -278,6 +276,8 @@ def _pairs(pairs: Iterable[tuple[str, str]]) -> Table:
 
 def track(items: Sequence[Any], description: str) -> Iterable[Any]:
     """Yield items and show a progress bar on standard error; the `Track` of the doctor."""
+    from rich.progress import track as rich_track  # noqa: PLC0415  (loads slowly)
+
     console = Console(stderr=True)
     return rich_track(
         items, description, console=console, transient=True, disable=not console.is_terminal
@@ -286,10 +286,14 @@ def track(items: Sequence[Any], description: str) -> Iterable[Any]:
 
 def count_rows(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Yield batches, and show on standard error how many rows have been read."""
+    from rich import progress  # noqa: PLC0415  (loads slowly)
+
     console = Console(stderr=True)
-    text = TextColumn("Reading {task.completed:,.0f} rows")
-    columns = (SpinnerColumn(), text, TimeElapsedColumn())
-    bar = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+    text = progress.TextColumn("Reading {task.completed:,.0f} rows")
+    columns = (progress.SpinnerColumn(), text, progress.TimeElapsedColumn())
+    bar = progress.Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal
+    )
     with bar:
         task = bar.add_task("", total=None)
         for batch in batches:

@@ -78,6 +78,8 @@ def parse_filter(text: str, schema: pa.Schema, *, is_exact: bool = False) -> Pre
 
 @dataclass(frozen=True, slots=True)
 class _Token:
+    """A word or sign of the text."""
+
     kind: str  # name, number, text, sign, or end
     text: str
     position: int

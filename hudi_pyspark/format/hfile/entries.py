@@ -102,6 +102,8 @@ def decode_entries(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Blocks:
+    """The data blocks that the entries are of."""
+
     edges: Offsets  # block i is [edges[i], edges[i + 1]) of the inflated bytes
     offsets: Sequence[int]  # of the blocks in the HFile
 
