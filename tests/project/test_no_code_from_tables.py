@@ -13,6 +13,7 @@ RUNNERS = {"eval", "exec", "compile", "__import__", "read_pickle", "allow_pickle
 ALLOWED = {
     # They import what the package's own list or the caller's option names, or an extra.
     "hudi_pyspark": {"import_module"},
+    "hudi_pyspark.cli.app": {"import_module"},
     "hudi_pyspark.imported_function": {"import_module"},
     "hudi_pyspark.storage.connection": {"import_module"},
     # It imports the module with its own name that is next on the path.
