@@ -212,12 +212,10 @@ def _columns_to_decode(
 
 
 def _read_identities(
-    kept_merge: KeptMerge, file: PagedFile | None, *, by_position: bool
+    kept_merge: KeptMerge, file: PagedFile, *, by_position: bool
 ) -> Iterator[pa.Table]:
     """Read what identifies base rows to log records, and the values by which they are compared."""
     task = kept_merge.task
-    if file is None:
-        return
     fields = task.shared.rule.compared_fields
     names = {*fields, *(name.partition(".")[0] for name in fields)}
     key_fields = () if by_position else task.shared.key_fields

@@ -6,6 +6,7 @@ a slice is read as if it had no log files, and then the remaining log rows.
 
 import os
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from hashlib import sha256
@@ -127,10 +128,8 @@ class KeptMerge:
             MissingFileError, CorruptBaseFileError: as `read_base_rows`.
         """
         _log.debug("%s: merged before", self.task.file_slice.file_id)
-        if not self.task.shared.requested_columns.names:
-            yield from self.rows(outcome, None)
-            return True
-        with open_base_file(self.task, self.storage) as file:
+        needs_file = bool(self.task.shared.requested_columns.names)
+        with open_base_file(self.task, self.storage) if needs_file else nullcontext() as file:
             if file is not None and file.row_count != len(outcome.decision.dropped_base_rows):
                 return False
             yield from self.rows(outcome, file)

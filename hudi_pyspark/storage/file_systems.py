@@ -278,13 +278,8 @@ class HdfsNativeFileSystem(FsspecFileSystem):
         if [status.path for status in statuses if not status.isdir] == [path]:
             raise NotADirectoryError(path)
         return [
-            FileInfo(
-                name=posixpath.basename(status.path),
-                is_directory=status.isdir,
-                size=status.length,
-                modified_ms=status.modification_time,
-            )
-            for status in statuses
+            FileInfo(posixpath.basename(s.path), s.isdir, s.length, s.modification_time)
+            for s in statuses
         ]
 
     def open(self, path: str) -> OpenFile:

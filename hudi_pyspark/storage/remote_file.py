@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from hudi_pyspark.errors import CorruptTableError, HudiError
 from hudi_pyspark.fork_safe_lock import ForkSafeLock
 from hudi_pyspark.storage.file_systems import FileSystem, OpenFile
-from hudi_pyspark.storage.protocol import Storage
+from hudi_pyspark.storage.protocol import Storage, read_together
 
 ByteRange = tuple[int, int]  # begin and end, in bytes from the start of the file
 
@@ -191,8 +191,7 @@ def versions_of(storage: Storage, paths: Sequence[str]) -> tuple[str, ...]:
         with storage.open_input(path) as file:
             return repr(getattr(file, "version", None))
 
-    with ThreadPoolExecutor(min(_THREADS, len(paths)) or 1) as pool:
-        return tuple(pool.map(version_of, paths))
+    return tuple(version for _, version in read_together(version_of, paths))
 
 
 def coalesce(ranges: Iterable[ByteRange], *, largest: int | None = None) -> list[ByteRange]:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import IO, TypeVar, cast
+from typing import IO, cast
 
 import pyarrow as pa
 import pyarrow.fs as pafs
@@ -22,7 +21,6 @@ from hudi_pyspark.storage.protocol import FileInfo, Storage
 from hudi_pyspark.storage.remote_file import RemoteFile
 from hudi_pyspark.storage_options import Options, common_settings, file_system_arguments
 
-_T = TypeVar("_T")
 _LOCAL_FILES = ArrowFileSystem(pafs.LocalFileSystem())
 
 
@@ -116,8 +114,8 @@ class ArrowStorage(Storage):
         return self.files.identity
 
     def list_directory(self, directory: str) -> list[FileInfo]:
-        path = self._absolute(directory)
-        return self._request(lambda files: files.list_directory(path), directory)
+        path, place = self._absolute(directory), self.describe(directory)
+        return self.files.request(lambda files: files.list_directory(path), place)
 
     def read_bytes(self, path: str) -> bytes:
         with self.open_input(path) as file:
@@ -128,13 +126,14 @@ class ArrowStorage(Storage):
         if self.is_local:
             return self.filesystem.open_input_file(absolute)
 
+        place = self.describe(path)
+
         def open_now(files: FileSystem) -> IO[bytes]:
             opened = files.open(absolute)
-            place = self.describe(path)
             file = RemoteFile(lambda r: self.files.request(r, place), files, opened, absolute)
             return cast("IO[bytes]", file)
 
-        return self._request(open_now, path)
+        return self.files.request(open_now, place)
 
     def describe(self, path: str) -> str:
         absolute = self._absolute(path)
@@ -187,9 +186,6 @@ class ArrowStorage(Storage):
         # A URI without a host means the host of the settings, which is that of the table.
         is_own = (kind, host or ours[1], bucket) == ours
         return place.path if is_own else None
-
-    def _request(self, request: Callable[[FileSystem], _T], path: str) -> _T:
-        return self.files.request(request, self.describe(path))
 
     def _absolute(self, path: str) -> str:
         return f"{self.base_path}/{path}" if path else self.base_path

@@ -104,9 +104,7 @@ def read_base_rows(
         )
     keys = keys_array(shared.record_keys)
     for stored_table in tables:
-        table = stored_table
-        if by_id is not None:
-            table = by_id.rename(stored_table, stored, base.instant_time)
+        table = by_id.rename(stored_table, stored, base.instant_time) if by_id else stored_table
         _check_partition_columns(task, table, base.path)
         table = repair_timestamps(table, task.working)
         rows = conform(table, task.working, task.partition.constants, source=base.path, casts=True)

@@ -47,16 +47,10 @@ class PagedFile:
         self._file = file
         self.parquet = parquet
         self.place = place
-
-    @property
-    def is_remote(self) -> bool:
+        self.is_remote = isinstance(file, RemoteFile)
         """Whether each read is a request to another machine."""
-        return isinstance(self._file, RemoteFile)
-
-    @property
-    def row_count(self) -> int:
-        """Number of rows that the footer says."""
-        return int(self.parquet.metadata.num_rows)
+        self.row_count = int(parquet.metadata.num_rows)
+        """The number of rows, as the footer says."""
 
     def prefetch(self, groups: Iterable[int], columns: Sequence[str]) -> None:
         """Fetch columns, or leaf columns, of row groups in parallel if reads are requests."""
