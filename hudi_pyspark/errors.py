@@ -184,7 +184,7 @@ class MissingFileError(CorruptTableError, FileNotFoundError):
 
     @classmethod
     def since_planning(cls, path: str) -> MissingFileError:
-        """Return the error for a file that was there when the query was planned."""
+        """Return the error for a file, by its full path, that was there during planning."""
         return cls(
             f"{path} is not on the storage any more. Load the table again. If this "
             "happens often, make the cleaner keep files longer (hoodie.cleaner.commits.retained)"

@@ -169,7 +169,7 @@ def emit_csv(table: pa.Table, *, has_header: bool = True) -> None:
 
 
 def say(text: Text | str) -> None:
-    """Print a line for people; the caller must have made a `Text` printable."""
+    """Print a line for people; the caller has escaped the control characters of a `Text`."""
     _console().print(printable(text) if isinstance(text, str) else text, soft_wrap=True)
 
 

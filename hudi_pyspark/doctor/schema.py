@@ -117,7 +117,7 @@ def _key_generator(config: TableConfig) -> Iterator[Finding]:
 
 
 def _columns_without_nulls(view: TableView) -> Iterator[Finding]:
-    """Report columns and nested fields without nulls that needed files lack."""
+    """Report required columns and nested fields that files of the latest slices lack."""
     texts = {
         time: metadata.schema_text
         for time, metadata in view.commit_metadata.of(view.commit_metadata).items()

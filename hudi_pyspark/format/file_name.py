@@ -134,7 +134,7 @@ def is_native_log_name(name: str) -> bool:
 
 
 def is_partition_marker(name: str) -> bool:
-    """Return whether a name, without its folder, is that of the file that marks a partition."""
+    """Return whether a file name, without its folder, is that of a partition's marker."""
     return name == PARTITION_MARKER or (
         name.startswith(f"{PARTITION_MARKER}.") and not name.endswith(".crc")
     )

@@ -39,7 +39,7 @@ def xxhash64(texts: Sequence[bytes], seed: int) -> UInt64s:
 def group_by_length(
     texts: Sequence[bytes],
 ) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]]:
-    """Yield texts of one length at a time: their ordinals, and a matrix with one text a row."""
+    """Yield groups of texts of equal length: their ordinals, and a matrix with a text per row."""
     lengths = np.fromiter(map(len, texts), np.int64, len(texts))
     order = np.argsort(lengths, kind="stable")
     for same in np.split(order, np.flatnonzero(np.diff(lengths[order])) + 1):

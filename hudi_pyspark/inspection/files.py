@@ -158,7 +158,14 @@ def commits_of(view: TableView, on_storage: Iterable[tuple[str, str]]) -> list[K
 
 
 def committed_by_path(commits: Iterable[KnownCommit]) -> Mapping[str, CommittedFile]:
-    """Return what commits record about files, by path."""
+    """Return what commits record about files.
+
+    Args:
+        commits: oldest first; the last commit that names a file counts.
+
+    Returns:
+        Path, relative to the base path, to what is recorded about the file.
+    """
     return by_path(committed_files({c.instant.requested_time: c.metadata for c in commits}))
 
 

@@ -128,7 +128,7 @@ def _compaction_instants(view: TableView) -> Iterator[tuple[Instant, Action]]:
 
 
 def _written(view: TableView, instant: Instant) -> dict[str, object]:
-    """Return the columns of what a completed action wrote; {} while it is pending."""
+    """Count what a completed action wrote, by column; {} while the action is pending."""
     if not instant.is_completed:
         return {}
     metadata = view.commit_metadata[instant.requested_time]

@@ -93,7 +93,13 @@ def partitions_schema(view: TableView) -> pa.Schema:
 
 
 def partitions(view: TableView, slices: pa.Table, all_files: pa.Table) -> pa.Table:
-    """Return one row per partition; see `Inspection.partitions`. Arguments are of `statistics`."""
+    """Return one row per partition; see `Inspection.partitions`.
+
+    Args:
+        view: the table.
+        slices: as `Inspection.file_slices` returns them.
+        all_files: as `Inspection.files` returns them.
+    """
     names = (all_files[name].to_pylist() for name in ("path", "instant_time"))
     committed = committed_by_path(commits_of(view, zip(*names, strict=True)))
     sums = [(name, "sum") for name in ("base_bytes", "log_count", "log_bytes")]

@@ -35,7 +35,7 @@ class MetadataListing:
         self._problem = ""  # why the metadata table is not used
 
     def refreshed(self) -> MetadataListing:
-        """Return the listing for another query, which forgets the problems of this one."""
+        """Return the listing for the next query, without the problems that this query met."""
         again = copy(self)
         again._relisted, again._problem = {}, ""  # noqa: SLF001  (the same class)
         return again

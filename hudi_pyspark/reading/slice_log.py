@@ -40,7 +40,13 @@ def slice_blocks(log_files: Sequence[LogFile], settings: ReadSettings) -> SliceB
 
 
 def log_decoder(task: ScanTask, *, by_position: bool = True) -> LogDecoder:
-    """Return the decoder of log blocks to the columns that the task works on."""
+    """Return the decoder of log blocks to the columns that the task works on.
+
+    Args:
+        task: of a file slice.
+        by_position: whether record positions are decoded, if the task may use them. If not, records
+            have keys alone.
+    """
     base, shared = task.file_slice.base_file, task.shared
     by_position = by_position and may_use_positions(task)
     return LogDecoder(

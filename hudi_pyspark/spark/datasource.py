@@ -105,7 +105,7 @@ class HudiDataSource(DataSource):
 
 
 class SecondNameDataSource(HudiDataSource):
-    """The same source as ``hudi``, the provider that entries of a metastore have."""
+    """The same source under the name ``hudi``, the provider that metastores record."""
 
     @classmethod
     def name(cls) -> str:
@@ -113,7 +113,7 @@ class SecondNameDataSource(HudiDataSource):
 
 
 class _Zip:
-    """A zip with modules: once unpickled, Python imports from it."""
+    """A zip of modules, from which Python can import as soon as this object is unpickled."""
 
     def __init__(self, path: str) -> None:
         self._path = path

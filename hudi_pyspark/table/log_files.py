@@ -113,7 +113,7 @@ class LogFiles:
         self._start = 0  # of the piece in its file
 
     def load(self, paths: Sequence[str]) -> dict[str, BytesSource]:
-        """Read whole files into memory; in parallel if each read is a request.
+        """Read whole files into memory, by path; in parallel if each read is a request.
 
         Raises:
             MissingFileError: one of them is gone; it names the first.

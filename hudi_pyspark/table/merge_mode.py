@@ -121,7 +121,7 @@ class MergeRule:
 
 
 def check_supported(rule: MergeRule, *, has_merger: bool) -> None:
-    """Refuse a rule by which this package cannot merge log records; a user's merger can.
+    """Refuse a rule by which this package cannot merge, unless the user has a merger for it.
 
     Raises:
         UnsupportedMergeError: the payload class, merge strategy or partial update mode is not

@@ -92,7 +92,11 @@ def as_shown(field: pa.Field) -> pa.Field:
 
 
 def column_defaults(view: TableView, as_of: str | None = None) -> dict[str, pa.Scalar]:
-    """Return the defaults of the table schema's columns that are neither null nor missing.
+    """Return the defaults of columns, by name; a default that is missing or null is left out.
+
+    Args:
+        view: the table.
+        as_of: requested time of the state whose schema counts, inclusive; None for the latest.
 
     Only numbers, booleans and text: the payload classes that look at defaults compare by equality,
     and Java objects of other types are never equal to what the schema's JSON holds.

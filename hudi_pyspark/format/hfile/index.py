@@ -189,7 +189,7 @@ def _ascends(keys: Sequence[bytes]) -> bool:
 
 
 def _parse_vint(content: bytes | memoryview, position: int) -> tuple[int, int]:
-    """Parse a number of Hadoop's WritableUtils, and return the offset after it; -1 if it is cut."""
+    """Parse a number of Hadoop's WritableUtils, -1 if it is cut off; return it and its end."""
     first = content[position]
     if first <= 0x7F:
         return first, position + 1

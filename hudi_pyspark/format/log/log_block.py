@@ -225,7 +225,7 @@ def _salvage_block(file: BytesSource, offset: int, path: str, report: Report) ->
 
 
 def _block_end(file: BytesSource, offset: int) -> tuple[int, str]:
-    """Return where the block at ``offset`` ends, and why it is not a whole block, "" if it is."""
+    """Return the end of the block at ``offset``, and why the block is not whole; "" if it is."""
     start = offset + len(MAGIC)
     if len(file) - start < _LONG.size:
         return 0, f"the file ends at byte {len(file)}, within the block's length"

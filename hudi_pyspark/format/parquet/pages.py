@@ -76,7 +76,11 @@ class ColumnPages:
         return np.searchsorted(self.first_rows, rows, side="right") - 1
 
     def spans(self, pages: Mask) -> list[tuple[int, int]]:
-        """Return the begin and end offset of each page to read, the dictionary first."""
+        """Return the begin and end offset of each chosen page, after those of a dictionary.
+
+        Args:
+            pages: one flag for each page, in file order; see `holding`.
+        """
         dictionary = [(self.begin, int(self.offsets[0]))] if self.begin < self.offsets[0] else []
         chosen = zip(self.offsets[pages].tolist(), self.sizes[pages].tolist(), strict=True)
         return dictionary + [(offset, offset + size) for offset, size in chosen]

@@ -161,7 +161,7 @@ class Instant:
 
     @property
     def comparable_action(self) -> Action:
-        """The action that this one completes as: a compaction becomes a commit, for example."""
+        """The action under which this one completes: a compaction completes as a commit."""
         return _COMPLETES_AS.get(self.action, self.action)
 
     @property
@@ -174,7 +174,7 @@ class Instant:
 def _kind_of(
     ending: str, layout: int, *, has_completion_time: bool
 ) -> tuple[Action, InstantState] | None:
-    """Return what the ending of a name means; None if names of the layout do not end like that."""
+    """Return action and state by the ending of a name; None if the layout has no such ending."""
     word, _, suffix = ending.partition(".")
     # Only the inflight file of a commit leaves the action out of its name.
     if ending == "inflight":

@@ -44,6 +44,10 @@ def read_body(body: bytes, *, path: str) -> dict[str, Any]:
     The first bytes show the format: commits are JSON up to table version 7 and Avro from 8 on, and
     an upgrade of the table leaves its old commits as they are.
 
+    Args:
+        body: the whole file.
+        path: of the file, for errors.
+
     Raises:
         CorruptTimelineError: the bytes are neither format, or not one whole record.
     """

@@ -62,6 +62,10 @@ class OrderingValues:
 def comparable_ordering(table: pa.Table, fields: Sequence[str]) -> OrderingValues:
     """Return the ordering values of a table's rows.
 
+    Args:
+        table: the rows.
+        fields: the ordering fields, nested ones by their dotted names; () if rows have none.
+
     Raises:
         CorruptTableError: the table lacks an ordering field.
         UnsupportedTableError: an ordering field has a type that Apache Hudi does not order.

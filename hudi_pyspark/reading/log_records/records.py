@@ -288,7 +288,7 @@ class ColumnSets:
         return self._numbers.setdefault(names, len(self._numbers))
 
     def lacking(self, name: str, numbers: SetNumbers) -> Mask:
-        """Say of each of some sets whether it lacks a column."""
+        """Return a mask of the sets that lack a column; has one flag for each number."""
         # The last entry, which -1 indexes, belongs to ALL_COLUMNS.
         table = np.array([*(name not in names for names in self._numbers), False], np.bool_)
         return table[numbers]
