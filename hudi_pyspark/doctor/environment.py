@@ -3,8 +3,6 @@
 What fails with a good message of its own is not checked: a session without ``register`` warns.
 """
 
-from __future__ import annotations
-
 import re
 import shlex
 import shutil
@@ -44,7 +42,7 @@ class Machine:
     run: Callable[[list[str]], str]  # standard output and error, or why the command does not start
 
     @classmethod
-    def here(cls, env: Mapping[str, str]) -> Machine:
+    def here(cls, env: Mapping[str, str]) -> "Machine":
         """Return this machine, with the environment variables of a process."""
         return cls(env, sys.version_info[:3], _installed_version, _run)
 

@@ -18,29 +18,25 @@ from hudi_pyspark.doctor.finding import (
     worst,
 )
 from hudi_pyspark.doctor.schema import SCHEMA, check_schema
-from hudi_pyspark.doctor.timeline import check_timeline, collect_timeline_files
+from hudi_pyspark.doctor.timeline import TimelineFiles, check_timeline, collect_timeline_files
 from hudi_pyspark.errors import CorruptTableError, HudiError, MissingFileError, TableNotFoundError
 from hudi_pyspark.format.properties import table_checksum
-from hudi_pyspark.inspection.metadata import RECORD_SAMPLE, differences
+from hudi_pyspark.inspection.metadata import RECORD_SAMPLE, Difference, differences
 from hudi_pyspark.metadata_table.table import MetadataTable
 from hudi_pyspark.options.read_options import ReadOptions
 from hudi_pyspark.planning.query import resolve_query
 from hudi_pyspark.planning.slice_tasks import TablePlanner
 from hudi_pyspark.reading.kept_merges import count_merged
-from hudi_pyspark.table.config import METADATA_FOLDER, PROPERTIES_FILE, read_properties
+from hudi_pyspark.table.config import METADATA_FOLDER, PROPERTIES_FILE, TableConfig, read_properties
 from hudi_pyspark.table.merge_mode import MergeCache
 from hudi_pyspark.table.returning_rows import COMPLETED_OR_FAILED
-from hudi_pyspark.table.view import open_table
+from hudi_pyspark.table.view import TableView, open_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from hudi_pyspark.doctor.files import StoredFiles
-    from hudi_pyspark.doctor.timeline import TimelineFiles
-    from hudi_pyspark.inspection.metadata import Difference
     from hudi_pyspark.storage import Storage
-    from hudi_pyspark.table.config import TableConfig
-    from hudi_pyspark.table.view import TableView
 
 PROPERTIES = "properties"
 # The first release of Apache Hudi that reads each version: HoodieTableVersion.

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from hudi_pyspark.doctor.finding import RESTORE, RESTORE_PROPERTIES, Finding, Severity, reason_of
 from hudi_pyspark.errors import CorruptTableError, HudiError
 from hudi_pyspark.format.timeline import instant_metadata
-from hudi_pyspark.format.timeline.instant import COMMIT_ACTIONS, Action
-from hudi_pyspark.format.timeline.instant_body import read_body
+from hudi_pyspark.format.timeline.instant import COMMIT_ACTIONS, Action, Instant
+from hudi_pyspark.format.timeline.instant_body import BodyParser, read_body
 from hudi_pyspark.format.timeline.instant_metadata import CommitMetadata
-from hudi_pyspark.table.file_groups import by_path, committed_files, unreadable_files
+from hudi_pyspark.table.file_groups import CommittedFile, by_path, committed_files, unreadable_files
 from hudi_pyspark.table.listing import path_in
 from hudi_pyspark.table.timeline import instant_path, plan_path
 from hudi_pyspark.wording import counted
@@ -20,10 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from hudi_pyspark.doctor.finding import Track
-    from hudi_pyspark.format.timeline.instant import Instant
-    from hudi_pyspark.format.timeline.instant_body import BodyParser
     from hudi_pyspark.format.timeline.instant_metadata import CleanMetadata, RollbackMetadata
-    from hudi_pyspark.table.file_groups import CommittedFile
     from hudi_pyspark.table.view import TableView
 
 CHECK = "timeline"

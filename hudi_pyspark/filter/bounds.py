@@ -1,7 +1,5 @@
 """What a filter rules out before any row is read: by bounds of columns, and by record keys."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -45,7 +43,7 @@ class ColumnBounds:
         *,
         may_be_null: bool = False,
         may_have_value: bool = True,
-    ) -> ColumnBounds:
+    ) -> "ColumnBounds":
         """Return the bounds of a column in a single file; both are unknown if either is None."""
         if low is None or high is None:
             low = high = pa.scalar(None)

@@ -1,7 +1,5 @@
 """Bloom filters of record keys, which Hudi writes into the footers of base files."""
 
-from __future__ import annotations
-
 import base64
 import struct
 from collections.abc import Sequence
@@ -36,7 +34,7 @@ class BloomFilter:
     hash_count: int  # bits per key
 
     @classmethod
-    def parse(cls, text: str, kind: str) -> BloomFilter:
+    def parse(cls, text: str, kind: str) -> "BloomFilter":
         """Parse the base64 text of a footer; ``kind`` is ``SIMPLE`` or ``DYNAMIC_V0``.
 
         Source: Hudi's SimpleBloomFilter and HoodieDynamicBoundedBloomFilter.
@@ -50,7 +48,7 @@ class BloomFilter:
             raise BloomFilterError(f"not a Bloom filter: {error}") from error
 
     @classmethod
-    def _of(cls, data: bytes, kind: str) -> BloomFilter:
+    def _of(cls, data: bytes, kind: str) -> "BloomFilter":
         bits, hash_count = _header(data, 0)
         if kind == "SIMPLE":
             return cls((_vector(data, _HEADER.size, bits),), bits, hash_count)

@@ -5,8 +5,6 @@ not lose a row for which the condition is true, so a part that is not understood
 `predicate_of` is for conditions that nobody evaluates again, so it refuses what is not exact.
 """
 
-from __future__ import annotations
-
 import ctypes
 import math
 import re
@@ -70,7 +68,7 @@ class Call:
     """A call of a function: its name in pyarrow, arguments and options."""
 
     name: str
-    arguments: Sequence[Expression]
+    arguments: Sequence["Expression"]
     options: Mapping[str, object] = field(default_factory=dict)
 
 

@@ -1,7 +1,5 @@
 """Calls of inspection tables, as Spark's options spell them."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -29,7 +27,7 @@ class InspectionCall:
     arguments: tuple[tuple[str, str | bool | int], ...]
 
     @classmethod
-    def parse(cls, options: Mapping[str, str]) -> InspectionCall:
+    def parse(cls, options: Mapping[str, str]) -> "InspectionCall":
         """Parse the options ``inspect`` and ``inspect.<argument>``, as Spark passes them.
 
         Raises:

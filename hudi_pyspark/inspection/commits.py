@@ -11,7 +11,7 @@ from hudi_pyspark.columns.type_text import type_text
 from hudi_pyspark.errors import InvalidInstantError, UnsupportedTableError
 from hudi_pyspark.format.avro.schema import arrow_schema, parse_schema
 from hudi_pyspark.format.file_name import BaseFileName, LogFileName, parse_data_file_name
-from hudi_pyspark.format.timeline.instant import COMMIT_ACTIONS, moment_of
+from hudi_pyspark.format.timeline.instant import COMMIT_ACTIONS, Instant, moment_of
 from hudi_pyspark.format.timeline.instant_metadata import commit_metadata_of
 from hudi_pyspark.format.timeline.internal_schema import parse_internal_schema
 from hudi_pyspark.inspection.definition import InspectionRows, instant_row, with_columns
@@ -23,7 +23,6 @@ from hudi_pyspark.wording import did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from hudi_pyspark.format.timeline.instant import Instant
     from hudi_pyspark.format.timeline.instant_metadata import CommitMetadata, WriteStat
     from hudi_pyspark.table.view import TableView
 

@@ -1,7 +1,5 @@
 """A file slice of the metadata table: the entries of its base file and of its log blocks."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -40,7 +38,7 @@ class Entries:
     hfile: HFile | None  # with the same keys; None if a log block deletes them
 
     @classmethod
-    def of(cls, hfile: HFile) -> Entries:
+    def of(cls, hfile: HFile) -> "Entries":
         """Return the entries of an HFile."""
         return cls(hfile.keys.cast(pa.string()), hfile)
 

@@ -1,7 +1,5 @@
 """Partitions and their files, found in the metadata table."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import copy
 from itertools import starmap
@@ -34,7 +32,7 @@ class MetadataListing:
         self._relisted: dict[str, list[FileInfo]] = {}
         self._problem = ""  # why the metadata table is not used
 
-    def refreshed(self) -> MetadataListing:
+    def refreshed(self) -> "MetadataListing":
         """Return the listing for the next query, without the problems that this query met."""
         again = copy(self)
         again._relisted, again._problem = {}, ""  # noqa: SLF001  (the same class)

@@ -1,7 +1,5 @@
 """The metadata table of a table: its listing of files, its indexes, and the slices of both."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -43,7 +41,7 @@ class MetadataTable:
     _bounds: BoundsCache | None = field(default=None, init=False)  # of the last slices asked for
 
     @classmethod
-    def open(cls, table: TableView) -> MetadataTable:
+    def open(cls, table: TableView) -> "MetadataTable":
         """Open the metadata table of a table.
 
         Raises:

@@ -1,7 +1,5 @@
 """The kinds of queries: each knows its schema, file slices, tasks and explanation."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -51,7 +49,7 @@ class Query(ABC):
     choice: PartitionChoice | None = field(default=None, kw_only=True)  # None: all partitions
     is_ordered: ClassVar[bool] = False  # the answer has the order of the tasks
 
-    def of_partitions(self, choice: PartitionChoice | None) -> Query:
+    def of_partitions(self, choice: PartitionChoice | None) -> "Query":
         """Return the same query of chosen partitions; changes ignore the choice.
 
         An unchanged choice returns the same object, which keeps the slices that it has found.

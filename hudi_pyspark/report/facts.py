@@ -1,7 +1,5 @@
 """`Facts`: the inspection tables that a report needs, each computed once."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
@@ -55,7 +53,7 @@ class Facts:
     problems: list[str] = field(default_factory=list)  # why column statistics are missing
 
     @classmethod
-    def of(cls, view: TableView, now: datetime) -> Facts:
+    def of(cls, view: TableView, now: datetime) -> "Facts":
         """Decide whether to list the storage or to ask the metadata table.
 
         Args:

@@ -1,7 +1,5 @@
 """`Report`: the state of a table as one value, and as a page."""
 
-from __future__ import annotations
-
 import json
 import shlex
 from collections.abc import Callable, Mapping
@@ -41,7 +39,7 @@ class Report:
     @classmethod
     def of(
         cls, view: TableView, scan: Callable[..., object], changes: Callable[[], object]
-    ) -> Report:
+    ) -> "Report":
         """Examine a table; see `HudiTable.report`.
 
         Args:

@@ -5,8 +5,6 @@ client of Spark Connect writes them into an option of the read. The rule takes t
 from here: see `optimizer.py`.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -110,7 +108,7 @@ class ClientHints:
         return json.dumps([paths, self.filters, self.limit])
 
     @classmethod
-    def from_option(cls, text: str) -> ClientHints:
+    def from_option(cls, text: str) -> "ClientHints":
         """Parse the text of `to_option`; "" stands for no hints."""
         if not text:
             return cls(is_given=False)

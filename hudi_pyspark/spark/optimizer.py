@@ -7,8 +7,6 @@ each part by itself. If this Spark lacks something that a part needs, the core a
 work without that part.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -160,7 +158,7 @@ def _core(sources: Mapping[str, str]) -> str:
     return one_text((sources[name] for name in CORE), "public class Words {", *words, "}")
 
 
-def make_rule(spark: SparkSession, classes: RuleClasses) -> Any:  # noqa: ANN401  (of the JVM)
+def make_rule(spark: SparkSession, classes: "RuleClasses") -> Any:  # noqa: ANN401  (of the JVM)
     """Return a new rule for a session, with all parts that were compiled.
 
     If the session has columnar readers, this also sends their classes to the executors.

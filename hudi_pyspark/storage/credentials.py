@@ -1,7 +1,5 @@
 """Short-lived credentials: each process asks for its own, and again before they expire."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -74,7 +72,7 @@ class Credentials:
     renew_at: float  # seconds since the epoch; infinity if they do not expire
 
     @classmethod
-    def of(cls, answer: Mapping[str, object], now: float) -> Credentials:
+    def of(cls, answer: Mapping[str, object], now: float) -> "Credentials":
         """Separate the storage options that a provider returned from their time.
 
         Args:

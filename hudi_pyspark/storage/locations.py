@@ -1,7 +1,5 @@
 """Paths and URIs: which storage they mean, and where in it."""
 
-from __future__ import annotations
-
 import os
 import posixpath
 import re
@@ -61,7 +59,7 @@ class Location:
         return self.kind, host, bucket
 
     @classmethod
-    def parse(cls, uri: str) -> Location:
+    def parse(cls, uri: str) -> "Location":
         """Parse a URI or a local path. A local path is taken literally: ``%2F`` stays as it is.
 
         Raises:

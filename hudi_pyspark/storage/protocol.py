@@ -1,7 +1,5 @@
 """The operations that the reader needs from a file system, and careful ways to call them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -78,7 +76,7 @@ class Storage(Protocol):
     def describe(self, path: str) -> str:
         """Return the absolute path or URI by which users know a path, for messages."""
 
-    def at(self, location: str, *, is_given: bool = False) -> Storage:
+    def at(self, location: str, *, is_given: bool = False) -> "Storage":
         """Return the storage of another folder.
 
         Args:

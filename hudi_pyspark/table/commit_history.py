@@ -1,7 +1,5 @@
 """Commits of a table and of its archive: what they did, and when."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -61,7 +59,7 @@ class CommitHistory:
         return CommittedTimes.of(self.commits, self.timeline)
 
     @cached_property
-    def commit_metadata(self) -> LazyMetadata:
+    def commit_metadata(self) -> "LazyMetadata":
         """The metadata of every completed commit of the active timeline, by requested time."""
         load = partial(self.load, parse=instant_metadata.parse_commit_metadata)
         return LazyMetadata(self.commits, load, is_local=self.storage.is_local)

@@ -1,7 +1,5 @@
 """hoodie.properties as a typed value; tables that cannot be read are refused here."""
 
-from __future__ import annotations
-
 import enum
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -267,7 +265,7 @@ class TableConfig:
         return self.table_type is TableType.MERGE_ON_READ
 
     @classmethod
-    def parse(cls, properties: Mapping[str, str]) -> TableConfig:
+    def parse(cls, properties: Mapping[str, str]) -> "TableConfig":
         """Parse the properties, each field as its definition says.
 
         Raises:

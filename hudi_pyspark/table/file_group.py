@@ -1,7 +1,5 @@
 """Base files and log files to file groups, and file groups to file slices."""
 
-from __future__ import annotations
-
 import posixpath
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -88,11 +86,11 @@ class FileSlice:
                 return True
         return self.base_file is not None and not self.base_file.is_listed
 
-    def filter_logs(self, is_kept: Callable[[LogFile], bool]) -> FileSlice:
+    def filter_logs(self, is_kept: Callable[[LogFile], bool]) -> "FileSlice":
         """Return the slice with some of its log files."""
         return replace(self, log_files=tuple(filter(is_kept, self.log_files)))
 
-    def with_logs(self, log_files: Iterable[LogFile]) -> FileSlice:
+    def with_logs(self, log_files: Iterable[LogFile]) -> "FileSlice":
         """Return the slice with other log files, which may come in any order."""
         return replace(self, log_files=tuple(sorted(log_files, key=lambda f: f.apply_order)))
 

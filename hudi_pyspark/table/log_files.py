@@ -1,7 +1,5 @@
 """The log files of a slice: their bytes, their blocks, and reports of damage."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -33,7 +31,7 @@ class SliceBlocks:
     on_damage: OnDamage
     most_bytes_in_memory: int  # larger files are read piece by piece
 
-    def read(self, storage: Storage, files: LogFiles, block_filter: BlockFilter) -> LogScan:
+    def read(self, storage: Storage, files: "LogFiles", block_filter: BlockFilter) -> LogScan:
         """Return the log blocks that the query sees, undecoded, in the order of their merge.
 
         Raises:
@@ -53,7 +51,7 @@ class SliceBlocks:
                 raise MissingFileError.since_commit(storage.describe(file.path), file.committed_by)
         return scan
 
-    def framed(self, storage: Storage, files: LogFiles) -> Iterator[LogBlock]:
+    def framed(self, storage: Storage, files: "LogFiles") -> Iterator[LogBlock]:
         """Yield all blocks of the listed files, and report what committed files have lost.
 
         Raises:

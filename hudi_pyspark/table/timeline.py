@@ -1,7 +1,5 @@
 """The instants of a table, in order, and their files."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -31,7 +29,7 @@ class Timeline(PickledWithoutCache):
     instants: tuple[Instant, ...]
 
     @classmethod
-    def collapse(cls, instants: Iterable[Instant]) -> Timeline:
+    def collapse(cls, instants: Iterable[Instant]) -> "Timeline":
         """Keep the highest state of each action: a finished compaction hides its plan file."""
         latest: dict[tuple[str, Action], Instant] = {}
         for instant in instants:
@@ -79,7 +77,7 @@ class CommittedTimes:
     pending: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, instants: Iterable[Instant], timeline: Timeline) -> CommittedTimes:
+    def of(cls, instants: Iterable[Instant], timeline: Timeline) -> "CommittedTimes":
         """Return the times of some completed instants, given the timeline that they are on."""
         times = frozenset(i.requested_time for i in instants)
         saved = {i.requested_time for i in timeline.of_action(Action.SAVEPOINT)}

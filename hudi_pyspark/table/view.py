@@ -1,7 +1,5 @@
 """One consistent view of the table at a base path: its commits, file groups and file slices."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
@@ -31,7 +29,7 @@ class TableView:
 
     history: CommitHistory  # the table's commits, archived ones included
     listing: FileListing
-    _unlisted: TableView | None = None  # the same state, which keeps what no listing changes
+    _unlisted: "TableView | None" = None  # the same state, which keeps what no listing changes
 
     @property
     def storage(self) -> Storage:
@@ -58,7 +56,7 @@ class TableView:
         """The table's file slices, at the latest instant or at an earlier one."""
         return FileSlices(self.history, self.groups)
 
-    def with_listing(self, listing: FileListing) -> TableView:
+    def with_listing(self, listing: FileListing) -> "TableView":
         """Return the same state of the table with another source of its files."""
         return replace(self, listing=listing, _unlisted=self._unlisted or self)
 

@@ -1,7 +1,5 @@
 """Readers of Avro types that have parts: records, unions, arrays and maps."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final, TypeAlias
 
@@ -180,7 +178,7 @@ class ListReader(ValueReader):
     def walk(self, octets: memoryview, position: int, end: int) -> int:
         return self._walk_blocks(octets, position, end, None)
 
-    def _find(self, cursor: Cursor) -> _FoundItems:
+    def _find(self, cursor: Cursor) -> "_FoundItems":
         item_places = _FoundItems(len(cursor))
         rows = np.arange(len(cursor))
         while len(rows) > FEW_LISTS:

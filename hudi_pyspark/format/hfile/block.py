@@ -1,7 +1,5 @@
 """Frame, check and inflate blocks, the units in which an HFile is compressed and read."""
 
-from __future__ import annotations
-
 import struct
 import zlib
 from dataclasses import dataclass
@@ -38,7 +36,7 @@ class Block:
     octets: memoryview  # from its header to the end of its checksums
 
     @classmethod
-    def frame(cls, octets: memoryview, offset: int) -> Block:
+    def frame(cls, octets: memoryview, offset: int) -> "Block":
         """Cut out the block at the start of ``octets``.
 
         Args:

@@ -1,7 +1,5 @@
 """Decode the content of data blocks: the keys, and where their values are."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -38,7 +36,7 @@ class HFile:
     value_ends: Offsets
     file_info: Mapping[str, bytes]  # "schema" is the Avro schema (JSON) of the values
 
-    def filter(self, mask: pa.BooleanArray) -> HFile:
+    def filter(self, mask: pa.BooleanArray) -> "HFile":
         """Return the entries for which a mask is true, with only the bytes of their values."""
         rows = np.flatnonzero(to_numpy(mask))
         starts, ends = self.value_starts[rows], self.value_ends[rows]

@@ -8,8 +8,6 @@ the same dates and local times in the calendar and the zones of java.time.
 Source: ``DataSourceUtils`` and ``RebaseDateTime`` of Apache Spark 3.5 and 4.3, which decide alike.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Callable
@@ -53,7 +51,7 @@ class LegacyCalendar:
     path: str  # for errors
 
     @classmethod
-    def of(cls, file: pq.ParquetFile, path: str) -> LegacyCalendar | None:
+    def of(cls, file: pq.ParquetFile, path: str) -> "LegacyCalendar | None":
         """Read the keys of a footer; None unless Spark wrote it in a legacy calendar."""
         keys = file.metadata.metadata or {}
         if _VERSION not in keys:

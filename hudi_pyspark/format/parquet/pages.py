@@ -5,8 +5,6 @@ lists where they are and which rows they have. pyarrow reads whole column chunks
 it gets a file that has only the pages with these rows, and a footer.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -96,7 +94,7 @@ class ParquetPages:
     footer: ThriftStruct
 
     @classmethod
-    def parse(cls, footer: bytes) -> ParquetPages:
+    def parse(cls, footer: bytes) -> "ParquetPages":
         """Parse the metadata in a file's footer.
 
         Raises:

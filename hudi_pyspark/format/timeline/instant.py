@@ -4,8 +4,6 @@ Layouts 0 and 1 (table versions up to 7) name files by the requested time only. 
 table version 8 on) the name of a completed file also has the completion time.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from datetime import datetime
@@ -84,7 +82,7 @@ class WriteOperationType(str, Enum):
         return self in (self.CLUSTER, self.COMPACT, self.LOG_COMPACT, self.INDEX)
 
     @classmethod
-    def parse(cls, name: str | None) -> WriteOperationType:
+    def parse(cls, name: str | None) -> "WriteOperationType":
         """Parse an operation's name; UNKNOWN for None and for names of later releases."""
         return _OPERATIONS.get((name or "").upper(), cls.UNKNOWN)
 
@@ -112,7 +110,7 @@ class Instant:
     completion_time: str | None = None  # None while pending, and if the file name has none
 
     @classmethod
-    def parse(cls, file_name: str, layout: int) -> Instant:
+    def parse(cls, file_name: str, layout: int) -> "Instant":
         """Parse the name of a timeline file; the method `file_name` inverts it.
 
         The completion time is None for pending instants and for all instants of layout 1, whose

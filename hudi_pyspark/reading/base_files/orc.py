@@ -1,7 +1,5 @@
 """Stream ORC base files as Arrow tables, stripe by stripe."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import IO
@@ -78,7 +76,7 @@ class _WriterClock:
     @classmethod
     def load(
         cls, source: orc.ORCFile, file: pa.NativeFile | IO[bytes], schema: pa.Schema, path: str
-    ) -> _WriterClock:
+    ) -> "_WriterClock":
         """Read the zones.
 
         Raises:

@@ -10,8 +10,6 @@ by a checksum or the magic, unlike in a zip file, whose directory is not. Files 
 mapped, since a page that the disk cannot deliver would end the process.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import struct
@@ -67,7 +65,7 @@ class OutcomesOnDisk:
     most_bytes: int = _ON_DISK
 
     @classmethod
-    def of(cls, settings: ReadSettings, environment: Mapping[str, str]) -> OutcomesOnDisk:
+    def of(cls, settings: ReadSettings, environment: Mapping[str, str]) -> "OutcomesOnDisk":
         """Return the store that the settings name, else the usual one; see `cache_folder`."""
         folder = cache_folder(settings.merge_cache_folder, environment)
         return cls(folder, settings.merge_cache_bytes or _ON_DISK)

@@ -1,7 +1,5 @@
 """Limit the memory of a merge, and put rows on local disk past the limit."""
 
-from __future__ import annotations
-
 import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,7 +27,7 @@ class MemoryLimits:
     folder: str  # for spill files; on a local disk
 
     @classmethod
-    def resolve(cls, total: int, folder: str, environment: Mapping[str, str]) -> MemoryLimits:
+    def resolve(cls, total: int, folder: str, environment: Mapping[str, str]) -> "MemoryLimits":
         """Return the limits of a Python process, by the options and its environment.
 
         Args:

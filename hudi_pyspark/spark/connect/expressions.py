@@ -1,7 +1,5 @@
 """Find the names that expressions of a plan use, and write conditions as texts of filters."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Collection, Iterator
 from datetime import date, datetime, timedelta, timezone
@@ -79,7 +77,7 @@ class Names:
         self.has_star = False  # whether the messages use every column of their input
         self._relations = relations
 
-    def add(self, message: Any, *, with_relations: bool = False) -> Names:  # noqa: ANN401
+    def add(self, message: Any, *, with_relations: bool = False) -> "Names":  # noqa: ANN401
         """Add the names that a message uses.
 
         Args:

@@ -20,8 +20,6 @@ lose a column. Therefore the default is always to read more:
 The result is a hint: the plan itself stays as it was, and Spark applies each condition and limit.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -96,7 +94,7 @@ class Needs:
     conditions: tuple[str, ...] = ()  # texts of filters that hold for all rows that are used
     limit: int | None = None  # the number of rows that are used at most; None for all
 
-    def plus(self, message: Any, relations: Collection[str] = ()) -> Needs:  # noqa: ANN401  (protobuf)
+    def plus(self, message: Any, relations: Collection[str] = ()) -> "Needs":  # noqa: ANN401  (protobuf)
         """Return these needs and the names of a message, without conditions and a limit.
 
         Args:
