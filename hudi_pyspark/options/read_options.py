@@ -64,7 +64,7 @@ class TableOptions:
     credentials_provider: str = option(FUNCTION)
     """supplies [short-lived credentials](storage.md#short-lived-credentials)"""
     inspect: str = option(text("`timeline`, `commits`, …"))
-    """instead of its rows, a [table about the table](looking-inside.md), with arguments as options
+    """a [table about the table](looking-inside.md), with arguments as options
     (`inspect.instant`)"""
 
 
@@ -175,23 +175,23 @@ class ReadOptions:
     columns: tuple[str, ...] | None = option(COLUMNS)
     """columns to read, in this order"""
     filter: str = option(text("a condition, as in a WHERE clause"))  # `parse_filter` parses it
-    """rows to read: comparisons of columns with literals, `IN`, `BETWEEN`, `LIKE`, `IS NULL`,
-    `AND`, `OR`, `NOT`"""
+    """comparisons of columns with literals, `IN`, `BETWEEN`, `LIKE`, `IS NULL`, `AND`, `OR`,
+    `NOT`"""
     include_meta_columns: bool = option(SWITCH)
     """read the `_hoodie_*` columns"""
     batch_rows: int = option(
         whole_number(default=16_384), "batch_rows hoodie.read.stream.batch_size"
     )
-    """maximum rows per Arrow batch; batches of wide rows are smaller, about 64 MiB"""
+    """maximum rows per Arrow batch; wide rows make smaller batches, about 64 MiB"""
     task_bytes: int = option(whole_number(default=64 << 20))
-    """bytes that a task should read: small file slices share a task, a large base file without log
-    files is divided; there are at most 100,000 tasks"""
+    """bytes per task: small file slices share one, a large base file without log files is divided;
+    there are at most 100,000 tasks"""
     # 0 for the worker's default.
     merge_memory: int = option(
         whole_number("bytes, from 1 on", most=2**63 - 1), "hoodie.memory.merge.max.size"
     )
-    """memory for the log records of a file slice; more records go to local disk. By default 1 GiB,
-    at most a third of `spark.executor.pyspark.memory` per task"""
+    """memory for the log records of a file slice; more go to local disk. By default 1 GiB, at most
+    a third of `spark.executor.pyspark.memory` per task"""
     # "" for the worker's default.
     spill_folder: str = option(text("a local folder"), "hoodie.memory.spillable.map.path")
     """where these records go: by default `SPARK_LOCAL_DIRS`, else the folder of temporary files"""
@@ -204,8 +204,7 @@ class ReadOptions:
     """for `merge_cache=disk`: by default `SPARK_LOCAL_DIRS`, else this user's folder for caches"""
     # 0 for the default.
     merge_cache_bytes: int = option(whole_number("bytes, from 1 on", most=2**63 - 1))
-    """how much is kept; the least recently used goes first. By default 512 MiB in memory, 4 GiB on
-    disk"""
+    """how much is kept, the most recently used. By default 512 MiB in memory, 4 GiB on disk"""
     on_damage: OnDamage = option(word(OnDamage))
     """if a log file lost committed records, or a base file is not the committed one; Apache Hudi
     does `ignore`"""
@@ -234,7 +233,7 @@ class ReadOptions:
     data_skipping: frozenset[Index] = option(INDEXES, "hoodie.enable.data.skipping")
     """skip files by indexes of the metadata table; the record index only with `unique_keys`"""
     unique_keys: bool = option(BOOLEAN)
-    """your word that no two rows of the table have the same record key: then the record index
+    """your word that no two rows have the same record key: the record index then
     [leaves out file slices](tuning.md#look-up-rows-by-key)"""
     incremental: IncrementalOptions | None = None  # None unless the query is incremental
     fails_on_missing: bool = False  # on_missing=fail, of queries that are not incremental

@@ -17,8 +17,7 @@ HEAD = """\
 tests/project/before_the_package_loads.md: change it there. -->
 
 Every error that this package raises on purpose is a `HudiError`, whose message begins with a code
-in brackets. In Python, catch the class. Where only the text arrives, as in Spark's
-`PythonException`, look for the code:
+in brackets. In Python, catch the class; in Spark's `PythonException`, look for the code:
 
 ```python
 from hudi_pyspark import HudiTable, TableNotFoundError
@@ -29,8 +28,8 @@ except TableNotFoundError as error:
     assert str(error).startswith("[HUDI_PATH_NOT_FOUND]")
 ```
 
-In Spark the message is the first line of an error while a query is planned, and the line after
-Spark's own for an error of a task. Over Spark Connect a stack trace of the server follows, unless
+The message is the first line of an error while a query is planned, and the second for an error of a
+task. Over Spark Connect a stack trace of the server follows, unless
 `spark.sql.connect.serverStacktrace.enabled` is `false`.
 
 """

@@ -1,7 +1,7 @@
 """Statements of the pages, each with a probe that asks the code whether it is still so.
 
 A statement is a piece of the page, so that a change of the page is noticed, too. A probe raises, or
-returns whether the statement holds. *No* rows of docs/supported.md are probed by what is refused.
+returns whether the statement holds. What docs/supported.md calls refused is probed by a refusal.
 """
 
 import re
@@ -114,7 +114,7 @@ STATEMENTS: list[tuple[str, str, Probe]] = [
     # Supported, tables
     (
         "supported",
-        "| tables of other formats through `hoodie.table.format` | no |",
+        "Tables of other formats (`hoodie.table.format`) and the metadata table itself are",
         refused(
             errors.UnsupportedTableError,
             "hoodie.table.format",
@@ -123,7 +123,7 @@ STATEMENTS: list[tuple[str, str, Probe]] = [
     ),
     (
         "supported",
-        "| the metadata table itself | no |",
+        "and the metadata table itself are refused.",
         refused(
             errors.UnsupportedMergeError,
             r"this is the metadata table of a table.*inspect\.metadata_records",
@@ -167,7 +167,7 @@ STATEMENTS: list[tuple[str, str, Probe]] = [
     # Supported, log files and merging
     (
         "supported",
-        "| Avro, Parquet, HFile data | yes;",
+        "- Avro, Parquet and HFile data;",
         lambda _: (
             {
                 LogBlockType.AVRO_DATA_BLOCK,
@@ -179,7 +179,7 @@ STATEMENTS: list[tuple[str, str, Probe]] = [
     ),
     (
         "supported",
-        "| corrupt, within what a commit wrote | no: `CorruptLogBlockError`;",
+        "A corrupt block within what a commit wrote is a `CorruptLogBlockError`;",
         refused(
             errors.CorruptLogBlockError,
             "at byte",
@@ -188,7 +188,7 @@ STATEMENTS: list[tuple[str, str, Probe]] = [
     ),
     (
         "supported",
-        "`on_damage` = `warn` or `ignore` skips it, as Apache Hudi does |",
+        "`on_damage` = `warn` or `ignore` skips it, as Apache Hudi does.",
         lambda t: rows(t.with_cut_log(), on_damage="ignore") > 0,
     ),
     (
@@ -284,11 +284,6 @@ STATEMENTS: list[tuple[str, str, Probe]] = [
         "supported",
         "every column is nullable, and null in rows that lack it |",
         lambda t: all(field.nullable for field in t.open(COW).schema),
-    ),
-    (
-        "supported",
-        "one of the newest 1,000 commits names a file there",
-        lambda _: file_groups.CHECKED_COMMITS == 1_000,
     ),
     # Limits of other pages
     (
