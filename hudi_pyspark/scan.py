@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import gc
 import logging
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -33,6 +31,7 @@ from hudi_pyspark.reading.read_task import read_task
 from hudi_pyspark.reading.threads import read_in_parallel
 from hudi_pyspark.short_name import SHORT_NAME
 from hudi_pyspark.storage.retries import retry_on_corruption
+from hudi_pyspark.table.timeline import collection_paused
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -172,7 +171,7 @@ class Scan:
         """
         begin = time.perf_counter()
         plan = self._plan(columns, fields)
-        with _collection_paused():
+        with collection_paused():
             merged = merged_on_disk(plan.tasks, self.storage)
             # Unknown core count: prefer many small tasks.
             column_count = len(self._planner.context.table_schema.names) if cores else 0
@@ -330,7 +329,7 @@ class Scan:
         if fields is not None:
             result = narrow_fields(result, fields)
         plan = partial(self._query.plan, self._planner, result, self._predicate)
-        with _collection_paused():
+        with collection_paused():
             planned = retry_on_corruption(self.storage, plan)
             check_lost_commits(self._query, self._planner)
             return planned
@@ -415,18 +414,3 @@ def choose_scan(
 def _check_limit(limit: int) -> None:
     if not (hasattr(limit, "__index__") and limit >= 0):
         raise InvalidOptionError(f"limit is {limit!r}; give a number of rows from 0 on")
-
-
-@contextmanager
-def _collection_paused() -> Iterator[None]:
-    """Pause the garbage collector, which would walk the growing plan many times.
-
-    A plan has no cycles. 1,000,000 slices and tasks take 1.9 instead of 5.2 s of processor time.
-    """
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
