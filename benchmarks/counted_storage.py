@@ -64,6 +64,10 @@ class CountedStorage(ArrowStorage):
         self.request()
         return super().list_directory(directory)
 
+    def list_file_names(self, directory: str) -> list[str]:
+        self.request()
+        return super().list_file_names(directory)
+
     def open_input(self, path: str) -> Any:
         return CountedFile(super().open_input(path), self.request)
 

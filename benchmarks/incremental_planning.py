@@ -65,6 +65,9 @@ class CountingStorage:
         self.counts[f"{kind} folders listed"] += 1
         return self.inner.list_directory(directory)
 
+    def list_file_names(self, directory: str) -> list[str]:
+        return [entry.name for entry in self.list_directory(directory) if not entry.is_directory]
+
     def read_bytes(self, path: str) -> bytes:
         kind = "timeline" if path.startswith(".hoodie") else "data"
         self.counts[f"{kind} files read"] += 1

@@ -30,6 +30,9 @@ class MemoryStorage:
             entries[name] = FileInfo(name, bool(slash), 0 if slash else len(content), 0)
         return list(entries.values())
 
+    def list_file_names(self, directory: str) -> list[str]:
+        return [entry.name for entry in self.list_directory(directory) if not entry.is_directory]
+
     def read_bytes(self, path: str) -> bytes:
         try:
             return self.files[path]

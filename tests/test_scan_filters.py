@@ -34,7 +34,7 @@ def place_in_table(storage, path):
 def touched(monkeypatch):
     """How often each path was read, opened or listed."""
     counts: Counter[str] = Counter()
-    for name in ("open_input", "list_directory"):  # reading a whole file opens it
+    for name in ("open_input", "list_directory", "list_file_names"):  # reading a file opens it
         method = getattr(ArrowStorage, name)
 
         def counting(self, path, _method=method):

@@ -125,7 +125,8 @@ def rises(path: str) -> bool:
 
     Some file systems take a backslash for a separator, and some decode percent signs.
     """
-    return any(".." in _SEPARATOR.split(text) for text in (path, unquote(path)))
+    texts = path, unquote(path)
+    return any(".." in text and ".." in _SEPARATOR.split(text) for text in texts)
 
 
 def same_store(scheme: str, other_scheme: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, cast
@@ -116,6 +117,13 @@ class ArrowStorage(Storage):
     def list_directory(self, directory: str) -> list[FileInfo]:
         path, place = self._absolute(directory), self.describe(directory)
         return self.files.request(lambda files: files.list_directory(path), place)
+
+    def list_file_names(self, directory: str) -> list[str]:
+        if not self.is_local:
+            return super().list_file_names(directory)
+        with suppress(FileNotFoundError), os.scandir(self._absolute(directory)) as entries:
+            return [entry.name for entry in entries if not entry.is_dir()]
+        return []
 
     def read_bytes(self, path: str) -> bytes:
         with self.open_input(path) as file:

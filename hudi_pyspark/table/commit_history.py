@@ -319,11 +319,8 @@ class LazyMetadata(Mapping[str, instant_metadata.CommitMetadata]):
 
     def __getitem__(self, time: str) -> instant_metadata.CommitMetadata:
         if time not in self._loaded:
-            self._loaded[time] = self._read(time)
+            self._loaded[time] = self._load(self._instants[time])
         return self._loaded[time]
-
-    def _read(self, time: str) -> instant_metadata.CommitMetadata:
-        return self._load(self._instants[time])
 
     def __contains__(self, time: object) -> bool:
         return time in self._instants  # Mapping's own asks for the value, which reads the file
@@ -337,7 +334,8 @@ class LazyMetadata(Mapping[str, instant_metadata.CommitMetadata]):
     def of(self, times: Iterable[str]) -> dict[str, instant_metadata.CommitMetadata]:
         """Return the metadata of some commits, in their order; read together what is missing."""
         ordered = list(times)
-        unread = [time for time in ordered if time not in self._loaded]
+        unread = [self._instants[time] for time in ordered if time not in self._loaded]
         if len(unread) > 1:
-            self._loaded.update(read_together(self._read, unread, is_local=self._is_local))
+            loaded = read_together(self._load, unread, is_local=self._is_local)
+            self._loaded |= {instant.requested_time: metadata for instant, metadata in loaded}
         return {time: self[time] for time in ordered}

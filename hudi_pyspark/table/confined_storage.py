@@ -42,6 +42,9 @@ class ConfinedStorage:
     def list_directory(self, directory: str) -> list[FileInfo]:
         return self._ask(self.inner.list_directory, directory)
 
+    def list_file_names(self, directory: str) -> list[str]:
+        return self._ask(self.inner.list_file_names, directory)
+
     def read_bytes(self, path: str) -> bytes:
         return self._ask(self.inner.read_bytes, path)
 
@@ -55,15 +58,21 @@ class ConfinedStorage:
         return self.inner.at(location, is_given=is_given)
 
     def _ask(self, request: Callable[[str], _T], path: str) -> _T:
-        """Make a request for a path inside of the table.
+        """Make a request for a path below the base path on every file system.
 
         Raises:
+            PathOutsideTableError: the path could lead elsewhere.
             FileNotFoundError: there is no such file.
             CorruptTableError: no file can have the path, or it leads through a file.
         """
-        inside = self._inside(path)
+        if rises(path) or _ABSOLUTE.match(path) or _NOT_IN_NAMES.search(path):
+            raise PathOutsideTableError(
+                f"the metadata of {self.inner.describe('')} names the path {path!r}, which is not "
+                "inside the table. The metadata is damaged, or was written to make readers open "
+                "other files: find out who wrote it"
+            )
         try:
-            return request(inside)
+            return request(path)
         except FileNotFoundError:  # messages of libraries do not escape the path
             place = self.describe(path)
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), place) from None
@@ -75,13 +84,3 @@ class ConfinedStorage:
                 f"the metadata of {self.inner.describe('')} names the path {path!r:.500}, which "
                 f"cannot be opened: {reason}. Restore the metadata, or the folder, from a copy"
             ) from None
-
-    def _inside(self, path: str) -> str:
-        """Return the path; refuse one not below the base path on every file system."""
-        if rises(path) or _ABSOLUTE.match(path) or _NOT_IN_NAMES.search(path):
-            raise PathOutsideTableError(
-                f"the metadata of {self.inner.describe('')} names the path {path!r}, which is not "
-                "inside the table. The metadata is damaged, or was written to make readers open "
-                "other files: find out who wrote it"
-            )
-        return path

@@ -120,8 +120,7 @@ class FileGroups(PickledWithoutCache):
         self, saved: Mapping[str, Collection[str]], choice: PartitionChoice | None = None
     ) -> Iterator[FileGroup]:
         """Yield the groups of a savepoint, by partition path and file id, of its files alone."""
-        partitions = sorted(saved)
-        partitions = partitions if choice is None else choice.choose(partitions)
+        partitions = sorted(saved) if choice is None else choice.choose(sorted(saved))
         saved_files = {}
         for path in partitions:
             records = self.committed_files.get(path, {})

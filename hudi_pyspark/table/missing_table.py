@@ -51,7 +51,8 @@ def missing_table_error(storage: Storage) -> HudiError:
             "partition columns instead"
         )
     with suppress(HudiError, OSError):  # the storage may permit some requests only
-        if _has_instants(storage):
+        folders = METADATA_FOLDER, f"{METADATA_FOLDER}/timeline"  # of any timeline layout
+        if any(name.endswith(_INSTANTS) for f in folders for name in storage.list_file_names(f)):
             return CorruptTableError(
                 f"{here} has a timeline, but neither {PROPERTIES_FILE} nor its .backup: the table "
                 "has lost its properties. Restore the file from a copy. Without a copy, write it "
@@ -70,12 +71,6 @@ def _like(storage: Storage) -> str:
             beside = storage.at(parent).list_directory("")
             return did_you_mean(name, [entry.name for entry in beside if entry.is_directory])
     return ""
-
-
-def _has_instants(storage: Storage) -> bool:
-    """Return whether the path has completed instants, of any timeline layout."""
-    folders = METADATA_FOLDER, f"{METADATA_FOLDER}/timeline"
-    return any(e.name.endswith(_INSTANTS) for f in folders for e in storage.list_directory(f))
 
 
 def _found_instead(storage: Storage, entries: list[FileInfo]) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from hudi_pyspark.cached_property import PickledWithoutCache, cached_property
 from hudi_pyspark.errors import MissingFileError, StorageError
 from hudi_pyspark.format.timeline.instant import Action, Instant, InstantState, NotAnInstant
-from hudi_pyspark.storage.protocol import FileInfo, Storage, list_nonempty
+from hudi_pyspark.storage.protocol import Storage
 from hudi_pyspark.table.config import METADATA_FOLDER, TableConfig
 
 # Actions whose completion makes data visible. A pending clustering is among them. A pending
@@ -122,6 +122,7 @@ def load_timeline(storage: Storage, config: TableConfig) -> Timeline:
     Raises:
         MissingFileError: a writer archives or rolls back faster than the folder can be listed;
             loading the table again helps.
+        StorageError: a store lists nothing where a table is.
     """
     instants = _listed_instants(storage, config)
     if not config.has_completion_times or len(instants) <= _LISTED_AT_ONCE:
@@ -143,23 +144,18 @@ def load_timeline(storage: Storage, config: TableConfig) -> Timeline:
 
 
 def _listed_instants(storage: Storage, config: TableConfig) -> list[Instant]:
-    instants, layout = [], config.layout
-    for file in _timeline_entries(storage, config):
-        if not file.is_directory:
-            with suppress(NotAnInstant):
-                instants.append(Instant.parse(file.name, layout))
-    return instants
-
-
-def _timeline_entries(storage: Storage, config: TableConfig) -> list[FileInfo]:
     """List the timeline's folder; StorageError if a store lists nothing that must be there."""
-    folder = config.timeline_folder
-    entries = list_nonempty(storage, folder)
-    # A new table on a store has an empty timeline, or none, but its properties.
-    if not entries and not storage.is_local and not storage.list_directory(METADATA_FOLDER):
+    folder, instants = config.timeline_folder, []
+    # A store, or a proxy in front of it, may answer without a list. But a new table has an empty
+    # timeline, or none.
+    names = storage.list_file_names(folder) or storage.list_file_names(folder)
+    if not names and not storage.is_local and not storage.list_directory(METADATA_FOLDER):
         problem = "the store lists nothing here, twice, although hoodie.properties is there"
         raise StorageError(storage.describe(folder), problem, 2)
-    return entries
+    for name in names:
+        with suppress(NotAnInstant):
+            instants.append(Instant.parse(name, config.layout))
+    return instants
 
 
 def instant_path(instant: Instant, config: TableConfig) -> str:

@@ -38,13 +38,16 @@ class StorageContract:
         storage = store({"p/one": b"123", "p/two": b"", "p/sub/three": b"4", "other": b"5"})
         listed = [(e.name, e.is_directory, e.size) for e in storage.list_directory("p")]
         assert sorted(listed) == [("one", False, 3), ("sub", True, 0), ("two", False, 0)]
+        assert sorted(storage.list_file_names("p")) == ["one", "two"]
 
     def test_empty_path_lists_the_base_path(self, store):
         storage = store({"one": b"1", "sub/two": b"2"})
         assert sorted(e.name for e in storage.list_directory("")) == ["one", "sub"]
+        assert storage.list_file_names("") == ["one"]
 
     def test_missing_folder_lists_nothing(self, store):
         assert store({"one": b"1"}).list_directory("no/such/folder") == []
+        assert store({"one": b"1"}).list_file_names("no/such/folder") == []
 
     def test_folder_whose_name_begins_alike_is_not_listed(self, store):
         storage = store({"p=1/one": b"1", "p=10/two": b"2"})
@@ -55,6 +58,7 @@ class StorageContract:
         storage = store({f"{name}/{name}": b"content"})
         assert [e.name for e in storage.list_directory("")] == [name]
         assert [e.name for e in storage.list_directory(name)] == [name]
+        assert storage.list_file_names(name) == [name]
         assert storage.read_bytes(f"{name}/{name}") == b"content"
         with storage.open_input(f"{name}/{name}") as file:
             assert file.read() == b"content"

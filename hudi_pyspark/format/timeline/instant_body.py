@@ -38,33 +38,6 @@ UNDECODABLE = (
 )
 
 
-def read_body(body: bytes, *, path: str) -> dict[str, Any]:
-    """Decode the single record of a timeline file; {} for an empty file.
-
-    The first bytes show the format: commits are JSON up to table version 7 and Avro from 8 on, and
-    an upgrade of the table leaves its old commits as they are.
-
-    Args:
-        body: the whole file.
-        path: of the file, for errors.
-
-    Raises:
-        CorruptTimelineError: the bytes are neither format, or not one whole record.
-    """
-    if not body:
-        return {}
-    with undecodable_as_corrupt(path):
-        if body.startswith(AVRO_MAGIC):
-            record = next(read_container(body), None)
-        elif body.lstrip()[:1] == b"{":
-            record = parse_json(body)
-        else:
-            raise ValueError(f"expected '{{' or {AVRO_MAGIC!r}, found {body[:4]!r}")
-        if not isinstance(record, dict):
-            raise ValueError("expected a record, found none")  # noqa: TRY004  (wrong bytes)
-        return record
-
-
 class BodyParser(Protocol[_T_co]):
     """Decodes a timeline file; raises CorruptTimelineError if it has another shape."""
 
@@ -78,12 +51,42 @@ def body_parser(value_of: Callable[[dict[str, Any]], _T]) -> BodyParser[_T]:
     """
 
     def parse(body: bytes, *, path: str) -> _T:
-        record = read_body(body, path=path)
         with undecodable_as_corrupt(path):
-            return value_of(record)
+            return value_of(_record_of(body))
 
     parse.__doc__ = value_of.__doc__
     return parse
+
+
+def read_body(body: bytes, *, path: str) -> dict[str, Any]:
+    """Decode the single record of a timeline file; {} for an empty file.
+
+    The first bytes show the format: commits are JSON up to table version 7 and Avro from 8 on, and
+    an upgrade of the table leaves its old commits as they are.
+
+    Args:
+        body: the whole file.
+        path: of the file, for errors.
+
+    Raises:
+        CorruptTimelineError: the bytes are neither format, or not one whole record.
+    """
+    with undecodable_as_corrupt(path):
+        return _record_of(body)
+
+
+def _record_of(body: bytes) -> dict[str, Any]:
+    if not body:
+        return {}
+    if body.startswith(AVRO_MAGIC):
+        record = next(read_container(body), None)
+    elif body.lstrip()[:1] == b"{":
+        record = parse_json(body)
+    else:
+        raise ValueError(f"expected '{{' or {AVRO_MAGIC!r}, found {body[:4]!r}")
+    if not isinstance(record, dict):
+        raise ValueError("expected a record, found none")  # noqa: TRY004  (wrong bytes)
+    return record
 
 
 @contextmanager

@@ -32,9 +32,12 @@ from hudi_pyspark.format.timeline.instant_body import (
 _LARGE = 1 << 18  # bytes of a commit's file: several hundred write stats
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class WriteStat:
-    """What one commit recorded about one file."""
+    """What one commit recorded about one file.
+
+    Not frozen, because creating frozen instances takes longer. Treat as immutable.
+    """
 
     file_id: str
     path: str  # relative to the base path; "" while the commit is pending
@@ -56,9 +59,12 @@ class WriteStat:
         return self.path.rpartition("/")[2]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class CommitMetadata:
-    """What one commit recorded about the table."""
+    """What one commit recorded about the table.
+
+    Not frozen, because creating frozen instances takes longer. Treat as immutable.
+    """
 
     write_stats: Mapping[str, tuple[WriteStat, ...]] = field(default_factory=dict)  # by partition
     replaced_file_ids: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # by partition
