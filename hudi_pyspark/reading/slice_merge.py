@@ -12,17 +12,12 @@ import pyarrow as pa
 
 from hudi_pyspark.columns.arrays import ONLY_ROW_COUNT
 from hudi_pyspark.format.log.log_block import LogBlock
+from hudi_pyspark.reading import slice_log
 from hudi_pyspark.reading.base_files.base_file import read_base_rows
 from hudi_pyspark.reading.log_records.records import LogRecords
 from hudi_pyspark.reading.merge.base_rows import RowFilter
 from hudi_pyspark.reading.merge.merge import MergePass
 from hudi_pyspark.reading.merge.spilled_merge import LoadedLog
-from hudi_pyspark.reading.slice_log import (
-    lacks_older_values,
-    live_blocks,
-    load_log_records,
-    may_use_positions,
-)
 from hudi_pyspark.storage.protocol import Storage
 from hudi_pyspark.table.live_blocks import LogScan
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
@@ -59,7 +54,7 @@ class RowIdentity(enum.Enum):
     def of(cls, task: ScanTask, blocks: Sequence[LogBlock]) -> "RowIdentity":
         """Return what the headers of all blocks allow; BY_KEY if there is no block."""
         base = task.file_slice.base_file
-        if base is None or not may_use_positions(task):
+        if base is None or not slice_log.may_use_positions(task):
             return cls.BY_KEY
         has_positions = {
             bool(block.record_positions_text) and block.positions_base_instant == base.instant_time
@@ -79,8 +74,8 @@ def load_merge_sides(task: ScanTask, storage: Storage) -> MergeSides:
         SpillError: the log records need the disk, and it is full.
     """
     # Blocks and log files are released here, before the merge begins.
-    with live_blocks(task, storage) as scan:
-        if lacks_older_values(task, scan.blocks):
+    with slice_log.live_blocks(task, storage) as scan:
+        if slice_log.lacks_older_values(task, scan.blocks):
             return load_merge_sides(task.of_whole_slice(), storage)
         log, base = _choose_identity(task, scan.blocks, storage)
         without_blocks = replace(scan, blocks=(), corrupt_blocks=())
@@ -108,7 +103,7 @@ def _choose_identity(
         rows = list(read_base_rows(task, storage))
         keys = [key for table in rows for key in table.column(RECORD_KEY_COLUMN).to_pylist()]
         if len(set(keys)) == len(keys):
-            return load_log_records(task, blocks, by_position=False), rows
+            return slice_log.load_log_records(task, blocks, by_position=False), rows
         task = task.with_plan(record_keys=None)
     if (
         identity is RowIdentity.BY_POSITION
@@ -120,8 +115,8 @@ def _choose_identity(
         without_keys = task.with_plan(
             working=pa.schema(columns) if columns else ONLY_ROW_COUNT, key_fields=()
         )
-        log = load_log_records(without_keys, blocks)
+        log = slice_log.load_log_records(without_keys, blocks)
         if log.by_position:
             return log, read_base_rows(without_keys, storage)
         log.close()  # a block has more or fewer positions than records: its header does not say so
-    return load_log_records(task, blocks), read_base_rows(task, storage)
+    return slice_log.load_log_records(task, blocks), read_base_rows(task, storage)

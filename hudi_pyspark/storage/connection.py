@@ -17,18 +17,12 @@ import pyarrow.fs as pafs
 
 from hudi_pyspark.errors import HudiError, InvalidOptionError, StorageAccessError, StorageError
 from hudi_pyspark.fork_safe_lock import ForkSafeLock
-from hudi_pyspark.storage import file_systems
+from hudi_pyspark.storage import file_systems, preflight
 from hudi_pyspark.storage.aws_environment import check_credentials
 from hudi_pyspark.storage.credentials import Credentials, CredentialsProvider, current_credentials
 from hudi_pyspark.storage.file_systems import FileSystem
 from hudi_pyspark.storage.locations import Location
 from hudi_pyspark.storage.masking import masked_error
-from hudi_pyspark.storage.preflight import (
-    check_arguments,
-    connection_problem,
-    is_proxied,
-    reach_endpoint,
-)
 from hudi_pyspark.storage.retries import RetryPolicy
 from hudi_pyspark.storage_options import Options, file_system_arguments, secret_values
 
@@ -151,7 +145,7 @@ class Connection:
         """Return the file system; before the first request, its endpoint has to answer."""
         filesystem = self.current()
         if self._connected is not None and not self._is_reached:
-            reach_endpoint(self.location.kind, self._connected.arguments)
+            preflight.reach_endpoint(self.location.kind, self._connected.arguments)
             self._is_reached = True
         return filesystem
 
@@ -166,7 +160,7 @@ class Connection:
     def _connect(self, credentials: Credentials) -> _Connected:
         supplied = file_system_arguments(self.location.kind, credentials.options, {})
         arguments = {**self.arguments, **supplied}
-        check_arguments(self.location, arguments)
+        preflight.check_arguments(self.location, arguments)
         place = f"{self.location.scheme}://{self.location.host}"
         try:
             complete = dict(arguments)  # the maker adds what the location names
@@ -221,9 +215,11 @@ def _has_google_identity() -> bool:
     """
     folder = os.environ.get("APPDATA") or f"{os.environ.get('HOME')}/.config"
     login = Path(folder, "gcloud/application_default_credentials.json")
-    if os.environ.get("GOOGLE_APPLICATION_CREDENTIALS") or login.exists() or is_proxied():
+    if os.environ.get("GOOGLE_APPLICATION_CREDENTIALS") or login.exists() or preflight.is_proxied():
         return True
-    return not connection_problem(os.environ.get("GCE_METADATA_ROOT") or _GOOGLE_METADATA, 80, 1)
+    return not preflight.connection_problem(
+        os.environ.get("GCE_METADATA_ROOT") or _GOOGLE_METADATA, 80, 1
+    )
 
 
 def _azure(location: Location, arguments: dict[str, Any]) -> FileSystem:
@@ -257,7 +253,7 @@ def _azure(location: Location, arguments: dict[str, Any]) -> FileSystem:
 def _has_azure_identity() -> bool:
     if any(map(os.environ.get, _AZURE_VARIABLES)) or shutil.which("az"):
         return True
-    return not connection_problem(_AZURE_METADATA, 80, 1)  # which no proxy reaches
+    return not preflight.connection_problem(_AZURE_METADATA, 80, 1)  # which no proxy reaches
 
 
 def _hdfs(location: Location, arguments: dict[str, Any]) -> FileSystem:

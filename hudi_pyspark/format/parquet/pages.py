@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from hudi_pyspark.format.bytes_source import BytesSource
 from hudi_pyspark.format.parquet.thrift_compact import (
     ThriftList,
     ThriftStruct,
@@ -24,8 +25,7 @@ from hudi_pyspark.format.parquet.thrift_compact import (
 RowNumbers = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
-MAGIC = b"PAR1"
-TAIL = 8  # bytes: the footer's length, and the magic
+_MAGIC = b"PAR1"
 _LENGTH = struct.Struct("<I")
 # Of FileMetaData
 _SCHEMA, _FILE_ROWS, _ROW_GROUPS, _COPIED = 2, 3, 4, (1, 6)  # copied: version and writer
@@ -94,13 +94,18 @@ class ParquetPages:
     footer: ThriftStruct
 
     @classmethod
-    def parse(cls, footer: bytes) -> "ParquetPages":
-        """Parse the metadata in a file's footer.
+    def load(cls, file: BytesSource) -> "ParquetPages":
+        """Parse the metadata at the end of a file.
 
         Raises:
-            ThriftError: the bytes are not the metadata of a Parquet file.
+            ParquetPagesError: the metadata is encrypted.
+            ThriftError: it is not the metadata of a Parquet file.
         """
-        return cls(parse_struct(footer)[0])
+        end = max(0, len(file) - _LENGTH.size - len(_MAGIC))
+        if file[end + _LENGTH.size : len(file)] != _MAGIC:  # encrypted footers end in other letters
+            raise ParquetPagesError("there is no readable footer")
+        (size,) = _LENGTH.unpack(file[end : end + _LENGTH.size])
+        return cls(parse_struct(bytes(file[max(0, end - size) : end]))[0])
 
     def leaves(self, group: int, column: str) -> list[int]:
         """Return the ordinals of a top-level column's leaf columns in a row group.
@@ -183,7 +188,7 @@ class ParquetPages:
             ThriftError: the header of a page cannot be parsed.
             ThriftError: the footer lacks a field, or the field has another type.
         """
-        out = bytearray(MAGIC)
+        out = bytearray(_MAGIC)
         originals = self.footer.structs(_ROW_GROUPS)[group].structs(_COLUMNS)
         written = []
         for leaf, (pages, chosen) in chunks.items():
@@ -211,7 +216,7 @@ class ParquetPages:
         fields |= {_SCHEMA: _list_of(self._schema_of(column)), _FILE_ROWS: rows}
         fields[_ROW_GROUPS] = _list_of([ThriftStruct(row_group)])
         footer = struct_bytes(ThriftStruct(fields))
-        return bytes(out) + footer + _LENGTH.pack(len(footer)) + MAGIC
+        return bytes(out) + footer + _LENGTH.pack(len(footer)) + _MAGIC
 
     def _schema_of(self, column: str) -> list[ThriftStruct]:
         """Return the schema's root with one column, and the elements of that column."""

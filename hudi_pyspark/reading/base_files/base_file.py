@@ -18,17 +18,11 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from hudi_pyspark import errors
 from hudi_pyspark.columns.arrays import Mask
 from hudi_pyspark.columns.column_names import match_columns, rename_columns
 from hudi_pyspark.columns.schema_evolution import conform, stored_columns
 from hudi_pyspark.columns.timestamp_repair import repair_timestamps
-from hudi_pyspark.errors import (
-    CorruptAvroError,
-    CorruptBaseFileError,
-    CorruptTableError,
-    MissingFileError,
-    UnsupportedTableError,
-)
 from hudi_pyspark.filter.bounds import keys_array
 from hudi_pyspark.filter.predicate import Predicate
 from hudi_pyspark.format.avro.schema import parse_schema
@@ -146,7 +140,7 @@ def _check_partition_columns(task: ScanTask, table: pa.Table, path: str) -> None
     available = {*table.schema.names, *task.partition.constants}
     missing = [n for n in task.partition.columns if n in required and n not in available]
     if missing:
-        raise CorruptTableError(
+        raise errors.CorruptTableError(
             f"{path}: partition column {', '.join(missing)} is not in the file, and cannot be "
             f"taken from the partition path {task.file_slice.partition_path!r}"
         )
@@ -191,7 +185,7 @@ def read_base_file(
     try:
         yield from _READERS[extension](storage, path, columns, batch_rows)
     except FileNotFoundError as error:
-        raise MissingFileError.since_planning(storage.describe(path)) from error
+        raise errors.MissingFileError.since_planning(storage.describe(path)) from error
 
 
 def read_bootstrap_file(
@@ -223,14 +217,14 @@ def read_bootstrap_file(
     )
     if difference:
         problem = f"expected as many rows as its bootstrap source {outside.describe(name)} has"
-        raise CorruptBaseFileError(storage.describe(path), f"{problem}, found {difference}")
+        raise errors.CorruptBaseFileError(storage.describe(path), f"{problem}, found {difference}")
 
 
 def _named(source: Iterator[pa.Table], path: str) -> Iterator[pa.Table]:
     try:
         yield from source
-    except MissingFileError as error:
-        raise MissingFileError.of_bootstrap(path) from error
+    except errors.MissingFileError as error:
+        raise errors.MissingFileError.of_bootstrap(path) from error
 
 
 def _join_rows(
@@ -283,14 +277,14 @@ def read_hfile_file(
         hfile = read_hfile(storage.read_bytes(path), path=path)
         schema_text = hfile.file_info.get(SCHEMA_INFO)
         if schema_text is None:
-            raise CorruptBaseFileError(place, "expected an Avro schema in its file info")
+            raise errors.CorruptBaseFileError(place, "expected an Avro schema in its file info")
         schema = parse_schema(str(schema_text, "utf-8"))
         stored = match_columns(columns, [field.name for field in schema.fields], source=place)
         table = decode_hfile_records(hfile, schema, [*stored.values()])
         table = rename_columns(table.select([*stored.values()]), stored) if stored else table
-    except (HFileError, CorruptAvroError, UnicodeDecodeError) as error:
-        reason = error.reason() if isinstance(error, CorruptAvroError) else error
-        raise CorruptBaseFileError(place, f"not readable as HFile: {reason}") from error
+    except (HFileError, errors.CorruptAvroError, UnicodeDecodeError) as error:
+        reason = error.reason() if isinstance(error, errors.CorruptAvroError) else error
+        raise errors.CorruptBaseFileError(place, f"not readable as HFile: {reason}") from error
     for start in range(0, table.num_rows, batch_rows):
         # Arrow does not bound the length of a slice without columns by itself.
         yield table.slice(start, min(batch_rows, table.num_rows - start))
@@ -309,7 +303,7 @@ def read_lance_file(
     try:
         from lance.file import LanceFileReader  # noqa: PLC0415  (an optional extra)
     except ImportError as error:
-        raise UnsupportedTableError(f"base file {path}: {LANCE_MISSING}") from error
+        raise errors.UnsupportedTableError(f"base file {path}: {LANCE_MISSING}") from error
     with _local_file(storage, path) as local:
         try:
             names = LanceFileReader(str(local)).metadata().schema.names
@@ -321,7 +315,7 @@ def read_lance_file(
                 yield rename_columns(pa.Table.from_batches([batch]).select(stored_names), stored)
         except (pa.ArrowInvalid, OSError, RuntimeError, ValueError) as error:
             problem = f"not readable as Lance: {error}"
-            raise CorruptBaseFileError(storage.describe(path), problem) from error
+            raise errors.CorruptBaseFileError(storage.describe(path), problem) from error
 
 
 @contextmanager

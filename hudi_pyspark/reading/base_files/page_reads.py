@@ -1,6 +1,5 @@
 """Read some rows of a Parquet row group from the pages that hold them."""
 
-import struct
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import IO, TypeAlias
@@ -11,17 +10,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from hudi_pyspark.cached_property import cached_property
-from hudi_pyspark.columns.arrays import is_true
+from hudi_pyspark.columns.arrays import Mask, RowNumbers, is_true
+from hudi_pyspark.format.bytes_source import FileSource
 from hudi_pyspark.format.parquet.checked_file import check_row_count, chunk_begin, open_parquet
-from hudi_pyspark.format.parquet.pages import (
-    MAGIC,
-    TAIL,
-    ColumnPages,
-    Mask,
-    ParquetPages,
-    ParquetPagesError,
-    RowNumbers,
-)
+from hudi_pyspark.format.parquet.pages import ColumnPages, ParquetPages, ParquetPagesError
 from hudi_pyspark.format.parquet.thrift_compact import ThriftError
 from hudi_pyspark.storage.remote_file import ByteRange, RemoteFile, coalesce, prefetch
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
@@ -73,14 +65,7 @@ class PagedFile:
             ParquetPagesError: it is encrypted.
             ThriftError: it cannot be decoded.
         """
-        end = self._file.seek(0, 2)
-        self._file.seek(end - TAIL)
-        tail = self._file.read(TAIL)
-        (size,) = struct.unpack_from("<I", tail)
-        if tail[4:] != MAGIC:  # encrypted footers end in other letters
-            raise ParquetPagesError("there is no readable footer")
-        self._file.seek(end - TAIL - size)
-        return ParquetPages.parse(bytes(self._file.read(size)))
+        return ParquetPages.load(FileSource(self._file))
 
     def pages(self, group: int, leaves: Iterable[int]) -> dict[int, ColumnPages]:
         """Return the pages of some leaf columns of a row group, by the columns' ordinals."""

@@ -6,13 +6,7 @@ from datetime import date, datetime, timedelta, timezone
 from math import isfinite
 from typing import Any
 
-from hudi_pyspark.spark.connect.names_in_sql import (
-    SqlNames,
-    UnclearError,
-    scan_expression,
-    scan_statement,
-    unquoted,
-)
+from hudi_pyspark.spark.connect import names_in_sql
 from hudi_pyspark.spark.hints import FieldPath
 
 _PART = r"(?:`(?:[^`]|``)+`|[^.`]+)"
@@ -89,7 +83,7 @@ class Names:
         """
         kind = message.DESCRIPTOR.name
         if kind == "SQL":
-            self._add_text(scan_statement(message.query, self._relations))
+            self._add_text(names_in_sql.scan_statement(message.query, self._relations))
         if kind == "Expression" and self._add_expression(message):
             return self
         for field, value in message.ListFields():
@@ -108,16 +102,16 @@ class Names:
             # Lower case may match too many columns, which does no harm.
             self.paths.add(tuple(part.lower() for part in path))
         elif kind == "expression_string":
-            self._add_text(scan_expression(message.expression_string.expression))
+            self._add_text(names_in_sql.scan_expression(message.expression_string.expression))
         elif kind in ("unresolved_star", "unresolved_regex"):
             self.has_star = True
         elif kind not in _KNOWN_EXPRESSIONS:
-            raise UnclearError(f"unknown expression {kind}")
+            raise names_in_sql.UnclearError(f"unknown expression {kind}")
         else:
             return kind == "literal" or _counts_rows(message)
         return True
 
-    def _add_text(self, scanned: SqlNames) -> None:
+    def _add_text(self, scanned: names_in_sql.SqlNames) -> None:
         self.paths |= scanned.paths
         self.has_star |= scanned.has_star
 
@@ -139,7 +133,7 @@ def names_key(expression: Any) -> bool:  # noqa: ANN401
         return names_key(expression.alias.expr)
     if kind == "expression_string":
         return bool(_NAME.fullmatch(text := expression.expression_string.expression)) and (
-            (unquoted(text).lower(),) != _ALL
+            (names_in_sql.unquoted(text).lower(),) != _ALL
         )
     paths = Names().add(expression).paths if kind in _VALUES else set()
     return bool(paths) and (kind != "unresolved_attribute" or paths != {_ALL})
@@ -170,7 +164,7 @@ def attribute_path(expression: Any) -> FieldPath | None:  # noqa: ANN401
         if any(
             value and field.name not in _ATTRIBUTE_FIELDS for field, value in attribute.ListFields()
         ):
-            raise UnclearError("a hidden column")
+            raise names_in_sql.UnclearError("a hidden column")
         return split_name(attribute.unparsed_identifier)
     if kind == "unresolved_extract_value":
         field = expression.unresolved_extract_value.extraction.literal
@@ -187,8 +181,8 @@ def split_name(text: str) -> FieldPath:
         UnclearError: the text is not a dotted name.
     """
     if not _ATTRIBUTE.fullmatch(text):
-        raise UnclearError(f"not a name: {text}")
-    return tuple(unquoted(part) for part in re.findall(_PART, text))
+        raise names_in_sql.UnclearError(f"not a name: {text}")
+    return tuple(names_in_sql.unquoted(part) for part in re.findall(_PART, text))
 
 
 def _counts_rows(expression: Any) -> bool:  # noqa: ANN401
