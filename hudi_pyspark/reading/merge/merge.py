@@ -23,14 +23,7 @@ import pyarrow.compute as pc
 from hudi_pyspark.arrow_values import to_arrow, to_numpy
 from hudi_pyspark.columns.arrays import Mask, RowNumbers, differing_rows
 from hudi_pyspark.reading.log_records.records import LogRecords, Records
-from hudi_pyspark.reading.merge.base_rows import (
-    BaseRowMatcher,
-    Match,
-    RowFilter,
-    base_wins,
-    compared_ordering,
-    record_keys,
-)
+from hudi_pyspark.reading.merge import base_rows
 from hudi_pyspark.reading.merge.fold import PairRule, fold_log
 from hudi_pyspark.reading.merge.outcome import MergeDecision
 
@@ -49,7 +42,7 @@ class MergePass:
     """
 
     def __init__(
-        self, log: LogRecords, pair_rule: PairRule, row_filter: RowFilter | None = None
+        self, log: LogRecords, pair_rule: PairRule, row_filter: base_rows.RowFilter | None = None
     ) -> None:
         """Prepare a merge.
 
@@ -81,7 +74,7 @@ class MergePass:
             log_rows, remaining = yield from self._fold_base_rows(base)
         else:
             winners = fold_log(self._log, self._pair_rule)
-            matcher = BaseRowMatcher(winners, self._row_filter)
+            matcher = base_rows.BaseRowMatcher(winners, self._row_filter)
             combines = self._pair_rule.combines
             merge = self._merge_mixed_records if combines else self._merge_whole_records
             log_rows, remaining = winners.rows, (yield from merge(base, matcher))
@@ -101,28 +94,28 @@ class MergePass:
         return MergeDecision(dropped, self._is_kept if is_whole else None)
 
     def _merge_whole_records(
-        self, base: Iterable[pa.Table], matcher: BaseRowMatcher
+        self, base: Iterable[pa.Table], matcher: base_rows.BaseRowMatcher
     ) -> Generator[MergedTable, None, RowNumbers]:
         """Run the second phase if either side stays as it is; return the remaining log rows."""
         winners = matcher.winners
         is_remaining = ~winners.marks.is_delete  # and no base row has won against it yet
         for table in base:
             match = matcher.match(table)
-            ordering = compared_ordering(match, self._pair_rule.rule)
+            ordering = base_rows.compared_ordering(match, self._pair_rule.rule)
             marks = winners.marks.take(match.winners)
-            base_won = base_wins(marks, ordering, self._pair_rule.rule)
+            base_won = base_rows.base_wins(marks, ordering, self._pair_rule.rule)
             is_remaining[match.winners[base_won]] = False
             yield self._without(match.table, match.rows[~base_won])
         return winners.row[is_remaining]
 
     def _merge_mixed_records(
-        self, base: Iterable[pa.Table], matcher: BaseRowMatcher
+        self, base: Iterable[pa.Table], matcher: base_rows.BaseRowMatcher
     ) -> Generator[MergedTable, None, RowNumbers]:
         """Run the second phase if the winner takes values; return the remaining log rows."""
         for table in base:
             match = matcher.match(table)
             order = np.argsort(match.rows)  # that of the base file, whatever its tables
-            match = Match(match.table, match.rows[order], match.winners[order])
+            match = base_rows.Match(match.table, match.rows[order], match.winners[order])
             _, merged = _merge_match(match, matcher.winners, self._pair_rule)
             yield self._without(match.table, match.rows)
             remaining = to_arrow(~merged.marks.is_delete)
@@ -142,7 +135,7 @@ class MergePass:
         matched = [LogRecords.of_base_rows(no_rows, rule, log.column_sets)]
         for table in base:
             rows = table if self._row_filter is None else _filtered(table, self._row_filter(table))
-            is_matched = to_numpy(pc.is_in(record_keys(rows), value_set=log.keys))
+            is_matched = to_numpy(pc.is_in(base_rows.record_keys(rows), value_set=log.keys))
             matched_rows = _filtered(rows, is_matched)
             matched.append(LogRecords.of_base_rows(matched_rows, rule, log.column_sets))
             yield self._without(rows, np.flatnonzero(is_matched))
@@ -170,7 +163,7 @@ def changed_rows(
         CorruptTableError, UnsupportedMergeError, InvalidOptionError: as `MergePass.rows`.
     """
     winners = fold_log(log, pair_rule)
-    matcher = BaseRowMatcher(winners)
+    matcher = base_rows.BaseRowMatcher(winners)
     for table in before:
         matched_rows, merged = _merge_match(matcher.match(table), winners, pair_rule)
         is_delete = merged.marks.is_delete
@@ -181,7 +174,7 @@ def changed_rows(
 
 
 def _merge_match(
-    match: Match, winners: LogRecords, pair_rule: PairRule
+    match: base_rows.Match, winners: LogRecords, pair_rule: PairRule
 ) -> tuple[pa.Table, Records]:
     """Return the base rows that meet a log record, and the merged records of both."""
     matched_rows = match.table.take(to_arrow(match.rows))
