@@ -178,8 +178,7 @@ def _changes(task: CdcTask, operation: str, old: pa.Table | None, new: pa.Table 
 
 
 def _row_count(old: pa.Table | None, new: pa.Table | None) -> int:
-    row_count: int = max(table.num_rows for table in (old, new) if table is not None)
-    return row_count
+    return max(len(table) for table in (old, new) if table is not None)
 
 
 def _result(

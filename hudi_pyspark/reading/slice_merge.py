@@ -33,11 +33,6 @@ class MergeSides:
     scan: LogScan  # of the log files, without their blocks
     row_filter: RowFilter | None = None  # base rows that take part in the merge; None for all
 
-    @property
-    def wins_whole_records(self) -> bool:
-        """Whether each merged row is a whole row of one side, and no base row is left out."""
-        return self.row_filter is None and self.log.pair_rule.wins_whole_records
-
     def merge_pass(self, records: LogRecords) -> MergePass:
         """Return one pass of the merge, with all log records or with some of them."""
         return MergePass(records, self.log.pair_rule, self.row_filter)

@@ -127,7 +127,8 @@ def _merged_tables(
     sides = load_merge_sides(task, storage)
     with closing(sides.log) as log:
         if isinstance(log, LogInMemory) and kept_merge and kept_merge.can_record(log.records):
-            if sides.wins_whole_records:
+            # Each merged row is a whole row of one side, and no base row is left out.
+            if sides.row_filter is None and log.pair_rule.wins_whole_records:
                 yield from merge_whole_slice(kept_merge, log, sides.scan, sides.base)
                 return
             merge_pass = sides.merge_pass(log.records)
