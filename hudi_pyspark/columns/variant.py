@@ -30,7 +30,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -40,8 +39,8 @@ import pyarrow.compute as pc
 from hudi_pyspark.format.bytes_source import cut_values
 from hudi_pyspark.format.nested_types import TYPED_VALUE, VARIANT, without_offset
 
-Ints: TypeAlias = npt.NDArray[np.int64]
-Octets: TypeAlias = npt.NDArray[np.uint8]
+Ints = npt.NDArray[np.int64]
+Octets = npt.NDArray[np.uint8]
 
 _NULL = b"\0"  # the encoded null of a variant, which is a value
 _OBJECT, _ARRAY = 2, 3  # basic types; primitives have 0, short texts 1

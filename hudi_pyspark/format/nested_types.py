@@ -1,22 +1,21 @@
 """Fields of schemas and of nested Arrow types: find them, change them, and read their marks."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Final
 
 import numpy as np
 import pyarrow as pa
 
-VARIANT_MARK: Final = {b"variant": b"true"}  # PySpark's metadata of the field `metadata`
+VARIANT_MARK = {b"variant": b"true"}  # PySpark's metadata of the field `metadata`
 # The struct that PySpark reads as a VARIANT: these two binaries, in this order.
-VARIANT: Final = pa.struct(
+VARIANT = pa.struct(
     [
         pa.field("value", pa.binary(), nullable=False),
         pa.field("metadata", pa.binary(), nullable=False, metadata=VARIANT_MARK),
     ]
 )
-TYPED_VALUE: Final = "typed_value"  # the field in which a file shreds a variant
+TYPED_VALUE = "typed_value"  # the field in which a file shreds a variant
 # Marks timestamps that the table's Avro schema counts in milliseconds.
-MILLISECONDS: Final = {b"hudi.unit": b"ms"}
+MILLISECONDS = {b"hudi.unit": b"ms"}
 
 
 def is_variant(data_type: pa.DataType) -> bool:

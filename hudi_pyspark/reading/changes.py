@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from functools import partial
-from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -35,7 +34,7 @@ from hudi_pyspark.tasks import CHANGELOG_COLUMNS, CdcTask, ChangeSource, ScanTas
 
 _CHANGE_TYPES = ("delete", "update_preimage", "insert", "update_postimage")
 _FEW_KEYS = 20_000  # choosing the rows of more keys costs more than it saves
-ReadSlice: TypeAlias = Callable[[ScanTask], Iterator[pa.Table]]
+ReadSlice = Callable[[ScanTask], Iterator[pa.Table]]
 
 
 def read_changes(task: CdcTask, storage: Storage, read_slice: ReadSlice) -> Iterator[pa.Table]:

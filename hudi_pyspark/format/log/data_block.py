@@ -4,7 +4,6 @@ import re
 import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -54,9 +53,9 @@ class ValueLookup:
         return pc.is_in(table.column(self.column), value_set=self.values)
 
 
-Columns: TypeAlias = Sequence[str] | None
+Columns = Sequence[str] | None
 """Names of the columns to decode; None for all."""
-Lookup: TypeAlias = ValueLookup | None
+Lookup = ValueLookup | None
 """The rows to decode; None for all. Further rows may be decoded as well."""
 
 
