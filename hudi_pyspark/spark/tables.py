@@ -15,17 +15,7 @@ from hudi_pyspark.errors import InvalidOptionError
 from hudi_pyspark.messages import logger
 from hudi_pyspark.options.read_options import CATALOG_PREFIX
 from hudi_pyspark.short_name import HUDI
-from hudi_pyspark.spark.optimizer import (
-    OUT_OF_REACH,
-    add_rule,
-    class_of,
-    compile_java,
-    java_sources,
-    log_once,
-    one_text,
-    reason_of,
-    rule_classes,
-)
+from hudi_pyspark.spark import optimizer
 from hudi_pyspark.spark.sql_options import TABLE_FUNCTIONS
 
 if TYPE_CHECKING:
@@ -57,8 +47,8 @@ def switch_tables(spark: SparkSession, *, is_on: bool, register_hudi: Callable[[
     """
     try:
         reason = _switch(spark, is_on=is_on, register_hudi=register_hudi)
-    except OUT_OF_REACH as error:
-        reason = reason_of(error)
+    except optimizer.OUT_OF_REACH as error:
+        reason = optimizer.reason_of(error)
     if reason:
         _log.warning("SQL does not read tables of Apache Hudi by name: %s", reason)
     return reason
@@ -81,15 +71,15 @@ def _switch(spark: SparkSession, *, is_on: bool, register_hudi: Callable[[], Non
     if _has_bundle(jvm):
         return "the bundle of Apache Hudi is there, and reads them"
     loader, tables_class = catalog_classes(jvm)
-    second_names = class_of(loader, "PythonScans").getField("SECOND_NAMES").get(None)
+    second_names = optimizer.class_of(loader, "PythonScans").getField("SECOND_NAMES").get(None)
     if sources.containsKey(HUDI) and not second_names.contains(sources.get(HUDI)):
         return f"the session has another source with the name {HUDI}"
     metastore = session.sharedState().externalCatalog()
     tables = tables_class.newInstance()
-    add_rule(spark, _CHECK, class_of(loader, _CHECK).newInstance)
+    optimizer.add_rule(spark, _CHECK, optimizer.class_of(loader, _CHECK).newInstance)
     tables.install(state.catalogManager(), metastore, state.newHadoopConf())
     for name in TABLE_FUNCTIONS:
-        function = class_of(loader, _FUNCTION).newInstance()
+        function = optimizer.class_of(loader, _FUNCTION).newInstance()
         for field, value in (("name", name), ("tables", tables)):
             function.getClass().getField(field).set(function, value)
         registry = state.tableFunctionRegistry()
@@ -134,16 +124,17 @@ def mount_catalog(spark: SparkSession, name: str, settings: Mapping[str, str]) -
     options = {f"{CATALOG_PREFIX}{key}": value for key, value in settings.items()}
     try:
         manager: Any = spark._jsparkSession.sessionState().catalogManager()  # noqa: SLF001
-        catalog = class_of(catalog_classes(spark._jvm).loader, "MountedTables").newInstance()  # noqa: SLF001
+        loader = catalog_classes(spark._jvm).loader  # noqa: SLF001
+        catalog = optimizer.class_of(loader, "MountedTables").newInstance()
         catalog.install(manager, name, options)
-    except OUT_OF_REACH as error:
-        _log.warning("SQL does not read the catalog %s: %s", name, reason_of(error))
+    except optimizer.OUT_OF_REACH as error:
+        _log.warning("SQL does not read the catalog %s: %s", name, optimizer.reason_of(error))
 
 
 def _has_bundle(jvm: Any) -> bool:  # noqa: ANN401
     try:
         jvm.java.lang.Thread.currentThread().getContextClassLoader().loadClass(_BUNDLE)
-    except OUT_OF_REACH:
+    except optimizer.OUT_OF_REACH:
         return False
     return True
 
@@ -162,7 +153,7 @@ def catalog_classes(jvm: Any) -> CatalogClasses:  # noqa: ANN401
     Raises:
         Py4JError: they cannot be compiled.
     """
-    return compile_catalogs(jvm, java_sources((*CATALOGS, CHANGELOGS)))
+    return compile_catalogs(jvm, optimizer.java_sources((*CATALOGS, CHANGELOGS)))
 
 
 def compile_catalogs(jvm: Any, sources: Mapping[str, str]) -> CatalogClasses:  # noqa: ANN401
@@ -175,14 +166,15 @@ def compile_catalogs(jvm: Any, sources: Mapping[str, str]) -> CatalogClasses:  #
     Raises:
         Py4JError: they cannot be compiled.
     """
-    core = rule_classes(jvm).core.getClassLoader()
-    catalogs = one_text(text for name, text in sources.items() if name != CHANGELOGS)
-    loader = compile_java(jvm, catalogs, core).getClassLoader()
+    core = optimizer.rule_classes(jvm).core.getClassLoader()
+    catalogs = optimizer.one_text(text for name, text in sources.items() if name != CHANGELOGS)
+    loader = optimizer.compile_java(jvm, catalogs, core).getClassLoader()
     try:
-        changelogs = compile_java(jvm, sources[CHANGELOGS], loader).getClassLoader()
-        tables = class_of(changelogs, CHANGELOGS)
+        changelogs = optimizer.compile_java(jvm, sources[CHANGELOGS], loader).getClassLoader()
+        tables = optimizer.class_of(changelogs, CHANGELOGS)
         tables.newInstance()  # checks the classes of Spark
-    except OUT_OF_REACH as error:
-        log_once(f"SQL has no CHANGES, since Spark lacks what it needs: {reason_of(error)}")
-        tables = class_of(loader, _TABLES)
+    except optimizer.OUT_OF_REACH as error:
+        reason = optimizer.reason_of(error)
+        optimizer.log_once(f"SQL has no CHANGES, since Spark lacks what it needs: {reason}")
+        tables = optimizer.class_of(loader, _TABLES)
     return CatalogClasses(loader, tables)
