@@ -303,7 +303,7 @@ class RequestedRange(PickledWithoutCache):
 
 
 def end_of_state(view: TableView, as_of: str | None) -> str:
-    """Return where an incremental query begins that continues a read of a whole state.
+    """Return the begin of the incremental query that continues a read of a whole state.
 
     It is the last commit before all commits that the state lacks. Before table version 8, it is
     also before the first pending commit: the next query may return rows that the state already

@@ -103,7 +103,7 @@ _is_exact = any_of(pa.types.is_string, pa.types.is_boolean, pa.types.is_date, is
 
 
 def path_type(field: pa.Field) -> pa.DataType:
-    """Return the type as which a folder name shows the values of a column."""
+    """Return the type in which folder names show the values of a column."""
     if pa.types.is_timestamp(field.type) and counts_milliseconds(field):
         return pa.timestamp("ms", field.type.tz)
     return field.type

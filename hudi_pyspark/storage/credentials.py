@@ -73,7 +73,7 @@ class Credentials:
 
     @classmethod
     def of(cls, answer: Mapping[str, object], now: float) -> "Credentials":
-        """Separate the storage options that a provider returned from their time.
+        """Separate the storage options that a provider returned from the time when they expire.
 
         Args:
             answer: of `CredentialsProvider.credentials`.
