@@ -232,23 +232,23 @@ def _join_rows(
 ) -> Generator[pa.Table, None, str]:
     """Join rows by their ordinal; return which of the two streams has more rows, or ""."""
     rows = 0
-    left_rest, right_rest = _next_rows(left), _next_rows(right)
-    while left_rest is not None and right_rest is not None:
-        count = min(left_rest.num_rows, right_rest.num_rows)
-        yield _join_columns(left_rest.slice(0, count), right_rest.slice(0, count))
+    remaining_left, remaining_right = _next_rows(left), _next_rows(right)
+    while remaining_left is not None and remaining_right is not None:
+        count = min(remaining_left.num_rows, remaining_right.num_rows)
+        yield _join_columns(remaining_left.slice(0, count), remaining_right.slice(0, count))
         rows += count
-        left_rest = _rest(left_rest, count) or _next_rows(left)
-        right_rest = _rest(right_rest, count) or _next_rows(right)
-    if left_rest is not None:
+        remaining_left = _remaining_rows(remaining_left, count) or _next_rows(left)
+        remaining_right = _remaining_rows(remaining_right, count) or _next_rows(right)
+    if remaining_left is not None:
         return f"more than the source's {rows}"
-    return f"{rows}, and more in the source" if right_rest is not None else ""
+    return f"{rows}, and more in the source" if remaining_right is not None else ""
 
 
 def _next_rows(tables: Iterator[pa.Table]) -> pa.Table | None:
     return next((table for table in tables if table.num_rows), None)
 
 
-def _rest(table: pa.Table, count: int) -> pa.Table | None:
+def _remaining_rows(table: pa.Table, count: int) -> pa.Table | None:
     """Return the rows after the first ``count`` rows; None if there are no more."""
     # Arrow does not bound the length of a slice without columns by itself.
     return table.slice(count, table.num_rows - count) if table.num_rows > count else None
