@@ -10,7 +10,6 @@ import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
-from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -34,16 +33,16 @@ from hudi_pyspark.format.avro.schema import (
     arrow_field,
 )
 
-RUN_RECORDS: Final = 16_384  # in a run: their bytes and positions stay in the cache
-RUN_BYTES: Final = 1 << 25  # in a run, unless a single record is larger
+RUN_RECORDS = 16_384  # in a run: their bytes and positions stay in the cache
+RUN_BYTES = 1 << 25  # in a run, unless a single record is larger
 
-_RECORD_LENGTH: Final = struct.Struct(">i")
-_CHAIN_RECORDS: Final = 32  # records of one chain of lengths, and so the number of numpy calls
-_LEAST_CHAINS: Final = 64  # fewer records are found faster one by one
-_MOST_CHAINS: Final = 1024
-_BEGINNING: Final = 16  # bytes of a record by which further records are found
-_STORED_AS_IN_ARROW: Final = (values.FloatReader, values.BooleanReader)
-_PRIMITIVE_READERS: Final[Mapping[Primitive, Callable[[AvroType, str], ValueReader]]] = {
+_RECORD_LENGTH = struct.Struct(">i")
+_CHAIN_RECORDS = 32  # records of one chain of lengths, and so the number of numpy calls
+_LEAST_CHAINS = 64  # fewer records are found faster one by one
+_MOST_CHAINS = 1024
+_BEGINNING = 16  # bytes of a record by which further records are found
+_STORED_AS_IN_ARROW = (values.FloatReader, values.BooleanReader)
+_PRIMITIVE_READERS: Mapping[Primitive, Callable[[AvroType, str], ValueReader]] = {
     Primitive.NULL: partial(values.NullReader, width=0),
     Primitive.BOOLEAN: partial(values.BooleanReader, width=1),
     Primitive.INT: partial(values.VarintReader, bits=32),

@@ -7,20 +7,19 @@ records, which say what is wrong: here any doubt ends the attempt.
 from array import array
 from collections.abc import Callable, Sequence
 from itertools import accumulate
-from typing import Final, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
 from hudi_pyspark.format.avro.cursor import Cursor
 
-FEW_RECORDS: Final = 16  # of 12 columns; from 27 such records on, numpy is faster
-_MOST_SHIFT: Final = 63  # of the last 7 bits of a number
-_DECIMAL_BYTES: Final = 16
+FEW_RECORDS = 16  # of 12 columns; from 27 such records on, numpy is faster
+_MOST_SHIFT = 63  # of the last 7 bits of a number
+_DECIMAL_BYTES = 16
 
 # From the bytes of records and a position to the bytes of the next value in Arrow's layout, None
 # for null, and the position after it. Whatever it raises means that the value is in doubt.
-Parser: TypeAlias = Callable[[bytes, int], tuple[bytes | None, int]]
+Parser = Callable[[bytes, int], tuple[bytes | None, int]]
 
 
 def read_few(

@@ -1,7 +1,6 @@
 """Readers of Avro types that have parts: records, unions, arrays and maps."""
 
 from collections.abc import Sequence
-from typing import Final, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -22,14 +21,14 @@ from hudi_pyspark.format.avro.cursor import (
 from hudi_pyspark.format.avro.schema import AvroType, AvroUnion
 
 # Per item: its row, its ordinal among the row's items, and the position where it begins.
-_Places: TypeAlias = tuple[Int64s, Int64s, Int64s]
+_Places = tuple[Int64s, Int64s, Int64s]
 
 # A numpy call costs as much as several dozen steps in plain Python. So items are searched in plain
 # Python as soon as at most this many lists have items left.
-FEW_LISTS: Final = 48
+FEW_LISTS = 48
 
-_NO_ROOM: Final = "a block has more items than the record has room for"
-_WRONG_BLOCK_SIZE: Final = "a block of items does not end where it says"
+_NO_ROOM = "a block has more items than the record has room for"
+_WRONG_BLOCK_SIZE = "a block of items does not end where it says"
 
 
 class RecordReader(ValueReader):
