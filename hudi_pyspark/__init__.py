@@ -43,6 +43,7 @@ _LOADED_WHEN_NAMED: Final = {
     name: f"hudi_pyspark.{module}"
     for module, names in {
         "custom_mergers": ("register_payload",),
+        "html_table": ("load_ipython_extension", "unload_ipython_extension"),
         "hudi_table": ("HudiTable", "scan_polars"),
         "scan": ("Scan",),
         "spark.hadoop_settings": ("storage_options_from_spark",),

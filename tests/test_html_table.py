@@ -1,11 +1,14 @@
-"""What notebooks show of a table, of a scan, of findings and of the list of inspection tables."""
+"""What notebooks show of values of this package, and of tables of Arrow after `%load_ext`."""
 
 import re
+import subprocess
+import sys
 
+import pyarrow as pa
 import pytest
 
 from hudi_pyspark import HudiTable, InvalidOptionError
-from hudi_pyspark.html_table import html_table
+from hudi_pyspark.html_table import html_table, unload_ipython_extension
 from hudi_pyspark.inspection import INSPECTION_TABLES
 from tests.damage import data_file, unpack
 
@@ -59,3 +62,86 @@ def test_dir_has_what_users_call(golden_table):
     table = HudiTable(golden_table(MOR))
     assert {"rows", "scan", "inspect", "doctor"} <= set(dir(table))
     assert {"scan_with", "scan_range", "from_options"}.isdisjoint(dir(table))
+
+
+@pytest.fixture
+def ipython():
+    """IPython with this package as an extension; what it shows is unchanged afterwards."""
+    from IPython.core.interactiveshell import InteractiveShell
+
+    shell = InteractiveShell()
+    shell.run_line_magic("load_ext", "hudi_pyspark")
+    yield shell
+    shell.run_line_magic("unload_ext", "hudi_pyspark")
+
+
+def shown_by(shell, value):
+    """What a notebook gets of a value, by its kind."""
+    return shell.display_formatter.format(value)[0]
+
+
+def test_inspection_table_is_shown_with_its_columns_and_values(ipython, golden_table):
+    commits = HudiTable(golden_table(MOR)).inspect.commits()
+    shown = shown_by(ipython, commits)["text/html"]
+    heads = re.findall(r"<th[^>]*>([^<]*)</th>", shown)[: len(commits.column_names)]
+    assert heads == commits.column_names
+    for value in (*commits["requested_time"].to_pylist(), *commits["operation"].to_pylist()):
+        assert f">{value}<" in shown
+    assert f"<b>{commits.num_rows} rows</b>" in shown
+
+
+def test_large_table_is_shown_in_part_with_the_number_of_all_rows(ipython):
+    table = pa.table({"n": range(10_000), "text": ["x" * 10_000] * 10_000})
+    shown = shown_by(ipython, table)["text/html"]
+    assert "<b>10,000 rows, of which 20 are shown</b>" in shown
+    assert shown.count("<tr>") == 21
+    assert len(shown) < 10_000
+
+
+def test_values_and_names_of_a_table_are_escaped(ipython):
+    hostile = "<script>alert('a')</script>\u202e\x1b"
+    table = pa.table({hostile: [hostile], "nested": [[{"a": hostile}]]})
+    shown = shown_by(ipython, table)["text/html"]
+    assert shown.count("&lt;script&gt;") == 3
+    for text in ("<script", "\u202e", "\x1b"):
+        assert text not in shown
+
+
+def test_texts_nulls_lists_and_times_are_shown_as_on_the_command_line(ipython):
+    time = pa.array([1_700_000_000_000_000], pa.timestamp("us", "UTC"))
+    table = pa.table({"text": ['a "b"'], "none": [None], "texts": [["a", "b"]], "time": time})
+    shown = shown_by(ipython, table)["text/html"]
+    cells = re.findall(r"<t[hd] [^>]*>([^<]*)</t[hd]>", shown)
+    texts = ["a &quot;b&quot;", "null", "a, b", "2023-11-14T22:13:20.000000Z"]
+    assert cells[len(table.column_names) :] == texts
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        pa.table({"interval": pa.array([(1, 2, 3)], pa.month_day_nano_interval())}),
+        pa.table({"nanoseconds": pa.array([1], pa.timestamp("ns"))}),
+    ],
+    ids=["interval", "nanoseconds"],
+)
+def test_table_of_a_type_that_hudi_lacks_stays_plain_text(ipython, table):
+    shown = shown_by(ipython, table)
+    assert "text/html" not in shown
+    assert shown["text/plain"] == repr(table)
+
+
+@pytest.mark.parametrize("table", [pa.table({}), pa.table({"n": pa.array([], pa.int64())})])
+def test_table_without_rows_or_columns_is_shown(ipython, table):
+    assert "<b>0 rows</b>" in shown_by(ipython, table)["text/html"]
+
+
+def test_unloaded_extension_leaves_the_plain_text(ipython):
+    table = pa.table({"n": [1]})
+    ipython.run_line_magic("unload_ext", "hudi_pyspark")
+    assert shown_by(ipython, table) == {"text/plain": repr(table)}
+    unload_ipython_extension(ipython)  # once more, without an error
+
+
+def test_package_imports_no_ipython():
+    code = "import sys, hudi_pyspark, hudi_pyspark.html_table; assert 'IPython' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)

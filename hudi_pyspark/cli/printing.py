@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 from rich import box
 from rich.cells import cell_len
@@ -21,7 +20,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hudi_pyspark.columns.arrays import is_number
-from hudi_pyspark.columns.text import json_text
+from hudi_pyspark.columns.text import cell_texts, json_text, plain_text
 from hudi_pyspark.errors import printable
 from hudi_pyspark.wording import byte_text
 
@@ -132,7 +131,7 @@ def csv_of(table: pa.Table, *, has_header: bool = True) -> bytes:
     Nested values, bytes and timestamps are written as in JSON.
     """
     columns = [
-        pa.chunked_array(map(_texts, column.chunks), pa.string())
+        pa.chunked_array(map(plain_text, column.chunks), pa.string())
         if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_timestamp(kind)
         else column
         for column, kind in zip(table.columns, table.schema.types, strict=True)
@@ -144,13 +143,6 @@ def csv_of(table: pa.Table, *, has_header: bool = True) -> bytes:
     batches = [batch for batch in texts.to_batches() if batch.num_rows]
     pa_csv.write_csv(pa.Table.from_batches(batches, texts.schema), buffer, options)
     return bytes(buffer.getvalue().to_pybytes())
-
-
-def _texts(values: pa.Array) -> pa.Array:
-    """Return values as JSON, but texts without quotes; null stays null."""
-    texts = json_text(values).to_pylist()
-    bare = [text[1:-1] if text.startswith('"') else text for text in texts]
-    return pc.if_else(values.is_valid(), pa.array(bare, pa.string()), None)
 
 
 def emit(text: str, *, is_exact: bool = False) -> None:
@@ -210,14 +202,7 @@ def _print_cells(table: pa.Table, null: str) -> None:
 def _cells(name: str, column: pa.ChunkedArray, null: str) -> list[str]:
     if pa.types.is_integer(column.type):
         return [null if n is None else number_text(name, n) for n in column.to_pylist()]
-    if pa.types.is_list(column.type) and pa.types.is_string(column.type.value_type):
-        joined = [None if v is None else ", ".join(map(str, v)) for v in column.to_pylist()]
-        return [printable(text or null) for text in joined]
-    if pa.types.is_string(column.type):
-        texts = column.to_pylist()
-    else:
-        texts = [text for chunk in column.chunks for text in _texts(chunk).to_pylist()]
-    return [null if text is None else printable(text) for text in texts]
+    return [null if text is None else printable(text) for text in cell_texts(column)]
 
 
 def _rows(columns: Sequence[_Column]) -> Iterator[tuple[str, ...]]:

@@ -28,6 +28,41 @@ def json_text(values: pa.Array) -> pa.Array:
     return pc.if_else(pc.is_valid(values), convert(values), "null")
 
 
+def plain_text(values: pa.Array) -> pa.Array:
+    """Return values as JSON, but texts without quotes; null stays null.
+
+    Args:
+        values: of any type that a column of a table may have.
+
+    Raises:
+        pyarrow.ArrowException: of another type of Arrow.
+    """
+    texts = json_text(values).to_pylist()
+    bare = [text[1:-1] if text.startswith('"') else text for text in texts]
+    return pc.if_else(values.is_valid(), pa.array(bare, pa.string()), None)
+
+
+def cell_texts(column: pa.ChunkedArray) -> list[str | None]:
+    """Return the values of a column as people read them in a cell of a table.
+
+    Args:
+        column: of any type that a column of a table may have.
+
+    Returns:
+        Texts as they are, lists of texts with commas, and other values as `plain_text` has them.
+        None for null and for an empty list of texts.
+
+    Raises:
+        pyarrow.ArrowException: of another type of Arrow.
+    """
+    kind = column.type
+    if pa.types.is_list(kind) and pa.types.is_string(kind.value_type):
+        return [", ".join(map(str, texts or ())) or None for texts in column.to_pylist()]
+    if pa.types.is_string(kind):
+        return list(column.to_pylist())
+    return [text for chunk in column.chunks for text in plain_text(chunk).to_pylist()]
+
+
 def _number(values: pa.Array) -> pa.Array:
     """Print floats as Python does, and those that JSON lacks as texts with Spark's words."""
     if pa.types.is_float32(values.type):

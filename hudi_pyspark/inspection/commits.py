@@ -51,32 +51,19 @@ def known_instants(view: TableView, *, archived: bool) -> list[tuple[Instant, bo
         CorruptTimelineError: a file of the archive cannot be decoded.
     """
     active = {(i.requested_time, i.comparable_action) for i in view.timeline.instants}
-    instants: list[tuple[Instant, bool]] = [(i, False) for i in view.timeline.instants]
-    if archived:
-        instants += [
-            (entry, True)
-            for entry in view.history.archived
-            # Writers archive an instant before they delete it from the active timeline.
-            if (entry.requested_time, entry.comparable_action) not in active
-        ]
+    archive = view.history.archived if archived else ()
+    # Writers archive an instant before they delete it from the active timeline.
+    old = [(e, True) for e in archive if (e.requested_time, e.comparable_action) not in active]
+    instants = [*((i, False) for i in view.timeline.instants), *old]
     return sorted(instants, key=lambda known: (known[0].requested_time, str(known[0].action)))
 
 
 @with_columns("requested_time, completion_time, action, state, archived bool, path")
-def timeline(view: TableView, *, archived: bool) -> InspectionRows:
-    """Return one row per instant; see `Inspection.timeline`."""
-    return [
-        {
-            **instant_row(instant),
-            "archived": is_archived,
-            "path": (
-                instant.path
-                if isinstance(instant, ArchivedInstant)
-                else instant_path(instant, view.config)
-            ),
-        }
-        for instant, is_archived in known_instants(view, archived=archived)
-    ]
+def timeline(view: TableView, *, archived: bool) -> Iterator[dict[str, object]]:
+    """Yield one row per instant; see `Inspection.timeline`."""
+    for i, is_archived in known_instants(view, archived=archived):
+        path = i.path if isinstance(i, ArchivedInstant) else instant_path(i, view.config)
+        yield {**instant_row(i), "archived": is_archived, "path": path}
 
 
 @dataclass(frozen=True, slots=True)

@@ -114,9 +114,8 @@ def _salvage_log(view: TableView, path: str, committed: int, *, is_only: bool) -
                 f"{view.storage.describe(path)} does not exist. inspect.files() lists the paths "
                 "of log files"
             ) from error
-        hint = ""
-        if not view.config.has_completion_times:
-            hint = "; another log file of the slice may have its blocks"
+        elsewhere = "; another log file of the slice may have its blocks"
+        hint = "" if view.config.has_completion_times else elsewhere
         problem = f"the file was committed but is not on the storage{hint}"
         return SalvagedLog(path, 0, (), committed, problem)
     salvaged_blocks = enumerate(salvage_log_file(data, path=path))

@@ -67,14 +67,12 @@ def _merged_records(
 ) -> pa.Table:
     """Return the merged log record of each key of a slice; its base file takes no part."""
     planner = TablePlanner(view, ReadOptions(use_record_positions=False), registered_payloads())
-    query = SliceQuery(planner.table_schema, view.last_instant)
-    task = planner.tasks([file_slice], query)[0]
+    task = planner.tasks([file_slice], SliceQuery(planner.table_schema, view.last_instant))[0]
     blocks = [salvaged.block for file in files for salvaged in file.blocks if not salvaged.problem]
     scan = scan_blocks(blocks, task.shared.block_filter)
     decoder = log_decoder(task)
-    records = decoder.concatenate([*decoder.decode(scan.blocks)])
     pair_rule = PairRule(task.shared.rule, decoder.column_sets, task.shared.merger)
-    folded_log = fold_log(records, pair_rule)
+    folded_log = fold_log(decoder.concatenate([*decoder.decode(scan.blocks)]), pair_rule)
     winners = folded_log.records(np.arange(len(folded_log)))
     rows = winners.rows.select(task.shared.result.names)
     merged_rows = {

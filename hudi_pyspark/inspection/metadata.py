@@ -79,12 +79,10 @@ def metadata_validation(view: TableView, sample: int) -> InspectionRows:
     """Return one row per difference; see `Inspection.metadata_validation`."""
     if not view.config.metadata_partitions:
         return ()
-    on_storage = [
-        (f.path, f.name.instant, f.size) for f in stored_files(view) if f.name is not None
-    ]
-    commits = commits_of(view, ((path, instant) for path, instant, _ in on_storage))
+    stored = [(f.path, f.name.instant, f.size) for f in stored_files(view) if f.name is not None]
+    commits = commits_of(view, ((path, instant) for path, instant, _ in stored))
     metadata, committed = MetadataTable.open(view), committed_by_path(commits).keys()
-    sizes = {path: size for path, _, size in on_storage}
+    sizes = {path: size for path, _, size in stored}
     return map(asdict, differences(metadata, sizes, committed, sample))
 
 

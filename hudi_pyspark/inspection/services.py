@@ -1,6 +1,6 @@
 """Table services, from compactions to savepoints, and the history of a file group."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from typing import TypeVar
@@ -65,7 +65,7 @@ def compactions(view: TableView) -> Iterator[dict[str, object]]:
     """Yield one row per compaction or log compaction; see `Inspection.compactions`."""
     for instant, action in _compaction_instants(view):
         row = {**instant_row(instant), "action": action, **_written(view, instant)}
-        plan = _compaction_plan(view, instant, action)
+        plan = _plan(view, instant, action, instant_metadata.parse_compaction_plan)
         if plan is not None:
             row |= {
                 "partition_paths": sorted({planned.partition_path for planned in plan}),
@@ -92,12 +92,6 @@ def clustering(view: TableView) -> Iterator[dict[str, object]]:
                 "input_slices": len(slices),
             }
         yield row
-
-
-def _compaction_plan(
-    view: TableView, instant: Instant, action: Action
-) -> Sequence[instant_metadata.PlannedSlice] | None:
-    return _plan(view, instant, action, instant_metadata.parse_compaction_plan)
 
 
 def _replace_plan(view: TableView, instant: Instant) -> instant_metadata.ReplacePlan | None:
@@ -189,8 +183,7 @@ def savepoints(view: TableView) -> Iterator[dict[str, object]]:
 )
 def history(view: TableView, file_id: str) -> InspectionRows:
     """Return one row per event; see `Inspection.history`."""
-    events = _events(view, file_id) or _events(view, _whole_file_id(view, file_id))
-    return _sorted_by_time(events)
+    return _sorted_by_time(_events(view, file_id) or _events(view, _whole_file_id(view, file_id)))
 
 
 def _events(view: TableView, file_id: str) -> list[dict[str, object]]:
@@ -217,9 +210,9 @@ def _writes(view: TableView, file_id: str) -> Iterator[dict[str, object]]:
 def _plans(view: TableView, file_id: str) -> Iterator[dict[str, object]]:
     """Yield the pending compactions and clusterings that read a group."""
     plans: list[tuple[Instant, Action, Iterable[instant_metadata.PlannedSlice]]] = [
-        (instant, action, _compaction_plan(view, instant, action) or ())
-        for instant, action in _compaction_instants(view)
-        if not instant.is_completed
+        (i, action, _plan(view, i, action, instant_metadata.parse_compaction_plan) or ())
+        for i, action in _compaction_instants(view)
+        if not i.is_completed
     ]
     for instant in filter(view.history.is_clustering, view.timeline.pending):
         plan = _replace_plan(view, instant)

@@ -39,7 +39,7 @@ def missing_table_error(storage: Storage) -> HudiError:
     if not entries:
         is_pattern = any(sign in here for sign in "*?[{")
         problem = ", and patterns are not expanded" if is_pattern else " or is empty"
-        return PathNotFoundError(f"{here} does not exist{problem}{_like(storage)}. {_ADVICE}")
+        return PathNotFoundError(f"{here} does not exist{problem}. {_ADVICE}{_like(storage)}")
     for levels in range(1, 17):
         try:
             storage.read_bytes(f".{'/..' * levels}/{PROPERTIES_FILE}")

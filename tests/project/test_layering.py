@@ -73,7 +73,7 @@ MAY_IMPORT = {
     "fork_safe_lock": set(),
     "short_name": set(),
     "wording": set(),
-    "html_table": {"errors"},
+    "html_table": {"errors", "columns", "wording"},
     "version": set(),
     "scan": {*PIPELINE, "extras", "short_name", "frames", "html_table"},
     "inspection": {*PIPELINE, "wording", "html_table"},
@@ -103,6 +103,7 @@ MAY_IMPORT = {
     "": {
         "errors",
         "custom_mergers",
+        "html_table",
         "hudi_table",
         "scan",
         "spark",

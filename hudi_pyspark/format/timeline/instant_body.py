@@ -83,7 +83,7 @@ def _record_of(body: bytes) -> dict[str, Any]:
     elif body.lstrip()[:1] == b"{":
         record = parse_json(body)
     else:
-        raise ValueError(f"expected '{{' or {AVRO_MAGIC!r}, found {body[:4]!r}")
+        raise ValueError(f"neither JSON nor Avro: it begins with {body[:4]!r}")
     if not isinstance(record, dict):
         raise ValueError("expected a record, found none")  # noqa: TRY004  (wrong bytes)
     return record
