@@ -1,19 +1,15 @@
 """Apache Hudi's table functions as functions that return DataFrames, in every kind of session."""
 
-from __future__ import annotations
-
 import os
-from typing import TYPE_CHECKING
+
+from pyspark.sql import DataFrame, SparkSession
 
 from hudi_pyspark.errors import InvalidOptionError
 from hudi_pyspark.spark.session import is_classic, load
 from hudi_pyspark.spark.sql_options import function_options
 from hudi_pyspark.spark.tables import reads_tables
 
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
-
-    Table = str | os.PathLike[str]
+Table = str | os.PathLike[str]
 
 
 def hudi_query(spark: SparkSession, table: Table, query_type: str = "snapshot") -> DataFrame:

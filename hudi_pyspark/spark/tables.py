@@ -5,10 +5,11 @@ takes the place of Spark's session catalog, and asks that one first: only entrie
 read by this source. If this Spark lacks something that they need, the session stays as it is.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+from pyspark.sql import SparkSession
 
 from hudi_pyspark.catalogs import check_settings
 from hudi_pyspark.errors import InvalidOptionError
@@ -17,11 +18,6 @@ from hudi_pyspark.options.read_options import CATALOG_PREFIX
 from hudi_pyspark.short_name import HUDI
 from hudi_pyspark.spark import optimizer
 from hudi_pyspark.spark.sql_options import TABLE_FUNCTIONS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from pyspark.sql import SparkSession
 
 _TABLES = "SessionTables"
 _CHECK = "CommandCheck"
