@@ -26,8 +26,9 @@ from hudi_pyspark.planning.needed_columns import result_schema
 from hudi_pyspark.planning.query import Plan, Query, check_lost_commits, resolve_query
 from hudi_pyspark.planning.slice_tasks import TablePlanner
 from hudi_pyspark.planning.task_groups import are_tiny, cost, group_tasks
+from hudi_pyspark.reading.joint_slices import join_tasks
 from hudi_pyspark.reading.kept_merges import count_merged, merged_on_disk
-from hudi_pyspark.reading.read_task import read_task
+from hudi_pyspark.reading.read_task import read_group
 from hudi_pyspark.reading.threads import read_in_parallel
 from hudi_pyspark.short_name import SHORT_NAME
 from hudi_pyspark.storage.retries import retry_on_corruption
@@ -351,8 +352,9 @@ class Scan:
                 costs = [cost(task) for task in tasks[:100]] or [1]
                 slices = self._planner.options.task_bytes * len(costs) // max(1, sum(costs))
                 extra = min(slices, _MAX_EXTRA_THREADS)
-        read = partial(read_task, storage=self.storage, store=self.store)
-        return read_in_parallel(tasks, read, threads or default, extra)
+        groups = list(join_tasks(tasks, self.storage))
+        read = partial(read_group, storage=self.storage, store=self.store)
+        return read_in_parallel(groups, read, threads or default, extra)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Stream the answer to any library that reads Arrow streams."""

@@ -1,6 +1,6 @@
-"""Read a task: the rows of a file slice, or the changes of a commit and file group."""
+"""Read tasks: the rows of file slices, or the changes of a commit and file group."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -8,12 +8,37 @@ import pyarrow as pa
 
 from hudi_pyspark.errors import CorruptTableError, HudiError, MissingFileError
 from hudi_pyspark.reading.changes import read_changes
+from hudi_pyspark.reading.joint_slices import join_tasks, merge_together
 from hudi_pyspark.reading.merge.outcome import OutcomeStore
 from hudi_pyspark.reading.slice_reader import read, slice_tables
 from hudi_pyspark.storage.protocol import Storage
 from hudi_pyspark.storage.retries import is_worth_retrying
 from hudi_pyspark.table.on_damage import OnDamage
 from hudi_pyspark.tasks import CdcTask, ReadTask, ScanTask
+
+
+def read_tasks(
+    tasks: Iterable[ReadTask], storage: Storage, store: OutcomeStore | None = None
+) -> Iterator[pa.Table]:
+    """Yield the rows of tasks, with the arguments and errors of `read_task`; see `read_group`."""
+    for group in join_tasks(tasks, storage):
+        yield from read_group(group, storage, store)
+
+
+def read_group(
+    group: Sequence[ReadTask], storage: Storage, store: OutcomeStore | None = None
+) -> Iterator[pa.Table]:
+    """Yield the rows of a group of tasks, as `join_tasks` made it, in no promised order.
+
+    Small slices are merged together, and no outcome of their merge is kept: to find it would take
+    as long. Other arguments and errors are as for `read_task`.
+    """
+    tables = merge_together(group, storage)
+    if tables is not None:
+        yield from tables
+        return
+    for task in group:
+        yield from read_task(task, storage, store)
 
 
 def read_task(

@@ -4,7 +4,7 @@ A task says which columns are decoded, and whether record positions count.
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 
 import pyarrow as pa
@@ -39,13 +39,17 @@ def slice_blocks(log_files: Sequence[LogFile], settings: ReadSettings) -> SliceB
     return SliceBlocks(log_files, settings.on_damage, _memory(settings).files)
 
 
-def log_decoder(task: ScanTask, *, by_position: bool = True) -> LogDecoder:
+def log_decoder(
+    task: ScanTask, *, by_position: bool = True, slice_numbers: Mapping[str, int] | None = None
+) -> LogDecoder:
     """Return the decoder of log blocks to the columns that the task works on.
 
     Args:
         task: of a file slice.
         by_position: whether record positions are decoded, if the task may use them. If not, records
             have keys alone.
+        slice_numbers: path of a log file to the number of its slice, to number the keys of several
+            slices; None for the blocks of one slice.
     """
     base, shared = task.file_slice.base_file, task.shared
     by_position = by_position and may_use_positions(task)
@@ -58,6 +62,7 @@ def log_decoder(task: ScanTask, *, by_position: bool = True) -> LogDecoder:
         key_fields=shared.key_fields,
         schema_on_read=shared.schema_on_read,
         wanted_keys=keys_array(shared.record_keys),
+        slice_numbers=slice_numbers,
     )
 
 

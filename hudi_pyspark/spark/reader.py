@@ -23,7 +23,7 @@ from hudi_pyspark.columns.arrays import first_rows
 from hudi_pyspark.columns.schema_evolution import conform
 from hudi_pyspark.errors import HudiError
 from hudi_pyspark.messages import logger
-from hudi_pyspark.reading.read_task import read_task
+from hudi_pyspark.reading.read_task import read_tasks
 from hudi_pyspark.spark.hints import EXPLAINED
 from hudi_pyspark.spark.worker_process import only_message
 from hudi_pyspark.tasks import CdcTask, ReadTask, ScanTask, SharedPlan
@@ -126,10 +126,11 @@ def read_partition(
     if not isinstance(partition, HudiPartition):
         return
     begin, rows = time.perf_counter(), 0
-    tasks = unpacked(partition.value, partition.shared or shared)
+    plans = partition.shared or shared
     if columns is not None:
         narrow = pa.schema([schema.field(name) for name in columns])
-        tasks = tuple(t.narrowed(narrow) if isinstance(t, ScanTask) else t for t in tasks)
+        plans = [plan.narrowed(narrow) for plan in plans]
+    tasks = unpacked(partition.value, plans)
     with only_message():
         for batch in _batches(tasks, storage, schema, limit):
             rows += batch.num_rows
@@ -147,7 +148,7 @@ def let_spark_collect_logs() -> None:
 def _batches(
     tasks: Sequence[ReadTask], storage: Storage, schema: pa.Schema, limit: int | None
 ) -> Iterator[pa.RecordBatch]:
-    tables = (table for task in tasks for table in read_task(task, storage))
+    tables = read_tasks(tasks, storage)
     # Spark accepts the first batch only if its schema is exactly the expected one. Rows are cut off
     # afterwards, since Arrow does not bound a slice of a table without columns.
     conformed = (conform(table, schema, {}, source="the result") for table in tables)

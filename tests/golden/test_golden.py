@@ -116,6 +116,16 @@ def test_every_query_of_log_files_answers_the_same_when_their_records_are_spille
     assert [(o.query.name, o.problems) for o in outcomes if o.problems] == []
 
 
+@pytest.mark.parametrize("case", one_table_of_each_merge(CASES), ids=lambda case: case.name)
+@SAMPLED
+def test_every_query_answers_the_same_when_small_slices_are_merged_together(
+    case, is_whole, monkeypatch
+):
+    monkeypatch.setattr("hudi_pyspark.reading.joint_slices.FEWEST_SLICES", 1)
+    outcomes = run_case(case if is_whole else with_some_queries(case))
+    assert [(o.query.name, o.problems) for o in outcomes if o.problems] == []
+
+
 @pytest.mark.parametrize("case", CASES + EXTRA, ids=lambda case: case.name)
 @SAMPLED
 def test_other_forms_of_a_query_answer_what_follows_from_its_rows(case, is_whole, tmp_path):

@@ -116,20 +116,6 @@ def test_damaged_bytes_are_refused_or_decoded(table, data):
 
 
 @quick
-@given(tables(least=1), st.data())
-def test_plain_python_decodes_and_refuses_what_numpy_does(table, data):
-    schema, records = table
-    raw, starts, ends = encode(schema, records)
-    parsed = parse_schema(json.dumps(schema))
-    for damaged in [raw, *(data.draw(damages(raw)) for _ in range(3))]:
-        first, last = np.minimum(starts, len(damaged)), np.minimum(ends, len(damaged))
-        few = outcome(parsed, damaged, first, last)
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("hudi_pyspark.format.avro.few_records.FEW_RECORDS", 0)
-            assert few == outcome(parsed, damaged, first, last)
-
-
-@quick
 @given(st.binary(max_size=60), tables(least=1))
 def test_random_bytes_are_refused_or_decoded(raw, table):
     parsed = parse_schema(json.dumps(table[0]))

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from hudi_pyspark.errors import CorruptAvroError, UnsupportedTypeError
-from hudi_pyspark.format.avro import few_records, nested, values
+from hudi_pyspark.format.avro import nested, values
 from hudi_pyspark.format.avro.cursor import PADDING, Cursor, Int64s, RecordBytes, ValueReader
 from hudi_pyspark.format.avro.schema import (
     AvroArray,
@@ -41,7 +41,6 @@ _CHAIN_RECORDS = 32  # records of one chain of lengths, and so the number of num
 _LEAST_CHAINS = 64  # fewer records are found faster one by one
 _MOST_CHAINS = 1024
 _BEGINNING = 16  # bytes of a record by which further records are found
-_STORED_AS_IN_ARROW = (values.FloatReader, values.BooleanReader)
 _PRIMITIVE_READERS: Mapping[Primitive, Callable[[AvroType, str], ValueReader]] = {
     Primitive.NULL: partial(values.NullReader, width=0),
     Primitive.BOOLEAN: partial(values.BooleanReader, width=1),
@@ -193,24 +192,9 @@ class _TopLevelReader:
         self.parts = [(_reader(field.type, field.name), is_read) for field, is_read in fields]
         self.is_whole = columns is None or len(fields) == len(record.fields)
         self.schema = pa.schema([arrow_field(field) for field, is_read in fields if is_read])
-        types = [reader.arrow if is_read else None for reader, is_read in self.parts]
-        parsers = [parser for part in self.parts if (parser := _parser(*part))]
-        # All fields, or none if a field has no parser.
-        self.few_fields = [*zip(parsers, types, strict=False)] if len(parsers) == len(types) else []
 
     def read(self, cursor: Cursor) -> pa.RecordBatch:
         count = len(cursor)
-        arrays = None
-        if self.few_fields and count <= few_records.FEW_RECORDS:
-            arrays = few_records.read_few(cursor, self.few_fields, is_whole=self.is_whole)
-        if arrays is None:
-            arrays = self._read_many(cursor)
-        # A struct array keeps its length even without children.
-        data_type = pa.struct(list(self.schema))
-        rows = pa.Array.from_buffers(data_type, count, [None], children=arrays)
-        return pa.RecordBatch.from_struct_array(rows)
-
-    def _read_many(self, cursor: Cursor) -> list[pa.Array]:
         arrays = []
         for part, is_read in self.parts:
             if is_read:
@@ -220,30 +204,14 @@ class _TopLevelReader:
         if self.is_whole:
             remaining = cursor.end - cursor.position
             cursor.refuse(remaining > 0, "", "expected no bytes after the last field", remaining)
-        return arrays
+        # A struct array keeps its length even without children.
+        data_type = pa.struct(list(self.schema))
+        rows = pa.Array.from_buffers(data_type, count, [None], children=arrays)
+        return pa.RecordBatch.from_struct_array(rows)
 
 
 # There are many small blocks and few schemas: building readers would cost more than reading.
 _reader_of = lru_cache(maxsize=64)(_TopLevelReader)
-
-
-def _parser(reader: ValueReader, is_read: bool) -> few_records.Parser | None:  # noqa: FBT001
-    """Return the parser of single values that are read or skipped; None if there is none."""
-    match reader:
-        case nested.OptionalReader() if reader.null_branch is not None and reader.branches[1:]:
-            parse, null = _parser(reader.branches[reader.member], is_read), 2 * reader.null_branch
-            optional = partial(few_records.parse_optional, member=2 * reader.member, null=null)
-            return parse and partial(optional, parse=parse)
-        case values.VarintReader():
-            return partial(few_records.parse_integer, width=reader.bits // 8)
-        case values.BytesDecimalReader() | values.FixedDecimalReader() if is_read:
-            most = 10**reader.arrow.precision
-            return partial(few_records.parse_decimal, most=most, width=reader.fixed_width)
-        case values.LengthPrefixedReader():
-            return few_records.parse_octets
-        case values.FixedWidthReader() if not is_read or isinstance(reader, _STORED_AS_IN_ARROW):
-            return partial(few_records.parse_fixed, width=reader.width)
-    return None
 
 
 def _runs(starts: Int64s, ends: Int64s) -> Iterator[tuple[int, int]]:

@@ -26,7 +26,11 @@ from hudi_pyspark.format.log.record_positions import decode_positions
 from hudi_pyspark.format.nested_types import counts_milliseconds, find_field
 from hudi_pyspark.reading.log_records.deletes import deleting_rows
 from hudi_pyspark.reading.log_records.ordering import OrderingValues, comparable, ordering_field
-from hudi_pyspark.reading.log_records.record_keys import with_record_key
+from hudi_pyspark.reading.log_records.record_keys import (
+    number_keys,
+    with_numbered_keys,
+    with_record_key,
+)
 from hudi_pyspark.reading.log_records.records import (
     ALL_COLUMNS,
     NO_ROW,
@@ -71,6 +75,9 @@ class LogDecoder:
     schema_on_read: SchemaOnRead | None = None  # matches columns by id; None to match by name
     # Records of other keys are left out if blocks hold the key; None for all records.
     wanted_keys: pa.Array | None = None
+    # Path of a log file to the number of its slice, to decode blocks of several slices: their keys
+    # are numbered, and all keys are wanted. None for the blocks of one slice.
+    slice_numbers: Mapping[str, int] | None = None
     column_sets: ColumnSets = field(default_factory=ColumnSets)  # of all blocks decoded so far
 
     @property
@@ -128,6 +135,9 @@ class LogDecoder:
             return self._decode_deletes(block)
         values, counts = self._values(run, self.wanted_keys)
         rows = with_record_key(values, self.key_fields)
+        if self.slice_numbers is not None:
+            numbers = [self.slice_numbers[block.path] for block in run]
+            rows = with_numbered_keys(rows, np.repeat(numbers, counts))
         if self.wanted_keys is not None:
             is_wanted = pc.is_in(rows.column(RECORD_KEY_COLUMN), value_set=self.wanted_keys)
             rows = rows.filter(is_wanted)
@@ -191,10 +201,13 @@ class LogDecoder:
             raise CorruptTableError(f"{_place(block)}: a deleted record without record key")
         names = self.rule.ordering_fields
         ordering, has_other_class = delete_ordering(records, self.schema, names)
+        keys: pa.Array = records.record_keys
+        if self.slice_numbers is not None:
+            keys = as_one_array(number_keys(keys, np.full(length, self.slice_numbers[block.path])))
         deleted = LogRecords(
             rows=pa.Table.from_batches([], self.schema),
             row=np.full(length, NO_ROW, np.int64),
-            keys=records.record_keys,
+            keys=keys,
             positions=self._positions(block, length),
             marks=Marks(
                 is_delete=np.ones(length, np.bool_),

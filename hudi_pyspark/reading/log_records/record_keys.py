@@ -3,15 +3,22 @@
 from collections.abc import Sequence
 from functools import reduce
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hudi_pyspark.columns.arrays import as_one_array, field_array
+from hudi_pyspark.arrow_values import text_scalar, to_arrow, to_numpy
+from hudi_pyspark.columns.arrays import RowNumbers, as_one_array, field_array
 from hudi_pyspark.columns.text import spark_value_text
 from hudi_pyspark.errors import CorruptTableError
 from hudi_pyspark.format.nested_types import resolve_path
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 
+MOST_SLICES = 64
+"""Slices whose record keys can be numbered."""
+_DIGITS, _FIRST = 2, 10  # all numbers have as many digits
+_NUMBERS = to_arrow(np.arange(_FIRST, _FIRST + MOST_SLICES)).cast(pa.string())
+_EMPTY = text_scalar("")
 _NULL_PART = "__null__"
 _EMPTY_PART = "__empty__"
 
@@ -27,6 +34,29 @@ def with_record_key(table: pa.Table, key_fields: Sequence[str]) -> pa.Table:
     keys = record_keys(table, key_fields)
     index = table.schema.get_field_index(RECORD_KEY_COLUMN)
     return table.set_column(index, table.schema.field(index), keys)
+
+
+def number_keys(keys: pa.Array | pa.ChunkedArray, numbers: RowNumbers) -> pa.ChunkedArray:
+    """Put a number below `MOST_SLICES` before each key, so that slices may share keys.
+
+    Args:
+        keys: record keys of several slices.
+        numbers: of the slice of each key.
+    """
+    return pc.binary_join_element_wise(_NUMBERS.take(to_arrow(numbers)), keys, _EMPTY)
+
+
+def with_numbered_keys(table: pa.Table, numbers: RowNumbers) -> pa.Table:
+    """Return rows whose record keys have the numbers of their slices; see `number_keys`."""
+    index = table.schema.get_field_index(RECORD_KEY_COLUMN)
+    keys = number_keys(table.column(index), numbers)
+    return table.set_column(index, table.schema.field(index), keys)
+
+
+def split_numbered_keys(keys: pa.ChunkedArray) -> tuple[RowNumbers, pa.ChunkedArray]:
+    """Return the numbers and the keys of which `number_keys` made numbered keys."""
+    numbers = as_one_array(pc.utf8_slice_codeunits(keys, 0, _DIGITS)).cast(pa.int64())
+    return to_numpy(numbers) - _FIRST, pc.utf8_slice_codeunits(keys, _DIGITS)
 
 
 def record_keys(table: pa.Table, key_fields: Sequence[str]) -> pa.Array:

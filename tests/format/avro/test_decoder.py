@@ -15,17 +15,10 @@ import pytest
 from hudi_pyspark.errors import CorruptAvroError, UnsupportedTypeError
 from hudi_pyspark.format.avro import decoder
 from hudi_pyspark.format.avro.decoder import decode_records, record_spans
-from hudi_pyspark.format.avro.few_records import FEW_RECORDS
 from hudi_pyspark.format.avro.schema import AvroRecord, parse_schema
 
 # Lists of few records are searched differently than lists of many.
 FEW_OR_MANY = pytest.mark.parametrize("times", [1, 60], ids=["few", "many"])
-
-
-@pytest.fixture(autouse=True, params=[0, FEW_RECORDS], ids=["numpy", "plain_python"])
-def few_records(request, monkeypatch):
-    """Decode the same records by numpy and, if they are few, in plain Python."""
-    monkeypatch.setattr("hudi_pyspark.format.avro.few_records.FEW_RECORDS", request.param)
 
 
 def schema_of(**fields: Any) -> AvroRecord:
