@@ -36,7 +36,7 @@ from hudi_pyspark.tasks import ReadTask, ScanTask, SharedPlan
 FEWEST_SLICES = 8
 """Fewer slices are merged one by one."""
 _SMALL_SLICE = 1 << 16  # bytes of a slice whose merge costs less than to find a kept outcome
-_ROWS_AT_ONCE = 16_384  # of base files
+_MOST_ROWS = 1 << 17  # of base files: they are in memory, and may be compressed well
 
 
 def join_tasks(tasks: Iterable[ReadTask], storage: Storage) -> Iterator[list[ReadTask]]:
@@ -116,8 +116,8 @@ def _merged(tasks: Sequence[ScanTask], storage: Storage) -> list[pa.Table] | Non
         decoder = log_decoder(tasks[0], by_position=False, slice_numbers=numbers)
         log = decoder.concatenate([*decoder.decode(blocks)])
     pair_rule = PairRule(shared.rule, decoder.column_sets)
-    base = [*_base_tables(tasks, storage)]
-    if not pair_rule.wins_whole_records:
+    base = _base_tables(tasks, storage)
+    if base is None or not pair_rule.wins_whole_records:
         return None
     # Positions tell rows with the same key apart, and find rows whose keys are not stored.
     has_positions = any(block.record_positions_text for block in blocks)
@@ -143,17 +143,19 @@ def _are_alike(tasks: Sequence[ScanTask], blocks: Sequence[LogBlock]) -> bool:
     return all(columns <= {f.name for f in block.avro_schema().fields} for block in schemas)
 
 
-def _base_tables(tasks: Sequence[ScanTask], storage: Storage) -> Iterator[pa.Table]:
-    """Read the base rows of all slices, with numbered keys: few tables of many rows."""
+def _base_tables(tasks: Sequence[ScanTask], storage: Storage) -> list[pa.Table] | None:
+    """Read the base rows of all slices, with numbered keys; None if there are many rows."""
     tables: list[pa.Table] = []
     numbers: list[int] = []  # of the slice of each table
     for number, task in enumerate(tasks):
         tables += read_base_rows(task, storage)
         numbers += [number] * (len(tables) - len(numbers))
-        if tables and (number + 1 == len(tasks) or sum(map(len, tables)) >= _ROWS_AT_ONCE):
-            rows = pa.concat_tables(tables).combine_chunks()
-            yield with_numbered_keys(rows, np.repeat(numbers, [*map(len, tables)]))
-            tables, numbers = [], []
+        if sum(map(len, tables)) > _MOST_ROWS:
+            return None
+    if not tables:
+        return []
+    rows = pa.concat_tables(tables).combine_chunks()
+    return [with_numbered_keys(rows, np.repeat(numbers, [*map(len, tables)]))]
 
 
 def _has_key_twice(base: Iterable[pa.Table]) -> bool:

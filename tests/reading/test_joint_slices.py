@@ -159,6 +159,12 @@ def test_few_slices_are_merged_one_by_one(slices, merged_together, monkeypatch):
     assert merged_together == [5]
 
 
+def test_files_of_very_many_rows_are_merged_one_by_one(slices, merged_together, monkeypatch):
+    monkeypatch.setattr(joint_slices, "_MOST_ROWS", 4 * len(BASE))
+    assert slices.read(slices.tasks(KEY, "v")) == sorted(MERGED * SLICES)
+    assert merged_together == [2, 4, 0]
+
+
 def sizes(tasks):
     return [len(group) for group in join_tasks(tasks, MemoryStorage({}))]
 
