@@ -93,7 +93,7 @@ def _is_small(task: ScanTask, storage: Storage) -> bool:
         and shared.commit_range is None
         and shared.record_keys is None
         and not task.partition.null_or_empty
-        and RECORD_KEY_COLUMN in shared.working.names
+        and shared.working.get_field_index(RECORD_KEY_COLUMN) >= 0
         and storage.is_local
     )
 
