@@ -147,8 +147,9 @@ class Scan:
     def plan_groups(self, columns: Sequence[str] | None = None) -> list[tuple[ReadTask, ...]]:
         """Return the tasks of `plan` in groups of about equal cost (option ``task_bytes``).
 
-        Small slices share a group; a large base file without logs is divided. Logs cost nothing if
-        ``merge_cache=disk`` has the outcome of their merge on this machine.
+        Small slices share a group; a large base file without logs is divided. Log files cost
+        nothing if ``merge_cache=disk`` has the outcome of their merge on this machine, even if
+        later log files of the slice are to be merged.
         """
         return list(self.planned(columns).groups)
 

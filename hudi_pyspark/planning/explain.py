@@ -27,7 +27,7 @@ class ExplainedScan(PickledWithoutCache):
     columns: Sequence[str]
     predicate: Predicate | None  # only rows for which it is true; None for all
     notes: Sequence[str]  # what each index did to the file slices, in words
-    merged: Sequence[bool | None] = ()  # for each task, as `merged_on_disk` says
+    merged: Sequence[int | None] = ()  # for each task, as `merged_on_disk` says
 
     @cached_property
     def tasks(self) -> list[ReadTask]:

@@ -27,7 +27,7 @@ def group_tasks(
     tasks: Sequence[ReadTask],
     target: int,
     cores: int = 0,
-    merged: Sequence[bool | None] = (),
+    merged: Sequence[int | None] = (),
     columns: int = 0,
 ) -> list[tuple[ReadTask, ...]]:
     """Spread tasks over groups of about ``target`` bytes, the most expensive first.
@@ -40,15 +40,15 @@ def group_tasks(
         target: bytes of a group, as `cost` counts them.
         cores: the number of groups that are read at the same time. There are at least as many
             groups if each then has 4 MiB. 0 if the number is unknown.
-        merged: for each task, whether the outcome of its merge is kept, so its logs cost nothing;
-            () if no outcome is kept.
+        merged: for each task, the number of its first log files whose merge is kept, so that they
+            cost nothing; () if no outcome is kept.
         columns: the number of columns of the table: a task that reads some of them costs its share
             of the base file. 0 to count whole files.
 
     Returns:
         Tasks, or parts of tasks, by group; no group if there are no tasks.
     """
-    whole_tasks = list(zip(tasks, merged or repeat(False, len(tasks)), strict=True))  # noqa: FBT003
+    whole_tasks = list(zip(tasks, merged or repeat(0, len(tasks)), strict=True))
     costs_of = partial(cost, columns=columns)
     costs = np.fromiter(starmap(costs_of, whole_tasks), np.int64, len(whole_tasks))
     target = max(target, int(costs.sum()) // _MAX_GROUPS)
@@ -69,26 +69,22 @@ def group_tasks(
     return [tuple(group) for group in groups]
 
 
-def cost(
-    task: ReadTask,
-    is_merged: bool | None = False,  # noqa: FBT001, FBT002  (of pairs)
-    *,
-    columns: int = 0,
-) -> int:
+def cost(task: ReadTask, merged: int | None = 0, *, columns: int = 0) -> int:
     """Return the cost of a task, as the bytes of a base file that takes as long to read.
 
     Args:
         task: a read of a slice, or of changes.
-        is_merged: whether the outcome of its merge is kept, so no log file is read.
+        merged: the number of the first log files that are not read, since the outcome of their
+            merge is kept.
         columns: as in `group_tasks`.
     """
     if isinstance(task, CdcTask):
         images = (image for image in (task.before, task.after) if image is not None)
         return sum(map(cost, images)) + _cost_of_logs(task.cdc_files)
-    logs = () if is_merged else task.file_slice.log_files
+    logs = task.file_slice.log_files[merged or 0 :]
     base = task.file_slice.base_file
     begin, end = task.byte_range or (0, base.size if base is not None else 0)
-    base_bytes = (end - begin) * (1.0 if logs else _share(task, columns))
+    base_bytes = (end - begin) * (1.0 if logs and not merged else _share(task, columns))
     return int(base_bytes) + _OPENING + _cost_of_logs(logs)
 
 

@@ -342,16 +342,23 @@ def count_merged(
     return len(merged), len(merges)
 
 
-def merged_on_disk(tasks: Sequence[ReadTask], storage: Storage) -> list[bool | None]:
-    """Say of each task whether the outcome of its merge seems to lie on a disk of this machine.
+def merged_on_disk(tasks: Sequence[ReadTask], storage: Storage) -> list[int | None]:
+    """Count the log files of each task whose merge seems to lie on a disk of this machine.
 
-    None if there is no merge, or its outcome is not kept on a disk. No file is opened. Of more than
-    1,000 tasks nothing is looked for: [].
+    They are the first log files of a slice: a merge is carried on with later ones. No file is
+    opened.
+
+    Returns:
+        For each task, a number; None if there is no merge, or its outcome is not kept on a disk.
+        [] for more than 1,000 tasks, of which nothing is looked for.
     """
     if len(tasks) > _MOST_TASKS:
         return []
     merges = [KeptMerge.of(task, storage, None) for task in tasks]
+    keys_of = cache(OutcomesOnDisk.keys)
     return [
-        merge.store.has(merge.key) if merge and isinstance(merge.store, OutcomesOnDisk) else None
+        max((n for n, key in enumerate(merge.keys) if key in keys_of(merge.store)), default=0)
+        if merge and isinstance(merge.store, OutcomesOnDisk)
+        else None
         for merge in merges
     ]

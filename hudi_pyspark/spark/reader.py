@@ -241,7 +241,7 @@ class HudiReader(DataSourceReader):
             self._planned = PackedTasks.of(planned.groups)
             if self.is_narrowed:
                 # A new plan may be better once fewer slices await their merge.
-                awaiting = planned.merged.count(False)
+                awaiting = planned.merged.count(0)
                 self._explained = f"{planned.row_bytes}\0{planned.explain()}\0{awaiting}"
             else:
                 warn_of_all_columns()

@@ -155,14 +155,30 @@ def test_cores_make_no_fewer_groups():
 def test_logs_of_slices_that_were_merged_before_cost_nothing():
     (task,) = tasks_of(20 * MIB, logs=3)
     (alone,) = tasks_of(20 * MIB)
-    assert cost(task, True) == cost(alone) < cost(task) / 9  # noqa: FBT003  (of pairs)
+    assert cost(task, 3) == cost(alone) < cost(task) / 9
     tasks = tasks_of(*[20 * MIB] * 6, logs=1)
     assert [len(g) for g in packed(tasks, 64 * MIB)] == [1] * 6
-    known = group_tasks(tasks, 64 * MIB, merged=[True] * 6)
+    known = group_tasks(tasks, 64 * MIB, merged=[1] * 6)
     assert [len(group) for group in known] == [3, 3]
-    some = group_tasks(tasks, 64 * MIB, merged=[False, *[True] * 5])
+    some = group_tasks(tasks, 64 * MIB, merged=[0, *[1] * 5])
     assert [len(group) for group in some] == [1, 3, 2]
     assert some[0] == (tasks[0],)
+
+
+def test_log_files_after_a_merge_that_is_kept_cost_as_much_as_alone():
+    (task,) = tasks_of(64 * MIB, logs=3)
+    log = cost(task) - cost(replace(task, file_slice=task.file_slice.filter_logs(lambda _: False)))
+    assert cost(task, 2) == cost(task, 3) + log // 3
+    assert cost(task, None) == cost(task, 0) == cost(task)
+    # Keys and ordering values of the base file are kept as well.
+    columns = 8 * len(task.working.names)
+    assert cost(task, 2, columns=columns) == 8 * MIB + OPENING + log // 3
+    tasks = tasks_of(*[64 * MIB] * 8, logs=3)
+    groups = [
+        len(group_tasks(tasks, 1024 * MIB, 2, merged=[merged] * 8, columns=columns))
+        for merged in (0, 2)
+    ]
+    assert groups == [6, 2]
 
 
 def test_some_columns_cost_their_share_of_a_base_file():
@@ -171,7 +187,7 @@ def test_some_columns_cost_their_share_of_a_base_file():
     assert cost(alone, columns=columns) == 8 * MIB + OPENING
     assert cost(alone, columns=1) == cost(alone)  # a column that the table lacks is no more
     assert cost(logged, columns=columns) == cost(logged)  # the merge needs the others
-    assert 8 * MIB < cost(logged, True, columns=columns) < cost(alone)  # noqa: FBT003  (of pairs)
+    assert 8 * MIB < cost(logged, 1, columns=columns) < cost(alone)
     tasks = tasks_of(*[64 * MIB] * 8)
     assert [len(group_tasks(tasks, 64 * MIB, 2, columns=n)) for n in (0, columns)] == [8, 2]
     parts = [
@@ -191,7 +207,7 @@ def test_counting_rows_costs_a_footer_of_a_base_file_and_all_of_a_log():
     alone, logged = (counting(*tasks_of(200 * MIB, logs=logs)) for logs in (0, 1))
     assert cost(alone) < MIB
     assert cost(logged) > 220 * MIB
-    assert cost(logged, True) < MIB  # noqa: FBT003  (of pairs)
+    assert cost(logged, 1) < MIB
     assert packed([alone], 64 * MIB) == [(alone,)]  # in one part
 
 

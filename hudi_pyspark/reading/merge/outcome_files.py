@@ -87,9 +87,11 @@ class OutcomesOnDisk:
             os.utime(path)
         return outcome
 
-    def has(self, key: str) -> bool:
-        """Say whether a file has the name of an outcome, without a look into the file."""
-        return self._path(key).exists()
+    def keys(self) -> set[str]:
+        """Return the keys of all outcomes that have a file, without a look into the files."""
+        with suppress(OSError):  # nothing was kept yet
+            return {e.name.removeprefix(f"{OUTCOME_FORMAT}-") for e in os.scandir(self.folder)}
+        return set()
 
     def put(self, key: str, outcome: MergeOutcome, earlier_key: str = "") -> None:
         if outcome.nbytes > self.most_bytes:

@@ -26,9 +26,11 @@ from hudi_pyspark import HudiTable
 from hudi_pyspark.planning import slice_tasks
 from hudi_pyspark.planning.task_groups import cost
 from hudi_pyspark.reading import kept_merges
+from hudi_pyspark.reading.kept_merges import merged_on_disk
 from hudi_pyspark.reading.merge import outcome_files
 from hudi_pyspark.reading.merge.outcome import MergeDecision, MergeOutcome
 from hudi_pyspark.reading.merge.outcome_files import OUTCOME_FORMAT, OutcomesOnDisk, cache_folder
+from hudi_pyspark.reading.read_task import read_task
 from hudi_pyspark.reading.slice_reader import read
 from hudi_pyspark.storage import ArrowStorage
 from hudi_pyspark.table.merge_mode import MergeCache
@@ -482,7 +484,7 @@ def test_groups_of_tasks_leave_out_logs_whose_merges_lie_on_the_disk(tmp_path, m
     options: dict[str, Any] = {"merge_cache": "disk", "merge_cache_folder": str(tmp_path / "kept")}
     (group,) = table.scan(**options).plan_groups()
     merges = [task for task in group if isinstance(task, ScanTask) and task.file_slice.log_files]
-    few = sum(cost(task, task in merges) for task in group)
+    few = sum(cost(t, len(t.file_slice.log_files) if t in merges else 0) for t in group)
 
     def groups(**more):
         return len(table.scan(**options | more, task_bytes=few).plan_groups())
@@ -495,6 +497,26 @@ def test_groups_of_tasks_leave_out_logs_whose_merges_lie_on_the_disk(tmp_path, m
     assert groups(merge_cache_folder=str(tmp_path / "other")) == 2
     monkeypatch.setattr(kept_merges, "_MOST_TASKS", len(group) - 1)
     assert groups() == 2  # of very many nothing is looked for
+
+
+def test_groups_of_tasks_know_the_log_files_that_earlier_merges_cover(tmp_path):
+    table = HudiTable(str(unpack("v9_mor_logblock_parquet", tmp_path)))
+    folder = str(tmp_path / "kept")
+    plan = table.scan(merge_cache="disk", merge_cache_folder=folder).plan()
+    tasks = [each for each in plan if isinstance(each, ScanTask)]
+    assert [len(each.file_slice.log_files) for each in tasks] == [4, 0, 3]
+    assert merged_on_disk(tasks, table.storage) == [0, None, 0]
+    for each in tasks:  # as before a commit, which adds a log file
+        logs = each.file_slice.log_files[:-1]
+        before = replace(each, file_slice=replace(each.file_slice, log_files=logs))
+        assert list(read_task(before, table.storage))
+    assert merged_on_disk(tasks, table.storage) == [3, None, 2]
+    for each in tasks:
+        assert list(read_task(each, table.storage))
+    assert merged_on_disk(tasks, table.storage) == [4, None, 3]
+    for file in cache_folder(folder, {}).iterdir():  # into the name of another layout
+        file.rename(file.with_name(f"0{file.name}"))
+    assert merged_on_disk(tasks, table.storage) == [0, None, 0]
 
 
 def both(path, folder, *, hits):
