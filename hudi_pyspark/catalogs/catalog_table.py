@@ -1,4 +1,4 @@
-"""What all catalogs share: their settings, the names of their tables, and what they know of one."""
+"""Shared by all catalogs: their settings, the names of tables, and what they know of a table."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -18,7 +18,7 @@ def written_slices(view: TableView, times: Collection[str]) -> list[FileSlice]:
 
 
 def commits_without_files(view: TableView, times: Collection[str]) -> list[str]:
-    """Return the commits of which a file is gone that their slices still need."""
+    """Return the commits with a file that is gone, although their slices still need it."""
     missing = {
         path
         for file_slice in _written_slices(view, times)
