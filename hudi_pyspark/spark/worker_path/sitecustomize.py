@@ -7,11 +7,16 @@ processor time. Modules of an installed PySpark are compiled once.
 Spark's zips leave the path only if the path also has PySpark and Py4J as folders, in the same
 versions and with the same programs of workers. Otherwise the path stays as Spark made it.
 
+Imports are most of what such a process does, so garbage is collected rarely, and numpy's linear
+algebra starts no threads.
+
 Python imports one module of this name. So this module imports the next one on the path, which is
 the user's or the system's, as if this module were not there.
 """
 
+import gc
 import importlib
+import os
 import sys
 from contextlib import suppress
 from importlib.machinery import PathFinder
@@ -41,6 +46,9 @@ def _contents(package: str, paths: list[str]) -> list[bytes]:
 
 
 if __name__ == "sitecustomize":
+    # What a process imports is no garbage, and nothing uses the threads of numpy's linear algebra.
+    gc.set_threshold(50_000)
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     own_folder = str(Path(__file__).parent)
     sys.path[:] = without_zips([path for path in sys.path if path != own_folder])
     del sys.modules[__name__]

@@ -139,3 +139,17 @@ def test_error_of_a_sitecustomize_of_the_user_is_what_python_makes_of_it(zips, t
 
 def test_process_without_another_sitecustomize_says_nothing(zips, installed):
     assert start(*zips, WORKER_PATH, installed).stderr == ""
+
+
+def test_process_collects_garbage_rarely_and_starts_no_threads_of_linear_algebra(installed):
+    code = "import gc, os; print(gc.get_threshold()[0], os.environ.get('OPENBLAS_NUM_THREADS'))"
+    with_ours, alone = (start(*paths, installed, code=code) for paths in ([WORKER_PATH], []))
+    assert with_ours.stdout.split() == ["50000", os.environ.get("OPENBLAS_NUM_THREADS", "1")]
+    assert alone.stdout.split()[0] != "50000"
+
+
+def test_settings_of_the_user_win(installed, tmp_path, monkeypatch):
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "7")
+    own = write_folder(tmp_path / "own", {"sitecustomize.py": "import gc; gc.set_threshold(77)"})
+    code = "import gc, os; print(gc.get_threshold()[0], os.environ.get('OPENBLAS_NUM_THREADS'))"
+    assert start(WORKER_PATH, own, installed, code=code).stdout.split() == ["77", "7"]
