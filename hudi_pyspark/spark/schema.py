@@ -83,7 +83,7 @@ def check_names(requested: Sequence[str], available: Sequence[str], owner: str) 
     if unknown:
         raise InvalidOptionError(
             f".schema(...) names {', '.join(map(repr, unknown))}, which {owner} does not have"
-            f"{did_you_mean(unknown[0], available)}; it has {', '.join(available)}"
+            f"; it has {', '.join(available)}{did_you_mean(unknown[0], available)}"
         )
 
 
