@@ -28,7 +28,7 @@ PARTS = {
     "merge": ("merge/merge", "merge/base_rows", "fold", "decision", "payload", "spilled_merge"),
     "carried merges": ("winners", "carry_on", "slice_merge", "slice_log", "carried_merges"),
     "kept merges": ("merge/outcome", "outcome_files", "kept_merges"),
-    "packing": ("task_groups",),
+    "packing": ("task_groups", "joint_slices"),
     "log records": ("log_records/records", "log_records/decoder", "record_keys"),
     "live blocks": ("live_blocks", "log_files"),
     "slices": ("file_slices", "commit_slices", "table/file_groups", "file_group"),
