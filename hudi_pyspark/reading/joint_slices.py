@@ -111,7 +111,7 @@ def _merged(tasks: Sequence[ScanTask], storage: Storage) -> list[pa.Table] | Non
         readers = [slice_blocks(log_files, settings) for log_files in logs]
         scans = [reader.read(storage, files, shared.block_filter) for reader in readers]
         blocks = [block for scan in scans for block in scan.blocks]
-        if not _are_alike(tasks, blocks):
+        if not _are_alike(tasks[0], blocks):
             return None
         decoder = log_decoder(tasks[0], by_position=False, slice_numbers=numbers)
         log = decoder.concatenate([*decoder.decode(blocks)])
@@ -128,17 +128,17 @@ def _merged(tasks: Sequence[ScanTask], storage: Storage) -> list[pa.Table] | Non
     return [filter_rows(shared.predicate, t).select(shared.result.names) for t in tables]
 
 
-def _are_alike(tasks: Sequence[ScanTask], blocks: Sequence[LogBlock]) -> bool:
-    """Return whether blocks of several slices can be decoded together."""
-    partition, working = tasks[0].partition, {*tasks[0].working.names}
-    if any(task.partition.from_path != partition.from_path for task in tasks) or any(
+def _are_alike(task: ScanTask, blocks: Sequence[LogBlock]) -> bool:
+    """Return whether blocks of several slices can be decoded together, for tasks of one plan."""
+    if any(
         block.native_extension
         or block.block_type not in (LogBlockType.AVRO_DATA_BLOCK, LogBlockType.DELETE_BLOCK)
         for block in blocks
     ):
         return False
     # A block that lacks one of these columns would take its value from the path of its slice.
-    columns = working & {*partition.constants} - {*partition.never_read}
+    partition = task.partition
+    columns = {*task.working.names} & {*partition.columns} - {*partition.never_read}
     schemas = {block.schema_text: block for block in blocks if block.schema_text}.values()
     return all(columns <= {f.name for f in block.avro_schema().fields} for block in schemas)
 
