@@ -36,7 +36,7 @@ from hudi_pyspark.tasks import ReadTask, ScanTask, SharedPlan
 FEWEST_SLICES = 8
 """Fewer slices are merged one by one."""
 _SMALL_SLICE = 1 << 16  # bytes of a slice whose merge costs less than to find a kept outcome
-_MOST_ROWS = 1 << 17  # of base files: they are in memory, and may be compressed well
+_MOST_BYTES = 1 << 24  # of base rows: they are in memory, and their files may be compressed well
 
 
 def join_tasks(tasks: Iterable[ReadTask], storage: Storage) -> Iterator[list[ReadTask]]:
@@ -144,18 +144,23 @@ def _are_alike(task: ScanTask, blocks: Sequence[LogBlock]) -> bool:
 
 
 def _base_tables(tasks: Sequence[ScanTask], storage: Storage) -> list[pa.Table] | None:
-    """Read the base rows of all slices, with numbered keys; None if there are many rows."""
+    """Read the base rows of all slices, with numbered keys; None if they are large."""
     tables: list[pa.Table] = []
     numbers: list[int] = []  # of the slice of each table
+    nbytes = 0
     for number, task in enumerate(tasks):
-        tables += read_base_rows(task, storage)
-        numbers += [number] * (len(tables) - len(numbers))
-        if sum(map(len, tables)) > _MOST_ROWS:
-            return None
+        for table in read_base_rows(task, storage):
+            tables.append(table)
+            numbers.append(number)
+            nbytes += table.nbytes
+            if nbytes > _MOST_BYTES:
+                return None
     if not tables:
         return []
     rows = pa.concat_tables(tables).combine_chunks()
-    return [with_numbered_keys(rows, np.repeat(numbers, [*map(len, tables)]))]
+    rows = with_numbered_keys(rows, np.repeat(numbers, [*map(len, tables)]))
+    most = tasks[0].settings.batch_rows
+    return [rows.slice(start, most) for start in range(0, rows.num_rows, most)]
 
 
 def _has_key_twice(base: Iterable[pa.Table]) -> bool:

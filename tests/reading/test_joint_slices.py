@@ -12,6 +12,7 @@ from hudi_pyspark.options.option import MergeType
 from hudi_pyspark.options.read_options import ReadOptions
 from hudi_pyspark.planning.slice_tasks import PlanContext, SlicePlanner, SliceQuery
 from hudi_pyspark.reading import joint_slices
+from hudi_pyspark.reading.base_files.base_file import read_base_rows
 from hudi_pyspark.reading.joint_slices import join_tasks
 from hudi_pyspark.reading.read_task import read_task, read_tasks
 from hudi_pyspark.table.config import TableConfig
@@ -153,14 +154,22 @@ def test_a_block_without_the_partition_column_is_merged_by_itself(slices, merged
     assert merged_together == [2, 0, 5]
 
 
+def test_tables_have_no_more_rows_than_a_batch(slices, merged_together):
+    tables = list(read_tasks(slices.tasks(KEY, "v", batch_rows=2), MemoryStorage(slices.files)))
+    assert max(map(len, tables)) == 2
+    assert sum(map(len, tables)) == SLICES * len(MERGED)
+    assert merged_together == [2, 4, 5]
+
+
 def test_few_slices_are_merged_one_by_one(slices, merged_together, monkeypatch):
     monkeypatch.setattr(joint_slices, "FEWEST_SLICES", 5)
     assert slices.read(slices.tasks(KEY, "v")) == sorted(MERGED * SLICES)
     assert merged_together == [5]
 
 
-def test_files_of_very_many_rows_are_merged_one_by_one(slices, merged_together, monkeypatch):
-    monkeypatch.setattr(joint_slices, "_MOST_ROWS", 4 * len(BASE))
+def test_large_rows_of_small_files_are_merged_one_by_one(slices, merged_together, monkeypatch):
+    (table,) = read_base_rows(slices.tasks(KEY, "v")[0], MemoryStorage(slices.files))
+    monkeypatch.setattr(joint_slices, "_MOST_BYTES", 4 * table.nbytes)
     assert slices.read(slices.tasks(KEY, "v")) == sorted(MERGED * SLICES)
     assert merged_together == [2, 4, 0]
 
