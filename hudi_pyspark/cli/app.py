@@ -87,7 +87,7 @@ def app_of(arguments: Sequence[str]) -> typer.Typer:
         *group, word = name.split()
         module = import_module(f"hudi_pyspark.cli.{COMMANDS[name]}")
         function = getattr(module, word.replace("-", "_"))
-        command = with_shared_options(function) if name != "demo" else function
+        command = function if word == "demo" or "cache" in group else with_shared_options(function)
         (groups[group[0]] if group else app).command(word)(command)
     for name, group_app in groups.items():
         if group_app.registered_commands:

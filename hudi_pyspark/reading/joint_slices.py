@@ -108,8 +108,7 @@ def _merged(tasks: Sequence[ScanTask], storage: Storage) -> list[pa.Table] | Non
     logs = [task.file_slice.log_files for task in tasks]
     numbers = {file.path: number for number, log_files in enumerate(logs) for file in log_files}
     with closing(LogFiles(storage)) as files:
-        readers = [slice_blocks(log_files, settings) for log_files in logs]
-        scans = [reader.read(storage, files, shared.block_filter) for reader in readers]
+        scans = [slice_blocks(f, settings).read(storage, files, shared.block_filter) for f in logs]
         blocks = [block for scan in scans for block in scan.blocks]
         if not _are_alike(tasks[0], blocks):
             return None
@@ -146,19 +145,18 @@ def _are_alike(task: ScanTask, blocks: Sequence[LogBlock]) -> bool:
 def _base_tables(tasks: Sequence[ScanTask], storage: Storage) -> list[pa.Table] | None:
     """Read the base rows of all slices, with numbered keys; None if they are large."""
     tables: list[pa.Table] = []
-    numbers: list[int] = []  # of the slice of each table
+    numbers: list[int] = []  # of the slice of each row
     nbytes = 0
     for number, task in enumerate(tasks):
         for table in read_base_rows(task, storage):
             tables.append(table)
-            numbers.append(number)
+            numbers += [number] * table.num_rows
             nbytes += table.nbytes
             if nbytes > _MOST_BYTES:
                 return None
-    if not tables:
+    if not numbers:
         return []
-    rows = pa.concat_tables(tables).combine_chunks()
-    rows = with_numbered_keys(rows, np.repeat(numbers, [*map(len, tables)]))
+    rows = with_numbered_keys(pa.concat_tables(tables).combine_chunks(), np.array(numbers))
     most = tasks[0].settings.batch_rows
     return [rows.slice(start, most) for start in range(0, rows.num_rows, most)]
 
@@ -181,7 +179,6 @@ def _with_partition_values(rows: pa.Table, tasks: Sequence[ScanTask]) -> pa.Tabl
     for name in {*tasks[0].partition.from_path} & {*rows.schema.names}:
         index = rows.schema.get_field_index(name)
         field = rows.schema.field(index)
-        values = pa.concat_arrays([repeat(t.partition.constants[name], 1) for t in tasks])
-        of_rows = values.cast(field.type).take(to_arrow(numbers))
-        columns[index] = field, pa.chunked_array([of_rows])
+        values = pa.chunked_array([repeat(t.partition.constants[name], 1) for t in tasks])
+        columns[index] = field, values.cast(field.type).take(to_arrow(numbers))
     return replace_columns(rows, columns)

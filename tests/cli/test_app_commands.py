@@ -49,6 +49,12 @@ def test_help_of_a_group_lists_its_commands():
     assert " clear " in shown
 
 
+@pytest.mark.parametrize("command", [["demo"], ["cache", "show"], ["cache", "clear"]])
+def test_a_command_without_a_table_has_no_options_of_storage(command):
+    assert "--storage-option" in in_process("count", "--help").out
+    assert "--storage-option" not in in_process(*command, "--help").out
+
+
 def test_an_unknown_command_is_compared_with_all_commands():
     ended = in_process("cuont")
     assert ended.code == 2
