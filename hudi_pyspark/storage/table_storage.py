@@ -122,7 +122,7 @@ class ArrowStorage(Storage):
         if not self.is_local:
             return super().list_file_names(directory)
         with suppress(FileNotFoundError), os.scandir(self._absolute(directory)) as entries:
-            return [entry.name for entry in entries if not entry.is_dir()]
+            return [entry.name for entry in entries if entry.is_file()]
         return []
 
     def read_bytes(self, path: str) -> bytes:

@@ -67,6 +67,16 @@ class TestArrowStorage(StorageContract):
     def test_local_file_is_described_by_its_absolute_path(self, uri):
         assert ArrowStorage.parse(uri).describe("p=1/f") == "/a/b c/t/p=1/f"
 
+    def test_link_that_leads_nowhere_is_not_listed(self, tmp_path):
+        # Hadoop, and so Apache Hudi, leaves out entries whose status cannot be read.
+        write(tmp_path, {"one": b"1", "folder/two": b"2"})
+        (tmp_path / "link").symlink_to(tmp_path / "one")
+        (tmp_path / "link to a folder").symlink_to(tmp_path / "folder")
+        (tmp_path / "link to nothing").symlink_to(tmp_path / "gone")
+        storage = ArrowStorage.parse(str(tmp_path))
+        files = [e.name for e in storage.list_directory("") if not e.is_directory]
+        assert sorted(files) == sorted(storage.list_file_names("")) == ["link", "one"]
+
     def test_base_path_is_described_without_trailing_slash(self):
         assert ArrowStorage.parse("/a/t/").describe("") == "/a/t"
 
