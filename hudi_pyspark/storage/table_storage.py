@@ -122,7 +122,8 @@ class ArrowStorage(Storage):
         if not self.is_local:
             return super().list_file_names(directory)
         with suppress(FileNotFoundError), os.scandir(self._absolute(directory)) as entries:
-            return [entry.name for entry in entries if entry.is_file()]
+            # Only links are looked at: one that leads nowhere, or to itself, is no file.
+            return [e.name for e in entries if e.is_file(follow_symlinks=False) or Path(e).is_file()]
         return []
 
     def read_bytes(self, path: str) -> bytes:

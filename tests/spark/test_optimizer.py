@@ -292,11 +292,11 @@ def test_reading_stops_at_the_limit(golden_table, monkeypatch):
     (tasks,) = groups = scan.plan_groups()
     started = []
 
-    def counting(task, storage):
+    def counting(task, storage, store):
         started.append(task)
-        yield from read_task(task, storage)
+        yield from read_task(task, storage, store)
 
-    monkeypatch.setattr(reader_module, "read_task", counting)
+    monkeypatch.setattr("hudi_pyspark.reading.read_task.read_task", counting)
     packed = reader_module.PackedTasks.of(groups)
     partition = reader_module.HudiPartition(packed.groups[0], packed.shared)
     batches = reader_module.read_partition(partition, scan.storage, scan.schema, limit=3)

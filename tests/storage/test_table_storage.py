@@ -73,6 +73,7 @@ class TestArrowStorage(StorageContract):
         (tmp_path / "link").symlink_to(tmp_path / "one")
         (tmp_path / "link to a folder").symlink_to(tmp_path / "folder")
         (tmp_path / "link to nothing").symlink_to(tmp_path / "gone")
+        (tmp_path / "link to itself").symlink_to(tmp_path / "link to itself")
         storage = ArrowStorage.parse(str(tmp_path))
         files = [e.name for e in storage.list_directory("") if not e.is_directory]
         assert sorted(files) == sorted(storage.list_file_names("")) == ["link", "one"]
