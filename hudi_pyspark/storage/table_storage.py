@@ -121,9 +121,9 @@ class ArrowStorage(Storage):
     def list_file_names(self, directory: str) -> list[str]:
         if not self.is_local:
             return super().list_file_names(directory)
-        with suppress(FileNotFoundError), os.scandir(self._absolute(directory)) as entries:
+        with suppress(FileNotFoundError), os.scandir(self._absolute(directory)) as found:
             # Only links are looked at: one that leads nowhere, or to itself, is no file.
-            return [e.name for e in entries if e.is_file(follow_symlinks=False) or Path(e).is_file()]
+            return [e.name for e in found if e.is_file(follow_symlinks=False) or Path(e).is_file()]
         return []
 
     def read_bytes(self, path: str) -> bytes:
