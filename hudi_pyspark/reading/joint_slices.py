@@ -115,8 +115,8 @@ def _merged(tasks: Sequence[ScanTask], storage: Storage) -> list[pa.Table] | Non
         decoder = log_decoder(tasks[0], by_position=False, slice_numbers=numbers)
         log = decoder.concatenate([*decoder.decode(blocks)])
     pair_rule = PairRule(shared.rule, decoder.column_sets)
-    base = _base_tables(tasks, storage)
-    if base is None or not pair_rule.wins_whole_records:
+    base = _base_tables(tasks, storage) if pair_rule.wins_whole_records else None
+    if base is None:
         return None
     # Positions tell rows with the same key apart, and find rows whose keys are not stored.
     has_positions = any(block.record_positions_text for block in blocks)
