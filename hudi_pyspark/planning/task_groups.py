@@ -18,7 +18,6 @@ _LOG_WEIGHT = 3
 _MAX_GROUPS = 100_000
 # Opening a file and reading its footer costs about as much as reading this many bytes.
 _OPENING = 512 * 1024
-_TINY_SLICE = 64 * 1024
 # Row groups are rarely smaller, and a task whose part contains no row group does nothing.
 _SMALLEST_PART = 4 << 20
 
@@ -93,9 +92,7 @@ def are_tiny(tasks: Sequence[ReadTask]) -> bool:
 
     Threads that read such slices would mostly wait for the interpreter lock.
     """
-    files = [task.file_slice.files for task in tasks if isinstance(task, ScanTask)]
-    sizes = [sum(file.size for file in files_of_task) for files_of_task in files]
-    return len(sizes) == len(tasks) and max(sizes, default=0) <= _TINY_SLICE
+    return all(isinstance(task, ScanTask) and task.file_slice.is_tiny for task in tasks)
 
 
 def _cost_of_logs(files: Sequence[LogFile]) -> int:

@@ -35,7 +35,6 @@ from hudi_pyspark.tasks import ReadTask, ScanTask, SharedPlan
 
 FEWEST_SLICES = 8
 """Fewer slices are merged one by one."""
-_SMALL_SLICE = 1 << 16  # bytes of a slice whose merge costs less than to find a kept outcome
 _MOST_BYTES = 1 << 24  # of base rows: they are in memory, and their files may be compressed well
 
 
@@ -74,19 +73,22 @@ def merge_together(group: Sequence[ReadTask], storage: Storage) -> list[pa.Table
         The rows in no promised order; None if each task has to be read by itself: the slices are
         few, they are not alike, or one of them cannot be read, and reading it says why.
     """
-    slices = [task for task in group if isinstance(task, ScanTask) and _is_small(task, storage)]
-    if len(slices) == len(group) >= FEWEST_SLICES:
+    if len(group) >= FEWEST_SLICES:
+        slices = [t for t in group if isinstance(t, ScanTask) and _is_small(t, storage)]
         with suppress(HudiError):
-            return _merged(slices, storage)
+            return _merged(slices, storage) if len(slices) == len(group) else None
     return None
 
 
 def _is_small(task: ScanTask, storage: Storage) -> bool:
-    """Decide whether a slice is small, and merged by whole records with their keys."""
-    shared, files = task.shared, task.file_slice.files
+    """Decide whether a slice is tiny, and merged by whole records with their keys.
+
+    To merge a tiny slice with its neighbours costs about what a kept outcome costs to find.
+    """
+    shared = task.shared
     return (
         bool(task.file_slice.log_files)
-        and sum(file.size for file in files) <= _SMALL_SLICE
+        and task.file_slice.is_tiny
         and not (task.settings.skip_merge or shared.rule.needs_fold or shared.rule.folds_base_rows)
         and task.settings.on_damage is OnDamage.FAIL
         and shared.schema_on_read is None
