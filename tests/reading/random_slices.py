@@ -10,9 +10,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hudi_pyspark.format.log.log_block import HeaderKey
-from hudi_pyspark.options.read_options import ReadOptions
-from hudi_pyspark.planning.slice_tasks import PlanContext, SlicePlanner, SliceQuery
-from hudi_pyspark.table.config import TableConfig
 from hudi_pyspark.table.file_group import BaseFile, FileSlice, LogFile
 from hudi_pyspark.table.timeline import CommittedTimes
 from tests.memory_storage import MemoryStorage
@@ -28,6 +25,7 @@ from tests.reading.log_records.log_files import (
     rule_of,
     wrapped,
 )
+from tests.reading.planned_tasks import plan_slices
 
 if TYPE_CHECKING:
     from random import Random
@@ -53,11 +51,6 @@ _AVRO = avro_record(
     _hoodie_is_deleted=nullable("boolean"),
 )
 _KEYS = "abcdefghijkl"
-_PROPERTIES = {
-    "hoodie.table.name": "t",
-    "hoodie.table.version": "6",
-    "hoodie.table.type": "MERGE_ON_READ",
-}
 
 
 class RemoteFiles(MemoryStorage):
@@ -125,19 +118,20 @@ class RandomSlice:
     def task(self, columns: tuple[str, ...], until: str, logs: list[LogFile]) -> ScanTask:
         """Plan a read of some of the log files."""
         later = {f"{time:03}" for time in range(2, 30)} - self.committed
-        context = PlanContext(
-            config=TableConfig.parse(_PROPERTIES),
-            table_schema=TABLE,
-            rule=rule_of(self.mode),
-            committed=CommittedTimes(frozenset(self.committed), BASE_INSTANT, frozenset(later)),
-            options=ReadOptions(batch_rows=self.random.choice([1, 3, 1000])),
-        )
         base = BaseFile(BASE_PATH, FILE_ID, BASE_INSTANT, 1, modified_ms=1)
         file_slice = FileSlice(
             "", FILE_ID, BASE_INSTANT, base if self.has_base else None, tuple(logs)
         )
-        result = pa.schema([TABLE.field(name) for name in columns])
-        (task,) = SlicePlanner(context, SliceQuery(result, until)).tasks([file_slice])
+        (task,) = plan_slices(
+            [file_slice],
+            TABLE,
+            columns,
+            until,
+            rule=rule_of(self.mode),
+            committed=CommittedTimes(frozenset(self.committed), BASE_INSTANT, frozenset(later)),
+            properties={"hoodie.table.version": "6"},
+            options={"batch_rows": self.random.choice([1, 3, 1000])},
+        )
         return task
 
     def _block(self, instant: str) -> bytes:

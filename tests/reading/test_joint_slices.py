@@ -9,13 +9,10 @@ import pytest
 from hudi_pyspark.errors import CorruptLogBlockError, MissingFileError
 from hudi_pyspark.filter.sql_text import parse_filter
 from hudi_pyspark.options.option import MergeType
-from hudi_pyspark.options.read_options import ReadOptions
-from hudi_pyspark.planning.slice_tasks import PlanContext, SlicePlanner, SliceQuery
 from hudi_pyspark.reading import joint_slices
 from hudi_pyspark.reading.base_files.base_file import read_base_rows
 from hudi_pyspark.reading.joint_slices import join_tasks
 from hudi_pyspark.reading.read_task import read_task, read_tasks
-from hudi_pyspark.table.config import TableConfig
 from hudi_pyspark.table.file_group import BaseFile, FileSlice, LogFile
 from hudi_pyspark.table.on_damage import OnDamage
 from hudi_pyspark.table.timeline import CommittedTimes
@@ -31,6 +28,7 @@ from tests.reading.log_records.log_files import (
     rule_of,
     wrapped,
 )
+from tests.reading.planned_tasks import plan_slices
 from tests.reading.random_slices import COLUMNS, FILE_ID, TABLE, RandomSlice
 from tests.reading.test_slice_reader import AVRO, base_content
 from tests.sampling import SAMPLED
@@ -70,27 +68,22 @@ class Slices:
         self.slices[number] = replace(file_slice, log_files=(self.log_file(path),))
 
     def tasks(self, *columns, properties=(), condition="", from_files=False, **options):
-        names = {
-            "hoodie.table.name": "t",
-            "hoodie.table.version": "8",
-            "hoodie.table.type": "MERGE_ON_READ",
-            "hoodie.table.partition.fields": "p",
-            **dict(properties),
-        }
-        context = PlanContext(
-            config=TableConfig.parse(names),
-            table_schema=SCHEMA,
+        return plan_slices(
+            self.slices,
+            SCHEMA,
+            columns,
+            "002",
             rule=rule_of(),
             committed=CommittedTimes(frozenset({"001", "002"}), "001"),
-            options=ReadOptions(**options),
-        )
-        query = SliceQuery(
-            pa.schema([SCHEMA.field(name) for name in columns]),
-            "002",
-            parse_filter(condition, SCHEMA) if condition else None,
+            properties={
+                "hoodie.table.version": "8",
+                "hoodie.table.partition.fields": "p",
+                **dict(properties),
+            },
+            options=options,
+            predicate=parse_filter(condition, SCHEMA) if condition else None,
             partition_values_from_files=from_files,
         )
-        return list(SlicePlanner(context, query).tasks(self.slices))
 
     def read(self, tasks):
         tables = list(read_tasks(tasks, MemoryStorage(self.files)))
@@ -123,6 +116,18 @@ def merged_together(monkeypatch):
 def test_slices_have_their_own_keys(slices, merged_together):
     assert slices.read(slices.tasks(KEY, "v")) == sorted(MERGED * SLICES)
     assert merged_together == [2, 4, 5]  # and the first slice alone, so that rows come soon
+
+
+def test_a_key_that_moves_to_another_slice_is_deleted_in_one_of_them(slices, merged_together):
+    # As a global index writes it when the partition of a record changes (apache/hudi#6591, #5869).
+    slices.write_log(7, delete_block([("a", None)], instant="002"))
+    row = {KEY: "a", "ts": 1, "v": "moved", "p": "p08"}
+    slices.write_log(8, data_block(AVRO, [row], instant="002") + delete_block([("b", None)]))
+    tasks = slices.tasks(KEY, "v", "p")
+    found = {(row[0], row[2]) for row in slices.read(tasks)}
+    assert ("a", "p07") not in found
+    assert {("b", "p07"), ("a", "p08")} <= found
+    assert merged_together == [2, 4, 5]
 
 
 def test_rows_are_counted_without_columns(slices, merged_together):
@@ -242,21 +247,6 @@ class RandomSlices:
         columns = self.random.choice(COLUMNS)
         committed = frozenset().union(*(part.committed for part in self.slices))
         later = frozenset(f"{time:03}" for time in range(2, 30)) - committed
-        context = PlanContext(
-            config=TableConfig.parse(
-                {
-                    "hoodie.table.name": "t",
-                    "hoodie.table.version": "6",
-                    "hoodie.table.type": "MERGE_ON_READ",
-                }
-            ),
-            table_schema=TABLE,
-            rule=rule_of(mode),
-            committed=CommittedTimes(committed, "001", later),
-            options=ReadOptions(
-                batch_rows=self.random.choice([1, 3, 1000]),
-            ),
-        )
         found = []
         for number, part in enumerate(self.slices):
             base = BaseFile(f"{number}/f.parquet", FILE_ID, "001", 1) if part.has_base else None
@@ -264,10 +254,18 @@ class RandomSlices:
                 replace(log, path=f"{number}/{log.path}", committed_size=0) for log in part.logs
             )
             found.append(FileSlice(str(number), FILE_ID, "001", base, logs))
-        result = pa.schema([TABLE.field(name) for name in columns])
         condition = self.random.choice(["", "w > 2", "v is null or ts < 5"])
-        predicate = parse_filter(condition, TABLE) if condition else None
-        return list(SlicePlanner(context, SliceQuery(result, "030", predicate)).tasks(found))
+        return plan_slices(
+            found,
+            TABLE,
+            columns,
+            "030",
+            rule=rule_of(mode),
+            committed=CommittedTimes(committed, "001", later),
+            properties={"hoodie.table.version": "6"},
+            options={"batch_rows": self.random.choice([1, 3, 1000])},
+            predicate=parse_filter(condition, TABLE) if condition else None,
+        )
 
 
 def answer(tables):

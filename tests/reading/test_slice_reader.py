@@ -15,10 +15,7 @@ from hudi_pyspark.errors import (
     MissingFileError,
     SchemaEvolutionError,
 )
-from hudi_pyspark.options.read_options import ReadOptions
-from hudi_pyspark.planning.slice_tasks import PlanContext, SlicePlanner, SliceQuery
 from hudi_pyspark.reading.slice_reader import read
-from hudi_pyspark.table.config import TableConfig
 from hudi_pyspark.table.file_group import BaseFile, FileSlice, LogFile
 from hudi_pyspark.table.on_damage import OnDamage
 from hudi_pyspark.table.timeline import CommittedTimes
@@ -33,6 +30,7 @@ from tests.reading.log_records.log_files import (
     rule_of,
     wrapped,
 )
+from tests.reading.planned_tasks import plan_slices
 
 TABLE = pa.schema([(KEY, pa.string()), ("ts", pa.int64()), ("v", pa.string()), ("p", pa.string())])
 BASE_PATH = "sf/f1-0_0-1-0_001.parquet"
@@ -92,22 +90,19 @@ def task(
     partition: str = "sf",
     **options: Any,
 ) -> ScanTask:
-    properties = {
-        "hoodie.table.name": "t",
-        "hoodie.table.version": str(version),
-        "hoodie.table.type": "MERGE_ON_READ",
-        "hoodie.table.partition.fields": "p",
-    }
-    context = PlanContext(
-        config=TableConfig.parse(properties),
-        table_schema=TABLE,
+    (planned,) = plan_slices(
+        [FileSlice(partition, "f1-0", "001", base, logs)],
+        TABLE,
+        columns,
+        until,
         rule=rule_of(),
         committed=CommittedTimes(frozenset({"001", "002", "003", "004"}), "001"),
-        options=ReadOptions(**options),
+        properties={
+            "hoodie.table.version": str(version),
+            "hoodie.table.partition.fields": "p",
+        },
+        options=options,
     )
-    slices = [FileSlice(partition, "f1-0", "001", base, logs)]
-    result = pa.schema([TABLE.field(name) for name in columns])
-    (planned,) = SlicePlanner(context, SliceQuery(result, until)).tasks(slices)
     return planned
 
 
