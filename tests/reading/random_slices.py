@@ -64,7 +64,8 @@ class RandomSlice:
     """A slice that grows; half of the slices also see what a simple writer never does.
 
     These are rollbacks, instants that are used again, log compactions, partial updates, blocks of
-    instants that complete later, and log files that sort before others.
+    instants that complete later, and log files that sort before others. In a third of the slices,
+    most commits append to the last log file, as on HDFS.
     """
 
     random: Random
@@ -73,11 +74,13 @@ class RandomSlice:
     files: dict[str, bytes] = field(init=False)
     logs: list[LogFile] = field(default_factory=list)
     committed: set[str] = field(default_factory=lambda: {BASE_INSTANT})
+    last_number: int = 1  # the last instant, as a number
 
     def __post_init__(self) -> None:
         r = self.random
         self.mode = r.choice([EVENT_TIME, EVENT_TIME, COMMIT_TIME])
         self.has_positions, self.is_special = r.random() < 0.4, r.random() < 0.5
+        self.appends = r.random() < 0.33
         self.base = [
             {
                 KEY: _KEYS[n] if r.random() < 0.9 else r.choice(_KEYS),  # some keys twice
@@ -95,8 +98,9 @@ class RandomSlice:
         self.files = {BASE_PATH: octets.getvalue()}
 
     def grow(self) -> str:
-        """Add a log file; return the instant that wrote it."""
-        r, number = self.random, len(self.logs) + 2
+        """Add a log file, or append to the last one; return the instant that wrote the blocks."""
+        self.last_number += 1
+        r, number = self.random, self.last_number
         instant, octets = f"{number:03}", b""
         for _ in range(r.randint(1, 3)):
             is_used_again = self.is_special and r.random() < 0.07
@@ -105,14 +109,18 @@ class RandomSlice:
             self.committed.add(instant)
         elif r.random() < 0.5:
             self.committed.update(f"{time:03}" for time in range(2, number + 1))
-        is_committed = instant in self.committed
-        path, size = f".{FILE_ID}_{BASE_INSTANT}.log.{number}_0-1-0", len(octets)
-        log = LogFile(path, FILE_ID, BASE_INSTANT, number, "0-1-0", size, modified_ms=1)
-        if is_committed:
-            log = replace(log, committed_size=size, committed_by=instant)
-        self.files[path] = octets
-        is_last = not self.is_special or r.random() < 0.93
-        self.logs.insert(len(self.logs) if is_last else r.randint(0, len(self.logs)), log)
+        if self.logs and self.appends and r.random() < 0.8:
+            log, place = self.logs.pop(), len(self.logs)
+        else:
+            path = f".{FILE_ID}_{BASE_INSTANT}.log.{number}_0-1-0"
+            log = LogFile(path, FILE_ID, BASE_INSTANT, number, "0-1-0", 0, modified_ms=1)
+            is_last = not self.is_special or r.random() < 0.93
+            place = len(self.logs) if is_last else r.randint(0, len(self.logs))
+        self.files[log.path] = self.files.get(log.path, b"") + octets
+        log = replace(log, size=len(self.files[log.path]))
+        if instant in self.committed:
+            log = replace(log, committed_size=log.size, committed_by=instant)
+        self.logs.insert(place, log)
         return instant
 
     def task(self, columns: tuple[str, ...], until: str, logs: list[LogFile]) -> ScanTask:
@@ -137,7 +145,7 @@ class RandomSlice:
     def _block(self, instant: str) -> bytes:
         r, kind = self.random, self.random.random()
         if self.is_special and kind < 0.06:
-            return rollback_block(f"{r.randint(2, len(self.logs) + 2):03}", instant=instant)
+            return rollback_block(f"{r.randint(2, self.last_number):03}", instant=instant)
         count = r.randint(0, 5)
         places = None
         if self.has_positions:
@@ -155,7 +163,7 @@ class RandomSlice:
             return delete_block(deletes, instant=instant, positions=places)
         more: dict[HeaderKey | int, str] = {}
         if self.is_special and kind > 0.96:
-            times = {f"{r.randint(2, len(self.logs) + 2):03}" for _ in range(2)}
+            times = {f"{r.randint(2, self.last_number):03}" for _ in range(2)}
             more = {HeaderKey.COMPACTED_BLOCK_TIMES: ",".join(sorted(times, reverse=True))}
         elif self.is_special and kind > 0.94:
             more = {HeaderKey.IS_PARTIAL: "true"}

@@ -211,7 +211,7 @@ def check_random_slice(random, folder):
         for _ in range(random.randint(0, 3)):
             columns, until, logs = random.choice(COLUMNS), instant, grown.logs
             if random.random() < 0.1:
-                until = f"{random.randint(2, len(logs) + 1):03}"
+                until = f"{random.randint(2, grown.last_number):03}"
             if random.random() < 0.1:
                 logs = logs[: random.randint(1, len(logs))]
             asked = grown.task(columns, until, logs)

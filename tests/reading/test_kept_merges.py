@@ -19,15 +19,17 @@ from hudi_pyspark import HudiTable
 from hudi_pyspark.filter.sql_text import parse_filter
 from hudi_pyspark.reading.kept_merges import KeptMerge, count_merged
 from hudi_pyspark.reading.merge.outcome import MergeDecision, MergeOutcome, OutcomesInMemory
+from hudi_pyspark.reading.merge.outcome_files import OutcomesOnDisk
 from hudi_pyspark.reading.slice_reader import read
 from hudi_pyspark.storage import ArrowStorage
 from hudi_pyspark.table.merge_mode import MergeCache, RecordMergeMode
 from hudi_pyspark.table.on_damage import OnDamage
 from tests.conftest import GOLDEN
 from tests.golden.case import load_case
-from tests.reading.log_records.log_files import KEY
+from tests.reading.log_records.log_files import KEY, delete_block, rollback_block, wrapped
 from tests.reading.test_slice_reader import (
     BASE_PATH,
+    DELETE,
     FILES,
     LOG_PATHS,
     LOGS,
@@ -129,6 +131,67 @@ def test_log_file_that_grew_is_another_one(storage, store):
     assert rows(task(), storage, store) == MERGED
     logs = appended(storage, upsert("c", 12, "003", v="appended"))
     assert rows(task(logs=logs), storage, store) == [("a", "log"), ("c", "appended")]
+
+
+NEW = upsert("n", 12, "003", v="new")
+# Content of the last log file, its later content, and the rows of the slice then.
+CHANGES_OF_THE_LAST_FILE = {
+    "a block was appended": (DELETE, DELETE + NEW, [*MERGED, ("n", "new")]),
+    "a rollback of an earlier file's commit was appended": (
+        DELETE,
+        DELETE + rollback_block("002", instant="003"),
+        [("a", "base a"), ("c", "base c")],
+    ),
+    "a rollback of an earlier block in the file was appended": (
+        DELETE,
+        DELETE + rollback_block("003", instant="004") + NEW,
+        [("a", "log"), ("b", "base b"), ("c", "base c"), ("n", "new")],
+    ),
+    "a block of an earlier instant was appended": (
+        DELETE,
+        DELETE + upsert("b", 13, "002", v="again"),
+        [("a", "log"), ("b", "again"), ("c", "base c")],
+    ),
+    "it was cut after a block": (DELETE + NEW, DELETE, MERGED),
+    "another file took its name": (
+        DELETE,
+        delete_block([("c", wrapped("Long", 12))], instant="003"),
+        [("a", "log"), ("b", "base b")],
+    ),
+    "another, longer file took its name": (
+        DELETE,
+        delete_block([("c", wrapped("Long", 12))], instant="003") + NEW,
+        [("a", "log"), ("b", "base b"), ("n", "new")],
+    ),
+    "a torn block became whole": (DELETE + NEW[:-5], DELETE + NEW, [*MERGED, ("n", "new")]),
+    "foreign bytes were appended, so that the last block does not count": (
+        DELETE + NEW,
+        DELETE + NEW + b"foreign bytes",
+        MERGED,
+    ),
+}
+
+
+@pytest.mark.parametrize("is_on_disk", [False, True], ids=["memory", "disk"])
+@pytest.mark.parametrize(
+    ("earlier", "later", "expected"),
+    CHANGES_OF_THE_LAST_FILE.values(),
+    ids=list(CHANGES_OF_THE_LAST_FILE),
+)
+def test_last_log_file_that_changed_is_another_one(earlier, later, expected, is_on_disk, tmp_path):
+    store = OutcomesOnDisk(tmp_path / "kept") if is_on_disk else OutcomesInMemory()
+    storage = RemoteFiles(dict(FILES))
+    storage.identity = "reader"
+    for modified_ms, content in enumerate((earlier, later), 1):
+        storage.files[LOG_PATHS[1]] = content
+        # Only the first block is within what commits vouch for.
+        last = log_file(LOG_PATHS[1], "003", size=len(content), committed_size=len(DELETE))
+        asked = task(logs=(LOGS[0], last))
+        _, last = asked.file_slice.log_files
+        logs = (LOGS[0], replace(last, modified_ms=modified_ms))
+        asked = replace(asked, file_slice=replace(asked.file_slice, log_files=logs))
+        found = rows(asked, storage, store)
+    assert found == expected
 
 
 def keyed(*keys, **options):
