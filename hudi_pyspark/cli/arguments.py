@@ -1,36 +1,51 @@
 """The arguments, options and exit codes that commands share."""
 
-import inspect
 import os
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from enum import IntEnum
 from functools import wraps
-from typing import Annotated, Any
+from typing import Any, get_args
 
+import click
 import pyarrow as pa
-import typer
 
 from hudi_pyspark import HudiTable
 from hudi_pyspark.cli.printing import Output, show
 from hudi_pyspark.storage import ArrowStorage
 from hudi_pyspark.storage_options import from_environment, to_environment
 
-OutputOption = Annotated[
-    Output, typer.Option("--output", "-o", help="Output format.", show_default=True)
-]
-LimitOption = Annotated[
-    int | None, typer.Option("--limit", "-n", min=0, help="Maximum number of rows; all by default.")
-]
-MetaOption = Annotated[
-    bool, typer.Option("--meta", help="Include the _hoodie_* columns; JSON and CSV have them.")
-]
-ColumnsOption = Annotated[
-    str | None, typer.Option("--columns", "-c", help="Names of columns, separated by commas.")
-]
-AsOfOption = Annotated[
-    str | None, typer.Option("--as-of", help="The table as it was at this instant, inclusive.")
-]
+_ANY_OPTION = "Any other read option; can be repeated."
+Decorator = Callable[[Callable[..., None]], Callable[..., None]]
+
+
+def output_formats(*formats: str, description: str = "Output format.") -> Decorator:
+    """Return the option ``--output``; the first format is its default."""
+    choice = click.Choice(formats)
+    return click.option(
+        "--output", "-o", type=choice, default=formats[0], show_default=True, help=description
+    )
+
+
+output_option = output_formats(*get_args(Output))
+limit_option: Decorator = click.option(
+    "--limit", "-n", type=click.IntRange(min=0), help="Maximum number of rows; all by default."
+)
+meta_option: Decorator = click.option(
+    "--meta", is_flag=True, help="Include the _hoodie_* columns; JSON and CSV have them."
+)
+columns_option: Decorator = click.option(
+    "--columns", "-c", help="Names of columns, separated by commas."
+)
+as_of_option: Decorator = click.option(
+    "--as-of", help="The table as it was at this instant, inclusive."
+)
+catalog_option: Decorator = click.option(
+    "--catalog",
+    metavar="KEY=VALUE",
+    multiple=True,
+    help="Setting of a catalog, e.g. type=glue; PATH is then a name. Can be repeated.",
+)
 
 
 class ExitCode(IntEnum):
@@ -45,139 +60,114 @@ class ExitCode(IntEnum):
     INTERRUPTED = 130  # Ctrl-C
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Listing:
-    """The options with which a command prints a table of many columns."""
+    """How a command prints a table of many columns."""
 
-    wide: Annotated[
-        bool, typer.Option("--wide", "-w", help="Print all columns; JSON and CSV always have them.")
-    ] = False
-    output: OutputOption = "table"
+    wide: bool
+    output: Output
 
     def show(self, table: pa.Table, brief: Sequence[str] = ()) -> None:
         """Print a table; in a terminal only the ``brief`` columns, unless --wide is set."""
         show(table, self.output, brief=() if self.wide else brief)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Query:
-    """The options with which a command reads rows."""
+class StorageCommand(click.Command):
+    """A command with the option ``--storage-option``, which it hands on in the environment."""
 
-    filter: Annotated[
-        str | None,
-        typer.Option("--filter", "-f", help="Condition, e.g. \"city = 'sf' and fare > 10\"."),
-    ] = None
-    as_of: AsOfOption = None
-    begin: Annotated[
-        str | None, typer.Option("--begin", help="Rows written after this instant, or 'earliest'.")
-    ] = None
-    end: Annotated[
-        str | None, typer.Option("--end", help="Rows written up to this instant, inclusive.")
-    ] = None
-    query_type: Annotated[
-        str | None,
-        typer.Option("--query-type", help="snapshot (default), read_optimized or incremental."),
-    ] = None
-    options: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--option", metavar="KEY=VALUE", help="Any other read option; can be repeated."
-        ),
-    ] = None
+    def __init__(self, *arguments: Any, **settings: Any) -> None:  # noqa: ANN401  (of Click)
+        super().__init__(*arguments, **settings)
+        help_text = "Setting of the storage; can be repeated."
+        self.params.append(
+            click.Option(["--storage-option"], metavar="KEY=VALUE", multiple=True, help=help_text)
+        )
 
-    def read_options(self, columns: str | None = None) -> dict[str, str]:
-        """Return the read options: those with a command line option, and those of ``--option``.
-
-        Raises:
-            BadParameter: of Typer; an option is set both ways.
-        """
-        options = {"columns": columns, **asdict(self)}
-        further_options = dict(map(key_and_value, options.pop("options") or ()))
-        options = {name: value for name, value in options.items() if value is not None}
-        repeated = [name for name in options if name in further_options]
-        if repeated:
-            raise typer.BadParameter(f"{repeated[0]} is set twice", param_hint="'--option'")
-        return {**further_options, **options}
+    def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401  (of Click)
+        environment = dict(os.environ)
+        try:
+            for text in ctx.params.pop("storage_option"):
+                os.environ.update(to_environment(*key_and_value(text, "--storage-option")))
+            return super().invoke(ctx)
+        finally:
+            os.environ.clear()
+            os.environ.update(environment)
 
 
-CatalogOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--catalog",
-        metavar="KEY=VALUE",
-        help="Setting of a catalog, e.g. type=glue; PATH is then a name. Can be repeated.",
-    ),
-]
-
-
-def open_table(
-    path: Annotated[
-        str, typer.Argument(metavar="PATH", help="Base path of the table: a folder or a URI.")
-    ],
-    *,
-    catalog: CatalogOption = None,
-) -> HudiTable:
+def open_table(path: str, *, catalog: Sequence[str] = ()) -> HudiTable:
     """Open a table by its path, or by its name in a catalog.
 
     Raises:
-        BadParameter: of Typer; a setting of the catalog has another form than ``KEY=VALUE``.
+        BadParameter: of Click; a setting of the catalog has another form than ``KEY=VALUE``.
         HudiError: as from `HudiTable` and `HudiTable.from_catalog`.
     """
     settings = _settings(catalog)
     return HudiTable.from_catalog(path, settings) if settings else HudiTable(path)
 
 
-def _settings(catalog: list[str] | None) -> dict[str, str]:
-    return dict(key_and_value(text, "--catalog") for text in catalog or ())
+def _settings(catalog: Sequence[str]) -> dict[str, str]:
+    return dict(key_and_value(text, "--catalog") for text in catalog)
 
 
-# Parameters of commands, and what makes them of arguments and options of the command line.
-_MAKERS: dict[str, Callable[..., Any]] = {"table": open_table, "query": Query, "listing": Listing}
-_STORAGE_OPTION = inspect.Parameter(
-    "storage_option",
-    inspect.Parameter.KEYWORD_ONLY,
-    default=None,
-    annotation=Annotated[
-        list[str] | None,
-        typer.Option(metavar="KEY=VALUE", help="Setting of the storage; can be repeated."),
-    ],
-)
+def table_command(function: Callable[..., None]) -> click.Command:
+    """Make a command of a function: PATH and ``--catalog`` become its parameter ``table``."""
+
+    @click.argument("path", help="Base path of the table: a folder or a URI.")
+    @catalog_option
+    @wraps(function)
+    def run(path: str, catalog: Sequence[str], **arguments: Any) -> None:  # noqa: ANN401
+        function(table=open_table(path, catalog=catalog), **arguments)
+
+    return click.command(cls=StorageCommand)(run)
 
 
-def with_shared_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Return a command for Typer, with the option ``--storage-option``.
+def listing_options(function: Callable[..., None]) -> Callable[..., None]:
+    """Add ``--wide`` and ``--output`` to a command, as its parameter ``listing``."""
 
-    Parameters named ``table``, ``query`` and ``listing`` are replaced by the arguments and options
-    of the command line of which they are made.
-    """
-    signature = inspect.signature(command).parameters
-    makers = {name: maker for name, maker in _MAKERS.items() if name in signature}
-    parts = {name: inspect.signature(maker).parameters for name, maker in makers.items()}
-    parameters: dict[str, inspect.Parameter] = {}
-    for name, parameter in signature.items():
-        parameters.update(parts.get(name, {name: parameter}))
-    parameters["storage_option"] = _STORAGE_OPTION
+    @click.option(
+        "--wide", "-w", is_flag=True, help="Print all columns; JSON and CSV always have them."
+    )
+    @output_option
+    @wraps(function)
+    def run(*, wide: bool, output: Output, **arguments: Any) -> None:  # noqa: ANN401
+        function(listing=Listing(wide, output), **arguments)
 
-    @wraps(command)
-    def run(*, storage_option: list[str] | None, **arguments: Any) -> None:  # noqa: ANN401
-        environment = dict(os.environ)
-        try:
-            for text in storage_option or ():
-                os.environ.update(to_environment(*key_and_value(text, "--storage-option")))
-            for name, maker in makers.items():
-                arguments[name] = maker(**{part: arguments.pop(part) for part in parts[name]})
-            command(**arguments)
-        finally:
-            os.environ.clear()
-            os.environ.update(environment)
-
-    ordered = sorted(parameters.values(), key=lambda parameter: parameter.kind)
-    run.__signature__ = inspect.Signature(ordered)  # type: ignore[attr-defined]
-    run.__annotations__ = {name: parameter.annotation for name, parameter in parameters.items()}
     return run
 
 
-def storage_at(path: str, catalog: list[str] | None = None) -> ArrowStorage:
+def query_options(function: Callable[..., None]) -> Callable[..., None]:
+    """Add the options of a query to a command, which hands their values to `read_options`."""
+    for option in (
+        click.option("--option", "options", metavar="KEY=VALUE", multiple=True, help=_ANY_OPTION),
+        click.option("--query-type", help="snapshot (default), read_optimized or incremental."),
+        click.option("--end", help="Rows written up to this instant, inclusive."),
+        click.option("--begin", help="Rows written after this instant, or 'earliest'."),
+        as_of_option,
+        click.option("--filter", "-f", help="Condition, e.g. \"city = 'sf' and fare > 10\"."),
+    ):
+        function = option(function)
+    return function
+
+
+def read_options(query: Mapping[str, Any], columns: str | None = None) -> dict[str, str]:
+    """Return the read options of a command: those of its own options, and those of ``--option``.
+
+    Args:
+        query: the values of the options of `query_options`; None if an option is not set.
+        columns: the value of ``--columns``.
+
+    Raises:
+        BadParameter: of Click; an option is set both ways.
+    """
+    options = {"columns": columns, **query}
+    further_options = dict(map(key_and_value, options.pop("options")))
+    options = {name: value for name, value in options.items() if value is not None}
+    repeated = [name for name in options if name in further_options]
+    if repeated:
+        raise click.BadParameter(f"{repeated[0]} is set twice", param_hint="'--option'")
+    return {**further_options, **options}
+
+
+def storage_at(path: str, catalog: Sequence[str] = ()) -> ArrowStorage:
     """Return the storage of a path, or of a name in a catalog, without opening the table.
 
     The storage options are those of the environment.
@@ -204,10 +194,10 @@ def key_and_value(text: str, option: str = "--option") -> tuple[str, str]:
     """Split ``KEY=VALUE``, the value of a command line ``option``.
 
     Raises:
-        BadParameter: of Typer; the text has no key, or no equals sign. The message does not contain
+        BadParameter: of Click; the text has no key, or no equals sign. The message does not contain
             the text, which may be a secret.
     """
     key, separator, value = text.partition("=")
     if not separator or not key:
-        raise typer.BadParameter("expected KEY=VALUE", param_hint=f"'{option}'")
+        raise click.BadParameter("expected KEY=VALUE", param_hint=f"'{option}'")
     return key, value

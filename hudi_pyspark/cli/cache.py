@@ -2,20 +2,27 @@
 
 import os
 from datetime import datetime, timezone
-from typing import Annotated
 
-import typer
+import click
 
-from hudi_pyspark.cli.arguments import OutputOption
-from hudi_pyspark.cli.printing import say, show_pairs
+from hudi_pyspark.cli.arguments import output_option
+from hudi_pyspark.cli.printing import Output, say, show_pairs
 from hudi_pyspark.reading.merge.outcome_files import OutcomesOnDisk, cache_folder
 
-FolderOption = Annotated[
-    str, typer.Option("--folder", help="The option merge_cache_folder, if reads had one.")
-]
+_folder_option = click.option(
+    "--folder", default="", help="The option merge_cache_folder, if reads had one."
+)
 
 
-def show(folder: FolderOption = "", *, output: OutputOption = "table") -> None:
+@click.group()
+def cache() -> None:
+    """Show or remove what merges decided."""
+
+
+@cache.command
+@_folder_option
+@output_option
+def show(folder: str, *, output: Output) -> None:
     """Show how many outcomes of merges are kept, and their size (option merge_cache=disk)."""
     outcomes = _outcomes(folder)
     files = outcomes.files()
@@ -29,7 +36,9 @@ def show(folder: FolderOption = "", *, output: OutputOption = "table") -> None:
     show_pairs(pairs, output)
 
 
-def clear(folder: FolderOption = "") -> None:
+@cache.command
+@_folder_option
+def clear(folder: str) -> None:
     """Remove all outcomes of merges; later reads merge again."""
     outcomes = _outcomes(folder)
     count = len(outcomes.files())

@@ -4,17 +4,24 @@ import os
 import shlex
 import zipfile
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import asdict, fields
 from importlib import resources
 from pathlib import Path
-from typing import Annotated
 
+import click
 import pyarrow as pa
-import typer
+from click.exceptions import Exit
 from rich.text import Text
 
-from hudi_pyspark.cli.arguments import CatalogOption, ExitCode, OutputOption, storage_at
-from hudi_pyspark.cli.printing import say, show, styled, track
+from hudi_pyspark.cli.arguments import (
+    ExitCode,
+    StorageCommand,
+    catalog_option,
+    output_option,
+    storage_at,
+)
+from hudi_pyspark.cli.printing import Output, say, show, styled, track
 from hudi_pyspark.doctor.finding import Finding, Severity, worst
 from hudi_pyspark.errors import printable
 from hudi_pyspark.wording import counted
@@ -23,30 +30,27 @@ DEMO_TABLE = "orders"
 _DEMO_COMMANDS = ("describe", "timeline", "slices", "scan --limit 10", "count")
 
 
+@click.command(cls=StorageCommand)
+@click.argument(
+    "path", required=False, help="Base path of a table; without it, check this machine."
+)
+@click.option("--deep", is_flag=True, help="Also decode every record and read every column.")
+@click.option("--strict", is_flag=True, help="Exit with code 1 on warnings as well.")
+@click.option(
+    "--environment/--no-environment",
+    default=None,
+    help="Check this machine; the default without PATH.",
+)
+@catalog_option
+@output_option
 def doctor(
-    path: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="PATH", help="Base path of a table; without it, check this machine."
-        ),
-    ] = None,
+    path: str | None,
     *,
-    deep: Annotated[
-        bool, typer.Option("--deep", help="Also decode every record and read every column.")
-    ] = False,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Exit with code 1 on warnings as well.")
-    ] = False,
-    environment: Annotated[
-        bool | None,
-        typer.Option(
-            "--environment/--no-environment",
-            help="Check this machine; the default without PATH.",
-            show_default=False,
-        ),
-    ] = None,
-    catalog: CatalogOption = None,
-    output: OutputOption = "table",
+    deep: bool,
+    strict: bool,
+    environment: bool | None,
+    catalog: Sequence[str],
+    output: Output,
 ) -> None:
     """Check a table (timeline, files, sizes, log files, metadata table) or this machine."""
     from hudi_pyspark.doctor.environment import Machine, examine_environment  # noqa: PLC0415  (few need it)
@@ -69,7 +73,7 @@ def doctor(
         schema = pa.schema([(field.name, pa.string()) for field in fields(Finding)])
         show(pa.Table.from_pylist(rows, schema=schema), output)
     if severity is Severity.PROBLEM or (strict and severity is Severity.WARNING):
-        raise typer.Exit(ExitCode.PROBLEM)
+        raise Exit(ExitCode.PROBLEM)
 
 
 def _print_findings(findings: list[Finding]) -> None:
@@ -87,13 +91,13 @@ def _print_findings(findings: list[Finding]) -> None:
     say(f"{verdict}, {counted(warnings, 'warning')}")
 
 
-def demo(
-    folder: Annotated[str, typer.Argument(metavar="FOLDER", help="Local folder of the new table.")],
-) -> None:
+@click.command
+@click.argument("folder", help="Local folder of the new table.")
+def demo(folder: str) -> None:
     """Unpack a small table, and print some commands to try."""
     path = Path(folder, DEMO_TABLE)
     if path.exists():
-        raise typer.BadParameter(f"{path} exists: choose another folder", param_hint="'FOLDER'")
+        raise click.BadParameter(f"{path} exists: choose another folder", param_hint="'FOLDER'")
     archive = resources.files("hudi_pyspark.cli") / f"{DEMO_TABLE}.zip"
     with archive.open("rb") as file, zipfile.ZipFile(file) as zipped:
         zipped.extractall(folder)

@@ -2,14 +2,20 @@
 
 import os
 from contextlib import suppress
-from typing import Annotated
 
+import click
 import pyarrow as pa
 import pyarrow.compute as pc
-import typer
+from click.exceptions import Exit
 
 from hudi_pyspark import HudiTable
-from hudi_pyspark.cli.arguments import ExitCode, Listing, storage_at
+from hudi_pyspark.cli.arguments import (
+    ExitCode,
+    Listing,
+    StorageCommand,
+    listing_options,
+    storage_at,
+)
 from hudi_pyspark.cli.printing import show
 from hudi_pyspark.errors import TableNotFoundError
 from hudi_pyspark.table.config import PROPERTIES_FILE
@@ -18,28 +24,31 @@ from hudi_pyspark.table.meta_columns import META_COLUMNS
 _BLOCKS = ("block", "offset", "bytes", "type", "instant_time", "is_committed", "records")
 _RECORDS = ("block", "instant_time", "kind", "key")
 _MERGED_RECORDS = ("kind", "key")
-FileArgument = Annotated[
-    str, typer.Argument(metavar="FILE", help="Log file below a table's base path.")
-]
+_file_argument = click.argument("file", help="Log file below a table's base path.")
 
 
-def blocks(file: FileArgument, *, listing: Listing) -> None:
+@click.group()
+def log() -> None:
+    """Show the contents of one log file, even a damaged one."""
+
+
+@log.command(cls=StorageCommand)
+@_file_argument
+@listing_options
+def blocks(file: str, *, listing: Listing) -> None:
     """List the blocks of a log file, and where and how it is damaged."""
     table, path = _find(file)
     blocks = table.inspect.log_blocks(path)
     listing.show(blocks, _with_problem(_BLOCKS, blocks))
     if _is_damaged(blocks):
-        raise typer.Exit(ExitCode.PROBLEM)
+        raise Exit(ExitCode.PROBLEM)
 
 
-def records(
-    file: FileArgument,
-    *,
-    merge: Annotated[
-        bool, typer.Option("--merge", help="Merge the log files of the slice, one record per key.")
-    ] = False,
-    listing: Listing,
-) -> None:
+@log.command(cls=StorageCommand)
+@_file_argument
+@click.option("--merge", is_flag=True, help="Merge the log files of the slice, one record per key.")
+@listing_options
+def records(file: str, *, merge: bool, listing: Listing) -> None:
     """Print the records of a log file, as far as damage allows."""
     table, path = _find(file)
     records = table.inspect.log_records(path, merge=merge)
@@ -49,7 +58,7 @@ def records(
     else:
         show(records, listing.output)
     if _is_damaged(records):
-        raise typer.Exit(ExitCode.PROBLEM)
+        raise Exit(ExitCode.PROBLEM)
 
 
 def _is_damaged(table: pa.Table) -> bool:

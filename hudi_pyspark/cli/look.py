@@ -3,25 +3,29 @@
 import math
 import shutil
 from dataclasses import asdict
-from typing import Annotated, Literal
+from typing import Literal, get_args
 
+import click
 import pyarrow as pa
 import pyarrow.compute as pc
-import typer
 
 from hudi_pyspark import HudiTable
-from hudi_pyspark.cli.arguments import AsOfOption, LimitOption, Listing, MetaOption, OutputOption
-from hudi_pyspark.cli.printing import say, say_aside, show, show_pairs
+from hudi_pyspark.cli.arguments import (
+    Listing,
+    as_of_option,
+    limit_option,
+    listing_options,
+    meta_option,
+    output_option,
+    table_command,
+)
+from hudi_pyspark.cli.printing import Output, say, say_aside, show, show_pairs
 from hudi_pyspark.columns.type_text import type_text
 from hudi_pyspark.format.timeline.instant import moment_of
 from hudi_pyspark.options.instant_text import local_now, wall_clock
 from hudi_pyspark.table.meta_columns import META_COLUMNS
 from hudi_pyspark.wording import counted, duration_text
 
-InstantArgument = Annotated[
-    str, typer.Argument(metavar="INSTANT", help="Requested or completion time of a commit.")
-]
-ArchivedOption = Annotated[bool, typer.Option("--archived", help="Include archived instants.")]
 # The columns that are printed by default; --wide prints all of them.
 _TIMELINE = ("requested_time", "completion_time", "action", "state", "archived")
 _COMMITS = ("age", "operation", "files", "inserts", "updates", "deletes", "duration")
@@ -37,7 +41,9 @@ SliceOrder = Literal["log-ratio", "log-bytes", "base-bytes"]
 _SCHEMA_HISTORY = ("requested_time", "operation", "added", "dropped", "changed", "columns")
 
 
-def describe(table: HudiTable, output: OutputOption = "table") -> None:
+@table_command
+@output_option
+def describe(table: HudiTable, output: Output) -> None:
     """Describe a table: type, version, keys, partitions, last commit, columns."""
     description = table.description
     pending = len(table.view.timeline.pending)
@@ -54,25 +60,19 @@ def describe(table: HudiTable, output: OutputOption = "table") -> None:
     show_pairs(pairs, output)
 
 
-def timeline(
-    table: HudiTable,
-    *,
-    archived: Annotated[bool, typer.Option(help="Include archived instants.")] = True,
-    listing: Listing,
-) -> None:
+@table_command
+@click.option("--archived/--no-archived", default=True, help="Include archived instants.")
+@listing_options
+def timeline(table: HudiTable, *, archived: bool, listing: Listing) -> None:
     """List the instants of a table, oldest first."""
     listing.show(table.inspect.timeline(archived=archived), _TIMELINE)
 
 
-def commits(
-    table: HudiTable,
-    *,
-    archived: ArchivedOption = False,
-    newest_first: Annotated[
-        bool, typer.Option("--newest-first", help="Begin with the last commit.")
-    ] = False,
-    listing: Listing,
-) -> None:
+@table_command
+@click.option("--archived", is_flag=True, help="Include archived instants.")
+@click.option("--newest-first", is_flag=True, help="Begin with the last commit.")
+@listing_options
+def commits(table: HudiTable, *, archived: bool, newest_first: bool, listing: Listing) -> None:
     """List the completed commits, with age, duration and numbers of files and records."""
     commits = table.inspect.commits(archived=archived)
     if newest_first:
@@ -104,20 +104,29 @@ def commits(
     listing.show(rows, ("requested_time", *brief))
 
 
-def commit(table: HudiTable, instant: InstantArgument, listing: Listing) -> None:
+@table_command
+@click.argument("instant", help="Requested or completion time of a commit.")
+@listing_options
+def commit(table: HudiTable, instant: str, listing: Listing) -> None:
     """List the files that one commit wrote."""
     listing.show(table.inspect.commit_files(instant), _COMMIT)
 
 
+@table_command
+@as_of_option
+@click.option(
+    "--sort",
+    type=click.Choice(get_args(SliceOrder)),
+    help="Begin with the greatest; by partition by default.",
+)
+@limit_option
+@listing_options
 def slices(
     table: HudiTable,
     *,
-    as_of: AsOfOption = None,
-    sort: Annotated[
-        SliceOrder | None,
-        typer.Option("--sort", help="Begin with the greatest; by partition by default."),
-    ] = None,
-    limit: LimitOption = None,
+    as_of: str | None,
+    sort: SliceOrder | None,
+    limit: int | None,
     listing: Listing,
 ) -> None:
     """List the file slices of the table."""
@@ -135,35 +144,33 @@ def slices(
     listing.show(slices.slice(0, limit), brief)
 
 
-def files(table: HudiTable, *, limit: LimitOption = None, listing: Listing) -> None:
+@table_command
+@limit_option
+@listing_options
+def files(table: HudiTable, *, limit: int | None, listing: Listing) -> None:
     """List every data file on the storage, older ones included."""
     listing.show(table.inspect.files().slice(0, limit), _FILES)
 
 
-def services(
-    table: HudiTable,
-    action: Annotated[
-        str, typer.Argument(metavar="|".join(_SERVICES), help="Table service; also the singular.")
-    ],
-    output: OutputOption = "table",
-) -> None:
+@table_command
+@click.argument("action", metavar="|".join(_SERVICES), help="Table service; also the singular.")
+@output_option
+def services(table: HudiTable, action: str, output: Output) -> None:
     """List compactions, clusterings, cleans, rollbacks or savepoints."""
     plurals = {name.removesuffix("s"): name for name in _SERVICES}
     service = plurals.get(action.removesuffix("s"))
     if service is None:
-        raise typer.BadParameter(f"{action!r} is not one of {', '.join(_SERVICES)}")
+        raise click.BadParameter(f"{action!r} is not one of {', '.join(_SERVICES)}")
     show(getattr(table.inspect, service)(), output)
 
 
-def schema(
-    table: HudiTable,
-    *,
-    changes: Annotated[
-        bool, typer.Option("--history", help="List the changes of the columns, commit by commit.")
-    ] = False,
-    as_of: AsOfOption = None,
-    listing: Listing,
-) -> None:
+@table_command
+@click.option(
+    "--history", "changes", is_flag=True, help="List the changes of the columns, commit by commit."
+)
+@as_of_option
+@listing_options
+def schema(table: HudiTable, *, changes: bool, as_of: str | None, listing: Listing) -> None:
     """List the columns, or their changes."""
     if changes:
         listing.show(table.inspect.schema_history(), _SCHEMA_HISTORY)
@@ -176,21 +183,18 @@ def schema(
     listing.show(pa.Table.from_pylist(rows))
 
 
+@table_command
+@listing_options
 def partitions(table: HudiTable, listing: Listing) -> None:
     """List the partitions, with the number and size of their files."""
     listing.show(table.inspect.partitions(), _PARTITIONS)
 
 
-def metadata(
-    table: HudiTable,
-    partition: Annotated[
-        str | None,
-        typer.Argument(metavar="PARTITION", help="Partition of the metadata table, e.g. files."),
-    ] = None,
-    *,
-    limit: LimitOption = None,
-    output: OutputOption = "table",
-) -> None:
+@table_command
+@click.argument("partition", required=False, help="Partition of the metadata table, e.g. files.")
+@limit_option
+@output_option
+def metadata(table: HudiTable, partition: str | None, *, limit: int | None, output: Output) -> None:
     """Print the records of the metadata table; hudi-py doctor checks them."""
     if not table.view.config.metadata_partitions and partition is None:
         say_aside("the table has no metadata table, so reads list folders")
@@ -204,9 +208,11 @@ def metadata(
     show(records.slice(0, limit), output)
 
 
-def column_statistics(
-    table: HudiTable, *, limit: LimitOption = None, meta: MetaOption = False, listing: Listing
-) -> None:
+@table_command
+@limit_option
+@meta_option
+@listing_options
+def column_statistics(table: HudiTable, *, limit: int | None, meta: bool, listing: Listing) -> None:
     """Print the known minimum, maximum and nulls of each column and file."""
     statistics = table.inspect.column_statistics()
     if listing.output == "table" and not meta:
@@ -215,7 +221,9 @@ def column_statistics(
     listing.show(statistics.slice(0, limit), _COLUMN_STATISTICS)
 
 
-def stats(table: HudiTable, output: OutputOption = "table") -> None:
+@table_command
+@output_option
+def stats(table: HudiTable, output: Output) -> None:
     """Print sizes and ratios: log to base, small files, write amplification."""
     statistics = table.inspect.statistics()
     if output == "table":
@@ -224,6 +232,8 @@ def stats(table: HudiTable, output: OutputOption = "table") -> None:
         show(statistics, output)
 
 
-def properties(table: HudiTable, output: OutputOption = "table") -> None:
+@table_command
+@output_option
+def properties(table: HudiTable, output: Output) -> None:
     """Print hoodie.properties."""
     show(table.inspect.properties(), output)

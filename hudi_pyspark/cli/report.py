@@ -1,14 +1,22 @@
 """The command that writes a page about a table, or about the tables of a folder."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING
 
-import typer
+import click
+from click.exceptions import Exit
 
 from hudi_pyspark import HudiTable
-from hudi_pyspark.cli.arguments import CatalogOption, ExitCode, open_table, storage_at
+from hudi_pyspark.cli.arguments import (
+    ExitCode,
+    StorageCommand,
+    catalog_option,
+    open_table,
+    output_formats,
+    storage_at,
+)
 from hudi_pyspark.cli.printing import emit, say_aside
 from hudi_pyspark.doctor.finding import Severity, worst
 from hudi_pyspark.errors import HudiError
@@ -21,38 +29,38 @@ if TYPE_CHECKING:
 Opener = Callable[[], HudiTable]
 
 
+@click.command(cls=StorageCommand)
+@click.argument(
+    "paths",
+    metavar="PATH...",
+    nargs=-1,
+    required=True,
+    help="Base paths of tables, or folders with tables below them.",
+)
+@click.option(
+    "--to",
+    metavar="FILE",
+    show_default="report.html, or the folder report",
+    help="File to write, .html or .json; a folder for several tables.",
+)
+@catalog_option
+@output_formats("page", "json", description="json prints the content instead of writing a page.")
+@click.option(
+    "--fail-on",
+    type=click.Choice(["note", "warning", "problem"]),
+    help="Exit with code 1 on findings as severe as this, or worse.",
+)
 def report(
-    paths: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="PATH...",
-            help="Base paths of tables, or folders with tables below them.",
-            show_default=False,
-        ),
-    ],
+    paths: tuple[str, ...],
     *,
-    to: Annotated[
-        str | None,
-        typer.Option(
-            "--to",
-            metavar="FILE",
-            help="File to write, .html or .json; a folder for several tables.",
-            show_default="report.html, or the folder report",
-        ),
-    ] = None,
-    catalog: CatalogOption = None,
-    output: Annotated[
-        Literal["page", "json"],
-        typer.Option("--output", "-o", help="json prints the content instead of writing a page."),
-    ] = "page",
-    fail_on: Annotated[
-        Literal["note", "warning", "problem"] | None,
-        typer.Option("--fail-on", help="Exit with code 1 on findings as severe as this, or worse."),
-    ] = None,
+    to: str | None,
+    catalog: Sequence[str],
+    output: str,
+    fail_on: str | None,
 ) -> None:
     """Write a page that shows how a table is doing, and what to do next."""
     openers = dict(_openers(paths, catalog))
-    if list(openers) == paths and len(paths) == 1:
+    if tuple(openers) == paths and len(paths) == 1:
         content: Report | ReportIndex = openers[paths[0]]().report()
     else:
         entries = (_entry(place, opener) for place, opener in openers.items())
@@ -65,10 +73,10 @@ def report(
         problems = sum(finding == "problem" for finding in content.severities())
         say_aside(f"{verb} {content.save(target)}: {counted(problems, 'problem')} found")
     if fail_on is not None and worst([content.severity, Severity(fail_on)]) is content.severity:
-        raise typer.Exit(ExitCode.PROBLEM)
+        raise Exit(ExitCode.PROBLEM)
 
 
-def _openers(paths: list[str], catalog: list[str] | None) -> Iterator[tuple[str, Opener]]:
+def _openers(paths: Sequence[str], catalog: Sequence[str]) -> Iterator[tuple[str, Opener]]:
     """Yield path or name of each table, and a function that opens the table."""
     for path in paths:
         if catalog:

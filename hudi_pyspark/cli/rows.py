@@ -3,14 +3,15 @@
 import os
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from contextlib import redirect_stdout
 from pathlib import Path
 from shutil import copymode
-from typing import Annotated, Literal
+from typing import Any, Literal, get_args
 
+import click
 import pyarrow as pa
 import pyarrow.parquet as pq
-import typer
 
 from hudi_pyspark import HudiTable
 from hudi_pyspark.cli import arguments, printing
@@ -25,27 +26,32 @@ _HISTORY = ("requested_time", "action", "event", "path", "records", "bytes")
 _RECORD_HISTORY = ("requested_time", "operation", "change", "changed_columns", "after", "problem")
 
 
-def count(
-    table: HudiTable, *, output: arguments.OutputOption = "table", query: arguments.Query
-) -> None:
+@arguments.table_command
+@arguments.output_option
+@arguments.query_options
+def count(table: HudiTable, *, output: printing.Output, **query: Any) -> None:  # noqa: ANN401
     """Print the number of rows."""
-    rows = table.scan_with(query.read_options()).count()
+    rows = table.scan_with(arguments.read_options(query)).count()
     if output == "table":
         printing.say(str(rows))
     else:
         printing.show(pa.table({"rows": [rows]}), output)
 
 
+@arguments.table_command
+@click.argument("keys", metavar="KEY...", nargs=-1, required=True, help="Record keys.")
+@arguments.columns_option
+@arguments.as_of_option
+@arguments.meta_option
+@arguments.output_option
 def lookup(
     table: HudiTable,
-    keys: Annotated[
-        list[str], typer.Argument(metavar="KEY...", help="Record keys.", show_default=False)
-    ],
+    keys: Sequence[str],
     *,
-    columns: arguments.ColumnsOption = None,
-    as_of: arguments.AsOfOption = None,
-    meta: arguments.MetaOption = False,
-    output: arguments.OutputOption = "table",
+    columns: str | None,
+    as_of: str | None,
+    meta: bool,
+    output: printing.Output,
 ) -> None:
     """Print the rows with some record keys."""
     rows = table.lookup(keys, arguments.names_in(columns), as_of=as_of)
@@ -54,15 +60,11 @@ def lookup(
     _show_rows(rows, output, hides_meta=columns is None and not meta)
 
 
-def history(
-    table: HudiTable,
-    key: Annotated[str, typer.Argument(metavar="KEY", help="Record key, or a file id.")],
-    *,
-    file_group: Annotated[
-        bool, typer.Option("--file-group", help="KEY is the beginning of a file id.")
-    ] = False,
-    listing: arguments.Listing,
-) -> None:
+@arguments.table_command
+@click.argument("key", help="Record key, or a file id.")
+@click.option("--file-group", is_flag=True, help="KEY is the beginning of a file id.")
+@arguments.listing_options
+def history(table: HudiTable, key: str, *, file_group: bool, listing: arguments.Listing) -> None:
     """List what happened to a record, or to a file group, commit by commit."""
     rows = table.inspect.history(key) if file_group else table.history(key)
     if not rows.num_rows:
@@ -70,36 +72,40 @@ def history(
     listing.show(rows, _HISTORY if file_group else _RECORD_HISTORY)
 
 
+@arguments.table_command
+@click.option("--to", metavar="FILE", help="File to write: .parquet, .csv or .jsonl.")
+@click.option("--force", is_flag=True, help="Replace the file if it exists.")
+@arguments.limit_option
+@arguments.meta_option
+@click.option("--explain", is_flag=True, help="Print what would be read, and why; read nothing.")
+@arguments.columns_option
+@arguments.output_formats(
+    *get_args(ScanOutput), description="Output format; jsonl has a row a line."
+)
+@arguments.query_options
 def scan(
     table: HudiTable,
     *,
-    to: Annotated[
-        str | None,
-        typer.Option("--to", metavar="FILE", help="File to write: .parquet, .csv or .jsonl."),
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
-    limit: arguments.LimitOption = None,
-    meta: arguments.MetaOption = False,
-    explain: Annotated[
-        bool, typer.Option("--explain", help="Print what would be read, and why; read nothing.")
-    ] = False,
-    columns: arguments.ColumnsOption = None,
-    output: Annotated[
-        ScanOutput, typer.Option("--output", "-o", help="Output format; jsonl has a row a line.")
-    ] = "table",
-    query: arguments.Query,
+    to: str | None,
+    force: bool,
+    limit: int | None,
+    meta: bool,
+    explain: bool,
+    columns: str | None,
+    output: ScanOutput,
+    **query: Any,  # noqa: ANN401  (the values of `query_options`)
 ) -> None:
     """Read rows and print them, or write them as Parquet, CSV or JSON lines."""
-    scan = table.scan_with(query.read_options(columns), limit=limit)
+    scan = table.scan_with(arguments.read_options(query, columns), limit=limit)
     if explain:
         printing.emit(f"{scan.explain()}\n")
     elif to is not None:
         suffix = Path(to).suffix.removeprefix(".")
         if suffix not in ("parquet", "csv", "jsonl"):
             problem = f"{to!r} does not end in .parquet, .csv or .jsonl"
-            raise typer.BadParameter(problem, param_hint="'--to'")
+            raise click.BadParameter(problem, param_hint="'--to'")
         if Path(to).exists() and not force:
-            raise typer.BadParameter(f"{to!r} exists: --force replaces it", param_hint="'--to'")
+            raise click.BadParameter(f"{to!r} exists: --force replaces it", param_hint="'--to'")
         target = Path(to).resolve()  # a link goes on naming its file
         # A scan that fails leaves an older file as it is. What is no file, like a pipe, stays.
         is_file = target.is_file() or not target.exists()
@@ -120,26 +126,36 @@ def scan(
         _export(scan, output)
 
 
-def manifest(table: HudiTable, *, as_of: arguments.AsOfOption = None) -> None:
+@arguments.table_command
+@arguments.as_of_option
+def manifest(table: HudiTable, *, as_of: str | None) -> None:
     """List the base files of the read-optimized state, one address a line, for other engines."""
     scan = table.scan(query_type="read_optimized", as_of=as_of)
     for path in [_whole_base_file(task) for task in scan.plan() if isinstance(task, ScanTask)]:
         printing.emit(f"{table.storage.describe(path)}\n")
 
 
+@arguments.table_command
+@click.argument("earlier", help="As of this instant …")
+@click.argument("later", help="… and as of this one.")
+@arguments.columns_option
+@click.option(
+    "--limit",
+    "-n",
+    type=click.IntRange(min=0),
+    default=100,
+    show_default=True,
+    help="Maximum number of rows of a printed table.",
+)
+@arguments.output_option
 def diff(
     table: HudiTable,
-    earlier: Annotated[str, typer.Argument(metavar="INSTANT", help="As of this instant …")],
-    later: Annotated[str, typer.Argument(metavar="INSTANT", help="… and as of this one.")],
+    earlier: str,
+    later: str,
     *,
-    columns: Annotated[
-        str | None,
-        typer.Option("--columns", "-c", help="Compare only these columns, separated by commas."),
-    ] = None,
-    limit: Annotated[
-        int, typer.Option("--limit", "-n", min=0, help="Maximum number of rows of a printed table.")
-    ] = 100,
-    output: arguments.OutputOption = "table",
+    columns: str | None,
+    limit: int,
+    output: printing.Output,
 ) -> None:
     """List the rows inserted, updated and deleted between two instants."""
     changes = table.diff(earlier, later, columns=arguments.names_in(columns))
@@ -214,7 +230,7 @@ def _export(scan: Scan, file_format: str) -> None:
     sink, batches = sys.stdout.buffer, printing.count_rows(scan.to_batches())
     if file_format == "parquet":
         if sys.stdout.isatty():
-            raise typer.BadParameter("Parquet needs a file: --to FILE", param_hint="'--output'")
+            raise click.BadParameter("Parquet needs a file: --to FILE", param_hint="'--output'")
         with pq.ParquetWriter(sink, scan.schema) as writer:
             for batch in batches:
                 writer.write_batch(batch)

@@ -12,9 +12,9 @@ import termios
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
-from hudi_pyspark.cli.app import app_of
+from hudi_pyspark.cli import app
 from tests.conftest import PROJECT
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def in_process(*arguments: str, columns: int = 0) -> Ended:
         columns: width of the terminal that it takes its output for; 0 for a pipe.
     """
     terminal = {"COLUMNS": str(columns or 200), "FORCE_COLOR": "1" if columns else None}
-    result = CliRunner().invoke(app_of(arguments), arguments, prog_name="hudi-py", env=terminal)
+    result = CliRunner().invoke(app.hudi_py, arguments, prog_name="hudi-py", env=terminal)
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
     return Ended(result.exit_code, result.stdout, result.stderr)

@@ -47,7 +47,7 @@ def test_a_warning_of_the_doctor_ends_with_1_only_if_it_is_strict(tmp_path):
     [
         pytest.param(["explode"], "No such command 'explode'", id="no such command"),
         pytest.param(["count"], "Missing argument 'PATH'", id="no path"),
-        pytest.param(["count", "{table}", "--zap"], "No such option: --zap", id="no such option"),
+        pytest.param(["count", "{table}", "--zap"], "No such option '--zap'", id="no such option"),
         pytest.param(["count", "{table}", "-o", "xml"], "'xml' is not one of", id="no such output"),
         pytest.param(["scan", "{table}", "-c", "zip"], "no column 'zip'", id="no such column"),
         pytest.param(

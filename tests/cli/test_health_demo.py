@@ -33,11 +33,11 @@ def test_demo_keeps_what_is_there(tmp_path):
     assert list((tmp_path / "orders").iterdir()) == []
 
 
-def test_message_without_typer_says_how_to_install_it():
+def test_message_without_click_says_how_to_install_it():
     blocked = (
         "import importlib.util, sys\n"
         "find = importlib.util.find_spec\n"
-        "importlib.util.find_spec = lambda name: None if name == 'typer' else find(name)\n"
+        "importlib.util.find_spec = lambda name: None if name == 'click' else find(name)\n"
         "import hudi_pyspark.cli\n"
         "hudi_pyspark.cli.main()\n"
     )
@@ -49,11 +49,11 @@ def test_message_without_typer_says_how_to_install_it():
         check=False,
     )
     assert done.returncode == 5
-    assert "pip install typer rich" in done.stderr
+    assert "pip install click rich" in done.stderr
 
 
-def test_core_is_imported_without_typer_and_rich():
-    code = "import hudi_pyspark, sys; sys.exit(bool({'typer', 'rich'} & set(sys.modules)))"
+def test_core_is_imported_without_click_and_rich():
+    code = "import hudi_pyspark, sys; sys.exit(bool({'click', 'rich'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], env=environment(), check=False)
     assert done.returncode == 0
 

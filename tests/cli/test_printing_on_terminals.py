@@ -120,13 +120,13 @@ def test_every_command_has_help(command):
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_script_can_be_had(shell):
-    ended = hudi_py(_HUDI_PY_COMPLETE=f"source_{shell}")
+    ended = hudi_py(_HUDI_PY_COMPLETE=f"{shell}_source")
     assert ended.code == 0
     assert "_HUDI_PY_COMPLETE" in ended.out
 
 
 def test_completion_completes():
     completed = hudi_py(
-        _HUDI_PY_COMPLETE="complete_bash", COMP_WORDS="hudi-py desc", COMP_CWORD="1"
+        _HUDI_PY_COMPLETE="bash_complete", COMP_WORDS="hudi-py desc", COMP_CWORD="1"
     )
-    assert completed.out.split() == ["describe"]
+    assert completed.out.split() == ["plain,describe"]
