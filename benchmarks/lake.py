@@ -82,6 +82,20 @@ def add(table: Path, partition: str, values: Mapping[str | None, Any]) -> None:
             kind = 2 if partition == FILES else 5
             records[key.encode()] = {"key": "", "type": kind, field: value}
     path.write_bytes(hfile_of(records, schema, old.file_info))
+    commit_size(table / ".hoodie" / "metadata", path)
+
+
+def commit_size(metadata_table: Path, file: Path) -> None:
+    """Write the new size of a file into its commit: a file of another size is not read."""
+    [commit] = (metadata_table / ".hoodie" / "timeline").glob(f"{file.stem.split('_')[-1]}_*commit")
+    with commit.open("rb") as stream:
+        reader = fastavro.reader(stream)
+        schema, [metadata] = reader.writer_schema, [*reader]
+    for written in metadata["partitionToWriteStats"][file.parent.name]:
+        if written["path"].endswith(file.name):
+            written["fileSizeInBytes"] = file.stat().st_size
+    with commit.open("wb") as stream:
+        fastavro.writer(stream, schema, [metadata])
 
 
 def hfile_of(records: Mapping[bytes, Any], schema: Any, old_info: Mapping[str, bytes]) -> bytes:
