@@ -197,14 +197,24 @@ def test_outcome_without_room_for_columns_still_carries_the_merge_on(storage, st
 @SAMPLED
 @pytest.mark.parametrize("small_file", [0, 1 << 20], ids=["read twice", "read once"])
 def test_random_slices_have_the_rows_of_a_new_merge(is_whole, small_file, tmp_path, monkeypatch):
+    are_carried_on = set()
+
+    def recorded(kept_merge):
+        outcome = carried_outcome(kept_merge)
+        are_carried_on.add(outcome is not None)
+        return outcome
+
+    monkeypatch.setattr(slice_reader, "carried_outcome", recorded)
     monkeypatch.setattr(carried_merges, "_SMALL_FILE", small_file)
     for seed in range(4000 if is_whole else 60):
         check_random_slice(Random(seed), tmp_path / f"{seed}")
+    assert are_carried_on == {True, False}
 
 
 def check_random_slice(random, folder):
     grown = RandomSlice(random)
-    storage = RemoteFiles(grown.files)
+    storage = RemoteFiles({})
+    storage.files = grown.files  # and the files that it gets later
     store = random.choice([OutcomesInMemory(), OutcomesOnDisk(folder)])
     for _ in range(random.randint(2, 10)):
         instant = grown.grow()
