@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import Any
 
 import click
+from click.exceptions import Exit
 from rich.text import Text
 
 from hudi_pyspark import __version__, errors
@@ -26,7 +27,7 @@ _EXIT_CODES = {
 }
 
 
-_MODULES = {
+_COMMANDS_BY_MODULE = {
     "look": "describe timeline commits commit slices files services schema partitions metadata "
     "column-statistics stats properties",
     "rows": "count lookup history scan manifest diff",
@@ -35,36 +36,48 @@ _MODULES = {
     "logs": "log",
     "cache": "cache",
 }
-COMMANDS = {command: module for module, names in _MODULES.items() for command in names.split()}
-"""The module in this folder of each command, in the order of `hudi-py --help`."""
+COMMANDS = {
+    command: module for module, names in _COMMANDS_BY_MODULE.items() for command in names.split()
+}
+"""Each command's module in this folder, in the order of `hudi-py --help`."""
 
 
 class _Commands(click.Group):
-    """Imports the module of a command; ends with an exit code and a message, without traceback."""
+    """Imports the module of the command that runs; turns errors into a message and an exit code."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return [*COMMANDS]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        # An unknown command is compared with all commands.
-        for name in [cmd_name] if cmd_name in COMMANDS else COMMANDS:
+        # Click suggests names of imported commands, so an unknown name imports all commands.
+        names = [cmd_name] if cmd_name in COMMANDS else [*COMMANDS]
+        for name in names:
             module = import_module(f"hudi_pyspark.cli.{COMMANDS[name]}")
             self.add_command(getattr(module, name.replace("-", "_")), name)
         return super().get_command(ctx, cmd_name)
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        self.get_command(ctx, "")  # imports all commands
+        with formatter.section("Commands"):
+            # In several lines where Click cuts the text.
+            formatter.write_dl([(n, self.commands[n].get_short_help_str(200)) for n in COMMANDS])
+
     def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401  (of Click)
         try:
             return super().invoke(ctx)
+        except click.UsageError as error:
+            error.message = printable(error.message, keep_lines=True)  # type: ignore[misc]
+            raise
         except BrokenPipeError:
             # The reader of the pipe, e.g. `| head`, has ended: discard the remaining output.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            ctx.exit(ExitCode.OK)
+            raise Exit(ExitCode.OK) from None
         except KeyboardInterrupt:
-            ctx.exit(ExitCode.INTERRUPTED)
+            raise Exit(ExitCode.INTERRUPTED) from None
         except (errors.HudiError, OSError, ImportError) as error:
             _print_aside("error", "bold red", str(error) or type(error).__name__)
             codes = (code for kind, code in _EXIT_CODES.items() if isinstance(error, kind))
-            ctx.exit(next(codes, ExitCode.SYSTEM))
+            raise Exit(next(codes, ExitCode.SYSTEM)) from None
 
 
 @click.group(

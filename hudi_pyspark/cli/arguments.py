@@ -15,19 +15,21 @@ from hudi_pyspark.cli.printing import Output, show
 from hudi_pyspark.storage import ArrowStorage
 from hudi_pyspark.storage_options import from_environment, to_environment
 
-_ANY_OPTION = "Any other read option; can be repeated."
 Decorator = Callable[[Callable[..., None]], Callable[..., None]]
+
+PLACE = click.Path(readable=False)
+"""A path or a URI, which may not exist; shells complete it."""
 
 
 def output_formats(*formats: str, description: str = "Output format.") -> Decorator:
-    """Return the option ``--output``; the first format is its default."""
+    """Return a decorator that adds ``--output``; the first format is the default."""
     choice = click.Choice(formats)
     return click.option(
         "--output", "-o", type=choice, default=formats[0], show_default=True, help=description
     )
 
 
-output_option = output_formats(*get_args(Output))
+output_option: Decorator = output_formats(*get_args(Output))
 limit_option: Decorator = click.option(
     "--limit", "-n", type=click.IntRange(min=0), help="Maximum number of rows; all by default."
 )
@@ -73,20 +75,24 @@ class Listing:
 
 
 class StorageCommand(click.Command):
-    """A command with the option ``--storage-option``, which it hands on in the environment."""
+    """A command with ``--storage-option``, whose settings are variables of the environment."""
 
     def __init__(self, *arguments: Any, **settings: Any) -> None:  # noqa: ANN401  (of Click)
         super().__init__(*arguments, **settings)
-        help_text = "Setting of the storage; can be repeated."
-        self.params.append(
-            click.Option(["--storage-option"], metavar="KEY=VALUE", multiple=True, help=help_text)
+        option = click.Option(
+            ["--storage-option"],
+            metavar="KEY=VALUE",
+            multiple=True,
+            callback=lambda _context, _option, texts: _settings(texts, "--storage-option"),
+            help="Setting of the storage; can be repeated.",
         )
+        self.params.append(option)
 
     def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401  (of Click)
         environment = dict(os.environ)
         try:
-            for text in ctx.params.pop("storage_option"):
-                os.environ.update(to_environment(*key_and_value(text, "--storage-option")))
+            for name, value in ctx.params.pop("storage_option").items():
+                os.environ.update(to_environment(name, value))
             return super().invoke(ctx)
         finally:
             os.environ.clear()
@@ -100,28 +106,38 @@ def open_table(path: str, *, catalog: Sequence[str] = ()) -> HudiTable:
         BadParameter: of Click; a setting of the catalog has another form than ``KEY=VALUE``.
         HudiError: as from `HudiTable` and `HudiTable.from_catalog`.
     """
-    settings = _settings(catalog)
+    settings = _settings(catalog, "--catalog")
     return HudiTable.from_catalog(path, settings) if settings else HudiTable(path)
 
 
-def _settings(catalog: Sequence[str]) -> dict[str, str]:
-    return dict(key_and_value(text, "--catalog") for text in catalog)
+def _settings(texts: Sequence[str], option: str) -> dict[str, str]:
+    """Split texts ``KEY=VALUE``, the values of a command line ``option``.
+
+    Raises:
+        BadParameter: of Click; a text has no key, or no equals sign. The message does not contain
+            the text, which may be a secret.
+    """
+    pairs = [text.partition("=") for text in texts]
+    if any(not key or not separator for key, separator, _ in pairs):
+        raise click.BadParameter("expected KEY=VALUE", param_hint=f"'{option}'")
+    return {key: value for key, _, value in pairs}
 
 
 def table_command(function: Callable[..., None]) -> click.Command:
-    """Make a command of a function: PATH and ``--catalog`` become its parameter ``table``."""
+    """Turn a function of a ``table`` into a command that opens it by PATH and ``--catalog``."""
 
-    @click.argument("path", help="Base path of the table: a folder or a URI.")
+    @click.argument("path", type=PLACE)
     @catalog_option
     @wraps(function)
     def run(path: str, catalog: Sequence[str], **arguments: Any) -> None:  # noqa: ANN401
         function(table=open_table(path, catalog=catalog), **arguments)
 
-    return click.command(cls=StorageCommand)(run)
+    epilog = "PATH is the base path of the table: a folder or a URI."
+    return click.command(cls=StorageCommand, epilog=epilog)(run)
 
 
 def listing_options(function: Callable[..., None]) -> Callable[..., None]:
-    """Add ``--wide`` and ``--output`` to a command, as its parameter ``listing``."""
+    """Add ``--wide`` and ``--output``, which the function receives as ``listing``."""
 
     @click.option(
         "--wide", "-w", is_flag=True, help="Print all columns; JSON and CSV always have them."
@@ -136,8 +152,9 @@ def listing_options(function: Callable[..., None]) -> Callable[..., None]:
 
 def query_options(function: Callable[..., None]) -> Callable[..., None]:
     """Add the options of a query to a command, which hands their values to `read_options`."""
-    for option in (
-        click.option("--option", "options", metavar="KEY=VALUE", multiple=True, help=_ANY_OPTION),
+    any_option = "Any other read option; can be repeated."
+    for option in (  # the last one comes first in --help
+        click.option("--option", "options", metavar="KEY=VALUE", multiple=True, help=any_option),
         click.option("--query-type", help="snapshot (default), read_optimized or incremental."),
         click.option("--end", help="Rows written up to this instant, inclusive."),
         click.option("--begin", help="Rows written after this instant, or 'earliest'."),
@@ -149,17 +166,17 @@ def query_options(function: Callable[..., None]) -> Callable[..., None]:
 
 
 def read_options(query: Mapping[str, Any], columns: str | None = None) -> dict[str, str]:
-    """Return the read options of a command: those of its own options, and those of ``--option``.
+    """Combine the query options of a command with its pairs ``--option KEY=VALUE``.
 
     Args:
         query: the values of the options of `query_options`; None if an option is not set.
         columns: the value of ``--columns``.
 
     Raises:
-        BadParameter: of Click; an option is set both ways.
+        BadParameter: of Click; an option is set by its own name and by ``--option``.
     """
     options = {"columns": columns, **query}
-    further_options = dict(map(key_and_value, options.pop("options")))
+    further_options = _settings(options.pop("options"), "--option")
     options = {name: value for name, value in options.items() if value is not None}
     repeated = [name for name in options if name in further_options]
     if repeated:
@@ -181,23 +198,10 @@ def storage_at(path: str, catalog: Sequence[str] = ()) -> ArrowStorage:
     if catalog:
         from hudi_pyspark.hudi_table import find_in_catalog  # noqa: PLC0415  (few need it)
 
-        return find_in_catalog(path, _settings(catalog))[1]
+        return find_in_catalog(path, _settings(catalog, "--catalog"))[1]
     return ArrowStorage.parse(path, environment=from_environment(os.environ))
 
 
 def names_in(columns: str | None) -> list[str] | None:
     """Split a text at its commas; None, for all columns, stays None."""
     return None if columns is None else [name.strip() for name in columns.split(",")]
-
-
-def key_and_value(text: str, option: str = "--option") -> tuple[str, str]:
-    """Split ``KEY=VALUE``, the value of a command line ``option``.
-
-    Raises:
-        BadParameter: of Click; the text has no key, or no equals sign. The message does not contain
-            the text, which may be a secret.
-    """
-    key, separator, value = text.partition("=")
-    if not separator or not key:
-        raise click.BadParameter("expected KEY=VALUE", param_hint=f"'{option}'")
-    return key, value

@@ -5,12 +5,12 @@ from datetime import datetime, timezone
 
 import click
 
-from hudi_pyspark.cli.arguments import output_option
+from hudi_pyspark.cli import arguments
 from hudi_pyspark.cli.printing import Output, say, show_pairs
 from hudi_pyspark.reading.merge.outcome_files import OutcomesOnDisk, cache_folder
 
 _folder_option = click.option(
-    "--folder", default="", help="The option merge_cache_folder, if reads had one."
+    "--folder", type=arguments.PLACE, default="", help="Option merge_cache_folder of the reads."
 )
 
 
@@ -21,7 +21,7 @@ def cache() -> None:
 
 @cache.command
 @_folder_option
-@output_option
+@arguments.output_option
 def show(folder: str, *, output: Output) -> None:
     """Show how many outcomes of merges are kept, and their size (option merge_cache=disk)."""
     outcomes = _outcomes(folder)

@@ -14,13 +14,7 @@ import pyarrow as pa
 from click.exceptions import Exit
 from rich.text import Text
 
-from hudi_pyspark.cli.arguments import (
-    ExitCode,
-    StorageCommand,
-    catalog_option,
-    output_option,
-    storage_at,
-)
+from hudi_pyspark.cli import arguments
 from hudi_pyspark.cli.printing import Output, say, show, styled, track
 from hudi_pyspark.doctor.finding import Finding, Severity, worst
 from hudi_pyspark.errors import printable
@@ -30,10 +24,8 @@ DEMO_TABLE = "orders"
 _DEMO_COMMANDS = ("describe", "timeline", "slices", "scan --limit 10", "count")
 
 
-@click.command(cls=StorageCommand)
-@click.argument(
-    "path", required=False, help="Base path of a table; without it, check this machine."
-)
+@click.command(cls=arguments.StorageCommand)
+@click.argument("path", type=arguments.PLACE, required=False)
 @click.option("--deep", is_flag=True, help="Also decode every record and read every column.")
 @click.option("--strict", is_flag=True, help="Exit with code 1 on warnings as well.")
 @click.option(
@@ -41,8 +33,8 @@ _DEMO_COMMANDS = ("describe", "timeline", "slices", "scan --limit 10", "count")
     default=None,
     help="Check this machine; the default without PATH.",
 )
-@catalog_option
-@output_option
+@arguments.catalog_option
+@arguments.output_option
 def doctor(
     path: str | None,
     *,
@@ -52,13 +44,16 @@ def doctor(
     catalog: Sequence[str],
     output: Output,
 ) -> None:
-    """Check a table (timeline, files, sizes, log files, metadata table) or this machine."""
+    """Check a table (timeline, files, sizes, log files, metadata table) or this machine.
+
+    PATH is the base path of a table; without PATH, this machine is checked.
+    """
     from hudi_pyspark.doctor.environment import Machine, examine_environment  # noqa: PLC0415  (few need it)
     from hudi_pyspark.doctor.examination import examine_table  # noqa: PLC0415  (few need it)
 
     findings: list[Finding] = []
     if path is not None:
-        findings += examine_table(storage_at(path, catalog), deep=deep, track=track)
+        findings += examine_table(arguments.storage_at(path, catalog), deep=deep, track=track)
     if environment or (environment is None and path is None):
         findings += examine_environment(Machine.here(os.environ))
     severity = worst(finding.severity for finding in findings)
@@ -73,7 +68,7 @@ def doctor(
         schema = pa.schema([(field.name, pa.string()) for field in fields(Finding)])
         show(pa.Table.from_pylist(rows, schema=schema), output)
     if severity is Severity.PROBLEM or (strict and severity is Severity.WARNING):
-        raise Exit(ExitCode.PROBLEM)
+        raise Exit(arguments.ExitCode.PROBLEM)
 
 
 def _print_findings(findings: list[Finding]) -> None:
@@ -92,9 +87,9 @@ def _print_findings(findings: list[Finding]) -> None:
 
 
 @click.command
-@click.argument("folder", help="Local folder of the new table.")
+@click.argument("folder", type=arguments.PLACE)
 def demo(folder: str) -> None:
-    """Unpack a small table, and print some commands to try."""
+    """Unpack a small table into FOLDER, and print some commands to try."""
     path = Path(folder, DEMO_TABLE)
     if path.exists():
         raise click.BadParameter(f"{path} exists: choose another folder", param_hint="'FOLDER'")

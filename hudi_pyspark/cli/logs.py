@@ -9,13 +9,7 @@ import pyarrow.compute as pc
 from click.exceptions import Exit
 
 from hudi_pyspark import HudiTable
-from hudi_pyspark.cli.arguments import (
-    ExitCode,
-    Listing,
-    StorageCommand,
-    listing_options,
-    storage_at,
-)
+from hudi_pyspark.cli import arguments
 from hudi_pyspark.cli.printing import show
 from hudi_pyspark.errors import TableNotFoundError
 from hudi_pyspark.table.config import PROPERTIES_FILE
@@ -24,7 +18,7 @@ from hudi_pyspark.table.meta_columns import META_COLUMNS
 _BLOCKS = ("block", "offset", "bytes", "type", "instant_time", "is_committed", "records")
 _RECORDS = ("block", "instant_time", "kind", "key")
 _MERGED_RECORDS = ("kind", "key")
-_file_argument = click.argument("file", help="Log file below a table's base path.")
+_file_argument = click.argument("file", type=arguments.PLACE)
 
 
 @click.group()
@@ -32,24 +26,30 @@ def log() -> None:
     """Show the contents of one log file, even a damaged one."""
 
 
-@log.command(cls=StorageCommand)
+@log.command(cls=arguments.StorageCommand)
 @_file_argument
-@listing_options
-def blocks(file: str, *, listing: Listing) -> None:
-    """List the blocks of a log file, and where and how it is damaged."""
+@arguments.listing_options
+def blocks(file: str, *, listing: arguments.Listing) -> None:
+    """List the blocks of a log file, and where and how it is damaged.
+
+    FILE is below the base path of a table.
+    """
     table, path = _find(file)
     blocks = table.inspect.log_blocks(path)
     listing.show(blocks, _with_problem(_BLOCKS, blocks))
     if _is_damaged(blocks):
-        raise Exit(ExitCode.PROBLEM)
+        raise Exit(arguments.ExitCode.PROBLEM)
 
 
-@log.command(cls=StorageCommand)
+@log.command(cls=arguments.StorageCommand)
 @_file_argument
 @click.option("--merge", is_flag=True, help="Merge the log files of the slice, one record per key.")
-@listing_options
-def records(file: str, *, merge: bool, listing: Listing) -> None:
-    """Print the records of a log file, as far as damage allows."""
+@arguments.listing_options
+def records(file: str, *, merge: bool, listing: arguments.Listing) -> None:
+    """Print the records of a log file, as far as damage allows.
+
+    FILE is below the base path of a table.
+    """
     table, path = _find(file)
     records = table.inspect.log_records(path, merge=merge)
     if listing.output == "table" and not listing.wide:
@@ -58,7 +58,7 @@ def records(file: str, *, merge: bool, listing: Listing) -> None:
     else:
         show(records, listing.output)
     if _is_damaged(records):
-        raise Exit(ExitCode.PROBLEM)
+        raise Exit(arguments.ExitCode.PROBLEM)
 
 
 def _is_damaged(table: pa.Table) -> bool:
@@ -88,7 +88,7 @@ def _find(file: str) -> tuple[HudiTable, str]:
     below = name
     while folder and not folder.endswith("/"):
         with suppress(FileNotFoundError, NotADirectoryError):
-            storage_at(folder).open_input(PROPERTIES_FILE).close()
+            arguments.storage_at(folder).open_input(PROPERTIES_FILE).close()
             return HudiTable(folder), below
         folder, _, name = folder.rpartition("/")
         below = f"{name}/{below}"

@@ -10,15 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hudi_pyspark import HudiTable
-from hudi_pyspark.cli.arguments import (
-    Listing,
-    as_of_option,
-    limit_option,
-    listing_options,
-    meta_option,
-    output_option,
-    table_command,
-)
+from hudi_pyspark.cli import arguments
 from hudi_pyspark.cli.printing import Output, say, say_aside, show, show_pairs
 from hudi_pyspark.columns.type_text import type_text
 from hudi_pyspark.format.timeline.instant import moment_of
@@ -41,8 +33,8 @@ SliceOrder = Literal["log-ratio", "log-bytes", "base-bytes"]
 _SCHEMA_HISTORY = ("requested_time", "operation", "added", "dropped", "changed", "columns")
 
 
-@table_command
-@output_option
+@arguments.table_command
+@arguments.output_option
 def describe(table: HudiTable, output: Output) -> None:
     """Describe a table: type, version, keys, partitions, last commit, columns."""
     description = table.description
@@ -60,19 +52,21 @@ def describe(table: HudiTable, output: Output) -> None:
     show_pairs(pairs, output)
 
 
-@table_command
+@arguments.table_command
 @click.option("--archived/--no-archived", default=True, help="Include archived instants.")
-@listing_options
-def timeline(table: HudiTable, *, archived: bool, listing: Listing) -> None:
+@arguments.listing_options
+def timeline(table: HudiTable, *, archived: bool, listing: arguments.Listing) -> None:
     """List the instants of a table, oldest first."""
     listing.show(table.inspect.timeline(archived=archived), _TIMELINE)
 
 
-@table_command
+@arguments.table_command
 @click.option("--archived", is_flag=True, help="Include archived instants.")
 @click.option("--newest-first", is_flag=True, help="Begin with the last commit.")
-@listing_options
-def commits(table: HudiTable, *, archived: bool, newest_first: bool, listing: Listing) -> None:
+@arguments.listing_options
+def commits(
+    table: HudiTable, *, archived: bool, newest_first: bool, listing: arguments.Listing
+) -> None:
     """List the completed commits, with age, duration and numbers of files and records."""
     commits = table.inspect.commits(archived=archived)
     if newest_first:
@@ -104,30 +98,33 @@ def commits(table: HudiTable, *, archived: bool, newest_first: bool, listing: Li
     listing.show(rows, ("requested_time", *brief))
 
 
-@table_command
-@click.argument("instant", help="Requested or completion time of a commit.")
-@listing_options
-def commit(table: HudiTable, instant: str, listing: Listing) -> None:
-    """List the files that one commit wrote."""
+@arguments.table_command
+@click.argument("instant")
+@arguments.listing_options
+def commit(table: HudiTable, instant: str, listing: arguments.Listing) -> None:
+    """List the files that one commit wrote.
+
+    INSTANT is the requested or completion time of the commit.
+    """
     listing.show(table.inspect.commit_files(instant), _COMMIT)
 
 
-@table_command
-@as_of_option
+@arguments.table_command
+@arguments.as_of_option
 @click.option(
     "--sort",
     type=click.Choice(get_args(SliceOrder)),
     help="Begin with the greatest; by partition by default.",
 )
-@limit_option
-@listing_options
+@arguments.limit_option
+@arguments.listing_options
 def slices(
     table: HudiTable,
     *,
     as_of: str | None,
     sort: SliceOrder | None,
     limit: int | None,
-    listing: Listing,
+    listing: arguments.Listing,
 ) -> None:
     """List the file slices of the table."""
     slices = table.inspect.file_slices(as_of)
@@ -144,19 +141,22 @@ def slices(
     listing.show(slices.slice(0, limit), brief)
 
 
-@table_command
-@limit_option
-@listing_options
-def files(table: HudiTable, *, limit: int | None, listing: Listing) -> None:
+@arguments.table_command
+@arguments.limit_option
+@arguments.listing_options
+def files(table: HudiTable, *, limit: int | None, listing: arguments.Listing) -> None:
     """List every data file on the storage, older ones included."""
     listing.show(table.inspect.files().slice(0, limit), _FILES)
 
 
-@table_command
-@click.argument("action", metavar="|".join(_SERVICES), help="Table service; also the singular.")
-@output_option
+@arguments.table_command
+@click.argument("action")
+@arguments.output_option
 def services(table: HudiTable, action: str, output: Output) -> None:
-    """List compactions, clusterings, cleans, rollbacks or savepoints."""
+    """List compactions, clusterings, cleans, rollbacks or savepoints.
+
+    ACTION is one of these words, or its singular.
+    """
     plurals = {name.removesuffix("s"): name for name in _SERVICES}
     service = plurals.get(action.removesuffix("s"))
     if service is None:
@@ -164,13 +164,15 @@ def services(table: HudiTable, action: str, output: Output) -> None:
     show(getattr(table.inspect, service)(), output)
 
 
-@table_command
+@arguments.table_command
 @click.option(
     "--history", "changes", is_flag=True, help="List the changes of the columns, commit by commit."
 )
-@as_of_option
-@listing_options
-def schema(table: HudiTable, *, changes: bool, as_of: str | None, listing: Listing) -> None:
+@arguments.as_of_option
+@arguments.listing_options
+def schema(
+    table: HudiTable, *, changes: bool, as_of: str | None, listing: arguments.Listing
+) -> None:
     """List the columns, or their changes."""
     if changes:
         listing.show(table.inspect.schema_history(), _SCHEMA_HISTORY)
@@ -183,19 +185,22 @@ def schema(table: HudiTable, *, changes: bool, as_of: str | None, listing: Listi
     listing.show(pa.Table.from_pylist(rows))
 
 
-@table_command
-@listing_options
-def partitions(table: HudiTable, listing: Listing) -> None:
+@arguments.table_command
+@arguments.listing_options
+def partitions(table: HudiTable, listing: arguments.Listing) -> None:
     """List the partitions, with the number and size of their files."""
     listing.show(table.inspect.partitions(), _PARTITIONS)
 
 
-@table_command
-@click.argument("partition", required=False, help="Partition of the metadata table, e.g. files.")
-@limit_option
-@output_option
+@arguments.table_command
+@click.argument("partition", required=False)
+@arguments.limit_option
+@arguments.output_option
 def metadata(table: HudiTable, partition: str | None, *, limit: int | None, output: Output) -> None:
-    """Print the records of the metadata table; hudi-py doctor checks them."""
+    """Print the records of the metadata table; hudi-py doctor checks them.
+
+    PARTITION is one of the metadata table, e.g. files; all by default.
+    """
     if not table.view.config.metadata_partitions and partition is None:
         say_aside("the table has no metadata table, so reads list folders")
         if output == "table":
@@ -208,11 +213,13 @@ def metadata(table: HudiTable, partition: str | None, *, limit: int | None, outp
     show(records.slice(0, limit), output)
 
 
-@table_command
-@limit_option
-@meta_option
-@listing_options
-def column_statistics(table: HudiTable, *, limit: int | None, meta: bool, listing: Listing) -> None:
+@arguments.table_command
+@arguments.limit_option
+@arguments.meta_option
+@arguments.listing_options
+def column_statistics(
+    table: HudiTable, *, limit: int | None, meta: bool, listing: arguments.Listing
+) -> None:
     """Print the known minimum, maximum and nulls of each column and file."""
     statistics = table.inspect.column_statistics()
     if listing.output == "table" and not meta:
@@ -221,8 +228,8 @@ def column_statistics(table: HudiTable, *, limit: int | None, meta: bool, listin
     listing.show(statistics.slice(0, limit), _COLUMN_STATISTICS)
 
 
-@table_command
-@output_option
+@arguments.table_command
+@arguments.output_option
 def stats(table: HudiTable, output: Output) -> None:
     """Print sizes and ratios: log to base, small files, write amplification."""
     statistics = table.inspect.statistics()
@@ -232,8 +239,8 @@ def stats(table: HudiTable, output: Output) -> None:
         show(statistics, output)
 
 
-@table_command
-@output_option
+@arguments.table_command
+@arguments.output_option
 def properties(table: HudiTable, output: Output) -> None:
     """Print hoodie.properties."""
     show(table.inspect.properties(), output)

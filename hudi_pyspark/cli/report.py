@@ -9,14 +9,7 @@ import click
 from click.exceptions import Exit
 
 from hudi_pyspark import HudiTable
-from hudi_pyspark.cli.arguments import (
-    ExitCode,
-    StorageCommand,
-    catalog_option,
-    open_table,
-    output_formats,
-    storage_at,
-)
+from hudi_pyspark.cli import arguments
 from hudi_pyspark.cli.printing import emit, say_aside
 from hudi_pyspark.doctor.finding import Severity, worst
 from hudi_pyspark.errors import HudiError
@@ -29,22 +22,17 @@ if TYPE_CHECKING:
 Opener = Callable[[], HudiTable]
 
 
-@click.command(cls=StorageCommand)
-@click.argument(
-    "paths",
-    metavar="PATH...",
-    nargs=-1,
-    required=True,
-    help="Base paths of tables, or folders with tables below them.",
-)
+@click.command(cls=arguments.StorageCommand)
+@click.argument("paths", metavar="PATH...", type=arguments.PLACE, nargs=-1, required=True)
 @click.option(
     "--to",
     metavar="FILE",
+    type=arguments.PLACE,
     show_default="report.html, or the folder report",
     help="File to write, .html or .json; a folder for several tables.",
 )
-@catalog_option
-@output_formats("page", "json", description="json prints the content instead of writing a page.")
+@arguments.catalog_option
+@arguments.output_formats("page", "json", description="json prints what the page would show.")
 @click.option(
     "--fail-on",
     type=click.Choice(["note", "warning", "problem"]),
@@ -58,7 +46,10 @@ def report(
     output: str,
     fail_on: str | None,
 ) -> None:
-    """Write a page that shows how a table is doing, and what to do next."""
+    """Write a page that shows how a table is doing, and what to do next.
+
+    PATH is the base path of a table, or a folder with tables below it.
+    """
     openers = dict(_openers(paths, catalog))
     if tuple(openers) == paths and len(paths) == 1:
         content: Report | ReportIndex = openers[paths[0]]().report()
@@ -73,16 +64,16 @@ def report(
         problems = sum(finding == "problem" for finding in content.severities())
         say_aside(f"{verb} {content.save(target)}: {counted(problems, 'problem')} found")
     if fail_on is not None and worst([content.severity, Severity(fail_on)]) is content.severity:
-        raise Exit(ExitCode.PROBLEM)
+        raise Exit(arguments.ExitCode.PROBLEM)
 
 
 def _openers(paths: Sequence[str], catalog: Sequence[str]) -> Iterator[tuple[str, Opener]]:
     """Yield path or name of each table, and a function that opens the table."""
     for path in paths:
         if catalog:
-            yield path, partial(open_table, path, catalog=catalog)
+            yield path, partial(arguments.open_table, path, catalog=catalog)
         else:
-            folders = filter(None, find_tables(storage_at(path)))
+            folders = filter(None, find_tables(arguments.storage_at(path)))
             below = [f"{path.rstrip('/')}/{folder}" for folder in folders]
             for place in below or [path]:  # if there are no tables, opening the path says why
                 yield place, partial(HudiTable, place)

@@ -39,7 +39,7 @@ def count(table: HudiTable, *, output: printing.Output, **query: Any) -> None:  
 
 
 @arguments.table_command
-@click.argument("keys", metavar="KEY...", nargs=-1, required=True, help="Record keys.")
+@click.argument("keys", metavar="KEY...", nargs=-1, required=True)
 @arguments.columns_option
 @arguments.as_of_option
 @arguments.meta_option
@@ -53,7 +53,7 @@ def lookup(
     meta: bool,
     output: printing.Output,
 ) -> None:
-    """Print the rows with some record keys."""
+    """Print the rows with some record keys, KEY."""
     rows = table.lookup(keys, arguments.names_in(columns), as_of=as_of)
     if not rows.num_rows:
         printing.say_aside(printable(f"no row has the record key {' or '.join(keys)}"))
@@ -61,11 +61,14 @@ def lookup(
 
 
 @arguments.table_command
-@click.argument("key", help="Record key, or a file id.")
-@click.option("--file-group", is_flag=True, help="KEY is the beginning of a file id.")
+@click.argument("key")
+@click.option("--file-group", is_flag=True, help="KEY names a file group.")
 @arguments.listing_options
 def history(table: HudiTable, key: str, *, file_group: bool, listing: arguments.Listing) -> None:
-    """List what happened to a record, or to a file group, commit by commit."""
+    """List what happened to a record, or to a file group, commit by commit.
+
+    KEY is a record key or, with --file-group, the beginning of a file id.
+    """
     rows = table.inspect.history(key) if file_group else table.history(key)
     if not rows.num_rows:
         printing.say_aside(printable(f"no commit that can be read has the record key {key}"))
@@ -73,7 +76,9 @@ def history(table: HudiTable, key: str, *, file_group: bool, listing: arguments.
 
 
 @arguments.table_command
-@click.option("--to", metavar="FILE", help="File to write: .parquet, .csv or .jsonl.")
+@click.option(
+    "--to", metavar="FILE", type=arguments.PLACE, help="File to write: .parquet, .csv or .jsonl."
+)
 @click.option("--force", is_flag=True, help="Replace the file if it exists.")
 @arguments.limit_option
 @arguments.meta_option
@@ -136,9 +141,9 @@ def manifest(table: HudiTable, *, as_of: str | None) -> None:
 
 
 @arguments.table_command
-@click.argument("earlier", help="As of this instant …")
-@click.argument("later", help="… and as of this one.")
-@arguments.columns_option
+@click.argument("earlier")
+@click.argument("later")
+@click.option("--columns", "-c", help="Compare only these columns, separated by commas.")
 @click.option(
     "--limit",
     "-n",
@@ -157,7 +162,7 @@ def diff(
     limit: int,
     output: printing.Output,
 ) -> None:
-    """List the rows inserted, updated and deleted between two instants."""
+    """List the rows inserted, updated and deleted between the instants EARLIER and LATER."""
     changes = table.diff(earlier, later, columns=arguments.names_in(columns))
     if output != "table":
         printing.show(changes, output)

@@ -22,7 +22,7 @@ JAVA = "java"
 SPARK = "spark"
 # Lowest supported versions, as in the dependencies and extras of the project.
 NEEDED = {"pyarrow": "19.0.1", "numpy": "1.26", "fastavro": "1.9"}
-OPTIONAL = {"pyspark": "4.0", "pandas": "2.0", "polars": "2.0", "click": "8.5", "rich": "14.3"}
+OPTIONAL = {"pyspark": "4.0", "pandas": "2.0", "polars": "2.0", "click": "8.1", "rich": "14.3"}
 OLDEST_JAVA = 17
 _WORKER_PYTHON = "spark.pyspark.python"
 _SECONDS = 30

@@ -44,6 +44,12 @@ def test_help_lists_every_command(arguments):
         assert f" {name} " in shown
 
 
+def test_help_shows_whole_descriptions():
+    shown = " ".join(in_process("--help", columns=60).out.split())
+    assert "age, duration and numbers of files and records." in shown
+    assert "..." not in shown.partition("Commands:")[2]
+
+
 def test_help_of_a_group_lists_its_commands():
     shown = in_process("cache", "--help").out
     assert " show " in shown

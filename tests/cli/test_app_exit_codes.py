@@ -70,6 +70,24 @@ def test_a_mistake_of_the_caller_ends_with_2(golden_table, arguments, says):
     assert says in re.sub(r"[\s│]+", " ", ended.err)
 
 
+def test_a_mistake_never_reaches_the_terminal_as_typed(tmp_path):
+    folder = tmp_path / "\x1b[2J"
+    (folder / "orders").mkdir(parents=True)
+    for arguments in (["count", "x", "a\x1b[2J"], ["demo", str(folder)], ["a\x1b[2J"]):
+        ended = in_process(*arguments)
+        assert "[2J" in ended.err
+        assert "\x1b" not in ended.err
+
+
+@pytest.mark.parametrize("option", ["--storage-option", "--catalog", "--option"])
+def test_a_setting_that_may_be_a_secret_is_not_shown(golden_table, option):
+    ended = in_process("count", str(golden_table("v9_mor_clustering")), option, "s3cret")
+    assert ended.code == 2
+    assert f"'{option}': expected KEY=VALUE" in ended.err
+    assert "Usage: hudi-py count" in ended.err
+    assert "s3cret" not in ended.err
+
+
 @pytest.mark.parametrize("command", ["describe", "doctor", "scan"])
 def test_a_path_without_a_table_ends_with_3(tmp_path, command):
     ended = in_process(command, str(tmp_path / "nowhere"))

@@ -130,3 +130,11 @@ def test_completion_completes():
         _HUDI_PY_COMPLETE="bash_complete", COMP_WORDS="hudi-py desc", COMP_CWORD="1"
     )
     assert completed.out.split() == ["plain,describe"]
+
+
+@pytest.mark.parametrize("words", ["hudi-py count d", "hudi-py log blocks d", "hudi-py demo d"])
+def test_completion_leaves_paths_to_the_shell(words):
+    completed = hudi_py(
+        _HUDI_PY_COMPLETE="bash_complete", COMP_WORDS=words, COMP_CWORD=str(words.count(" "))
+    )
+    assert completed.out.split() == ["file,d"]
