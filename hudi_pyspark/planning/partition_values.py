@@ -46,7 +46,7 @@ def resolve_partition_values(
     Raises:
         CorruptTableError: the path does not fit the columns, and ``always_from_path`` is set.
     """
-    columns = (name for name in config.partition_fields if name in schema.names)
+    columns = (name for name in config.partition_fields if schema.get_field_index(name) >= 0)
     types = {name: path_type(schema.field(name)) for name in columns}
     try:
         values = partition_scalars(partition_path, config, types)
@@ -89,7 +89,7 @@ def decided_by_path(partition_path: str, config: TableConfig, schema: pa.Schema)
     return [
         name
         for name in config.partition_fields
-        if name in schema.names
+        if schema.get_field_index(name) >= 0
         and name not in unclear
         and name not in config.timestamp_partition_fields
         # Stored values order the records, so the stored values are also shown.

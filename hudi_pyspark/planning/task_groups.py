@@ -107,13 +107,13 @@ def _share(task: ScanTask, columns: int) -> float:
     """
     if _only_counts(task):
         return 0.0
-    return min(1.0, len(task.working.names) / columns) if columns else 1.0
+    return min(1.0, len(task.working) / columns) if columns else 1.0
 
 
 def _only_counts(task: ScanTask) -> bool:
     """Decide whether a task needs the number of rows alone, so the footer suffices."""
     shared = task.shared
-    return not shared.result.names and shared.predicate is None and shared.commit_range is None
+    return not len(shared.result) and shared.predicate is None and shared.commit_range is None
 
 
 def _pieces(task: ReadTask, target: int) -> Iterator[ReadTask]:

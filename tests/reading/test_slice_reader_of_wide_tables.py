@@ -115,3 +115,29 @@ def test_no_query_lists_the_columns_for_each_of_3000_columns(query):
     )
     assert sum(of_few.values()) > 10  # the counter counts
     assert of_many == of_few
+
+
+def table_of_partitions(count: int) -> TinyTable:
+    """A table with two slices in each partition, of which one has a log file."""
+    columns = {"c0": pa.string(), "p": pa.string(), "_hoodie_record_key": pa.string()}
+    fields = [{"name": name, "type": ["null", "string"]} for name in columns]
+    schema = json.dumps({"type": "record", "name": "r", "fields": fields})
+    table = TinyTable(table__partition__fields="p", record__merge__mode="COMMIT_TIME_ORDERING")
+    file = io.BytesIO()
+    pq.write_table(pa.table({name: pa.array(["a"], kind) for name, kind in columns.items()}), file)
+    paths = [f"{number:03}/{base(f'{number}-{n}', '010')}" for number in range(count) for n in "ab"]
+    table.data(*paths, content=file.getvalue())
+    table.write("010", "commit", *paths, extra={"schema": schema})
+    logs = [f"{number:03}/{log(f'{number}-a', '020')}" for number in range(count)]
+    return table.write("020", "deltacommit", *logs, extra={"schema": schema})
+
+
+@pytest.mark.parametrize("options", [{}, {"columns": "c0"}, {"filter": "p >= '000'"}])
+def test_planning_lists_no_columns_for_each_partition_or_slice(options):
+    def counted(partitions: int) -> Counter[str]:
+        table, groups = table_of_partitions(partitions), []
+        counts = count_lists_of_columns(lambda: groups.extend(scan(table, **options).plan_groups()))
+        assert sum(map(len, groups)) == 2 * partitions
+        return counts
+
+    assert counted(30) == counted(3)
