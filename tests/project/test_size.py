@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests.project.package_source import load_modules
 
-CEILING = 25_238
+CEILING = 25_227
 """Code lines of the package. Look for what can go before you add to it."""
 JAVA_CEILING = 1_900
 """The same of the optimizer's rule in Java, without the lines that import one class each."""
