@@ -133,11 +133,11 @@ class PartitionValues:
         """Return rows with the partition values of the answer instead of the file's."""
         constants = self.constants
         for name in self.from_path:
-            if name in rows.schema.names and name not in self.never_read:
+            if rows.schema.get_field_index(name) >= 0 and name not in self.never_read:
                 data_type = rows.schema.field(name).type
                 rows = _replace(rows, name, repeat(constants[name].cast(data_type), rows.num_rows))
         for name in self.null_or_empty:
-            if name in rows.schema.names:
+            if rows.schema.get_field_index(name) >= 0:
                 is_empty = pc.equal(rows.column(name), _EMPTY)
                 rows = _replace(rows, name, pc.if_else(is_empty, _EMPTY, _NULL))
         return rows

@@ -43,24 +43,23 @@ COMMANDS = {
 
 
 class _Commands(click.Group):
-    """Imports the module of the command that runs; turns errors into a message and an exit code."""
+    """Imports the module of a command when it is needed; ends with an exit code and one message."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return [*COMMANDS]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         # Click suggests names of imported commands, so an unknown name imports all commands.
-        names = [cmd_name] if cmd_name in COMMANDS else [*COMMANDS]
-        for name in names:
+        for name in [cmd_name] if cmd_name in COMMANDS else [*COMMANDS]:
             module = import_module(f"hudi_pyspark.cli.{COMMANDS[name]}")
             self.add_command(getattr(module, name.replace("-", "_")), name)
         return super().get_command(ctx, cmd_name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        self.get_command(ctx, "")  # imports all commands
+        commands = {name: self.get_command(ctx, name) for name in COMMANDS}
         with formatter.section("Commands"):
-            # In several lines where Click cuts the text.
-            formatter.write_dl([(n, self.commands[n].get_short_help_str(200)) for n in COMMANDS])
+            # Click itself cuts each description at the end of its line.
+            formatter.write_dl([(n, c.get_short_help_str(200)) for n, c in commands.items() if c])
 
     def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401  (of Click)
         try:

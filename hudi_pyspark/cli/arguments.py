@@ -75,7 +75,7 @@ class Listing:
 
 
 class StorageCommand(click.Command):
-    """A command with ``--storage-option``, whose settings are variables of the environment."""
+    """A command with ``--storage-option``: its settings are environment variables meanwhile."""
 
     def __init__(self, *arguments: Any, **settings: Any) -> None:  # noqa: ANN401  (of Click)
         super().__init__(*arguments, **settings)

@@ -155,7 +155,7 @@ def files(table: HudiTable, *, limit: int | None, listing: arguments.Listing) ->
 def services(table: HudiTable, action: str, output: Output) -> None:
     """List compactions, clusterings, cleans, rollbacks or savepoints.
 
-    ACTION is one of these words, or its singular.
+    ACTION is one of these words, in the plural or the singular.
     """
     plurals = {name.removesuffix("s"): name for name in _SERVICES}
     service = plurals.get(action.removesuffix("s"))
@@ -199,7 +199,7 @@ def partitions(table: HudiTable, listing: arguments.Listing) -> None:
 def metadata(table: HudiTable, partition: str | None, *, limit: int | None, output: Output) -> None:
     """Print the records of the metadata table; hudi-py doctor checks them.
 
-    PARTITION is one of the metadata table, e.g. files; all by default.
+    PARTITION is a partition of the metadata table, e.g. files; all by default.
     """
     if not table.view.config.metadata_partitions and partition is None:
         say_aside("the table has no metadata table, so reads list folders")

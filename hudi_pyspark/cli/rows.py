@@ -53,7 +53,7 @@ def lookup(
     meta: bool,
     output: printing.Output,
 ) -> None:
-    """Print the rows with some record keys, KEY."""
+    """Print the rows that have one of the record keys KEY."""
     rows = table.lookup(keys, arguments.names_in(columns), as_of=as_of)
     if not rows.num_rows:
         printing.say_aside(printable(f"no row has the record key {' or '.join(keys)}"))
