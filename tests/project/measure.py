@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.project.package_source import import_graph, load_modules
-from tests.project.test_size import count_code_lines
+from tests.project.code_lines import count_code_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Set
