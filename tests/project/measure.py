@@ -15,8 +15,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.project.package_source import import_graph, load_modules
 from tests.project.code_lines import count_code_lines
+from tests.project.package_source import import_graph, load_modules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Set
