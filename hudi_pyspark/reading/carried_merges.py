@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,9 +20,9 @@ from hudi_pyspark.columns.arrays import ONLY_ROW_COUNT
 from hudi_pyspark.reading import slice_log
 from hudi_pyspark.reading.base_files.base_file import open_base_file, read_base_rows
 from hudi_pyspark.reading.base_files.page_reads import PagedFile
-from hudi_pyspark.reading.merge.carry_on import carry_on, match_base_rows
 from hudi_pyspark.reading.merge.outcome import MOST_BYTES, MergeOutcome
 from hudi_pyspark.reading.merge.spilled_merge import LogInMemory
+from hudi_pyspark.reading.merge.whole_records import WholeRecords
 from hudi_pyspark.reading.merge.winners import Winners
 from hudi_pyspark.table.live_blocks import LogScan
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
@@ -169,13 +168,14 @@ def _carry_on(
     base_rows: Iterable[pa.Table],
 ) -> MergeOutcome:
     """Return the outcome of a slice after the records of some more log files."""
-    rule, kept_before = log.pair_rule.rule, outcome.decision.kept_log_rows
-    winners = outcome.winners
+    merge = WholeRecords(log.records, log.pair_rule, outcome.decision, outcome.winners)
+    if merge.needs_base_rows:
+        for table in base_rows:
+            merge.keep(table)
+    decision, winners = merge.finish()
+    kept_before = outcome.decision.kept_log_rows
     assert kept_before is not None
-    assert winners is not None  # as of every outcome that is carried on
-    find = partial(match_base_rows, tables=base_rows, rule=rule)
-    decision, winners = carry_on(outcome.decision, winners, log.records, log.pair_rule, find)
-    assert decision.kept_log_rows is not None
+    assert decision.kept_log_rows is not None  # as of every outcome that is carried on
     before, later = np.split(decision.kept_log_rows, [len(kept_before)])
     records = outcome.records
     if records.num_columns:

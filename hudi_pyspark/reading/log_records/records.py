@@ -193,6 +193,7 @@ class LogRecords:
 
         Positions count only if all records have them. Otherwise all records are merged by key.
         """
+        parts = [part for part in parts if len(part) or part.rows.num_rows] or parts[:1]
         if len(parts) == 1:
             return parts[0]
         first = parts[0]

@@ -1,4 +1,4 @@
-"""Find the base rows that log records meet, and decide which of the two wins."""
+"""Find the base rows that match log records, and decide which of the two wins."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -21,58 +21,85 @@ RowFilter = Callable[[pa.Table], Mask]
 
 
 class Match(NamedTuple):
-    """Base rows, and which of them meet a log record; the two arrays are parallel."""
+    """The rows of a base table that match a log record; the two arrays are parallel."""
 
-    table: pa.Table  # the rows that take part in the merge
+    table: pa.Table
+    takes_part: Mask | None  # rows that take part in the merge; None for all
     rows: RowNumbers  # ordinals in the table
-    winners: RowNumbers  # ordinals of the log records that they meet
+    winners: RowNumbers  # ordinals of the log records that they match
+
+    def without(self, rows: RowNumbers) -> Mask:
+        """Return a mask of the rows that take part in the merge, without some of them."""
+        everything = np.ones(self.table.num_rows, np.bool_)
+        others = everything if self.takes_part is None else self.takes_part.copy()
+        others[rows] = False
+        return others
 
 
 class BaseRowMatcher:
-    """Finds the base rows that log records meet, in base tables that come in file order.
+    """Finds the base rows that match log records, in base tables that come in file order.
 
     The matcher counts the rows that it has seen, since positions are row numbers in the file. It
-    remembers which log records have met their row: the other records are inserts.
+    remembers which log records have a base row: the other records are inserts.
     """
 
     def __init__(self, winners: LogRecords, row_filter: RowFilter | None = None) -> None:
+        """Prepare to match.
+
+        Args:
+            winners: log records, each of another key; with ascending positions, unless keys
+                identify the records.
+            row_filter: returns the base rows that take part in the merge; None for all.
+        """
         self.winners = winners
+        self.row_count = 0  # of all base tables so far
         self._row_filter = row_filter
-        self._rows_before = 0
-        self._is_met = np.zeros(len(winners), np.bool_)  # per log record, so far
+        self._is_matched = np.zeros(len(winners), np.bool_)  # per log record, so far
 
     @property
-    def unmet_rows(self) -> RowNumbers:
-        """Ordinals of the log rows that have met no base row and are not deletes."""
+    def inserted_rows(self) -> RowNumbers:
+        """Ordinals of the log rows that match no base row and are not deletes."""
         winners = self.winners
         is_row = (winners.row != NO_ROW) & ~winners.marks.is_delete
-        unmet: RowNumbers = winners.row[is_row & ~self._is_met]
-        return unmet
+        inserted: RowNumbers = winners.row[is_row & ~self._is_matched]
+        return inserted
 
     def match(self, table: pa.Table) -> Match:
-        """Find the rows of the next base table that log records meet.
+        """Find the rows of the next base table that match log records.
 
-        A log record meets one base row only: if a base file has its key twice, the first.
+        A log record matches one base row only: if a base file has its key twice, the first.
+
+        Raises:
+            CorruptTableError: a base row has no record key.
         """
         takes_part = self._row_filter(table) if self._row_filter is not None else None
-        positions = self.winners.positions
-        if positions is not None:
-            first_row, self._rows_before = self._rows_before, self._rows_before + table.num_rows
-            begin, end = np.searchsorted(positions, (first_row, self._rows_before))
-            rows, winners = positions[begin:end] - first_row, np.arange(begin, end)
-            if takes_part is not None:
-                is_in = takes_part[rows]
-                rows, winners = (np.cumsum(takes_part) - 1)[rows[is_in]], winners[is_in]
-        if takes_part is not None:
-            table = table.filter(to_arrow(takes_part))
-        if positions is None:
-            rows, winners = self._match_keys(table)
-        is_new = ~self._is_met[winners]
-        self._is_met[winners] = True
-        return Match(table, rows[is_new], winners[is_new])
+        first_row = self.row_count
+        self.row_count += table.num_rows
+        if self.winners.positions is None:
+            rows, winners = self._match_keys(table, takes_part)
+        else:
+            rows, winners = self._match_positions(self.winners.positions, first_row, takes_part)
+        is_new = ~self._is_matched[winners]
+        self._is_matched[winners] = True
+        return Match(table, takes_part, rows[is_new], winners[is_new])
 
-    def _match_keys(self, table: pa.Table) -> tuple[RowNumbers, RowNumbers]:
+    def _match_positions(
+        self, positions: RowNumbers, first_row: int, takes_part: Mask | None
+    ) -> tuple[RowNumbers, RowNumbers]:
+        begin, end = np.searchsorted(positions, (first_row, self.row_count))
+        rows = positions[begin:end] - first_row
+        winners = np.arange(begin, end)
+        if takes_part is None:
+            return rows, winners
+        return rows[takes_part[rows]], winners[takes_part[rows]]
+
+    def _match_keys(
+        self, table: pa.Table, takes_part: Mask | None
+    ) -> tuple[RowNumbers, RowNumbers]:
         """Return the first row of each log record that the table has, and these records."""
+        if takes_part is not None:
+            rows, winners = self._match_keys(table.filter(to_arrow(takes_part)), None)
+            return np.flatnonzero(takes_part)[rows], winners
         keys, log_keys = record_keys(table), self.winners.keys
         # The value set is hashed anew for each table, so use the smaller side: with
         # a million log records that is ten times faster.
@@ -97,7 +124,7 @@ def compared_ordering(match: Match, rule: MergeRule) -> OrderingValues:
 
 
 def base_wins(marks: Marks, base_ordering: OrderingValues, rule: MergeRule) -> Mask:
-    """Return, for each log record, whether the base row that it meets wins over it.
+    """Return a mask of the log records that lose to the base row that they match.
 
     Args:
         marks: of the log records.

@@ -1,4 +1,4 @@
-"""Base tables and log records to merged tables.
+"""Merge base tables with log records.
 
 The merge has two phases. First the log records of a key are folded, oldest to newest, into one
 winner (`fold.py`); then that winner meets the base row. This differs from taking the greatest
@@ -26,6 +26,7 @@ from hudi_pyspark.reading.log_records.records import LogRecords, Records
 from hudi_pyspark.reading.merge import base_rows
 from hudi_pyspark.reading.merge.fold import PairRule, fold_log
 from hudi_pyspark.reading.merge.outcome import MergeDecision
+from hudi_pyspark.reading.merge.whole_records import WholeRecords
 
 
 class MergedTable(NamedTuple):
@@ -56,10 +57,10 @@ class MergePass:
         self._pair_rule = pair_rule
         self._row_filter = row_filter
         self._dropped: list[Mask] = []  # per base table
-        self._is_kept: Mask = np.empty(0, np.bool_)  # per log row
+        self._kept_log_rows: Mask | None = None  # None if a row may be made of several records
 
     def rows(self, base: Iterable[pa.Table], batch_rows: int) -> Iterator[MergedTable]:
-        """Yield the remaining rows of each base table, then the log rows that met no base row.
+        """Yield the remaining rows of each base table, then the remaining log rows.
 
         Args:
             base: tables in file order, with the log records' schema; read one at a time.
@@ -71,18 +72,15 @@ class MergePass:
             UnsupportedMergeError, InvalidOptionError: as `fold_log`.
         """
         if self._pair_rule.rule.folds_base_rows:
-            log_rows, remaining = yield from self._fold_base_rows(base)
+            log_rows, is_kept = yield from self._fold_base_rows(base)
+        elif self._pair_rule.combines:
+            log_rows, is_kept = yield from self._merge_mixed_records(base)
         else:
-            winners = fold_log(self._log, self._pair_rule)
-            matcher = base_rows.BaseRowMatcher(winners, self._row_filter)
-            combines = self._pair_rule.combines
-            merge = self._merge_mixed_records if combines else self._merge_whole_records
-            log_rows, remaining = winners.rows, (yield from merge(base, matcher))
-        self._is_kept = np.zeros(log_rows.num_rows, np.bool_)
-        self._is_kept[remaining] = True
+            log_rows, is_kept = yield from self._merge_whole_records(base)
+            self._kept_log_rows = is_kept
         # In log order, and never all at once, since a slice may have gigabytes.
-        for start in range(0, len(self._is_kept), batch_rows):
-            mask = to_arrow(self._is_kept[start : start + batch_rows])
+        for start in range(0, len(is_kept), batch_rows):
+            mask = to_arrow(is_kept[start : start + batch_rows])
             table = log_rows.slice(start, batch_rows).filter(mask).combine_chunks()
             if table.num_rows:
                 yield MergedTable(table, is_of_base=False)
@@ -90,41 +88,38 @@ class MergePass:
     def decision(self) -> MergeDecision:
         """Return what the merge decided, once `rows` is used up."""
         dropped = np.concatenate([np.empty(0, np.bool_), *self._dropped])
-        is_whole = self._pair_rule.wins_whole_records
-        return MergeDecision(dropped, self._is_kept if is_whole else None)
+        return MergeDecision(dropped, self._kept_log_rows)
 
     def _merge_whole_records(
-        self, base: Iterable[pa.Table], matcher: base_rows.BaseRowMatcher
-    ) -> Generator[MergedTable, None, RowNumbers]:
-        """Run the second phase if either side stays as it is; return the remaining log rows."""
-        winners = matcher.winners
-        is_remaining = ~winners.marks.is_delete  # and no base row has won against it yet
+        self, base: Iterable[pa.Table]
+    ) -> Generator[MergedTable, None, tuple[pa.Table, Mask]]:
+        """Run the second phase if either side stays as it is; return which log rows remain."""
+        merge = WholeRecords(self._log, self._pair_rule, row_filter=self._row_filter)
         for table in base:
-            match = matcher.match(table)
-            ordering = base_rows.compared_ordering(match, self._pair_rule.rule)
-            marks = winners.marks.take(match.winners)
-            base_won = base_rows.base_wins(marks, ordering, self._pair_rule.rule)
-            is_remaining[match.winners[base_won]] = False
-            yield self._without(match.table, match.rows[~base_won])
-        return winners.row[is_remaining]
+            yield self._kept(table, merge.keep(table))
+        _, is_kept = merge.finish()[0]
+        assert is_kept is not None  # as for all whole records
+        return self._log.rows, is_kept
 
     def _merge_mixed_records(
-        self, base: Iterable[pa.Table], matcher: base_rows.BaseRowMatcher
-    ) -> Generator[MergedTable, None, RowNumbers]:
-        """Run the second phase if the winner takes values; return the remaining log rows."""
+        self, base: Iterable[pa.Table]
+    ) -> Generator[MergedTable, None, tuple[pa.Table, Mask]]:
+        """Run the second phase if the winner takes values; return the folded rows that remain."""
+        winners = fold_log(self._log, self._pair_rule)
+        matcher = base_rows.BaseRowMatcher(winners, self._row_filter)
         for table in base:
             match = matcher.match(table)
             order = np.argsort(match.rows)  # that of the base file, whatever its tables
-            match = base_rows.Match(match.table, match.rows[order], match.winners[order])
-            _, merged = _merge_match(match, matcher.winners, self._pair_rule)
-            yield self._without(match.table, match.rows)
+            match = match._replace(rows=match.rows[order], winners=match.winners[order])
+            _, merged = _merge_match(match, winners, self._pair_rule)
+            yield self._kept(table, match.without(match.rows))
             remaining = to_arrow(~merged.marks.is_delete)
             yield MergedTable(merged.rows.filter(remaining), is_of_base=False)
-        return matcher.unmet_rows
+        return winners.rows, _mask(matcher.inserted_rows, winners.rows.num_rows)
 
     def _fold_base_rows(
         self, base: Iterable[pa.Table]
-    ) -> Generator[MergedTable, None, tuple[pa.Table, RowNumbers]]:
+    ) -> Generator[MergedTable, None, tuple[pa.Table, Mask]]:
         """Fold base rows like log records; return the folded rows, and which of them remain.
 
         Apache Hudi merges the files of an LSM tree like that. Base rows without a log record are
@@ -138,17 +133,17 @@ class MergePass:
             is_matched = to_numpy(pc.is_in(base_rows.record_keys(rows), value_set=log.keys))
             matched_rows = _filtered(rows, is_matched)
             matched.append(LogRecords.of_base_rows(matched_rows, rule, log.column_sets))
-            yield self._without(rows, np.flatnonzero(is_matched))
+            yield self._kept(rows, ~is_matched)
         records = LogRecords.concat([*matched, replace(log, positions=None)])
         winners = fold_log(records, self._pair_rule)
-        return winners.rows, winners.row[~winners.marks.is_delete]
+        remaining = winners.row[~winners.marks.is_delete]
+        return winners.rows, _mask(remaining, winners.rows.num_rows)
 
-    def _without(self, table: pa.Table, rows: RowNumbers) -> MergedTable:
-        """Drop rows of a base table, and remember them for the decision."""
-        is_dropped = np.zeros(table.num_rows, np.bool_)
-        is_dropped[rows] = True
-        self._dropped.append(is_dropped)
-        return MergedTable(_filtered(table, ~is_dropped) if len(rows) else table, is_of_base=True)
+    def _kept(self, table: pa.Table, is_kept: Mask) -> MergedTable:
+        """Return the rows of a base table that stay, and remember the others for the decision."""
+        self._dropped.append(~is_kept)
+        rows = table if is_kept.all() else _filtered(table, is_kept)
+        return MergedTable(rows, is_of_base=True)
 
 
 def changed_rows(
@@ -170,7 +165,7 @@ def changed_rows(
         yield "d", _filtered(matched_rows, is_delete), None
         is_update = ~is_delete & differing_rows(matched_rows, merged.rows)
         yield "u", _filtered(matched_rows, is_update), _filtered(merged.rows, is_update)
-    yield "i", None, winners.rows.take(to_arrow(matcher.unmet_rows))
+    yield "i", None, winners.rows.take(to_arrow(matcher.inserted_rows))
 
 
 def _merge_match(
@@ -183,6 +178,12 @@ def _merge_match(
     marks = replace(newer.marks, has_other_class=np.zeros(len(newer), np.bool_))
     older = Records.of_rows(matched_rows, pair_rule.rule.ordering_fields)
     return matched_rows, pair_rule.merge(older, replace(newer, marks=marks))
+
+
+def _mask(rows: RowNumbers, row_count: int) -> Mask:
+    mask = np.zeros(row_count, np.bool_)
+    mask[rows] = True
+    return mask
 
 
 def _filtered(table: pa.Table, mask: Mask) -> pa.Table:

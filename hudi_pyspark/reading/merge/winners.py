@@ -19,21 +19,21 @@ _ORDINALS = pa.schema({"": pa.int64()})
 _NO_ROW = to_arrow(np.array([NO_ROW], np.int64))[0]
 
 
-class MetRows(NamedTuple):
+class MatchedRows(NamedTuple):
     """The base row that each of some log records meets."""
 
     row: RowNumbers  # row number in the base file, NO_ROW if the record meets none
     ordering: OrderingValues  # of the base row, null if there is none; no fields in commit order
 
     @classmethod
-    def none(cls, log: LogRecords, rule: MergeRule) -> MetRows:
+    def none(cls, log: LogRecords, rule: MergeRule) -> MatchedRows:
         """Return no base rows, with the ordering fields that a rule compares with log records'."""
         values = log.marks.ordering.fields if rule.compared_fields else ()
         fields = tuple(field.slice(0, 0) for field in values)
         return cls(np.empty(0, np.int64), OrderingValues(fields, 0))
 
     @classmethod
-    def concat(cls, parts: Sequence[MetRows]) -> MetRows:
+    def concat(cls, parts: Sequence[MatchedRows]) -> MatchedRows:
         """Join several parts, at least one, in their order."""
         ordering = OrderingValues.concat([part.ordering for part in parts])
         return cls(np.concatenate([part.row for part in parts]), ordering)
@@ -43,13 +43,13 @@ class MetRows(NamedTuple):
         """Bytes in memory."""
         return int(self.row.nbytes + sum(field.nbytes for field in self.ordering.fields))
 
-    def take(self, places: RowNumbers) -> MetRows:
+    def take(self, places: RowNumbers) -> MatchedRows:
         """Return the base rows at some places, in that order; none for NO_ROW."""
         is_none = places == NO_ROW
         indices = to_arrow(places, is_valid=~is_none)
         fields = tuple(field.take(indices) for field in self.ordering.fields)
         row = np.append(self.row, NO_ROW)[places]  # the last entry, which NO_ROW indexes
-        return MetRows(row, OrderingValues(fields, len(places)))
+        return MatchedRows(row, OrderingValues(fields, len(places)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,24 +60,24 @@ class Winners:
     """
 
     log: LogRecords  # its rows have one column: the ordinal of the row among all data rows
-    met: MetRows
+    matched: MatchedRows
     row_count: int  # of all data rows
 
     @classmethod
     def none(cls, log: LogRecords, rule: MergeRule) -> Winners:
         """Return the winners of no records, with which the merge of log records begins."""
         no_records = replace(log.take(np.empty(0, np.int64)), rows=log.rows.slice(0, 0))
-        return cls(number_rows(no_records, 0), MetRows.none(log, rule), 0)
+        return cls(number_rows(no_records, 0), MatchedRows.none(log, rule), 0)
 
     @property
     def nbytes(self) -> int:
         """Bytes in memory."""
-        return self.log.nbytes + self.met.nbytes
+        return self.log.nbytes + self.matched.nbytes
 
     def to_table(self) -> pa.Table:
         """Return the winners as one table, a row for each; see `from_table`."""
-        table, fields = self.log.to_spill_table(), self.met.ordering.fields
-        for array in (to_arrow(self.met.row), *fields):
+        table, fields = self.log.to_spill_table(), self.matched.ordering.fields
+        for array in (to_arrow(self.matched.row), *fields):
             table = table.append_column(str(table.num_columns), array)
         counts = {"rows": str(self.row_count), "ordering_fields": str(len(fields))}
         return table.replace_schema_metadata(counts)
@@ -90,7 +90,7 @@ class Winners:
         row, *fields = map(as_one_array, table.columns[end - 1 :])
         ordering = OrderingValues(tuple(fields), table.num_rows)
         log = LogRecords.from_spill_table(table.select(range(end - 1)), _ORDINALS, ColumnSets())
-        return cls(log, MetRows(to_numpy(row), ordering), counts[b"rows"])
+        return cls(log, MatchedRows(to_numpy(row), ordering), counts[b"rows"])
 
 
 def number_rows(log: LogRecords, first: int) -> LogRecords:

@@ -1,9 +1,8 @@
-"""A merge that is carried on at random places agrees with the row-at-a-time oracle."""
+"""A merge that is resumed at random places agrees with the row-at-a-time oracle."""
 
 from collections import Counter
 from collections.abc import Set
 from dataclasses import replace
-from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -11,9 +10,9 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 
-from hudi_pyspark.reading.merge.carry_on import carry_on, match_base_rows
 from hudi_pyspark.reading.merge.fold import PairRule
 from hudi_pyspark.reading.merge.outcome import MergeDecision
+from hudi_pyspark.reading.merge.whole_records import WholeRecords
 from hudi_pyspark.reading.merge.winners import Winners
 from hudi_pyspark.table.live_blocks import BlockFilter, scan_blocks
 from tests.property.test_merge_oracle import (
@@ -30,7 +29,7 @@ from tests.reading.log_records.log_files import BASE_INSTANT, KEY, framed, log_d
 pytestmark = pytest.mark.property
 
 
-def carried(case: Slice, *, log_cuts: Set[int], base_cuts: Set[int]) -> Counter[tuple[str, int]]:
+def resumed(case: Slice, *, log_cuts: Set[int], base_cuts: Set[int]) -> Counter[tuple[str, int]]:
     """Merge the blocks group by group; between the groups the winners go through a table."""
     rule = rule_of_slice(case)
     positions_of = BASE_INSTANT if case.by_position else None
@@ -48,12 +47,11 @@ def carried(case: Slice, *, log_cuts: Set[int], base_cuts: Set[int]) -> Counter[
         log = decoder.concatenate([*decoder.decode(blocks[start:end])])
         if case.by_position:  # as if the reader had left the keys out
             log = replace(log, keys=pa.nulls(len(log), pa.string()))
-        if winners is None:
-            winners = Winners.none(log, rule)
         before = decision.dropped_base_rows.copy()
-        find = partial(match_base_rows, tables=tables, rule=rule)
-        pair_rule = PairRule(rule, decoder.column_sets)
-        next_decision, next_winners = carry_on(decision, winners, log, pair_rule, find)
+        merge = WholeRecords(log, PairRule(rule, decoder.column_sets), decision, winners)
+        for table in tables if merge.needs_base_rows else ():
+            merge.keep(table)
+        next_decision, next_winners = merge.finish()
         assert np.array_equal(decision.dropped_base_rows, before)  # readers may still use it
         decision, winners = next_decision, Winners.from_table(next_winners.to_table())
         log_rows.append(log.rows)
@@ -64,15 +62,15 @@ def carried(case: Slice, *, log_cuts: Set[int], base_cuts: Set[int]) -> Counter[
 
 
 @given(slices(), cut_sets, cut_sets)
-def test_merge_by_key_that_is_carried_on_agrees_with_the_oracle(case, log_cuts, base_cuts):
+def test_merge_by_key_that_is_resumed_agrees_with_the_oracle(case, log_cuts, base_cuts):
     case = replace(case, left_out=frozenset())
-    assert carried(case, log_cuts=log_cuts, base_cuts=base_cuts) == case.expected()
+    assert resumed(case, log_cuts=log_cuts, base_cuts=base_cuts) == case.expected()
 
 
 @given(slices(by_position=True), cut_sets, cut_sets)
-def test_merge_by_position_that_is_carried_on_agrees_with_the_oracle(case, log_cuts, base_cuts):
+def test_merge_by_position_that_is_resumed_agrees_with_the_oracle(case, log_cuts, base_cuts):
     case = replace(case, left_out=frozenset())
-    assert carried(case, log_cuts=log_cuts, base_cuts=base_cuts) == case.expected()
+    assert resumed(case, log_cuts=log_cuts, base_cuts=base_cuts) == case.expected()
 
 
 def test_no_later_records_change_nothing():
@@ -81,7 +79,5 @@ def test_no_later_records_change_nothing():
     log = decoder.concatenate([])
     rule = PairRule(rule_of_slice(case), decoder.column_sets)
     decision = MergeDecision(np.array([True, False]), np.empty(0, np.bool_))
-    winners = Winners.none(log, rule.rule)
-    find = partial(match_base_rows, tables=(), rule=rule.rule)
-    after, _ = carry_on(decision, winners, log, rule, find)
+    after, _ = WholeRecords(log, rule, decision).finish()
     assert after.dropped_base_rows.tolist() == [True, False]

@@ -1,0 +1,163 @@
+"""Merge records that win as a whole: each merged row is a log row, or a row of the base file.
+
+    merge = WholeRecords(log, pair_rule)
+    for table in base:                            # all base tables, in file order
+        remaining = table.filter(merge.keep(table))
+    decision, winners = merge.finish()            # with the log rows that remain
+
+The caller decides whether it needs rows of the base tables, or only the decision: for that, tables
+of record keys and ordering values are enough.
+
+With the decision and the winners, a merge is resumed when later log records come. Folding is
+associative (`fold.py`), so the winners stand for all records that were folded. Only winners whose
+key a later record has are folded again, and only keys that are new to the log are looked up in the
+base file. A first merge resumes from no winners.
+"""
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hudi_pyspark.columns.arrays import Mask, RowNumbers, is_true
+from hudi_pyspark.reading.log_records.records import NO_ROW, LogRecords
+from hudi_pyspark.reading.merge.base_rows import (
+    BaseRowMatcher,
+    RowFilter,
+    base_wins,
+    compared_ordering,
+)
+from hudi_pyspark.reading.merge.fold import PairRule, fold_log
+from hudi_pyspark.reading.merge.outcome import MergeDecision
+from hudi_pyspark.reading.merge.winners import MatchedRows, Winners, number_rows, ordinals_of
+
+NOTHING_DECIDED = MergeDecision(np.empty(0, np.bool_), np.empty(0, np.bool_))
+
+
+class WholeRecords:
+    """One merge of log records with the base tables of a slice, from the start or resumed."""
+
+    def __init__(
+        self,
+        log: LogRecords,
+        pair_rule: PairRule,
+        decision: MergeDecision = NOTHING_DECIDED,
+        winners: Winners | None = None,
+        row_filter: RowFilter | None = None,
+    ) -> None:
+        """Fold the log records.
+
+        Args:
+            log: records of the slice, oldest first. A resumed merge takes the later records, which
+                are identified like the winners.
+            pair_rule: how two records of one key become one; it takes no values from both of them.
+            decision: on the earlier log records; it has ``kept_log_rows``. Stays as it is.
+            winners: of the earlier log records; None if there are none.
+            row_filter: returns the base rows that take part in the merge; None for all.
+
+        Raises:
+            CorruptTableError, UnsupportedMergeError: as `fold_log`.
+        """
+        rule = pair_rule.rule
+        self._rule = rule
+        self._decision = decision
+        self._winners = Winners.none(log, rule) if winners is None else winners
+        self._log_row_count = log.rows.num_rows
+        older = self._winners.log
+        self._is_refolded = _has_keys_of(older, log)  # per winner
+        refolded = np.flatnonzero(self._is_refolded)
+        numbered = number_rows(log, self._winners.row_count)
+        self._folded = fold_log(LogRecords.concat([older.take(refolded), numbered]), pair_rule)
+        # Per folded record, the ordinal of the winner of its key, whose base row it has.
+        self._source = _ordinals_of_winners(self._folded, older, refolded)
+        self._new_keys = np.flatnonzero(self._source == NO_ROW)
+        is_first = len(self._new_keys) == len(self._folded)
+        looked_up = self._folded if is_first else self._folded.take(self._new_keys)
+        self._matcher = BaseRowMatcher(looked_up, row_filter)
+        self._matched = [MatchedRows.none(log, rule)]
+        self._matched_keys = [np.empty(0, np.int64)]  # parallel: ordinals of the matcher's records
+
+    @property
+    def needs_base_rows(self) -> bool:
+        """Whether the decision depends on base tables: the log has new keys."""
+        return len(self._new_keys) > 0
+
+    def keep(self, table: pa.Table) -> Mask:
+        """Return a mask of the rows of the next base table that stay.
+
+        In a resumed merge, only rows with new keys are decided here; `finish` has all of them.
+
+        Args:
+            table: with the record key column unless positions identify the records, and in
+                event-time order with the ordering fields.
+
+        Raises:
+            CorruptTableError: a base row has no record key.
+        """
+        first_row = self._matcher.row_count
+        match = self._matcher.match(table)
+        ordering = compared_ordering(match, self._rule)
+        self._matched.append(MatchedRows(match.rows + first_row, ordering))
+        self._matched_keys.append(match.winners)
+        marks = self._matcher.winners.marks.take(match.winners)
+        return match.without(match.rows[~base_wins(marks, ordering, self._rule)])
+
+    def finish(self) -> tuple[MergeDecision, Winners]:
+        """Return the decision on all base rows and log rows, and the winners to resume from."""
+        matched = self._matched_rows()
+        has_row = matched.row != NO_ROW
+        base_won = base_wins(self._folded.marks, matched.ordering, self._rule) & has_row
+        dropped_before, kept_before = self._decision
+        assert kept_before is not None  # as documented
+        row_count = max(len(dropped_before), self._matcher.row_count)
+        dropped = np.zeros(row_count, np.bool_)
+        dropped[: len(dropped_before)] = dropped_before
+        dropped[matched.row[has_row]] = ~base_won[has_row]
+
+        kept = np.append(kept_before, np.zeros(self._log_row_count, np.bool_))
+        rows_before = ordinals_of(self._winners.log)[self._is_refolded]
+        kept[rows_before[rows_before != NO_ROW]] = False
+        log_rows = ordinals_of(self._folded)
+        stays = (log_rows != NO_ROW) & ~self._folded.marks.is_delete & ~base_won
+        kept[log_rows[stays]] = True
+        return MergeDecision(dropped, kept), self._all_winners(matched)
+
+    def _matched_rows(self) -> MatchedRows:
+        """Return the base row of each folded record."""
+        place_of_new = np.full(len(self._new_keys), NO_ROW, np.int64)
+        in_order = np.concatenate(self._matched_keys)
+        place_of_new[in_order] = np.arange(len(in_order))
+        new = MatchedRows.concat(self._matched).take(place_of_new)
+        if len(self._new_keys) == len(self._folded):
+            return new
+        source = self._source.copy()
+        source[self._new_keys] = len(self._winners.log) + np.arange(len(self._new_keys))
+        return MatchedRows.concat([self._winners.matched, new]).take(source)
+
+    def _all_winners(self, matched: MatchedRows) -> Winners:
+        """Return the folded records, behind the earlier winners whose keys no later record has."""
+        earlier, row_count = self._winners, self._winners.row_count + self._log_row_count
+        if not len(earlier.log):
+            return Winners(self._folded, matched, row_count)
+        others = np.flatnonzero(~self._is_refolded)
+        log = LogRecords.concat([earlier.log.take(others), self._folded]).without_unused_rows()
+        matched = MatchedRows.concat([earlier.matched.take(others), matched])
+        return Winners(log, matched, row_count)
+
+
+def _has_keys_of(older: LogRecords, newer: LogRecords) -> Mask:
+    """Return the older records whose key or position a newer record has."""
+    if not len(older):
+        return np.empty(0, np.bool_)  # and the newer keys need not be hashed
+    if older.positions is not None and newer.positions is not None:
+        return np.isin(older.positions, newer.positions)
+    return is_true(pc.is_in(older.keys, value_set=newer.keys))
+
+
+def _ordinals_of_winners(folded: LogRecords, older: LogRecords, refolded: RowNumbers) -> RowNumbers:
+    """Return, for each folded record, the ordinal of the older record of its key, or NO_ROW."""
+    source = np.full(len(folded), NO_ROW, np.int64)
+    if folded.positions is not None and older.positions is not None:
+        source[np.searchsorted(folded.positions, older.positions[refolded])] = refolded
+    else:  # keys are numbered in the order of their first records
+        source[: len(refolded)] = refolded
+    return source
