@@ -4,7 +4,6 @@ A statement is a piece of the page, so that a change of the page is noticed, too
 returns whether the statement holds. What docs/supported.md calls refused is probed by a refusal.
 """
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -356,23 +355,3 @@ def page(name: str) -> str:
 def test_page_says_what_the_code_does(name, statement, probe, golden_table, tmp_path):
     assert statement in page(name), "the page has changed: change the probe with it"
     assert probe(Tables(golden_table, tmp_path)), "the code has changed: change the page with it"
-
-
-CONTRIBUTING = (PROJECT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize(
-    "path",
-    sorted(set(re.findall(r"`((?:hudi_pyspark|tests|verification|\.ci)/[^`\s]+)`", CONTRIBUTING))),
-)
-def test_paths_of_recipes_exist(path):
-    assert (PROJECT / path.partition("::")[0]).exists()
-
-
-def test_names_of_recipes_exist():
-    sources = "".join(
-        path.read_text(encoding="utf-8") for path in (PROJECT / "hudi_pyspark").rglob("*.py")
-    )
-    names = set(re.findall(r"`(_?[A-Z][A-Z_]{5,}|_[a-z_]+)`", CONTRIBUTING))
-    assert {"_DECODERS", "PAYLOADS", "_BASE_FILE_FORMATS"} <= names
-    assert {name for name in names if not re.search(rf"\b{name}\b", sources)} == set()
