@@ -124,9 +124,12 @@ def _obstacles(
     task: ReadTask, scan: Snapshot, is_alike: Callable[[pa.DataType], bool]
 ) -> Iterator[str]:
     """Yield the reasons why an engine must not read the base file of a task."""
-    if not isinstance(task, ScanTask) or task.shared.commit_range or task.settings.skip_merge:
+    if not isinstance(task, ScanTask) or task.shared.commit_range:
         yield "the query is no snapshot"
         return
+    if task.shared.row_options:
+        names = ", ".join(name for name, _ in task.shared.row_options)
+        yield f"engines do not follow {names}"
     if task.shared.predicate is not None or task.shared.schema_on_read is not None:
         yield "the scan has a filter, or the table's columns were renamed"
     for field in scan.schema:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, is_dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from hudi_pyspark.errors import InvalidOptionError
@@ -100,6 +100,7 @@ class Option:
     short_name: str  # the field's name if the key is Apache Hudi's, else ""
     other_keys: tuple[str, ...]  # synonyms: older keys, and keys of hudi-rs 0.1 to 0.5
     kind: Kind[object]
+    changes_rows: bool  # see `option`
     in_streams: bool  # whether a stream takes it
 
     @property
@@ -116,15 +117,25 @@ class Option:
         return self.kind.parse(self.key, value)
 
 
-def option(kind: Kind[_T], keys: str = "", *, in_streams: bool = True) -> _T:
+def option(kind: Kind[_T], keys: str = "", *, changes_rows: bool, in_streams: bool = True) -> _T:
     """Define a field of a dataclass that is an option.
 
     Args:
         kind: the values that it takes; has the default of the field.
         keys: its key and other keys, separated by blanks; "" if the field's name is its only key.
+        changes_rows: whether a file slice may have other rows with another value: whether reading,
+            decoding or merging its files follows the option. False if the option chooses tables,
+            instants, slices, columns, or rows by a condition, and if it concerns speed or memory.
+            Outcomes of merges are kept for each value of such an option, and small slices are
+            merged together only if all of them have their defaults (`values_that_change_rows`).
         in_streams: whether a stream takes it.
     """
-    definition = {"kind": kind, "keys": keys, "in_streams": in_streams}
+    definition = {
+        "kind": kind,
+        "keys": keys,
+        "changes_rows": changes_rows,
+        "in_streams": in_streams,
+    }
     return field(default=kind.default, metadata=definition)
 
 
@@ -133,10 +144,31 @@ def options_of(owner: type[DataclassInstance]) -> dict[str, Option]:
     return {f.name: _option_of(f.name, **f.metadata) for f in fields(owner) if f.metadata}
 
 
-def _option_of(name: str, kind: Kind[object], keys: str, *, in_streams: bool) -> Option:
+def values_that_change_rows(options: DataclassInstance) -> tuple[tuple[str, object], ...]:
+    """Return the options that change the rows of file slices and do not have their defaults.
+
+    Args:
+        options: a dataclass of options; its fields may be such dataclasses.
+
+    Returns:
+        Pairs of field name and value, in the order of the fields.
+    """
+    found: list[tuple[str, object]] = []
+    for each in fields(options):
+        value = getattr(options, each.name)
+        if is_dataclass(value) and not isinstance(value, type):
+            found += values_that_change_rows(value)
+        elif each.metadata.get("changes_rows") and value != each.default:
+            found.append((each.name, value))
+    return tuple(found)
+
+
+def _option_of(
+    name: str, kind: Kind[object], keys: str, *, changes_rows: bool, in_streams: bool
+) -> Option:
     key, *other_keys = keys.split() or [name]
     short_name = name if key.startswith(("hoodie.", "as.of.")) else ""
-    return Option(key, short_name, tuple(other_keys), kind, in_streams)
+    return Option(key, short_name, tuple(other_keys), kind, changes_rows, in_streams)
 
 
 def as_text(value: object) -> str:

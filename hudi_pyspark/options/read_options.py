@@ -57,13 +57,13 @@ INSPECT: Final = "inspect"  # chooses a table about the table, inspect.<argument
 class TableOptions:
     """The options that choose a table."""
 
-    path: str = option(text("one base path, no glob"))
+    path: str = option(text("one base path, no glob"), changes_rows=False)
     """the folder that has `.hoodie` in it"""
-    table: str = option(text("`catalog.schema.table`"))
+    table: str = option(text("`catalog.schema.table`"), changes_rows=False)
     """instead of a path, a name in a [catalog](storage.md#catalogs)"""
-    credentials_provider: str = option(FUNCTION)
+    credentials_provider: str = option(FUNCTION, changes_rows=False)
     """supplies [short-lived credentials](storage.md#short-lived-credentials)"""
-    inspect: str = option(text("`timeline`, `commits`, …"))
+    inspect: str = option(text("`timeline`, `commits`, …"), changes_rows=False)
     """a [table about the table](looking-inside.md), with arguments as options
     (`inspect.instant`)"""
 
@@ -77,6 +77,7 @@ class IncrementalOptions:
         RANGE_INSTANT,
         "hoodie.datasource.read.begin.instanttime hoodie.read.start.timestamp "
         "hoodie.read.file_group.start_timestamp",
+        changes_rows=False,
         in_streams=False,
     )
     """required: read what was written after it"""
@@ -85,43 +86,55 @@ class IncrementalOptions:
         RANGE_INSTANT,
         "hoodie.datasource.read.end.instanttime hoodie.read.end.timestamp "
         "hoodie.read.file_group.end_timestamp",
+        changes_rows=False,
         in_streams=False,
     )
     """read up to it, inclusive; by default the latest"""
-    cdc: bool = option(CDC, "hoodie.datasource.query.incremental.format")
+    cdc: bool = option(CDC, "hoodie.datasource.query.incremental.format", changes_rows=True)
     """the rows of a range as they are at its end, or its changes with their images"""
-    cdc_format: CdcFormat = option(word(CdcFormat))
+    cdc_format: CdcFormat = option(word(CdcFormat), changes_rows=False)
     """images as JSON text, as structs, or as rows of
     [a changelog](incremental-and-cdc.md#a-changelog)"""
     on_missing: OnMissing = option(
         word(OnMissing, true=OnMissing.FULL_SCAN, false=OnMissing.FAIL),
         "hoodie.datasource.read.incr.fallback.fulltablescan.enable",
+        changes_rows=False,
     )
     """if commits or files of a range are gone:
     [what to answer](incremental-and-cdc.md#archived-commits-and-cleaned-files). `fail` also refuses
     an `as_of` before the first commit, a `begin` after the last, and a lost commit"""
-    range_merge: RangeMerge = option(word(RangeMerge))
+    range_merge: RangeMerge = option(word(RangeMerge), changes_rows=True)
     """merge rows of the range among themselves, or with all rows at its end;
     [which one to take](incremental-and-cdc.md#rows-that-arrive-late)"""
-    incremental_path_glob: str = option(text("a glob"), "hoodie.datasource.read.incr.path.glob")
+    incremental_path_glob: str = option(
+        text("a glob"), "hoodie.datasource.read.incr.path.glob", changes_rows=False
+    )
     """only file slices with a file whose full path ends like it"""
-    skip_compaction: bool = option(BOOLEAN, "hoodie.datasource.read.incr.skip_compact")
+    skip_compaction: bool = option(
+        BOOLEAN, "hoodie.datasource.read.incr.skip_compact", changes_rows=False
+    )
     """leave out `commit` actions of a MERGE_ON_READ table"""
-    skip_clustering: bool = option(BOOLEAN, "hoodie.datasource.read.incr.skip_cluster")
+    skip_clustering: bool = option(
+        BOOLEAN, "hoodie.datasource.read.incr.skip_cluster", changes_rows=False
+    )
     """leave out clusterings"""
     # 0 for the table's own.
     table_version: int = option(
         whole_number("a table version; by default the table's"),
         "hoodie.datasource.read.incr.table.version",
+        changes_rows=False,
         in_streams=False,
     )
     """below 8 ranges compare requested times, from 8 on completion times"""
     use_end_schema: bool = option(
-        BOOLEAN, "hoodie.datasource.read.schema.use.end.instanttime", in_streams=False
+        BOOLEAN,
+        "hoodie.datasource.read.schema.use.end.instanttime",
+        changes_rows=False,
+        in_streams=False,
     )
     """use the schema at the end of the range, not the latest"""
     hollow_commits: HollowCommits = option(
-        word(HollowCommits), "hoodie.read.timeline.holes.resolution.policy"
+        word(HollowCommits), "hoodie.read.timeline.holes.resolution.policy", changes_rows=False
     )
     """before version 8, with a pending commit inside the range: refuse, end before it, read on"""
     # CDC ranges compare requested times, but the ranges of a stream compare its offsets.
@@ -165,74 +178,90 @@ class ReadOptions:
     query_type: QueryType = option(
         word(QueryType, UnknownQueryTypeError),
         "hoodie.datasource.query.type hoodie.datasource.view.type hoodie.read.query.type",
+        changes_rows=True,
     )
     """base files merged with log files, base files alone, or what a range of commits wrote"""
     # As the user wrote it; see `planning.time_travel.resolve_as_of`.
     as_of: str | None = option(
-        INSTANT, "as.of.instant hoodie.read.as.of.timestamp", in_streams=False
+        INSTANT, "as.of.instant hoodie.read.as.of.timestamp", changes_rows=False, in_streams=False
     )
     """the table as it was, its schema included"""
-    columns: tuple[str, ...] | None = option(COLUMNS)
+    columns: tuple[str, ...] | None = option(COLUMNS, changes_rows=False)
     """columns to read, in this order"""
-    filter: str = option(text("a condition, as in a WHERE clause"))  # `parse_filter` parses it
+    # `parse_filter` parses it.
+    filter: str = option(text("a condition, as in a WHERE clause"), changes_rows=False)
     """comparisons of columns with literals, `IN`, `BETWEEN`, `LIKE`, `IS NULL`, `AND`, `OR`,
     `NOT`"""
-    include_meta_columns: bool = option(SWITCH)
+    include_meta_columns: bool = option(SWITCH, changes_rows=False)
     """read the `_hoodie_*` columns"""
     batch_rows: int = option(
-        whole_number(default=16_384), "batch_rows hoodie.read.stream.batch_size"
+        whole_number(default=16_384), "batch_rows hoodie.read.stream.batch_size", changes_rows=False
     )
     """maximum rows per Arrow batch; wide rows make smaller batches, about 64 MiB"""
-    task_bytes: int = option(whole_number(default=64 << 20))
+    task_bytes: int = option(whole_number(default=64 << 20), changes_rows=False)
     """bytes per task: small file slices share one, a large base file without log files is divided;
     there are at most 100,000 tasks"""
     # 0 for the worker's default.
     merge_memory: int = option(
-        whole_number("bytes, from 1 on", most=2**63 - 1), "hoodie.memory.merge.max.size"
+        whole_number("bytes, from 1 on", most=2**63 - 1),
+        "hoodie.memory.merge.max.size",
+        changes_rows=False,
     )
     """memory for the log records of a file slice; more go to local disk. By default 1 GiB, at most
     a third of `spark.executor.pyspark.memory` per task"""
     # "" for the worker's default.
-    spill_folder: str = option(text("a local folder"), "hoodie.memory.spillable.map.path")
+    spill_folder: str = option(
+        text("a local folder"), "hoodie.memory.spillable.map.path", changes_rows=False
+    )
     """where these records go: by default `SPARK_LOCAL_DIRS`, else the folder of temporary files"""
-    merge_cache: MergeCache = option(word(MergeCache))
+    merge_cache: MergeCache = option(word(MergeCache), changes_rows=False)
     """where to keep what merges decided, for later queries: with a `HudiTable`, or in files of this
     user. In Spark the default is files if `register` has narrowed a classic session whose disks are
     not encrypted (`spark.io.encryption.enabled`), else nowhere"""
     # "" for the usual one.
-    merge_cache_folder: str = option(text("a local folder"))
+    merge_cache_folder: str = option(text("a local folder"), changes_rows=False)
     """for `merge_cache=disk`: by default `SPARK_LOCAL_DIRS`, else this user's folder for caches"""
     # 0 for the default.
-    merge_cache_bytes: int = option(whole_number("bytes, from 1 on", most=2**63 - 1))
+    merge_cache_bytes: int = option(
+        whole_number("bytes, from 1 on", most=2**63 - 1), changes_rows=False
+    )
     """how much is kept, the most recently used. By default 512 MiB in memory, 4 GiB on disk"""
-    on_damage: OnDamage = option(word(OnDamage))
+    on_damage: OnDamage = option(word(OnDamage), changes_rows=True)
     """if a log file lost committed records, or a base file is not the committed one; Apache Hudi
     does `ignore`"""
-    merge_type: MergeType = option(word(MergeType), "hoodie.datasource.merge.type")
+    merge_type: MergeType = option(
+        word(MergeType), "hoodie.datasource.merge.type", changes_rows=True
+    )
     """merge log records into base records, or return the rows of both, deletes ignored"""
-    payload_merger: str = option(FUNCTION)
+    payload_merger: str = option(FUNCTION, changes_rows=True)
     """[merges the records](migration.md#your-own-mergers) of your own payload class"""
-    use_record_positions: bool = option(SWITCH, "hoodie.merge.use.record.positions")
+    use_record_positions: bool = option(
+        SWITCH, "hoodie.merge.use.record.positions", changes_rows=True
+    )
     """merge by row position if log blocks have usable positions"""
-    verify_checksums: bool = option(SWITCH)
+    verify_checksums: bool = option(SWITCH, changes_rows=True)
     """compare the pages of Parquet base files with their checksums"""
     partition_values_from_path: bool = option(
-        BOOLEAN, "hoodie.datasource.read.extract.partition.values.from.path"
+        BOOLEAN, "hoodie.datasource.read.extract.partition.values.from.path", changes_rows=True
     )
     """take partition columns from the path even if the files have them"""
-    schema_on_read: bool | None = option(BOOLEAN_OR_TABLE, "hoodie.schema.on.read.enable")
+    schema_on_read: bool | None = option(
+        BOOLEAN_OR_TABLE, "hoodie.schema.on.read.enable", changes_rows=True
+    )
     """match columns that schema on read changed by id; `false` matches them by name"""
-    delete_field: str = option(text("a column"), DELETE_FIELD)
+    delete_field: str = option(text("a column"), DELETE_FIELD, changes_rows=True)
     """marks deletes, in place of the table's own column; needs `delete_marker`"""
-    delete_marker: str = option(text("a text"), DELETE_MARKER)
+    delete_marker: str = option(text("a text"), DELETE_MARKER, changes_rows=True)
     """its value in deleted records, [as Java prints it](supported.md#merging)"""
-    bootstrap_base_path: str = option(text("a path or URI"))
+    bootstrap_base_path: str = option(text("a path or URI"), changes_rows=True)
     """replaces `hoodie.bootstrap.base.path`, see below"""
-    use_metadata_table: bool = option(SWITCH, "hoodie.metadata.enable")
+    use_metadata_table: bool = option(SWITCH, "hoodie.metadata.enable", changes_rows=False)
     """find files in the metadata table if it can be relied upon; else list folders"""
-    data_skipping: frozenset[Index] = option(INDEXES, "hoodie.enable.data.skipping")
+    data_skipping: frozenset[Index] = option(
+        INDEXES, "hoodie.enable.data.skipping", changes_rows=False
+    )
     """skip files by indexes of the metadata table; the record index only with `unique_keys`"""
-    unique_keys: bool = option(BOOLEAN)
+    unique_keys: bool = option(BOOLEAN, changes_rows=False)
     """your word that no two rows have the same record key: the record index then
     [leaves out file slices](tuning.md#look-up-rows-by-key)"""
     incremental: IncrementalOptions | None = None  # None unless the query is incremental
@@ -290,11 +319,11 @@ class ReadOptions:
 class StreamOptions:
     """The options that only streams have; batch reads ignore them."""
 
-    start_offset: str = option(START, "hoodie.datasource.streaming.startOffset")
+    start_offset: str = option(START, "hoodie.datasource.streaming.startOffset", changes_rows=False)
     """where the stream starts, exclusive"""
-    max_commits: int = option(ANY_NUMBER, "maxCommitsPerTrigger")
+    max_commits: int = option(ANY_NUMBER, "maxCommitsPerTrigger", changes_rows=False)
     """maximum commits per batch"""
-    max_bytes: int = option(ANY_NUMBER, "maxBytesPerTrigger")
+    max_bytes: int = option(ANY_NUMBER, "maxBytesPerTrigger", changes_rows=False)
     """maximum bytes that the commits of a batch wrote; a batch has at least one commit"""
 
     @classmethod

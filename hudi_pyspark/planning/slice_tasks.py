@@ -23,7 +23,7 @@ from hudi_pyspark.filter.predicate import Predicate, columns_of, top_level_colum
 from hudi_pyspark.format.base_file_formats import check_readable
 from hudi_pyspark.format.nested_types import find_field, resolve_path
 from hudi_pyspark.metadata_table.pruning import IndexQuestion, prune_slices
-from hudi_pyspark.options.option import Index, RangeMerge
+from hudi_pyspark.options.option import Index, RangeMerge, values_that_change_rows
 from hudi_pyspark.planning import needed_columns
 from hudi_pyspark.planning.partition_pruning import PartitionPruner
 from hudi_pyspark.planning.partition_values import keep_undecided, resolve_partition_values
@@ -203,6 +203,7 @@ class SlicePlanner:
             merges_whole_table=(
                 incremental is not None and incremental.range_merge is RangeMerge.TABLE
             ),
+            row_options=values_that_change_rows(context.options),
             outcome_key_basis=self._outcome_key_basis() if merges else "",
         )
 
@@ -228,8 +229,7 @@ class SlicePlanner:
             context.key_fields,
             context.table_schema.serialize().to_pybytes(),
             context.schema_on_read,
-            context.options.use_record_positions,
-            context.options.verify_checksums,
+            values_that_change_rows(context.options),
         )
         return sha256(repr(basis).encode()).hexdigest()
 

@@ -30,7 +30,6 @@ from hudi_pyspark.reading.slice_log import log_decoder, slice_blocks
 from hudi_pyspark.storage.protocol import Storage
 from hudi_pyspark.table.log_files import LogFiles
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
-from hudi_pyspark.table.on_damage import OnDamage
 from hudi_pyspark.tasks import ReadTask, ScanTask, SharedPlan
 
 FEWEST_SLICES = 8
@@ -83,14 +82,15 @@ def merge_together(group: Sequence[ReadTask], storage: Storage) -> list[pa.Table
 def _is_small(task: ScanTask, storage: Storage) -> bool:
     """Decide whether a slice is tiny, and merged by whole records with their keys.
 
-    To merge a tiny slice with its neighbours costs about what a kept outcome costs to find.
+    To merge a tiny slice with its neighbours costs about what a kept outcome costs to find. With
+    any option that changes rows, slices are merged one by one: `slice_reader` follows all of them.
     """
     shared = task.shared
     return (
         bool(task.file_slice.log_files)
         and task.file_slice.is_tiny
-        and not (task.settings.skip_merge or shared.rule.needs_fold or shared.rule.folds_base_rows)
-        and task.settings.on_damage is OnDamage.FAIL
+        and not shared.row_options
+        and not (shared.rule.needs_fold or shared.rule.folds_base_rows)
         and shared.schema_on_read is None
         and shared.commit_range is None
         and shared.record_keys is None

@@ -214,7 +214,7 @@ def test_the_view_keeps_its_state(tmp_path):
     [
         ({"filter": "qty > 10"}, "the scan has a filter"),
         ({"begin": "earliest"}, "the query is no snapshot"),
-        ({"hoodie.datasource.merge.type": "skip_merge"}, "the query is no snapshot"),
+        ({"hoodie.datasource.merge.type": "skip_merge"}, "engines do not follow merge_type"),
         ({"columns": ["amount"]}, "column 'amount' of type double may be read in another way"),
     ],
 )

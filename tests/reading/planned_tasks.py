@@ -29,6 +29,7 @@ def plan_slices(
     committed: CommittedTimes,
     properties: Mapping[str, str],
     options: Mapping[str, Any] | None = None,
+    options_class: type[ReadOptions] = ReadOptions,
     **query: Any,
 ) -> list[ScanTask]:
     """Return a task for each slice.
@@ -42,6 +43,7 @@ def plan_slices(
         committed: instants that have completed.
         properties: of the table, besides its name and type.
         options: fields of `ReadOptions`.
+        options_class: `ReadOptions`, or one with further options.
         query: further fields of `SliceQuery`.
     """
     table = {"hoodie.table.name": "t", "hoodie.table.type": "MERGE_ON_READ", **properties}
@@ -50,7 +52,7 @@ def plan_slices(
         table_schema=table_schema,
         rule=rule,
         committed=committed,
-        options=ReadOptions(**(options or {})),
+        options=options_class(**(options or {})),
     )
     result = pa.schema([table_schema.field(name) for name in columns])
     return list(SlicePlanner(context, SliceQuery(result, until, **query)).tasks(slices))

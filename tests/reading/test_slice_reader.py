@@ -15,6 +15,7 @@ from hudi_pyspark.errors import (
     MissingFileError,
     SchemaEvolutionError,
 )
+from hudi_pyspark.options.read_options import ReadOptions
 from hudi_pyspark.reading.slice_reader import read
 from hudi_pyspark.table.file_group import BaseFile, FileSlice, LogFile
 from hudi_pyspark.table.on_damage import OnDamage
@@ -88,6 +89,7 @@ def task(
     version: int = 6,
     until: str = "003",
     partition: str = "sf",
+    options_class: type[ReadOptions] = ReadOptions,
     **options: Any,
 ) -> ScanTask:
     (planned,) = plan_slices(
@@ -102,6 +104,7 @@ def task(
             "hoodie.table.partition.fields": "p",
         },
         options=options,
+        options_class=options_class,
     )
     return planned
 
