@@ -188,7 +188,7 @@ def _carry_on(
         int(decision.kept_log_rows.sum()),
         instants,
         kept_merge.counting(instants),
-        kept_merge.file_versions(),
+        kept_merge.versions(),
         tuple(sorted({*outcome.compacted_instants, *scan.compacted})),
         winners,
     )

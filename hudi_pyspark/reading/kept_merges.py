@@ -5,10 +5,10 @@ a slice is read as if it had no log files, and then the remaining log rows.
 """
 
 import os
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cache
 from hashlib import sha256
 
 import pyarrow as pa
@@ -18,12 +18,12 @@ from hudi_pyspark.format.base_file_formats import PARQUET
 from hudi_pyspark.messages import logger
 from hudi_pyspark.reading.base_files.base_file import open_base_file, read_base_rows
 from hudi_pyspark.reading.base_files.page_reads import PagedFile
+from hudi_pyspark.reading.file_states import UNKNOWN, FileVersions, states_of_files
 from hudi_pyspark.reading.log_records.records import LogRecords
 from hudi_pyspark.reading.merge.merge import MergePass
 from hudi_pyspark.reading.merge.outcome import MOST_BYTES, MergeOutcome, OutcomeStore
 from hudi_pyspark.reading.merge.outcome_files import OutcomesOnDisk
 from hudi_pyspark.storage.protocol import Storage
-from hudi_pyspark.storage.remote_file import versions_of
 from hudi_pyspark.table.file_group import FileSlice
 from hudi_pyspark.table.merge_mode import MergeCache
 from hudi_pyspark.table.on_damage import OnDamage
@@ -42,7 +42,7 @@ class KeptMerge:
     storage: Storage
     store: OutcomeStore
     keys: tuple[str, ...]  # of the base file alone, with the first log file, with the first two, …
-    file_versions: Callable[[], tuple[str, ...]]  # asks once; see `_versions_of_files`
+    file_versions: FileVersions  # of the files of the whole slice
 
     @classmethod
     def of(cls, task: ReadTask, storage: Storage, store: OutcomeStore | None) -> "KeptMerge | None":
@@ -61,12 +61,13 @@ class KeptMerge:
             return None
         if store is None or (store.is_shared and not storage.identity):
             return None
+        files = task.file_slice.files
         try:
-            keys = outcome_keys(task, storage)
+            states = states_of_files(files, storage)
         except OSError:  # reading the file says what is wrong
             return None
-        file_versions = cache(partial(_versions_of_files, task.file_slice, storage))
-        return cls(task, storage, store, keys, file_versions)
+        keys = outcome_keys(task, storage, states)
+        return cls(task, storage, store, keys, FileVersions(files, states, storage))
 
     @property
     def key(self) -> str:
@@ -81,18 +82,17 @@ class KeptMerge:
     def earlier(self) -> Iterator["KeptMerge"]:
         """Yield the merges of the slice with fewer of its log files, with most files first."""
         file_slice = self.task.file_slice
-        base_files = _count_base_files(file_slice)
         for count in range(len(file_slice.log_files) - 1, 0, -1)[:_MOST_EARLIER]:
             earlier_slice = replace(file_slice, log_files=file_slice.log_files[:count])
             yield replace(
                 self,
                 task=replace(self.task, file_slice=earlier_slice),
                 keys=self.keys[: count + 1],
-                file_versions=partial(self._versions_of_first, base_files + count),
             )
 
-    def _versions_of_first(self, count: int) -> tuple[str, ...]:
-        return self.file_versions()[:count]
+    def versions(self) -> tuple[str, ...]:
+        """Return the versions of the slice's files, as they were before `find` was called first."""
+        return self.file_versions.before_reading(len(self.task.file_slice.files))
 
     def find(
         self,
@@ -105,14 +105,16 @@ class KeptMerge:
 
         Args:
             names: columns to load; the outcome may lack some. None loads all columns.
-            check_files: whether to ask the storage for replaced files of which no listing has the
-                time of change.
+            check_files: whether to ask the storage for replaced files if their states prove
+                nothing; see `file_states`.
             to_carry_on: return an outcome only if later log files can carry the merge on.
         """
-        # Asked before a merge reads the files: they may be replaced meanwhile.
-        versions = self.file_versions() if check_files else None
+        if check_files:
+            self.versions()  # asked before a merge reads the files: they may be replaced meanwhile
         outcome = self.store.find(self.key, names, to_carry_on=to_carry_on)
-        if outcome is None or versions not in (None, outcome.versions):
+        if outcome is None:
+            return None
+        if check_files and not self.file_versions.are_still(outcome.versions):
             return None
         is_same = outcome.counting_instants == self.counting(outcome.block_instants)
         return outcome if is_same else None
@@ -206,15 +208,18 @@ class KeptMerge:
                 row_count,
                 instants,
                 self.counting(instants),
-                self.file_versions(),
+                self.versions(),
             )
         )
 
     def put(self, outcome: MergeOutcome, earlier_key: str = "") -> None:
         """Keep an outcome, and the columns that the kept outcome of the slice has.
 
-        ``earlier_key`` is that of the outcome from which the merge was carried on.
+        It is not kept if nothing would tell that a file was replaced. ``earlier_key`` is that of
+        the outcome from which the merge was carried on.
         """
+        if UNKNOWN in outcome.versions:
+            return
         cached_outcome = self.find(to_carry_on=True) or self.find()
         if cached_outcome is not None and cached_outcome.decides_like(outcome):
             winners = cached_outcome.winners or outcome.winners
@@ -238,12 +243,13 @@ class KeptMerge:
             by_position: whether positions identify the rows, or keys.
         """
         key = f"{self.keys[0]}-{'positions' if by_position else 'keys'}"
-        versions = self._versions_of_first(_count_base_files(self.task.file_slice))
+        versions = self.file_versions.before_reading(_count_base_files(self.task.file_slice))
         outcome = self.store.find(key, [])
-        if outcome is None or (outcome.versions, outcome.row_count) != (versions, row_count):
+        is_same = outcome is not None and self.file_versions.are_still(outcome.versions)
+        if outcome is None or not is_same or outcome.row_count != row_count:
             outcome = MergeOutcome.of_base_file(row_count, pa.schema([]))
             outcome = replace(outcome, base_rows=tuple(base_rows), versions=versions)
-            if outcome.nbytes <= MOST_BYTES:
+            if outcome.nbytes <= MOST_BYTES and UNKNOWN not in versions:
                 self.store.put(key, outcome)
         yield from outcome.base_rows
 
@@ -263,21 +269,25 @@ def _only_count(row_count: int) -> pa.Table:
     return pa.table([pa.nulls(row_count)], schema=ONLY_ROW_COUNT)
 
 
-def outcome_keys(task: ScanTask, storage: Storage) -> tuple[str, ...]:
+def outcome_keys(
+    task: ScanTask, storage: Storage, states: Sequence[tuple[int, ...]]
+) -> tuple[str, ...]:
     """Return digests of everything that the outcome of a slice's merge depends on.
 
     That is the basis that the plan has (versions, merge rule, schema, options), the table and who
     reads it, the files of the slice with their states, and the values of partition columns. Which
     blocks count is not part of a key: the outcome itself has their instants.
 
+    Args:
+        task: of the slice.
+        storage: of the table.
+        states: of the slice's files, from `states_of_files`.
+
     Returns:
         The key of the base file without log files, with the first log file, with the first two, and
         so on. The last key is that of the whole slice.
-
-    Raises:
-        OSError: a local file is gone, or may not be read.
     """
-    file_slice, states = task.file_slice, _states_of_files(task, storage)
+    file_slice = task.file_slice
     begin = _count_base_files(file_slice)
     values = [repeat(value, 1) for _, value in task.partition.path_values]
     names = [name for name, _ in task.partition.path_values]
@@ -301,36 +311,6 @@ def outcome_keys(task: ScanTask, storage: Storage) -> tuple[str, ...]:
 def _count_base_files(file_slice: FileSlice) -> int:
     """Count the files of a slice that stand before its log files."""
     return len(file_slice.files) - len(file_slice.log_files)
-
-
-def _states_of_files(task: ScanTask, storage: Storage) -> list[tuple[int, ...]]:
-    """Return what would differ if another file took the name of a file of the slice.
-
-    Apache Hudi writes no second file of one name, but a copy that is restored may be another file.
-    On storage that is not local this is the time in the listing, 0 if a metadata table lists the
-    files: then `_versions_of_files` says more.
-    """
-    if not storage.is_local:
-        return [(file.modified_ms,) for file in task.file_slice.files]
-    states: list[tuple[int, ...]] = []
-    for file in task.file_slice.files:
-        place = storage.describe(file.path)
-        if not os.access(place, os.R_OK):
-            raise PermissionError(place)
-        state = os.stat(place)  # noqa: PTH116  (for each read)
-        # A copy may have all times of its original but the last one.
-        states.append((state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns))
-    return states
-
-
-def _versions_of_files(file_slice: FileSlice, storage: Storage) -> tuple[str, ...]:
-    """Ask a store for the versions of a slice's files if a listing gave no time of change."""
-    if storage.is_local or all(file.modified_ms for file in file_slice.files):
-        return ()
-    try:
-        return versions_of(storage, [file.path for file in file_slice.files])
-    except FileNotFoundError:  # reading the file says what is wrong
-        return ("",)
 
 
 def count_merged(

@@ -33,11 +33,24 @@ _MARK, _OTHER_MARK = b"\xa7", b"\x58"  # written into a buffer before its bytes 
 
 
 @dataclass(frozen=True, slots=True)
+class TimeOfChange:
+    """The version of a file in a store that has no other: two files in a row may have the same."""
+
+    ms: int  # since the epoch, UTC
+
+    @classmethod
+    def of(cls, ms: int) -> "TimeOfChange | None":
+        """Return the time; None for 0, which stands for an unknown time."""
+        return cls(ms) if ms else None
+
+
+@dataclass(frozen=True, slots=True)
 class OpenFile:
     """An open file; several threads may read it at a time."""
 
     size: int  # bytes
-    version: object  # changes with the content of the file, if the store has versions
+    # An ETag or generation, which another file has not; else a `TimeOfChange`, or None.
+    version: object
     read_range: Callable[[int, int], bytes]  # takes begin and end, both within the file
     close: Callable[[], object] = lambda: None  # nothing is open if each range is a request
 
@@ -109,8 +122,13 @@ class ArrowFileSystem(FileSystem):
     def open(self, path: str) -> OpenFile:
         file = self.filesystem.open_input_file(path)
         metadata = file.metadata()
-        version = metadata.get("ETag"), metadata.get("generation")
+        version = metadata.get("generation") or _strong_tag(metadata.get("ETag"))
+        version = version or self._time_of_change(path)
         return OpenFile(file.size(), version, partial(self._read_range, path, file), file.close)
+
+    def _time_of_change(self, path: str) -> TimeOfChange | None:
+        modified_ns = self.filesystem.get_file_info(path).mtime_ns or 0
+        return TimeOfChange.of(modified_ns // 1_000_000)
 
     def _read_range(self, _path: str, file: pa.NativeFile, begin: int, end: int) -> bytes:
         return bytes(file.read_at(end - begin, begin))
@@ -228,11 +246,18 @@ class FsspecFileSystem(FileSystem):
     def open(self, path: str) -> OpenFile:
         self._fsspec.invalidate_cache()
         info = self._fsspec.info(path)
-        version = info.get("ETag", info.get("etag", _modified_ms(info)))
+        tag = _strong_tag(info.get("ETag", info.get("etag")))
+        version = tag or TimeOfChange.of(_modified_ms(info))
         return OpenFile(int(info["size"]), version, partial(self._read_range, path))
 
     def _read_range(self, path: str, begin: int, end: int) -> bytes:
         return bytes(self._fsspec.cat_file(path, start=begin, end=end))
+
+
+def _strong_tag(tag: bytes | str | None) -> str | None:
+    """Return an ETag; None for a weak one, which files with other bytes may share."""
+    text = tag.decode("latin-1") if isinstance(tag, bytes) else tag
+    return text if text and not text.startswith("W/") else None
 
 
 def _modified_ms(entry: Mapping[str, Any]) -> int:
@@ -284,7 +309,9 @@ class HdfsNativeFileSystem(FsspecFileSystem):
 
     def open(self, path: str) -> OpenFile:
         file = self._ask(path, lambda: self._client.read(path))
-        return OpenFile(len(file), None, lambda begin, end: file.read_range(begin, end - begin))
+        status = self._ask(path, lambda: self._client.get_file_info(path))
+        version = TimeOfChange.of(status.modification_time)
+        return OpenFile(len(file), version, lambda begin, end: file.read_range(begin, end - begin))
 
     def _ask(self, path: str, request: Callable[[], _T]) -> _T:
         """Make a request to the name node.

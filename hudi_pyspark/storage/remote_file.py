@@ -177,19 +177,19 @@ def read_files(storage: Storage, paths: Sequence[str]) -> Iterator[bytes]:
         yield from pool.map(storage.read_bytes, paths)
 
 
-def versions_of(storage: Storage, paths: Sequence[str]) -> tuple[str, ...]:
-    """Return for each file a text that changes when the file is replaced.
+def versions_of(storage: Storage, paths: Sequence[str]) -> tuple[object, ...]:
+    """Return the version of each file, as `OpenFile.version`.
 
-    It contains ETag, generation or modification time; if the store has none of them, the text never
-    changes. Each file costs one request; the requests run in parallel.
+    Each file costs one request, or two if the store has only times of change; the requests run in
+    parallel.
 
     Raises:
         FileNotFoundError: a file does not exist.
     """
 
-    def version_of(path: str) -> str:
+    def version_of(path: str) -> object:
         with storage.open_input(path) as file:
-            return repr(getattr(file, "version", None))
+            return getattr(file, "version", None)
 
     return tuple(version for _, version in read_together(version_of, paths))
 

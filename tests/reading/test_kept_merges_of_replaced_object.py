@@ -1,6 +1,7 @@
 """Files in a store of objects are replaced by others of equal size: what was kept is not used."""
 
 import os
+import time
 import zipfile
 from pathlib import Path
 
@@ -21,6 +22,9 @@ def s3(tmp_path):
     for path in (GOLDEN / CASE / "table.zip", ORDERS):
         with zipfile.ZipFile(path) as archive:
             archive.extractall(tmp_path / "lake")
+    hour_ago = int(time.time()) - 3600
+    for file in (tmp_path / "lake").rglob("*"):
+        os.utime(file, (hour_ago, hour_ago))
     with serve(tmp_path / "lake") as server:
         yield server
 

@@ -41,7 +41,7 @@ class MergeOutcome:
     record_count: int  # of the remaining records
     block_instants: tuple[str, ...]  # of all blocks of the log files, ascending
     counting_instants: tuple[str, ...]  # the block instants that count
-    versions: tuple[str, ...] = ()  # of the slice's files; () if its key has their states
+    versions: tuple[str, ...] = ()  # of the slice's files, from `FileVersions.before_reading`
     compacted_instants: tuple[str, ...] = ()  # that log compactions among the blocks name
     winners: Winners | None = None  # from which the merge is carried on; None to merge anew
     base_rows: tuple[pa.Table, ...] = ()  # in which new keys are looked up; () to read the file
