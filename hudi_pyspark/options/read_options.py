@@ -225,7 +225,8 @@ class ReadOptions:
     merge_cache_bytes: int = option(
         whole_number("bytes, from 1 on", most=2**63 - 1), changes_rows=False
     )
-    """how much is kept, the most recently used. By default 512 MiB in memory, 4 GiB on disk"""
+    """how much is kept, the most recently used. By default 512 MiB in memory, for all tables of a
+    process together, 4 GiB on disk"""
     on_damage: OnDamage = option(word(OnDamage), changes_rows=True)
     """if a log file lost committed records, or a base file is not the committed one; Apache Hudi
     does `ignore`"""

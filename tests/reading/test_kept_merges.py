@@ -4,10 +4,12 @@ import io
 import logging
 import os
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
+from weakref import WeakSet
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +20,7 @@ import pytest
 from hudi_pyspark import HudiTable
 from hudi_pyspark.filter.sql_text import parse_filter
 from hudi_pyspark.reading.kept_merges import KeptMerge, count_merged
+from hudi_pyspark.reading.merge import outcome as outcome_module
 from hudi_pyspark.reading.merge.outcome import MergeDecision, MergeOutcome, OutcomesInMemory
 from hudi_pyspark.reading.merge.outcome_files import OutcomesOnDisk
 from hudi_pyspark.reading.slice_reader import read
@@ -541,6 +544,69 @@ def test_limit_of_bytes_is_exact():
     store.put("a", outcome_of(32))
     store.put("b", outcome_of(32))
     assert list(store._outcomes) == ["b"]
+
+
+@pytest.fixture
+def _no_other_table(monkeypatch):
+    """Tables of other tests may still be in memory, with their bounds."""
+    monkeypatch.setattr(outcome_module, "_in_use", WeakSet())
+
+
+@pytest.mark.usefixtures("_no_other_table")
+def test_all_tables_of_a_process_share_one_bound():
+    """The least recently used outcome goes first, whatever its table."""
+    size = outcome_of(32).nbytes
+    stores = [OutcomesInMemory(10 * size) for _ in range(200)]
+
+    def known():
+        return {n for n, store in enumerate(stores) if store._outcomes}
+
+    for store in stores:
+        store.put("a", outcome_of(32))
+    assert known() == {*range(190, 200)}
+    assert stores[190].find("a", None) is not None
+    stores[0].put("a", outcome_of(32))
+    assert known() == {0, 190, *range(192, 200)}
+    stores[5].put("a", outcome_of(10 * size - 8))
+    assert known() == {5}
+    assert sum(store.nbytes for store in stores) == 10 * size
+
+
+@pytest.mark.usefixtures("_no_other_table")
+def test_table_that_is_gone_leaves_its_memory_to_others():
+    size = outcome_of(32).nbytes
+    stores = [OutcomesInMemory(2 * size) for _ in range(2)]
+    for store in stores:
+        store.put("a", outcome_of(32))
+    del stores[0], store
+    (store,) = stores
+    store.put("b", outcome_of(32))
+    assert list(store._outcomes) == ["a", "b"]
+
+
+def test_small_bound_of_a_table_is_its_own():
+    size = outcome_of(32).nbytes
+    large, small = OutcomesInMemory(3 * size), OutcomesInMemory(1)
+    for key in "abc":
+        large.put(key, outcome_of(32))
+    small.put("a", outcome_of(32))
+    assert list(large._outcomes) == [*"abc"]
+    assert list(small._outcomes) == []
+
+
+@pytest.mark.usefixtures("_no_other_table")
+def test_threads_that_put_into_many_tables_stay_within_the_bound():
+    size = outcome_of(32).nbytes
+    stores = [OutcomesInMemory(5 * size) for _ in range(20)]
+
+    def fill(number: int) -> None:
+        for turn in range(50):
+            stores[(number + turn) % 20].put(f"{number}.{turn}", outcome_of(32))
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(fill, range(8)))
+    stores[0].put("last", outcome_of(32))
+    assert 0 < sum(store.nbytes for store in stores) <= 5 * size
 
 
 def test_copy_in_another_process_begins_empty():

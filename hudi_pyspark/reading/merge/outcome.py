@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Collection
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import ClassVar, NamedTuple, Protocol
-from weakref import WeakValueDictionary
+from weakref import WeakSet, WeakValueDictionary
 
 import numpy as np
 import pyarrow as pa
@@ -20,7 +21,7 @@ from hudi_pyspark.columns.arrays import Mask
 from hudi_pyspark.fork_safe_lock import ForkSafeLock
 from hudi_pyspark.reading.merge.winners import Winners
 
-IN_MEMORY = 512 << 20  # bytes of all outcomes of a table
+IN_MEMORY = 512 << 20  # bytes of all outcomes of a process
 MOST_BYTES = 128 << 20  # of one outcome, and of the log records that were merged
 
 
@@ -129,9 +130,15 @@ class OutcomeStore(Protocol):
         """
 
 
+class _Kept(NamedTuple):
+    last_use: int  # from `_uses`
+    outcome: MergeOutcome
+
+
 class OutcomesInMemory:
     """Outcomes in memory, for one table; the least recently used go first.
 
+    A table has a bound, and all tables of a process together have the largest bound of one of them.
     A copy in another process begins empty.
     """
 
@@ -139,8 +146,8 @@ class OutcomesInMemory:
 
     def __init__(self, most_bytes: int = IN_MEMORY) -> None:
         self.most_bytes = most_bytes
-        self._outcomes: OrderedDict[str, MergeOutcome] = OrderedDict()  # oldest use first
-        self._nbytes = 0
+        self.nbytes = 0  # of all outcomes
+        self._outcomes: OrderedDict[str, _Kept] = OrderedDict()  # oldest use first
         self._lock = ForkSafeLock()  # threads share the outcomes
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -150,26 +157,55 @@ class OutcomesInMemory:
         self, key: str, _names: Collection[str] | None, /, *, to_carry_on: bool = False
     ) -> MergeOutcome | None:
         with self._lock:
-            outcome = self._outcomes.get(key)
-            if outcome is None or (to_carry_on and outcome.winners is None):
+            kept = self._outcomes.get(key)
+            if kept is None or (to_carry_on and kept.outcome.winners is None):
                 return None
+            self._outcomes[key] = _Kept(next(_uses), kept.outcome)
             self._outcomes.move_to_end(key)
-            return outcome
+            return kept.outcome
 
     def put(self, key: str, outcome: MergeOutcome, earlier_key: str = "") -> None:
         with self._lock:
             for replaced_key in (key, earlier_key):
                 replaced = self._outcomes.pop(replaced_key, None)
-                self._nbytes -= replaced.nbytes if replaced is not None else 0
-            self._outcomes[key] = outcome
-            self._nbytes += outcome.nbytes
-            while self._nbytes > self.most_bytes:
+                self.nbytes -= replaced.outcome.nbytes if replaced is not None else 0
+            self._outcomes[key] = _Kept(next(_uses), outcome)
+            self.nbytes += outcome.nbytes
+        while self.nbytes > self.most_bytes:
+            self.remove_oldest()
+        _bound_all_tables(self)
+
+    @property
+    def oldest_use(self) -> int | None:
+        """When the least recently used outcome was used; None if there is no outcome."""
+        with self._lock:
+            return next((kept.last_use for kept in self._outcomes.values()), None)
+
+    def remove_oldest(self) -> None:
+        """Remove the least recently used outcome, if there is one."""
+        with self._lock:
+            if self._outcomes:
                 _, oldest = self._outcomes.popitem(last=False)
-                self._nbytes -= oldest.nbytes
+                self.nbytes -= oldest.outcome.nbytes
 
 
+_uses = count()  # of outcomes in memory, of all tables
+_in_use: WeakSet[OutcomesInMemory] = WeakSet()  # those that have had an outcome
 _stores: WeakValueDictionary[tuple[str, str], OutcomesInMemory] = WeakValueDictionary()
-_stores_lock = ForkSafeLock()
+_stores_lock = ForkSafeLock()  # of both; nothing is called while it is held
+
+
+def _bound_all_tables(changed: OutcomesInMemory) -> None:
+    """Remove the least recently used outcomes of all tables until the rest is within the bound."""
+    with _stores_lock:
+        _in_use.add(changed)
+        stores = [*_in_use]
+    most_bytes = max(store.most_bytes for store in stores)
+    while sum(store.nbytes for store in stores) > most_bytes:
+        ages = {use: store for store in stores if (use := store.oldest_use) is not None}
+        if not ages:  # other threads have removed them
+            return
+        ages[min(ages)].remove_oldest()
 
 
 def outcomes_of_table(place: str, identity: str) -> OutcomesInMemory:
