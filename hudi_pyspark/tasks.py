@@ -178,8 +178,10 @@ class SharedPlan(PickledWithoutCache):
 
     @cached_property
     def requested_columns(self) -> pa.Schema:
-        """The working columns that the answer or the filter has."""
+        """The working columns that the answer has, or that decide which rows it has."""
         names = {*self.result.names, *top_level_columns(self.predicate, self.working)}
+        if self.commit_range is not None:
+            names.add(COMMIT_TIME_COLUMN)
         return with_case_variants(names, self.working)
 
     def narrowed(self, requested: pa.Schema) -> SharedPlan:

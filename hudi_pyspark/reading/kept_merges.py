@@ -1,26 +1,16 @@
-"""Find, read and record the outcomes of merges.
-
-An outcome says which base rows a merge dropped, and has the log rows that remain. With an outcome,
-a slice is read as if it had no log files, and then the remaining log rows.
-"""
+"""Keep the outcomes of merges, by keys of all that they depend on."""
 
 import os
-from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
-from contextlib import nullcontext
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from hashlib import sha256
 
 import pyarrow as pa
 
-from hudi_pyspark.columns.arrays import ONLY_ROW_COUNT, repeat
+from hudi_pyspark.columns.arrays import repeat
 from hudi_pyspark.format.base_file_formats import PARQUET
-from hudi_pyspark.messages import logger
-from hudi_pyspark.reading.base_files.base_file import open_base_file, read_base_rows
-from hudi_pyspark.reading.base_files.page_reads import PagedFile
 from hudi_pyspark.reading.file_states import UNKNOWN, FileVersions, states_of_files
-from hudi_pyspark.reading.log_records.records import LogRecords
-from hudi_pyspark.reading.merge.merge import MergePass
 from hudi_pyspark.reading.merge.outcome import MOST_BYTES, MergeOutcome, OutcomeStore
 from hudi_pyspark.reading.merge.outcome_files import OutcomesOnDisk
 from hudi_pyspark.storage.protocol import Storage
@@ -29,24 +19,22 @@ from hudi_pyspark.table.merge_mode import MergeCache
 from hudi_pyspark.table.on_damage import OnDamage
 from hudi_pyspark.tasks import ReadTask, ScanTask
 
-_log = logger(__name__)
 _MOST_EARLIER = 100  # outcomes of fewer log files to look for
 _MOST_TASKS = 1000  # to look for on a disk; each takes about 0.1 ms
 
 
 @dataclass(frozen=True, slots=True)
 class KeptMerge:
-    """The merge of a task's slice, whose outcome has a key in a store."""
+    """The kept outcomes of a slice's merge: of all log files, and of the first of them."""
 
     task: ScanTask
-    storage: Storage
     store: OutcomeStore
     keys: tuple[str, ...]  # of the base file alone, with the first log file, with the first two, …
     file_versions: FileVersions  # of the files of the whole slice
 
     @classmethod
     def of(cls, task: ReadTask, storage: Storage, store: OutcomeStore | None) -> "KeptMerge | None":
-        """Return the merge of a task; None if nothing is merged or its outcome is not kept.
+        """Return the kept outcomes of a task's slice; None if nothing is merged or kept.
 
         Outcomes are kept in ``store``, unless the task's option keeps them on disk.
         """
@@ -54,10 +42,12 @@ class KeptMerge:
             return None
         if task.settings.merge_cache is MergeCache.DISK:
             store = OutcomesOnDisk.of(task.settings, os.environ)
-        base = task.file_slice.base_file
-        is_plain = base is None or (base.path.endswith(PARQUET) and not base.bootstrap_source)
         # Queries that see the commit of a file that no listing has report it as missing.
-        if not is_plain or not task.shared.outcome_key_basis or task.file_slice.lacks_files:
+        if (
+            not has_plain_base(task)
+            or not task.shared.outcome_key_basis
+            or task.file_slice.lacks_files
+        ):
             return None
         if store is None or (store.is_shared and not storage.identity):
             return None
@@ -67,7 +57,7 @@ class KeptMerge:
         except OSError:  # reading the file says what is wrong
             return None
         keys = outcome_keys(task, storage, states)
-        return cls(task, storage, store, keys, FileVersions(files, states, storage))
+        return cls(task, store, keys, FileVersions(files, states, storage))
 
     @property
     def key(self) -> str:
@@ -116,109 +106,18 @@ class KeptMerge:
             return None
         if check_files and not self.file_versions.are_still(outcome.versions):
             return None
-        is_same = outcome.counting_instants == self.counting(outcome.block_instants)
-        return outcome if is_same else None
-
-    def tables(self, outcome: MergeOutcome) -> Generator[pa.Table, None, bool]:
-        """Yield the remaining base rows as if there were no log files, then the kept log rows.
-
-        Returns:
-            Whether the outcome is that of the base file. If the file has another number of rows,
-            False before the first row.
-
-        Raises:
-            MissingFileError, CorruptBaseFileError: as `read_base_rows`.
-        """
-        _log.debug("%s: merged before", self.task.file_slice.file_id)
-        needs_file = bool(self.task.shared.requested_columns.names)
-        with open_base_file(self.task, self.storage) if needs_file else nullcontext() as file:
-            if file is not None and file.row_count != len(outcome.decision.dropped_base_rows):
-                return False
-            yield from self.rows(outcome, file)
-        return True
-
-    def rows(self, outcome: MergeOutcome, file: PagedFile | None) -> Iterator[pa.Table]:
-        """Yield the rows that an outcome takes from its base file; see `tables`.
-
-        Args:
-            outcome: of the merge.
-            file: from `open_base_file`; None if the slice has none.
-        """
-        task, requested = self.task, self.task.shared.requested_columns
-        if not requested.names:
-            yield from self._batches(_only_count(outcome.row_count))
-            return
-        if file is not None:
-            base_only = replace(task, file_slice=replace(task.file_slice, log_files=()))
-            yield from read_base_rows(
-                base_only.with_plan(working=requested, key_fields=()),
-                self.storage,
-                task.shared.predicate,
-                file=file,
-                dropped=outcome.decision.dropped_base_rows,
-            )
-        yield from self.log_rows(outcome)
-
-    def log_rows(self, outcome: MergeOutcome) -> Iterator[pa.Table]:
-        """Yield the kept log rows, with the columns that the task requests."""
-        names = self.task.shared.requested_columns.names
-        rows = outcome.records.select(names) if names else _only_count(outcome.record_count)
-        yield from self._batches(rows)
-
-    def _batches(self, rows: pa.Table) -> Iterator[pa.Table]:
-        for batch in rows.to_batches(self.task.settings.batch_rows):
-            yield pa.Table.from_batches([batch])
-
-    def can_record(self, log: LogRecords) -> bool:
-        """Decide whether the outcome of a merge with these log records is kept.
-
-        A filter on record keys leaves records out.
-        """
-        is_whole = self.task.shared.record_keys is None
-        return is_whole and self.is_sound and log.nbytes <= MOST_BYTES
-
-    def record(
-        self, merge_pass: MergePass, base: Iterable[pa.Table], block_instants: Collection[str]
-    ) -> Iterator[pa.Table]:
-        """Merge a slice in one pass; after the last row, keep the outcome.
-
-        Its records have the columns that the task requests.
-
-        Args:
-            merge_pass: with all log records of the slice.
-            base: tables of the base file.
-            block_instants: of all blocks in the log files, whether they count or not.
-
-        Raises:
-            CorruptTableError, UnsupportedMergeError, InvalidOptionError: as `MergePass.rows`.
-        """
-        requested, row_count = self.task.shared.requested_columns, 0
-        tables = [pa.Table.from_batches([], requested)]
-        for rows, is_of_base in merge_pass.rows(base, self.task.settings.batch_rows):
-            if not is_of_base:
-                tables.append(rows.select(requested.names))
-                row_count += rows.num_rows
-            yield rows
-        records = pa.concat_tables(tables)
-        instants = tuple(sorted(block_instants))
-        self.put(
-            MergeOutcome(
-                merge_pass.decision(),
-                records,
-                row_count,
-                instants,
-                self.counting(instants),
-                self.versions(),
-            )
-        )
+        counting = self.task.shared.block_filter.counting(outcome.block_instants)
+        return outcome if outcome.counting_instants == counting else None
 
     def put(self, outcome: MergeOutcome, earlier_key: str = "") -> None:
         """Keep an outcome, and the columns that the kept outcome of the slice has.
 
-        It is not kept if nothing would tell that a file was replaced. ``earlier_key`` is that of
-        the outcome from which the merge was carried on.
+        It is not kept if nothing would tell that a file was replaced, or if damage may have been
+        skipped, which has to be reported at each read. ``earlier_key`` is that of the outcome from
+        which the merge was resumed.
         """
-        if UNKNOWN in outcome.versions:
+        outcome = replace(outcome, versions=self.versions())
+        if UNKNOWN in outcome.versions or not self.is_sound:
             return
         cached_outcome = self.find(to_carry_on=True) or self.find()
         if cached_outcome is not None and cached_outcome.decides_like(outcome):
@@ -230,18 +129,28 @@ class KeptMerge:
 
     def stored_base_rows(
         self, base_rows: Iterable[pa.Table], row_count: int, *, by_position: bool
-    ) -> Iterator[pa.Table]:
-        """Yield what identifies the rows of the base file to log records, from the store.
+    ) -> Iterable[pa.Table]:
+        """Return what identifies the rows of the base file to log records, from the store.
 
-        Rows that the store lacks are added to it. To read them from there takes a tenth of the time
-        of decoding keys in a Parquet file. A store on disk keeps them for all outcomes of the base
-        file.
+        To read the rows from there takes a tenth of the time of decoding keys in a Parquet file. A
+        store on disk keeps them once, for all outcomes of the base file; in memory they stay with
+        the newest outcome.
 
         Args:
             base_rows: the rows as the file has them; only read if the store lacks them.
             row_count: of the file.
             by_position: whether positions identify the rows, or keys.
+
+        Returns:
+            A tuple to be kept with the outcome, or an iterator that asks a store on disk.
         """
+        if not self.store.is_shared:
+            return tuple(base_rows)
+        return self._shared_base_rows(base_rows, row_count, by_position=by_position)
+
+    def _shared_base_rows(
+        self, base_rows: Iterable[pa.Table], row_count: int, *, by_position: bool
+    ) -> Iterator[pa.Table]:
         key = f"{self.keys[0]}-{'positions' if by_position else 'keys'}"
         versions = self.file_versions.before_reading(_count_base_files(self.task.file_slice))
         outcome = self.store.find(key, [])
@@ -252,21 +161,6 @@ class KeptMerge:
             if outcome.nbytes <= MOST_BYTES and UNKNOWN not in versions:
                 self.store.put(key, outcome)
         yield from outcome.base_rows
-
-    def counting(self, instants: Collection[str]) -> tuple[str, ...]:
-        """Return the instants whose blocks count for the query."""
-        return tuple(time for time in instants if self.task.shared.block_filter.counts(time))
-
-    def complete(self, outcome: MergeOutcome, columns: pa.Table) -> MergeOutcome:
-        """Return an outcome with more columns of its records, and keep it."""
-        outcome = outcome.with_columns(columns)
-        if self.is_sound:
-            self.put(outcome)
-        return outcome
-
-
-def _only_count(row_count: int) -> pa.Table:
-    return pa.table([pa.nulls(row_count)], schema=ONLY_ROW_COUNT)
 
 
 def outcome_keys(
@@ -306,6 +200,12 @@ def outcome_keys(
         digest.update(repr(part).encode())
         keys.append(digest.hexdigest())
     return tuple(keys)
+
+
+def has_plain_base(task: ScanTask) -> bool:
+    """Return whether a slice has no base file, or a Parquet file of its own rows."""
+    base = task.file_slice.base_file
+    return base is None or (base.path.endswith(PARQUET) and not base.bootstrap_source)
 
 
 def _count_base_files(file_slice: FileSlice) -> int:

@@ -1,7 +1,19 @@
-"""Read the rows of a file slice: base rows alone, unmerged rows, or merged rows.
+"""Read the rows of a file slice.
 
-`base_file` reads base rows. `slice_merge` loads both sides of a merge, and `merge` merges them. If
-`kept_merges` finds the outcome of an earlier merge, the slice is read without a merge.
+A slice is read in one of five ways:
+
+    the slice                                       its rows
+    ----------------------------------------------  -----------------------------------------------
+    has no log files                                base rows
+    is read with merge_type=skip_merge              base rows, then the rows of all data blocks
+    has a kept outcome, or one of its first log     base rows that the merge keeps, then log rows
+    files, which is resumed                         (`outcome_rows`)
+    merges whole records that fit into memory       merged into an outcome (`merged_slices`), then
+                                                    read like that
+    any other                                       merged table by table (`merge.MergePass`)
+
+Whole records are neither combined with other records nor filtered before the merge: see
+`_may_become_outcome`. Only a kept outcome needs a cache: without one, a slice takes the same way.
 """
 
 from collections.abc import Iterator
@@ -10,15 +22,19 @@ from contextlib import closing
 import pyarrow as pa
 
 from hudi_pyspark.filter.evaluation import filter_rows
+from hudi_pyspark.messages import logger
 from hudi_pyspark.reading import slice_log
 from hudi_pyspark.reading.base_files.base_file import read_base_rows
-from hudi_pyspark.reading.carried_merges import carried_outcome, merge_whole_slice
-from hudi_pyspark.reading.kept_merges import KeptMerge
-from hudi_pyspark.reading.merge.outcome import MergeOutcome, OutcomeStore
-from hudi_pyspark.reading.merge.spilled_merge import LogInMemory
-from hudi_pyspark.reading.slice_merge import load_merge_sides
+from hudi_pyspark.reading.kept_merges import KeptMerge, has_plain_base
+from hudi_pyspark.reading.merge.outcome import MOST_BYTES, MergeOutcome, OutcomeStore
+from hudi_pyspark.reading.merge.spilled_merge import LoadedLog, LogInMemory
+from hudi_pyspark.reading.merged_slices import merge_slice, resumed_outcome, rows_of
+from hudi_pyspark.reading.outcome_rows import is_of_file, open_needed_file, outcome_rows
+from hudi_pyspark.reading.slice_merge import MergeSides, load_merge_sides
 from hudi_pyspark.storage.protocol import Storage
 from hudi_pyspark.tasks import ScanTask, with_case_variants
+
+_log = logger(__name__)
 
 
 def read(task: ScanTask, storage: Storage, store: OutcomeStore | None = None) -> Iterator[pa.Table]:
@@ -32,20 +48,20 @@ def read(task: ScanTask, storage: Storage, store: OutcomeStore | None = None) ->
     Raises:
         CorruptTableError, UnsupportedMergeError: as `slice_tables`.
     """
-    for table in slice_tables(task, storage, store):
+    is_merged = bool(task.file_slice.log_files) and not task.settings.skip_merge
+    tables = _merged_tables(task, storage, store) if is_merged else slice_tables(task, storage)
+    for table in tables:
         rows = filter_rows(task.shared.predicate, task.partition.show(table))
         if task.shared.commit_range is not None:
             rows = rows.filter(pa.array(task.shared.commit_range.wrote(rows)))
         yield rows.select(task.shared.result.names)
 
 
-def slice_tables(
-    task: ScanTask, storage: Storage, store: OutcomeStore | None = None
-) -> Iterator[pa.Table]:
-    """Read the rows of a slice, with the columns that the task works on.
+def slice_tables(task: ScanTask, storage: Storage) -> Iterator[pa.Table]:
+    """Read the rows of a slice with all columns that the task works on, for example record keys.
 
-    The record key column may be missing, and rows for which the task's predicate is not true may be
-    among the rows. Arguments are as for `read`.
+    Rows for which the task's predicate is not true may be among the rows. No outcome is used, since
+    outcomes have the columns of answers.
 
     Raises:
         MissingFileError: a file of the slice is gone.
@@ -60,11 +76,9 @@ def slice_tables(
     elif task.settings.skip_merge:
         yield from _unmerged_tables(task, storage)
     else:
-        kept_merge = KeptMerge.of(task, storage, store)
-        outcome = _find_outcome(kept_merge) if kept_merge else None
-        if kept_merge and outcome and (yield from kept_merge.tables(outcome)):
-            return
-        yield from _merged_tables(task, storage, kept_merge)
+        sides = load_merge_sides(task, storage)
+        with closing(sides.log) as log:
+            yield from _streamed_tables(task, log, sides)
 
 
 def merge_outcome(task: ScanTask, storage: Storage, store: OutcomeStore) -> MergeOutcome | None:
@@ -78,33 +92,116 @@ def merge_outcome(task: ScanTask, storage: Storage, store: OutcomeStore) -> Merg
     kept_merge = KeptMerge.of(task, storage, store)
     if kept_merge is None:
         return None
-    outcome = _find_outcome(kept_merge)
-    tables = _merged_tables(task, storage, kept_merge) if outcome is None else ()
+    outcome = _find_outcome(task, storage, kept_merge)
+    tables = _merged_anew(task, storage, kept_merge) if outcome is None else ()
     for _ in tables:  # an outcome of whole records is kept before the first row
-        outcome = _find_outcome(kept_merge)
+        outcome = _find_outcome(task, storage, kept_merge)
         if outcome is not None:
             return outcome
-    return outcome or _find_outcome(kept_merge)
+    return outcome or _find_outcome(task, storage, kept_merge)
 
 
-def _find_outcome(kept_merge: KeptMerge) -> MergeOutcome | None:
+def _merged_tables(
+    task: ScanTask, storage: Storage, store: OutcomeStore | None
+) -> Iterator[pa.Table]:
+    """Read a slice with log files, with the columns that the task requests, and perhaps others."""
+    kept_merge = KeptMerge.of(task, storage, store)
+    outcome = _find_outcome(task, storage, kept_merge) if kept_merge is not None else None
+    if outcome is not None:
+        with open_needed_file(task, storage) as file:
+            if is_of_file(outcome, file):
+                _log.debug("%s: merged before", task.file_slice.file_id)
+                yield from outcome_rows(task, storage, outcome, file)
+                return
+    yield from _merged_anew(task, storage, kept_merge)
+
+
+def _find_outcome(task: ScanTask, storage: Storage, kept_merge: KeptMerge) -> MergeOutcome | None:
     """Find the outcome of an earlier merge with all columns that the task requests.
 
-    The merge of earlier log files is carried on. Columns that the outcome lacks are decoded from
-    the log. None if only a new merge has them.
+    The merge of earlier log files is resumed. Columns that the outcome lacks are decoded from the
+    log. None if only a new merge has them.
     """
-    task, requested = kept_merge.task, kept_merge.task.shared.requested_columns
-    outcome = kept_merge.find(requested.names) or carried_outcome(kept_merge)
+    requested = task.shared.requested_columns
+    outcome = kept_merge.find(requested.names) or resumed_outcome(task, storage, kept_merge)
     if outcome is None:
         return None
     lacking = with_case_variants(outcome.lacking(requested).names, requested)
-    kept_log_rows = outcome.decision.kept_log_rows
     if not lacking.names:
         return outcome
-    if kept_log_rows is None:
+    if outcome.decision.kept_log_rows is None:
         return None
-    columns = slice_log.decode_kept_rows(task, kept_merge.storage, lacking, kept_log_rows)
-    return kept_merge.complete(outcome, columns) if columns is not None else None
+    columns = slice_log.decode_kept_rows(task, storage, lacking, outcome.decision.kept_log_rows)
+    if columns is None:
+        return None
+    outcome = outcome.with_columns(columns)
+    kept_merge.put(outcome)
+    return outcome
+
+
+def _merged_anew(
+    task: ScanTask, storage: Storage, kept_merge: KeptMerge | None
+) -> Iterator[pa.Table]:
+    """Merge a slice, and keep the outcome if there is one."""
+    sides = load_merge_sides(task, storage)
+    with closing(sides.log) as log:
+        if isinstance(log, LogInMemory) and _may_become_outcome(task, log, sides):
+            if log.pair_rule.wins_whole_records:
+                merged = merge_slice(task, storage, log, sides)
+                if kept_merge is not None:
+                    kept_merge.put(merged.outcome)
+                yield from rows_of(task, storage, merged)
+                return
+            if kept_merge is not None:
+                yield from _recorded_tables(task, log, sides, kept_merge)
+                return
+        yield from _streamed_tables(task, log, sides)
+
+
+def _may_become_outcome(task: ScanTask, log: LogInMemory, sides: MergeSides) -> bool:
+    """Return whether a merge decides about all rows of a slice, and takes one pass.
+
+    A filter on record keys leaves records out, and a commit range base rows.
+    """
+    is_whole = task.shared.record_keys is None and sides.row_filter is None
+    return is_whole and has_plain_base(task) and log.records.nbytes <= MOST_BYTES
+
+
+def _recorded_tables(
+    task: ScanTask, log: LogInMemory, sides: MergeSides, kept_merge: KeptMerge
+) -> Iterator[pa.Table]:
+    """Merge a slice in one pass; after the last row, keep the outcome.
+
+    Its records have the columns that the task requests.
+    """
+    requested = task.shared.requested_columns
+    merge_pass = sides.merge_pass(log.records)
+    tables = [pa.Table.from_batches([], requested)]
+    row_count = 0
+    for rows, is_of_base in merge_pass.rows(sides.base, task.settings.batch_rows):
+        if not is_of_base:
+            tables.append(rows.select(requested.names))
+            row_count += rows.num_rows
+        yield rows
+    instants = tuple(sorted(sides.scan.seen))
+    kept_merge.put(
+        MergeOutcome(
+            decision=merge_pass.decision(),
+            records=pa.concat_tables(tables),
+            record_count=row_count,
+            block_instants=instants,
+            counting_instants=task.shared.block_filter.counting(instants),
+        )
+    )
+
+
+def _streamed_tables(task: ScanTask, log: LoadedLog, sides: MergeSides) -> Iterator[pa.Table]:
+    """Merge a slice table by table, in several passes if its log records are on disk."""
+    batch_rows = task.settings.batch_rows
+    tables = log.merge(
+        sides.base, lambda base, records: sides.merge_pass(records).rows(base, batch_rows)
+    )
+    yield from (table.rows for table in tables)
 
 
 def _unmerged_tables(task: ScanTask, storage: Storage) -> Iterator[pa.Table]:
@@ -118,24 +215,3 @@ def _unmerged_tables(task: ScanTask, storage: Storage) -> Iterator[pa.Table]:
         for records in slice_log.log_decoder(task).decode(scan.blocks):
             for start in range(0, records.rows.num_rows, batch_rows):
                 yield records.rows.slice(start, batch_rows).combine_chunks()
-
-
-def _merged_tables(
-    task: ScanTask, storage: Storage, kept_merge: KeptMerge | None
-) -> Iterator[pa.Table]:
-    """Merge a slice, and keep the outcome of a merge in one pass."""
-    sides = load_merge_sides(task, storage)
-    with closing(sides.log) as log:
-        if isinstance(log, LogInMemory) and kept_merge and kept_merge.can_record(log.records):
-            # Each merged row is a whole row of one side, and no base row is left out.
-            if sides.row_filter is None and log.pair_rule.wins_whole_records:
-                yield from merge_whole_slice(kept_merge, log, sides.scan, sides.base)
-                return
-            merge_pass = sides.merge_pass(log.records)
-            yield from kept_merge.record(merge_pass, sides.base, sides.scan.seen)
-            return
-        batch_rows = task.settings.batch_rows
-        tables = log.merge(
-            sides.base, lambda base, records: sides.merge_pass(records).rows(base, batch_rows)
-        )
-        yield from (table.rows for table in tables)

@@ -26,7 +26,7 @@ PACKAGE = Path("hudi_pyspark")
 # Parts of the reader to the ends of their modules' paths.
 PARTS = {
     "merge": ("merge/merge", "merge/base_rows", "fold", "decision", "payload", "spilled_merge"),
-    "carried merges": ("winners", "carry_on", "slice_merge", "slice_log", "carried_merges"),
+    "merged slices": ("winners", "whole_records", "slice_merge", "slice_log", "merged_slices"),
     "kept merges": ("merge/outcome", "outcome_files", "kept_merges"),
     "packing": ("task_groups", "joint_slices"),
     "log records": ("log_records/records", "log_records/decoder", "record_keys"),

@@ -1,4 +1,4 @@
-"""A merge is carried on to later log files: same rows as a new merge, and only these files read."""
+"""A merge is resumed with later log files: same rows as a new merge, and only these files read."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -10,11 +10,11 @@ import pytest
 from hudi_pyspark import HudiTable
 from hudi_pyspark.errors import HudiError
 from hudi_pyspark.format.log.log_block import HeaderKey
-from hudi_pyspark.reading import carried_merges, slice_reader
-from hudi_pyspark.reading.carried_merges import carried_outcome
+from hudi_pyspark.reading import merged_slices, slice_reader
 from hudi_pyspark.reading.kept_merges import KeptMerge
 from hudi_pyspark.reading.merge.outcome import OutcomesInMemory
 from hudi_pyspark.reading.merge.outcome_files import OutcomesOnDisk
+from hudi_pyspark.reading.merged_slices import resumed_outcome
 from hudi_pyspark.table.file_group import LogFile
 from hudi_pyspark.table.merge_mode import MergeCache
 from tests.growing_table import commits_of, table_at
@@ -65,10 +65,11 @@ def with_third(storage, content):
     return (*LOGS, written(storage, THIRD, "004", content))
 
 
-def carries(logs, storage, store, **options):
-    kept_merge = KeptMerge.of(task(logs=logs, until="004", **options), storage, store)
+def resumes(logs, storage, store, **options):
+    asked = task(logs=logs, until="004", **options)
+    kept_merge = KeptMerge.of(asked, storage, store)
     assert kept_merge is not None
-    return carried_outcome(kept_merge) is not None
+    return resumed_outcome(asked, storage, kept_merge) is not None
 
 
 def test_only_the_later_log_file_is_read(storage, store):
@@ -94,7 +95,7 @@ def test_base_row_that_a_delete_hid_returns_if_a_lower_record_follows(storage, s
     logs = (LOGS[0], delete)
     assert rows(task(logs=logs), storage, store) == [("a", "log"), ("c", "base c")]
     lower = written(storage, THIRD, "004", upsert("b", 1, "004", v="lower"))
-    assert carries((*logs, lower), storage, store)
+    assert resumes((*logs, lower), storage, store)
     found = rows(task(logs=(*logs, lower), until="004"), storage, store)
     assert found == [("a", "log"), ("b", "base b"), ("c", "base c")]
 
@@ -122,15 +123,15 @@ ANEW = {
 def test_what_changes_earlier_blocks_is_merged_anew(storage, store, content):
     rows(task(), storage, store)
     logs = with_third(storage, content)
-    assert not carries(logs, storage, store)
+    assert not resumes(logs, storage, store)
     asked = task(logs=logs, until="004")
     assert rows(asked, storage, store) == rows(asked, storage, None)
 
 
-def test_plain_records_carry_the_merge_on(storage, store):
+def test_plain_records_resume_the_merge(storage, store):
     rows(task(), storage, store)
     logs = with_third(storage, upsert("z", 20, "004"))
-    assert carries(logs, storage, store)
+    assert resumes(logs, storage, store)
 
 
 @pytest.mark.parametrize("columns", [("v",), ("_hoodie_record_key", "v")])
@@ -142,7 +143,7 @@ def test_later_file_without_a_block_that_counts_changes_no_positions(storage, st
     )
     later = written(storage, THIRD, "009", upsert("b", 30, "009"))
     rows(task(logs=(first,), columns=columns), storage, store)
-    assert carries((first, later), storage, store, columns=columns)
+    assert resumes((first, later), storage, store, columns=columns)
     found = rows(task(logs=(first, later), until="004", columns=columns), storage, store)
     assert found == rows(task(logs=(first,), columns=columns), storage, None)
 
@@ -150,25 +151,25 @@ def test_later_file_without_a_block_that_counts_changes_no_positions(storage, st
 def test_file_that_sorts_before_others_is_merged_anew(storage, store):
     rows(task(), storage, store)
     first, second, third = with_third(storage, upsert("z", 20, "004"))
-    assert not carries((first, third, second), storage, store)
+    assert not resumes((first, third, second), storage, store)
 
 
 def test_earlier_file_that_changed_is_merged_anew(storage, store):
     rows(task(), storage, store)
     first, second, third = with_third(storage, upsert("z", 20, "004"))
-    assert not carries((first, replace(second, write_token="0-2-0"), third), storage, store)
+    assert not resumes((first, replace(second, write_token="0-2-0"), third), storage, store)
 
 
 def test_small_file_with_many_bytes_of_rows_is_not_held_in_memory(storage, store, monkeypatch):
     held: list[object] = []
-    whole_if_small = carried_merges._whole_if_small
+    whole_if_small = merged_slices._whole_if_small
 
     def recorded(base):
         held.append(whole_if_small(base))
         return held[-1]
 
-    monkeypatch.setattr(carried_merges, "_whole_if_small", recorded)
-    monkeypatch.setattr(carried_merges, "MOST_BYTES", 10)
+    monkeypatch.setattr(merged_slices, "_whole_if_small", recorded)
+    monkeypatch.setattr(merged_slices, "MOST_BYTES", 10)
     assert rows(task(), storage, store) == [("a", "log"), ("c", "base c")]
     assert held == [None]
 
@@ -176,10 +177,10 @@ def test_small_file_with_many_bytes_of_rows_is_not_held_in_memory(storage, store
 def test_skipped_damage_is_reported_at_each_read(storage, store):
     rows(task(), storage, store)
     logs = with_third(storage, upsert("z", 20, "004"))
-    assert not carries(logs, storage, store, on_damage="warn")
+    assert not resumes(logs, storage, store, on_damage="warn")
 
 
-def test_outcome_without_room_for_columns_still_carries_the_merge_on(storage, store, monkeypatch):
+def test_outcome_without_room_for_columns_still_resumes_the_merge(storage, store, monkeypatch):
     rows(task(), storage, store)
     kept_merge = KeptMerge.of(task(), storage, store)
     assert kept_merge is not None
@@ -191,24 +192,24 @@ def test_outcome_without_room_for_columns_still_carries_the_merge_on(storage, st
     monkeypatch.setattr("hudi_pyspark.reading.kept_merges.MOST_BYTES", most)
     kept_merge.put(outcome)
     logs = with_third(storage, upsert("z", 20, "004"))
-    assert carries(logs, storage, store, columns=())
+    assert resumes(logs, storage, store, columns=())
 
 
 @SAMPLED
 @pytest.mark.parametrize("small_file", [0, 1 << 20], ids=["read twice", "read once"])
 def test_random_slices_have_the_rows_of_a_new_merge(is_whole, small_file, tmp_path, monkeypatch):
-    are_carried_on = set()
+    are_resumed = set()
 
-    def recorded(kept_merge):
-        outcome = carried_outcome(kept_merge)
-        are_carried_on.add(outcome is not None)
+    def recorded(*arguments):
+        outcome = resumed_outcome(*arguments)
+        are_resumed.add(outcome is not None)
         return outcome
 
-    monkeypatch.setattr(slice_reader, "carried_outcome", recorded)
-    monkeypatch.setattr(carried_merges, "_SMALL_FILE", small_file)
+    monkeypatch.setattr(slice_reader, "resumed_outcome", recorded)
+    monkeypatch.setattr(merged_slices, "_SMALL_FILE", small_file)
     for seed in range(4000 if is_whole else 60):
         check_random_slice(Random(seed), tmp_path / f"{seed}")
-    assert are_carried_on == {True, False}
+    assert are_resumed == {True, False}
 
 
 def check_random_slice(random, folder):
@@ -251,7 +252,7 @@ GROWING = [
 @pytest.mark.parametrize("merge_cache", ["memory", "disk"])
 @pytest.mark.parametrize("case", GROWING)
 def test_table_that_is_read_after_each_commit(case, merge_cache, tmp_path, monkeypatch):
-    monkeypatch.setattr(carried_merges, "_SMALL_FILE", 0)
+    monkeypatch.setattr(merged_slices, "_SMALL_FILE", 0)
     instants = [*commits_of(case)]
     growing = table_at(case, instants[0], tmp_path)
     table = HudiTable(str(growing.path))
@@ -276,15 +277,15 @@ def test_refreshed_table_and_one_of_the_same_path_know_what_was_merged(tmp_path,
     later = table.refresh()
     assert later is not table
     assert later.last_instant > table.last_instant
-    carried = []
+    resumed = []
     monkeypatch.setattr(
         slice_reader,
-        "carried_outcome",
-        lambda merge: carried.append(carried_outcome(merge) is not None),
+        "resumed_outcome",
+        lambda *arguments: resumed.append(resumed_outcome(*arguments) is not None),
     )
     HudiTable(str(growing.path)).scan().to_arrow()
     later.scan().to_arrow()
-    assert any(carried)
+    assert any(resumed)
 
 
 def test_disk_keeps_all_winners_only_if_a_quarter_of_them_is_new(storage, tmp_path):
@@ -319,7 +320,7 @@ def on_disk(storage, tmp_path):
     return {"merge_cache": MergeCache.DISK, "merge_cache_folder": str(tmp_path)}
 
 
-def test_query_for_a_key_carries_on_with_the_records_of_all_keys(storage, store):
+def test_query_for_a_key_resumes_with_the_records_of_all_keys(storage, store):
     rows(task(), storage, store)
     records = [{"_hoodie_record_key": key, "ts": 20, "v": "third", "p": "sf"} for key in ("a", "c")]
     logs = with_third(storage, data_block(AVRO, records, instant="004"))
@@ -331,9 +332,10 @@ def test_query_for_a_key_carries_on_with_the_records_of_all_keys(storage, store)
 def test_query_of_more_columns_leaves_the_winners_on_disk(storage, on_disk):
     rows(task(logs=LOGS[:1], columns=(), **on_disk), storage, None)
     rows(task(logs=LOGS[:1], **on_disk), storage, None)
-    kept_merge = KeptMerge.of(task(**on_disk), storage, None)
+    asked = task(**on_disk)
+    kept_merge = KeptMerge.of(asked, storage, None)
     assert kept_merge is not None
-    assert carried_outcome(kept_merge) is not None
+    assert resumed_outcome(asked, storage, kept_merge) is not None
 
 
 def test_only_keys_and_ordering_values_of_base_rows_are_kept(storage, store):
@@ -357,7 +359,7 @@ def test_keys_of_base_rows_on_disk_are_of_all_outcomes(storage, on_disk, monkeyp
     rows(task(logs=(first, second), **on_disk), storage, None)
 
     # Asked for, and read only if the store lacks the rows.
-    monkeypatch.setattr(carried_merges, "_read_identities", lambda *_, **__: iter([None]))
+    monkeypatch.setattr(merged_slices, "read_identities", lambda *_, **__: iter([None]))
     logs = (first, second, insert("c", "004", THIRD))
     found = rows(task(logs=logs, until="004", **on_disk), storage, None)
     monkeypatch.undo()
@@ -373,7 +375,7 @@ def test_base_rows_of_another_number_are_not_used(storage, on_disk):
     wrong = pa.table({"_hoodie_record_key": ["z"], "ts": pa.array([1], pa.int64())})
     kept_merge = KeptMerge.of(later, storage, None)
     assert kept_merge is not None
-    assert list(kept_merge.stored_base_rows([wrong], 1, by_position=False)) == [wrong]
+    assert [*kept_merge.stored_base_rows([wrong], 1, by_position=False)] == [wrong]
     assert rows(later, storage, None) == rows(task(logs=(first, second)), storage, None)
 
 

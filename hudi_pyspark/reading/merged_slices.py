@@ -1,0 +1,288 @@
+"""Merge the slices whose records win as a whole into outcomes: from the start, or resumed.
+
+A small base file is read once. Of a larger one, keys and ordering values are read first, to find
+the rows that match log records. Then the columns that a query requests are read, without the
+dropped rows: see `outcome_rows`.
+
+A merge is resumed when a slice has got more log files: only these are decoded, and only keys that
+are new to the log are looked up in the base file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from itertools import accumulate
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from hudi_pyspark.arrow_values import to_arrow
+from hudi_pyspark.columns.arrays import ONLY_ROW_COUNT
+from hudi_pyspark.reading import slice_log
+from hudi_pyspark.reading.base_files.base_file import open_base_file, read_base_rows
+from hudi_pyspark.reading.base_files.page_reads import PagedFile
+from hudi_pyspark.reading.merge.outcome import MOST_BYTES, MergeOutcome
+from hudi_pyspark.reading.merge.spilled_merge import LogInMemory
+from hudi_pyspark.reading.merge.whole_records import WholeRecords
+from hudi_pyspark.reading.merge.winners import Winners
+from hudi_pyspark.reading.outcome_rows import is_of_file, log_rows, open_needed_file, outcome_rows
+from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
+from hudi_pyspark.tasks import ScanTask, with_case_variants
+
+if TYPE_CHECKING:
+    from hudi_pyspark.reading.kept_merges import KeptMerge
+    from hudi_pyspark.reading.slice_merge import MergeSides
+    from hudi_pyspark.storage.protocol import Storage
+    from hudi_pyspark.table.live_blocks import LogScan
+
+_SMALL_FILE = 1 << 20  # bytes; to open a file and read it twice would cost more than its columns
+_ROWS_AT_ONCE = 1 << 20  # of a base file: the keys of each group of rows are hashed once
+
+
+class MergedSlice(NamedTuple):
+    """The outcome of a slice's merge."""
+
+    outcome: MergeOutcome
+    base: list[pa.Table] | None  # all rows of a small base file; None to read the file
+
+
+def merge_slice(
+    task: ScanTask, storage: Storage, log: LogInMemory, sides: MergeSides
+) -> MergedSlice:
+    """Merge a slice into an outcome.
+
+    Args:
+        task: of the slice.
+        storage: of the table.
+        log: records of all log files of the slice, which win as a whole.
+        sides: of the merge, to which the log belongs.
+
+    Raises:
+        CorruptTableError: a base row has no record key.
+        CorruptBaseFileError: the base file cannot be decoded.
+    """
+    base_file = task.file_slice.base_file
+    if base_file is None or base_file.size < _SMALL_FILE:
+        tables = _whole_if_small(sides.base)
+        if tables is not None:
+            row_count = sum(table.num_rows for table in tables)
+            return MergedSlice(_merge_anew(task, log, sides.scan, tables, row_count), tables)
+    with open_base_file(task, storage) as file:
+        assert file is not None  # there is a base file
+        identities = read_identities(task, storage, file, by_position=log.by_position)
+        return MergedSlice(_merge_anew(task, log, sides.scan, identities, file.row_count), None)
+
+
+def rows_of(task: ScanTask, storage: Storage, merged: MergedSlice) -> Iterator[pa.Table]:
+    """Yield the rows of a merged slice.
+
+    Raises:
+        MissingFileError, CorruptBaseFileError: as `read_base_rows`.
+    """
+    outcome, tables = merged
+    if tables is None:
+        with open_needed_file(task, storage) as file:
+            yield from outcome_rows(task, storage, outcome, file)
+        return
+    is_kept = ~outcome.decision.dropped_base_rows
+    ends = accumulate(table.num_rows for table in tables)
+    for table, end in zip(tables, ends, strict=True):
+        yield table.filter(to_arrow(is_kept[end - table.num_rows : end]))
+    yield from log_rows(task, outcome)
+
+
+def _whole_if_small(base: Iterable[pa.Table]) -> list[pa.Table] | None:
+    """Return all tables; None if they are large: repeated values can make a small file large."""
+    tables: list[pa.Table] = []
+    nbytes = 0
+    for table in base:
+        tables.append(table)
+        nbytes += table.nbytes
+        if nbytes > MOST_BYTES:
+            return None
+    return tables
+
+
+def _merge_anew(
+    task: ScanTask,
+    log: LogInMemory,
+    scan: LogScan,
+    base_rows: Iterable[pa.Table],
+    row_count: int,
+) -> MergeOutcome:
+    of_no_logs = replace(
+        MergeOutcome.of_base_file(row_count, task.shared.requested_columns),
+        winners=Winners.none(log.records, log.pair_rule.rule),
+    )
+    return _continue_merge(task, of_no_logs, log, scan, base_rows)
+
+
+def resumed_outcome(task: ScanTask, storage: Storage, kept_merge: KeptMerge) -> MergeOutcome | None:
+    """Resume the merge of fewer log files of a slice, and keep the outcome.
+
+    Args:
+        task: of the slice.
+        storage: of the table.
+        kept_merge: the kept outcomes of the slice.
+
+    Returns:
+        None if no such merge is kept, or the later log files change what earlier files say: then
+        the slice is merged anew.
+
+    Raises:
+        MissingFileError: a file of the slice is gone.
+        CorruptLogBlockError, CorruptBaseFileError: a file cannot be decoded.
+        CorruptTableError, SchemaEvolutionError: as `slice_reader.read`.
+    """
+    for earlier in kept_merge.earlier() if kept_merge.is_sound else ():
+        outcome = earlier.find(to_carry_on=True)
+        if outcome is not None and outcome.winners is not None and len(outcome.winners.log):
+            break
+    else:
+        return None
+    assert outcome is not None
+    assert outcome.winners is not None
+    loaded = _load_later_log(task, storage, outcome, len(earlier.task.file_slice.log_files))
+    if loaded is None:
+        return None
+    log, scan = loaded
+    with _base_rows_of(task, storage, kept_merge, outcome) as base_rows:
+        if base_rows is None:
+            return None
+        resumed = _continue_merge(task, outcome, log, scan, base_rows)
+    if isinstance(base_rows, tuple):
+        resumed = replace(resumed, base_rows=base_rows)
+    if kept_merge.store.is_shared and 4 * len(log.records) < len(outcome.winners.log):
+        # To write all winners for each commit would cost more than to fold a few records again.
+        kept_merge.put(replace(resumed, winners=None))
+    else:
+        kept_merge.put(resumed, earlier.key)
+    return resumed
+
+
+def _load_later_log(
+    task: ScanTask, storage: Storage, outcome: MergeOutcome, earlier_files: int
+) -> tuple[LogInMemory, LogScan] | None:
+    """Load the records of the log files that an outcome lacks.
+
+    None if the merge cannot be resumed with them: they change which earlier blocks count, take
+    values of earlier records, are identified in another way, or are too many.
+    """
+    assert outcome.winners is not None
+    by_position = outcome.winners.log.positions is not None
+    columns = _columns_to_decode(outcome, task, by_position=by_position)
+    if columns is None:
+        return None
+    later_slice = replace(task.file_slice, log_files=task.file_slice.log_files[earlier_files:])
+    later = replace(task, file_slice=later_slice).with_plan(
+        working=columns, record_keys=None, key_fields=() if by_position else task.shared.key_fields
+    )
+    with slice_log.live_blocks(later, storage) as scan:
+        instants = {*outcome.block_instants, *outcome.compacted_instants}
+        if not scan.follows(instants, outcome.counting_instants):
+            return None
+        log = slice_log.load_log_records(later, scan.blocks, by_position=by_position)
+    if not isinstance(log, LogInMemory) or log.records.nbytes > MOST_BYTES:
+        log.close()
+        return None
+    is_identified_otherwise = len(log.records) > 0 and log.by_position != by_position
+    if log.pair_rule.combines or is_identified_otherwise:
+        return None
+    return log, scan
+
+
+@contextmanager
+def _base_rows_of(
+    task: ScanTask, storage: Storage, kept_merge: KeptMerge, outcome: MergeOutcome
+) -> Iterator[Iterable[pa.Table] | None]:
+    """Yield what identifies the base rows of a kept outcome to new log records.
+
+    Rows that are kept open no file; the rows of large files are read when they are iterated. None
+    if the outcome is not that of the base file.
+    """
+    assert outcome.winners is not None
+    by_position = outcome.winners.log.positions is not None
+    if outcome.base_rows:
+        yield outcome.base_rows
+        return
+    with open_base_file(task, storage) as file:
+        if file is None:
+            yield ()
+        elif not is_of_file(outcome, file):
+            yield None
+        else:
+            rows: Iterable[pa.Table] = read_identities(task, storage, file, by_position=by_position)
+            if file.row_count <= _ROWS_AT_ONCE:
+                rows = kept_merge.stored_base_rows(rows, file.row_count, by_position=by_position)
+            yield rows
+
+
+def _continue_merge(
+    task: ScanTask,
+    outcome: MergeOutcome,
+    log: LogInMemory,
+    scan: LogScan,
+    base_rows: Iterable[pa.Table],
+) -> MergeOutcome:
+    """Return the outcome of a slice after the records of some more log files."""
+    merge = WholeRecords(log.records, log.pair_rule, outcome.decision, outcome.winners)
+    if merge.needs_base_rows:
+        for table in base_rows:
+            merge.keep(table)
+    decision, winners = merge.finish()
+    kept_before = outcome.decision.kept_log_rows
+    assert kept_before is not None  # as of all whole records
+    assert decision.kept_log_rows is not None
+    before, later = np.split(decision.kept_log_rows, [len(kept_before)])
+    records = outcome.records
+    if records.num_columns:
+        later_rows = log.records.rows.select(records.schema.names).filter(to_arrow(later))
+        records = pa.concat_tables([records.filter(to_arrow(before[kept_before])), later_rows])
+    instants = tuple(sorted({*outcome.block_instants, *scan.seen}))
+    return MergeOutcome(
+        decision=decision,
+        records=records,
+        record_count=int(decision.kept_log_rows.sum()),
+        block_instants=instants,
+        counting_instants=task.shared.block_filter.counting(instants),
+        compacted_instants=tuple(sorted({*outcome.compacted_instants, *scan.compacted})),
+        winners=winners,
+    )
+
+
+def _columns_to_decode(
+    outcome: MergeOutcome, task: ScanTask, *, by_position: bool
+) -> pa.Schema | None:
+    """Return the outcome's columns, and columns that the merge needs.
+
+    None if an earlier query has asked for a part of a column's nested fields only.
+    """
+    names = {*task.shared.needed, *task.shared.key_fields}
+    if by_position:
+        names.discard(RECORD_KEY_COLUMN)
+    needed, kept = with_case_variants(names, task.working), outcome.records.schema
+    if outcome.lacking(pa.schema(f for f in needed if f.name in kept.names)).names:
+        return None
+    columns = [*kept, *(field for field in needed if field.name not in kept.names)]
+    return pa.schema(columns) if columns else ONLY_ROW_COUNT
+
+
+def read_identities(
+    task: ScanTask, storage: Storage, file: PagedFile, *, by_position: bool
+) -> Iterator[pa.Table]:
+    """Read what identifies base rows to log records, and the values by which they are compared."""
+    fields = task.shared.rule.compared_fields
+    names = {*fields, *(name.partition(".")[0] for name in fields)}
+    key_fields = () if by_position else task.shared.key_fields
+    names |= set() if by_position else {RECORD_KEY_COLUMN, *key_fields}
+    columns = with_case_variants(names, task.working)
+    lookup = task.with_plan(
+        working=columns if columns.names else ONLY_ROW_COUNT,
+        key_fields=key_fields,
+        record_keys=None,
+        settings=replace(task.settings, batch_rows=_ROWS_AT_ONCE),
+    )
+    yield from read_base_rows(lookup, storage, file=file)
