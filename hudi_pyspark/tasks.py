@@ -41,7 +41,6 @@ CHANGELOG_COLUMNS = pa.schema(
 """Columns behind the data columns of a changelog, named as in Spark and in Delta Lake."""
 
 _EMPTY = text_scalar("")
-_NULL = pa.nulls(1, pa.string())[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,14 +113,14 @@ class PartitionValues:
     # Columns and the values that the path has for them; used if a file lacks the column.
     path_values: tuple[tuple[str, pa.Scalar], ...] = ()
     from_path: tuple[str, ...] = ()  # columns that take the path's value, whatever the files hold
-    # Text columns whose folder means null or "": the file says which of the two a row has.
-    null_or_empty: tuple[str, ...] = ()
+    # Text columns whose folder stands for null, "" and perhaps its own name: the file says which.
+    in_shared_folder: tuple[str, ...] = ()
     never_read: tuple[str, ...] = ()  # columns that are never read from the files
 
     def __reduce__(self) -> tuple[object, ...]:
         # pyarrow pickles a scalar as a value of Python, which has no years beyond 9999.
         values = tuple((name, repeat(value, 1)) for name, value in self.path_values)
-        others = self.from_path, self.null_or_empty, self.never_read
+        others = self.from_path, self.in_shared_folder, self.never_read
         return _unpickled, (self.columns, values, *others)
 
     @property
@@ -136,15 +135,16 @@ class PartitionValues:
             if rows.schema.get_field_index(name) >= 0 and name not in self.never_read:
                 data_type = rows.schema.field(name).type
                 rows = _replace(rows, name, repeat(constants[name].cast(data_type), rows.num_rows))
-        for name in self.null_or_empty:
+        for name in self.in_shared_folder:
             if rows.schema.get_field_index(name) >= 0:
+                # Of null this is null.
                 is_empty = pc.equal(rows.column(name), _EMPTY)
-                rows = _replace(rows, name, pc.if_else(is_empty, _EMPTY, _NULL))
+                rows = _replace(rows, name, pc.if_else(is_empty, _EMPTY, constants[name]))
         return rows
 
     def is_as_stored(self, name: str) -> bool:
         """Say whether a column has the values that the files hold, if they hold it."""
-        return name not in self.from_path and name not in self.null_or_empty
+        return name not in self.from_path and name not in self.in_shared_folder
 
 
 def _unpickled(

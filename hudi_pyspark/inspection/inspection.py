@@ -124,11 +124,12 @@ class Inspection:
         """Return the partitions, with the number and size of their files.
 
         Returns:
-            partition_path; partition (typed values of the partition columns; absent in an
-            unpartitioned table); slices, base_files, log_files, bytes, log_bytes (of the latest
-            slices); stored_files, stored_bytes (all data files on the storage, older ones
-            included); rows (as commits recorded; null if log files must be merged to know);
-            last_commit (requested time of the newest commit that wrote one of the files).
+            partition_path; partition (typed values of the partition columns, null where null and
+            other values share the folder; absent in an unpartitioned table); slices, base_files,
+            log_files, bytes, log_bytes (of the latest slices); stored_files, stored_bytes (all data
+            files on the storage, older ones included); rows (as commits recorded; null if log files
+            must be merged to know); last_commit (requested time of the newest commit that wrote one
+            of the files).
         """
         slices = file_slices(self.view)
         return partitions(self.view, slices, files(self.view, slices))

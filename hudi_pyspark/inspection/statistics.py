@@ -10,7 +10,7 @@ from hudi_pyspark.errors import CorruptTableError
 from hudi_pyspark.inspection.commits import file_kind, known_schema
 from hudi_pyspark.inspection.definition import InspectionRows, schema_of, table_of, with_columns
 from hudi_pyspark.inspection.files import commits_of, committed_by_path
-from hudi_pyspark.planning.partition_values import partition_scalars
+from hudi_pyspark.planning.partition_values import partition_scalars, shares_folder
 from hudi_pyspark.table.file_groups import CommittedFile
 from hudi_pyspark.table.view import TableView
 
@@ -157,9 +157,13 @@ def _value_types(view: TableView) -> dict[str, pa.DataType]:
 
 
 def _values(path: str, view: TableView, types: dict[str, pa.DataType]) -> dict[str, Any] | None:
-    """Return the values of the partition columns; None if the path does not fit them."""
+    """Return the values of the partition columns; None if the path does not fit them.
+
+    A value is null if the path alone does not decide it.
+    """
     try:
         # Scalars stay as they are: Python has no years beyond 9999.
-        return partition_scalars(path, view.config, types)
+        values = partition_scalars(path, view.config, types)
     except CorruptTableError:
         return None
+    return {n: None if shares_folder(v, view.config) else v for n, v in values.items()}

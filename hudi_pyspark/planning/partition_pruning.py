@@ -95,17 +95,26 @@ class PartitionPruner:
             # The value itself may contain what looks like an escape.
             is_known &= np.array(["%" not in f or unquote(f) == f for f in folders], np.bool_)
         has_value = is_known & ~is_null(values)
-        low = pc.if_else(pa.array(has_value), values, None)
+        low = high = pc.if_else(pa.array(has_value), values, None)
+        is_shared = self._is_shared(values) & is_known
+        if is_shared.any():  # by null, "", and the value that the folder shows, if any
+            low = pc.if_else(pa.array(is_shared & has_value), "", low)
         all_folders = np.ones(len(folders), np.bool_)
+        may_be_null = ~has_value | is_shared
         if is_below:
             # If slashes are not encoded, the value may continue in the folders below.
-            high = pc.binary_join_element_wise(low, _AFTER_SLASH, "") if may_continue else low
-            bounds = ColumnBounds(low, high, ~has_value, all_folders)
+            high = pc.binary_join_element_wise(high, _AFTER_SLASH, "") if may_continue else high
+            bounds = ColumnBounds(low, high, may_be_null, all_folders)
             return _PathColumn(values, ~all_folders, bounds)
         is_null_value = is_known & ~has_value
-        if pa.types.is_string(data_type) and not self.always_from_path:
-            # A null and an empty text share a folder.
-            low = pc.if_else(pa.array(is_null_value), "", low)
-            bounds = ColumnBounds(low, low, ~has_value, all_folders)
-            return _PathColumn(values, has_value, bounds)
-        return _PathColumn(values, is_known, ColumnBounds(low, low, ~has_value, ~is_null_value))
+        if is_shared.any():
+            low, high = (pc.if_else(pa.array(is_shared & is_null_value), "", b) for b in (low, high))
+        bounds = ColumnBounds(low, high, may_be_null, ~is_null_value | is_shared)
+        return _PathColumn(values, is_known & ~is_shared, bounds)
+
+    def _is_shared(self, values: pa.Array) -> Mask:
+        """Say for each folder of a column whether rows with other values lie in it."""
+        if self.always_from_path or not pa.types.is_string(values.type):
+            return np.zeros(len(values), np.bool_)
+        shared = [partition_values.shares_folder(value, self.config) for value in values]
+        return np.array(shared, np.bool_)

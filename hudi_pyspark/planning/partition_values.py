@@ -2,6 +2,12 @@
 
 With a global index, a row may stay in its old folder although its partition value has changed.
 Apache Hudi 1.x shows the folder's value for the row, so the rows agree with pruning by path.
+
+Some values share a folder, and the file says which of them a row has:
+
+    __HIVE_DEFAULT_PARTITION__    null, and the empty text
+    default                       up to table version 4 (Apache Hudi 0.11) null, the empty text, and
+                                  the text itself
 """
 
 import re
@@ -23,6 +29,8 @@ from hudi_pyspark.table.config import TableConfig
 from hudi_pyspark.tasks import PartitionValues
 
 NULL_PARTITION_VALUE = "__HIVE_DEFAULT_PARTITION__"
+_OLD_NULL_PARTITION_VALUE = "default"
+_LAST_VERSION_WITH_OLD_NULL = 4
 _DATE_FOLDERS = re.compile(r"(\d{4})/(\d{2})/(\d{2})")
 
 
@@ -59,15 +67,27 @@ def resolve_partition_values(
         names = tuple(values)
         return PartitionValues(config.partition_fields, tuple(values.items()), names, (), names)
     decided = decided_by_path(partition_path, config, schema)
-    ambiguous = tuple(n for n in decided if not values[n].is_valid and pa.types.is_string(types[n]))
-    from_path = tuple(n for n in decided if n not in ambiguous)
+    shared = tuple(n for n in decided if shares_folder(values[n], config))
+    from_path = tuple(n for n in decided if n not in shared)
     return PartitionValues(
         columns=config.partition_fields,
         path_values=tuple(values.items()),
         from_path=from_path,
-        null_or_empty=ambiguous,
+        in_shared_folder=shared,
         never_read=tuple(n for n in from_path if n not in read_for_merge),
     )
+
+
+def shares_folder(value: pa.Scalar, config: TableConfig) -> bool:
+    """Return whether rows with other values lie in the folder of this value of a column."""
+    if not pa.types.is_string(value.type):
+        return False
+    return not value.is_valid or is_old_null(value.as_py(), config)
+
+
+def is_old_null(text: str | None, config: TableConfig) -> bool:
+    """Return whether the text of a folder may stand for null in an old table."""
+    return text == _OLD_NULL_PARTITION_VALUE and config.version <= _LAST_VERSION_WITH_OLD_NULL
 
 
 def keep_undecided(predicate: Predicate | None, partition: PartitionValues) -> Predicate | None:
@@ -146,7 +166,7 @@ def folder_values(
 
     A value is null if the folder says so, or if its name is not a value of the type.
     """
-    texts = [_folder_value(name, folder, config) for folder in folders]
+    texts = [_typed_text(_folder_value(name, f, config), data_type, config) for f in folders]
     if pa.types.is_string(data_type) or pa.types.is_integer(data_type):
         with suppress(pa.ArrowInvalid):  # some texts are not numbers
             return pa.array(texts, pa.string()).cast(data_type), np.ones(len(texts), np.bool_)
@@ -184,10 +204,16 @@ def partition_scalars(
             is not a value of the type.
     """
     return {
-        name: _cast(name, text, types[name], partition_path)
+        name: _cast(name, _typed_text(text, types[name], config), types[name], partition_path)
         for name, text in partition_texts(partition_path, config).items()
         if name in types
     }
+
+
+def _typed_text(text: str | None, data_type: pa.DataType, config: TableConfig) -> str | None:
+    """Return the text of a value; None for `default` of an old table, unless it may be a text."""
+    is_null = is_old_null(text, config) and not pa.types.is_string(data_type)
+    return None if is_null else text
 
 
 def _cast(name: str, text: str | None, target: pa.DataType, partition_path: str) -> pa.Scalar:

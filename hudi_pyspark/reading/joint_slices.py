@@ -94,7 +94,7 @@ def _is_small(task: ScanTask, storage: Storage) -> bool:
         and shared.schema_on_read is None
         and shared.commit_range is None
         and shared.record_keys is None
-        and not task.partition.null_or_empty
+        and not task.partition.in_shared_folder
         and shared.working.get_field_index(RECORD_KEY_COLUMN) >= 0
         and storage.is_local
     )

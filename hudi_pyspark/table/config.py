@@ -172,8 +172,10 @@ def _archive_folders(properties: Mapping[str, str]) -> tuple[str, ...]:
         history = properties.get("hoodie.timeline.history.path") or "history"
         return (f"{_timeline_folder(properties)}/{history}",)
     # A downgrade moves the archive to the default folder, whatever the property says, and the
-    # writers that follow archive into the folder of the property.
-    names = {properties.get("hoodie.archivelog.folder", _ARCHIVE_FOLDER), _ARCHIVE_FOLDER}
+    # writers that follow archive into the folder of the property. Up to 0.9 Apache Hudi archives
+    # into the metadata folder itself if the property has the release's default value, which is ""
+    # up to 0.8: ``HoodieTableMetaClient.getArchivePath``. Later releases leave those files there.
+    names = {properties.get("hoodie.archivelog.folder", _ARCHIVE_FOLDER), _ARCHIVE_FOLDER, ""}
     return tuple(sorted(f"{METADATA_FOLDER}/{name}".rstrip("/") for name in names))
 
 

@@ -91,6 +91,18 @@ def test_encoded_values_are_compared_decoded():
     assert not pruner("p = 'a/b'", encoded).containing(["a"])
 
 
+def test_folders_of_null_in_old_versions_are_listed():
+    old = config(hoodie_table_version="3")
+    for text in ("p = ''", "p is null", "p = 'default'", "p <= 'a'"):
+        wanted = pruner(text, old)
+        assert wanted.containing(["default", "p=default"]) == ["default", "p=default"]
+        assert wanted.choose(["default/1", "z/1"]) == ["default/1"]
+    assert not pruner("p = 'z'", old).containing(["default"])
+    # A value with a slash may continue below.
+    assert pruner("p = 'default/x'", old).containing(["default"])
+    assert pruner("p = '__HIVE_DEFAULT_PARTITION__/x'", old).containing([PATHS[-1].split("/")[0]])
+
+
 def test_timestamps_are_left_to_the_files():
     schema = pa.schema([("p", pa.timestamp("us", "UTC")), ("q", pa.int32())])
     chosen = pruner("p = '2024-01-31 00:00:00+00:00'", schema=schema).choose(["1/1", "x/2"])

@@ -30,11 +30,11 @@ ENCODED = {"datasource__write__partitionpath__urlencode": "true"}
 FORMATTED = {"table__keygenerator__type": "TIMESTAMP"}
 
 
-def table_of(fields, ordering=(), **properties):
+def table_of(fields, ordering=(), *, version="6", **properties):
     table = TableConfig.parse(
         {
             "hoodie.table.name": "t",
-            "hoodie.table.version": "6",
+            "hoodie.table.version": version,
             "hoodie.table.partition.fields": fields,
             **{f"hoodie.{k.replace('__', '.')}": v for k, v in properties.items()},
         }
@@ -49,13 +49,12 @@ def values(path, fields, *, always=False, ordering=(), merged=(), **properties):
     )
 
 
-def decide(path, fields, text):
+def decide(path, fields, text, version="6"):
     """Return whether a partition's rows can pass a filter, and what is left to evaluate then."""
     predicate = parse_filter(text, SCHEMA)
-    kept = PartitionPruner(predicate, table_of(fields), SCHEMA, always_from_path=False).choose(
-        [path]
-    )
-    left = keep_undecided(predicate, values(path, fields)) if kept else None
+    table = table_of(fields, version=version)
+    kept = PartitionPruner(predicate, table, SCHEMA, always_from_path=False).choose([path])
+    left = keep_undecided(predicate, values(path, fields, version=version)) if kept else None
     return bool(kept), str(left) if left else None
 
 
@@ -116,6 +115,21 @@ def test_folder_of_null_and_empty_text_shows_what_the_file_has_of_the_two():
     assert shown.column("name").to_pylist() == ["", None, None]
 
 
+@pytest.mark.parametrize("version", ["0", "1", "2", "3", "4"])
+@pytest.mark.parametrize("path", ["default", "name=default"])
+def test_default_folder_of_old_versions_shows_what_the_file_has(path, version):
+    rows = pa.table({"name": pa.array(["", None, "default", "moved here"])})
+    found = values(path, "name", version=version)
+    assert found.show(rows).column("name").to_pylist() == ["", None, "default", "default"]
+    assert (found.from_path, found.never_read) == ((), ())
+    assert not found.is_as_stored("name")
+
+
+def test_default_folder_of_newer_versions_is_text():
+    found = values("default", "name", version="5")
+    assert (found.from_path, found.constants["name"].as_py()) == (("name",), "default")
+
+
 def test_rows_that_stay_in_their_folder_show_its_value():
     rows = pa.table({"id": pa.array([1, 2]), "name": pa.array(["sf", "la"])})
     # A column that is not read is filled in before.
@@ -141,6 +155,36 @@ def test_rows_that_stay_in_their_folder_show_its_value():
 )
 def test_filter_is_decided_by_the_path_as_far_as_it_goes(path, text, is_kept, left):
     assert decide(path, "name", text) == (is_kept, left)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_kept"),
+    [
+        ("name = 'default'", True),
+        ("name = ''", True),
+        ("name IS NULL", True),
+        ("name IS NOT NULL", True),
+        ("NOT name = 'default'", True),
+        ("name <> ''", True),
+        ("name LIKE 'def%'", True),
+        ("name IN ('', 'x')", True),
+        ("name = 'emea'", False),
+        ("name > 'default'", False),
+    ],
+)
+def test_files_in_the_default_folder_of_old_versions_decide_the_filter(text, is_kept):
+    assert decide("default", "name", text, version="2")[0] is is_kept
+    if is_kept:
+        assert decide("default", "name", text, version="2")[1] is not None
+    # Other columns are decided by the path all the same.
+    assert not decide("default/7", "name,id", f"{text} AND id = 8", version="2")[0]
+
+
+def test_null_number_of_old_versions_is_decided_by_the_path():
+    found = values("default", "id", version="4")
+    assert (found.from_path, found.constants["id"].as_py()) == (("id",), None)
+    assert decide("default", "id", "id IS NULL", version="4") == (True, None)
+    assert not decide("default", "id", "id = 3", version="4")[0]
 
 
 def test_null_number_passes_only_filters_that_are_true_for_null():

@@ -147,3 +147,12 @@ def test_text_that_is_no_value_of_the_type_is_corrupt(text, column_type):
 def test_only_columns_with_a_type_are_cast():
     values = partition_scalars("x/7", config("p,q"), {"q": pa.int32(), "other": pa.int32()})
     assert values == {"q": pa.scalar(7, pa.int32())}
+
+
+@pytest.mark.parametrize("column_type", [pa.int32(), pa.date32(), pa.bool_(), pa.float64()])
+def test_default_folder_of_old_versions_is_null_in_columns_that_are_no_text(column_type):
+    types = {"p": column_type, "q": pa.string()}
+    found = partition_scalars("default/default", config("p,q", version="4"), types)
+    assert {name: value.as_py() for name, value in found.items()} == {"p": None, "q": "default"}
+    with pytest.raises(CorruptTableError, match="'default' is not a value"):
+        partition_scalars("default/default", config("p,q", version="5"), types)

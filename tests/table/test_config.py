@@ -105,7 +105,7 @@ def test_defaults(version):
 @pytest.mark.parametrize("version", range(1, 10))
 def test_folders_follow_the_layout_of_the_version(version):
     found = parse({}, str(version))
-    expected = (1, ".hoodie", (".hoodie/archived",))
+    expected = (1, ".hoodie", (".hoodie", ".hoodie/archived"))
     if version >= 8:
         expected = (2, ".hoodie/timeline", (".hoodie/timeline/history",))
     assert (found.layout, found.timeline_folder, found.archive_folders) == expected
@@ -118,8 +118,8 @@ def test_folders_follow_the_layout_of_the_version(version):
             "6",
             {"archivelog.folder": "old"},
             ".hoodie",
-            (".hoodie/archived", ".hoodie/old"),
-            id="named-and-that-of-a-downgrade",
+            (".hoodie", ".hoodie/archived", ".hoodie/old"),
+            id="named-and-those-of-a-downgrade-and-of-0.9",
         ),
         pytest.param(
             "6", {"archivelog.folder": ""}, ".hoodie", (".hoodie", ".hoodie/archived"), id="empty"
@@ -128,7 +128,7 @@ def test_folders_follow_the_layout_of_the_version(version):
             "6",
             {"timeline.path": "t", "timeline.history.path": "h"},
             ".hoodie",
-            (".hoodie/archived",),
+            (".hoodie", ".hoodie/archived"),
             id="layout-1-ignores-the-names-of-layout-2",
         ),
         pytest.param(
