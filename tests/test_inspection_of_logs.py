@@ -47,6 +47,21 @@ def test_blocks_follow_one_another(three_blocks):
     assert all(b["is_committed"] for b in blocks)
 
 
+@pytest.mark.parametrize(
+    ("case", "versions"),
+    [
+        ("v1_mor_part_basic", {"AVRO_DATA_BLOCK": (1, 1), "DELETE_BLOCK": (1, 1)}),
+        ("v2_mor_rolled_back", {"AVRO_DATA_BLOCK": (1, 1), "COMMAND_BLOCK": (1, None)}),
+        ("v6_mor_part_basic", {"AVRO_DATA_BLOCK": (1, 3), "DELETE_BLOCK": (1, 3)}),
+        ("v10_mor_all_types", {"PARQUET_DATA_BLOCK": (None, None)}),
+    ],
+)
+def test_blocks_have_two_versions(golden_table, case, versions):
+    found = rows(golden_table(case), "log_blocks")
+    both = {b["type"]: (b["log_format_version"], b["block_version"]) for b in found}
+    assert both == versions
+
+
 def test_path_may_be_given_in_full(three_blocks):
     table, path, _, _ = three_blocks
     assert rows(table, "log_blocks", str(table / path)) == rows(table, "log_blocks", path)

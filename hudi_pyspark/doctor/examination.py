@@ -263,8 +263,7 @@ def check_metadata_table(stored: StoredFiles) -> Iterator[Finding]:
         message = f"partitions {building} are being built, or building them was interrupted"
         yield Finding(Severity.WARNING, METADATA_TABLE, _INFLIGHT, message)
     if not names:
-        message = "the table has none, so reads list folders"
-        yield Finding(Severity.NOTE, METADATA_TABLE, "", message)
+        yield _unregistered(view.storage)
         return
     try:
         metadata = MetadataTable.open(view)
@@ -288,6 +287,20 @@ def check_metadata_table(stored: StoredFiles) -> Iterator[Finding]:
     if not findings:
         message = f"partitions {', '.join(names)}; it lists the files on the storage"
         yield Finding(Severity.OK, METADATA_TABLE, "", message)
+
+
+def _unregistered(storage: Storage) -> Finding:
+    """Say why no metadata table is read, given that the properties name no partition of one."""
+    try:
+        storage.open_input(f"{_METADATA_FOLDER}/{PROPERTIES_FILE}").close()
+    except FileNotFoundError:
+        message = "the table has none, so reads list folders"
+        return Finding(Severity.NOTE, METADATA_TABLE, "", message)
+    message = (
+        f"not registered: {_PARTITIONS} does not name its partitions, as before Apache Hudi 0.11. "
+        "Reads list folders"
+    )
+    return Finding(Severity.NOTE, METADATA_TABLE, _METADATA_FOLDER, message)
 
 
 def _differences(metadata: MetadataTable, stored: StoredFiles, sample: int) -> Iterator[Finding]:

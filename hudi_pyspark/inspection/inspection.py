@@ -159,13 +159,15 @@ class Inspection:
                 latest slices.
 
         Returns:
-            path; block (number in its file, from 0); offset (of its first byte); bytes; type (as
-            Hudi names it; ``CORRUPT_BLOCK`` for other bytes); instant_time; is_committed;
-            target_instant_time (that a command block rolls back); records (number of decodable
-            records; null for blocks without records); is_partial (only changed columns);
-            compacted_instants (merged into the block by a log compaction); content_offset;
-            content_bytes; header (as written); problem (null for a whole block). Committed bytes
-            that the file lacks are a separate row, with block null.
+            path; block (number in its file, from 0); offset (of its first byte); bytes;
+            log_format_version (of the frame; null for a native log); type (as Hudi names it;
+            ``CORRUPT_BLOCK`` for other bytes); block_version (of the content of Avro data, CDC and
+            delete blocks; other content has none); instant_time; is_committed; target_instant_time
+            (that a command block rolls back); records (number of decodable records; null for blocks
+            without records); is_partial (only changed columns); compacted_instants (merged into the
+            block by a log compaction); content_offset; content_bytes; header (as written); problem
+            (null for a whole block). Committed bytes that the file lacks are a separate row, with
+            block null.
 
         Raises:
             MissingFileError: the given path does not exist, and no commit names it.

@@ -19,9 +19,9 @@ _RECORD_TYPES = DATA_BLOCKS | {LogBlockType.CDC_DATA_BLOCK}
 
 
 @with_columns(
-    "path, block int, offset int, bytes int, type, instant_time, is_committed bool, "
-    "target_instant_time, records int, is_partial bool, compacted_instants texts, "
-    "content_offset int, content_bytes int, header map, problem"
+    "path, block int, offset int, bytes int, log_format_version int, type, block_version int, "
+    "instant_time, is_committed bool, target_instant_time, records int, is_partial bool, "
+    "compacted_instants texts, content_offset int, content_bytes int, header map, problem"
 )
 def log_blocks(view: TableView, path: str | None) -> Iterator[dict[str, object]]:
     """Yield one row per block; see `Inspection.log_blocks`."""
@@ -35,7 +35,9 @@ def log_blocks(view: TableView, path: str | None) -> Iterator[dict[str, object]]
                 "block": salvaged.number,
                 "offset": block.offset,
                 "bytes": block.size,
+                "log_format_version": block.log_format_version,
                 "type": block.block_type.name,
+                "block_version": block.block_version,
                 "instant_time": time,
                 "is_committed": time in view.history.committed if time is not None else None,
                 "target_instant_time": block.target_instant_time,

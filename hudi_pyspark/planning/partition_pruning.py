@@ -108,7 +108,8 @@ class PartitionPruner:
             return _PathColumn(values, ~all_folders, bounds)
         is_null_value = is_known & ~has_value
         if is_shared.any():
-            low, high = (pc.if_else(pa.array(is_shared & is_null_value), "", b) for b in (low, high))
+            shows_null = pa.array(is_shared & is_null_value)
+            low, high = (pc.if_else(shows_null, "", bound) for bound in (low, high))
         bounds = ColumnBounds(low, high, may_be_null, ~is_null_value | is_shared)
         return _PathColumn(values, is_known & ~is_shared, bounds)
 

@@ -42,6 +42,10 @@ REFUSED = {
     ),
     "v6_cow_archived/as_of_archived": (TimeTravelError, "earliest commit that the cleaner kept"),
     "v6_cow_archived/as_of_c1": (TimeTravelError, "earliest commit that the cleaner kept"),
+    **{
+        f"v2_mor_virtual_keys/incr_{name}": (UnsupportedTableError, NO_COMMIT_TIMES)
+        for name in ("all", "after_c1", "after_c4", "c2_c3", "000_mid")
+    },
     "v10_mor_no_meta_fields/incr_all": (UnsupportedTableError, NO_COMMIT_TIMES),
     "v10_mor_no_meta_fields/incr_after_c1": (UnsupportedTableError, NO_COMMIT_TIMES),
     "v10_mor_no_meta_fields/incr_mid": (UnsupportedTableError, NO_COMMIT_TIMES),

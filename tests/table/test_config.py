@@ -105,10 +105,11 @@ def test_defaults(version):
 @pytest.mark.parametrize("version", range(1, 10))
 def test_folders_follow_the_layout_of_the_version(version):
     found = parse({}, str(version))
-    expected = (1, ".hoodie", (".hoodie", ".hoodie/archived"))
+    folders = found.layout, found.timeline_folder, found.archive_folders
     if version >= 8:
-        expected = (2, ".hoodie/timeline", (".hoodie/timeline/history",))
-    assert (found.layout, found.timeline_folder, found.archive_folders) == expected
+        assert folders == (2, ".hoodie/timeline", (".hoodie/timeline/history",))
+    else:
+        assert folders == (1, ".hoodie", (".hoodie", ".hoodie/archived"))
 
 
 @pytest.mark.parametrize(

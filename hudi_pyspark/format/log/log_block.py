@@ -14,6 +14,7 @@ from hudi_pyspark.format.avro.schema import AvroRecord, parse_schema
 from hudi_pyspark.format.bytes_source import BytesSource, StoredBytes
 
 MAGIC = b"#HUDI#"
+LOG_FORMAT_VERSION = 1  # of the frame around each block: HoodieLogFormat.CURRENT_VERSION
 
 _MAGIC_PATTERN = re.compile(re.escape(MAGIC))  # searches a memoryview without copying it
 _LONG = struct.Struct(">q")
@@ -55,6 +56,7 @@ DATA_BLOCKS = frozenset(  # records of a slice's rows
 )
 RECORD_BLOCKS = DATA_BLOCKS | {LogBlockType.DELETE_BLOCK}  # input of a merge
 AVRO_BLOCKS = frozenset({LogBlockType.AVRO_DATA_BLOCK, LogBlockType.CDC_DATA_BLOCK})
+VERSIONED_BLOCKS = AVRO_BLOCKS | {LogBlockType.DELETE_BLOCK}  # their content begins with a version
 NATIVE_BLOCKS = {  # by the extension of a native log of records
     "parquet": LogBlockType.PARQUET_DATA_BLOCK,
     "hfile": LogBlockType.HFILE_DATA_BLOCK,
@@ -103,6 +105,25 @@ class LogBlock:
     def instant_time(self) -> str | None:
         """The instant that wrote the block; None for corrupt and archived-timeline blocks."""
         return self.header.get(HeaderKey.INSTANT_TIME)
+
+    @property
+    def log_format_version(self) -> int | None:
+        """The version of the frame around the block; None for a corrupt block and a native log."""
+        is_framed = self.block_type is not LogBlockType.CORRUPT_BLOCK and not self.native_extension
+        return LOG_FORMAT_VERSION if is_framed else None  # blocks of another are corrupt
+
+    @property
+    def block_version(self) -> int | None:
+        """The version of the content of an Avro data, CDC or delete block; None for other blocks.
+
+        None also if the content is too short to have one. Commands have no content, and Parquet and
+        HFile data blocks contain a file.
+        """
+        is_versioned = self.block_type in VERSIONED_BLOCKS and not self.native_extension
+        if not is_versioned or self.content_length < _INT.size:
+            return None
+        start = self.content_offset
+        return int(_INT.unpack(self.file[start : start + _INT.size])[0])
 
     @property
     def target_instant_time(self) -> str | None:
@@ -274,8 +295,9 @@ def _parse_block(file: BytesSource, offset: int, end: int, path: str, report: Re
     reader = _BlockReader(file, offset + len(MAGIC) + _LONG.size, end - _LONG.size, path)
     reader.report = report
     version = reader.read_int("format version")
-    if version != 1:
-        raise CorruptLogBlockError(f"expected log format version 1, found {version}", path, offset)
+    if version != LOG_FORMAT_VERSION:
+        problem = f"expected log format version {LOG_FORMAT_VERSION}, found {version}"
+        raise CorruptLogBlockError(problem, path, offset)
     ordinal = reader.read_int("block type")
     block_type = _BLOCK_TYPES.get(ordinal)
     if block_type is None:

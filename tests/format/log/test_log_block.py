@@ -70,6 +70,29 @@ def test_record_positions_and_the_instant_of_their_base_file_are_properties():
     assert avro.schema_text.startswith('{"type":"record"')
 
 
+def test_versions_of_the_frame_and_of_the_content():
+    kinds = LogBlockType
+    content = struct.pack(">ii", 3, 0)
+    cases = [
+        (kinds.AVRO_DATA_BLOCK, content, 3),
+        (kinds.CDC_DATA_BLOCK, content, 3),
+        (kinds.DELETE_BLOCK, struct.pack(">ii", 2, 0), 2),
+        (kinds.DELETE_BLOCK, b"\0\0", None),
+        (kinds.PARQUET_DATA_BLOCK, content, None),
+        (kinds.HFILE_DATA_BLOCK, content, None),
+        (kinds.COMMAND_BLOCK, b"", None),
+    ]
+    command: dict[HeaderKey | int, str] = {HeaderKey.COMMAND_BLOCK_TYPE: "0"}
+    blocks = frame(b"".join(write_block(kind, command, body) for kind, body, _ in cases))
+    assert [block.log_format_version for block in blocks] == [1] * len(cases)
+    assert [block.block_version for block in blocks] == [version for _, _, version in cases]
+
+
+def test_corrupt_block_has_no_versions():
+    (corrupt,) = frame(AVRO[:-3])
+    assert (corrupt.log_format_version, corrupt.block_version) == (None, None)
+
+
 def test_content_is_a_view_at_its_offset_in_the_file():
     data = AVRO + DELETE
     block = frame(data)[1]
