@@ -108,12 +108,37 @@ def test_value_of_the_default_folder_is_not_shown_for_the_partition(open_case, n
     assert shown["region=emea/day=1"] == {"region": "emea", "day": 1}
 
 
-def test_default_folder_in_columns_of_text_and_number(open_case):
-    # In version 1 the properties name no partition columns, so the files have all values.
-    rows = open_case("v1_mor_key_null").scan().to_arrow().to_pylist()
-    regions = {row["id"]: row["region"] for row in expected("v1_mor_key_null")}
-    assert {row["id"]: row["region"] for row in rows} == regions
-    assert {None, "", "default"} <= {*regions.values()}
+@pytest.mark.parametrize("name", ["v1_mor_key_null", "v2_mor_key_null", "v3_mor_key_null"])
+@pytest.mark.parametrize(
+    ("text", "keys"),
+    [
+        ("region IS NULL", "k0 k8"),
+        ("region = ''", "k1 k5 k9"),
+        ("region = 'default'", "k10 k2 k6"),
+        ("region <> 'default'", "k1 k11 k5 k7 k9"),
+        ("day IS NULL", "k1 k10 k7"),
+        ("day = 0", "k0 k6 k9"),
+        ("day IS NULL AND region = 'emea'", "k7"),
+        ("day IS NULL OR region IS NULL", "k0 k1 k10 k7 k8"),
+    ],
+)
+def test_null_the_empty_text_and_default_share_a_folder(open_case, name, text, keys):
+    # In version 1 the properties name no partition columns, so all values are those of the files.
+    rows = open_case(name).scan(filter=text, columns=["id"]).to_arrow()
+    assert sorted(rows["id"].to_pylist()) == keys.split()
+
+
+def test_keys_of_the_filters_above_are_those_of_the_writer():
+    rows = expected("v1_mor_key_null")
+    regions = {row["id"]: row["region"] for row in rows}
+    assert sorted(key for key, region in regions.items() if region is None) == ["k0", "k8"]
+    assert sorted(key for key, region in regions.items() if region == "") == ["k1", "k5", "k9"]
+    assert sorted(key for key, region in regions.items() if region == "default") == [
+        "k10",
+        "k2",
+        "k6",
+    ]
+    assert sorted(row["id"] for row in rows if row["day"] is None) == ["k1", "k10", "k7"]
 
 
 @pytest.mark.parametrize("name", ["v1_mor_all_types", "v1_mor_key_null", "v1_mor_part_basic"])
@@ -132,10 +157,7 @@ def test_rows_of_ranges_of_version_1_are_those_of_the_snapshot(open_case):
     for begin in ("000", *commits):
         options = {**EARLIEST, "hoodie.datasource.read.begin.instanttime": begin}
         found = table.scan_with(options).to_arrow().to_pylist()
-        later = {row for row in rows if row[0] > begin}
-        assert {
-            (r["_hoodie_commit_time"], r["_hoodie_record_key"], r["name"]) for r in found
-        } == later
+        assert {version_of(row) for row in found} == {row for row in rows if row[0] > begin}
 
 
 def test_metadata_table_before_0_11_is_not_registered(open_case):
