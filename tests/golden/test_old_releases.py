@@ -13,6 +13,7 @@ from hudi_pyspark.doctor.examination import METADATA_TABLE, examine_table
 from hudi_pyspark.doctor.finding import Severity
 from tests.conftest import GOLDEN
 from tests.golden.case import load_case
+from tests.golden.compare import differences
 
 EARLIEST = {
     "hoodie.datasource.query.type": "incremental",
@@ -158,6 +159,22 @@ def test_rows_of_ranges_of_version_1_are_those_of_the_snapshot(open_case):
         options = {**EARLIEST, "hoodie.datasource.read.begin.instanttime": begin}
         found = table.scan_with(options).to_arrow().to_pylist()
         assert {version_of(row) for row in found} == {row for row in rows if row[0] > begin}
+
+
+def test_base_files_of_version_0_are_what_their_writer_reads(open_case):
+    case = load_case(GOLDEN / "v0_mor_part_basic")
+    (snapshot,) = (query for query in case.queries if query.name == "snapshot")
+    answer = open_case(case.name).scan(query_type="read_optimized").to_arrow()
+    assert list(differences(answer, snapshot.expected_rows(), snapshot.expected_schema())) == []
+
+
+def test_snapshot_of_version_0_is_that_of_version_1_with_the_same_data(open_case):
+    def data_of(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        kept = [{k: v for k, v in row.items() if not k.startswith("_hoodie")} for row in rows]
+        return sorted(kept, key=lambda row: str(row["id"]))
+
+    rows = open_case("v0_mor_part_basic").scan().to_arrow().to_pylist()
+    assert data_of(rows) == data_of(expected("v1_mor_part_basic"))
 
 
 def test_metadata_table_before_0_11_is_not_registered(open_case):
