@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from operator import attrgetter
 from typing import TypeVar
 
 from hudi_pyspark.cached_property import cached_property
@@ -12,7 +13,7 @@ from hudi_pyspark.format.timeline.instant import Action, Instant, InstantState, 
 from hudi_pyspark.format.timeline.instant_body import BodyParser
 from hudi_pyspark.storage.protocol import Storage, read_together
 from hudi_pyspark.table.archive import ArchivedInstant, load_archive
-from hudi_pyspark.table.config import TableConfig
+from hudi_pyspark.table.config import METADATA_FOLDER, TableConfig
 from hudi_pyspark.table.file_group import BaseFile, LogFile
 from hudi_pyspark.table.timeline import (
     CommittedTimes,
@@ -90,7 +91,20 @@ class CommitHistory:
         # An upgrade does not name the files of the history by their first and last instant.
         if "archived" in self.__dict__ or ((since or until) and config.was_upgraded):
             return self.archived
-        return load_archive(self.storage, config.layout, config.archive_folders, since, until)
+        found = load_archive(self.storage, config.layout, config.archive_folders, since, until)
+        return self._with_forgotten(found) if config.has_completion_times else found
+
+    def _with_forgotten(self, archived: tuple[ArchivedInstant, ...]) -> tuple[ArchivedInstant, ...]:
+        """Add the instants that Apache Hudi up to 0.9 archived into the metadata folder itself.
+
+        Later releases do not look for them there, so an upgrade leaves them behind.
+        """
+        if not self.config.was_upgraded:
+            return archived
+        known = {(i.requested_time, i.action) for i in archived}
+        logs = load_archive(self.storage, 1, [METADATA_FOLDER])
+        forgotten = [i for i in logs if (i.requested_time, i.action) not in known]
+        return tuple(sorted([*archived, *forgotten], key=attrgetter("requested_time")))
 
     @cached_property
     def archived_times(self) -> Mapping[str, str]:

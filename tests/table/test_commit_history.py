@@ -1,5 +1,6 @@
 import pytest
 
+from tests.table.test_archive import archive_block, entry
 from tests.table.tiny_table import TinyTable, archive
 
 
@@ -24,3 +25,20 @@ def test_history_of_an_upgraded_table_is_not_searched_by_the_names_of_its_files(
     ]
     found = table.open().history.archived_between("040", "045")
     assert "040" in {instant.requested_time for instant in found}
+
+
+@pytest.mark.parametrize(
+    ("properties", "expected"),
+    [({}, ["010", "030", "040"]), ({"table__initial__version": "8"}, ["030", "040"])],
+    ids=["upgraded", "of-version-8"],
+)
+def test_upgraded_table_has_the_archive_that_an_old_release_left_in_the_metadata_folder(
+    properties, expected
+):
+    table = TinyTable(9, **properties).write("050", "deltacommit")
+    archive(table, {"030": "035", "040": "045"})
+    old = archive_block(entry("010", "deltacommit"), entry("030", "deltacommit"))
+    table.files[".hoodie/.commits_.archive.1_1-0-1"] = old
+    archived = table.open().history.archived
+    assert [instant.requested_time for instant in archived] == expected
+    assert archived[-2].completion_time == "035"
