@@ -202,7 +202,7 @@ def metadata(table: HudiTable, partition: str | None, *, limit: int | None, outp
     PARTITION is a partition of the metadata table, e.g. files; all by default.
     """
     if not table.view.config.metadata_partitions and partition is None:
-        say_aside("the table has no metadata table, so reads list folders")
+        say_aside("the table has no registered metadata table, so reads list folders")
         if output == "table":
             return
     records = table.inspect.metadata_records(partition)

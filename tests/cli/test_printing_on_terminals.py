@@ -88,7 +88,7 @@ def test_beginning_of_a_file_id_is_enough_for_its_history(golden_table):
 def test_table_without_a_metadata_table_says_so(table):
     ended = in_process("metadata", table)
     assert (ended.code, ended.out) == (0, "")
-    assert ended.err == "the table has no metadata table, so reads list folders\n"
+    assert ended.err == "the table has no registered metadata table, so reads list folders\n"
     assert in_process("metadata", table, "-o", "json").out == "[]\n"
 
 
