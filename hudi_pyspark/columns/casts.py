@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import date
-from decimal import ROUND_HALF_UP, Context, Decimal
+from decimal import Decimal
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hudi_pyspark.columns.text import java_text, widen_floats
+from hudi_pyspark.exact_decimals import largest_decimal, parse_decimal, round_half_up
 
 _SPACES = "".join(map(chr, [*range(0x21), 0x7F]))  # Spark strips them from both ends of a text
 _BOOLEANS = {
@@ -30,8 +31,8 @@ _HEXADECIMAL = re.compile(r"[+-]?0[xX][0-9a-fA-F]*\.?[0-9a-fA-F]*[pP][+-]?[0-9]+
 _DATE = re.compile(r"([+-]?[0-9]{4,7})(?:-([0-9]{1,2})(?:-([0-9]{1,2})(?:[ T].*)?)?)?", re.DOTALL)
 _EPOCH = date(1970, 1, 1).toordinal()
 _DAYS_OF_400_YEARS = 146_097
-_EXACT = Context(prec=100)
 _DIGITS_OF_DOUBLE = 17  # as many identify any double
+_DIGITS_OF_INT64 = 19
 _MOST_DIGITS = 76  # of a decimal256
 
 
@@ -73,8 +74,8 @@ def round_to_decimal(array: pa.Array, target: pa.DataType) -> pa.Array:
     if target.scale < array.type.scale:
         array = pc.round(array, target.scale, "half_towards_infinity")
         array = array.cast(pa.decimal256(_MOST_DIGITS, target.scale))
-    step = Decimal(1).scaleb(-array.type.scale)
-    largest = _EXACT.subtract(Decimal(10 ** (target.precision - target.scale)), step)
+    scale = array.type.scale
+    largest = largest_decimal(target.precision - target.scale + scale, scale)
     fits = pc.less_equal(pc.abs(array), pa.scalar(largest, array.type))
     return pc.if_else(fits, array, None).cast(target)
 
@@ -97,7 +98,10 @@ def _parse_whole(text: str, target: pa.DataType) -> int | None:
     match = _WHOLE.fullmatch(text)
     if match is None or text in ("", "+", "-"):
         return None
-    value = int(f"{match.group(1)}{match.group(2) or 0}")
+    digits = match.group(2).lstrip("0") or "0"
+    if len(digits) > _DIGITS_OF_INT64:  # Python makes no int of more digits than a caller allows
+        return None
+    value = int(f"{match.group(1)}{digits}")
     limit = 1 << (target.bit_width - 1)
     return value if -limit <= value < limit else None
 
@@ -114,11 +118,13 @@ def _parse_float(text: str, _: pa.DataType) -> float | None:
 def _parse_decimal(text: str, target: pa.DataType) -> Decimal | None:
     if not _DECIMAL.fullmatch(text):
         return None
-    value = Decimal(text)
+    try:
+        value = parse_decimal(text)
+    except ValueError:  # an exponent of more digits than any number has
+        return None
     if value.adjusted() > target.precision:
         return None
-    step = Decimal(1).scaleb(-target.scale)
-    rounded = value.quantize(step, ROUND_HALF_UP, _EXACT)
+    rounded = round_half_up(value, target.scale)
     fits = rounded.adjusted() < target.precision - target.scale or not rounded
     return rounded if fits else None
 

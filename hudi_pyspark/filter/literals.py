@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from functools import reduce
+from math import isnan
 from typing import TypeAlias
 
 import pyarrow as pa
@@ -17,6 +18,7 @@ import pyarrow.compute as pc
 
 from hudi_pyspark.columns.arrays import cast_to
 from hudi_pyspark.errors import InvalidOptionError
+from hudi_pyspark.exact_decimals import is_whole, scaled_decimal
 from hudi_pyspark.filter.predicate import Comparison, IsIn, Operator, literal_text
 
 LiteralValue: TypeAlias = bool | int | float | Decimal | str | bytes | date | datetime | pa.Scalar
@@ -153,33 +155,46 @@ def _to_scalar(column: pa.Field, literal: LiteralValue) -> pa.Scalar:
                 return convert(column.type, literal)
             except (TypeError, ValueError, OverflowError, pa.ArrowInvalid) as error:
                 reason = f": {error}" if str(error) else ""
-                shown = literal_text(literal) if isinstance(literal, pa.Scalar) else repr(literal)
+                shown = literal_text(literal) if isinstance(literal, pa.Scalar) else _shown(literal)
                 raise InvalidOptionError(
                     f"{described} cannot be compared with {shown}{reason}"
                 ) from None
     raise InvalidOptionError(f"{described} can only be compared with IS NULL and IS NOT NULL")
 
 
+def _shown(literal: object) -> str:
+    """Show a literal of Python. It shows no int of more digits than a caller allows."""
+    if isinstance(literal, int) and not isinstance(literal, bool):
+        return str(scaled_decimal(literal))
+    return repr(literal)
+
+
 def _to_number(data_type: pa.DataType, literal: LiteralValue) -> pa.Scalar:
     if isinstance(literal, bool) or not isinstance(literal, int | float | Decimal):
         raise TypeError("expected a number")
-    if literal != literal:  # noqa: PLR0124  (NaN)
+    if _is_nan(literal):
         raise ValueError("a filter cannot compare with NaN")
     if isinstance(literal, float) or pa.types.is_floating(data_type):
         return pa.scalar(float(literal), pa.float64())
-    exact = Decimal(literal)
-    is_long = exact == exact.to_integral_value() and -(2**63) <= exact < 2**63
-    if pa.types.is_integer(data_type) and is_long:
-        return pa.scalar(int(exact), pa.int64())
+    exact = literal if isinstance(literal, Decimal) else scaled_decimal(literal)
     _, digits, exponent = exact.as_tuple()
     if not isinstance(exponent, int):
         raise TypeError("expected a finite number")
+    is_long = is_whole(exact) and -(2**63) <= exact < 2**63
+    if pa.types.is_integer(data_type) and is_long:
+        return pa.scalar(int(exact), pa.int64())
     column_whole, column_scale = _digits(data_type)
     scale = max(-exponent, column_scale)
     precision = scale + max(len(digits) + exponent, column_whole)
     if precision > _MAX_DECIMAL_DIGITS:
         raise ValueError(f"both together need {precision} digits, more than a decimal has")
     return pa.scalar(exact, pa.decimal128(precision, scale))
+
+
+def _is_nan(number: object) -> bool:
+    if isinstance(number, Decimal):
+        return number.is_nan()
+    return isinstance(number, float) and isnan(number)
 
 
 def _to_date(data_type: pa.DataType, literal: LiteralValue) -> pa.Scalar:

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from hudi_pyspark.columns.nested_fields import resolve_field
 from hudi_pyspark.errors import InvalidOptionError
+from hudi_pyspark.exact_decimals import parse_decimal
 from hudi_pyspark.filter.literals import (
     LiteralValue,
     check_same_type,
@@ -331,7 +332,8 @@ class _Parser:
 def _number(text: str) -> int | float | Decimal:
     if "e" in text.lower():
         return float(text)
-    return Decimal(text) if "." in text else int(text)
+    value = parse_decimal(text)
+    return value if "." in text else int(value)
 
 
 def _unquoted(text: str) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from hudi_pyspark.columns.arrays import Mask, RowNumbers, as_one_array, is_true
 from hudi_pyspark.columns.nested_fields import nullable
+from hudi_pyspark.exact_decimals import scaled_decimal
 from hudi_pyspark.filter.bounds import ColumnBounds, may_match_merged
 from hudi_pyspark.filter.predicate import Predicate, columns_of
 from hudi_pyspark.format.nested_types import counts_milliseconds, find_field
@@ -23,6 +24,8 @@ from hudi_pyspark.table.file_group import FileSlice, LogFile
 from hudi_pyspark.table.meta_columns import META_COLUMNS
 
 if TYPE_CHECKING:
+    from decimal import Decimal
+
     from hudi_pyspark.metadata_table.entries import Entries
     from hudi_pyspark.table.view import TableView
 
@@ -32,6 +35,7 @@ _TIMES = {15: ("ms", "UTC"), 16: ("us", "UTC"), 18: ("ms", None), 19: ("us", Non
 _IN_MILLIS, _LOCAL_MICROS = [15, 18], [19]
 # Java compares texts by UTF-16 units, Parquet by bytes: the orders differ in these characters.
 _BEYOND_SURROGATES = r"[\x{E000}-\x{10FFFF}]"
+_DIGITS = re.compile(r"[0-9]+,(?P<scale>-?[0-9]{1,3})")  # precision and scale, as Hudi notes them
 _FIELD = "ColumnStatsMetadata"
 _NO_STATISTICS = pa.Table.from_batches([], pa.schema({"key": pa.string(), _FIELD: pa.struct([])}))
 _FIELDS = {
@@ -268,7 +272,7 @@ def _logical(values: pa.Array, ordinal: int, infos: pa.Array) -> pa.Array:
     """Return wrapped values in the logical type that the ordinal names."""
     if ordinal == _DECIMAL and pa.types.is_binary(values.type):
         scaled = zip(values.to_pylist(), infos.to_pylist(), strict=True)
-        return pa.array([None if of is None else _decimal(of, info) for of, info in scaled])
+        return pa.array([_decimal(of, info) for of, info in scaled])
     if not pa.types.is_integer(values.type):
         return values
     if ordinal == _DATE:
@@ -311,9 +315,12 @@ def bound_value(statistics: Mapping[str, Any], bound: str) -> pa.Scalar | None:
     return _logical(value, kind.get("typeOrdinal", 0), info)[0]
 
 
-def _decimal(unscaled: bytes, info: str | None) -> Decimal:
-    scale = int((info or "0,0").split(",")[1])
-    return Decimal(int.from_bytes(unscaled, "big", signed=True)).scaleb(-scale)
+def _decimal(unscaled: bytes | None, info: str | None) -> Decimal | None:
+    """Return a decimal by its digits, and the precision and scale that the statistics note."""
+    noted = _DIGITS.fullmatch(info or "")
+    if unscaled is None or noted is None:
+        return None
+    return scaled_decimal(int.from_bytes(unscaled, "big", signed=True), int(noted["scale"]))
 
 
 # Floating-point numbers are missing here: the footer of a file with a NaN has no bounds for that

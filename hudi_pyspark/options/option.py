@@ -6,6 +6,7 @@ The enums are the values of options that are words.
 from __future__ import annotations
 
 import enum
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
@@ -15,6 +16,8 @@ from hudi_pyspark.options.instant_text import parse_as_of, parse_range_instant
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
+
+_WHOLE_NUMBER = re.compile(r"[0-9]{1,100}")
 
 
 class Index(enum.Enum):
@@ -222,7 +225,7 @@ def whole_number(values: str = "", *, default: int = 0, most: int | None = _MAX_
 
     def parse(name: str, value: object) -> int:
         text = as_text(value).strip()
-        number = int(text) if text.isascii() and text.isdigit() else 0
+        number = int(text) if _WHOLE_NUMBER.fullmatch(text) else 0
         if number < 1 or (most is not None and number > most):
             raise InvalidOptionError(f"{name} is {text!r}; give a whole number from 1 {bound}")
         return number

@@ -4,7 +4,6 @@ import json
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
-from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ import pyarrow.compute as pc
 
 from hudi_pyspark.columns.type_text import type_text
 from hudi_pyspark.errors import HudiError
+from hudi_pyspark.exact_decimals import parse_decimal
 from hudi_pyspark.format.timeline.instant import WriteOperationType, moment_of
 from hudi_pyspark.inspection.commits import KnownCommit, counts_of, schema_history
 from hudi_pyspark.inspection.files import committed_by_path
@@ -284,11 +284,11 @@ def order_of(data_type: pa.DataType, texts: Iterable[str]) -> Callable[[str], An
     if pa.types.is_floating(data_type):
         order = float
     elif pa.types.is_integer(data_type) or pa.types.is_decimal(data_type):
-        order = Decimal
+        order = parse_decimal
     try:
         for text in texts:
             order(text)
-    except (ValueError, ArithmeticError):  # a bound from before the column had this type
+    except ValueError:  # a bound from before the column had this type
         return str
     return order
 

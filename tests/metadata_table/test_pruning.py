@@ -3,6 +3,8 @@
 import datetime as dt
 import shutil
 from dataclasses import replace
+from fractions import Fraction
+from random import Random
 from types import SimpleNamespace
 from typing import Any
 
@@ -31,6 +33,7 @@ from hudi_pyspark.table.file_group import BaseFile, FileSlice, LogFile
 from tests.conftest import GOLDEN
 from tests.damage import set_property
 from tests.metadata_table.indexed import answer_of_hudi, pruned
+from tests.process_state import drawn_state
 
 INDEXED = ["v6_mor_mdt_indexes", "v9_mor_mdt_indexes"]
 WITHOUT = {"use_metadata_table": False, "data_skipping": False}
@@ -217,6 +220,45 @@ def test_bounds_of_zero_are_those_of_a_footer_without_any(zero, kind):
     bounds = bounds_of_files(wrapped({**statistics, "valueType": kinds}), pa.field("a", kind))
     assert (bounds.low.null_count, bounds.high.null_count) == (1, 1)
     assert bounds.may_have_value.tolist() == [True]
+
+
+WIDE = 12345678901234567890123456789012345678
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("scale", [0, 1, 18, 38, -2])
+@pytest.mark.parametrize("unscaled", [WIDE, 10**38 - 1, 10**28, 12345678901234567890123456789])
+def test_bounds_of_decimals_are_exact_in_any_context(unscaled, scale, seed):
+    digits, kind = len(str(unscaled)), pa.decimal128(38, scale)
+    if scale < 0:  # 123 of scale -2 is 12300, which a column of 38 digits may hold
+        unscaled, kind = unscaled // 100, pa.decimal128(38, 0)
+    statistics = {
+        "minValue": {"value": (-unscaled).to_bytes(17, "big", signed=True)},
+        "maxValue": {"value": unscaled.to_bytes(17, "big", signed=True)},
+        "nullCount": 0,
+        "valueCount": 3,
+        "valueType": {"typeOrdinal": 10, "additionalInfo": f"{digits},{scale}"},
+    }
+    with drawn_state(Random(seed)):
+        bounds = bounds_of_files(wrapped(statistics), pa.field("a", kind))
+    exact = Fraction(unscaled) / Fraction(10) ** scale
+    assert [Fraction(of[0].as_py()) for of in (bounds.low, bounds.high)] == [-exact, exact]
+
+
+@pytest.mark.parametrize("info", [None, "", "38", "38,x", "38,18,1", "38,9999"])
+def test_decimals_without_a_scale_have_no_bounds(info):
+    bound = {"value": b"\x01"}
+    statistics = {
+        "minValue": bound,
+        "maxValue": {"value": b"\x02"},
+        "nullCount": 0,
+        "valueCount": 3,
+    }
+    kinds = {"typeOrdinal": 10, "additionalInfo": info}
+    found = bounds_of_files(
+        wrapped({**statistics, "valueType": kinds}), pa.field("a", pa.decimal128(38, 18))
+    )
+    assert (found.low.null_count, found.high.null_count) == (1, 1)
 
 
 LOCAL, INSTANT = pa.timestamp("us"), pa.timestamp("us", "UTC")

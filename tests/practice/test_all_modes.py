@@ -15,6 +15,7 @@ import zipfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ from tests.spark.deployment import client
 __all__ = ["ruled"]  # a fixture
 
 LONG = "z" * 5_000
+LONG_DECIMAL = "12345678901234567890.123456789012345678"
 
 
 @dataclass(frozen=True)
@@ -209,6 +211,21 @@ PRACTICE = {
         "v",
         [("k1", 1), ("k2", 2), ("k3", 103), ("k5", 105), ("k6", 6), ("k8", 108)],
         {"id = 'k1'": 1, "id IN ('k5', 'k2', 'x')": 2, "_hoodie_record_key = 'k5'": 1},
+    ),
+    "decimal_bounds": Practice(
+        practice("decimal_bounds/dec_min_c"),
+        "d",
+        [("k1", Decimal(LONG_DECIMAL)), ("k2", Decimal(f"-{LONG_DECIMAL}"))],
+        {f"d = {LONG_DECIMAL}": 1, f"d = -{LONG_DECIMAL}": 1, f"d IN ({LONG_DECIMAL}, 0.5)": 1,
+         f"d <= {LONG_DECIMAL}": 2, f"d >= -{LONG_DECIMAL}": 2, f"d < {LONG_DECIMAL}": 1,
+         "e = 123456789012345678901234567890.12": 1, "g = -99999999999999999999999999999": 1,
+         "h <= -99999999999999999999999.99999": 1},
+    ),
+    "cut_properties": Practice(
+        practice("cut_properties/h_cut16_backup"),
+        "v",
+        [("k0", 0), ("k2", 2), ("k3", 103)],
+        {"id = 'k1'": 0, "v = 2": 1, "v > 2": 1},
     ),
     "dropped_partition_index": Practice(
         practice("late_delete_index/dupdef_mor_v9"),

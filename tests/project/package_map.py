@@ -2,7 +2,8 @@
 
 The arrows come from the import statements; only the places of the boxes are chosen here. An arrow
 that a chain of others already implies is left out, and so are `errors.py` and `messages.py`, which
-nearly all import, `arrow_values.py`, `cached_property.py`, `extras.py`, `fork_safe_lock.py`,
+nearly all import, `arrow_values.py`, `cached_property.py`, `exact_decimals.py`, `extras.py`,
+`fork_safe_lock.py`,
 `html_table.py`, `imported_function.py`, `short_name.py`, `version.py`, `wording.py`, and
 `__init__.py`, which only lists the public names. Run as a module, it writes the picture.
 """
@@ -31,6 +32,7 @@ NOT_DRAWN = {
     "arrow_values",
     "cached_property",
     "errors",
+    "exact_decimals",
     "extras",
     "fork_safe_lock",
     "html_table",

@@ -36,6 +36,7 @@ SCHEMA = pa.schema(
         "x": pa.float64(),
         "d": pa.date32(),
         "m": pa.decimal128(12, 2),
+        "w": pa.decimal128(38, 18),
         "b": pa.bool_(),
         "s": pa.struct({"a": pa.string(), "k": pa.int32()}),
     }
@@ -45,6 +46,16 @@ TEXTS = ["", "a", "b" * 70, "b" * 70 + "c", "z" * 5_000, "é", "\ue000", "\U0001
 NUMBERS = [-(2**63), -1, 0, 7, 2**63 - 1]
 FLOATS = [math.nan, -math.inf, -0.0, 0.0, 1.5, math.inf]
 DAYS = [date(1, 1, 1), date(1582, 10, 4), date(1970, 1, 1), date(9999, 12, 31)]
+WIDE = [
+    Decimal(f"{sign}{digits}")
+    for sign in ("", "-")
+    for digits in (
+        "12345678901234567890.123456789012345678",
+        "12345678901234567890.123456789012345679",
+        "99999999999999999999.999999999999999999",
+        "1234567890.1234567890123456789"[:29],
+    )
+]
 DECIMALS = [Decimal("-9999999999.99"), Decimal("0.00"), Decimal("0.01"), Decimal("7.50")]
 VALUES = {
     "text": TEXTS,
@@ -52,6 +63,7 @@ VALUES = {
     "x": FLOATS,
     "d": DAYS,
     "m": DECIMALS,
+    "w": WIDE,
     "b": [True, False],
     "s.a": TEXTS,
     "s.k": [-1, 0, 2**31 - 1],
@@ -64,7 +76,7 @@ def row_of(random, number):
 
     key = f"{number}-" + random.choice(["k", "l" * 4_200])
     nested = None if random.random() < 0.2 else {"a": draw("s.a"), "k": draw("s.k")}
-    plain = {name: draw(name) for name in ("text", "n", "x", "d", "m", "b")}
+    plain = {name: draw(name) for name in ("text", "n", "x", "d", "m", "w", "b")}
     return {
         "_hoodie_commit_time": "010",
         "_hoodie_record_key": key,
@@ -77,7 +89,7 @@ def row_of(random, number):
 def parquet(random, rows):
     """A file whose statistics are absent, there for some columns, or cut by their length."""
     body = io.BytesIO()
-    leaves = ["_hoodie_record_key", "id", "text", "n", "x", "d", "m", "b", "s.a", "s.k"]
+    leaves = ["_hoodie_record_key", "id", "text", "n", "x", "d", "m", "w", "b", "s.a", "s.k"]
     pq.write_table(
         pa.Table.from_pylist(rows, SCHEMA),
         body,
@@ -182,7 +194,7 @@ def literal(value):
         return f"DATE '{value.isoformat()}'"
     if isinstance(value, float) and math.isinf(value):
         return "1e999" if value > 0 else "-1e999"
-    return repr(value) if isinstance(value, float) else str(value)
+    return repr(value) if isinstance(value, float) else str(value)  # of a decimal without "E"
 
 
 def check(table, rows, values, random, count):

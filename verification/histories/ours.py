@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from dataclasses import dataclass, replace
+from random import Random
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -15,6 +16,7 @@ from hudi_pyspark.options.option import Index
 from tests.golden.compare import arrow_type_name
 from tests.golden.filters import Filter, filters_of
 from tests.golden.questions import Whole, kept_in, questions, random_options
+from tests.process_state import drawn_state
 from verification.histories.compare import Answer, Failure, arrow_answer, difference
 from verification.histories.queries import METADATA, SKIPPING, Query, QueryKind
 from verification.index_combinations.by_key import KEY, ROW, KeyedTable
@@ -23,7 +25,6 @@ from verification.index_combinations.left_out import left_out
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
-    from random import Random
 
 _MOST_KEYS = 20  # that are asked for one by one; all are, in groups
 
@@ -121,7 +122,8 @@ def _read(
     if query.filter:
         options["filter"] = query.filter
     try:
-        with warnings.catch_warnings():
+        # A zone is part of the question: that of a LOCAL timeline is not recorded.
+        with drawn_state(Random(f"{path.name} {query}"), zones=False):
             warnings.simplefilter("ignore")  # a range whose files are gone is answered with one
             scan = (table or HudiTable(str(path))).scan_with(options)
             return scan.to_arrow(), left_out(scan)

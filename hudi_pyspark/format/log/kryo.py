@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from decimal import Context, Decimal
+from decimal import Decimal
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from hudi_pyspark.errors import CorruptLogBlockError, UnsupportedTableError
+from hudi_pyspark.exact_decimals import scaled_decimal
 
 T = TypeVar("T")
 
@@ -22,7 +23,6 @@ _HOODIE_KEY = "org.apache.hudi.common.model.HoodieKey"
 _DELETE_RECORD = "org.apache.hudi.common.model.DeleteRecord"
 # Arrow's decimals have up to 76 digits.
 _MOST_DECIMAL_BYTES, _MOST_SCALE = 32, 76
-_EXACT = Context(prec=200)
 
 # Kryo writes these classes as numbers, class i as i + 2, and all other classes by name.
 _REGISTERED = ("int", "String", "float", "boolean", "byte", "char", "short", "long", "double")
@@ -94,7 +94,7 @@ def _read_decimal(reader: _KryoReader) -> Decimal:
     scale = reader.read_zigzag()
     if abs(scale) > _MOST_SCALE:
         raise reader.corrupt(f"expected a decimal of scale {_MOST_SCALE} at most, found {scale}")
-    return Decimal(unscaled).scaleb(-scale, _EXACT)
+    return scaled_decimal(unscaled, scale)
 
 
 def _read_millis(reader: _KryoReader) -> int:

@@ -10,14 +10,15 @@ views, durations and extensions; Apache Hudi ignores them.
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from inspect import signature
-from typing import IO
+from typing import IO, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hudi_pyspark.errors import UnsupportedTypeError
+from hudi_pyspark.exact_decimals import scaled_decimal
 
 _ARROW_SCHEMA = b"ARROW:schema"
 _NOT_ARROW_SCHEMA = _ARROW_SCHEMA.lower()  # of the same length
@@ -151,7 +152,10 @@ def chunk_bounds(
     Raises:
         pyarrow.ArrowException: the values do not fit the type, or have no order (INT96).
     """
-    data_type = _time_type(statistics) if data_type is None else data_type
+    logical = json.loads(statistics.logical_type.to_json())
+    if logical["Type"] == "Decimal":
+        return _decimal_bounds(statistics, logical, data_type)
+    data_type = _time_type(logical) if data_type is None else data_type
     number = {"INT32": pa.int32(), "INT64": pa.int64()}.get(statistics.physical_type)
     if data_type is None or not (pa.types.is_date(data_type) or pa.types.is_timestamp(data_type)):
         return pa.scalar(statistics.min, data_type), pa.scalar(statistics.max, data_type)
@@ -163,9 +167,24 @@ def chunk_bounds(
     return low, high
 
 
-def _time_type(statistics: pq.Statistics) -> pa.DataType | None:
+def _decimal_bounds(
+    statistics: pq.Statistics, logical: Mapping[str, Any], data_type: pa.DataType | None
+) -> tuple[pa.Scalar, pa.Scalar]:
+    """Return the bounds of decimals from their bytes: how pyarrow scales them is its own matter."""
+    scale = logical["scale"]
+    data_type = pa.decimal128(logical["precision"], scale) if data_type is None else data_type
+    low, high = (
+        end if isinstance(end, int) else int.from_bytes(end, "big", signed=True)
+        for end in (statistics.min_raw, statistics.max_raw)
+    )
+    return (
+        pa.scalar(scaled_decimal(low, scale), data_type),
+        pa.scalar(scaled_decimal(high, scale), data_type),
+    )
+
+
+def _time_type(logical: Mapping[str, Any]) -> pa.DataType | None:
     """Return the declared type of a column of dates or timestamps; None for other types."""
-    logical = json.loads(statistics.logical_type.to_json())
     if logical["Type"] == "Timestamp":
         unit = {"milliseconds": "ms", "microseconds": "us"}.get(logical["timeUnit"], "ns")
         return pa.timestamp(unit, "UTC" if logical["isAdjustedToUTC"] else None)
