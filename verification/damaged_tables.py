@@ -3,6 +3,8 @@
 ``python -m verification.damaged_tables --step 50`` damages every fiftieth byte and length; 1: all.
 ``--metadata`` damages the metadata table alone: cut at each border of a block too, parts of it as
 they were at an earlier commit, files and file groups lost whose commits are archived.
+``--lines`` cuts and flips the files that describe a table at every line: the properties, with and
+without their backup, the definitions of indexes, ``.aux`` and the commits.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from functools import cache, partial
-from itertools import chain, count
+from itertools import chain, count, pairwise
 from multiprocessing import get_context
 from typing import IO, TYPE_CHECKING
 
@@ -67,6 +69,7 @@ TABLES = (
     "v9_mor_mdt_indexes",
     "v10_mor_mdt_indexes",
 )
+_KINDS = ("flip", "cut", "empty", "remove", "fail", "older", "back", "lose")
 SAME, NAMED, STORAGE, OTHER, BARE, ENDED = OUTCOMES = (
     "the same rows", "a named error", "the storage's error", "other rows", "a bare error",
     "the process ended",
@@ -80,6 +83,12 @@ METADATA_TABLES = (
     "x_v9_mor_pv_stays_record",
     "v10_mor_mdt_indexes",
 )
+_BACKED = "backed-"  # begins kinds of damage of a file that has a whole copy
+# Files that describe a table; most are text, of one line or of several.
+_DESCRIBING = re.compile(
+    r"(^|/)\.hoodie/(hoodie\.properties|\.index_defs/.*|\.aux/.*|(timeline/)?[0-9]{14,}[^/]*)$"
+)
+_PIECE = 64  # bytes of what counts as a line in a file without lines
 _AT_ONCE = 2000  # damages that a child process reads
 _METADATA = ".hoodie/metadata/"
 # Where blocks of log files and of HFiles begin, and the trailer of the latter.
@@ -92,14 +101,19 @@ _GROUP = re.compile(r"^(.*/)\.?([a-z][^/]*-[0-9]{4}-0)_")  # folder and file gro
 class Damage:
     """One damage of one table."""
 
-    kind: str  # flip, cut, remove, empty or fail; of a metadata table also older, back or lose
+    # flip, cut, remove, empty or fail; of a metadata table also older, back or lose; of properties
+    # with a backup also backed-cut and backed-flip
+    kind: str
     path: str  # of the file, folder or file group; "" for a storage call that fails
     place: int  # the byte, the length, or the ordinal of the call or of the commit
 
     def of(self, files: dict[str, bytes]) -> MemoryStorage:
         """Return the damaged table."""
         content = files.get(self.path, b"")
-        match self.kind:
+        kind = self.kind.removeprefix(_BACKED)
+        if kind != self.kind:
+            files = {**files, f"{self.path}.backup": content}
+        match kind:
             case "flip":
                 flipped = content[self.place] ^ (0xFF, 0x01, 0x80, 0x10)[self.place % 4]
                 content = content[: self.place] + bytes([flipped]) + content[self.place + 1 :]
@@ -235,7 +249,7 @@ class Outcomes:
     def report(self) -> str:
         """A table of outcomes, and what the errors and the other rows were."""
         lines = ["| Damage | " + " | ".join(OUTCOMES) + " |", "|---" * (len(OUTCOMES) + 1) + "|"]
-        for kind in ("flip", "cut", "empty", "remove", "fail", "older", "back", "lose"):
+        for kind in dict.fromkeys((*_KINDS, *(kind for kind, _ in self.counts))):
             cells = [f"{self.counts[kind, head]:,}" for head in OUTCOMES]
             lines.append(f"| {kind} | " + " | ".join(cells) + " |")
         lines.append(f"\n{sum(self.counts.values()):,} damages")
@@ -276,6 +290,28 @@ def damages_of(case: str, step: int) -> Iterator[Damage]:
     calls = count(1)
     read(FailingStorage(files, 0, calls), filters_of(case))
     yield from (Damage("fail", "", call) for call in range(1, next(calls)))
+
+
+def line_damages_of(case: str, step: int) -> Iterator[Damage]:
+    """Yield cuts and flips at every line of the files that describe a table.
+
+    Args:
+        case: name of the golden table.
+        step: not used; each line is damaged.
+    """
+    del step
+    for path, content in sorted(files_of(case).items()):
+        if not _DESCRIBING.search(path) or not content:
+            continue
+        ends = [match.end() for match in re.finditer(rb"\n", content)]
+        if len(ends) < 2:
+            ends = list(range(_PIECE, len(content), _PIECE))
+        kinds = ("", _BACKED) if path.endswith("hoodie.properties") else ("",)
+        for begin, end in pairwise([0, *ends]):
+            for kind in kinds:
+                yield Damage(f"{kind}cut", path, begin)
+                yield Damage(f"{kind}cut", path, (begin + end) // 2)
+                yield Damage(f"{kind}flip", path, (begin + end) // 2)
 
 
 def metadata_damages_of(case: str, step: int) -> Iterator[Damage]:
@@ -400,11 +436,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--step", type=int, default=50, help="bytes from one damage to the next")
     parser.add_argument("--metadata", action="store_true", help="only the metadata tables")
+    parser.add_argument("--lines", action="store_true", help="files that describe the tables")
     parser.add_argument("tables", nargs="*", help="names of golden tables")
     arguments = parser.parse_args()
     is_metadata = arguments.metadata
     tables = arguments.tables or (METADATA_TABLES if is_metadata else TABLES)
-    outcomes = run(tables, arguments.step, metadata_damages_of if is_metadata else damages_of)
+    choose = metadata_damages_of if is_metadata else damages_of
+    outcomes = run(tables, arguments.step, line_damages_of if arguments.lines else choose)
     sys.stdout.write(f"{outcomes.report()}\n")
     return int(any(outcome in (BARE, ENDED) for _, outcome in outcomes.counts))
 

@@ -20,14 +20,22 @@ from hudi_pyspark.doctor.finding import (
 from hudi_pyspark.doctor.schema import SCHEMA, check_schema
 from hudi_pyspark.doctor.timeline import TimelineFiles, check_timeline, collect_timeline_files
 from hudi_pyspark.errors import CorruptTableError, HudiError, MissingFileError, TableNotFoundError
-from hudi_pyspark.format.properties import table_checksum
 from hudi_pyspark.inspection.metadata import RECORD_SAMPLE, Difference, differences
 from hudi_pyspark.metadata_table.table import MetadataTable
 from hudi_pyspark.options.read_options import ReadOptions
 from hudi_pyspark.planning.query import resolve_query
 from hudi_pyspark.planning.slice_tasks import TablePlanner
 from hudi_pyspark.reading.kept_merges import count_merged
-from hudi_pyspark.table.config import METADATA_FOLDER, PROPERTIES_FILE, TableConfig, read_properties
+from hudi_pyspark.table.config import (
+    BACKUP_FILE,
+    CHECKSUM,
+    METADATA_FOLDER,
+    PROPERTIES_FILE,
+    TableConfig,
+    has_lost_ordering_fields,
+    lacks_ordering_fields,
+    load_properties,
+)
 from hudi_pyspark.table.merge_mode import MergeCache
 from hudi_pyspark.table.returning_rows import COMPLETED_OR_FAILED
 from hudi_pyspark.table.view import TableView, open_table
@@ -41,7 +49,8 @@ if TYPE_CHECKING:
 PROPERTIES = "properties"
 # The first release of Apache Hudi that reads each version: HoodieTableVersion.
 _RELEASES = ("0.3", "0.6", "0.9", "0.10", "0.11", "0.12", "0.14", "0.16", "1.0", "1.1", "1.3")
-_CHECKSUM = "hoodie.table.checksum"
+_ORDERING_FIELDS = "hoodie.table.ordering.fields"
+_FIRST_VERSION_WITH_CHECKSUM = 4  # of Apache Hudi 0.11
 # Apache Hudi knows these words only in capitals. "" if another check reports unknown words.
 _WORDS = {
     "hoodie.table.type": "",
@@ -201,9 +210,12 @@ def _failed(check: str, reason: str, findings: list[Finding], committed: Timelin
 def check_properties(storage: Storage, config: TableConfig) -> Iterator[Finding]:
     """Check the properties of a table that could be opened."""
     try:
-        read_properties(storage, PROPERTIES_FILE)
-    except (FileNotFoundError, ValueError):
-        message = f"missing or unreadable; {PROPERTIES_FILE}.backup was read instead"
+        stored = load_properties(storage)
+    except (FileNotFoundError, CorruptTableError) as error:  # since the table was opened
+        yield Finding(Severity.PROBLEM, PROPERTIES, PROPERTIES_FILE, str(error), RESTORE_PROPERTIES)
+        return
+    if stored.path != PROPERTIES_FILE:
+        message = f"it {stored.problem}; {BACKUP_FILE} is read instead"
         advice = (
             "An update of the properties was interrupted. Copy the backup over the file, as the "
             "next writer of Apache Hudi does"
@@ -215,6 +227,19 @@ def check_properties(storage: Storage, config: TableConfig) -> Iterator[Finding]
     )
     yield Finding(Severity.OK, PROPERTIES, "hoodie.table.version", message)
     yield _checksum(config)
+    if lacks_ordering_fields(config.properties):
+        is_lost = has_lost_ordering_fields(config.properties)
+        yield Finding(
+            Severity.PROBLEM if is_lost else Severity.WARNING,
+            PROPERTIES,
+            _ORDERING_FIELDS,
+            "records are ordered by event time, and no field or payload class says by what: merges "
+            "are refused"
+            if is_lost
+            else "records are ordered by event time, and no field says by which: the later of two "
+            "records of a key wins, as in Apache Hudi",
+            RESTORE_PROPERTIES,
+        )
     for key, reason in _refused(config):
         message = f"{reason}: Apache Hudi refuses the table, which is read here"
         yield Finding(Severity.NOTE, PROPERTIES, key, message, RESTORE_PROPERTIES)
@@ -227,30 +252,26 @@ def _refused(config: TableConfig) -> Iterator[tuple[str, str]]:
         value = properties.get(key, "")
         if value != value.upper() or (known and value and value not in known.split()):
             yield key, f"{value!r} is not one of this property's words, which are in capitals"
-    # Without the name a checksum does not fit, which is a finding already.
     needed = ["hoodie.timeline.layout.version"]
-    if _CHECKSUM not in properties:
-        needed.append("hoodie.table.name")
     if config.is_merge_on_read and config.has_completion_times:
         needed.append("hoodie.record.merge.mode")
     yield from ((key, "missing") for key in needed if not properties.get(key))
 
 
 def _checksum(config: TableConfig) -> Finding:
-    expected = table_checksum(config.database, config.name)
-    recorded = config.properties.get(_CHECKSUM)
-    if recorded is None:
-        return Finding(Severity.NOTE, PROPERTIES, _CHECKSUM, "none is recorded, as in old tables")
-    if recorded.strip() == str(expected):
-        return Finding(Severity.OK, PROPERTIES, _CHECKSUM, f"{recorded} fits the table's name")
+    """Say whether the properties have a checksum; a table whose checksum is wrong is not opened."""
+    recorded = config.properties.get(CHECKSUM)
+    if recorded is not None:
+        return Finding(Severity.OK, PROPERTIES, CHECKSUM, f"{recorded} fits the table's name")
+    if config.version < _FIRST_VERSION_WITH_CHECKSUM:
+        return Finding(Severity.NOTE, PROPERTIES, CHECKSUM, "none is recorded, as in old tables")
     return Finding(
-        Severity.PROBLEM,
+        Severity.WARNING,
         PROPERTIES,
-        _CHECKSUM,
-        f"found {recorded}, but database {config.database!r} and table {config.name!r} give "
-        f"{expected}: the name was edited, or the file is damaged",
-        "Restore the name that the table had, or set the checksum to the number above; Apache "
-        "Hudi may refuse the table until then",
+        CHECKSUM,
+        f"none is recorded, although Apache Hudi records one in tables of version {config.version}:"
+        " the file was edited, or is cut",
+        RESTORE_PROPERTIES,
     )
 
 

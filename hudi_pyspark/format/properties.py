@@ -29,7 +29,8 @@ def parse_properties(text: bytes) -> dict[str, str]:
 
 def table_checksum(database: str, table: str) -> int:
     """Compute the ``hoodie.table.checksum`` of a table; the database may be ``""``."""
-    return zlib.crc32(f"{database}.{table}".encode())
+    # Java encodes half of a pair of surrogates as a question mark.
+    return zlib.crc32(f"{database}.{table}".encode(errors="replace"))
 
 
 def _logical_lines(text: str) -> Iterator[str]:

@@ -17,7 +17,7 @@ import pyarrow as pa
 from hudi_pyspark.cached_property import cached_property
 from hudi_pyspark.columns.schema_evolution import SchemaOnRead
 from hudi_pyspark.custom_mergers import PayloadMerger, find_merger
-from hudi_pyspark.errors import InvalidOptionError, UnsupportedTableError
+from hudi_pyspark.errors import CorruptTableError, InvalidOptionError, UnsupportedTableError
 from hudi_pyspark.filter.bounds import requested_record_keys
 from hudi_pyspark.filter.predicate import Predicate, columns_of, top_level_columns
 from hudi_pyspark.format.base_file_formats import check_readable
@@ -29,7 +29,12 @@ from hudi_pyspark.planning.partition_pruning import PartitionPruner
 from hudi_pyspark.planning.partition_values import keep_undecided, resolve_partition_values
 from hudi_pyspark.table import merge_mode
 from hudi_pyspark.table.bootstrap import BootstrapSources, is_skeleton, load_bootstrap_sources
-from hudi_pyspark.table.config import TableConfig, resolve_config
+from hudi_pyspark.table.config import (
+    PROPERTIES_FILE,
+    TableConfig,
+    has_lost_ordering_fields,
+    resolve_config,
+)
 from hudi_pyspark.table.file_group import FileSlice
 from hudi_pyspark.table.live_blocks import BlockFilter
 from hudi_pyspark.table.meta_columns import COMMIT_TIME_COLUMN
@@ -248,6 +253,13 @@ def _check_mergeable(context: PlanContext) -> None:
     """Refuse a merge without a rule, record keys, or a usable column of delete markers."""
     config, delete_field = context.config, context.options.delete_field
     merge_mode.check_supported(context.rule, has_merger=context.merger is not None)
+    if has_lost_ordering_fields(config.properties):
+        raise CorruptTableError(
+            f"{PROPERTIES_FILE} orders records by event time (hoodie.record.merge.mode), but names "
+            "neither an ordering field nor a payload class, as no writer of Apache Hudi leaves it: "
+            "the file is cut, or was edited. Restore it from a copy, or read the base files alone "
+            "with hoodie.datasource.query.type=read_optimized"
+        )
     column = find_field(context.table_schema, context.rule.delete_field)
     if delete_field and (column is None or pa.types.is_struct(column.type)):
         raise InvalidOptionError(

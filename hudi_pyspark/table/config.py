@@ -1,6 +1,7 @@
 """hoodie.properties as a typed value; tables that cannot be read are refused here."""
 
 import enum
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, TypeAlias
@@ -9,16 +10,30 @@ import pyarrow as pa
 
 from hudi_pyspark.errors import CorruptTableError, UnsupportedTableError, UnsupportedVersionError
 from hudi_pyspark.format.nested_types import resolve_path
-from hudi_pyspark.format.properties import parse_properties
+from hudi_pyspark.format.properties import parse_properties, table_checksum
 from hudi_pyspark.storage.protocol import Storage
 
 METADATA_FOLDER = ".hoodie"
 PROPERTIES_FILE = f"{METADATA_FOLDER}/hoodie.properties"
+BACKUP_FILE = f"{PROPERTIES_FILE}.backup"
+CHECKSUM = "hoodie.table.checksum"
 SUPPORTED_VERSIONS = range(11)
+_NAME = "hoodie.table.name"
 _VERSION = "hoodie.table.version"
 _LAYOUT = "hoodie.timeline.layout.version"
 _ARCHIVE_FOLDER = "archived"
-_NEWER_THAN_VERSION_0 = ("hoodie.table.checksum", "hoodie.timeline.path")
+_POPULATE = "hoodie.populate.meta.fields"
+# Values of hoodie.meta.fields.mode (Apache Hudi 1.3) with which rows have their commit times.
+_MODES_WITH_COMMIT_TIMES = ("ALL", "COMMIT_TIME_ONLY", "COMMIT_TIME_AND_FILE_NAME")
+# Properties that a writer of Apache Hudi was given if it orders by event time without a field.
+_IMPLY_EVENT_TIME = (
+    "hoodie.compaction.payload.class",
+    "hoodie.table.legacy.payload.class",
+    "hoodie.record.merge.strategy.id",
+)
+_NEWER_THAN_VERSION_0 = (CHECKSUM, "hoodie.timeline.path")
+_IS_VERSION = re.compile(r"[0-9]{1,9}").fullmatch
+_IS_NUMBER = re.compile(r"[+-]?[0-9]{1,19}").fullmatch  # a long of Java
 _BASE_FILE_FORMATS = ("PARQUET", "ORC", "HFILE", "LANCE")
 _STORAGE_LAYOUTS = ("DEFAULT", "LSM_TREE")
 _CDC_LOGGING_MODES = ("DATA_BEFORE_AFTER", "DATA_BEFORE", "OP_KEY_ONLY")
@@ -108,9 +123,10 @@ def _version(properties: Mapping[str, str]) -> int:
             f"{_VERSION} is missing, but the table has {newer[0]}, which releases of Apache "
             f"Hudi write that record their version. Restore {PROPERTIES_FILE} from a copy"
         )
-    if not (text.isascii() and text.isdigit()):
+    if not _IS_VERSION(text):
         raise UnsupportedVersionError(
-            f"{_VERSION} is {text!r}, which is not a number. Restore {PROPERTIES_FILE} from a copy"
+            f"{_VERSION} is {text[:40]!r}, which is not a number. Restore {PROPERTIES_FILE} from "
+            "a copy"
         )
     if int(text) not in SUPPORTED_VERSIONS:
         raise UnsupportedVersionError(
@@ -153,12 +169,21 @@ def _partition_fields(properties: Mapping[str, str]) -> tuple[tuple[str, ...], t
     return names, tuple(n for n, kind in zip(names, kinds, strict=True) if kind in may_be_time)
 
 
+_database = _first("hoodie.database.name")
+_ordering_fields = _names("hoodie.table.ordering.fields", "hoodie.table.precombine.field")
 _table_type = _one_of("hoodie.table.type", [kind.value for kind in TableType])
 
 
 def _merge_properties(properties: Mapping[str, str]) -> dict[str, str]:
     prefix = "hoodie.record.merge.property."
     return {key[len(prefix) :]: properties[key] for key in properties if key.startswith(prefix)}
+
+
+def _meta_fields_mode(properties: Mapping[str, str]) -> str:
+    """Return which meta columns have values; the property counts only if not all of them have."""
+    if _flag(_POPULATE, default=True)(properties):
+        return "ALL"
+    return properties.get("hoodie.meta.fields.mode", "").strip() or "NONE"
 
 
 def _timeline_folder(properties: Mapping[str, str]) -> str:
@@ -183,8 +208,8 @@ def _archive_folders(properties: Mapping[str, str]) -> tuple[str, ...]:
 class TableConfig:
     """The properties of a table that decide how it is read."""
 
-    name: str = _read(_first("hoodie.table.name"))
-    database: str = _read(_first("hoodie.database.name"))  # "" if the writer named none
+    name: str = _read(_first(_NAME))
+    database: str = _read(_database)  # "" if the writer named none
     version: int = _read(_version)
     table_type: TableType = _read(lambda properties: TableType(_table_type(properties)))
     # Upper case. Files with another extension are not seen, so a wrong one would lose rows.
@@ -199,9 +224,7 @@ class TableConfig:
     # () if keys are only in _hoodie_record_key
     record_key_fields: tuple[str, ...] = _read(_names("hoodie.table.recordkey.fields"))
     # dotted names of nested fields included
-    ordering_fields: tuple[str, ...] = _read(
-        _names("hoodie.table.ordering.fields", "hoodie.table.precombine.field")
-    )
+    ordering_fields: tuple[str, ...] = _read(_ordering_fields)
     # () for an unpartitioned table; without :TYPE suffixes
     partition_fields: tuple[str, ...] = _read(lambda properties: _partition_fields(properties)[0])
     # partition columns whose folder may be a formatted time
@@ -214,7 +237,9 @@ class TableConfig:
         _flag("hoodie.datasource.write.slash.separated.date.partitioning")
     )
     drop_partition_columns: bool = _read(_flag("hoodie.datasource.write.drop.partition.columns"))
-    populate_meta_fields: bool = _read(_flag("hoodie.populate.meta.fields", default=True))
+    populate_meta_fields: bool = _read(_flag(_POPULATE, default=True))
+    # which meta columns have values: ALL, NONE, COMMIT_TIME_ONLY …; of later releases any word
+    meta_fields_mode: str = _read(_meta_fields_mode)
     payload_class: str = _read(_first("hoodie.compaction.payload.class"))  # "" if none is named
     # "" if none is named: table versions up to 7
     merge_mode: str = _read(_upper("hoodie.record.merge.mode"))
@@ -251,6 +276,11 @@ class TableConfig:
         return has_completion_times(self.version)
 
     @property
+    def has_commit_times(self) -> bool:
+        """Whether rows have the time of their commit, as far as the properties say."""
+        return self.meta_fields_mode in _MODES_WITH_COMMIT_TIMES
+
+    @property
     def layout(self) -> int:
         """Timeline layout: 2 from table version 8 on, else 1."""
         return 2 if self.has_completion_times else 1
@@ -259,7 +289,7 @@ class TableConfig:
     def was_upgraded(self) -> bool:
         """Whether the table may have begun before version 8, as far as Apache Hudi records it."""
         text = self.properties.get("hoodie.table.initial.version", "")
-        return not (text.isascii() and text.isdigit() and has_completion_times(int(text)))
+        return not (_IS_VERSION(text) and has_completion_times(int(text)))
 
     @property
     def is_merge_on_read(self) -> bool:
@@ -297,39 +327,117 @@ def resolve_config(config: TableConfig, schema: pa.Schema) -> TableConfig:
     return config if resolved == given else replace(config, **resolved)
 
 
+@dataclass(frozen=True, slots=True)
+class StoredProperties:
+    """The properties of a table, and from which of the two files they are."""
+
+    values: Mapping[str, str]
+    path: str  # relative to the base path: `PROPERTIES_FILE` or `BACKUP_FILE`
+    problem: str = ""  # why the backup is read instead of the file; "" if it is not
+
+
 def read_properties(storage: Storage, path: str) -> dict[str, str]:
-    """Read a file of properties.
+    """Read a file of properties, if it is as a writer of Apache Hudi left it.
+
+    The checksum covers the name of the table, which may stand anywhere in the file. So it proves
+    that the file is not cut before both, and no more: `load_properties` compares what it can.
 
     Raises:
         FileNotFoundError: there is none.
-        ValueError: it is not one, or not that of a table.
+        ValueError: it is not one, lacks the table's name, or contradicts its checksum.
     """
     properties = parse_properties(storage.read_bytes(path))
-    if "hoodie.table.name" not in properties and _VERSION not in properties:
-        raise ValueError("it names neither hoodie.table.name nor hoodie.table.version")
+    if _NAME not in properties and _VERSION not in properties:
+        raise ValueError(f"it names neither {_NAME} nor {_VERSION}")
+    if not properties.get(_NAME):
+        raise ValueError(f"{_NAME} is missing, which every table has: the file is cut, or another")
+    recorded = properties.get(CHECKSUM)
+    if recorded is None:  # Apache Hudi before 0.11 wrote none, and later releases ask for none
+        return properties
+    expected = table_checksum(_database(properties), properties[_NAME])
+    if not _IS_NUMBER(recorded) or int(recorded) != expected:
+        name = f"database {_database(properties)!r} and table {properties[_NAME]!r}"
+        raise ValueError(
+            f"{CHECKSUM} is {recorded[:40]!r}, but {name} give {expected}: the file is cut, or the "
+            "name was edited"
+        )
     return properties
 
 
-def load_table_config(storage: Storage) -> TableConfig:
+def load_properties(storage: Storage) -> StoredProperties:
     """Read ``hoodie.properties``, or its backup while a writer replaces the file.
+
+    A writer copies the file, deletes it, writes it anew and then deletes the copy. So a file that
+    is missing, cut or contradicts its checksum has a backup, which Apache Hudi reads instead. If
+    the backup is gone as well, the writer has just finished.
 
     Raises:
         FileNotFoundError: neither exists, so that there is no table.
-        CorruptTableError: neither can be read.
-        UnsupportedTableError: a property has a value that cannot be read; it names both.
+        CorruptTableError: neither can be believed.
     """
-    problems = {}
-    for path in (PROPERTIES_FILE, f"{PROPERTIES_FILE}.backup"):
+    problems: dict[str, str] = {}
+    for path in (PROPERTIES_FILE, BACKUP_FILE, PROPERTIES_FILE):
         try:
-            properties = read_properties(storage, path)
-        except FileNotFoundError:  # noqa: PERF203  (of two files)
+            values = read_properties(storage, path)
+        except FileNotFoundError:
+            if path == PROPERTIES_FILE:
+                problems[path] = "is missing"
             continue
         except ValueError as error:
-            problems[path] = error
-        else:
-            return TableConfig.parse(properties)
-    if problems:
-        found = [f"{storage.describe(p)} cannot be read: {e}" for p, e in problems.items()]
-        missing = "" if PROPERTIES_FILE not in problems or len(found) > 1 else ". It has no .backup"
-        raise CorruptTableError(f"{'; '.join(found)}{missing}. Restore the file from a copy")
-    raise FileNotFoundError(PROPERTIES_FILE)
+            problems[path] = f"cannot be read: {error}"
+            continue
+        if path == BACKUP_FILE:
+            return StoredProperties(values, path, problems[PROPERTIES_FILE])
+        return _unless_cut(storage, values)
+    if problems == {PROPERTIES_FILE: "is missing"}:
+        raise FileNotFoundError(PROPERTIES_FILE)
+    found = "; ".join(f"{storage.describe(path)} {problem}" for path, problem in problems.items())
+    missing = "" if BACKUP_FILE in problems else ". It has no .backup"
+    raise CorruptTableError(f"{found}{missing}. Restore the file from a copy")
+
+
+def _unless_cut(storage: Storage, values: Mapping[str, str]) -> StoredProperties:
+    """Return the properties of the file, or of its backup if that has what the file must have lost.
+
+    Only properties that order records by event time and do not say by which field are compared:
+    Apache Hudi may write them so, and every other property has a default or is refused. To look
+    for a backup costs a request.
+    """
+    believed = StoredProperties(values, PROPERTIES_FILE)
+    if not lacks_ordering_fields(values):
+        return believed
+    try:
+        backup = read_properties(storage, BACKUP_FILE)
+    except (FileNotFoundError, ValueError):
+        return believed
+    if lacks_ordering_fields(backup) or backup.get(_VERSION) != values.get(_VERSION):
+        return believed
+    problem = "has no ordering fields, which its backup has: the file is cut"
+    return StoredProperties(backup, BACKUP_FILE, problem)
+
+
+def lacks_ordering_fields(properties: Mapping[str, str]) -> bool:
+    """Return whether records are ordered by event time, and no field says by which."""
+    mode = properties.get("hoodie.record.merge.mode", "").upper()
+    return mode == "EVENT_TIME_ORDERING" and not _ordering_fields(properties)
+
+
+def has_lost_ordering_fields(properties: Mapping[str, str]) -> bool:
+    """Return whether the properties lack ordering fields that Apache Hudi must have written.
+
+    Without ordering fields Apache Hudi orders by commit time, whatever mode its writer is given. It
+    orders by event time only if it is given a payload class or a merge strategy that does, and then
+    it writes that as well.
+    """
+    return lacks_ordering_fields(properties) and not any(map(properties.get, _IMPLY_EVENT_TIME))
+
+
+def load_table_config(storage: Storage) -> TableConfig:
+    """Load the properties of a table, as `load_properties` does, and parse them.
+
+    Raises:
+        FileNotFoundError: there is no table.
+        CorruptTableError: the properties cannot be believed.
+        UnsupportedTableError: a property has a value that cannot be read; it names both.
+    """
+    return TableConfig.parse(load_properties(storage).values)

@@ -143,15 +143,32 @@ def test_lost_table_type_is_found_by_the_delta_commits(tmp_path):
 def test_checksum_that_does_not_fit_the_name(tmp_path):
     table = unpack(COW, tmp_path)
     set_property(table, "hoodie.table.name", "renamed")
-    found = the_one(examine(table))
-    assert (found.check, found.subject) == ("properties", "hoodie.table.checksum")
+    found = the_one(list(examine_table(ArrowStorage.parse(str(table)))))
+    assert (found.check, found.subject) == ("properties", ".hoodie/hoodie.properties")
     assert "'renamed'" in found.message
+    assert "It has no .backup" in found.message
 
 
-def test_missing_checksum_is_only_noted(tmp_path):
-    table = unpack(COW, tmp_path)
+@pytest.mark.parametrize("version", ["3", "8"])
+def test_missing_checksum_is_odd_in_versions_that_have_one(tmp_path, version):
+    table = unpack(COW if version == "8" else "v6_cow_orc", tmp_path)
     set_property(table, "hoodie.table.checksum", None)
-    assert ("properties", "hoodie.table.checksum") in of(examine(table), Severity.NOTE)
+    set_property(table, "hoodie.table.version", version)
+    severity = Severity.WARNING if version == "8" else Severity.NOTE
+    assert ("properties", "hoodie.table.checksum") in of(examine(table), severity)
+
+
+def test_event_time_without_an_ordering_field_is_odd(tmp_path):
+    table = unpack(COW, tmp_path)
+    set_property(table, "hoodie.record.merge.mode", "EVENT_TIME_ORDERING")
+    set_property(table, "hoodie.table.ordering.fields", None)
+    set_property(table, "hoodie.table.precombine.field", None)
+    payload = "hoodie.compaction.payload.class"
+    set_property(table, payload, "org.apache.hudi.common.model.DefaultHoodieRecordPayload")
+    assert ("properties", "hoodie.table.ordering.fields") in of(examine(table), Severity.WARNING)
+    set_property(table, payload, None)
+    set_property(table, "hoodie.record.merge.strategy.id", None)
+    assert ("properties", "hoodie.table.ordering.fields") in problems(examine(table))
 
 
 @pytest.mark.parametrize("left", [None, b"", b"a=b", b"\\uXY"])

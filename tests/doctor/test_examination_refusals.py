@@ -9,7 +9,7 @@ import pytest
 from hudi_pyspark import HudiTable
 from hudi_pyspark.doctor.examination import examine_table
 from hudi_pyspark.doctor.finding import Severity
-from hudi_pyspark.errors import UnsupportedTableError
+from hudi_pyspark.errors import CorruptTableError, UnsupportedTableError
 from hudi_pyspark.storage import ArrowStorage
 from tests.damage import set_property, unpack
 
@@ -72,11 +72,14 @@ def test_short_name_of_a_table_type_is_refused_here_too(tmp_path, short):
     assert [problem in f.message for f in findings if f.severity is Severity.PROBLEM] == [True]
 
 
-def test_missing_name_without_a_checksum(tmp_path):
+@pytest.mark.parametrize("checksum", [None, "1"])
+def test_missing_name_is_refused_with_and_without_a_checksum(tmp_path, checksum):
+    """Apache Hudi refuses it as well."""
     table = unpack(V9, tmp_path)
-    set_property(table, "hoodie.table.checksum", None)
+    set_property(table, "hoodie.table.checksum", checksum)
     set_property(table, "hoodie.table.name", None)
-    assert [(s, key) for s, key, _ in noted(table)] == [(Severity.NOTE, "hoodie.table.name")]
+    with pytest.raises(CorruptTableError, match=r"hoodie\.table\.name is missing"):
+        HudiTable(table)
 
 
 @pytest.mark.parametrize(("action", "plan", "says", "error"), PLANS)

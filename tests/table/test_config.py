@@ -7,7 +7,7 @@ from hudi_pyspark.errors import (
     UnsupportedTableError,
     UnsupportedVersionError,
 )
-from hudi_pyspark.table.config import TableConfig, TableType, load_table_config
+from hudi_pyspark.table.config import TableConfig, TableType, load_properties, load_table_config
 from tests.memory_storage import MemoryStorage
 
 MAIN = ".hoodie/hoodie.properties"
@@ -338,6 +338,70 @@ def test_unreadable_properties_are_corrupt(files, problem):
         load_table_config(MemoryStorage(files))
     assert MAIN in str(raised.value)
     assert "Restore" in str(raised.value)
+
+
+CHECKED = b"hoodie.table.name=t\nhoodie.database.name=d\nhoodie.table.checksum="
+OF_D_T = 3_975_153_383
+
+
+@pytest.mark.parametrize(
+    ("recorded", "is_right"),
+    [
+        (f"{OF_D_T}", True),
+        (f"+0{OF_D_T}", True),  # Java parses a long
+        (f"{OF_D_T + 1}", False),
+        (f"-{OF_D_T}", False),
+        (f"{OF_D_T} ", False),
+        ("", False),
+        ("x", False),
+        ("9" * 5000, False),
+    ],
+)
+def test_checksum_is_compared_with_the_names_as_java_does(recorded, is_right):
+    files = {MAIN: CHECKED + recorded.encode()}
+    if is_right:
+        assert load_properties(MemoryStorage(files)).path == MAIN
+        return
+    with pytest.raises(CorruptTableError, match=f"'d' and table 't' give {OF_D_T}"):
+        load_properties(MemoryStorage(files))
+    stored = load_properties(MemoryStorage({**files, BACKUP: text("backup")}))
+    assert (stored.path, stored.values["hoodie.table.name"]) == (BACKUP, "backup")
+    assert "hoodie.table.checksum is" in stored.problem
+
+
+class Finishing(MemoryStorage):
+    """A storage on which a writer puts the new file in place before the backup is asked for."""
+
+    def read_bytes(self, path):
+        try:
+            return super().read_bytes(path)
+        finally:
+            self.files[MAIN] = text("new")
+
+
+@pytest.mark.parametrize("main", [{}, {MAIN: b"hoodie.table"}], ids=["missing", "half-written"])
+def test_file_that_a_writer_has_just_replaced_is_read_again(main):
+    assert load_properties(Finishing(main)).values["hoodie.table.name"] == "new"
+
+
+def ordered(fields, version="9"):
+    return text("t", version) + (
+        b"\nhoodie.record.merge.mode=EVENT_TIME_ORDERING\nhoodie.table.ordering.fields=" + fields
+    )
+
+
+@pytest.mark.parametrize(
+    ("main", "backup", "path"),
+    [
+        (ordered(b""), ordered(b"ts"), BACKUP),
+        (ordered(b"n"), ordered(b"ts"), MAIN),
+        (ordered(b""), ordered(b""), MAIN),  # a writer that was given only a payload class
+        (ordered(b"", "8"), ordered(b"ts"), MAIN),  # a downgrade was interrupted
+        (ordered(b""), b"\\uXY", MAIN),
+    ],
+)
+def test_ordering_fields_that_only_the_backup_has(main, backup, path):
+    assert load_properties(MemoryStorage({MAIN: main, BACKUP: backup})).path == path
 
 
 def test_without_any_properties_there_is_no_table():

@@ -2,6 +2,7 @@
 
 import pytest
 
+from hudi_pyspark.table.config import PROPERTIES_FILE
 from tests.conftest import GOLDEN
 from tests.golden.case import load_case
 from tests.memory_storage import MemoryStorage
@@ -18,6 +19,7 @@ from verification.damaged_tables import (
     damages_of,
     files_of,
     filters_of,
+    line_damages_of,
     metadata_damages_of,
     outcome_of,
     read,
@@ -155,3 +157,27 @@ def test_markers_of_folders_change_no_row(case, caplog):
     good, found = (read(s, filters_of(case)) for s in (MemoryStorage(files), marked))
     assert sorted(map(repr, found.to_pylist())) == sorted(map(repr, good.to_pylist()))
     assert caplog.text == ""
+
+
+@pytest.mark.parametrize(
+    "case",
+    [CASE, "v8_mor_event_time_string_ordering", "v9_mor_mdt_indexes", "v9_cow_no_meta_fields"],
+)
+@SAMPLED
+def test_files_that_describe_a_table_are_cut_at_every_line(case, is_whole):
+    every = list(line_damages_of(case, 1))
+    of_properties = [d for d in every if d.path == PROPERTIES_FILE and "cut" in d.kind]
+    others = [d for d in every if d not in of_properties]
+    chosen = of_properties + (others if is_whole else sample(others, case, 12))
+    found = {damage: outcome_of(case, damage) for damage in chosen}
+    assert {what for outcome, what in found.values() if outcome == BARE} == set()
+    whole = files_of(case)[PROPERTIES_FILE].decode()
+    for damage, (outcome, _) in found.items():
+        kept = whole[: damage.place]
+        has_both = "\nhoodie.table.checksum=" in kept and "\nhoodie.table.name=" in kept
+        is_cut_before = damage in of_properties and not has_both
+        if is_cut_before:
+            assert outcome == (NAMED if damage.kind == "cut" else SAME), damage
+        # The checksum covers the names alone: Apache Hudi takes what the file says, or a default.
+        if outcome == OTHER:
+            assert damage.path == PROPERTIES_FILE, damage

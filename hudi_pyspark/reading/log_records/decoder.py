@@ -39,7 +39,8 @@ from hudi_pyspark.reading.log_records.records import (
     Marks,
     Records,
 )
-from hudi_pyspark.table.merge_mode import MergeRule
+from hudi_pyspark.table.config import PROPERTIES_FILE
+from hudi_pyspark.table.merge_mode import MergeRule, RecordMergeMode
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 
 _T = TypeVar("_T")
@@ -200,6 +201,8 @@ class LogDecoder:
         if records.record_keys.null_count:
             raise CorruptTableError(f"{_place(block)}: a deleted record without record key")
         names = self.rule.ordering_fields
+        if not names and self.rule.mode is RecordMergeMode.EVENT_TIME_ORDERING:
+            _check_without_ordering(records, block)
         ordering, has_other_class = delete_ordering(records, self.schema, names)
         keys: pa.Array = records.record_keys
         if self.slice_numbers is not None:
@@ -241,6 +244,23 @@ class LogDecoder:
             text, length, is_list=is_list, path=block.path, offset=block.offset
         )
         return positions if positions is not None and len(positions) == length else None
+
+
+def _check_without_ordering(records: DeleteRecords, block: LogBlock) -> None:
+    """Refuse an ordering value of a delete if the table names no ordering field.
+
+    Records of a table without ordering fields all have the Integer 0. With any other value the
+    properties have lost the fields, and rows would win that lose by them. Apache Hudi fails where
+    it compares the value with the Integer 0.
+    """
+    has_value = ~to_numpy(records.is_commit_time)
+    if has_value.any():
+        raise CorruptTableError(
+            f"{_place(block)}: {np.count_nonzero(has_value)} deletes have an ordering value, but "
+            f"{PROPERTIES_FILE} names no ordering field: it has lost "
+            "hoodie.table.ordering.fields (hoodie.table.precombine.field before table version 9). "
+            "Restore it from a copy"
+        )
 
 
 def _place(block: LogBlock) -> str:

@@ -156,7 +156,9 @@ def test_commit_time_ordering(log, expected):
 def test_event_time_without_ordering_fields_is_commit_time():
     rule = rule_of(EVENT_TIME, ())
     assert values(BASE, upsert("k", 1), rule=rule) == [("k", "log")]
-    assert values(BASE, late_delete("k", 1), rule=rule) == []
+    assert values(BASE, delete("k"), rule=rule) == []
+    with pytest.raises(CorruptTableError, match="names no ordering field"):
+        values(BASE, late_delete("k", 1), rule=rule)
 
 
 def test_log_alone_is_a_slice():
