@@ -20,6 +20,7 @@ from hudi_pyspark.cached_property import PickledWithoutCache, cached_property
 from hudi_pyspark.columns.arrays import Mask, as_one_array, repeat
 from hudi_pyspark.columns.nested_fields import narrow_fields
 from hudi_pyspark.custom_mergers import PayloadMerger
+from hudi_pyspark.errors import UnsupportedTableError
 from hudi_pyspark.filter.predicate import Predicate, top_level_columns
 from hudi_pyspark.table.file_group import FileSlice, LogFile
 from hudi_pyspark.table.live_blocks import BlockFilter
@@ -79,14 +80,24 @@ class CommitRange:
 
         As in Apache Hudi, the bounds contain rows of delta commits that stopped to count when the
         table became COPY_ON_WRITE, if files of later commits have these rows.
+
+        Raises:
+            UnsupportedTableError: a row does not say which commit wrote it.
         """
         commit_times = rows.column(COMMIT_TIME_COLUMN)
+        if commit_times.null_count:
+            raise UnsupportedTableError(
+                f"{commit_times.null_count} rows in files of the range have no "
+                f"{COMMIT_TIME_COLUMN}: they were written without it "
+                "(hoodie.populate.meta.fields=false or hoodie.meta.fields.mode), so the range "
+                "cannot be told from other commits. Read the table as of its end instead"
+            )
         if self.by_completion_time:
             written = pc.is_in(commit_times, value_set=pa.array(self.commits, pa.string()))
         else:
             is_later = pc.greater(commit_times, self.begin)
             is_in_time = pc.less_equal(commit_times, self.end)
-            written = pc.fill_null(pc.and_(is_later, is_in_time), False)  # noqa: FBT003
+            written = pc.and_(is_later, is_in_time)
         return np.asarray(as_one_array(written))
 
     @property

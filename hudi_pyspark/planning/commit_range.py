@@ -63,10 +63,13 @@ class RequestedRange(PickledWithoutCache):
             IncrementalRangeError: commits of the range are archived or pending, and the options
                 refuse that.
         """
-        if not self.view.config.populate_meta_fields:
+        config = self.view.config
+        if not config.has_commit_times:
+            mode = config.meta_fields_mode
+            given = f", hoodie.meta.fields.mode={mode}" if mode != "NONE" else ""
             raise errors.UnsupportedTableError(
                 "incremental queries need the column _hoodie_commit_time, which the table does not "
-                "have (hoodie.populate.meta.fields=false)"
+                f"have (hoodie.populate.meta.fields=false{given})"
             )
         self.check_bounds()
         begin = self.options.begin

@@ -9,7 +9,12 @@ from hudi_pyspark.custom_mergers import PayloadMerger
 from hudi_pyspark.errors import CorruptTableError, InvalidOptionError
 from hudi_pyspark.format.nested_types import resolve_case
 from hudi_pyspark.table.merge_mode import PAYLOADS, UNKNOWN_PAYLOAD, MergeRule
-from hudi_pyspark.table.meta_columns import DELETED_COLUMN, OPERATION_COLUMN, RECORD_KEY_COLUMN
+from hudi_pyspark.table.meta_columns import (
+    COMMIT_TIME_COLUMN,
+    DELETED_COLUMN,
+    OPERATION_COLUMN,
+    RECORD_KEY_COLUMN,
+)
 from hudi_pyspark.tasks import data_columns
 
 
@@ -49,7 +54,8 @@ def working_schema(
     Args:
         table_schema: all columns of the table.
         result: columns of the answer, which may lack nested fields.
-        needed: names of columns that filter and merge need; the table may lack some.
+        needed: names of columns that filter and merge need; the table may lack some. Files may have
+            commit times that the table's schema does not show.
         whole: names of columns that must have all of their nested fields.
         key_fields: fields that make up the record key of a table without meta columns: a record key
             column is appended. () for other tables.
@@ -60,6 +66,8 @@ def working_schema(
     # Columns whose names differ only in case stay together: a file may have any one of them.
     extra_names = dict.fromkeys([*needed, *(name for name in names if name.lower() in lower)])
     columns += [table_schema.field(n) for n in extra_names if n in names and n not in result_names]
+    if COMMIT_TIME_COLUMN in lower and COMMIT_TIME_COLUMN not in names:
+        columns.append(pa.field(COMMIT_TIME_COLUMN, pa.string()))
     if key_fields:
         columns.append(pa.field(RECORD_KEY_COLUMN, pa.string()))
     return pa.schema(columns)
