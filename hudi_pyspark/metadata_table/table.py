@@ -12,11 +12,11 @@ from hudi_pyspark.metadata_table import recorded_commits, records
 from hudi_pyspark.metadata_table.column_stats import BoundsCache
 from hudi_pyspark.metadata_table.entries import Entries, MetadataSlice
 from hudi_pyspark.metadata_table.file_records import ALL_PARTITIONS, FileRecords
+from hudi_pyspark.metadata_table.own_slices import OwnSlices
 from hudi_pyspark.metadata_table.shards import Shards, shards_of
 from hudi_pyspark.options.option import Index
 from hudi_pyspark.table.config import METADATA_FOLDER
 from hudi_pyspark.table.file_group import FileSlice
-from hudi_pyspark.table.file_groups import CommittedFile
 from hudi_pyspark.table.listing import DirectoryListing
 from hudi_pyspark.table.table_services import rolled_back_times
 from hudi_pyspark.table.timeline import CommittedTimes
@@ -25,7 +25,6 @@ from hudi_pyspark.table.view import TableView, open_table
 FileGroupId = tuple[str, str]  # partition path and file id
 
 _FOLDER = f"{METADATA_FOLDER}/metadata"
-_INITIAL_WRITE_TOKEN = "0-0-0"  # of the log file with which a file group is created
 # Of the record index: the encoding of a file id that is not a UUID, and a UUID without a number.
 _AS_TEXT = 1
 _NO_FILE_INDEX = -1
@@ -80,19 +79,19 @@ class MetadataTable:
         return recorded_commits.lost_commits(self.view, self.table, lambda: self.file_records)
 
     def slices(self, partition: str, *, check_files: bool) -> list[MetadataSlice]:
-        """Return a partition's slices, by file id; ``check_files`` refuses missing or cut ones.
+        """Return a partition's slices, by file id; ``check_files`` refuses incomplete ones.
 
         Raises:
             CorruptTableError: ``check_files`` is true, and a file is missing or shorter than
-                committed.
+                committed, or a slice may lack one.
         """
-        until = self.view.last_instant
-        committed = {partition: self._committed(partition)} if check_files else {}
-        groups = self.view.groups.of([partition], committed)
-        slices = self.view.slices.of(groups, until, replaced_until="")
-        for file_slice in slices if check_files else ():
-            self._check_files(file_slice, committed[partition])
+        own = self._own_slices
+        slices = own.complete(partition) if check_files else own.listed(partition)
         return [MetadataSlice(self.view.storage, s, self._valid_among) for s in slices]
+
+    @cached_property
+    def _own_slices(self) -> OwnSlices:
+        return OwnSlices(self.view)
 
     @cached_property
     def file_records(self) -> FileRecords:
@@ -102,8 +101,8 @@ class MetadataTable:
             CorruptTableError: a file is missing or damaged, so that files of commits are unknown.
         """
         slices = self.slices(records.FILES, check_files=False)
-        if any(s.file_slice.base_file is None for s in slices):
-            slices = self.slices(records.FILES, check_files=True)  # lost, or there never was one
+        if not all(self._own_slices.is_evident(s.file_slice) for s in slices):
+            slices = self.slices(records.FILES, check_files=True)
         listing, history = FileRecords(slices), self.view.history
         base = max((s.file_slice.base_instant_time for s in slices), default="")
         completed = {instant.requested_time for instant in self.table.timeline.completed}
@@ -126,19 +125,6 @@ class MetadataTable:
         if not names and self.table.commits:
             raise CorruptTableError("the metadata table lists no partition")
         return [""] if names == [records.UNPARTITIONED] else names
-
-    def _committed(self, partition: str) -> dict[str, CommittedFile]:
-        """Return what commits record of a partition's files since it was last built.
-
-        A partition that is dropped leaves its commits behind.
-        """
-        committed = self.view.groups.committed_until(self.view.last_instant).get(partition, {})
-        built_at = self._built_at(partition)
-        return {
-            name: file
-            for name, file in committed.items()
-            if self._completed_at(file.committed_by) >= built_at
-        }
 
     def _completed_at(self, time: str) -> str:
         return self.view.history.completion_time(time) or time
@@ -195,31 +181,8 @@ class MetadataTable:
             raise self._corrupt(partition, problem)
         return self._indexes[partition]
 
-    def _check_files(self, file_slice: FileSlice, committed: Mapping[str, CommittedFile]) -> None:
-        """Refuse a slice that lacks a file, or the end of one, or has another base file.
-
-        Up to table version 7 a missing log file may have been appended to another one. A slice
-        without a base file begins with the empty log file with which its group was created.
-        """
-        base = file_slice.base_file
-        if base is None and file_slice.log_files[0].write_token != _INITIAL_WRITE_TOKEN:
-            problem = "has neither a base file below it nor the first log file of its group"
-            raise self._corrupt(file_slice.log_files[0].path, problem)
-        self.view.slices.check_files(file_slice)
-        record = committed.get(base.path.rpartition("/")[2]) if base is not None else None
-        if base is not None and record is not None and record.size not in (0, base.size):
-            problem = f"has {base.size} bytes, but its commit says {record.size}"
-            raise self._corrupt(base.path, problem)
-
     def _corrupt(self, path: str, problem: str) -> CorruptTableError:
         return CorruptTableError(f"{self.view.storage.describe(path)} {problem}")
-
-    def _built_at(self, partition: str) -> str:
-        """Return the completion time of the commit that last built a partition; "" if unknown."""
-        metadata, prefix = self.view.commit_metadata, recorded_commits.INITIAL_INSTANTS
-        initial = (c for c in self.view.commits if c.requested_time.startswith(prefix))
-        builds = (c for c in initial if partition in metadata[c.requested_time].write_stats)
-        return max((c.completion_time or c.requested_time for c in builds), default="")
 
     def _valid_among(self, times: Collection[str]) -> CommittedTimes:
         """Return the valid instants, given the instants that are asked about.

@@ -16,6 +16,7 @@ from hudi_pyspark import HudiTable
 from hudi_pyspark.errors import MissingFileError
 from hudi_pyspark.metadata_table.shards import shards_of
 from hudi_pyspark.table.file_group import FileSlice
+from tests.archiver import archive_in
 from tests.metadata_table.indexed import EXTRA, answer_of_hudi, pruned
 from tests.sampling import SAMPLED, sample
 
@@ -29,6 +30,7 @@ NAMES = [
     "x_v9_mor_ix_stats",
     "x_v9_mor_pv_stays_record",
 ]
+METADATA = ".hoodie/metadata/"
 _GROUP = re.compile(r"^\.?(record-index-.*[0-9]{4}-0)_")
 
 
@@ -46,15 +48,11 @@ def indexed(request, tmp_path):
     return path, {row["_hoodie_record_key"]: row for row in rows}
 
 
-def forget_commits(path, kept):
-    """Remove all but the newest commits from the metadata table's timeline, as archiving does."""
-    timeline = path / ".hoodie/metadata/.hoodie/timeline"
-    instants = [file for file in timeline.iterdir() if file.is_file() and file.suffix != ".crc"]
-    completed = {re.split(r"[._]", f.name)[0] for f in instants if "_" in f.name}
-    newest = sorted(completed)[-kept:]
-    for file in instants:
-        if file.name[:17] not in newest:
-            file.unlink()
+def forget_commits(path, kept, *, keeps_archive=True):
+    """Archive all but the newest commits of the metadata table; maybe remove its archive."""
+    archive_in(path, kept, METADATA)
+    if not keeps_archive:
+        shutil.rmtree(path / METADATA / ".hoodie/timeline/history")
 
 
 def groups_of(path):
@@ -111,19 +109,24 @@ def test_whole_record_index_is_used_though_its_commits_are_archived(indexed, kep
     assert not caplog.records
 
 
-def test_lost_base_file_of_the_record_index_loses_no_row(tmp_path, caplog):
+@pytest.mark.parametrize(
+    ("keeps_archive", "reason"),
+    [(True, "was committed"), (False, "neither its timeline nor its archive has")],
+    ids=["archived", "archive gone"],
+)
+def test_lost_base_file_of_the_record_index_loses_no_row(tmp_path, caplog, keeps_archive, reason):
     """The group has logs of later commits, which know few of its keys."""
     name = "x_v8_mor_ix_secondary"
     path = unpacked(EXTRA / name / "table.zip", tmp_path)
     _, rows = answer_of_hudi(name)
-    forget_commits(path, 1)
+    forget_commits(path, 1, keeps_archive=keeps_archive)
     for base in (path / ".hoodie/metadata/record_index").glob("record-index-*.hfile"):
         base.unlink()
     for log in (path / ".hoodie/metadata/record_index").glob(".*_0000*.log.1_0-0-0"):
         log.unlink()
     expected = {row["_hoodie_record_key"]: row["id"] for row in rows}
     assert values_by_key(path, expected, "id") == expected
-    assert "has neither a base file below it nor" in caplog.text
+    assert reason in caplog.text
 
 
 def test_base_file_of_another_state_loses_no_row(golden_table, tmp_path, caplog):

@@ -1,0 +1,142 @@
+"""The file slices of the metadata table, which are complete or are refused.
+
+A slice without its base file or without some of its log files looks like a smaller one: partitions
+and files of the table would be missing without a word. These say what a slice has to have:
+
+=======================  ===========================================================================
+its commits              The base file and the log files that the commits of the slice name are
+                         there. All commits from the base instant on are known: those that have left
+                         the timeline are read from the archive, and an instant that neither has
+                         proves nothing.
+its first log file       A slice without a base file begins with the empty log file with which a
+                         writer creates a file group. A group that has been compacted has none.
+its names                Up to table version 7, log files name the base instant of their slice.
+=======================  ===========================================================================
+
+Source: ``initializeFileGroups`` of Hudi's HoodieBackedTableMetadataWriter. Up to Hudi 0.13 the
+records of the first commit follow in log files; later releases write them into a base file.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from hudi_pyspark.errors import CorruptTableError
+from hudi_pyspark.format.timeline.instant import Action
+from hudi_pyspark.format.timeline.instant_metadata import CommitMetadata, commit_metadata_of
+from hudi_pyspark.metadata_table.recorded_commits import INITIAL_INSTANTS
+from hudi_pyspark.table.archive import ArchivedInstant, load_archived_metadata
+from hudi_pyspark.table.file_group import FileSlice, LogFile
+from hudi_pyspark.table.file_groups import CommittedFile, committed_files
+from hudi_pyspark.table.view import TableView
+
+_CREATES_GROUP = (1, "0-0-0")  # version and write token of the log file that creates a file group
+
+
+@dataclass(frozen=True, eq=False)
+class OwnSlices:
+    """The latest file slices of the metadata table."""
+
+    view: TableView  # of the metadata table
+
+    def listed(self, partition: str) -> list[FileSlice]:
+        """Return a partition's slices as their folder has them, by file id."""
+        return self._of(partition, {})
+
+    def complete(self, partition: str) -> list[FileSlice]:
+        """Return a partition's slices, by file id.
+
+        Raises:
+            CorruptTableError: a file is missing or shorter than committed, or a slice may lack one.
+        """
+        active = self.view.commit_metadata
+        commits: Mapping[str, CommitMetadata] = active.of(active)
+        committed = self._committed(partition, commits)
+        slices = self._of(partition, committed)
+        begins = {s.base_instant_time for s in slices} - active.keys()
+        if begins:
+            commits = {**self._archived_since(min(begins), begins), **commits}
+            committed = self._committed(partition, commits)
+            slices = self._of(partition, committed)
+        for file_slice in slices:
+            self._check(file_slice, committed)
+        return slices
+
+    def is_evident(self, file_slice: FileSlice) -> bool:
+        """Decide whether a listed slice has the newest base file, without reading commits.
+
+        The caller compares its log blocks with the commits of the timeline. Lost base files of a
+        version that names base instants leave log files without one.
+        """
+        base = file_slice.base_file
+        if base is None or base.instant_time not in self.view.commit_metadata:
+            return False
+        return self.view.config.has_completion_times or not _of_other_slices(file_slice)
+
+    def _of(self, partition: str, committed: Mapping[str, CommittedFile]) -> list[FileSlice]:
+        groups = self.view.groups.of([partition], {partition: committed})
+        return self.view.slices.of(groups, self.view.last_instant, replaced_until="")
+
+    def _committed(
+        self, partition: str, commits: Mapping[str, CommitMetadata]
+    ) -> dict[str, CommittedFile]:
+        """Return what commits, oldest first, record of a partition's files since it was last built.
+
+        A partition that is dropped leaves its commits behind.
+        """
+        initial = (time for time in commits if time.startswith(INITIAL_INSTANTS))
+        builds = (time for time in initial if partition in commits[time].write_stats)
+        built_at = max(map(self._completed_at, builds), default="")
+        files = committed_files(commits).get(partition, {})
+        return {
+            name: file
+            for name, file in files.items()
+            if self._completed_at(file.committed_by) >= built_at
+        }
+
+    def _archived_since(self, first: str, begins: Collection[str]) -> dict[str, CommitMetadata]:
+        """Return the archived commits from an instant on, oldest first.
+
+        Raises:
+            CorruptTableError: one of the instants with which slices begin is not archived.
+        """
+        archived: dict[str, ArchivedInstant] = {
+            instant.requested_time: instant
+            for instant in self.view.history.archived_between(since=first)
+            if instant.action in (Action.COMMIT, Action.DELTA_COMMIT)
+            and (instant.completion_time or instant.requested_time) >= first
+        }
+        if unknown := sorted(set(begins) - archived.keys()):
+            problem = f"neither its timeline nor its archive has {unknown[0]}, which began a slice"
+            raise self._corrupt("", problem)
+        metadata = load_archived_metadata(
+            self.view.storage, list(archived.values()), commit_metadata_of
+        )
+        return dict(zip(archived, metadata, strict=True))
+
+    def _check(self, file_slice: FileSlice, committed: Mapping[str, CommittedFile]) -> None:
+        """Refuse a slice that lacks a file, or the end of one, or has another base file.
+
+        Up to table version 7 a missing log file may have been appended to another one.
+        """
+        base = file_slice.base_file
+        if base is None:
+            first = file_slice.log_files[0]
+            if (first.version, first.write_token) != _CREATES_GROUP:
+                problem = "has neither a base file below it nor the first log file of its group"
+                raise self._corrupt(first.path, problem)
+        self.view.slices.check_files(file_slice)
+        record = committed.get(base.path.rpartition("/")[2]) if base is not None else None
+        if base is not None and record is not None and record.size not in (0, base.size):
+            problem = f"has {base.size} bytes, but its commit says {record.size}"
+            raise self._corrupt(base.path, problem)
+
+    def _completed_at(self, time: str) -> str:
+        return self.view.history.completion_time(time) or time
+
+    def _corrupt(self, path: str, problem: str) -> CorruptTableError:
+        return CorruptTableError(f"{self.view.storage.describe(path)} {problem}")
+
+
+def _of_other_slices(file_slice: FileSlice) -> list[LogFile]:
+    """Return the log files that name another base instant than that of their slice."""
+    return [f for f in file_slice.log_files if f.instant_time != file_slice.base_instant_time]
