@@ -199,6 +199,14 @@ class MissingFileError(CorruptTableError, FileNotFoundError):
         )
 
     @classmethod
+    def since_log_file(cls, path: str, instant_time: str) -> MissingFileError:
+        """Return the error for the base file that a log file, by its full path, was written on."""
+        return cls(
+            f"{path} was written on top of the base file of {instant_time}, which is not on the "
+            "storage. Restore that file from a copy"
+        )
+
+    @classmethod
     def of_bootstrap(cls, path: str) -> MissingFileError:
         """Return the error for a source file of a bootstrapped table, or for their folder."""
         return cls(

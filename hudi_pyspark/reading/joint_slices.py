@@ -107,10 +107,15 @@ def _merged(tasks: Sequence[ScanTask], storage: Storage) -> list[pa.Table] | Non
         HudiError: a slice cannot be read, or its records cannot be merged.
     """
     shared, settings = tasks[0].shared, tasks[0].settings
-    logs = [task.file_slice.log_files for task in tasks]
-    numbers = {file.path: number for number, log_files in enumerate(logs) for file in log_files}
+    slices = [task.file_slice for task in tasks]
+    numbers = {file.path: number for number, each in enumerate(slices) for file in each.log_files}
     with closing(LogFiles(storage)) as files:
-        scans = [slice_blocks(f, settings).read(storage, files, shared.block_filter) for f in logs]
+        scans = [
+            slice_blocks(each.log_files, settings, each.base_file).read(
+                storage, files, shared.block_filter
+            )
+            for each in slices
+        ]
         blocks = [block for scan in scans for block in scan.blocks]
         if not _are_alike(tasks[0], blocks):
             return None

@@ -17,7 +17,7 @@ from hudi_pyspark.reading.log_records.decoder import LogDecoder
 from hudi_pyspark.reading.merge.spill_file import MemoryLimits
 from hudi_pyspark.reading.merge.spilled_merge import LoadedLog, load_log
 from hudi_pyspark.storage.protocol import Storage
-from hudi_pyspark.table.file_group import LogFile
+from hudi_pyspark.table.file_group import BaseFile, LogFile
 from hudi_pyspark.table.live_blocks import LogScan
 from hudi_pyspark.table.log_files import LogFiles, SliceBlocks
 from hudi_pyspark.tasks import ReadSettings, ScanTask
@@ -30,13 +30,16 @@ def live_blocks(task: ScanTask, storage: Storage) -> Iterator[LogScan]:
     The log files are open within the ``with`` block, since the blocks are decoded from them.
     """
     with closing(LogFiles(storage)) as files:
-        blocks = slice_blocks(task.file_slice.log_files, task.settings)
+        blocks = slice_blocks(task.file_slice.log_files, task.settings, task.file_slice.base_file)
         yield blocks.read(storage, files, task.shared.block_filter)
 
 
-def slice_blocks(log_files: Sequence[LogFile], settings: ReadSettings) -> SliceBlocks:
-    """Return the reader of the blocks of some log files."""
-    return SliceBlocks(log_files, settings.on_damage, _memory(settings).files)
+def slice_blocks(
+    log_files: Sequence[LogFile], settings: ReadSettings, base: BaseFile | None = None
+) -> SliceBlocks:
+    """Return the reader of the blocks of some log files, on top of a base file."""
+    base_instant = base.instant_time if base is not None else ""
+    return SliceBlocks(log_files, settings.on_damage, _memory(settings).files, base_instant)
 
 
 def log_decoder(

@@ -241,6 +241,8 @@ class CommittedFile:
     committed_by: str  # requested time of the newest commit that names the file
     first_committed_by: str  # and of the oldest
     rows: int  # that the newest of them wrote into the file
+    # Of a log file, up to table version 7: name of the base file below it; "" for none.
+    base_file: str = ""
 
 
 CommittedFiles: TypeAlias = Mapping[str, Mapping[str, CommittedFile]]
@@ -268,7 +270,11 @@ def committed_files(commits: Mapping[str, CommitMetadata]) -> CommittedFiles:
                     name = f"/{path}"
                 older = files_of_partition.get(name, CommittedFile(0, time, time, 0))
                 files_of_partition[name] = CommittedFile(
-                    max(size, older.size), time, older.first_committed_by, stat.num_writes
+                    max(size, older.size),
+                    time,
+                    older.first_committed_by,
+                    stat.num_writes,
+                    stat.base_file or older.base_file,
                 )
     return files
 
@@ -358,7 +364,9 @@ def data_files(
     other_names: list[str] = []
     extensions = _extensions(config)
     infos, folder = {file.name: file for file in listed_files}, path_in(partition, "")
-    for name in sorted({*infos, *committed}):
+    # A base file may be known by the log files on top of it alone: its own commit is archived.
+    below = {file.base_file for file in committed.values()} - {""}
+    for name in sorted({*infos, *committed, *below}):
         parsed = _slice_file_name(name, extensions)
         if parsed is None:
             other_names.append(name)

@@ -1,7 +1,7 @@
 """The log files of a slice: their bytes, their blocks, and reports of damage."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import IO
 
@@ -30,16 +30,19 @@ class SliceBlocks:
     log_files: Sequence[LogFile]  # of the slice, in the order in which they apply
     on_damage: OnDamage
     most_bytes_in_memory: int  # larger files are read piece by piece
+    base_instant: str = ""  # of the base file below; "" if the slice has none
 
     def read(self, storage: Storage, files: "LogFiles", block_filter: BlockFilter) -> LogScan:
         """Return the log blocks that the query sees, undecoded, in the order of their merge.
 
         Raises:
-            MissingFileError: a log file is gone.
+            MissingFileError: a log file is gone, or the base file that log files name.
             CorruptLogBlockError: a block of a commit is damaged, unless ``on_damage`` says
                 otherwise. Blocks that a failed write left are only logged.
         """
-        scan = scan_blocks(self.framed(storage, files), block_filter)
+        blocks = list(self.framed(storage, files))
+        self._check_base_instants(blocks, storage, block_filter)
+        scan = scan_blocks(blocks, block_filter)
         if scan.corrupt_blocks:
             places = ", ".join(f"{b.path} at byte {b.offset}" for b in scan.corrupt_blocks)
             _log.warning("skipped %d corrupt log blocks: %s", len(scan.corrupt_blocks), places)
@@ -50,6 +53,30 @@ class SliceBlocks:
             if is_seen and file.committed_by not in scan.instants:
                 raise MissingFileError.since_commit(storage.describe(file.path), file.committed_by)
         return scan
+
+    def _check_base_instants(
+        self, blocks: Iterable[LogBlock], storage: Storage, block_filter: BlockFilter
+    ) -> None:
+        """Refuse log files that name a later base instant than that of the base file below them.
+
+        Up to table version 7 a log file names the base instant of its slice. Files from before a
+        downgrade name their own commit, and have a block of it. A compaction that is only planned
+        has no base file yet.
+        """
+        if not self.base_instant or block_filter.committed is None:
+            return
+        later = {
+            f.path: f.instant_time for f in self.log_files if f.instant_time > self.base_instant
+        }
+        written_by: dict[str, set[str | None]] = {}
+        for block in blocks:
+            if block.path in later:
+                written_by.setdefault(block.path, set()).update(_instants_of(block))
+        for path, instants in written_by.items():
+            # A corrupt block may be that of the file's own commit.
+            is_known = later[path] in block_filter.committed and None not in instants
+            if is_known and later[path] not in instants:
+                raise MissingFileError.since_log_file(storage.describe(path), later[path])
 
     def framed(self, storage: Storage, files: "LogFiles") -> Iterator[LogBlock]:
         """Yield all blocks of the listed files, and report what committed files have lost.
@@ -98,6 +125,13 @@ class SliceBlocks:
                 raise
             # A native log is one block. Failed commits may leave half of one, but are not read.
             self.on_damage.report(error.problem, place, error.offset)
+
+
+def _instants_of(block: LogBlock) -> set[str | None]:
+    """Return the instants that a block names as its own; None for a corrupt block."""
+    if block.block_type is LogBlockType.COMMAND_BLOCK:
+        return {block.target_instant_time}
+    return {block.instant_time, *block.compacted_block_times}
 
 
 class LogFiles:
