@@ -2,7 +2,7 @@
 
 ``python -m verification.damaged_tables --step 50`` damages every fiftieth byte and length; 1: all.
 ``--metadata`` damages the metadata table alone: cut at each border of a block too, parts of it as
-they were at an earlier commit, files and file groups lost whose commits are archived.
+they were at an earlier commit, files, pairs and file groups lost whose commits are archived.
 ``--lines`` cuts and flips the files that describe a table at every line: the properties, with and
 without their backup, the definitions of indexes, ``.aux`` and the commits.
 """
@@ -22,7 +22,7 @@ from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from functools import cache, partial
-from itertools import chain, count, pairwise
+from itertools import chain, count, pairwise, permutations
 from multiprocessing import get_context
 from typing import IO, TYPE_CHECKING
 
@@ -34,11 +34,12 @@ from hudi_pyspark.metadata_table.records import FILES
 from hudi_pyspark.options.read_options import ReadOptions
 from hudi_pyspark.scan import choose_scan
 from hudi_pyspark.table.view import open_table
+from tests.archiver import archived
 from tests.conftest import GOLDEN
 from tests.memory_storage import MemoryStorage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from hudi_pyspark.storage import FileInfo
 
@@ -69,7 +70,7 @@ TABLES = (
     "v9_mor_mdt_indexes",
     "v10_mor_mdt_indexes",
 )
-_KINDS = ("flip", "cut", "empty", "remove", "fail", "older", "back", "lose")
+_KINDS = ("flip", "cut", "empty", "remove", "fail", "older", "back", "archive", "lose")
 SAME, NAMED, STORAGE, OTHER, BARE, ENDED = OUTCOMES = (
     "the same rows", "a named error", "the storage's error", "other rows", "a bare error",
     "the process ended",
@@ -82,6 +83,12 @@ METADATA_TABLES = (
     "x_v9_cow_ix_stats_base",
     "x_v9_mor_pv_stays_record",
     "v10_mor_mdt_indexes",
+    # With several base files in one file group, and with none.
+    "x_v6w120_mor_rg_downgraded_archived",
+    "v6_mor_log_compaction",
+    "x_v5_mor_old_event",
+    "x_v9_mor_ix_recreated",
+    "v10_mor_log_compaction",
 )
 _BACKED = "backed-"  # begins kinds of damage of a file that has a whole copy
 # Files that describe a table; most are text, of one line or of several.
@@ -94,18 +101,19 @@ _METADATA = ".hoodie/metadata/"
 # Where blocks of log files and of HFiles begin, and the trailer of the latter.
 _BORDER = re.compile(rb"#HUDI#|DATABLK\*|METABLKc|IDXROOT2|IDXLEAF2|BLMFBLK2|FILEINF2|TRABLK\"\$")
 _INSTANT = re.compile(r"^([0-9]{14,})")  # of a file of a timeline
-_GROUP = re.compile(r"^(.*/)\.?([a-z][^/]*-[0-9]{4}-0)_")  # folder and file group
+_GROUP = re.compile(r"^(.*/)\.?([a-z][^/]*-[0-9]{4}(?:-0)?)_")  # folder and file group
 
 
 @dataclass(frozen=True)
 class Damage:
     """One damage of one table."""
 
-    # flip, cut, remove, empty or fail; of a metadata table also older, back or lose; of properties
-    # with a backup also backed-cut and backed-flip
+    # flip, cut, remove, empty or fail; of a metadata table also older, back, archive or lose; of
+    # properties with a backup also backed-cut and backed-flip
     kind: str
     path: str  # of the file, folder or file group; "" for a storage call that fails
     place: int  # the byte, the length, or the ordinal of the call or of the commit
+    second: str = ""  # path of another file that is lost
 
     def of(self, files: dict[str, bytes]) -> MemoryStorage:
         """Return the damaged table."""
@@ -127,11 +135,16 @@ class Damage:
                 content = files[_earlier_files(files)[self.path]]
             case "back":
                 return MemoryStorage(_at_commit(files, self.path, self.place))
+            case "archive":
+                return self._without_lost(archived(files, self.place, _METADATA))
             case "lose":
-                kept = _without_commits(files, self.place)
-                lost = {p for p in kept if self.path in (p, _group_of(p))}
-                return MemoryStorage({p: c for p, c in kept.items() if p not in lost})
+                return self._without_lost(_without_commits(files, self.place))
         return MemoryStorage({**files, self.path: content})
+
+    def _without_lost(self, files: Mapping[str, bytes]) -> MemoryStorage:
+        lost = {self.path, self.second}
+        kept = {p: c for p, c in files.items() if lost.isdisjoint((p, _group_of(p) or p))}
+        return MemoryStorage(kept)
 
 
 def _group_of(path: str) -> str:
@@ -155,7 +168,7 @@ def _timeline_name(path: str) -> str:
 
 
 def _without_commits(files: dict[str, bytes], kept: int) -> dict[str, bytes]:
-    """Remove all but the newest commits of the metadata table, as archiving does."""
+    """Remove all but the newest commits of the metadata table: even its archive lacks them."""
     newest = _commits(files)[-kept:]
     times = {path: _INSTANT.search(_timeline_name(path)) for path in files}
     return {p: c for p, c in files.items() if not (time := times[p]) or time[1] in newest}
@@ -329,7 +342,19 @@ def metadata_damages_of(case: str, step: int) -> Iterator[Damage]:
     for folder in (_METADATA, *sorted(folders)):
         yield from (Damage("back", folder, number) for number in range(len(_commits(files)) - 1))
     lost = {path for path in inside if _group_of(path)} | {_group_of(path) for path in inside}
-    yield from (Damage("lose", path, kept) for path in sorted(lost - {""}) for kept in (1, 2))
+    lost_files = [(path, "") for path in sorted(lost - {""})] + sorted(_pairs(inside))
+    for kind in ("archive", "lose"):
+        yield from (
+            Damage(kind, first, kept, second) for first, second in lost_files for kept in (1, 2)
+        )
+
+
+def _pairs(paths: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield each base file of the metadata table with each other file of its group."""
+    for first, second in permutations(sorted(paths), 2):
+        is_base = ".log." not in first and _group_of(first) == _group_of(second) != ""
+        if is_base and (".log." in second or first < second):
+            yield first, second
 
 
 def read(storage: MemoryStorage, filters: Sequence[str] = ("",)) -> pa.Table:
@@ -432,7 +457,10 @@ def _in_child(case: str, damages: Sequence[Damage]) -> list[tuple[str, str]]:
 
 
 def main() -> int:
-    """Print the outcomes; the status is 1 if there is a bare error or the process ended."""
+    """Print the outcomes; the status is 1 if one of them may not be.
+
+    These are bare errors, a process that ended, and other rows of a metadata table that lost files.
+    """
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--step", type=int, default=50, help="bytes from one damage to the next")
     parser.add_argument("--metadata", action="store_true", help="only the metadata tables")
@@ -444,7 +472,8 @@ def main() -> int:
     choose = metadata_damages_of if is_metadata else damages_of
     outcomes = run(tables, arguments.step, line_damages_of if arguments.lines else choose)
     sys.stdout.write(f"{outcomes.report()}\n")
-    return int(any(outcome in (BARE, ENDED) for _, outcome in outcomes.counts))
+    loses_rows = any((kind, OTHER) in outcomes.counts for kind in ("archive", "lose"))
+    return int(loses_rows or any(outcome in (BARE, ENDED) for _, outcome in outcomes.counts))
 
 
 if __name__ == "__main__":

@@ -55,7 +55,13 @@ def test_damaged_table_gives_its_rows_or_a_named_error(case, is_whole):
 
 
 @pytest.mark.parametrize(
-    "case", ["v6_mor_mdt_indexes", "v9_mor_mdt_indexes", "x_v8_mor_ix_secondary"]
+    "case",
+    [
+        "v6_mor_mdt_indexes",
+        "v9_mor_mdt_indexes",
+        "x_v8_mor_ix_secondary",
+        "x_v6w120_mor_rg_downgraded_archived",
+    ],
 )
 @SAMPLED
 def test_damaged_metadata_table_loses_no_row(case, is_whole):
@@ -66,9 +72,11 @@ def test_damaged_metadata_table_loses_no_row(case, is_whole):
     ]
     some = [d for n, d in enumerate(every) if d.kind == "back" or n % 9 == 0][::2]
     some += [d for d in every if d.kind == "older" and "/files/" in d.path]
+    bases = [d for d in every if "/files/files" in d.path and d.path.endswith(".hfile")]
+    some += [d for d in bases if d.kind == "archive"][::5]
     some = some if is_whole else sample(some, case, 3)
     found = {damage: outcome_of(case, damage) for damage in some}
-    assert {damage.kind for damage in some} == {"cut", "back", "lose", "older"}
+    assert {damage.kind for damage in some} == {"cut", "back", "archive", "lose", "older"}
     assert {o for o in found.values() if o[0] == BARE} == set()
     assert {what for outcome, what in found.values() if outcome == OTHER} == set()
 
