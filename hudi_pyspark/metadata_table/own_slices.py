@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from hudi_pyspark.errors import CorruptTableError
 from hudi_pyspark.format.timeline.instant import Action
 from hudi_pyspark.format.timeline.instant_metadata import CommitMetadata, commit_metadata_of
-from hudi_pyspark.metadata_table.recorded_commits import INITIAL_INSTANTS
+from hudi_pyspark.metadata_table.records import INITIAL_INSTANTS
 from hudi_pyspark.table.archive import ArchivedInstant, load_archived_metadata
 from hudi_pyspark.table.file_group import FileSlice, LogFile
 from hudi_pyspark.table.file_groups import CommittedFile, committed_files

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 UNPARTITIONED = "."  # names the only partition of a table without partition columns
 FILES = "files"
 RECORD_INDEX = Index.RECORD_INDEX.value
+INITIAL_INSTANTS = "00000000000000"  # prefix of the instants that build the metadata table
 
 
 class RecordType(enum.IntEnum):

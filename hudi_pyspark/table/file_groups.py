@@ -147,11 +147,18 @@ class FileGroups(PickledWithoutCache):
         for partition, files in self.listed(partitions):
             infos = files if only is None else [f for f in files if f.name in only[partition]]
             records = committed.get(partition, {})
-            all_bases, all_logs, others = data_files(partition, infos, records, config, recorded)
+            # A base file may be known by the log files on top of it alone: its commit is archived.
+            below = {file.base_file for file in records.values()} if only is None else ()
+            names = {*records, *below} - {""}
+            all_bases, all_logs, others = data_files(
+                partition, infos, records, config, recorded, names=names
+            )
             self._check_others(partition, others, records, files)
             if repeated := _repeated_instants(all_bases):
                 records = {**self._recorded(repeated, partition, infos), **records}
-                all_bases, all_logs, _ = data_files(partition, infos, records, config, recorded)
+                all_bases, all_logs, _ = data_files(
+                    partition, infos, records, config, recorded, names=names
+                )
             bases = [base for base in all_bases if may_count(base.instant_time)]
             logs = [log for log in all_logs if may_count(log.instant_time)]
             if len(bases) < len(all_bases):
@@ -350,11 +357,13 @@ def data_files(
     committed: Mapping[str, CommittedFile],
     config: TableConfig,
     recorded: Collection[str],
+    *,
+    names: Collection[str],
 ) -> tuple[list[BaseFile], list[LogFile], list[str]]:
     """Return the base and log files of a partition, and the names of all other files.
 
-    The files are on the storage, or only known by commits. The listing has every file of the
-    commits in ``recorded``, with its size.
+    The files are on the storage, or only known by commits, as ``names`` are. The listing has every
+    file of the commits in ``recorded``, with its size.
 
     Raises:
         CorruptTableError: a base file that a commit names has no bytes.
@@ -364,9 +373,7 @@ def data_files(
     other_names: list[str] = []
     extensions = _extensions(config)
     infos, folder = {file.name: file for file in listed_files}, path_in(partition, "")
-    # A base file may be known by the log files on top of it alone: its own commit is archived.
-    below = {file.base_file for file in committed.values()} - {""}
-    for name in sorted({*infos, *committed, *below}):
+    for name in sorted({*infos, *names}):
         parsed = _slice_file_name(name, extensions)
         if parsed is None:
             other_names.append(name)

@@ -59,24 +59,23 @@ class SliceBlocks:
     ) -> None:
         """Refuse log files that name a later base instant than that of the base file below them.
 
-        Up to table version 7 a log file names the base instant of its slice. Files from before a
-        downgrade name their own commit, and have a block of it. A compaction that is only planned
-        has no base file yet.
+        Up to table version 7 a log file names the base instant of its slice, and its blocks are
+        later. Files from before a downgrade name their own commit, and have a block of it. A
+        compaction that is only planned has no base file yet.
         """
         if not self.base_instant or block_filter.committed is None:
             return
         later = {
             f.path: f.instant_time for f in self.log_files if f.instant_time > self.base_instant
         }
-        written_by: dict[str, set[str | None]] = {}
+        written_by: dict[str, set[str]] = {}
         for block in blocks:
             if block.path in later:
                 written_by.setdefault(block.path, set()).update(_instants_of(block))
         for path, instants in written_by.items():
-            # A corrupt block may be that of the file's own commit.
-            is_known = later[path] in block_filter.committed and None not in instants
-            if is_known and later[path] not in instants:
-                raise MissingFileError.since_log_file(storage.describe(path), later[path])
+            time = later[path]
+            if time in block_filter.committed and time < min(instants):
+                raise MissingFileError.since_log_file(storage.describe(path), time)
 
     def framed(self, storage: Storage, files: "LogFiles") -> Iterator[LogBlock]:
         """Yield all blocks of the listed files, and report what committed files have lost.
@@ -127,11 +126,9 @@ class SliceBlocks:
             self.on_damage.report(error.problem, place, error.offset)
 
 
-def _instants_of(block: LogBlock) -> set[str | None]:
-    """Return the instants that a block names as its own; None for a corrupt block."""
-    if block.block_type is LogBlockType.COMMAND_BLOCK:
-        return {block.target_instant_time}
-    return {block.instant_time, *block.compacted_block_times}
+def _instants_of(block: LogBlock) -> set[str]:
+    """Return the instants that a block names, and "" for a corrupt block, which may be of any."""
+    return {block.instant_time or "", block.target_instant_time or block.instant_time or ""}
 
 
 class LogFiles:
