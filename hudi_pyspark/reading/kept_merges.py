@@ -3,7 +3,6 @@
 import os
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from hashlib import sha256
 
 import pyarrow as pa
@@ -235,10 +234,14 @@ def merged_on_disk(tasks: Sequence[ReadTask], storage: Storage) -> list[int | No
     if len(tasks) > _MOST_TASKS:
         return []
     merges = [KeptMerge.of(task, storage, None) for task in tasks]
-    keys_of = cache(OutcomesOnDisk.keys)
     return [
-        max((n for n, key in enumerate(merge.keys) if key in keys_of(merge.store)), default=0)
+        _count_merged_logs(merge.keys, merge.store)
         if merge and isinstance(merge.store, OutcomesOnDisk)
         else None
         for merge in merges
     ]
+
+
+def _count_merged_logs(keys: Sequence[str], store: OutcomesOnDisk) -> int:
+    counts = range(len(keys) - 1, 0, -1)[:_MOST_EARLIER]
+    return next((count for count in counts if store.has_file(keys[count])), 0)

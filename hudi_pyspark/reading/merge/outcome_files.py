@@ -8,15 +8,22 @@
 A part is read when it is needed, and compared with its checksum. So each byte of a file is covered
 by a checksum or the magic, unlike in a zip file, whose directory is not. Files are read and not
 mapped, since a page that the disk cannot deliver would end the process.
+
+A folder may have very many files, so nothing looks at all of them for each outcome. A process looks
+after it has written a sixteenth of what the folder may hold, and then removes files. The first look
+comes at a random time, so that short-lived processes look as often for all the bytes that they
+write.
 """
 
+import errno
 import json
 import os
+import random
 import struct
 import tempfile
 import time
 import zlib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import accumulate
@@ -47,8 +54,21 @@ _MAGIC = b"hudi-py\n"
 _TEXTS = ("block_instants", "counting_instants", "versions", "compacted_instants")
 _DROPPED, _KEPT = 0, 1  # places of the masks among the parts; columns follow
 _IN_USE = 3600  # seconds since the last use
+_LOOKS = 16  # while as many bytes are written as a folder may hold
+_FULL_DISK = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))
 _log = logger(__name__)
 _warned: set[Path] = set()
+
+
+@dataclass(slots=True)
+class _FolderUse:
+    """What a process knows of a folder without a look at its files. Threads may lose an update."""
+
+    unseen: int  # bytes that were written since the last look, or were refused for lack of room
+    in_use: int = 0  # bytes of files that had been used lately, at the last look
+
+
+_uses: dict[Path, _FolderUse] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +107,9 @@ class OutcomesOnDisk:
             os.utime(path)
         return outcome
 
-    def keys(self) -> set[str]:
-        """Return the keys of all outcomes that have a file, without a look into the files."""
-        with suppress(OSError):  # nothing was kept yet
-            return {e.name.removeprefix(f"{OUTCOME_FORMAT}-") for e in os.scandir(self.folder)}
-        return set()
+    def has_file(self, key: str) -> bool:
+        """Say whether an outcome has a file, without a look into the file."""
+        return os.path.exists(self._path(key))  # noqa: PTH110  (for many keys)
 
     def put(self, key: str, outcome: MergeOutcome, earlier_key: str = "") -> None:
         if outcome.nbytes > self.most_bytes:
@@ -101,12 +119,16 @@ class OutcomesOnDisk:
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._check_owner()
-            self._write(key, outcome)
+            size = self._write(key, outcome)
             if earlier_key:
                 self._path(earlier_key).unlink(missing_ok=True)
-            self._remove(self.most_bytes)
+            self._remove_in_time(size)
+        except FileNotFoundError as error:
+            _log.debug("%s: another process has removed it", error.filename)
         except (OSError, pa.ArrowException) as error:
             _warn_once(self.folder, f"outcomes of merges are not kept: {error}")
+            if isinstance(error, OSError) and error.errno in _FULL_DISK:
+                self._make_room_on_disk(outcome.nbytes)
 
     def files(self) -> list[tuple[int, int, Path]]:
         """List time of the last use (ns since the epoch), size in bytes and path of all files."""
@@ -121,16 +143,28 @@ class OutcomesOnDisk:
 
     def clear(self) -> None:
         """Remove all files, even empty files and files of other versions of this package."""
-        self._remove(-1)
+        self._remove(self._look(), -1)
 
     def _has_room(self, nbytes: int) -> bool:
         """Say whether base rows leave half of the space to outcomes that were used lately.
 
         Otherwise the base rows of a large table would remove each other at each commit.
         """
-        since = time.time_ns() - _IN_USE * 10**9
-        in_use = sum(size for last_use, size, _ in self.files() if last_use > since)
-        return in_use + nbytes <= self.most_bytes // 2
+        if self._use.unseen + nbytes >= self._bytes_per_look:
+            self._look()
+        use = self._use
+        has_room = use.in_use + use.unseen + nbytes <= self.most_bytes // 2
+        use.unseen += 0 if has_room else nbytes
+        return has_room
+
+    @property
+    def _bytes_per_look(self) -> int:
+        return self.most_bytes // _LOOKS
+
+    @property
+    def _use(self) -> _FolderUse:
+        first_look = _FolderUse(random.randrange(self._bytes_per_look + 1))
+        return _uses.setdefault(self.folder, first_look)
 
     def _path(self, key: str) -> Path:
         return self.folder / f"{OUTCOME_FORMAT}-{key}"
@@ -142,9 +176,36 @@ class OutcomesOnDisk:
         if state.st_uid != user or (os.name == "posix" and state.st_mode & 0o077):
             raise PermissionError(f"{self.folder} does not belong to this user alone (mode 0700)")
 
-    def _remove(self, most: int) -> None:
-        """Remove files, least recently used first, until the rest has at most ``most`` bytes."""
+    def _look(self) -> list[tuple[int, int, Path]]:
+        """List all files as `files` does, least recently used first."""
         files = sorted(self.files())
+        since = time.time_ns() - _IN_USE * 10**9
+        in_use = sum(size for last_use, size, _ in files if last_use > since)
+        _uses[self.folder] = _FolderUse(0, in_use)
+        return files
+
+    def _remove_in_time(self, written: int) -> None:
+        """Remove files if a look is due after an outcome was written.
+
+        What may be written until the next look has room then, so that the bound holds.
+        """
+        use, per_look = self._use, self._bytes_per_look
+        use.unseen += written
+        if use.unseen >= per_look:
+            # A large outcome is followed by a look in any case.
+            self._remove(self._look(), self.most_bytes - (per_look if written < per_look else 0))
+
+    def _make_room_on_disk(self, nbytes: int) -> None:
+        """Remove files after an outcome of so many bytes met a full disk; the next may be kept."""
+        with suppress(OSError):
+            files = self._look()
+            size = sum(length for _, length, _ in files)
+            # A file is larger than what it has in memory. If an outcome is larger than the disk, no
+            # more than half of the others go with it.
+            self._remove(files, size - max(size // 8, min(2 * nbytes, size // 2)) - 1)
+
+    def _remove(self, files: Sequence[tuple[int, int, Path]], most: int) -> None:
+        """Remove the first files until the rest has at most ``most`` bytes."""
         size = sum(length for _, length, _ in files)
         for _, length, path in files:
             if size <= most:
@@ -153,16 +214,22 @@ class OutcomesOnDisk:
                 path.unlink()
             size -= length
 
-    def _write(self, key: str, outcome: MergeOutcome) -> None:
-        """Write a file beside its place, with mode 0600, and rename it: nobody sees half a file."""
+    def _write(self, key: str, outcome: MergeOutcome) -> int:
+        """Write a file beside its place, with mode 0600, and rename it: nobody sees half a file.
+
+        Returns:
+            The size of the file in bytes.
+        """
         number, beside = tempfile.mkstemp(dir=self.folder)
         try:
             with os.fdopen(number, "wb") as file:
                 _store(file, key, outcome)
+                size = file.tell()
             Path(beside).replace(self._path(key))
         except (OSError, pa.ArrowException):
             Path(beside).unlink(missing_ok=True)
             raise
+        return size
 
 
 def cache_folder(named: str, environment: Mapping[str, str]) -> Path:
