@@ -20,7 +20,7 @@ export PYTHONDONTWRITEBYTECODE :=
 BUILD_VENV := .venv-build
 BUILD_PYTHON := $(BUILD_VENV)/bin/python
 
-.PHONY: help install demo test test-fast test-spark test-platform test-cluster test-full cluster-demo test-storage test-browser test-engines test-property test-lowest golden index-combinations random-plans states histories live-writer fuzz damage damage-metadata mutants \
+.PHONY: help install demo test test-fast test-spark test-bare test-platform test-cluster test-full cluster-demo test-storage test-browser test-engines test-property test-lowest golden index-combinations random-plans states histories live-writer fuzz damage damage-metadata mutants \
 	check lint types format bench bench-guard bench-full docs site build constraints sbom audit zip matrix publish release-check
 
 help: ## list the targets
@@ -62,6 +62,9 @@ test-fast: $(VENV)/.group-test ## run the tests that need no Java, on all cores
 test-spark: $(VENV)/.group-test ## run the tests that need Spark
 	@home=$$($(FIND_JAVA)) && export JAVA_HOME="$$home" && $(PYTHON) -m tests.spark.class_archive && \
 		$(PYTEST) -n 2 --dist loadgroup -m spark $(PYTEST_ARGS)
+
+test-bare: $(VENV)/.group-test ## run the tests that need no Java as a user without an entry and a home (root, setpriv)
+	@$(PYTHON) -m tests.project.bare_process -n auto -m "not spark" $(PYTEST_ARGS)
 
 test-platform: $(VENV)/.group-test ## run the Spark tests that depend on the versions of Python and Spark
 	@home=$$($(FIND_JAVA)) && \

@@ -7,6 +7,7 @@ import click
 
 from hudi_pyspark.cli import arguments
 from hudi_pyspark.cli.printing import Output, say, show_pairs
+from hudi_pyspark.errors import InvalidOptionError
 from hudi_pyspark.reading.merge.outcome_files import OutcomesOnDisk, cache_folder
 
 _folder_option = click.option(
@@ -47,4 +48,15 @@ def clear(folder: str) -> None:
 
 
 def _outcomes(folder: str) -> OutcomesOnDisk:
-    return OutcomesOnDisk(cache_folder(folder, os.environ))
+    """Return the outcomes in a folder, "" for the usual one.
+
+    Raises:
+        InvalidOptionError: there is no usual folder.
+    """
+    place = cache_folder(folder, os.environ)
+    if place is None:
+        raise InvalidOptionError(
+            "this user has no home folder (HOME is not set), so no merges are kept unless "
+            "merge_cache_folder names a folder: name it with --folder"
+        )
+    return OutcomesOnDisk(place)

@@ -220,7 +220,8 @@ class ReadOptions:
     not encrypted (`spark.io.encryption.enabled`), else nowhere"""
     # "" for the usual one.
     merge_cache_folder: str = option(text("a local folder"), changes_rows=False)
-    """for `merge_cache=disk`: by default `SPARK_LOCAL_DIRS`, else this user's folder for caches"""
+    """for `merge_cache=disk`: by default `SPARK_LOCAL_DIRS`, else this user's folder for caches. A
+    user without a home folder has none, and keeps nothing"""
     # 0 for the default.
     merge_cache_bytes: int = option(
         whole_number("bytes, from 1 on", most=2**63 - 1), changes_rows=False

@@ -213,9 +213,11 @@ def _has_google_identity() -> bool:
 
     The client itself waits a minute if the machine is not one of Google.
     """
-    folder = os.environ.get("APPDATA") or f"{os.environ.get('HOME')}/.config"
-    login = Path(folder, "gcloud/application_default_credentials.json")
-    if os.environ.get("GOOGLE_APPLICATION_CREDENTIALS") or login.exists() or preflight.is_proxied():
+    home = os.environ.get("HOME")  # all that the client looks at
+    folder = os.environ.get("APPDATA") or (f"{home}/.config" if home else "")
+    has_login = Path(folder, "gcloud/application_default_credentials.json").exists()
+    is_named = bool(os.environ.get("GOOGLE_APPLICATION_CREDENTIALS"))
+    if is_named or (folder and has_login) or preflight.is_proxied():
         return True
     return not preflight.connection_problem(
         os.environ.get("GCE_METADATA_ROOT") or _GOOGLE_METADATA, 80, 1

@@ -64,7 +64,8 @@ class Location:
 
         Raises:
             InvalidOptionError: the text is empty, a path of ``dbfs:/`` that only Spark's JVM
-                reaches, or a ``file:`` URI with the name of another machine.
+                reaches, a ``file:`` URI with the name of another machine, or a path in the home
+                folder of a user who has none.
         """
         if not uri:
             raise InvalidOptionError("the path is empty: give the base path of a table")
@@ -83,9 +84,7 @@ class Location:
             return cls(LOCAL, LOCAL, "", trim(_local_path(uri)))
         scheme, separator, place = uri.partition("://")
         if not separator:
-            is_home = uri.startswith("~") and not os.path.lexists(uri)
-            local = os.path.expanduser(uri) if is_home else uri  # noqa: PTH111  (may be no path)
-            return cls(LOCAL, LOCAL, "", trim(posixpath.abspath(local)))
+            return cls(LOCAL, LOCAL, "", trim(posixpath.abspath(_without_tilde(uri))))
         kind = _KINDS.get(scheme, scheme)
         authority, _, inside = unquote(place).partition("/")
         if kind in _BUCKETS:
@@ -99,6 +98,23 @@ class Location:
         else:
             path = f"/{inside}"
         return cls(scheme, kind, authority, trim(path))
+
+
+def _without_tilde(path: str) -> str:
+    """Return a path with the home folder that ``~`` stands for, unless a folder is named so.
+
+    Raises:
+        InvalidOptionError: this user has no home folder.
+    """
+    if not path.startswith("~") or os.path.lexists(path):
+        return path
+    expanded = os.path.expanduser(path)  # noqa: PTH111  (may be no path)
+    if expanded == path and path.partition("/")[0] == "~":
+        raise InvalidOptionError(
+            f"{path} is in the home folder, and this user has none: set HOME, or give the absolute "
+            "path"
+        )
+    return expanded
 
 
 def _local_path(uri: str) -> str:

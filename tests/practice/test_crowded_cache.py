@@ -17,9 +17,9 @@ import pytest
 
 from hudi_pyspark import HudiTable
 from hudi_pyspark.reading.merge import outcome_files
-from hudi_pyspark.reading.merge.outcome_files import OutcomesOnDisk, cache_folder
+from hudi_pyspark.reading.merge.outcome_files import OutcomesOnDisk
 from tests.damage import unpack
-from tests.reading.merge.test_outcome_files import outcome_of, same
+from tests.reading.merge.test_outcome_files import folder_in, outcome_of, same
 
 MANY = 50_000
 
@@ -70,7 +70,7 @@ def _first_look_is_late(monkeypatch):
 
 @pytest.fixture(scope="module")
 def crowded(tmp_path_factory) -> OutcomesOnDisk:
-    store = OutcomesOnDisk(cache_folder(str(tmp_path_factory.mktemp("crowded")), {}))
+    store = OutcomesOnDisk(folder_in(tmp_path_factory.mktemp("crowded")))
     store.folder.mkdir(mode=0o700, parents=True)
     for number in range(MANY):
         os.close(os.open(f"{store.folder}/6-{number:064}", os.O_CREAT, 0o600))

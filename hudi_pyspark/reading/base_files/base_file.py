@@ -11,7 +11,7 @@ import posixpath
 import sys
 import tempfile
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 
@@ -320,16 +320,24 @@ def read_lance_file(
 
 @contextmanager
 def _local_file(storage: Storage, path: str) -> Iterator[Path]:
-    """Yield the path of the file on this machine, of a copy if need be: the library needs one."""
+    """Yield the path of the file on this machine, of a copy if need be: the library needs one.
+
+    Raises:
+        StorageError: the copy cannot be written.
+    """
     with storage.open_input(path) as file:  # raises if the path is missing, or outside of the table
         local = Path(storage.describe(path))
         if storage.is_local and local.is_file():
             yield local
             return
         content = file.read()
-    with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder) / "base.lance"
-        copy.write_bytes(content)
+    with ExitStack() as stack:
+        try:
+            copy = Path(stack.enter_context(tempfile.TemporaryDirectory()), "base.lance")
+            copy.write_bytes(content)
+        except OSError as error:  # a full disk, or a machine without a folder for temporary files
+            problem = f"a copy in the folder for temporary files cannot be written: {error}"
+            raise errors.StorageError(storage.describe(path), problem, 1) from error
         yield copy
 
 

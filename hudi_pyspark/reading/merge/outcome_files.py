@@ -85,10 +85,13 @@ class OutcomesOnDisk:
     most_bytes: int = _ON_DISK
 
     @classmethod
-    def of(cls, settings: ReadSettings, environment: Mapping[str, str]) -> "OutcomesOnDisk":
-        """Return the store that the settings name, else the usual one; see `cache_folder`."""
+    def of(cls, settings: ReadSettings, environment: Mapping[str, str]) -> "OutcomesOnDisk | None":
+        """Return the store that the settings name, else the usual one; see `cache_folder`.
+
+        None if there is no folder: then no outcome is kept.
+        """
         folder = cache_folder(settings.merge_cache_folder, environment)
-        return cls(folder, settings.merge_cache_bytes or _ON_DISK)
+        return cls(folder, settings.merge_cache_bytes or _ON_DISK) if folder is not None else None
 
     def find(
         self, key: str, names: Collection[str] | None, *, to_carry_on: bool = False
@@ -232,18 +235,26 @@ class OutcomesOnDisk:
         return size
 
 
-def cache_folder(named: str, environment: Mapping[str, str]) -> Path:
-    """Return the folder of this user's outcomes.
+def cache_folder(named: str, environment: Mapping[str, str]) -> Path | None:
+    """Return the folder of this user's outcomes; None if there is no place for it.
 
     Args:
         named: parent folder from the options. "" means a local folder of Spark, which is gone with
-            its application, or else the user's folder for caches.
+            its application, or else the user's folder for caches. A user of a container or of a
+            service may have no home folder, and so no folder for caches.
         environment: variables of the process.
     """
     local = environment.get("SPARK_LOCAL_DIRS", "").partition(",")[0]
-    caches = environment.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    parent = named or local or environment.get("XDG_CACHE_HOME") or _home_caches()
     user = os.geteuid() if hasattr(os, "geteuid") else ""
-    return Path(named or local or caches, f"hudi-py-merges-{user}")
+    return Path(parent, f"hudi-py-merges-{user}") if parent else None
+
+
+def _home_caches() -> str:
+    try:
+        return str(Path.home() / ".cache")
+    except RuntimeError:  # neither HOME nor an entry of the user tells it
+        return ""
 
 
 def _store(file: IO[bytes], key: str, outcome: MergeOutcome) -> None:

@@ -24,7 +24,7 @@ class MemoryLimits:
     """Memory that the log records of a slice may take, divided among the steps of a merge."""
 
     total: int  # bytes
-    folder: str  # for spill files; on a local disk
+    folder: str  # for spill files; on a local disk. "" for that of temporary files
 
     @classmethod
     def resolve(cls, total: int, folder: str, environment: Mapping[str, str]) -> "MemoryLimits":
@@ -43,7 +43,7 @@ class MemoryLimits:
         spark_folders = [f for f in environment.get("SPARK_LOCAL_DIRS", "").split(",") if f]
         if not folder and spark_folders:
             folder = spark_folders[os.getpid() % len(spark_folders)]  # on several disks, maybe
-        return cls(total, folder or tempfile.gettempdir())
+        return cls(total, folder)
 
     @property
     def files(self) -> int:
@@ -78,6 +78,9 @@ class Span:
 class SpillFile:
     """A file without a name: it is gone when it is closed or its process ends, however it ends.
 
+    Args:
+        folder: in which it is, as `MemoryLimits.folder`.
+
     Raises:
         SpillError: the folder cannot be written.
     """
@@ -85,8 +88,10 @@ class SpillFile:
     def __init__(self, folder: str) -> None:
         self._folder = folder
         try:
-            os.makedirs(folder, exist_ok=True)  # noqa: PTH103  (a text, and stays one)
-            self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115  (closed by its owner)
+            if folder:
+                os.makedirs(folder, exist_ok=True)  # noqa: PTH103  (a text, and stays one)
+            # A machine may have no folder for temporary files, which raises an OSError.
+            self._file = tempfile.TemporaryFile(dir=folder or None)  # noqa: SIM115  (closed by its owner)
         except OSError as error:
             raise self._failed(error) from error
 
@@ -118,8 +123,9 @@ class SpillFile:
         self._file.close()
 
     def _failed(self, error: OSError) -> SpillError:
+        place = self._folder or "the folder for temporary files"
         return SpillError(
-            f"log records cannot be written to {self._folder}: {error}. Name another local folder "
+            f"log records cannot be written to {place}: {error}. Name another local folder "
             "with hoodie.memory.spillable.map.path, or allow more memory with "
             "hoodie.memory.merge.max.size"
         )

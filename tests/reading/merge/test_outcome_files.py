@@ -46,6 +46,13 @@ from tests.reading.test_slice_reader import FILES, LOG_PATHS
 SECRET, OTHER = "a" * 64, "b" * 64
 
 
+def folder_in(parent: Path) -> Path:
+    """The folder that `merge_cache_folder` with this parent means."""
+    folder = cache_folder(str(parent), {})
+    assert folder is not None
+    return folder
+
+
 def outcome_of(rows_kept=3, *, is_whole=True, text="v"):
     dropped = np.array([True, False, False, True, False])
     kept = np.array([False, *([True] * rows_kept)]) if is_whole else None
@@ -245,7 +252,7 @@ def test_upgrade_merges_each_slice_once_more(tmp_path, monkeypatch):
     options: dict[str, Any] = {"merge_cache": "disk", "merge_cache_folder": str(tmp_path / "kept")}
     path = str(load_case(GOLDEN / "v8_mor_savepoint_restore").extract(tmp_path / "table"))
     HudiTable(path).scan(**options).to_arrow()
-    kept = OutcomesOnDisk(cache_folder(str(tmp_path / "kept"), {})).files
+    kept = OutcomesOnDisk(folder_in(tmp_path / "kept")).files
     before = len(kept())
     HudiTable(path).scan(**options).to_arrow()
     assert len(kept()) == before > 0
@@ -416,7 +423,7 @@ def test_reader_with_other_credentials_merges_anew(tmp_path, identity):
     storage.identity = identity
     assert rows(on_disk(tmp_path), storage, None) == MERGED
     assert read_files(storage)[1] == list(LOG_PATHS)
-    files = len(OutcomesOnDisk(cache_folder(str(tmp_path), {})).files())
+    files = len(OutcomesOnDisk(folder_in(tmp_path)).files())
     assert files == (2 if identity else 1)  # without an identity nothing is written
 
 
@@ -457,8 +464,10 @@ def test_folders():
 def test_options_name_folder_and_bytes(tmp_path):
     settings = replace(task().settings, merge_cache_folder=str(tmp_path), merge_cache_bytes=77)
     known = OutcomesOnDisk.of(settings, {})
+    assert known is not None
     assert (known.folder, known.most_bytes) == (cache_folder(str(tmp_path), {}), 77)
     usual = OutcomesOnDisk.of(replace(settings, merge_cache_bytes=0), {})
+    assert usual is not None
     assert usual.most_bytes == OutcomesOnDisk(tmp_path).most_bytes
 
 
@@ -467,7 +476,7 @@ def test_damage_in_a_folder_changes_no_answer(tmp_path, caplog):
     options: dict[str, Any] = {"merge_cache": "disk", "merge_cache_folder": str(tmp_path)}
     table = HudiTable(path)
     expected = sorted(map(repr, table.scan(merge_cache="off").to_arrow().to_pylist()))
-    folder, random = cache_folder(str(tmp_path), {}), Random(7)
+    folder, random = folder_in(tmp_path), Random(7)
     with caplog.at_level(logging.WARNING):
         for _ in range(20):
             found = table.scan(**options).to_arrow().to_pylist()
@@ -514,7 +523,7 @@ def test_groups_of_tasks_know_the_log_files_that_earlier_merges_cover(tmp_path):
     for each in tasks:
         assert list(read_task(each, table.storage))
     assert merged_on_disk(tasks, table.storage) == [4, None, 3]
-    for file in cache_folder(folder, {}).iterdir():  # into the name of another layout
+    for file in folder_in(Path(folder)).iterdir():  # into the name of another layout
         file.rename(file.with_name(f"0{file.name}"))
     assert merged_on_disk(tasks, table.storage) == [0, None, 0]
 

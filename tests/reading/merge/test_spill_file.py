@@ -1,4 +1,5 @@
 import tempfile
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -86,4 +87,24 @@ def test_folder_is_that_asked_for_or_one_of_sparks_or_that_of_temporary_files():
     spark = {"SPARK_LOCAL_DIRS": "/one,/two"}
     assert MemoryLimits.resolve(0, "/mine", spark).folder == "/mine"
     assert MemoryLimits.resolve(0, "", spark).folder in ("/one", "/two")
-    assert MemoryLimits.resolve(0, "", {"SPARK_LOCAL_DIRS": ""}).folder == tempfile.gettempdir()
+    assert MemoryLimits.resolve(0, "", {"SPARK_LOCAL_DIRS": ""}).folder == ""
+
+
+def test_temporary_files_are_asked_for_when_rows_go_to_disk(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    folder = MemoryLimits.resolve(0, "", {}).folder
+    with closing(SpillFile(folder)) as spilled:
+        assert spilled.read(spilled.write(TABLE)).equals(TABLE)
+
+
+def test_machine_without_a_folder_for_temporary_files(monkeypatch):
+    """Only rows that go to disk need one."""
+
+    def fail():
+        raise FileNotFoundError("No usable temporary directory found")
+
+    monkeypatch.setattr(tempfile, "gettempdir", fail)
+    folder = MemoryLimits.resolve(0, "", {}).folder
+    told = r"written to the folder for temporary files: No usable.*spillable\.map\.path"
+    with pytest.raises(SpillError, match=told):
+        SpillFile(folder)
