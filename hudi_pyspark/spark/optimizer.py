@@ -164,7 +164,9 @@ def make_rule(spark: SparkSession, classes: "RuleClasses") -> Any:  # noqa: ANN4
     If the session has columnar readers, this also sends their classes to the executors.
     """
     rule = classes.core.newInstance()
+    context = spark._jsparkSession.sparkContext()  # noqa: SLF001
     # By reflection, since py4j remembers the methods of the first class with a given name.
+    rule.getClass().getField("context").set(rule, context)
     parts = rule.getClass().getField("parts").get(rule)
     for name, part in classes.parts.items():
         if name != _READERS or _install_readers(spark, classes):
@@ -259,7 +261,7 @@ def _install_readers(spark: SparkSession, classes: RuleClasses) -> bool:
                 reason = f"columnar readers are untested with Spark {spark.version}"
                 log_once(f"{PARTS[_READERS].otherwise}: {reason}")
             return False
-        jar = Path(context._temp_dir or "", "hudi-py.jar").absolute()  # noqa: SLF001
+        jar = Path(context._temp_dir, "hudi-py.jar").absolute()  # noqa: SLF001
         if not jar.exists():
             with ZipFile(jar, "w") as archive:
                 for name, code in classes.readers.items():

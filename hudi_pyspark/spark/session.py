@@ -23,7 +23,13 @@ from hudi_pyspark.short_name import HUDI, SHORT_NAME
 from hudi_pyspark.spark.datasource import HudiDataSource, SecondNameDataSource
 from hudi_pyspark.spark.hadoop_settings import is_hadoop_setting
 from hudi_pyspark.spark.hints import OPTION, ClientHints, Hints, read_hints
-from hudi_pyspark.spark.optimizer import ENABLED, READS_MORE, install_optimizer, log_once
+from hudi_pyspark.spark.optimizer import (
+    ENABLED,
+    OUT_OF_REACH,
+    READS_MORE,
+    install_optimizer,
+    log_once,
+)
 from hudi_pyspark.spark.sql_options import plain_options
 from hudi_pyspark.spark.tables import mount_catalog, registered_sources, switch_tables
 
@@ -72,10 +78,11 @@ def register(
     SQL only reads these tables: no statement of such a session deletes a file of a table.
 
     Raises:
-        UnsupportedQueryError: this Spark cannot be given the registered payload mergers, or
-            ``tables`` or ``catalogs`` is given for a session of Spark Connect.
+        UnsupportedQueryError: this Spark cannot be given the registered payload mergers, ``tables``
+            or ``catalogs`` is given for a session of Spark Connect, or the session is stopped.
         InvalidOptionError: a setting of a catalog is invalid.
     """
+    _check_running(spark)
     _use_this_python(spark)
     _warn_of_settings(spark)
     narrow_scans(spark)
@@ -92,6 +99,23 @@ def register(
         switch_tables(spark, is_on=tables, register_hudi=register_hudi)
     for name, settings in (catalogs or {}).items():
         mount_catalog(spark, name, settings)
+
+
+def _check_running(spark: SparkSession) -> None:
+    """Raise an error if a session is stopped: Spark's own errors do not say what is wrong."""
+    try:
+        if is_classic(spark):
+            session: Any = spark._jsparkSession  # noqa: SLF001  (also knows if the JVM ended it)
+            is_stopped = session.sparkContext().isStopped()
+        else:
+            is_stopped = getattr(spark, "is_stopped", False)
+    except OUT_OF_REACH:
+        return
+    if is_stopped:
+        raise UnsupportedQueryError(
+            "this session is stopped: make a new one by SparkSession.builder.getOrCreate(), register "
+            "it, and load the DataFrames again"
+        )
 
 
 def _register_with_mergers(spark: SparkSession, source: type[HudiDataSource]) -> None:
@@ -222,8 +246,8 @@ def read(
         options: any other read option by its alias.
 
     Raises:
-        UnsupportedQueryError: a column's name contains a comma, or this Spark cannot be given the
-            registered payload mergers.
+        UnsupportedQueryError: a column's name contains a comma, this Spark cannot be given the
+            registered payload mergers, or the session is stopped.
         AnalysisException: Spark's, with the text of an error of this package about the table or the
             options.
     """

@@ -45,6 +45,8 @@ _BEHIND = {
     "getBytecodes",
     "CollectionConverters",
 }
+# Methods of public classes of Scala that Spark keeps to itself.
+_METHODS = ("listeners",)
 
 
 def names_of_python(text: str) -> Iterator[str]:
@@ -84,6 +86,7 @@ def names_of_java(text: str) -> Iterator[str]:
     )
     yield from re.findall(r'\.(?:getMethod|getField)\(\s*"([\w$]+)"', text)
     yield from re.findall(r'"(org\.apache\.spark\.[\w.$]+)"', text)
+    yield from re.findall(rf"\.({'|'.join(_METHODS)})\(", text)
     yield from re.findall(r'getName\(\)\.equals\("([\w$]+)"\)', text)
 
 

@@ -74,6 +74,7 @@ import java.util.Map;
   inPython.getClass().getMethod("schema");
   Reflection.set(stream, "outputSchema", schema);
   scala.collection.immutable.Seq none;
+  metastore.listeners();
 """
-    names = {"Rule", "ds", "dataSourceInPython", "schema", "outputSchema", "Seq"}
+    names = {"Rule", "ds", "dataSourceInPython", "schema", "outputSchema", "Seq", "listeners"}
     assert set(names_of_java(text)) == names

@@ -3,7 +3,6 @@ package hudi_pyspark;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
-import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
@@ -34,9 +33,6 @@ public class FileGuard implements ExternalCatalogEventListener {
   private static final String PURGE = "external.table.purge"; // a metastore deletes files then
   private static final int DEPTH = 3; // of folders below the one of a database
 
-  /** The guards of this JVM by metastore. */
-  private static final Map GUARDS = new IdentityHashMap();
-
   private final ExternalCatalog metastore;
   private final Configuration hadoop;
 
@@ -45,15 +41,16 @@ public class FileGuard implements ExternalCatalogEventListener {
     this.hadoop = hadoop;
   }
 
-  /** The guard of a metastore, which listens until the JVM ends. */
+  /** The guard of a metastore, which alone holds it: a guard ends with the sessions it guards. */
   public static synchronized FileGuard of(
       ExternalCatalogWithListener metastore, Configuration hadoop) {
-    FileGuard guard = (FileGuard) GUARDS.get(metastore);
-    if (guard == null) {
-      guard = new FileGuard(metastore, hadoop);
-      metastore.addListener(guard);
-      GUARDS.put(metastore, guard);
+    for (Object listener : metastore.listeners()) {
+      if (listener instanceof FileGuard) {
+        return (FileGuard) listener;
+      }
     }
+    FileGuard guard = new FileGuard(metastore, hadoop);
+    metastore.addListener(guard);
     return guard;
   }
 

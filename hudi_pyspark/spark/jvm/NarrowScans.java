@@ -42,8 +42,17 @@ public class NarrowScans extends Rule {
 
   public final Parts parts = new Parts();
 
+  /**
+   * The context of the session, which optimizer.py sets. The rule asks it alone: after the end of
+   * the session, SparkContext.getOrCreate() would make a context that no new session can replace.
+   */
+  public SparkContext context;
+
   public TreeNode apply(TreeNode plan) {
     LogicalPlan root = (LogicalPlan) plan;
+    if (context.isStopped()) {
+      return root; // Spark raises its own error
+    }
     LogicalPlan narrowed = settled(root, narrowed(root));
     return narrowed == root ? root : withPartsOfPlans(root, narrowed);
   }
@@ -201,7 +210,7 @@ public class NarrowScans extends Rule {
     if (!isSet(ENCRYPTED, "false")) {
       field = PythonScans.marked(field, Words.KEEPS, "true");
     }
-    String cores = String.valueOf(SparkContext.getOrCreate().defaultParallelism());
+    String cores = String.valueOf(context.defaultParallelism());
     field = PythonScans.marked(field, Words.CORES, cores);
     ArrayList own = new ArrayList();
     for (int i = 0; i < need.conditions.size(); i++) {
