@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from zipfile import ZipFile
 
+import pyspark
 from pyspark.sql import SparkSession
 
 from hudi_pyspark.messages import logger
@@ -34,10 +35,12 @@ OUT_OF_REACH = (Py4JError, AttributeError, TypeError)
 """What is raised if this Spark lacks a name, or keeps its JVM from Python."""
 ENABLED = "spark.hudi-py.optimizer.enabled"
 COLUMNAR = "spark.hudi-py.columnar.enabled"
-COLUMNAR_RELEASES = ("4.0", "4.1", "4.2", "4.3")
-"""Releases of Spark whose columnar operators pass tests/spark/columnar_queries.py.
+TESTED_RELEASES = ("4.0", "4.1", "4.2", "4.3")
+"""Releases of Spark that `make matrix` tests; elsewhere sessions get no private part of Spark.
 
-The operators of another release may use the columns of a batch after requesting the next batch.
+The same name may have another meaning in another release. For example, the columnar operators of
+these releases pass tests/spark/columnar_queries.py; those of another release may use the columns of
+a batch after requesting the next batch.
 """
 READS_MORE = "scans read more than a query needs, since a part of Spark is out of reach"
 _RULE = "NarrowScans"
@@ -87,6 +90,8 @@ def install_optimizer(spark: SparkSession) -> str:
         the line is logged as well; docs/private-parts-of-spark.md lists what the rule needs of
         Spark.
     """
+    if reason := only_public(spark):
+        return reason
     try:
         if spark.conf.get(ENABLED, "true") != "true":
             return f"{ENABLED} is not true"
@@ -97,6 +102,32 @@ def install_optimizer(spark: SparkSession) -> str:
         log_once(f"{READS_MORE} (the optimizer's rule): {reason}")
         return reason
     return ""
+
+
+def only_public(spark: SparkSession) -> str:
+    """Return why a session gets nothing but Spark's public API; "" if it also gets private parts.
+
+    The reason is an untested release of Spark, unless the user has set `ENABLED` to true. It is
+    logged as well.
+    """
+    release = untested_release(spark)
+    if not release or spark.conf.get(ENABLED, "") == "true":
+        return ""
+    reason = f"Spark {release} is untested"
+    log_once(
+        f"{reason}: register uses only Spark's public API, so scans read more than a query needs. "
+        f"{ENABLED}=true lets it use this release as it uses those that were tested"
+    )
+    return reason
+
+
+def untested_release(spark: SparkSession) -> str:
+    """Return the release of PySpark or of the session's Spark that is not tested; "" if both are.
+
+    They may differ over Spark Connect, whose client and server have a release each.
+    """
+    releases = (pyspark.__version__, spark.version)
+    return next((r for r in releases if ".".join(r.split(".")[:2]) not in TESTED_RELEASES), "")
 
 
 @cache
@@ -255,10 +286,10 @@ def _install_readers(spark: SparkSession, classes: RuleClasses) -> bool:
     try:
         context: Any = spark.sparkContext
         is_local = context._jsc.isLocal()  # noqa: SLF001
-        is_tested = ".".join(spark.version.split(".")[:2]) in COLUMNAR_RELEASES
-        if spark.conf.get(COLUMNAR, str(is_local and is_tested).lower()) != "true":
-            if not is_tested:
-                reason = f"columnar readers are untested with Spark {spark.version}"
+        release = untested_release(spark)
+        if spark.conf.get(COLUMNAR, str(is_local and not release).lower()) != "true":
+            if release:
+                reason = f"columnar readers are untested with Spark {release}"
                 log_once(f"{PARTS[_READERS].otherwise}: {reason}")
             return False
         jar = Path(context._temp_dir, "hudi-py.jar").absolute()  # noqa: SLF001

@@ -29,6 +29,7 @@ from hudi_pyspark.spark.optimizer import (
     READS_MORE,
     install_optimizer,
     log_once,
+    only_public,
 )
 from hudi_pyspark.spark.sql_options import plain_options
 from hudi_pyspark.spark.tables import mount_catalog, registered_sources, switch_tables
@@ -76,6 +77,10 @@ def register(
             `HudiTable.from_catalog`.
 
     SQL only reads these tables: no statement of such a session deletes a file of a table.
+
+    On a release of Spark that was not tested, this uses only Spark's public API unless
+    ``spark.hudi-py.optimizer.enabled=true`` is set: scans then read all columns, and SQL reads no
+    tables by name. The log says so at INFO.
 
     Raises:
         UnsupportedQueryError: this Spark cannot be given the registered payload mergers, ``tables``
@@ -155,7 +160,8 @@ def narrow_scans(spark: SparkSession) -> None:
     try:
         from hudi_pyspark.spark.connect.session import switch_hook  # noqa: PLC0415  (needs grpc)
 
-        switch_hook(spark, is_on=spark.conf.get(ENABLED, "true") == "true")
+        is_on = not only_public(spark) and spark.conf.get(ENABLED, "true") == "true"
+        switch_hook(spark, is_on=is_on)
     except (ImportError, AttributeError, TypeError) as error:  # a client that is not PySpark's
         log_once(f"{READS_MORE} (the hook of Spark Connect): {type(error).__name__}: {error}")
 
@@ -187,7 +193,7 @@ def register_source(spark: SparkSession, source: type[HudiDataSource]) -> bool:
     warn of a source with the same name. Without the warning Spark looks for installed sources when
     a query has a format that no source is registered for.
     """
-    if is_classic(spark):
+    if is_classic(spark) and not only_public(spark):
         from py4j.protocol import Py4JError  # noqa: PLC0415  (clients of Spark Connect lack py4j)
 
         try:

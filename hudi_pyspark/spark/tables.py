@@ -62,10 +62,8 @@ def _switch(spark: SparkSession, *, is_on: bool, register_hudi: Callable[[], Non
         return ""
     if not is_on:
         return ""
-    if spark.conf.get(_SETTING, _BUILTIN) != _BUILTIN:
-        return f"the session has a catalog of its own, {_SETTING}={spark.conf.get(_SETTING)}"
-    if _has_bundle(jvm):
-        return "the bundle of Apache Hudi is there, and reads them"
+    if reason := _reason_against(spark):
+        return reason
     loader, tables_class = catalog_classes(jvm)
     second_names = optimizer.class_of(loader, "PythonScans").getField("SECOND_NAMES").get(None)
     if sources.containsKey(HUDI) and not second_names.contains(sources.get(HUDI)):
@@ -82,6 +80,17 @@ def _switch(spark: SparkSession, *, is_on: bool, register_hudi: Callable[[], Non
         registry.createOrReplaceTempFunction(name, function, "scala_udf")
     register_hudi()
     second_names.add(sources.get(HUDI))
+    return ""
+
+
+def _reason_against(spark: SparkSession) -> str:
+    """Return why a session must keep its own catalog; "" if another may take its place."""
+    if reason := optimizer.only_public(spark):
+        return reason
+    if spark.conf.get(_SETTING, _BUILTIN) != _BUILTIN:
+        return f"the session has a catalog of its own, {_SETTING}={spark.conf.get(_SETTING)}"
+    if _has_bundle(spark._jvm):  # noqa: SLF001  (as above)
+        return "the bundle of Apache Hudi is there, and reads them"
     return ""
 
 
@@ -118,6 +127,9 @@ def mount_catalog(spark: SparkSession, name: str, settings: Mapping[str, str]) -
     if name.lower() == "spark_catalog" or spark.conf.get(f"spark.sql.catalog.{name}", ""):
         raise InvalidOptionError(f"catalog {name}: the session has a catalog with this name")
     options = {f"{CATALOG_PREFIX}{key}": value for key, value in settings.items()}
+    if reason := optimizer.only_public(spark):
+        _log.warning("SQL does not read the catalog %s: %s", name, reason)
+        return
     try:
         manager: Any = spark._jsparkSession.sessionState().catalogManager()  # noqa: SLF001
         loader = catalog_classes(spark._jvm).loader  # noqa: SLF001

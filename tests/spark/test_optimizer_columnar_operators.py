@@ -185,7 +185,7 @@ def test_python_writers_get_the_rows_of_columns(ruled, golden_table, tmp_path, s
 def test_a_spark_without_tests_gives_rows_unless_the_user_chooses(
     spark, golden_table, monkeypatch, caplog
 ):
-    monkeypatch.setattr(optimizer, "COLUMNAR_RELEASES", ("3.9",))
+    monkeypatch.setattr(optimizer, "TESTED_RELEASES", ("3.9",))
     caplog.set_level("INFO", logger=optimizer.__name__)
     optimizer.log_once.cache_clear()
     columnar = []
