@@ -6,6 +6,7 @@ import textwrap
 
 import pytest
 
+from hudi_pyspark.imported_function import ALLOWED
 from tests.conftest import PROJECT
 from tests.storage import short_lived
 from tests.storage.s3_server import serve
@@ -73,6 +74,7 @@ def test_secrets_are_shown_nowhere_and_every_process_gets_tokens(tmp_path, s3, m
     events.mkdir()
     monkeypatch.setenv(short_lived.CALLS, str(calls))
     monkeypatch.setenv(short_lived.LIFETIME, "2")
+    monkeypatch.setenv(ALLOWED, short_lived.__name__)
     s3.accepts = lambda token: not token or short_lived.is_valid(token)
     done = subprocess.run(
         [sys.executable, str(script), s3.endpoint, events.as_uri()],

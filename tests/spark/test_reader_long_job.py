@@ -8,6 +8,7 @@ import time
 import pyarrow.parquet as pq
 import pytest
 
+from hudi_pyspark.imported_function import ALLOWED
 from tests import copied_partitions
 from tests.conftest import GOLDEN, PROJECT
 from tests.golden.case import load_case
@@ -74,6 +75,7 @@ def test_job_of_five_minutes_outlives_its_tokens(tmp_path, monkeypatch):
     copied_partitions.write(tmp_path, COPIES)
     monkeypatch.setenv(short_lived.CALLS, str(tmp_path / "calls"))
     monkeypatch.setenv(short_lived.LIFETIME, str(LIFETIME))
+    monkeypatch.setenv(ALLOWED, short_lived.__name__)
     golden = load_case(GOLDEN / copied_partitions.CASE)
     schema = next(q for q in golden.queries if q.name == "snapshot").expected_schema()
     with serve(tmp_path) as s3:

@@ -6,6 +6,7 @@ import os
 import pytest
 
 from hudi_pyspark.format.log.log_block import HeaderKey, LogBlockType
+from hudi_pyspark.imported_function import ALLOWED
 from tests.conftest import GOLDEN
 from tests.damage import set_property, unpack
 from tests.format.log.log_writer import avro_content, avro_records, write_block
@@ -112,6 +113,7 @@ def test_worker_that_is_killed_while_it_reads_leaves_no_rows_and_its_task_is_tri
 ):
     (tmp_path / "killing_merger.py").write_text(MERGER)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), os.environ["PYTHONPATH"]]))
+    monkeypatch.setenv(ALLOWED, "killing_merger")
     table = unpack(CASE, tmp_path)
     set_property(table, "hoodie.compaction.payload.class", "com.acme.MyPayload")
     answers = client(RETRIED, str(table), timeout=900)

@@ -10,6 +10,7 @@ import pytest
 
 import hudi_pyspark
 from hudi_pyspark import custom_mergers
+from hudi_pyspark.imported_function import ALLOWED
 from tests.conftest import GOLDEN
 from tests.damage import set_property, unpack
 from tests.golden.case import Query, load_case
@@ -115,7 +116,7 @@ def test_merger_of_a_script_and_of_an_installed_module_work(own_payload, tmp_pat
         capture_output=True,
         text=True,
         check=False,
-        env={**os.environ, "PYTHONPATH": path},
+        env={**os.environ, "PYTHONPATH": path, ALLOWED: "acme_mergers"},
     )
     assert done.returncode == 0, done.stderr
     rows = expected().expected_rows().num_rows

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from hudi_pyspark import HudiTable, InvalidOptionError, StorageAccessError
+from hudi_pyspark.imported_function import ALLOWED
 from hudi_pyspark.reading.read_task import read_task
 from hudi_pyspark.storage.credentials import Credentials, NamedProvider, current_credentials
 from tests.storage import short_lived
@@ -22,6 +23,7 @@ def calls(tmp_path, monkeypatch):
     file = tmp_path / "calls"
     monkeypatch.setenv(short_lived.CALLS, str(file))
     monkeypatch.setenv(short_lived.LIFETIME, "1")
+    monkeypatch.setenv(ALLOWED, f"{short_lived.__name__}, os, no_such_module")
     monkeypatch.setattr("hudi_pyspark.storage.credentials._cached_credentials", {})
     return file
 

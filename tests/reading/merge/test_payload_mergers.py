@@ -11,6 +11,7 @@ import pytest
 import hudi_pyspark
 from hudi_pyspark import HudiTable, InvalidOptionError, UnsupportedMergeError, custom_mergers
 from hudi_pyspark.custom_mergers import PayloadMerger, find_merger, registered_payloads
+from hudi_pyspark.imported_function import ALLOWED
 from tests.conftest import GOLDEN
 from tests.damage import set_property, unpack
 from tests.golden.case import load_case
@@ -216,6 +217,7 @@ def acme_mergers(monkeypatch):
     module = ModuleType("acme_mergers")
     vars(module).update(newest=newest, add_up=add_up)
     monkeypatch.setitem(sys.modules, module.__name__, module)
+    monkeypatch.setenv(ALLOWED, module.__name__)
     return module.__name__
 
 
@@ -237,7 +239,8 @@ def test_option_names_a_function_and_wins_over_what_is_registered(acme_mergers):
         ("json:__name__", "give module:function"),
     ],
 )
-def test_option_that_names_no_function_is_refused(reference, message):
+def test_option_that_names_no_function_is_refused(monkeypatch, reference, message):
+    monkeypatch.setenv(ALLOWED, "*")
     with pytest.raises(InvalidOptionError, match=message):
         find_merger(custom_rule(), reference, {})
 
@@ -325,7 +328,8 @@ def test_function_sees_the_columns_it_asked_for(own_payload, columns, sees):
     assert Counter(answer["a"].to_pylist()) == Counter(rows["a"].to_pylist())
 
 
-def test_option_is_refused_where_the_table_calls_no_payload():
+def test_option_is_refused_where_the_table_calls_no_payload(monkeypatch):
+    monkeypatch.setenv(ALLOWED, "operator")
     rule = rule_of_table(8, record__merge__mode="EVENT_TIME_ORDERING", table__ordering__fields="ts")
     with pytest.raises(InvalidOptionError, match="merges by EVENT_TIME_ORDERING, which calls no"):
         find_merger(rule, "operator:add", {})
