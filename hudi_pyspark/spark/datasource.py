@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from pyspark.sql.datasource import DataSource
 
 from hudi_pyspark.errors import MissingModuleError, UnsupportedQueryError
-from hudi_pyspark.short_name import HUDI, SHORT_NAME
+from hudi_pyspark.short_name import HUDI, SHORT_NAME, SIGNED_NAME
 from hudi_pyspark.spark.worker_process import keep_modules, only_message, send_at_once
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
     from hudi_pyspark.custom_mergers import Mergers
+    from hudi_pyspark.spark.hints import GivenHints
     from hudi_pyspark.spark.planner import Planner
     from hudi_pyspark.spark.stream import HudiStreamReader
 
@@ -31,6 +32,12 @@ class HudiDataSource(DataSource):
 
     # The user's mergers by payload class; see hudi_pyspark.spark.session.register.
     payload_mergers: ClassVar[Mergers] = {}
+
+    # The secret with which a client of Spark Connect signs; see hudi_pyspark.spark.hints.
+    client_secret: ClassVar[str] = ""
+
+    # What the optimizer's rule says about a query. The rule adds it to the pickle of this source.
+    hints: GivenHints = {}  # noqa: RUF012  (never changed, and Spark pickles only what differs)
 
     _planner: Planner | None = None
 
@@ -45,17 +52,25 @@ class HudiDataSource(DataSource):
     @only_message()
     def reader(self, schema: StructType) -> DataSourceReader:
         planner = self.planner()
-        state_reader = planner.state_reader(self, schema)
+        hints = planner.hints(self._taken_hints(), schema)
+        state_reader = planner.state_reader(self, hints)
         if state_reader is not None:
             return state_reader
         # Spark sends this source with each task, and tasks need no planner.
         self._planner = None
-        return planner.reader(schema, self.payload_mergers)
+        return planner.reader(schema, self.payload_mergers, hints)
 
     # Without only_message: if a stream fails, its process ends with an error of Spark's own, and
     # only the traceback shows the cause.
     def streamReader(self, schema: StructType) -> HudiStreamReader:  # noqa: N802  (Spark's name)
-        return self.planner().stream_reader(schema, self.payload_mergers)
+        planner = self.planner()
+        hints = planner.hints(self._taken_hints(), schema)
+        return planner.stream_reader(schema, self.payload_mergers, hints)
+
+    def _taken_hints(self) -> GivenHints:
+        """Return the hints, which are for one reader: Spark pickles this source again."""
+        hints: GivenHints = self.__dict__.pop("hints", {})
+        return hints
 
     @only_message()
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:  # noqa: FBT001, ARG002
@@ -99,7 +114,7 @@ class HudiDataSource(DataSource):
                     "before the session starts: PYSPARK_PYTHON in the environment, or the setting "
                     "spark.pyspark.python"
                 ) from error
-            self._planner = Planner(self.options)
+            self._planner = Planner(self.options, self.client_secret)
             keep_modules()
         return self._planner
 
@@ -110,6 +125,17 @@ class SecondNameDataSource(HudiDataSource):
     @classmethod
     def name(cls) -> str:
         return HUDI
+
+
+class SignedDataSource(HudiDataSource):
+    """The same source for the reads of a client, where Spark keeps the source that it found.
+
+    Spark 4.0 does not replace an installed source by one that knows the secret of the client.
+    """
+
+    @classmethod
+    def name(cls) -> str:
+        return SIGNED_NAME
 
 
 class _Zip:

@@ -1,26 +1,40 @@
 """Hints: what a query needs of a scan, beyond what Spark's API passes on.
 
-The optimizer's rule writes hints into the metadata of the first column that it requests, and a
-client of Spark Connect writes them into an option of the read. The rule takes the words for hints
-from here: see `optimizer.py`.
+Hints decide which columns, rows and state a scan reads. So they count only if the maker of the
+query gave them, and each of the two makers has one door:
+
+- The optimizer's rule runs in the driver's JVM, which has the source as Python pickled it. The rule
+  adds the hints to this pickle, and Spark's planning process unpickles both: `read_hints`. Whatever
+  a schema or an option says is a value in the pickle, and no hint: see `jvm/Hints.java`. The rule
+  takes the words for hints from here.
+- A client of Spark Connect has only the options of a read, which others can write as well, e.g. in
+  a view. So it signs what it writes, with a secret that it gave to the source when it registered
+  the source with its session: `ClientHints.of_read`.
+
+Anything else that looks like a hint is left out, and a line of the log says so.
 """
 
+import hmac
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, TypeAlias
+from typing import TypeAlias, cast
 
 import pyarrow as pa
-from pyspark.sql.types import StructType
+from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
 from hudi_pyspark.format.nested_types import is_variant
+from hudi_pyspark.messages import logger
 
 FieldPath: TypeAlias = tuple[str, ...]
 """The names of a column and of its nested fields, which the alias of a table may precede."""
 
-OPTION = "hudi-py.hints"
-REQUEST = "hudi-py.request"
+ATTRIBUTE = "hints"
+"""The attribute of a source that holds the rule's hints."""
+_PREFIX = "hudi-py."
+OPTION = f"{_PREFIX}hints"
+REQUEST = f"{_PREFIX}request"
 """The option that names a request, so that its reads look new to a server of Spark Connect.
 
 A server keeps the plans of a session, and with them the state of a table, as long as a read looks
@@ -35,19 +49,24 @@ mark.
 
 
 class Hint(str, Enum):
-    """The keys of the rule's hints in a column's metadata; the rule's constants have these names.
+    """The words for the rule's hints; the rule's constants have these names.
 
     `Hints` describes the values.
     """
 
-    FILTERS = "hudi-py.filters"
-    KEYS = "hudi-py.keys"
-    LIMIT = "hudi-py.limit"
-    PLACEHOLDER = "hudi-py.placeholder"
-    PINNED = "hudi-py.pinned"
-    KEEPS = "hudi-py.keeps"
-    CORES = "hudi-py.cores"
-    STATE = "hudi-py.state"
+    FILTERS = "filters"
+    KEYS = "keys"
+    LIMIT = "limit"
+    PLACEHOLDER = "placeholder"
+    PINNED = "pinned"
+    KEEPS = "keeps"
+    CORES = "cores"
+    STATE = "state"
+
+
+GivenHints: TypeAlias = Mapping[str, str | bytes]
+"""The hints that a source has, by their words; a state is the bytes of a pickle."""
+_log = logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,25 +85,50 @@ class Hints:
     # Merge outcomes may be kept in Spark's local folders; false if Spark has to encrypt its files.
     keeps_merges: bool
     cores: int  # tasks that Spark runs at the same time, by its default parallelism; 0: unknown
-    # None if the rule asks for rows. Otherwise it asks for the newest state of the table: "" if no
-    # other scan of the query has one, else the source whose state this scan has to share.
-    state: str | None
+    # None if the rule asks for rows. Otherwise it asks for the newest state of the table: b"" if no
+    # other scan of the query has one, else the pickled source whose state this scan has to share.
+    state: bytes | None
 
 
-def read_hints(schema: StructType) -> Hints:
-    """Read the rule's hints from the schema that Spark requests."""
-    first: dict[str, Any] = schema[0].metadata or {} if len(schema) else {}
-    limit = first.get(Hint.LIMIT)
+def read_hints(given: GivenHints, schema: StructType) -> Hints:
+    """Read the hints that the rule gave a source, the only door through which they enter.
+
+    Args:
+        given: the attribute `ATTRIBUTE` of the source that Spark sent.
+        schema: that Spark requests. Its metadata says nothing: whoever made an entry of a metastore
+            or a schema wrote it.
+    """
+    ignored = sorted({name for name in _metadata_names(schema) if name.startswith(_PREFIX)})
+    if ignored:
+        _log.warning("the metadata of columns gives no hints: %.300s", ", ".join(ignored))
+    texts = {word: text for word, text in given.items() if isinstance(text, str)}
+    limit = texts.get(Hint.LIMIT)
     return Hints(
-        columns=StructType([f for f in schema if Hint.PLACEHOLDER not in (f.metadata or {})]),
-        filters=_lines(first.get(Hint.FILTERS, "")),
-        keys=_lines(first.get(Hint.KEYS, "")),
+        columns=StructType([]) if Hint.PLACEHOLDER in texts else schema,
+        filters=_lines(texts.get(Hint.FILTERS, "")),
+        keys=_lines(texts.get(Hint.KEYS, "")),
         limit=int(limit) if limit is not None else None,
-        is_pinned=Hint.PINNED in first,
-        keeps_merges=Hint.KEEPS in first,
-        cores=int(first.get(Hint.CORES, 0)),
-        state=first.get(Hint.STATE),
+        is_pinned=Hint.PINNED in texts,
+        keeps_merges=Hint.KEEPS in texts,
+        cores=int(texts.get(Hint.CORES, 0)),
+        state=cast("bytes | None", given.get(Hint.STATE)),
     )
+
+
+def _metadata_names(data_type: DataType | StructField) -> Iterator[str]:
+    """Yield the names in the metadata of all columns and nested fields."""
+    match data_type:
+        case StructField():
+            yield from data_type.metadata or ()
+            yield from _metadata_names(data_type.dataType)
+        case StructType():
+            for field in data_type:
+                yield from _metadata_names(field)
+        case ArrayType():
+            yield from _metadata_names(data_type.elementType)
+        case MapType():
+            yield from _metadata_names(data_type.keyType)
+            yield from _metadata_names(data_type.valueType)
 
 
 def _lines(text: str) -> tuple[str, ...]:
@@ -102,15 +146,26 @@ class ClientHints:
     limit: int | None = None
     is_given: bool = True  # False if no client sent hints; True even if the query needs everything
 
-    def to_option(self) -> str:
-        """Return the hints as text; equal hints give the same text."""
+    def to_option(self, request: str, secret: str) -> str:
+        """Return the hints as a signed text; equal hints of a request give the same text."""
         paths = None if self.paths is None else sorted(self.paths)
-        return json.dumps([paths, self.filters, self.limit])
+        text = json.dumps([paths, self.filters, self.limit])
+        return f"{_signature(text, request, secret)} {text}"
 
     @classmethod
-    def from_option(cls, text: str) -> "ClientHints":
-        """Parse the text of `to_option`; "" stands for no hints."""
-        if not text:
+    def of_read(cls, options: Mapping[str, str], secret: str) -> "ClientHints":
+        """Read the hints of a client in the options of a read, the only door for them.
+
+        Args:
+            options: of the read, which anybody may have written.
+            secret: that the client gave to the source of its session; "" if none did.
+        """
+        option = options.get(OPTION, "")
+        signature, _, text = option.partition(" ")
+        expected = _signature(text, options.get(REQUEST, ""), secret)
+        if not secret or not hmac.compare_digest(signature.encode(), expected.encode()):
+            if option:
+                _log.warning("the option %s gives no hints: it is not signed", OPTION)
             return cls(is_given=False)
         paths, filters, limit = json.loads(text)
         return cls(None if paths is None else frozenset(map(tuple, paths)), tuple(filters), limit)
@@ -135,6 +190,11 @@ class ClientHints:
         if self.paths is None:
             return schema
         return StructType([field for field in schema if _subpaths(field.name, self.paths)])
+
+
+def _signature(text: str, request: str, secret: str) -> str:
+    signed = json.dumps([request, text])
+    return hmac.new(secret.encode(), signed.encode(), "sha256").hexdigest()
 
 
 def _subpaths(name: str, paths: Iterable[FieldPath]) -> set[FieldPath]:

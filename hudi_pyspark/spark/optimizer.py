@@ -1,10 +1,10 @@
 """The rule for Spark's optimizer that narrows scans to the columns a query needs.
 
 Spark asks a Python data source for every column of its schema. The rule narrows the schema of a
-scan and leaves hints in it: see `hints.py`. The sources of the rule are in `jvm/`. The Janino
-compiler that ships with Spark compiles them in the driver's JVM: first the core as one text, then
-each part by itself. If this Spark lacks something that a part needs, the core and the other parts
-work without that part.
+scan and sends hints with its source: see `hints.py`. The sources of the rule are in `jvm/`. The
+Janino compiler that ships with Spark compiles them in the driver's JVM: first the core as one text,
+then each part by itself. If this Spark lacks something that a part needs, the core and the other
+parts work without that part.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -20,7 +20,7 @@ from pyspark.sql import SparkSession
 
 from hudi_pyspark.messages import logger
 from hudi_pyspark.short_name import HUDI, SHORT_NAME
-from hudi_pyspark.spark.hints import EXPLAINED, Hint
+from hudi_pyspark.spark.hints import ATTRIBUTE, EXPLAINED, Hint
 from hudi_pyspark.spark.sql_options import SQL_WORDS
 
 try:
@@ -46,7 +46,7 @@ READS_MORE = "scans read more than a query needs, since a part of Spark is out o
 _RULE = "NarrowScans"
 CORE = (
     _RULE, "Need", "PlanCheck", "Parts", "KeptScans", "NarrowedScan", "Planned", "PythonScans",
-    "Reflection", "Log",
+    "Hints", "Reflection", "Log",
 )  # fmt: skip
 _READERS = "ArrowReaders"
 
@@ -75,6 +75,7 @@ _WORDS = {
     "ENABLED": ENABLED,
     "COLUMNAR": COLUMNAR,
     "EXPLAINED": EXPLAINED,
+    "ATTRIBUTE": ATTRIBUTE,
     "HUDI": HUDI,
     **SQL_WORDS,
     **{hint.name: hint.value for hint in Hint},
@@ -184,8 +185,6 @@ def _core(sources: Mapping[str, str]) -> str:
         f'  public static final String {name} = "{word}";'.replace("\0", "\\0")
         for name, word in _WORDS.items()
     ]
-    names = ", ".join(hint.name for hint in Hint)
-    words.append(f"  public static final String[] HINTS = {{{names}}};")
     return one_text((sources[name] for name in CORE), "public class Words {", *words, "}")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from base64 import b64decode, b64encode
+from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
     from hudi_pyspark.custom_mergers import Mergers
     from hudi_pyspark.inspection import InspectionCall
+    from hudi_pyspark.spark.hints import GivenHints, Hints
 
 _log = logger(__name__)
 _PICKLER: Any = CloudPickleSerializer()  # type: ignore[no-untyped-call]  # the one Spark uses
@@ -83,16 +84,20 @@ class Planner:
 
     Spark sends the planner from the process that needs the schema to the process that plans, so the
     two read the commits only once. If the table has grown in the meantime, it is opened again.
+
+    Args:
+        options: of the read.
+        client_secret: with which a client signs its hints; "" if the session has no such client.
     """
 
-    def __init__(self, options: Mapping[str, str]) -> None:
+    def __init__(self, options: Mapping[str, str], client_secret: str = "") -> None:
         self._given = dict(options)
         self._options = {
             key: value
             for key, value in plain_options(options).items()
             if key not in (OPTION, REQUEST)
         }
-        self._client = ClientHints.from_option(options.get(OPTION, ""))
+        self._client = ClientHints.of_read(options, client_secret)
         self.opened: HudiTable | None = None
 
     def schema(self) -> StructType:
@@ -111,20 +116,27 @@ class Planner:
         check_declared(self._given, columns)
         return columns
 
-    def state_reader(
-        self, source: DataSource, schema: StructType | pa.Schema
-    ) -> DataSourceReader | None:
+    def hints(self, given: GivenHints, schema: StructType | pa.Schema) -> Hints:
+        """Return the rule's hints about a query.
+
+        Args:
+            given: as the source has them.
+            schema: the requested columns. Sail passes an Arrow schema.
+        """
+        return read_hints(given, spark_schema(schema) if isinstance(schema, pa.Schema) else schema)
+
+    def state_reader(self, source: DataSource, hints: Hints) -> DataSourceReader | None:
         """Return the reader of the table's newest state; None if the rule requests rows.
 
         Args:
             source: the data source that has this planner; the state is sent as part of it.
-            schema: the requested columns, with the rule's hints.
+            hints: the rule's.
         """
-        state = None if isinstance(schema, pa.Schema) else read_hints(schema).state
-        if state is None:
+        if hints.state is None:
             return None
         old_table = self.opened
-        sharing: Planner | None = _PICKLER.loads(b64decode(state)).planner() if state else None
+        # The pickle of another source of the query, which came in the pickle of this source.
+        sharing: Planner | None = _PICKLER.loads(hints.state).planner() if hints.state else None
         if sharing is None or sharing.opened is None or sharing.settings() != self.settings():
             self._table()
         elif old_table is None or old_table.view.timeline != sharing.opened.view.timeline:
@@ -137,19 +149,21 @@ class Planner:
         """Return the options that decide how the table is opened, by name in lower case."""
         return {name.lower(): v for name, v in self._options.items() if opens_table(name)}
 
-    def reader(self, schema: StructType | pa.Schema, mergers: Mergers) -> DataSourceReader:
+    def reader(
+        self, schema: StructType | pa.Schema, mergers: Mergers, hints: Hints
+    ) -> DataSourceReader:
         """Return the reader of a batch query.
 
         Args:
-            schema: the requested columns, with the rule's hints. Sail passes an Arrow schema.
+            schema: the requested columns. Sail passes an Arrow schema.
             mergers: the user's mergers by payload class.
+            hints: the rule's.
         """
         prunes_columns = isinstance(schema, pa.Schema)  # the engine does, see pruneColumns
         if isinstance(schema, pa.Schema):
             schema = spark_schema(schema)
         if self._inspects():
             return _InspectionReader(self._options, self._inspection(), arrow_schema_of(schema))
-        hints = read_hints(schema)
         options = self._options
         if hints.keeps_merges and not GivenOptions.of(options).has("merge_cache"):
             options = {**options, "merge_cache": MergeCache.DISK.value}
@@ -180,7 +194,7 @@ class Planner:
             cores=hints.cores,
         )
 
-    def stream_reader(self, schema: StructType, mergers: Mergers) -> HudiStreamReader:
+    def stream_reader(self, schema: StructType, mergers: Mergers, hints: Hints) -> HudiStreamReader:
         """Return the reader of a stream; the arguments are those of `reader`."""
         table = self._table()
         options = stream_options(self._given, self._options, table.view.history.completion_time)
@@ -188,7 +202,7 @@ class Planner:
         # The scan of an empty batch, so that invalid options raise before the first batch.
         scan = table.scan_range(options, LAST_OFFSET, LAST_OFFSET, mergers)
         # The rule has narrowed the schema if this reads a micro-batch.
-        requested = self._client.without_placeholder(read_hints(schema).columns)
+        requested = self._client.without_placeholder(hints.columns)
         columns = requested_columns(requested, scan.schema)
         open_table = partial(HudiTable.from_options, options)
         batch_schema = arrow_schema_of(schema)

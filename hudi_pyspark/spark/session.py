@@ -20,9 +20,9 @@ from hudi_pyspark.messages import warn
 from hudi_pyspark.options.option import as_text
 from hudi_pyspark.options.read_options import BY_NAME, GivenOptions, columns_text
 from hudi_pyspark.short_name import HUDI, SHORT_NAME
-from hudi_pyspark.spark.datasource import HudiDataSource, SecondNameDataSource
+from hudi_pyspark.spark.datasource import HudiDataSource, SecondNameDataSource, SignedDataSource
 from hudi_pyspark.spark.hadoop_settings import is_hadoop_setting
-from hudi_pyspark.spark.hints import OPTION, ClientHints, Hints, read_hints
+from hudi_pyspark.spark.hints import ClientHints, GivenHints, Hints, read_hints
 from hudi_pyspark.spark.optimizer import (
     ENABLED,
     OUT_OF_REACH,
@@ -90,8 +90,7 @@ def register(
     _check_running(spark)
     _use_this_python(spark)
     _warn_of_settings(spark)
-    narrow_scans(spark)
-    _register_with_mergers(spark, HudiDataSource)
+    _register(spark, HudiDataSource, narrow_scans(spark))
     if tables is None and not catalogs:
         return
     if not is_classic(spark):
@@ -100,7 +99,7 @@ def register(
             "Connect use views, or the DataFrames of hudi_pyspark.read"
         )
     if tables is not None:
-        register_hudi = partial(_register_with_mergers, spark, SecondNameDataSource)
+        register_hudi = partial(_register, spark, SecondNameDataSource)
         switch_tables(spark, is_on=tables, register_hudi=register_hudi)
     for name, settings in (catalogs or {}).items():
         mount_catalog(spark, name, settings)
@@ -118,25 +117,36 @@ def _check_running(spark: SparkSession) -> None:
         return
     if is_stopped:
         raise UnsupportedQueryError(
-            "this session is stopped: make a new one by SparkSession.builder.getOrCreate(), register "
-            "it, and load the DataFrames again"
+            "this session is stopped: make a new one by SparkSession.builder.getOrCreate(), "
+            "register it, and load the DataFrames again"
         )
 
 
-def _register_with_mergers(spark: SparkSession, source: type[HudiDataSource]) -> None:
-    mergers = registered_payloads()
-    if not mergers:
+def _register(spark: SparkSession, source: type[HudiDataSource], client_secret: str = "") -> None:
+    """Register a source that knows the registered mergers, and the secret of a client."""
+    members = {"payload_mergers": registered_payloads(), "client_secret": client_secret}
+    if not any(members.values()):
         register_source(spark, source)
+    elif register_source(spark, _with_members(source, members)):
         return
-    # Spark plans in another Python process. Pickle sends a class of the module __main__ by value,
-    # together with its functions, wherever the user defined them.
-    members = {"payload_mergers": mergers, "__module__": "__main__"}
-    if not register_source(spark, type(source.__name__, (source,), members)):
+    elif members["payload_mergers"]:
         raise UnsupportedQueryError(
             "this version of Spark does not replace the source that it loaded by itself, which "
             "does not have the registered mergers. Use a newer Spark, or give each read the "
-            "option payload_merger=module:function"
+            "option payload_merger=module:function, whose module HUDI_PYSPARK_FUNCTIONS allows"
         )
+    elif register_source(spark, _with_members(SignedDataSource, members)):
+        from hudi_pyspark.spark.connect.session import rename_reads  # noqa: PLC0415  (needs grpc)
+
+        rename_reads(spark, SignedDataSource.name())
+
+
+def _with_members(
+    source: type[HudiDataSource], members: Mapping[str, object]
+) -> type[HudiDataSource]:
+    # Spark plans in another Python process. Pickle sends a class of the module __main__ by value,
+    # together with its functions, wherever the user defined them.
+    return type(source.__name__, (source,), {**members, "__module__": "__main__"})
 
 
 def _warn_of_settings(spark: SparkSession) -> None:
@@ -152,18 +162,23 @@ def _warn_of_settings(spark: SparkSession) -> None:
         warn(text, stacklevel=3)
 
 
-def narrow_scans(spark: SparkSession) -> None:
-    """Let a session's scans read only what its queries need; if that fails, log why."""
+def narrow_scans(spark: SparkSession) -> str:
+    """Let a session's scans read only what its queries need; if that fails, log why.
+
+    Returns:
+        The secret with which a client of Spark Connect signs hints; "" for any other session.
+    """
     if is_classic(spark):
         install_optimizer(spark)
-        return
+        return ""
     try:
         from hudi_pyspark.spark.connect.session import switch_hook  # noqa: PLC0415  (needs grpc)
 
         is_on = not only_public(spark) and spark.conf.get(ENABLED, "true") == "true"
-        switch_hook(spark, is_on=is_on)
+        return switch_hook(spark, is_on=is_on)
     except (ImportError, AttributeError, TypeError) as error:  # a client that is not PySpark's
         log_once(f"{READS_MORE} (the hook of Spark Connect): {type(error).__name__}: {error}")
+        return ""
 
 
 def is_classic(spark: object) -> bool:
@@ -318,7 +333,8 @@ def _classic_scans(df: DataFrame) -> Iterator[str]:
         is_of_catalog = table.getClass().getName() in _OF_CATALOGS
         if not is_of_catalog and table.name() not in (SHORT_NAME, HUDI):
             continue
-        hints = read_hints(StructType.fromJson(json.loads(leaf.scan().readSchema().json())))
+        schema = StructType.fromJson(json.loads(leaf.scan().readSchema().json()))
+        hints = read_hints(given_hints(df.sparkSession, leaf.scan()), schema)
         options = dict(leaf.relation().options().asCaseSensitiveMap())
         if is_of_catalog:
             options = plain_options({**table.options(), **options})
@@ -327,15 +343,28 @@ def _classic_scans(df: DataFrame) -> Iterator[str]:
         yield _scan_text(path, hints.columns, hints, state)
 
 
+def given_hints(spark: SparkSession, scan: Any) -> GivenHints:  # noqa: ANN401  (of the JVM)
+    """Return the hints that the optimizer's rule gave a scan; none if it has not made the scan."""
+    proxies: Any = spark._jvm.java.lang.reflect.Proxy  # type: ignore[union-attr]  # noqa: SLF001
+    if not proxies.isProxyClass(scan.getClass()):
+        return {}
+    handler = proxies.getInvocationHandler(scan)
+    if handler.getClass().getName() != "hudi_pyspark.NarrowedScan":
+        return {}
+    # By reflection, since py4j remembers the members of the first class with a given name.
+    planned = handler.getClass().getField("planned").get(handler)
+    return dict(planned.getClass().getField("hints").get(planned))
+
+
 def _connect_scans(df: DataFrame) -> Iterator[str]:
     from hudi_pyspark.spark.connect.session import reads_of, schema_of  # noqa: PLC0415  (needs grpc)
 
     client: Any = df.sparkSession.client
-    sources, is_on = reads_of(client, df._plan.to_proto(client))  # type: ignore[operator]  # noqa: SLF001
+    sources, secret = reads_of(client, df._plan.to_proto(client))  # type: ignore[operator]  # noqa: SLF001
     for source in sources:
-        hints = ClientHints.from_option(source.options.get(OPTION, ""))
+        hints = ClientHints.of_read(source.options, secret)
         path = ", ".join(source.paths) or source.options["path"]
         columns = hints.without_placeholder(schema_of(client, source))
-        otherwise = _CACHED if is_on else _FIRST_READ
+        otherwise = _CACHED if secret else _FIRST_READ
         state = _state_text(source.options, is_newest=hints.is_given, otherwise=otherwise)
         yield _scan_text(path, columns, hints, state)

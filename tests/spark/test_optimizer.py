@@ -1,6 +1,5 @@
 """Queries as users write them read only what they need: a rule of Spark's optimizer sees to it."""
 
-import json
 import logging
 import random
 import re
@@ -19,6 +18,7 @@ from hudi_pyspark.spark.hints import read_hints
 from hudi_pyspark.spark.optimizer import ENABLED, install_optimizer
 from hudi_pyspark.spark.planner import Planner
 from hudi_pyspark.spark.reader import warn_of_all_columns
+from hudi_pyspark.spark.session import given_hints
 from tests.conftest import GOLDEN
 from tests.golden.case import load_case
 from tests.golden.filters import filters_of
@@ -104,10 +104,11 @@ def test_a_scan_of_all_columns_warns_once_in_an_application(
     warn_of_all_columns.cache_clear()  # another test may have been warned
     planner = Planner({"path": str(golden_table(MOR))})
     whole = planner.schema()
+    named = StructType(whole.fields[5:7])
     for number in range(3):
-        planner.reader(StructType(whole.fields[5:7]), {}).partitions()
+        planner.reader(named, {}, planner.hints({}, named)).partitions()
         assert len(caplog.messages) == min(number, 1)  # named columns do not warn
-        planner.reader(whole, {}).partitions()
+        planner.reader(whole, {}, planner.hints({}, whole)).partitions()
         if number:
             warn_of_all_columns.cache_clear()  # as in another process of the same application
     (message,) = caplog.messages
@@ -413,17 +414,16 @@ def test_stream_that_is_read_twice_in_a_query_stays_whole(ruled, golden_table):
     assert_same_rows(ruled.table("twice"), wanted)
 
 
-def test_schema_without_hints_has_none(ruled, golden_table):
+def test_source_without_hints_has_none(ruled, golden_table):
     schema = load(ruled, golden_table(MOR)).schema
-    hints = read_hints(schema)
+    hints = read_hints({}, schema)
     assert (hints.columns, hints.filters, hints.limit, hints.cores) == (schema, (), None, 0)
 
 
 def test_scan_knows_how_many_tasks_run_at_the_same_time(ruled, golden_table):
     plan = load(ruled, golden_table(MOR)).select("id")._jdf.queryExecution().optimizedPlan()
-    schema = plan.collectLeaves().head().scan().readSchema().json()
-    hints = read_hints(StructType.fromJson(json.loads(schema)))
-    assert hints.cores == ruled.sparkContext.defaultParallelism > 0
+    hints = given_hints(ruled, plan.collectLeaves().head().scan())
+    assert int(hints["cores"]) == ruled.sparkContext.defaultParallelism > 0
 
 
 def test_deep_condition_reaches_the_scan_or_is_left_out(ruled, golden_table):

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import shutil
-from base64 import b64decode, b64encode
+from base64 import b64decode
 
 import pyarrow as pa
 import pytest
 from pyspark.serializers import CloudPickleSerializer
 from pyspark.sql import functions as sf
-from pyspark.sql.types import StructType
 
 from hudi_pyspark.spark.datasource import HudiDataSource
 from tests.conftest import GOLDEN
@@ -112,16 +111,15 @@ def test_view_of_a_table_that_was_created_again_reads_the_new_one(ruled, growing
         assert differs_from(frame.select("*").toArrow(), CASE, "snapshot") == [], name
 
 
-def question(source, state=""):
+def question(source, state=b""):
     """Answer what the optimizer's rule asks a source for the newest state of its table."""
-    schema = StructType.fromJson(source.schema().jsonValue())
-    schema[0].metadata = {"hudi-py.state": state}
-    return source.reader(schema).text
+    source.hints = {"state": state}
+    return source.reader(source.schema()).text
 
 
 def sent(source):
     source.schema()  # opens the table
-    return b64encode(CloudPickleSerializer().dumps(source)).decode()
+    return CloudPickleSerializer().dumps(source)
 
 
 def test_source_takes_over_the_state_of_another_one_of_its_table(growing):
@@ -132,9 +130,8 @@ def test_source_takes_over_the_state_of_another_one_of_its_table(growing):
     assert question(later) == ""
     # The first scan of a query has read the state of before the commit.
     answer = CloudPickleSerializer().loads(b64decode(question(later, state)))
-    marked = StructType.fromJson(later.schema().jsonValue())
-    marked[0].metadata = {"hudi-py.pinned": "true"}
-    reader = answer.reader(marked)
+    answer.hints = {"pinned": "true"}
+    reader = answer.reader(later.schema())
     batches = [batch for part in reader.partitions() for batch in reader.read(part)]
     expected = next(q for q in load_case(GOLDEN / CASE).queries if q.name == QUERY).expected_rows()
     assert sorted(pa.Table.from_batches(batches)["id"].to_pylist()) == sorted(

@@ -8,9 +8,13 @@ from typing import Any
 
 import pytest
 from pyspark.errors import AnalysisException
+from pyspark.sql.connect.proto import base_pb2
 
 import hudi_pyspark
 from hudi_pyspark import UnsupportedQueryError
+from hudi_pyspark.spark.connect.plan import sources_of
+from hudi_pyspark.spark.connect.session import NarrowPlans
+from hudi_pyspark.spark.hints import ClientHints
 
 pytestmark = pytest.mark.spark
 
@@ -81,6 +85,32 @@ def test_source_that_spark_has_found_by_itself_needs_no_registration(monkeypatch
     # Other tests of this process may have registered mergers.
     monkeypatch.setattr("hudi_pyspark.custom_mergers._registered", {})
     hudi_pyspark.register(session())
+
+
+def test_client_reads_a_source_of_another_name_where_spark_keeps_the_one_that_it_found(monkeypatch):
+    monkeypatch.setattr("hudi_pyspark.custom_mergers._registered", {})
+    registered = []
+
+    def register(source):
+        if source.name() == "hudi-py":
+            raise AnalysisException("[DATA_SOURCE_ALREADY_EXISTS] Data source 'hudi-py'")
+        registered.append(source)
+
+    hook = NarrowPlans(SimpleNamespace(_session_id="s"))
+    spark: Any = SimpleNamespace(
+        dataSource=SimpleNamespace(register=register),
+        client=SimpleNamespace(_hudi_pyspark_hook=hook),
+        conf=SimpleNamespace(get=lambda *_: "true"),
+    )
+    hudi_pyspark.register(spark)
+    (source,) = registered
+    assert source.name() == hook.format == "hudi-py-signed"
+    assert source.client_secret == hook.secret
+    plan = base_pb2.Plan()
+    plan.root.read.data_source.format = "hudi-py"
+    (read,) = sources_of(hook.narrowed(plan, "r")[0])
+    assert read.format == "hudi-py-signed"
+    assert ClientHints.of_read(read.options, hook.secret).is_given
 
 
 def test_mergers_that_spark_would_not_see_are_refused(monkeypatch):

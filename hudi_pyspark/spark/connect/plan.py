@@ -24,7 +24,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from hudi_pyspark.short_name import SHORT_NAME
+from hudi_pyspark.short_name import SHORT_NAME, SIGNED_NAME
 from hudi_pyspark.spark.connect import expressions
 from hudi_pyspark.spark.connect.names_in_sql import UnclearError
 from hudi_pyspark.spark.hints import OPTION, REQUEST, ClientHints, FieldPath
@@ -117,6 +117,7 @@ UNKNOWN = Needs(None)
 class Walk:
     """Walks plans, and adds hints to the options of their reads."""
 
+    secret: str  # with which the client signs hints
     # Whether the operators of conditions are Spark's own functions: see `expressions.OPERATORS`.
     by_function: bool = True
 
@@ -130,7 +131,7 @@ class Walk:
             return
         node = getattr(relation, kind)
         if kind == "read":
-            _give_hints(node, needs)
+            self._give_hints(node, needs)
         elif kind == "with_relations":
             self._with_relations(node, needs)
         else:
@@ -138,6 +139,16 @@ class Walk:
             for child in _messages_in(node):
                 if child.DESCRIPTOR.name == "Relation":
                     self.visit(child, below)
+
+    def _give_hints(self, read: Any, needs: Needs) -> None:  # noqa: ANN401
+        source = read.data_source
+        if not is_ours(source) or REQUEST not in source.options or inspects(source):
+            return
+        is_whole = needs.is_whole or needs.paths is None or bool(source.schema)
+        hints = ClientHints(None if is_whole else needs.paths)
+        if not read.is_streaming:
+            hints = replace(hints, filters=needs.conditions, limit=needs.limit)
+        source.options[OPTION] = hints.to_option(source.options[REQUEST], self.secret)
 
     def _with_relations(self, node: Any, needs: Needs) -> None:  # noqa: ANN401
         if node.root.WhichOneof("rel_type") == "sql":
@@ -211,23 +222,12 @@ def sources_of(plan: Any, is_skipped: Callable[[Any], bool] = lambda _: False) -
 
 def is_ours(source: Any) -> bool:  # noqa: ANN401  (protobuf)
     """Return whether a data source of a plan is this package's."""
-    return bool(source.format.lower() == SHORT_NAME)
+    return source.format.lower() in (SHORT_NAME, SIGNED_NAME)
 
 
 def inspects(source: Any) -> bool:  # noqa: ANN401  (protobuf)
     """Return whether a data source of this package reads an inspection table."""
     return any(name.lower().startswith("inspect") for name in source.options)
-
-
-def _give_hints(read: Any, needs: Needs) -> None:  # noqa: ANN401
-    source = read.data_source
-    if not is_ours(source) or REQUEST not in source.options or inspects(source):
-        return
-    is_whole = needs.is_whole or needs.paths is None or bool(source.schema)
-    hints = ClientHints(None if is_whole else needs.paths)
-    if not read.is_streaming:
-        hints = replace(hints, filters=needs.conditions, limit=needs.limit)
-    source.options[OPTION] = hints.to_option()
 
 
 def _messages_in(message: Any) -> list[Any]:  # noqa: ANN401

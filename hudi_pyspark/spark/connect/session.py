@@ -5,7 +5,7 @@ Each request is changed in two steps before it is sent:
 1. Each read of this package gets the name of the request, so that Spark opens the table again. A
    server keeps the plans of a session, and with them the state of a table, as long as a read looks
    the same. Cached relations stay as they are, since Spark finds them by their plan.
-2. These reads get hints: see `plan.py`. If that fails, they read all columns.
+2. These reads get signed hints: see `plan.py`. If that fails, they read all columns.
 
 Tables and views that a plan names are the server's. The reads of a view have the name of the
 request that created the view, so a view keeps the state in which it was first read.
@@ -16,6 +16,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from copy import deepcopy
+from secrets import token_hex
 from typing import Any
 from uuid import uuid4
 
@@ -25,6 +26,7 @@ from pyspark.sql.connect.proto import base_pb2, relations_pb2
 from pyspark.sql.types import StructType
 
 from hudi_pyspark.messages import logger
+from hudi_pyspark.short_name import SHORT_NAME
 from hudi_pyspark.spark.connect.expressions import OPERATORS
 from hudi_pyspark.spark.connect.plan import Needs, Walk, inspects, sources_of
 from hudi_pyspark.spark.hints import OPTION, REQUEST
@@ -44,8 +46,11 @@ _MAX_MESSAGE = 127 << 20  # the bytes that gRPC allows, with room for the rest o
 _HOOK = "_hudi_pyspark_hook"
 
 
-def switch_hook(spark: SparkSession, *, is_on: bool) -> None:
+def switch_hook(spark: SparkSession, *, is_on: bool) -> str:
     """Turn the narrowing of a session's plans on or off.
+
+    Returns:
+        The secret with which the client signs hints; "" if it has never been on.
 
     Raises:
         AttributeError: the client of the session is not PySpark's.
@@ -63,8 +68,17 @@ def switch_hook(spark: SparkSession, *, is_on: bool) -> None:
             _intercept(client, hook)  # PySpark 4.0
         _observe(client, hook)
         setattr(client, _HOOK, hook)
+    if hook is None:
+        return ""
+    hook.is_on = is_on
+    return hook.secret
+
+
+def rename_reads(spark: SparkSession, name: str) -> None:
+    """Let the reads in a session's plans have the source of another name, from now on."""
+    hook: NarrowPlans | None = getattr(spark.client, _HOOK, None)
     if hook is not None:
-        hook.is_on = is_on
+        hook.format = name
 
 
 def _functions_of(spark: SparkSession) -> Iterable[str]:
@@ -75,16 +89,17 @@ def _functions_of(spark: SparkSession) -> Iterable[str]:
         return OPERATORS
 
 
-def reads_of(client: Any, plan: Any) -> tuple[list[Any], bool]:  # noqa: ANN401
-    """Return the data sources of this package in a plan, and whether the session narrows plans.
+def reads_of(client: Any, plan: Any) -> tuple[list[Any], str]:  # noqa: ANN401
+    """Return the data sources of this package in a plan, and the secret that signs their hints.
 
-    The sources have the hints with which the client would send them, unless they are cached.
+    The sources have the hints with which the client would send them, unless they are cached. The
+    secret is "" if the session does not narrow plans.
     """
     hook: NarrowPlans | None = getattr(client, _HOOK, None)
-    is_on = hook is not None and hook.is_on
-    if hook is not None and is_on:
-        plan = hook.narrowed(plan, uuid4().hex)[0]
-    return [source for source in sources_of(plan) if not inspects(source)], is_on
+    secret = ""
+    if hook is not None and hook.is_on:
+        plan, secret = hook.narrowed(plan, uuid4().hex)[0], hook.secret
+    return [source for source in sources_of(plan) if not inspects(source)], secret
 
 
 def schema_of(client: Any, source: Any) -> StructType:  # noqa: ANN401
@@ -128,6 +143,8 @@ class NarrowPlans:
 
     def __init__(self, client: Any, operators: frozenset[str] = frozenset()) -> None:  # noqa: ANN401
         self.is_on = True  # whether plans are changed
+        self.secret = token_hex(32)
+        self.format = SHORT_NAME  # of the reads that are sent
         self._client = client
         self._session_id = client._session_id  # noqa: SLF001
         self._operators = operators
@@ -166,11 +183,12 @@ class NarrowPlans:
         for source in sources_of(renewed, self._is_cached):
             source.options.pop(OPTION, None)  # hints of a plan that the server has returned
             source.options[REQUEST] = request
+            source.format = self.format
         narrowed = deepcopy(renewed)
         try:
             root = _input_of(narrowed)
             if root is not None:
-                Walk(by_function=self._by_function).visit(root, Needs())
+                Walk(self.secret, by_function=self._by_function).visit(root, Needs())
         except Exception as error:  # noqa: BLE001  (the query works without hints)
             _log.info("reads have all columns: %s: %.300s", type(error).__name__, error)
             return renewed, renewed

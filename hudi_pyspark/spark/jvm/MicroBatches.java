@@ -1,6 +1,9 @@
 package hudi_pyspark;
 
+import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.datasources.v2.StreamingDataSourceV2ScanRelation;
 import org.apache.spark.sql.execution.datasources.v2.python.PythonDataSourceV2;
@@ -26,7 +29,16 @@ public class MicroBatches implements Parts.Streams {
       return leaf;
     }
     Need.Columns columns = need.columnsOf(output, stored);
-    Object narrowed = PythonScans.withSchema(scan, PythonScans.sourceOf(scan), columns.schema());
+    StructType schema = columns.schema();
+    Map hints = new TreeMap();
+    if (columns.isPlaceholder) {
+      hints.put(Words.PLACEHOLDER, "true");
+    }
+    Object made = PythonScans.made(PythonScans.sourceOf(scan), scan);
+    if (schema.json().equals(stored.json()) && Hints.areIn(PythonScans.pickleOf(made), hints)) {
+      return leaf;
+    }
+    Object narrowed = PythonScans.withHints(scan, made, schema, hints);
     Object[] values = {narrowed, Need.seq(columns.attributes)};
     return (LogicalPlan) Reflection.copy(relation, new String[] {"scan", "output"}, values);
   }
@@ -35,22 +47,26 @@ public class MicroBatches implements Parts.Streams {
     for (Object leaf : CollectionConverters.asJava(plan.collectLeaves())) {
       StreamingDataSourceV2ScanRelation relation = ours((LogicalPlan) leaf);
       if (relation != null) {
-        settle(relation.stream(), relation.scan().readSchema());
+        settle(relation.stream(), (PythonScan) relation.scan());
       }
     }
   }
 
-  private static void settle(Object stream, StructType schema) throws Exception {
+  private static void settle(Object stream, PythonScan scan) throws Exception {
+    StructType schema = scan.readSchema();
     StructType current = (StructType) Reflection.get(stream, "outputSchema");
-    if (schema.json().equals(current.json())) {
+    PythonDataSourceV2 source = (PythonDataSourceV2) Reflection.get(stream, "ds");
+    Object made = PythonScans.made(PythonScans.sourceOf(scan), scan);
+    byte[] pickle = PythonScans.pickleOf(made);
+    byte[] currentPickle = PythonScans.pickleOf(PythonScans.made(source, scan));
+    if (schema.json().equals(current.json()) && Arrays.equals(pickle, currentPickle)) {
       return;
     }
     // The stream makes a new reader, over a new source: the source keeps its reader, and streams
     // may share a source. The schema comes last, so that the stream is unchanged if this Spark
     // lacks one of the fields.
-    PythonDataSourceV2 source = (PythonDataSourceV2) Reflection.get(stream, "ds");
     Reflection.set(stream, "bitmap$0", Boolean.FALSE);
-    Reflection.set(stream, "ds", PythonScans.copy(source));
+    Reflection.set(stream, "ds", PythonScans.holding(made));
     Reflection.set(stream, "outputSchema", schema);
   }
 

@@ -2,6 +2,8 @@ package hudi_pyspark;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
 import org.apache.spark.SparkContext;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal;
@@ -20,7 +22,6 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation;
 import org.apache.spark.sql.execution.datasources.v2.python.PythonDataSourceV2;
 import org.apache.spark.sql.execution.datasources.v2.python.PythonScan;
 import org.apache.spark.sql.internal.SQLConf;
-import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import scala.jdk.javaapi.CollectionConverters;
 
@@ -29,10 +30,10 @@ import scala.jdk.javaapi.CollectionConverters;
  * needs.
  *
  * <p>Spark asks a Python data source for every column. This rule replaces the scan by a scan of a
- * narrower schema, as if the user had called .schema(...). Conditions and limits above the scan are
- * written into the metadata of the schema's first field, where the planning process reads them.
- * They are hints: Spark still applies both. See Need for what may change in a plan, PlanCheck for
- * the check that nothing else has changed, and Parts for the parts that extend the rule.
+ * narrower schema, as if the user had called .schema(...). Conditions and limits above the scan go
+ * along with the source to the planning process: see Hints. Spark still applies both. See Need for
+ * what may change in a plan, PlanCheck for the check that nothing else has changed, and Parts for
+ * the parts that extend the rule.
  *
  * <p>If anything is unexpected, the plan stays as it was. Janino compiles this source in the
  * driver's JVM; it supports neither lambdas nor type inference for generics.
@@ -182,36 +183,36 @@ public class NarrowScans extends Rule {
       return relation;
     }
     Need.Columns columns = need.columnsOf(output, stored);
-    boolean isFirst = NarrowedScan.plannedOf(relation.scan()) == null;
+    Planned before = NarrowedScan.plannedOf(relation.scan());
     PythonDataSourceV2 source =
-        isFirst ? parts.keptScans.sourceOf(scan) : PythonScans.sourceOf(scan);
-    boolean isPinned =
-        isFirst ? source != null : stored.fields()[0].metadata().contains(Words.PINNED);
-    StructField first = (StructField) columns.fields.get(0);
-    columns.fields.set(0, withHints(first, relation, need, isPinned));
+        before == null ? parts.keptScans.sourceOf(scan) : PythonScans.sourceOf(scan);
+    boolean isPinned = before == null ? source != null : before.hints.containsKey(Words.PINNED);
+    Map hints = hints(relation, need, isPinned);
+    if (columns.isPlaceholder) {
+      hints.put(Words.PLACEHOLDER, "true");
+    }
     StructType schema = columns.schema();
-    if (schema.json().equals(stored.json())) {
+    boolean isSame = before != null && before.hints.equals(hints);
+    if (isSame && schema.json().equals(stored.json())) {
       // A new relation, since this one remembers that Spark's own rule could not filter the scan.
       Object[] same = {relation.scan()};
       return (LogicalPlan) Reflection.copy(relation, new String[] {"scan"}, same);
     }
-    Scan narrowed = narrowed(relation.scan(), source, schema, need.isInRows);
+    Scan narrowed = narrowed(relation.scan(), source, schema, hints, need.isInRows);
     Object[] values = {narrowed, Need.seq(columns.attributes)};
     return (LogicalPlan) Reflection.copy(relation, new String[] {"scan", "output"}, values);
   }
 
-  /** The first field of a scan, with the hints for the planning process. */
-  private StructField withHints(
-      StructField first, DataSourceV2ScanRelation relation, Need need, boolean isPinned) {
-    StructField field = first;
+  /** The hints for the planning process. */
+  private Map hints(DataSourceV2ScanRelation relation, Need need, boolean isPinned) {
+    Map hints = new TreeMap();
     if (isPinned) {
-      field = PythonScans.marked(field, Words.PINNED, "true");
+      hints.put(Words.PINNED, "true");
     }
     if (!isSet(ENCRYPTED, "false")) {
-      field = PythonScans.marked(field, Words.KEEPS, "true");
+      hints.put(Words.KEEPS, "true");
     }
-    String cores = String.valueOf(context.defaultParallelism());
-    field = PythonScans.marked(field, Words.CORES, cores);
+    hints.put(Words.CORES, String.valueOf(context.defaultParallelism()));
     ArrayList own = new ArrayList();
     for (int i = 0; i < need.conditions.size(); i++) {
       Expression condition = (Expression) need.conditions.get(i);
@@ -221,15 +222,17 @@ public class NarrowScans extends Rule {
     }
     String filters = parts.filterText == null ? "" : (String) parts.filterText.apply(own);
     if (!filters.isEmpty()) {
-      field = PythonScans.marked(field, Words.FILTERS, filters);
+      hints.put(Words.FILTERS, filters);
     }
-    return need.limit < 0
-        ? field
-        : PythonScans.marked(field, Words.LIMIT, String.valueOf(need.limit));
+    if (need.limit >= 0) {
+      hints.put(Words.LIMIT, String.valueOf(need.limit));
+    }
+    return hints;
   }
 
   /** The scan of a schema, which each source plans only once. */
-  private Scan narrowed(Scan scan, PythonDataSourceV2 source, StructType schema, boolean isInRows)
+  private Scan narrowed(
+      Scan scan, PythonDataSourceV2 source, StructType schema, Map hints, boolean isInRows)
       throws Exception {
     Planned before = NarrowedScan.plannedOf(scan);
     PythonScan python = PythonScans.ours(scan);
@@ -240,11 +243,12 @@ public class NarrowScans extends Rule {
             && !isInRows
             && isSet(Words.COLUMNAR, "true")
             && !PythonScans.hasArtifacts(); // then executors lack the jar
-    String key = isColumnar + schema.json();
+    String key = isColumnar + schema.json() + hints;
     Planned planned = parts.keptScans.find(current, key);
     if (planned == null) {
       int width = before == null ? python.readSchema().defaultSize() : before.width;
-      planned = new Planned(python, current, schema, width, parts, isColumnar);
+      Object made = before == null ? PythonScans.made(current, python) : before.made;
+      planned = new Planned(python, made, schema, hints, width, parts, isColumnar);
       parts.keptScans.keep(current, key, planned);
     }
     return NarrowedScan.of(planned);

@@ -90,6 +90,9 @@ public final class Need {
     public final List attributes = new ArrayList();
     public final List fields = new ArrayList();
 
+    /** Whether Spark needs no column. Then the only one is a placeholder, whose values are nulls. */
+    public boolean isPlaceholder;
+
     public StructType schema() {
       return new StructType((StructField[]) fields.toArray(new StructField[0]));
     }
@@ -112,7 +115,7 @@ public final class Need {
       if (!isNeeded(attribute)) {
         continue;
       }
-      StructField field = PythonScans.unmarked(stored.fields()[i]);
+      StructField field = stored.fields()[i];
       DataType type = pruned.fields()[i].dataType();
       boolean isWhole = type.equals(field.dataType());
       attributes.add(isWhole ? attribute : attribute.withDataType(type));
@@ -120,11 +123,11 @@ public final class Need {
       isRetyped = isRetyped || !isWhole;
     }
     if (attributes.isEmpty()) {
-      // Spark needs at least one column: the smallest is a placeholder, whose values are nulls.
+      // A relation has at least one column.
       int smallest = smallest(output);
       attributes.add(output.get(smallest));
-      StructField field = PythonScans.unmarked(stored.fields()[smallest]);
-      fields.add(PythonScans.marked(field, Words.PLACEHOLDER, "true"));
+      fields.add(stored.fields()[smallest]);
+      columns.isPlaceholder = true;
     }
     if (isRetyped) {
       chain.rewriting = chain.nested.over(columns.schema(), attributes);

@@ -1,14 +1,13 @@
 package hudi_pyspark;
 
 import java.util.Base64;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.WeakHashMap;
 import org.apache.spark.sql.catalyst.QueryPlanningTracker$;
 import org.apache.spark.sql.execution.datasources.v2.python.PythonDataSourceV2;
 import org.apache.spark.sql.execution.datasources.v2.python.PythonScan;
-import org.apache.spark.sql.types.StructField;
-import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 import scala.Option;
 
@@ -55,7 +54,7 @@ public class NewestState extends KeptScans {
       CaseInsensitiveStringMap options = (CaseInsensitiveStringMap) Reflection.get(scan, "options");
       String table = tableOf(options);
       try {
-        chosen = newestOf(loaded, scan, options, (PythonDataSourceV2) sources.get(table));
+        chosen = newestOf(loaded, scan, (PythonDataSourceV2) sources.get(table));
       } catch (Throwable error) {
         Log.RULE.info("the newest state of a table is unknown: " + error);
         return null;
@@ -82,19 +81,14 @@ public class NewestState extends KeptScans {
 
   /** The source with the newest state of a table, or with the state that it has to share. */
   private PythonDataSourceV2 newestOf(
-      PythonDataSourceV2 loaded,
-      PythonScan scan,
-      CaseInsensitiveStringMap options,
-      PythonDataSourceV2 shared)
-      throws Exception {
-    loaded.getOrCreateDataSourceInPython(Words.SOURCE, options, Option.apply(scan.readSchema()));
+      PythonDataSourceV2 loaded, PythonScan scan, PythonDataSourceV2 shared) throws Exception {
+    PythonScans.made(loaded, scan);
     PythonDataSourceV2 last = (PythonDataSourceV2) newest.get(loaded);
     last = last == null ? loaded : last;
-    String state = shared == null ? "" : Base64.getEncoder().encodeToString(bytesOf(shared));
-    StructField[] question = {
-      PythonScans.marked(scan.readSchema().fields()[0], Words.STATE, state)
-    };
-    PythonScan stateScan = PythonScans.withSchema(scan, last, new StructType(question));
+    Object made = PythonScans.made(last, scan);
+    byte[] state = shared == null ? new byte[0] : PythonScans.pickleOf(madeOf(shared));
+    Map question = Collections.singletonMap(Words.STATE, state);
+    PythonScan stateScan = PythonScans.withHints(scan, made, scan.readSchema(), question);
     String answer = Planned.explained(stateScan.toBatch())[0];
     if (answer.isEmpty() && !isBetterPlanned(last)) {
       return last; // with its planned scans
@@ -103,22 +97,15 @@ public class NewestState extends KeptScans {
     if (answer.isEmpty()) {
       awaited.put(fresh, awaitedWhenRead(last));
     } else {
-      Object opened = Reflection.get(last, "dataSourceInPython");
-      Object schema = opened.getClass().getMethod("schema").invoke(opened);
-      Object created =
-          opened
-              .getClass()
-              .getConstructors()[0]
-              .newInstance(Base64.getDecoder().decode(answer), schema);
-      Reflection.set(fresh, "dataSourceInPython", created);
+      byte[] pickle = Base64.getDecoder().decode(answer);
+      fresh = PythonScans.holding(PythonScans.withPickle(made, pickle));
     }
     newest.put(loaded, fresh);
     return fresh;
   }
 
-  private static byte[] bytesOf(PythonDataSourceV2 source) throws Exception {
-    Object inPython = Reflection.get(source, "dataSourceInPython");
-    return (byte[]) inPython.getClass().getMethod("dataSource").invoke(inPython);
+  private static Object madeOf(PythonDataSourceV2 source) throws Exception {
+    return Reflection.get(source, "dataSourceInPython");
   }
 
   /** Whether a new plan may find slices merged that awaited their merge. */

@@ -1,18 +1,20 @@
 package hudi_pyspark;
 
 import java.nio.charset.StandardCharsets;
+import java.util.Map;
 import java.util.OptionalLong;
+import java.util.TreeMap;
 import org.apache.spark.sql.connector.read.Batch;
-import org.apache.spark.sql.execution.datasources.v2.python.PythonDataSourceV2;
 import org.apache.spark.sql.execution.datasources.v2.python.PythonInputPartition;
 import org.apache.spark.sql.execution.datasources.v2.python.PythonScan;
 import org.apache.spark.sql.internal.SQLConf;
-import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
 /** A scan of a schema that is planned once; relations with the same needs share it. */
 public class Planned {
   public final PythonScan scan;
+  public final Map hints; // for the planning process: texts by the words for hints
+  public final Object made; // what Python made for the scan's source, without hints
   public final Parts parts;
   public final int width; // the bytes of a row with all columns, as Spark estimates them
   public final boolean isColumnar;
@@ -28,13 +30,16 @@ public class Planned {
 
   public Planned(
       PythonScan scan,
-      PythonDataSourceV2 source,
+      Object made,
       StructType schema,
+      Map hints,
       int width,
       Parts parts,
       boolean isColumnar)
       throws Exception {
-    this.scan = PythonScans.withSchema(scan, source, schema);
+    this.scan = PythonScans.withHints(scan, made, schema, hints);
+    this.hints = hints;
+    this.made = made;
     this.width = width;
     this.parts = parts;
     this.isColumnar = isColumnar;
@@ -50,12 +55,10 @@ public class Planned {
 
   /** A scan with the keys of a join, whose partitions the readers of this scan can read. */
   public Planned withKeys(String filter) throws Exception {
-    StructField[] fields = (StructField[]) scan.readSchema().fields().clone();
-    boolean isFirst = !fields[0].metadata().contains(Words.KEYS);
-    String before = isFirst ? "" : fields[0].metadata().getString(Words.KEYS) + "\n";
-    fields[0] = PythonScans.marked(fields[0], Words.KEYS, before + filter);
-    PythonDataSourceV2 source = PythonScans.sourceOf(scan);
-    return new Planned(scan, source, new StructType(fields), width, parts, isColumnar);
+    Map more = new TreeMap(hints);
+    Object before = hints.get(Words.KEYS);
+    more.put(Words.KEYS, before == null ? filter : before + "\n" + filter);
+    return new Planned(scan, made, scan.readSchema(), more, width, parts, isColumnar);
   }
 
   /** The number of slices that await their merge; if it falls, a new plan may be better. */

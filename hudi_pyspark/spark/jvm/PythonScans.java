@@ -3,17 +3,17 @@ package hudi_pyspark;
 import java.lang.reflect.Constructor;
 import java.util.Arrays;
 import java.util.Collections;
+import java.util.Map;
 import java.util.Set;
 import java.util.WeakHashMap;
 import org.apache.spark.sql.connector.read.Scan;
 import org.apache.spark.sql.execution.datasources.v2.python.PythonDataSourceV2;
 import org.apache.spark.sql.execution.datasources.v2.python.PythonScan;
-import org.apache.spark.sql.types.MetadataBuilder;
-import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 import scala.Option;
 
-/** Makes scans of this data source, and schemas with hints. */
+/** Makes sources and scans of this data source. */
 public final class PythonScans {
   /** The Python classes that are registered under a second name, hudi; Python adds them. */
   public static final Set SECOND_NAMES = Collections.newSetFromMap(new WeakHashMap());
@@ -57,17 +57,41 @@ public final class PythonScans {
 
   /** A source with the same state of the table, and without plans. */
   public static PythonDataSourceV2 copy(PythonDataSourceV2 source) throws Exception {
+    return holding(Reflection.get(source, "dataSourceInPython"));
+  }
+
+  /** A source without plans that holds what Python made. */
+  public static PythonDataSourceV2 holding(Object made) throws Exception {
     PythonDataSourceV2 fresh = new PythonDataSourceV2();
     fresh.setShortName(Words.SOURCE);
-    Reflection.set(fresh, "dataSourceInPython", Reflection.get(source, "dataSourceInPython"));
+    Reflection.set(fresh, "dataSourceInPython", made);
     return fresh;
   }
 
-  /** The scan with another schema, over a new source. */
-  public static PythonScan withSchema(PythonScan scan, PythonDataSourceV2 source, StructType schema)
+  /** What Python makes for the source of a scan: its own source, pickled, and the schema. */
+  public static Object made(PythonDataSourceV2 source, PythonScan scan) throws Exception {
+    CaseInsensitiveStringMap options = (CaseInsensitiveStringMap) Reflection.get(scan, "options");
+    String name = (String) Reflection.get(scan, "shortName");
+    return source.getOrCreateDataSourceInPython(name, options, Option.apply(scan.readSchema()));
+  }
+
+  /** The pickled source in what Python made. */
+  public static byte[] pickleOf(Object made) throws Exception {
+    return (byte[]) made.getClass().getMethod("dataSource").invoke(made);
+  }
+
+  /** What Python made, with another pickled source. */
+  public static Object withPickle(Object made, byte[] pickle) throws Exception {
+    Object schema = made.getClass().getMethod("schema").invoke(made);
+    return made.getClass().getConstructors()[0].newInstance(pickle, schema);
+  }
+
+  /** The scan of another schema, over a new source that holds what Python made, with hints. */
+  public static PythonScan withHints(PythonScan scan, Object made, StructType schema, Map hints)
       throws Exception {
+    PythonDataSourceV2 source = holding(withPickle(made, Hints.added(pickleOf(made), hints)));
     Class[] types = constructor().getParameterTypes();
-    Object[] known = {copy(source), Words.SOURCE, schema, Reflection.get(scan, "options")};
+    Object[] known = {source, Words.SOURCE, schema, Reflection.get(scan, "options")};
     Object[] arguments = Arrays.copyOf(known, types.length);
     for (int i = known.length; i < types.length; i++) {
       if (!types[i].isArray()) {
@@ -87,21 +111,5 @@ public final class PythonScans {
     } catch (Exception error) {
       return true;
     }
-  }
-
-  /** The field with a hint for the planning process. */
-  public static StructField marked(StructField field, String hint, String value) {
-    MetadataBuilder metadata = new MetadataBuilder().withMetadata(field.metadata());
-    metadata.putString(hint, value);
-    return new StructField(field.name(), field.dataType(), field.nullable(), metadata.build());
-  }
-
-  /** The field without the hints of an earlier visit, since the plan above may have changed. */
-  public static StructField unmarked(StructField field) {
-    MetadataBuilder metadata = new MetadataBuilder().withMetadata(field.metadata());
-    for (String hint : Words.HINTS) {
-      metadata.remove(hint);
-    }
-    return new StructField(field.name(), field.dataType(), field.nullable(), metadata.build());
   }
 }

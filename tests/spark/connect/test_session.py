@@ -31,7 +31,8 @@ sent, narrowed = [], hook.narrowed
 
 def hints_in(plan):
     reads = [each for each in sources_of(plan) if not inspects(each)]
-    return [json.loads(read.options.get("hudi-py.hints", "null")) for read in reads]
+    signed = [read.options.get("hudi-py.hints", " null") for read in reads]
+    return [json.loads(text.partition(" ")[2]) for text in signed]
 
 
 def spy(plan, request="r"):

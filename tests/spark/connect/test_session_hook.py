@@ -116,7 +116,12 @@ def sent(hook, relation):
 
 
 def options_in(plan):
-    return [dict(each.options) for each in sources_of(plan)]
+    """The options of the reads in a plan; without the signatures of hints."""
+    found = [dict(each.options) for each in sources_of(plan)]
+    for options in found:
+        if OPTION in options:
+            options[OPTION] = options[OPTION].partition(" ")[2]
+    return found
 
 
 def hints(hook, relation):
