@@ -271,7 +271,7 @@ class StorageAccessError(StorageError):
 
 
 class CatalogError(HudiError):
-    """The catalog failed, does not have the table, or has no path for it."""
+    """The catalog failed, does not have the table, or has no path or another format for it."""
 
 
 class SpillError(HudiError, OSError):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from hudi_pyspark.cached_property import cached_property
+from hudi_pyspark.catalogs.entry_columns import EntryColumns
 from hudi_pyspark.columns.column_names import resolve_column
 from hudi_pyspark.custom_mergers import Mergers, registered_payloads
 from hudi_pyspark.errors import InvalidOptionError, UnsupportedQueryError
@@ -111,6 +112,8 @@ class HudiTable:
         self.path = path
         self._opened_by = spark_options  # options with which Spark opens the table; None if none do
         self._defaults: Mapping[str, object] = {}  # read options
+        self.entry_columns = EntryColumns()
+        """The columns of the entry by which a catalog named the table, for SQL by name."""
         self._opened_in = storage
         self._outcomes = outcomes_of_table(storage.describe(""), storage.identity)
         self.view: TableView = open_table(storage)
@@ -153,6 +156,7 @@ class HudiTable:
         settings = {f"{CATALOG_PREFIX}{key}": value for key, value in catalog.items()}
         spark_options = {**_spark_settings(storage_options), **settings, "table": name}
         table._open(location, storage, spark_options)  # noqa: SLF001  (its own)
+        table.entry_columns = catalog_table.columns
         if catalog_table.is_read_optimized:
             table._defaults = {key_of("query_type"): QueryType.READ_OPTIMIZED}  # noqa: SLF001
         return table
@@ -200,6 +204,7 @@ class HudiTable:
         table = type(self).__new__(type(self))
         table._open(self.path, self._opened_in, self._opened_by)  # noqa: SLF001  (its own)
         table._defaults = self._defaults  # noqa: SLF001  (its own)
+        table.entry_columns = self.entry_columns
         table._outcomes = self._outcomes  # noqa: SLF001  (its own)
         return table
 

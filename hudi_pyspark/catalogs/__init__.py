@@ -12,6 +12,19 @@ CATALOGS: Mapping[str, Callable[[str, Settings], CatalogTable]] = {
     "unity": rest.find_in_unity,
     "polaris": rest.find_in_polaris,
 }
+# How catalogs record tables of Apache Hudi, in lower case: some have no word for it, and record the
+# format of the base files, or that Hive reads the table.
+_FORMATS = (
+    "",
+    "hudi",
+    "hudi-py",
+    "delta_uniform_hudi",
+    "parquet",
+    "orc",
+    "hive",
+    "hive_serde",
+    "hive_custom",
+)
 _SETTINGS = ("type", "uri", "token", "credential", "region")
 
 
@@ -25,13 +38,21 @@ def find_table(name: str, settings: Settings) -> CatalogTable:
     Raises:
         InvalidOptionError: a setting is missing or unknown, or the name has the wrong number of
             parts.
-        CatalogError: the catalog fails, does not have the table, or has no location for it.
+        CatalogError: the catalog fails, does not have the table, has no location for it, or
+            records another format. Files of Apache Hudi at its location, as a converter leaves
+            them, may be older than its rows.
         ImportError: the extra of the catalog is not installed.
     """
     check_settings(settings)
     table = CATALOGS[settings["type"].lower()](name, settings)
     if not table.location:
         raise CatalogError(f"the catalog has no location for {name}: it may be a view")
+    if table.table_format.lower() not in _FORMATS:
+        raise CatalogError(
+            f"the catalog records {name} as a table of the format {table.table_format}, not of "
+            "Apache Hudi. Use a reader of that format; if Apache Hudi writes the table, correct "
+            "the entry, or read the table by its path"
+        )
     return table
 
 

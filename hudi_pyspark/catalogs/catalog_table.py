@@ -1,8 +1,9 @@
 """Shared by all catalogs: their settings, the names of tables, and what they know of a table."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from hudi_pyspark.catalogs.entry_columns import EntryColumns
 from hudi_pyspark.errors import InvalidOptionError
 from hudi_pyspark.storage.credentials import CredentialsProvider
 
@@ -16,6 +17,8 @@ class CatalogTable:
     location: str  # its base path; "" if the catalog has none, as for a view
     provider: CredentialsProvider | None = None  # None if the catalog vends no credentials
     is_read_optimized: bool = False  # whether its name means the base files alone
+    table_format: str = ""  # by the catalog's own word; "" if it does not say
+    columns: EntryColumns = field(default_factory=EntryColumns)
 
 
 def split_name(name: str, form: str, fewest: int, most: int | None) -> list[str]:

@@ -3,18 +3,20 @@
 They need the extras ``hive`` and ``glue``.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
 from hudi_pyspark.catalogs.catalog_table import CatalogTable, Settings, split_name, uri_of
+from hudi_pyspark.catalogs.entry_columns import EntryColumns
+from hudi_pyspark.catalogs.hive_entry import hive_format, reads_base_files, table_format
 from hudi_pyspark.errors import CatalogError, InvalidOptionError
 from hudi_pyspark.extras import needs_extra
 from hudi_pyspark.storage.masking import mask
 
 _PORT = 9083
 _TIMEOUT = 30_000  # milliseconds
-_READ_OPTIMIZED = "hoodie.query.as.ro.table"  # Apache Hudi sets it on the table `…_ro`
 
 
 def find_in_hive(name: str, settings: Settings) -> CatalogTable:
@@ -37,8 +39,16 @@ def find_in_hive(name: str, settings: Settings) -> CatalogTable:
     if definition is None:
         raise CatalogError(f"the metastore at {mask(settings['uri'])} does not have {name}")
     storage = definition.sd
-    serde = storage and storage.serdeInfo
-    return _table_of(storage and storage.location, serde and serde.parameters)
+    if storage is None:
+        return CatalogTable("")
+    return _Definition(
+        location=storage.location,
+        input_format=storage.inputFormat,
+        properties=storage.serdeInfo and storage.serdeInfo.parameters,
+        parameters=definition.parameters,
+        columns=[(each.name, each.comment) for each in storage.cols or ()],
+        partitions=[(each.name, each.comment) for each in definition.partitionKeys or ()],
+    ).table()
 
 
 def find_in_glue(name: str, settings: Settings) -> CatalogTable:
@@ -71,13 +81,44 @@ def find_in_glue(name: str, settings: Settings) -> CatalogTable:
     except (ClientError, BotoCoreError) as error:
         raise CatalogError(f"Glue, table {name}: {mask(str(error))}") from None
     storage = definition.get("StorageDescriptor", {})
-    serde = storage.get("SerdeInfo", {})
-    return _table_of(storage.get("Location"), serde.get("Parameters"))
+    columns, partitions = storage.get("Columns", ()), definition.get("PartitionKeys", ())
+    return _Definition(
+        location=storage.get("Location"),
+        input_format=storage.get("InputFormat"),
+        properties=storage.get("SerdeInfo", {}).get("Parameters"),
+        parameters=definition.get("Parameters"),
+        columns=[(each["Name"], each.get("Comment")) for each in columns],
+        partitions=[(each["Name"], each.get("Comment")) for each in partitions],
+    ).table()
 
 
-def _table_of(location: str | None, parameters: Mapping[str, str] | None) -> CatalogTable:
-    is_read_optimized = (parameters or {}).get(_READ_OPTIMIZED, "").lower() == "true"
-    return CatalogTable(location or "", is_read_optimized=is_read_optimized)
+@dataclass(frozen=True, slots=True)
+class _Definition:
+    """What Hive's definition of a table says that counts here."""
+
+    location: str | None  # its base path
+    input_format: str | None
+    properties: Mapping[str, str] | None  # of its storage
+    parameters: Mapping[str, str] | None  # of the table
+    # Names and comments:
+    columns: Sequence[tuple[str, str | None]]  # without partition columns
+    partitions: Sequence[tuple[str, str | None]]
+
+    def table(self) -> CatalogTable:
+        """Return the table that the definition is of."""
+        parameters = self.parameters or {}
+        as_hive = hive_format(parameters, self.input_format or "")
+        listed = [*self.columns, *self.partitions]
+        return CatalogTable(
+            self.location or "",
+            is_read_optimized=bool(reads_base_files(self.properties or {}, as_hive)),
+            table_format=table_format(parameters),
+            columns=EntryColumns(
+                is_of_hive=bool(as_hive),
+                partitions=tuple(name for name, _ in self.partitions),
+                comments={name: comment for name, comment in listed if comment},
+            ),
+        )
 
 
 def _ask(settings: Settings, database: str, table: str) -> Any:  # noqa: ANN401

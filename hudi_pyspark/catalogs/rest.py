@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import quote
 
 from hudi_pyspark.catalogs.catalog_table import CatalogTable, Settings, split_name, uri_of
+from hudi_pyspark.catalogs.entry_columns import EntryColumns
 from hudi_pyspark.errors import CatalogError, StorageError
 from hudi_pyspark.extras import needs_extra
 from hudi_pyspark.storage.credentials import EXPIRES_AT, CredentialsProvider
@@ -51,9 +52,24 @@ def find_in_unity(name: str, settings: Settings) -> CatalogTable:
     token = settings.get("token", "")
     table = _call(f"{uri}/{_UNITY}/tables/{quote(name)}", "unity", token=token)
     location = table.get("storage_location") or ""
-    if "://" not in location or location.startswith("file:"):
-        return CatalogTable(location)
-    return CatalogTable(location, UnityCredentials(uri, str(table["table_id"]), token))
+    is_local = "://" not in location or location.startswith("file:")
+    return CatalogTable(
+        location,
+        None if is_local else UnityCredentials(uri, str(table["table_id"]), token),
+        table_format=table.get("data_source_format") or "",
+        columns=_unity_columns(table.get("columns") or ()),
+    )
+
+
+def _unity_columns(columns: Sequence[Mapping[str, Any]]) -> EntryColumns:
+    partitions = sorted(
+        (c for c in columns if c.get("partition_index") is not None),
+        key=lambda c: int(c["partition_index"]),
+    )
+    return EntryColumns(
+        partitions=tuple(c["name"] for c in partitions),
+        comments={c["name"]: c["comment"] for c in columns if c.get("comment")},
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +118,11 @@ def find_in_polaris(name: str, settings: Settings) -> CatalogTable:
     url = f"{uri}/polaris/v1/{catalog}/namespaces/{levels}/generic-tables/{leaf}"
     polaris = PolarisTable(url, uri, settings.get("token", ""), settings.get("credential", ""))
     answer = polaris.load()
-    location = answer["table"].get("base-location") or ""
-    return CatalogTable(location, polaris if answer.get("storage-credentials") else None)
+    return CatalogTable(
+        answer["table"].get("base-location") or "",
+        polaris if answer.get("storage-credentials") else None,
+        table_format=answer["table"].get("format") or "",
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,22 +4,28 @@ A catalog knows nothing of this package's options. It passes on what an entry of
 the instant of ``VERSION AS OF`` and ``TIMESTAMP AS OF``, and the options of ``WITH (…)``.
 """
 
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 
 from pyspark.sql.types import StructType
 
+from hudi_pyspark.catalogs.entry_columns import EntryColumns
+from hudi_pyspark.catalogs.hive_entry import READ_OPTIMIZED, reads_base_files
 from hudi_pyspark.errors import InvalidOptionError, UnsupportedQueryError
 from hudi_pyspark.format.timeline.instant import moment_of
 from hudi_pyspark.options.instant_text import OF_THE_SESSION
 from hudi_pyspark.options.option import CdcFormat, QueryType
-from hudi_pyspark.options.read_options import BY_NAME, INSPECT, key_of
+from hudi_pyspark.options.read_options import BY_NAME, INSPECT, GivenOptions, key_of
 from hudi_pyspark.storage_options import is_storage_option
 
 _PREFIX = "hudi-py.sql."
 _STORED = f"{_PREFIX}stored."  # before the name of a storage property of an entry
 _FORMAT = f"{_PREFIX}format"  # Hive's input format of an entry that Spark does not know
+_COLUMNS = f"{_PREFIX}columns"  # those of an entry or of CREATE TABLE, as Spark's JSON of a schema
+_PARTITIONS = f"{_PREFIX}partitions"  # the partition columns among them, with \0 between
+_STREAM = f"{_PREFIX}stream"  # whether a stream reads a table by name
 _INSTANT = f"{_PREFIX}instant"
 _DECLARED = f"{_PREFIX}declared"  # the columns of CREATE TABLE, a line each: name, \0, type
 _FUNCTION = f"{_PREFIX}function"  # the name of a table function of Apache Hudi
@@ -32,9 +38,6 @@ TABLE_FUNCTIONS = (
     "hudi_query_timeline",
     "hudi_filesystem_view",
 )
-# Apache Hudi's sync writes it into the entries `…_ro` and `…_rt`.
-_READ_OPTIMIZED = "hoodie.query.as.ro.table"
-_FORMAT_OF_BASE_FILES = "org.apache.hudi.hadoop.HoodieParquetInputFormat"
 # What an entry may not say, since others may have written it: functions that this reader imports,
 # folders of its disk, and other places that would get requests with its credentials. Storage
 # options are refused as well. Nor may an entry, which names a table, be a table about the table.
@@ -59,6 +62,9 @@ _INVALID = f"[{InvalidOptionError.code}]"
 SQL_WORDS = {
     "STORED": _STORED,
     "FORMAT": _FORMAT,
+    "COLUMNS": _COLUMNS,
+    "PARTITIONS": _PARTITIONS,
+    "STREAM": _STREAM,
     "INSTANT": _INSTANT,
     "DECLARED": _DECLARED,
     "FUNCTION": _FUNCTION,
@@ -143,19 +149,16 @@ def _entry_options(by_name: Mapping[str, str]) -> dict[str, str]:
             "or run code in readers. Give these options to each query or view, or set storage "
             "options for all queries in the environment, as HOODIE_ENV_fs_DOT_s3a_DOT_endpoint"
         )
-    is_read_optimized = stored.get(_READ_OPTIMIZED, "")
-    if not is_read_optimized and by_name.get(_FORMAT) == _FORMAT_OF_BASE_FILES:
-        is_read_optimized = "true"  # as Hive reads the entry
+    is_read_optimized = reads_base_files(stored, by_name.get(_FORMAT, ""))
     options = {
         name: value
         for name, value in stored.items()
         if (name in BY_NAME or name.startswith("hoodie."))
-        and name not in (*refused, _READ_OPTIMIZED)
-        and not (is_read_optimized and _key(name) == _key("query_type"))
+        and name not in (*refused, READ_OPTIMIZED)
+        and not (is_read_optimized is not None and _key(name) == _key("query_type"))
     }
-    if is_read_optimized:
-        is_optimized = is_read_optimized.lower() == "true"
-        kind = QueryType.READ_OPTIMIZED if is_optimized else QueryType.SNAPSHOT
+    if is_read_optimized is not None:
+        kind = QueryType.READ_OPTIMIZED if is_read_optimized else QueryType.SNAPSHOT
         options["query_type"] = kind.value
     return options
 
@@ -268,6 +271,38 @@ def _is_of_sql(name: str) -> bool:
 def _key(name: str) -> str:
     option = BY_NAME.get(name.lower())
     return name.lower() if option is None else option.key
+
+
+def is_of_entry(options: Mapping[str, str]) -> bool:
+    """Return whether Spark's metastore has an entry of the table, or is about to get one."""
+    return _COLUMNS in options
+
+
+def entry_columns(options: Mapping[str, str]) -> EntryColumns:
+    """Return what an entry of Spark's metastore, or ``CREATE TABLE``, says about columns."""
+    fields = json.loads(options[_COLUMNS])["fields"]
+    comments = {field["name"]: field["metadata"].get("comment") for field in fields}
+    return EntryColumns(
+        partitions=tuple(filter(None, options.get(_PARTITIONS, "").split("\0"))),
+        is_of_hive=_FORMAT in options,
+        comments={name: comment for name, comment in comments.items() if comment},
+    )
+
+
+def is_by_name(options: Mapping[str, str]) -> bool:
+    """Decide whether a read has the columns in the order of a table by name: see `EntryColumns`.
+
+    In Apache Hudi 1.2.0 an instant (``TIMESTAMP AS OF``), a table function and a stream have the
+    table's own order, even by name. A user's own order of columns stays, and so do those of CDC.
+
+    Args:
+        options: of the read, those of SQL included.
+    """
+    given = GivenOptions.of(options)
+    if not (is_of_entry(options) or given.has("table")):
+        return False
+    is_cdc = given.value("cdc") and given.value("cdc_format") is not CdcFormat.CHANGELOG
+    return not (is_cdc or given.has("columns") or options.keys() & {_INSTANT, _FUNCTION, _STREAM})
 
 
 def check_declared(options: Mapping[str, str], schema: StructType) -> None:

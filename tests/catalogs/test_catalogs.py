@@ -4,6 +4,7 @@ import json
 import pickle
 import threading
 import time
+from functools import partial
 from importlib.util import find_spec
 from socket import SHUT_RDWR
 
@@ -12,6 +13,7 @@ import pytest
 from hudi_pyspark import CatalogError, HudiTable, InvalidOptionError
 from hudi_pyspark.catalogs import find_table
 from hudi_pyspark.catalogs.catalog_table import CatalogTable
+from hudi_pyspark.catalogs.entry_columns import EntryColumns
 from hudi_pyspark.reading.read_task import read_task
 from tests.catalogs.rest_server import serve_catalog
 from tests.cli.command import in_process
@@ -234,6 +236,46 @@ def test_incomplete_settings_are_refused(name, settings, problem):
         find_table(name, settings)
 
 
+@pytest.mark.parametrize("make", NAMES)
+@pytest.mark.parametrize("table_format", ["DELTA", "iceberg", "HUDI", "PARQUET", ""])
+def test_table_of_another_format_is_refused(catalog, make, table_format):
+    settings = make(catalog, lifetime=600)
+    for request, answer in catalog.answers.items():
+        if request in (UNITY_TABLE, POLARIS_TABLE):
+            catalog.answers[request] = partial(recorded_as, table_format, answer)
+    if table_format in ("DELTA", "iceberg"):
+        with pytest.raises(CatalogError, match=f"of the format {table_format}, not of Apache Hudi"):
+            find_table(NAMES[make], settings)
+    else:
+        assert find_table(NAMES[make], settings).location
+
+
+def recorded_as(table_format, answer, body):
+    """An answer that records the format of a table."""
+    status, text = answer(body)
+    if "table" in text:
+        return status, {**text, "table": {**text["table"], "format": table_format}}
+    return status, {**text, "data_source_format": table_format}
+
+
+def test_columns_of_unity(catalog):
+    settings = unity(catalog, lifetime=600)
+    given = catalog.answers[UNITY_TABLE]
+    columns = [
+        {"name": "region", "position": 0, "partition_index": 1, "comment": "where"},
+        {"name": "id", "position": 1},
+        {"name": "day", "position": 2, "partition_index": 0},
+    ]
+
+    def answer(body):
+        status, text = given(body)
+        return status, {**text, "columns": columns}
+
+    catalog.answers[UNITY_TABLE] = answer
+    found = find_table(NAMES[unity], settings).columns
+    assert found == EntryColumns(("day", "region"), comments={"region": "where"})
+
+
 def test_path_and_table_are_refused_together():
     with pytest.raises(InvalidOptionError, match="not both"):
         HudiTable.from_options({"path": "/t", "table": "a.b.c"})
@@ -246,7 +288,7 @@ def glue():
         yield str(server.options["endpoint_override"])
 
 
-def glue_table(endpoint, monkeypatch, name, location, serde):
+def glue_table(endpoint, monkeypatch, name, location, serde, **more):
     import boto3
 
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKID")
@@ -255,7 +297,8 @@ def glue_table(endpoint, monkeypatch, name, location, serde):
     if not client.get_databases()["DatabaseList"]:
         client.create_database(DatabaseInput={"Name": "sales"})
     storage = {"Location": location, "SerdeInfo": {"Parameters": serde}} if location else {}
-    given = {"Name": name, "StorageDescriptor": storage}
+    storage |= {name: more.pop(name) for name in ("InputFormat", "Columns") if name in more}
+    given = {"Name": name, "StorageDescriptor": storage, **more}
     client.create_table(DatabaseName="sales", TableInput=given)
     return {"type": "glue", "uri": endpoint, "region": "us-east-1"}
 
@@ -276,6 +319,31 @@ def test_read_optimized_table_of_glue_is_its_base_files(glue, golden_table, monk
     assert "incremental" in table.scan(begin="earliest").explain()
 
 
+BASE_FILES = "org.apache.hudi.hadoop.HoodieParquetInputFormat"
+
+
+def test_entry_of_glue_that_only_hive_knows_is_its_base_files(glue, golden_table, monkeypatch):
+    location = str(golden_table(MOR))
+    given = {"Parameters": {}, "InputFormat": BASE_FILES}
+    settings = glue_table(glue, monkeypatch, "hive_ro", location, {}, **given)
+    table = HudiTable.from_catalog("sales.hive_ro", settings)
+    assert "read_optimized" in table.scan().explain()
+    given["Parameters"] = {"spark.sql.sources.provider": "hudi"}
+    settings = glue_table(glue, monkeypatch, "synced", location, {}, **given)
+    assert "snapshot" in HudiTable.from_catalog("sales.synced", settings).scan().explain()
+
+
+@pytest.mark.parametrize(
+    "parameters", [{"spark.sql.sources.provider": "delta"}, {"table_type": "ICEBERG"}]
+)
+def test_entry_of_glue_of_another_format_is_refused(glue, golden_table, monkeypatch, parameters):
+    name = f"other_{len(parameters)}_{min(parameters.values()).lower()}"
+    location = str(golden_table(MOR))
+    settings = glue_table(glue, monkeypatch, name, location, {}, Parameters=parameters)
+    with pytest.raises(CatalogError, match=r"of the format (delta|ICEBERG), not of Apache Hudi"):
+        find_table(f"sales.{name}", settings)
+
+
 def test_view_of_glue_has_no_location(glue, monkeypatch):
     settings = glue_table(glue, monkeypatch, "view", "", {})
     with pytest.raises(CatalogError, match=r"no location for sales\.view"):
@@ -288,6 +356,7 @@ def hive(golden_table):
     pytest.importorskip("pymetastore")
     from pymetastore.hive_metastore import ThriftHiveMetastore as Metastore
     from pymetastore.hive_metastore.ttypes import (
+        FieldSchema,
         NoSuchObjectException,
         SerDeInfo,
         StorageDescriptor,
@@ -302,6 +371,15 @@ def hive(golden_table):
         def get_table(self, database, name):
             if (database, name) == ("sales", "view"):
                 return Table(tableName=name, dbName=database)
+            if (database, name) == ("sales", "hive_ro"):  # as sync_as_datasource=false leaves it
+                place = StorageDescriptor(
+                    location=f"file:{golden_table(MOR)}",
+                    inputFormat=BASE_FILES,
+                    cols=[FieldSchema("id", "string", "the key"), FieldSchema("qty", "int", None)],
+                    serdeInfo=SerDeInfo(parameters={"serialization.format": "1"}),
+                )
+                keys = [FieldSchema("region", "string", "")]
+                return Table(tableName=name, dbName=database, sd=place, partitionKeys=keys)
             if (database, name) not in {("sales", "orders"), ("@eu#sales", "orders")}:
                 raise NoSuchObjectException("no such table")
             serde = SerDeInfo(parameters={"hoodie.query.as.ro.table": "false"})
@@ -340,6 +418,14 @@ def hive(golden_table):
 @pytest.mark.parametrize("name", ["sales.orders", "eu.sales.orders"])
 def test_table_of_a_hive_metastore_is_read(hive, name):
     assert HudiTable.from_catalog(name, hive).scan().count() == ROWS
+
+
+def test_entry_that_only_hive_knows_is_its_base_files(hive):
+    table = HudiTable.from_catalog("sales.hive_ro", hive)
+    assert "read_optimized" in table.scan().explain()
+    columns = EntryColumns(("region",), is_of_hive=True, comments={"id": "the key"})
+    assert table.entry_columns == columns
+    assert table.refresh().entry_columns == columns
 
 
 def test_metastore_that_does_not_answer_is_passed_over(hive):
