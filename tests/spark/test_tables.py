@@ -863,9 +863,16 @@ def test_catalog_refuses_writes_and_what_is_not_a_table_of_apache_hudi(spark, un
     for statement in ("DROP TABLE lake.main.sales.orders", "SHOW TABLES IN lake.main.sales",
                                     "ALTER TABLE lake.main.sales.orders ADD COLUMNS (x INT)",
                       "ALTER TABLE lake.main.sales.orders RENAME TO lake.main.sales.x",
+                      "CREATE TABLE lake.main.sales.x (id STRING) USING hudi",
+                      "CREATE TABLE IF NOT EXISTS lake.main.sales.x (id STRING)",
+                      "CREATE TABLE lake.main.sales.x AS SELECT 1 AS id",
+                      "CREATE OR REPLACE TABLE lake.main.sales.x (id STRING)",
+                      "CREATE OR REPLACE TABLE lake.main.sales.orders AS SELECT 1 AS id",
                       "DELETE FROM lake.main.sales.orders"):  # fmt: skip
         with pytest.raises(UnsupportedOperationException, match="HUDI_UNSUPPORTED_QUERY"):
             session.sql(statement)
+    with pytest.raises(UnsupportedOperationException, match="HUDI_UNSUPPORTED_QUERY"):
+        session.range(1).writeTo("lake.main.sales.x").create()
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 package hudi_pyspark;
 
 import org.apache.spark.sql.catalyst.analysis.ResolvedIdentifier;
+import org.apache.spark.sql.catalyst.plans.logical.CreateTable;
 import org.apache.spark.sql.catalyst.plans.logical.CreateTableAsSelect;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.ReplaceTable;
@@ -12,8 +13,8 @@ import org.apache.spark.sql.connector.catalog.Identifier;
 import scala.Option;
 
 /**
- * Refuses commands that would have Spark drop an entry before the catalog can say that it does not
- * write tables of Apache Hudi.
+ * Refuses commands that would have Spark drop an entry, or look for one that is not there, before
+ * the catalog can say that it does not write tables of Apache Hudi.
  */
 public class CommandCheck extends Rule {
   public TreeNode apply(TreeNode plan) {
@@ -22,6 +23,8 @@ public class CommandCheck extends Rule {
     } else if (plan instanceof ReplaceTableAsSelect) {
       ReplaceTableAsSelect replace = (ReplaceTableAsSelect) plan;
       check(replace.name(), replace.tableSpec(), "REPLACE TABLE … AS SELECT");
+    } else if (plan instanceof CreateTable) {
+      checkMounted(((CreateTable) plan).name(), "CREATE TABLE");
     } else if (plan instanceof CreateTableAsSelect) {
       CreateTableAsSelect create = (CreateTableAsSelect) plan;
       check(create.name(), create.tableSpec(), "CREATE TABLE … AS SELECT");
@@ -29,7 +32,15 @@ public class CommandCheck extends Rule {
     return plan;
   }
 
+  private static void checkMounted(LogicalPlan name, String statement) {
+    if (name instanceof ResolvedIdentifier
+        && ((ResolvedIdentifier) name).catalog() instanceof MountedTables) {
+      throw ReadTable.readOnly(((ResolvedIdentifier) name).identifier(), statement);
+    }
+  }
+
   private static void check(LogicalPlan name, TableSpecBase spec, String statement) {
+    checkMounted(name, statement);
     if (!(name instanceof ResolvedIdentifier)
         || !(((ResolvedIdentifier) name).catalog() instanceof SessionTables)) {
       return;
