@@ -64,6 +64,11 @@ def register(
     that are registered become known to the session. Local workers of a classic session run this
     Python unless ``PYSPARK_PYTHON`` or ``spark.pyspark.python`` names another one.
 
+    Over Spark Connect the source is sent to the server, so the client needs the server's release of
+    Python (3.12, for example): with another one, each later read of the session fails with
+    ``PYTHON_VERSION_MISMATCH``. If the server has the package, such a client reads without
+    ``register``.
+
     Settings of the session for reads (``hoodie.datasource.query.type``) and storages
     (``fs.s3a.access.key``) do not reach a Python data source: a warning names them.
 

@@ -140,3 +140,36 @@ def test_functions(answers):
 def test_error_reaches_the_client_with_its_code(answers, question, text):
     assert answers[question].startswith("AnalysisException: ")
     assert text in answers[question]
+
+
+OTHER_PYTHON = """
+import json, sys
+from pyspark.sql import SparkSession
+from pyspark.sql.connect import plan
+
+port, path = sys.argv[1:]
+spark = SparkSession.builder.remote(f"sc://127.0.0.1:{port}").getOrCreate()
+known = plan.PythonDataSource.__init__
+plan.PythonDataSource.__init__ = lambda self, source, python_ver: known(self, source, "3.9")
+
+
+def rows():
+    try:
+        return spark.read.format("hudi-py").load(path).count()
+    except Exception as error:
+        return str(error)
+
+
+answers = {"before": rows()}
+import hudi_pyspark
+hudi_pyspark.register(spark)
+answers["after"] = rows()
+print("ANSWERS", json.dumps(answers))
+spark.stop()
+"""
+
+
+def test_client_with_another_python_reads_without_register(connect_port, golden_table):
+    answers = client(OTHER_PYTHON, connect_port, str(golden_table(CASE)))
+    assert answers["before"] == len(expected_keys("snapshot"))
+    assert "PYTHON_VERSION_MISMATCH" in answers["after"]
