@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from pyspark.serializers import CloudPickleSerializer
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.types import StructType
 
 from hudi_pyspark.columns.schema_evolution import conform
 from hudi_pyspark.errors import InvalidOptionError, PathNotFoundError, UnsupportedQueryError
@@ -29,21 +30,29 @@ from hudi_pyspark.spark.schema import (
     requested_columns,
     spark_schema,
     unchanged_columns,
+    with_comments,
 )
-from hudi_pyspark.spark.sql_options import check_declared, plain_options, stream_options
+from hudi_pyspark.spark.sql_options import (
+    check_declared,
+    entry_columns,
+    is_by_name,
+    is_of_entry,
+    plain_options,
+    stream_options,
+)
 from hudi_pyspark.spark.stream import HudiStreamReader
 from hudi_pyspark.spark.worker_process import only_message
 from hudi_pyspark.table.merge_mode import MergeCache
+from hudi_pyspark.table.meta_columns import META_COLUMNS, OPERATION_COLUMN
 
 if TYPE_CHECKING:
-    from pyspark.sql.types import StructType
-
     from hudi_pyspark.custom_mergers import Mergers
     from hudi_pyspark.inspection import InspectionCall
     from hudi_pyspark.spark.hints import GivenHints, Hints
 
 _log = logger(__name__)
 _PICKLER: Any = CloudPickleSerializer()  # type: ignore[no-untyped-call]  # the one Spark uses
+_META_COLUMNS = (*META_COLUMNS, OPERATION_COLUMN)
 _NO_CATALOG_TABLES = "Spark does not pass the path of a catalog table to a Python data source"
 
 
@@ -114,7 +123,21 @@ class Planner:
         schema = self._table().scan_with(schema_options(self._options)).schema
         columns = spark_schema(self._client.narrow(schema))
         check_declared(self._given, columns)
-        return columns
+        return self._as_entry_has(columns)
+
+    def _as_entry_has(self, columns: StructType) -> StructType:
+        """Return columns with the comments of the table's entry, in the order of a read by name.
+
+        Columns that are not the table's own, such as ``_change_type``, stay in their places.
+        """
+        table, given = self._table(), {**self._given, **self._options}
+        entry = entry_columns(given) if is_of_entry(given) else table.entry_columns
+        own = [n for n in columns.names if n in table.schema.names and n not in _META_COLUMNS]
+        commented = with_comments(columns, entry.comments_of(own))
+        if not is_by_name(given):
+            return commented
+        ordered = iter(entry.order(own, table.config.partition_fields))
+        return StructType([commented[next(ordered) if n in own else n] for n in columns.names])
 
     def hints(self, given: GivenHints, schema: StructType | pa.Schema) -> Hints:
         """Return the rule's hints about a query.

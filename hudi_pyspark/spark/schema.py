@@ -1,13 +1,13 @@
 """Convert between Arrow's schemas and Spark's."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from inspect import signature
 from typing import Any
 
 import pyarrow as pa
 from pyspark.errors import PySparkTypeError
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
-from pyspark.sql.types import StructType
+from pyspark.sql.types import StructField, StructType
 
 from hudi_pyspark.columns.nested_fields import nullable
 from hudi_pyspark.columns.schema_evolution import conform
@@ -18,6 +18,7 @@ from hudi_pyspark.wording import did_you_mean
 _UTC: dict[str, Any] = (
     {"timezone": "UTC"} if "timezone" in signature(to_arrow_schema).parameters else {}
 )
+_COMMENT = "comment"  # the key of the metadata by which Spark keeps the comment of a column
 # Keys of the metadata by which Spark marks text that has a collation, or is char or varchar.
 _OTHER_COMPARISONS = {"__COLLATIONS", "__CHAR_VARCHAR_TYPE_STRING"}
 
@@ -31,6 +32,16 @@ def spark_schema(schema: pa.Schema) -> StructType:
     columns = pa.schema([nullable(field) for field in schema])
     # By default Spark 4.0 would turn wall-clock times into instants.
     return from_arrow_schema(columns, prefer_timestamp_ntz=True)
+
+
+def with_comments(columns: StructType, comments: Mapping[str, str]) -> StructType:
+    """Return columns with comments, by the name of the column."""
+    commented = []
+    for field in columns:
+        comment = {_COMMENT: comments[field.name]} if field.name in comments else {}
+        metadata = {**field.metadata, **comment}
+        commented.append(StructField(field.name, field.dataType, field.nullable, metadata))
+    return StructType(commented)
 
 
 def arrow_schema_of(schema: StructType) -> pa.Schema:

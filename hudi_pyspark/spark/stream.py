@@ -137,13 +137,13 @@ class HudiStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         Raises:
             StreamSchemaChangedError: such a column is new, gone, or of another type.
         """
-        reads_all = self.columns == self.table_schema.names
+        reads_all = {*self.columns} == {*self.table_schema.names}
         names = current.names if reads_all else self.columns
         current_types = {field.name: str(field.type) for field in current}
-        new_types = [(n, current_types[n]) for n in names if n in current_types]
-        old_types = [(n, str(self.table_schema.field(n).type)) for n in self.columns]
+        new_types = {(n, current_types[n]) for n in names if n in current_types}
+        old_types = {(n, str(self.table_schema.field(n).type)) for n in self.columns}
         if new_types != old_types:
-            changed = sorted({f"{name} {kind}" for name, kind in {*new_types} ^ {*old_types}})
+            changed = sorted(f"{name} {kind}" for name, kind in new_types ^ old_types)
             raise StreamSchemaChangedError(
                 f"the table's columns changed while the stream ran: {', '.join(changed)}. Restart "
                 "the query on the same checkpoint to continue with the new columns, or name the "

@@ -134,8 +134,8 @@ def mount_catalog(spark: SparkSession, name: str, settings: Mapping[str, str]) -
         manager: Any = spark._jsparkSession.sessionState().catalogManager()  # noqa: SLF001
         loader = catalog_classes(spark._jvm).loader  # noqa: SLF001
         catalog = optimizer.class_of(loader, "MountedTables").newInstance()
-        catalog.install(manager, name, options)
         optimizer.add_rule(spark, _CHECK, optimizer.class_of(loader, _CHECK).newInstance)
+        catalog.install(manager, name, options)
     except optimizer.OUT_OF_REACH as error:
         _log.warning("SQL does not read the catalog %s: %s", name, optimizer.reason_of(error))
 

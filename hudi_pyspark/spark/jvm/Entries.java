@@ -1,6 +1,7 @@
 package hudi_pyspark;
 
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import scala.Option;
@@ -29,6 +30,15 @@ public final class Entries {
   private static String formatOf(CatalogTable entry) {
     Option format = entry.storage().inputFormat();
     return format.isDefined() ? (String) format.get() : "";
+  }
+
+  /** The options that say which columns an entry has. */
+  public static Map columnsOf(CatalogTable entry) {
+    Map options = new HashMap();
+    options.put(Words.COLUMNS, entry.schema().json());
+    List partitions = CollectionConverters.asJava(entry.partitionColumnNames());
+    options.put(Words.PARTITIONS, String.join("\0", partitions));
+    return options;
   }
 
   /** The options of a read of an entry's table, as sql_options.py expects them. */

@@ -44,7 +44,7 @@ public class MountedTables implements TableCatalog {
   }
 
   public Table loadTable(Identifier identifier) {
-    return load(identifier, new HashMap());
+    return load(identifier, ReadTable.newest());
   }
 
   public Table loadTable(Identifier identifier, String version) {

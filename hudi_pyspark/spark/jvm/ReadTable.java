@@ -58,6 +58,12 @@ public class ReadTable extends PythonTable implements SupportsRowLevelOperations
     return new ReadTable(source, label, options, entry);
   }
 
+  /** The options of the newest rows: none, or that of a stream, which has columns of its own. */
+  public static Map newest() {
+    boolean isStream = FileGuard.isCalledBy(".DataStreamReader.");
+    return isStream ? Collections.singletonMap(Words.STREAM, "true") : Collections.emptyMap();
+  }
+
   /** The option of a version, which is an instant in any form that as.of.instant has. */
   public static Map asOf(String version) {
     return Collections.singletonMap(Words.INSTANT, version);

@@ -21,6 +21,7 @@ import org.apache.spark.sql.connector.catalog.TableChange;
 import org.apache.spark.sql.connector.catalog.V1Table;
 import org.apache.spark.sql.connector.expressions.Transform;
 import org.apache.spark.sql.execution.datasources.v2.python.PythonTable;
+import org.apache.spark.sql.types.StructType;
 import scala.Option;
 
 /**
@@ -37,7 +38,8 @@ public class SessionTables extends DelegatingCatalogExtension {
   /**
    * The table of an identifier: a ReadTable if this source reads it, else Spark's.
    *
-   * @param time the option of an instant, or of a range of changes; empty for the newest rows
+   * @param time the option of an instant, of a range of changes, or of a stream; empty for the
+   *     newest rows
    */
   protected Table load(Identifier identifier, Map time) throws NoSuchTableException {
     Map options = new HashMap(time);
@@ -52,6 +54,7 @@ public class SessionTables extends DelegatingCatalogExtension {
       return table;
     }
     options.putAll(Entries.optionsOf(entry));
+    options.putAll(Entries.columnsOf(entry));
     String label = entry.identifier().unquotedString();
     if (FileGuard.isCalledBy(".DataFrameWriter.") && FileGuard.isCalledBy(".SparkSession.table(")) {
       throw ReadTable.readOnly(label, "saveAsTable"); // Spark would drop the entry next
@@ -93,7 +96,7 @@ public class SessionTables extends DelegatingCatalogExtension {
   }
 
   public Table loadTable(Identifier identifier) throws NoSuchTableException {
-    return load(identifier, new HashMap());
+    return load(identifier, ReadTable.newest());
   }
 
   public Table loadTable(Identifier identifier, String version) throws NoSuchTableException {
@@ -125,10 +128,14 @@ public class SessionTables extends DelegatingCatalogExtension {
       }
     }
     StringBuilder declared = new StringBuilder();
+    StructType schema = new StructType();
     for (Column column : columns) {
       declared.append(column.name() + "\0" + column.dataType().catalogString() + "\n");
+      String comment = column.comment() == null ? "" : column.comment();
+      schema = schema.add(column.name(), column.dataType(), true, comment);
     }
     options.put(Words.DECLARED, declared.toString());
+    options.put(Words.COLUMNS, schema.json());
     options.put("path", properties.get("location"));
     ReadTable table = ReadTable.open(label, options, null);
     // Without partition columns: Spark would compare them with what a source infers, which is none.
