@@ -143,6 +143,7 @@ import json, random, sys
 from pathlib import Path
 from pyspark.sql import SparkSession
 import hudi_pyspark
+from hudi_pyspark.spark.connect.session import reads_of, schema_of
 from tests.spark.hints_of_others import OPTIONS, harmful_words, marked
 
 port, path, mark = sys.argv[1:]
@@ -181,9 +182,13 @@ settings = {row.key: row.value for row in spark.sql("SET -v").collect()}
 settings |= spark.conf.getAll
 answers["shown"] = hook.secret in json.dumps(settings)
 answers["secret"] = len(hook.secret)
-answers["explained"] = hudi_pyspark.explain(
-    spark.read.format("hudi-py").load(path).where("id > 'id'").select("id")
-)
+narrow = spark.read.format("hudi-py").load(path).where("id > 'id'").select("id")
+answers["explained"] = hudi_pyspark.explain(narrow)
+(source,), _ = reads_of(spark.client, narrow._plan.to_proto(spark.client))
+answers["signed"] = schema_of(spark.client, source).names
+source.options["hudi-py.request"] += "0"
+answers["not signed"] = schema_of(spark.client, source).names
+answers["all"] = spark.read.format("hudi-py").load(path).columns
 print("ANSWERS", json.dumps(answers))
 spark.stop()
 """
@@ -211,3 +216,9 @@ def test_hints_of_a_registered_client_are_signed_and_its_secret_is_not_shown(ans
     assert answers["secret"] == 64
     assert not answers["shown"]
     assert "columns: id\n  condition: id > 'id'" in answers["explained"]
+
+
+@pytest.mark.spark
+def test_server_takes_the_hints_of_the_client_if_they_are_signed(answers):
+    assert answers["signed"] == ["id"]
+    assert answers["not signed"] == answers["all"]
