@@ -1,7 +1,7 @@
 """Parse instants from text that users write."""
 
 import re
-from datetime import datetime, timezone
+from datetime import date, datetime, timezone
 
 from hudi_pyspark.errors import InvalidInstantError
 from hudi_pyspark.table.config import TableConfig
@@ -11,7 +11,7 @@ ZONED_INSTANT = re.compile(
 )
 
 OF_THE_SESSION = " (session)"
-"""Ends the instant of ``TIMESTAMP AS OF``, whose zone is that of a session of Spark."""
+"""Ends an instant that Spark made of a day or a time, whose zone is that of the session."""
 
 
 def parse_instant(text: str) -> str:
@@ -30,8 +30,8 @@ def parse_instant(text: str) -> str:
         raise InvalidInstantError(
             f"{text!r} is not an instant. Accepted: yyyyMMddHHmmssSSS, yyyyMMddHHmmss, "
             "'yyyy-MM-dd HH:mm:ss.SSS', 'yyyy-MM-dd HH:mm:ss', 'yyyy-MM-dd'. Instants are "
-            "wall-clock times of the table's timeline; only as.of.instant may have a zone (Z or "
-            "+01:00), if that timeline is in UTC"
+            "wall-clock times of the table's timeline; a time may have a zone (Z or +01:00), if "
+            "that timeline is in UTC"
         )
     parts = re.findall("[0-9]+", text)  # year to second, and a fraction
     try:
@@ -50,21 +50,52 @@ def parse_as_of(text: str) -> str:
     Raises:
         InvalidInstantError: the text is not an instant.
     """
-    parse_instant(ZONED_INSTANT.sub(r"\1", text.removesuffix(OF_THE_SESSION)))
+    parse_instant(_without_zone(text))
     return text
 
 
+def _without_zone(text: str) -> str:
+    return ZONED_INSTANT.sub(r"\1", text.removesuffix(OF_THE_SESSION))
+
+
 def parse_range_instant(text: str) -> str:
-    """Parse the begin or end of a range; it may be a prefix, e.g. 000, or ``earliest``.
+    """Parse the begin or end of a range into digits, without any time-zone conversion.
+
+    Besides an instant it may be ``earliest``, zeros, or the first digits of an instant: of a year,
+    or a whole year, month or day. No other number is cut off from an instant, e.g. Spark's number
+    of a day or of a second.
 
     Raises:
-        InvalidInstantError: the text is neither of them, nor an instant.
+        InvalidInstantError: the text is none of them.
     """
     if text.lower() == "earliest":
         return "000"
-    if re.fullmatch(r"[0-9]{1,17}", text):
+    if re.fullmatch(r"0{1,17}|[0-9]{1,4}", text) or _is_month_or_day(text):
         return text
     return parse_instant(text)
+
+
+def _is_month_or_day(text: str) -> bool:
+    if not re.fullmatch(r"[0-9]{6}|[0-9]{8}", text):
+        return False
+    try:
+        date(int(text[:4]), int(text[4:6]), int(text[6:] or "1"))
+    except ValueError:
+        return False
+    return True
+
+
+def parse_range_end(text: str) -> str:
+    """Parse the begin or end of a range of a table; a time with a zone stays as it is.
+
+    The meaning of a zone depends on the table: see `planning.time_travel.resolve_range_end`.
+
+    Raises:
+        InvalidInstantError: the text is no begin or end.
+    """
+    plain = _without_zone(text)
+    digits = parse_range_instant(plain)
+    return digits if plain == text else text
 
 
 def wall_clock(moment: datetime, config: TableConfig) -> datetime:

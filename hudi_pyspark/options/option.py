@@ -12,7 +12,11 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from hudi_pyspark.errors import InvalidOptionError
-from hudi_pyspark.options.instant_text import parse_as_of, parse_range_instant
+from hudi_pyspark.options.instant_text import (
+    parse_as_of,
+    parse_range_end,
+    parse_range_instant,
+)
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -291,5 +295,5 @@ INDEXES = Kind(
 INSTANT: Kind[str | None] = Kind("an instant, see below", text("", parse_as_of).parse, None)
 ANY_NUMBER = whole_number(most=None)  # 0 for no limit
 FUNCTION = text("`module:function`")
-RANGE_INSTANT = text("an instant, digits of any length, `earliest`", parse_range_instant)
+RANGE_INSTANT = text("an instant, its first digits, `earliest`", parse_range_end)
 START = text("`earliest`, `latest`, an instant", _parse_start, "earliest")

@@ -72,7 +72,7 @@ class TableOptions:
 class IncrementalOptions:
     """The options of an incremental or CDC query."""
 
-    # Digits, exclusive.
+    # Digits, or a time with a zone, see `planning.time_travel.resolve_range_end`; exclusive.
     begin: str = option(
         RANGE_INSTANT,
         "hoodie.datasource.read.begin.instanttime hoodie.read.start.timestamp "
@@ -81,7 +81,7 @@ class IncrementalOptions:
         in_streams=False,
     )
     """required: read what was written after it"""
-    # Digits, inclusive; "" for the latest.
+    # Likewise, inclusive; "" for the latest.
     end: str = option(
         RANGE_INSTANT,
         "hoodie.datasource.read.end.instanttime hoodie.read.end.timestamp "

@@ -18,7 +18,11 @@ from hudi_pyspark.options.read_options import ReadOptions
 from hudi_pyspark.planning.changes import changes_schema, check_changes, plan_changes
 from hudi_pyspark.planning.commit_range import RequestedRange, end_of_state
 from hudi_pyspark.planning.slice_tasks import SliceQuery, TablePlanner, read_settings
-from hudi_pyspark.planning.time_travel import check_first_commit, resolve_as_of
+from hudi_pyspark.planning.time_travel import (
+    check_first_commit,
+    resolve_as_of,
+    resolve_range_end,
+)
 from hudi_pyspark.table.file_group import FileSlice
 from hudi_pyspark.table.listing import PartitionChoice
 from hudi_pyspark.table.returning_rows import COMPLETED_OR_FAILED, commit_that_replaced_rows
@@ -124,12 +128,15 @@ def resolve_query(view: TableView, options: ReadOptions) -> Query:
             as_of = resolve_as_of(options.as_of, view, local_now())
             check_first_commit(as_of, view, fails=options.fails_on_missing)
         return SnapshotQuery(view, as_of, options.query_type is QueryType.READ_OPTIMIZED)
-    if options.incremental.cdc:
-        by_completion = options.incremental.by_offset and view.config.has_completion_times
-        requested = RequestedRange(view, options.incremental, by_completion)
+    ends = options.incremental.begin, options.incremental.end
+    begin, end = (resolve_range_end(text, view) for text in ends)
+    incremental = replace(options.incremental, begin=begin, end=end)
+    if incremental.cdc:
+        by_completion = incremental.by_offset and view.config.has_completion_times
+        requested = RequestedRange(view, incremental, by_completion)
         check_changes(requested)
         return ChangesQuery(view, requested)
-    requested = RequestedRange.of_rows(view, options.incremental)
+    requested = RequestedRange.of_rows(view, incremental)
     return RangeQuery(view, requested, requested.resolve())
 
 

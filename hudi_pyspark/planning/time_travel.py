@@ -26,20 +26,7 @@ def resolve_as_of(text: str, view: TableView, now: datetime) -> str:
         TimeTravelError: the state at the instant is no longer known.
     """
     is_utc = view.config.timeline_timezone == "UTC"
-    if text.endswith(OF_THE_SESSION):
-        text = text.removesuffix(OF_THE_SESSION)
-        if not is_utc:  # the session is taken to be where the writers are
-            text = ZONED_INSTANT.sub(r"\1", text)
-    zoned = ZONED_INSTANT.fullmatch(text)
-    if zoned is not None:
-        if not is_utc:
-            raise InvalidInstantError(
-                f"as.of.instant {text!r} has a zone, but the timeline of the table is in the local "
-                "zone of its writers, which is not recorded. Give the wall-clock time of that zone"
-            )
-        zone = "+00:00" if zoned[2] == "Z" else zoned[2]  # Python 3.10 does not parse the Z
-        moment = datetime.fromisoformat(zoned[1] + zone).astimezone(timezone.utc)
-        text = str(moment.replace(tzinfo=None))
+    text = _on_timeline(text, view)
     instant = parse_instant(text)
     if len(text) == 10 and is_utc:
         # The offset is that of the day itself: summer and winter differ.
@@ -56,6 +43,50 @@ def resolve_as_of(text: str, view: TableView, now: datetime) -> str:
         )
     view.history.check_as_of(instant)
     return instant
+
+
+def resolve_range_end(text: str, view: TableView) -> str:
+    """Return the begin or end of a range in digits.
+
+    Args:
+        text: as `parse_range_end` returns it; "" for the latest.
+        view: the table.
+
+    Raises:
+        InvalidInstantError: the text has a zone although the zone of the timeline is unknown.
+    """
+    plain = _on_timeline(text, view)
+    return text if plain == text else parse_instant(plain)
+
+
+def _on_timeline(text: str, view: TableView) -> str:
+    """Return a time with a zone as the timeline's clock shows it, and any other text unchanged.
+
+    Raises:
+        InvalidInstantError: the zone of the timeline is unknown, or has no such time.
+    """
+    is_utc = view.config.timeline_timezone == "UTC"
+    if text.endswith(OF_THE_SESSION):
+        text = text.removesuffix(OF_THE_SESSION)
+        if not is_utc:  # the session is taken to be where the writers are
+            text = ZONED_INSTANT.sub(r"\1", text)
+    zoned = ZONED_INSTANT.fullmatch(text)
+    if zoned is None:
+        return text
+    if not is_utc:
+        raise InvalidInstantError(
+            f"instant {text!r} has a zone, but the timeline of the table is in the local zone of "
+            "its writers, which is not recorded. Give the wall-clock time of that zone"
+        )
+    zone = "+00:00" if zoned[2] == "Z" else zoned[2]  # Python 3.10 does not parse the Z
+    try:
+        moment = datetime.fromisoformat(zoned[1] + zone).astimezone(timezone.utc)
+    except OverflowError:
+        raise InvalidInstantError(
+            f"{text!r} is not an instant: there is no such time in UTC"
+        ) from None
+    precision = "microseconds" if "." in zoned[1] else "seconds"
+    return moment.replace(tzinfo=None).isoformat(" ", precision)
 
 
 def check_first_commit(as_of: str, view: TableView, *, fails: bool) -> None:

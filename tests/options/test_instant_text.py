@@ -85,6 +85,39 @@ def test_message_says_what_does_not_exist():
         parse_instant("2026-13-21")
 
 
+@pytest.mark.parametrize(
+    ("text", "digits"),
+    [
+        ("earliest", "000"),
+        *((each, each) for each in ("0", "000", "0" * 17, "2", "020", "2024", "202401")),
+        *((each, each) for each in ("20240131", "20240131010203", "20240131010203456")),
+        ("2024-01-31", "20240131000000000"),
+        ("2024-01-31 01:02:03", "20240131010203999"),
+        ("2024-01-31 01:02:03+01:00", "2024-01-31 01:02:03+01:00"),
+        ("2024-01-31 01:02:03Z (session)", "2024-01-31 01:02:03Z (session)"),
+    ],
+)
+def test_end_of_a_range_is_an_instant_or_its_first_digits(text, digits):
+    found = ReadOptions.parse({"begin": text, "end": text}).incremental
+    assert found is not None
+    assert (found.begin, found.end) == (digits, digits)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("20778", "20410", "498681", "202413", "20240230"),  # Spark's day, and an hour
+        *("1706662923", "1706662923000", "1706662923000000", "1706662923000000000"),
+        *("2024-01", "-2024-01-31", "+12024-01-31 00:00:00", "12024-01-31", "latest", "None"),
+        *("2024-01-31 (session) (session)", "2024-02-30 00:00:00+01:00", "20778 (session)"),
+    ],
+)
+def test_number_or_text_of_another_kind_is_no_end_of_a_range(text):
+    for name in ("begin", "end"):
+        with pytest.raises(InvalidInstantError, match="is not an instant"):
+            ReadOptions.parse({"begin": "000", name: text})
+
+
 def test_present_time_is_that_of_the_clock():
     before = datetime.now(UTC)
     now = local_now().astimezone(UTC)

@@ -7,7 +7,8 @@ import pytest
 from hudi_pyspark.errors import FutureInstantError, InvalidInstantError, TimeTravelError
 from hudi_pyspark.options.instant_text import OF_THE_SESSION, parse_instant
 from hudi_pyspark.options.read_options import ReadOptions
-from hudi_pyspark.planning.time_travel import resolve_as_of
+from hudi_pyspark.planning.query import RangeQuery, resolve_query
+from hudi_pyspark.planning.time_travel import resolve_as_of, resolve_range_end
 from hudi_pyspark.table.view import TableView
 from tests.table.tiny_table import TinyTable
 
@@ -97,6 +98,40 @@ def test_z_is_the_offset_of_utc(fraction):
 def test_datetime_with_a_zone_is_refused_where_the_timeline_has_an_unknown_one():
     with pytest.raises(InvalidInstantError, match="Give the wall-clock time of that zone"):
         resolved(as_given(MOMENT.replace(tzinfo=UTC)), timeline(zone="LOCAL"))
+
+
+@pytest.mark.parametrize("second", ["00", "03"])
+def test_time_with_a_zone_and_milliseconds_is_no_whole_second(second):
+    text = f"2024-01-31 01:02:{second}.000+01:00"
+    assert resolved(text, timeline(zone="UTC")) == f"202401310002{second}000"
+    assert resolve_range_end(text, timeline(zone="UTC")) == f"202401310002{second}000"
+
+
+@pytest.mark.parametrize("resolve", [resolved, resolve_range_end])
+def test_time_that_is_none_in_utc_is_refused(resolve):
+    with pytest.raises(InvalidInstantError, match="no such time in UTC"):
+        resolve("0001-01-01 00:00:00+01:00", timeline(zone="UTC"))
+
+
+@pytest.mark.parametrize("text", ["", "000", "2024", "20240131010203999"])
+def test_digits_of_an_end_of_a_range_are_unchanged(text):
+    assert resolve_range_end(text, timeline(zone="UTC")) == text
+
+
+def test_end_of_a_range_with_a_zone_needs_a_timeline_in_utc():
+    with pytest.raises(InvalidInstantError, match="Give the wall-clock time of that zone"):
+        resolve_range_end("2024-01-31 01:02:03Z", timeline(zone="LOCAL"))
+
+
+def test_range_has_the_commits_between_two_moments():
+    table = timeline("20240131000000000", "20240131010000000", "20240131020000000", zone="UTC")
+    ends = {"begin": "2024-01-31 02:30:00+02:00", "end": "2024-01-31 02:00:00.000+01:00"}
+    query = resolve_query(table, ReadOptions.parse(ends))
+    assert isinstance(query, RangeQuery)
+    assert (query.commit_range.begin, query.commit_range.end) == (
+        "20240131003000999",
+        "20240131010000000",
+    )
 
 
 @pytest.mark.parametrize(
