@@ -148,13 +148,43 @@ def add_rule(spark: SparkSession, name: str, make: Callable[[], Any]) -> None:
     Raises:
         Py4JError: a part of Spark is out of reach.
     """
+    rules = _rules(spark)
+    if not any(_is_rule(rule, name) for rule in rules):
+        rules.add(make())
+        _set_rules(spark, rules)
+
+
+def remove_rule(spark: SparkSession, name: str) -> bool:
+    """Remove a rule from the optimizer of a classic session; return whether the session had it.
+
+    Raises:
+        Py4JError: a part of Spark is out of reach.
+    """
+    rules = _rules(spark)
+    removed = [rule for rule in rules if _is_rule(rule, name)]
+    for rule in removed:
+        rules.remove(rule)
+    if removed:
+        _set_rules(spark, rules)
+    return bool(removed)
+
+
+def _is_rule(rule: Any, name: str) -> bool:  # noqa: ANN401  (of the JVM)
+    return bool(rule.getClass().getName() == f"hudi_pyspark.{name}")
+
+
+def _rules(spark: SparkSession) -> Any:  # noqa: ANN401  (of the JVM)
+    """Return a list of the rules that sessions may add."""
     jvm: Any = spark._jvm  # noqa: SLF001  (the only way to the optimizer)
     experimental: Any = spark._jsparkSession.experimental()  # noqa: SLF001
     converters = jvm.scala.jdk.javaapi.CollectionConverters
-    rules = jvm.java.util.ArrayList(converters.asJava(experimental.extraOptimizations()))
-    if any(rule.getClass().getName() == f"hudi_pyspark.{name}" for rule in rules):
-        return
-    rules.add(make())
+    return jvm.java.util.ArrayList(converters.asJava(experimental.extraOptimizations()))
+
+
+def _set_rules(spark: SparkSession, rules: Any) -> None:  # noqa: ANN401  (of the JVM)
+    jvm: Any = spark._jvm  # noqa: SLF001
+    experimental: Any = spark._jsparkSession.experimental()  # noqa: SLF001
+    converters = jvm.scala.jdk.javaapi.CollectionConverters
     getattr(experimental, "extraOptimizations_$eq")(converters.asScala(rules).toList())
 
 

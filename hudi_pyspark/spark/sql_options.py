@@ -18,16 +18,18 @@ from hudi_pyspark.format.timeline.instant import moment_of
 from hudi_pyspark.options.instant_text import OF_THE_SESSION
 from hudi_pyspark.options.option import CdcFormat, QueryType
 from hudi_pyspark.options.read_options import BY_NAME, INSPECT, GivenOptions, key_of
+from hudi_pyspark.short_name import SHORT_NAME
 from hudi_pyspark.storage_options import is_storage_option
 
-_PREFIX = "hudi-py.sql."
+_INTERNAL = f"{SHORT_NAME}."  # begins each option that this package gives, and no user
+_PREFIX = f"{_INTERNAL}sql."
 _STORED = f"{_PREFIX}stored."  # before the name of a storage property of an entry
 _FORMAT = f"{_PREFIX}format"  # Hive's input format of an entry that Spark does not know
 _COLUMNS = f"{_PREFIX}columns"  # those of an entry or of CREATE TABLE, as Spark's JSON of a schema
 _PARTITIONS = f"{_PREFIX}partitions"  # the partition columns among them, with \0 between
 _STREAM = f"{_PREFIX}stream"  # whether a stream reads a table by name
 _INSTANT = f"{_PREFIX}instant"
-_DECLARED = f"{_PREFIX}declared"  # the columns of CREATE TABLE, a line each: name, \0, type
+_DECLARED = f"{_PREFIX}declared"  # the columns of CREATE TABLE, as Spark's JSON of a struct
 _FUNCTION = f"{_PREFIX}function"  # the name of a table function of Apache Hudi
 # Spark's words for CHANGES: the mode of deduplication, a blank, and the range.
 _CHANGES = f"{_PREFIX}changes"
@@ -71,6 +73,7 @@ SQL_WORDS = {
     "ARGUMENT": _ARGUMENT,
     "CHANGES": _CHANGES,
     "SESSION": OF_THE_SESSION,
+    "INTERNAL": _INTERNAL,
     "READ_ONLY": f"{_UNSUPPORTED} %s is not supported for %s: hudi-pyspark only reads tables of "
     "Apache Hudi. Use Apache Hudi, format('hudi'), in a session with its "
     "bundle",
@@ -78,6 +81,19 @@ SQL_WORDS = {
     "exist. Give LOCATION, or OPTIONS (path '...')",
     "NO_TABLE": f"{_INVALID} %s: %s is neither a path, which has a slash, nor the name of a table "
     "of Apache Hudi in the metastore: %s",
+    "NO_TEXT": f"{_INVALID} %s is refused: %s. Give each argument as a constant, in its place: a "
+    "text, a whole number, a boolean, a day or a time",
+    "NO_FILES": f"{_INVALID} %s: spark.sql.runSQLOnFiles is false, so SQL does not read the path "
+    "%s. Give the name of a table",
+    "NO_OPTION": f"{_INVALID} unknown option '%s': names that begin like this are not for users",
+    "LIKE_OTHER": f"{_INVALID} CREATE TABLE %s LIKE %s would make a table without files: "
+    "hudi-pyspark makes entries of tables that exist. Use CREATE TABLE … USING hudi LOCATION '…'",
+    "LIKE_ENTRY": f"{_UNSUPPORTED} CREATE TABLE %s LIKE %s is refused, since the metastore may "
+    "have other columns than a table of Apache Hudi. Use CREATE TABLE … USING parquet AS SELECT * "
+    "FROM … LIMIT 0, or CREATE TABLE … USING hudi LOCATION '…' for another entry of the same table",
+    "OVERWRITES": f"{_UNSUPPORTED} INSERT OVERWRITE DIRECTORY %s is refused, since Spark deletes "
+    "what is there, and this is a table of Apache Hudi: %s. Give another folder, or delete the "
+    "table yourself",
     "OTHER_COLUMNS": f"{_INVALID} the options of a query of %s change its columns, which SQL does "
     "not allow: %s would become %s. Use VERSION AS OF for an instant, hudi_table_changes for a "
     "range, or a view with these options",
@@ -141,7 +157,11 @@ def _entry_options(by_name: Mapping[str, str]) -> dict[str, str]:
         for name, value in by_name.items()
         if name.startswith(_STORED) and name != f"{_STORED}path"
     }
-    refused = [name for name in stored if is_storage_option(name) or _key(name) in _NEVER_STORED]
+    refused = [
+        name
+        for name in stored
+        if is_storage_option(name) or _key(name) in _NEVER_STORED or name.startswith(_INTERNAL)
+    ]
     if refused and _DECLARED in by_name:
         raise InvalidOptionError(
             f"CREATE TABLE cannot store {', '.join(refused)}: an entry names a table, and whoever "
@@ -180,10 +200,10 @@ def function_options(function: str, arguments: Sequence[str]) -> dict[str, str]:
             changes = {"query_type": QueryType.INCREMENTAL.value, "begin": begin}
             changes |= {"end": end[0]} if end else {}
             return {**changes, "cdc": str(kind == "cdc").lower()}
-        case ["hudi_query_timeline", _, *flag] if len(flag) < 2:
-            is_archived = flag in (["true"], ["TRUE"])  # any other text is false
+        case ["hudi_query_timeline", _, *flag] if len(flag) < 2 and _is_flag(flag):
+            is_archived = flag in (["true"], ["TRUE"])  # "True" is false, as in Apache Hudi
             return {INSPECT: function, f"{INSPECT}.archived": str(is_archived).lower()}
-        case ["hudi_filesystem_view", _, *folders] if len(folders) < 2:
+        case ["hudi_filesystem_view", _, *folders] if len(folders) < 2 and not _has_time(folders):
             return {INSPECT: function, **{f"{INSPECT}.folders": glob for glob in folders}}
     raise InvalidOptionError(
         f"{function} does not take the arguments {', '.join(map(repr, arguments))}. Write "
@@ -192,6 +212,16 @@ def function_options(function: str, arguments: Sequence[str]) -> dict[str, str]:
         "hudi_query_timeline(table, 'true') with archived instants, or "
         "hudi_filesystem_view(table, folders)"
     )
+
+
+def _is_flag(arguments: Sequence[str]) -> bool:
+    """Return whether all arguments are true or false, and no numbers."""
+    return all(text.lower() in ("true", "false") for text in arguments)
+
+
+def _has_time(arguments: Sequence[str]) -> bool:
+    """Return whether an argument was a day or a time, which is no folder."""
+    return any(text.endswith(OF_THE_SESSION) for text in arguments)
 
 
 def _changes_options(text: str) -> dict[str, str]:
@@ -315,15 +345,16 @@ def check_declared(options: Mapping[str, str], schema: StructType) -> None:
     Raises:
         InvalidOptionError: a column does not exist, or has another type.
     """
+    if _DECLARED not in options:
+        return
     types = {field.name.lower(): field.dataType.simpleString() for field in schema}
     problems = []
-    for line in options.get(_DECLARED, "").splitlines():
-        name, _, declared = line.partition("\0")
-        stored = types.get(name.lower())
+    for field in StructType.fromJson(json.loads(options[_DECLARED])):
+        stored, declared = types.get(field.name.lower()), field.dataType.simpleString()
         if stored is None:
-            problems.append(f"it has no column {name}")
+            problems.append(f"it has no column {field.name}")
         elif stored != declared:
-            problems.append(f"its column {name} is {stored}, not {declared}")
+            problems.append(f"its column {field.name} is {stored}, not {declared}")
     if problems:
         raise InvalidOptionError(
             f"CREATE TABLE contradicts the table at its location: {'; '.join(problems)}. Correct "

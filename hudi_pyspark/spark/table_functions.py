@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame, SparkSession
 from hudi_pyspark.errors import InvalidOptionError
 from hudi_pyspark.spark.session import is_classic, load
 from hudi_pyspark.spark.sql_options import function_options
-from hudi_pyspark.spark.tables import reads_tables
+from hudi_pyspark.spark.tables import has_function
 
 Table = str | os.PathLike[str]
 
@@ -94,11 +94,11 @@ def _frame(spark: SparkSession, function: str, table: Table, *arguments: str) ->
     options = function_options(function, texts)
     if "/" in texts[0]:
         return load(spark, texts[0], options)
-    if not (is_classic(spark) and reads_tables(spark)):
+    if not (is_classic(spark) and has_function(spark, function)):
         raise InvalidOptionError(
             f"{function}: {texts[0]!r} has no slash, so it is the name of a table, and this "
-            "session knows none. Give a path, or call hudi_pyspark.register(spark, tables=True) in "
-            "a classic session first"
+            "session knows none, or has a function of its own with this name. Give a path, or call "
+            "hudi_pyspark.register(spark, tables=True) in a classic session first"
         )
     markers = {f"argument{place}": text for place, text in enumerate(texts)}
     call = ", ".join(f":{marker}" for marker in markers)

@@ -22,8 +22,12 @@ from hudi_pyspark.spark.sql_options import TABLE_FUNCTIONS
 _TABLES = "SessionTables"
 _CHECK = "CommandCheck"
 _FUNCTION = "TableFunction"
-CATALOGS = (_TABLES, "MountedTables", "ReadTable", "Entries", "FileGuard", _CHECK, _FUNCTION)
+CATALOGS = (
+    _TABLES, "MountedTables", "ReadTable", "Entries", "FileGuard", "Names", "Arguments", "Instants",
+    _CHECK, _FUNCTION,
+)  # fmt: skip
 CHANGELOGS = "ChangelogTables"
+_PACKAGE = "hudi_pyspark"  # of the classes in Java
 _SETTING = "spark.sql.catalog.spark_catalog"
 _BUILTIN = "builtin"
 _BUNDLE = "org.apache.hudi.DefaultSource"
@@ -51,54 +55,131 @@ def switch_tables(spark: SparkSession, *, is_on: bool, register_hudi: Callable[[
 
 
 def _switch(spark: SparkSession, *, is_on: bool, register_hudi: Callable[[], None]) -> str:
-    jvm: Any = spark._jvm  # noqa: SLF001  (the only way to the catalogs)
-    session: Any = spark._jsparkSession  # noqa: SLF001
-    state = session.sessionState()
-    sources = registered_sources(state.dataSourceManager())
-    if reads_tables(spark):
-        if not is_on:
-            state.catalogManager().v2SessionCatalog().remove()
-            sources.remove(HUDI)
-        return ""
     if not is_on:
+        _remove(spark)
         return ""
-    if reason := _reason_against(spark):
+    is_new = not reads_tables(spark)
+    if is_new and (reason := _reason_against(spark)):
         return reason
-    loader, tables_class = catalog_classes(jvm)
-    second_names = optimizer.class_of(loader, "PythonScans").getField("SECOND_NAMES").get(None)
-    if sources.containsKey(HUDI) and not second_names.contains(sources.get(HUDI)):
-        return f"the session has another source with the name {HUDI}"
-    metastore = session.sharedState().externalCatalog()
-    tables = tables_class.newInstance()
+    # A clone has the rule and the functions of its original, and any session may drop functions.
+    loader = catalog_classes(spark._jvm).loader  # noqa: SLF001  (the only way to the catalogs)
     optimizer.add_rule(spark, _CHECK, optimizer.class_of(loader, _CHECK).newInstance)
-    tables.install(state.catalogManager(), metastore, state.newHadoopConf())
-    for name in TABLE_FUNCTIONS:
-        function = optimizer.class_of(loader, _FUNCTION).newInstance()
-        for field, value in (("name", name), ("tables", tables)):
-            function.getClass().getField(field).set(function, value)
-        registry = state.tableFunctionRegistry()
-        registry.createOrReplaceTempFunction(name, function, "scala_udf")
-    register_hudi()
-    second_names.add(sources.get(HUDI))
+    if is_new:
+        _install(spark, register_hudi)
+    _add_functions(spark, optimizer.class_of(loader, _FUNCTION))
     return ""
 
 
 def _reason_against(spark: SparkSession) -> str:
-    """Return why a session must keep its own catalog; "" if another may take its place."""
+    """Return why a session cannot have tables by name; "" if it can."""
     if reason := optimizer.only_public(spark):
         return reason
+    jvm: Any = spark._jvm  # noqa: SLF001
     if spark.conf.get(_SETTING, _BUILTIN) != _BUILTIN:
         return f"the session has a catalog of its own, {_SETTING}={spark.conf.get(_SETTING)}"
-    if _has_bundle(spark._jvm):  # noqa: SLF001  (as above)
+    if _has_bundle(jvm):
         return "the bundle of Apache Hudi is there, and reads them"
+    source = _sources(spark).get(HUDI)
+    if source is not None and not _second_names(jvm).contains(source):
+        return f"the session has another source with the name {HUDI}"
     return ""
+
+
+def _install(spark: SparkSession, register_hudi: Callable[[], None]) -> None:
+    """Put the catalog and the source into their places."""
+    jvm: Any = spark._jvm  # noqa: SLF001
+    session: Any = spark._jsparkSession  # noqa: SLF001
+    state = session.sessionState()
+    metastore = session.sharedState().externalCatalog()
+    tables = catalog_classes(jvm).tables.newInstance()
+    tables.install(state.catalogManager(), metastore, state.newHadoopConf())
+    register_hudi()
+    _second_names(jvm).add(_sources(spark).get(HUDI))
+
+
+def _remove(spark: SparkSession) -> None:
+    """Take away all that `_switch` gives, also from a clone of such a session."""
+    is_ours = reads_tables(spark)
+    if is_ours:
+        manager: Any = spark._jsparkSession.sessionState().catalogManager()  # noqa: SLF001
+        manager.v2SessionCatalog().remove()
+    is_ours |= _drop_functions(spark)
+    is_ours |= optimizer.remove_rule(spark, _CHECK)
+    if is_ours and _second_names(spark._jvm).contains(_sources(spark).get(HUDI)):  # noqa: SLF001
+        _sources(spark).remove(HUDI)
+
+
+def _sources(spark: SparkSession) -> Any:  # noqa: ANN401  (of the JVM)
+    session: Any = spark._jsparkSession  # noqa: SLF001
+    return registered_sources(session.sessionState().dataSourceManager())
+
+
+def _second_names(jvm: Any) -> Any:  # noqa: ANN401
+    """Return the set of the sources that this package registered under the name ``hudi``."""
+    scans = optimizer.class_of(catalog_classes(jvm).loader, "PythonScans")
+    return scans.getField("SECOND_NAMES").get(None)
+
+
+class _TableFunction(NamedTuple):
+    """A table function that a session has under a name of one of Apache Hudi's."""
+
+    name: str
+    identifier: Any
+    is_ours: bool  # otherwise the user's
+
+
+def _registry(spark: SparkSession) -> Any:  # noqa: ANN401  (of the JVM)
+    session: Any = spark._jsparkSession  # noqa: SLF001
+    return session.sessionState().tableFunctionRegistry()
+
+
+def _functions(spark: SparkSession) -> list[_TableFunction]:
+    jvm: Any = spark._jvm  # noqa: SLF001
+    registry = _registry(spark)
+    listed = registry.listFunction()
+    text = listed.toString().lower()
+    if not any(name in text for name in TABLE_FUNCTIONS):
+        return []
+    functions = []
+    for identifier in jvm.scala.jdk.javaapi.CollectionConverters.asJava(listed):
+        name = identifier.funcName().lower()
+        if name in TABLE_FUNCTIONS:
+            kind = registry.lookupFunctionBuilder(identifier).get().getClass().getName()
+            is_ours = kind == f"{_PACKAGE}.{_FUNCTION}"
+            functions.append(_TableFunction(name, identifier, is_ours))
+    return functions
+
+
+def has_function(spark: SparkSession, name: str) -> bool:
+    """Return whether a table function of a classic session is the one of this package."""
+    return any(each.is_ours for each in _functions(spark) if each.name == name)
+
+
+def _add_functions(spark: SparkSession, kind: Any) -> None:  # noqa: ANN401  (of the JVM)
+    """Add the functions of Apache Hudi whose names the session does not have."""
+    registered = {each.name: each for each in _functions(spark)}
+    for name in TABLE_FUNCTIONS:
+        if name not in registered:
+            function = kind.newInstance()
+            function.getClass().getField("name").set(function, name)
+            _registry(spark).createOrReplaceTempFunction(name, function, "scala_udf")
+        elif not registered[name].is_ours:
+            _log.warning("%s stays the session's own function; Apache Hudi's is not added", name)
+
+
+def _drop_functions(spark: SparkSession) -> bool:
+    """Drop the functions of this package; return whether there were any."""
+    ours = [each for each in _functions(spark) if each.is_ours]
+    for each in ours:
+        _registry(spark).dropFunction(each.identifier)
+    return bool(ours)
 
 
 def reads_tables(spark: SparkSession) -> bool:
     """Return whether the SQL of a classic session reads tables by name."""
     manager: Any = spark._jsparkSession.sessionState().catalogManager()  # noqa: SLF001
     package, _, name = manager.v2SessionCatalog().getClass().getName().rpartition(".")
-    return package == "hudi_pyspark" and name in (_TABLES, CHANGELOGS)
+    return package == _PACKAGE and name in (_TABLES, CHANGELOGS)
 
 
 def registered_sources(manager: Any) -> Any:  # noqa: ANN401  (of the JVM)

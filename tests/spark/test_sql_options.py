@@ -84,7 +84,9 @@ def test_entry_names_no_function_no_local_folder_and_no_place_for_requests(name)
     assert plain_options({f"{STORED}x": "1", name: "os:getcwd"}) == {name: "os:getcwd"}
 
 
-@pytest.mark.parametrize("name", ["fs.s3a.endpoint", "payload_merger", "bootstrap_base_path"])
+@pytest.mark.parametrize(
+    "name", ["fs.s3a.endpoint", "payload_merger", "bootstrap_base_path", "hudi-py.sql.instant"]
+)
 def test_statement_that_would_store_such_an_option_is_refused(name):
     stored = {f"{STORED}{name}": "x", f"{STORED}path": "/a", "hudi-py.sql.declared": ""}
     with pytest.raises(
@@ -125,6 +127,7 @@ def call(function, *arguments):
                 (["true"], "true"),
                 (["TRUE"], "true"),
                 (["True"], "false"),  # as in Apache Hudi
+                (["false"], "false"),
             )
         ),
         (call("hudi_filesystem_view", "/a"), {"inspect": "hudi_filesystem_view"}),
@@ -148,6 +151,8 @@ def test_calls_of_functions_become_options_of_a_read(options, plain):
         call("hudi_table_changes", "/a", "all", "1"),
         call("hudi_table_changes", "/a", "cdc", "1", "2", "3"),
         call("hudi_query_timeline", "/a", "true", "true"),
+        call("hudi_query_timeline", "/a", "1"),
+        call("hudi_filesystem_view", "/a", "2026-11-21 00:00:00+00:00 (session)"),
         call("hudi_filesystem_view", "/a", "*", "*"),
     ],
 )
@@ -245,18 +250,25 @@ TAGS = ArrayType(StringType())
 COLUMNS = StructType().add("id", StringType()).add("Qty", IntegerType()).add("tags", TAGS)
 
 
+def test_table_without_declared_columns_has_its_own():
+    check_declared({}, COLUMNS)
+
+
+@pytest.mark.spark
 @pytest.mark.parametrize(
     ("declared", "problem"),
     [
-        ("", ""),
-        ("ID\0string\nqty\0int\n", ""),
-        ("tags\0array<string>\n", ""),
-        ("qty\0bigint\n", "its column qty is int, not bigint. Correct"),
-        ("nope\0int\ntags\0array<int>\n", "no column nope; its column tags is array<string>, not"),
+        ("ID STRING, qty INT", ""),
+        ("ID STRING COLLATE UTF8_BINARY NOT NULL COMMENT 'a key'", ""),
+        ("tags ARRAY<STRING>", ""),
+        ("qty BIGINT", "its column qty is int, not bigint. Correct"),
+        ("ID STRING COLLATE UTF8_LCASE", "its column ID is string, not string collate UTF8_LCASE"),
+        ("nope INT, tags ARRAY<INT>", "no column nope; its column tags is array<string>, not"),
     ],
 )
-def test_declared_columns_are_those_of_the_table(declared, problem):
-    options = {"hudi-py.sql.declared": declared}
+def test_declared_columns_are_those_of_the_table(spark, declared, problem):
+    columns = spark._jvm.org.apache.spark.sql.types.StructType.fromDDL(declared)
+    options = {"hudi-py.sql.declared": columns.json()}
     if not problem:
         check_declared(options, COLUMNS)
         return

@@ -21,7 +21,7 @@ public class ChangelogTables extends SessionTables {
   public Changelog loadChangelog(
       Identifier identifier, ChangelogContext context, CaseInsensitiveStringMap query)
       throws NoSuchTableException {
-    Map options = new HashMap(query.asCaseSensitiveMap());
+    Map options = new HashMap(ReadTable.ofQuery(query));
     options.put(Words.CHANGES, context.deduplicationMode() + " " + context.range());
     Table table = load(identifier, options);
     if (!(table instanceof ReadTable)) {
@@ -40,6 +40,11 @@ public class ChangelogTables extends SessionTables {
 
     public String name() {
       return table.name();
+    }
+
+    /** What plans show. */
+    public String toString() {
+      return "Changes(" + name() + ")";
     }
 
     public Column[] columns() {

@@ -144,6 +144,21 @@ public class FileGuard implements ExternalCatalogEventListener {
     }
   }
 
+  /** Refuses to replace a folder that is, has, or is a part of a table of Apache Hudi. */
+  public static void checkFolder(Path folder, Configuration hadoop) throws Exception {
+    FileSystem files = folder.getFileSystem(hadoop);
+    Path path = files.makeQualified(folder);
+    for (Path above = path; above != null; above = above.getParent()) {
+      if (files.exists(new Path(above, ".hoodie"))) {
+        throw refused(Words.OVERWRITES, folder.toString(), above.toString());
+      }
+    }
+    String table = files.exists(path) ? tableBelow(files, path, DEPTH) : "";
+    if (!table.isEmpty()) {
+      throw refused(Words.OVERWRITES, folder.toString(), table);
+    }
+  }
+
   private static UnsupportedOperationException refused(String text, String what, String why) {
     return new UnsupportedOperationException(String.format(text, new Object[] {what, why}));
   }

@@ -1,6 +1,9 @@
 package hudi_pyspark;
 
+import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.connector.catalog.CatalogManager;
 import org.apache.spark.sql.connector.catalog.Identifier;
@@ -34,11 +37,23 @@ public class MountedTables implements TableCatalog {
     return name;
   }
 
-  private Table load(Identifier identifier, Map time) {
+  /** What plans show. */
+  public String toString() {
+    return "MountedTables(" + name + ")";
+  }
+
+  /** The options of a read of a table, by the parts of its name. */
+  public Map optionsOf(String[] parts) {
     Map options = new HashMap(settings);
+    options.put("table", String.join(".", parts));
+    return options;
+  }
+
+  private Table load(Identifier identifier, Map time) {
+    List parts = new ArrayList(Arrays.asList(identifier.namespace()));
+    parts.add(identifier.name());
+    Map options = optionsOf((String[]) parts.toArray(new String[0]));
     options.putAll(time);
-    String table = String.join(".", identifier.namespace()) + "." + identifier.name();
-    options.put("table", table.startsWith(".") ? table.substring(1) : table);
     String label = name + "." + options.get("table");
     return ReadTable.open(label, options, null);
   }

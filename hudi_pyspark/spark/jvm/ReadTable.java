@@ -1,10 +1,5 @@
 package hudi_pyspark;
 
-import java.time.Instant;
-import java.time.ZoneId;
-import java.time.ZoneOffset;
-import java.time.ZonedDateTime;
-import java.time.format.DateTimeFormatter;
 import java.util.Collections;
 import java.util.EnumSet;
 import java.util.HashMap;
@@ -22,7 +17,6 @@ import org.apache.spark.sql.connector.write.RowLevelOperationInfo;
 import org.apache.spark.sql.connector.write.WriteBuilder;
 import org.apache.spark.sql.execution.datasources.v2.python.PythonDataSourceV2;
 import org.apache.spark.sql.execution.datasources.v2.python.PythonTable;
-import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
 /**
@@ -69,21 +63,18 @@ public class ReadTable extends PythonTable implements SupportsRowLevelOperations
     return Collections.singletonMap(Words.INSTANT, version);
   }
 
-  /**
-   * The option of a timestamp. Its time is that of the session's zone; a zone that is not UTC goes
-   * with it, as planning/time_travel.py expects. Without milliseconds it means the whole second.
-   */
+  /** The option of a timestamp. */
   public static Map asOf(long micros) {
-    Instant instant = Instant.EPOCH.plusMillis(Math.floorDiv(micros, 1000L));
-    ZonedDateTime time = instant.atZone(ZoneId.of(SQLConf.get().sessionLocalTimeZone()));
-    String pattern = time.getNano() == 0 ? "yyyy-MM-dd HH:mm:ss" : "yyyy-MM-dd HH:mm:ss.SSS";
-    boolean isUtc = time.getOffset().equals(ZoneOffset.UTC);
-    String text = DateTimeFormatter.ofPattern(isUtc ? pattern : pattern + "xxx").format(time);
-    return asOf(isUtc ? text : text + Words.SESSION);
+    return asOf(Instants.text(micros));
   }
 
   public String name() {
     return label;
+  }
+
+  /** What plans show. */
+  public String toString() {
+    return "ReadTable(" + label + ")";
   }
 
   /** The options of a read; they may contain secrets, so DESCRIBE shows none of them. */
@@ -112,8 +103,18 @@ public class ReadTable extends PythonTable implements SupportsRowLevelOperations
       return super.newScanBuilder(new CaseInsensitiveStringMap(options));
     }
     Map all = new HashMap(options);
-    all.putAll(more.asCaseSensitiveMap());
+    all.putAll(ofQuery(more));
     return with(all).newScanBuilder(new CaseInsensitiveStringMap(new HashMap()));
+  }
+
+  /** The options of a query, none of which has a name that only this package may give. */
+  public static Map ofQuery(CaseInsensitiveStringMap options) {
+    for (Object name : options.keySet()) {
+      if (((String) name).startsWith(Words.INTERNAL)) { // in lower case
+        throw new IllegalArgumentException(String.format(Words.NO_OPTION, new Object[] {name}));
+      }
+    }
+    return options.asCaseSensitiveMap();
   }
 
   private synchronized ReadTable with(Map all) {

@@ -3,6 +3,7 @@ package hudi_pyspark;
 import java.util.HashMap;
 import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.spark.sql.AnalysisException;
 import org.apache.spark.sql.catalyst.TableIdentifier;
 import org.apache.spark.sql.catalyst.analysis.NoSuchNamespaceException;
 import org.apache.spark.sql.catalyst.analysis.NoSuchTableException;
@@ -10,7 +11,6 @@ import org.apache.spark.sql.catalyst.analysis.NonEmptyNamespaceException;
 import org.apache.spark.sql.catalyst.analysis.TableAlreadyExistsException;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.catalog.ExternalCatalogWithListener;
-import org.apache.spark.sql.catalyst.parser.CatalystSqlParser$;
 import org.apache.spark.sql.connector.catalog.CatalogManager;
 import org.apache.spark.sql.connector.catalog.CatalogPlugin;
 import org.apache.spark.sql.connector.catalog.Column;
@@ -21,7 +21,9 @@ import org.apache.spark.sql.connector.catalog.TableChange;
 import org.apache.spark.sql.connector.catalog.V1Table;
 import org.apache.spark.sql.connector.expressions.Transform;
 import org.apache.spark.sql.execution.datasources.v2.python.PythonTable;
+import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.types.StructType;
+import org.apache.spark.unsafe.Platform;
 import scala.Option;
 
 /**
@@ -48,7 +50,7 @@ public class SessionTables extends DelegatingCatalogExtension {
       String label = Words.HUDI + ".`" + identifier.name() + "`";
       return ReadTable.open(label, options, null);
     }
-    Table table = super.loadTable(identifier);
+    Table table = loadOfSpark(identifier);
     CatalogTable entry = hudiEntry(identifier, table);
     if (entry == null) {
       return table;
@@ -62,11 +64,29 @@ public class SessionTables extends DelegatingCatalogExtension {
     return ReadTable.open(label, options, new V1Table(entry));
   }
 
+  /** The table as Spark loads it. */
+  private Table loadOfSpark(Identifier identifier) throws NoSuchTableException {
+    try {
+      return super.loadTable(identifier);
+    } catch (AnalysisException error) { // there is no such table, or no such database
+      String[] namespace = identifier.namespace();
+      boolean isOfHudi = namespace.length == 1 && Entries.isHudi(namespace[0]);
+      if (isOfHudi && FileGuard.isCalledBy(".RelationResolution.resolveRelation(")) {
+        // Spark would take the name for a path next, and say that this source reads no paths.
+        NoSuchTableException missing = new NoSuchTableException(identifier);
+        error = new AnalysisException(missing.getErrorClass(), missing.messageParameters());
+      }
+      Platform.throwException(error);
+      return null;
+    }
+  }
+
   private static boolean isPath(Identifier identifier) {
     String[] namespace = identifier.namespace();
     return namespace.length == 1
         && Entries.isHudi(namespace[0])
-        && identifier.name().indexOf('/') >= 0; // which no name of an entry has
+        && identifier.name().indexOf('/') >= 0 // which no name of an entry has
+        && SQLConf.get().runSQLonFile();
   }
 
   /** The entry of a table that Spark has loaded, if it is of Apache Hudi; else null. */
@@ -127,20 +147,23 @@ public class SessionTables extends DelegatingCatalogExtension {
         options.put(Words.STORED + ((String) name).substring(7), properties.get(name));
       }
     }
-    StringBuilder declared = new StringBuilder();
-    StructType schema = new StructType();
+    StructType declared = new StructType();
     for (Column column : columns) {
-      declared.append(column.name() + "\0" + column.dataType().catalogString() + "\n");
       String comment = column.comment() == null ? "" : column.comment();
-      schema = schema.add(column.name(), column.dataType(), true, comment);
+      declared = declared.add(column.name(), column.dataType(), true, comment);
     }
-    options.put(Words.DECLARED, declared.toString());
-    options.put(Words.COLUMNS, schema.json());
+    options.put(Words.DECLARED, declared.json());
+    options.put(Words.COLUMNS, declared.json());
     options.put("path", properties.get("location"));
     ReadTable table = ReadTable.open(label, options, null);
     // Without partition columns: Spark would compare them with what a source infers, which is none.
     super.createTable(identifier, table.schema(), new Transform[0], properties);
     return table;
+  }
+
+  /** What plans show: the name that Spark's own catalog has there. */
+  public String toString() {
+    return String.valueOf(delegate);
   }
 
   public Table alterTable(Identifier identifier, TableChange[] changes)
@@ -175,17 +198,6 @@ public class SessionTables extends DelegatingCatalogExtension {
       guard.checkDatabase(namespace[0]);
     }
     return super.dropNamespace(namespace, isCascading);
-  }
-
-  /** The options of a table by its name; throws if there is no such entry of Apache Hudi. */
-  public Map optionsOf(String name) throws NoSuchTableException, NoSuchNamespaceException {
-    String ofThisCatalog = name.replaceFirst("(?i)^(`?)spark_catalog\\1\\.(?=.*\\.)", "");
-    TableIdentifier table = CatalystSqlParser$.MODULE$.parseTableIdentifier(ofThisCatalog);
-    CatalogTable entry = manager.v1SessionCatalog().getTableMetadata(table);
-    if (!Entries.isHudi(entry)) {
-      throw new IllegalArgumentException("it is of another source");
-    }
-    return Entries.optionsOf(entry);
   }
 
   /** Puts this catalog in the place of Spark's session catalog. */
