@@ -182,8 +182,9 @@ class SharedPlan(PickledWithoutCache):
     commit_range: CommitRange | None = None  # only rows that these commits wrote; None for all
     record_keys: tuple[str, ...] | None = None  # only these keys can pass the filter; None: any
     merges_whole_table: bool = False  # a commit range's rows are merged with other commits' rows
-    # From `values_that_change_rows`: () if all options that change rows have their defaults.
-    row_options: tuple[tuple[str, object], ...] = ()
+    # Options that change rows and do not have their defaults, from `values_that_change_rows`. Their
+    # names alone: values would import the options on executors.
+    row_options: tuple[str, ...] = ()
     # Digest of all that the outcome of a merge depends on, except its slice; "" to keep no outcome.
     outcome_key_basis: str = ""
 

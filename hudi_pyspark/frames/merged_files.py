@@ -128,8 +128,7 @@ def _obstacles(
         yield "the query is no snapshot"
         return
     if task.shared.row_options:
-        names = ", ".join(name for name, _ in task.shared.row_options)
-        yield f"engines do not follow {names}"
+        yield f"engines do not follow {', '.join(task.shared.row_options)}"
     if task.shared.predicate is not None or task.shared.schema_on_read is not None:
         yield "the scan has a filter, or the table's columns were renamed"
     for field in scan.schema:

@@ -208,7 +208,7 @@ class SlicePlanner:
             merges_whole_table=(
                 incremental is not None and incremental.range_merge is RangeMerge.TABLE
             ),
-            row_options=values_that_change_rows(context.options),
+            row_options=tuple(name for name, _ in values_that_change_rows(context.options)),
             outcome_key_basis=self._outcome_key_basis() if merges else "",
         )
 

@@ -112,7 +112,7 @@ def test_new_option_has_its_effects_from_its_definition_alone():
     plain = task(options_class=NewOptions)
     swapped = task(options_class=NewOptions, swaps_rows=True)
     fast = task(options_class=NewOptions, is_fast=True)
-    assert swapped.shared.row_options == (("swaps_rows", True),)
+    assert swapped.shared.row_options == ("swaps_rows",)
     assert swapped.shared.outcome_key_basis != plain.shared.outcome_key_basis
     assert fast.shared.outcome_key_basis == plain.shared.outcome_key_basis
     assert (joins(plain), joins(swapped), joins(fast)) == (True, False, True)

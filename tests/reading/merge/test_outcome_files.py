@@ -449,7 +449,8 @@ def test_identity_names_all_that_reads_files(monkeypatch):
         assert identity(**provided) == ""
 
 
-def test_folders():
+def test_folders(monkeypatch):
+    monkeypatch.setenv("HOME", "/home/me")
     user = os.geteuid()
     local = {"SPARK_LOCAL_DIRS": "/local/1,/local/2", "XDG_CACHE_HOME": "/home/caches"}
     assert cache_folder("", local) == Path(f"/local/1/hudi-py-merges-{user}")
@@ -458,7 +459,7 @@ def test_folders():
     assert cache_folder("", one) == Path(f"/local/1/hudi-py-merges-{user}")
     del local["SPARK_LOCAL_DIRS"]
     assert cache_folder("", local) == Path(f"/home/caches/hudi-py-merges-{user}")
-    assert cache_folder("", {}) == Path.home() / f".cache/hudi-py-merges-{user}"
+    assert cache_folder("", {}) == Path(f"/home/me/.cache/hudi-py-merges-{user}")
 
 
 def test_options_name_folder_and_bytes(tmp_path):
