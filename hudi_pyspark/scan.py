@@ -176,7 +176,7 @@ class Scan:
         with collection_paused():
             merged = merged_on_disk(plan.tasks, self.storage)
             # Unknown core count: prefer many small tasks.
-            column_count = len(self._planner.context.table_schema.names) if cores else 0
+            column_count = len(self._planner.table_schema.names) if cores else 0
             target = self._planner.options.task_bytes
             groups = group_tasks(plan.tasks, target, cores, merged, column_count)
         names = self._result.names if columns is None else columns
@@ -404,7 +404,7 @@ def choose_scan(
     if limit is not None:
         _check_limit(limit)
     query = resolve_query(view, options)
-    planner = TablePlanner(view, options, mergers, query.schema_instant, metadata)
+    planner = TablePlanner.of(view, options, mergers, query.schema_instant, metadata)
     answer = query.answer_schema(planner.table_schema)
     result = result_schema(
         answer, options.columns, include_meta_columns=options.include_meta_columns

@@ -190,7 +190,7 @@ def _kept_merges(view: TableView) -> Iterator[Finding]:
     """Say how many merges are kept in files on this machine, if any are."""
     with suppress(HudiError, OSError):  # the other checks say what is wrong
         options = ReadOptions.parse({"merge_cache": MergeCache.DISK.value})
-        planner = TablePlanner(view, options, {})
+        planner = TablePlanner.of(view, options, {})
         plan = resolve_query(view, options).plan(planner, planner.table_schema, None)
         merged, merges = count_merged(plan.tasks, view.storage)
         if merged:

@@ -66,7 +66,7 @@ def _merged_records(
     view: TableView, file_slice: FileSlice, files: Sequence[log_blocks.SalvagedLog]
 ) -> pa.Table:
     """Return the merged log record of each key of a slice; its base file takes no part."""
-    planner = TablePlanner(view, ReadOptions(use_record_positions=False), registered_payloads())
+    planner = TablePlanner.of(view, ReadOptions(use_record_positions=False), registered_payloads())
     task = planner.tasks([file_slice], SliceQuery(planner.table_schema, view.last_instant))[0]
     blocks = [salvaged.block for file in files for salvaged in file.blocks if not salvaged.problem]
     scan = scan_blocks(blocks, task.shared.block_filter)

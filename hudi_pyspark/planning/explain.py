@@ -93,7 +93,7 @@ class ExplainedScan(PickledWithoutCache):
             "listing": _listing(self),
             "columns": ", ".join(self.columns),
         }
-        if self.planner.context.schema_on_read is not None:
+        if self.planner.schema_on_read is not None:
             facts["schema"] = "columns of older files are matched by id (schema on read)"
         return facts
 
@@ -182,7 +182,7 @@ def _merge(planner: TablePlanner, slices: Sequence[FileSlice]) -> str:
         return "none needed: no slice has log files"
     if planner.options.skip_merge:
         return "skipped: base rows and log rows as they are"
-    rule = planner.context.rule
+    rule = planner.rule
     parts = [rule.payload_class or rule.merge_strategy_id or rule.mode.value]
     if rule.ordering_fields:
         parts.append(f"by {', '.join(rule.ordering_fields)}")

@@ -6,9 +6,10 @@ import pyarrow as pa
 
 from hudi_pyspark.columns.column_names import resolve_column
 from hudi_pyspark.custom_mergers import PayloadMerger
-from hudi_pyspark.errors import CorruptTableError, InvalidOptionError
-from hudi_pyspark.format.nested_types import resolve_case
-from hudi_pyspark.table.merge_mode import PAYLOADS, UNKNOWN_PAYLOAD, MergeRule
+from hudi_pyspark.errors import CorruptTableError, InvalidOptionError, UnsupportedTableError
+from hudi_pyspark.format.nested_types import find_field, resolve_case
+from hudi_pyspark.table.config import PROPERTIES_FILE, TableConfig, has_lost_ordering_fields
+from hudi_pyspark.table.merge_mode import DELETE_FIELD, PAYLOADS, UNKNOWN_PAYLOAD, MergeRule
 from hudi_pyspark.table.meta_columns import (
     COMMIT_TIME_COLUMN,
     DELETED_COLUMN,
@@ -71,6 +72,45 @@ def working_schema(
     if key_fields:
         columns.append(pa.field(RECORD_KEY_COLUMN, pa.string()))
     return pa.schema(columns)
+
+
+def check_mergeable(
+    table_schema: pa.Schema, config: TableConfig, rule: MergeRule, delete_field: str
+) -> None:
+    """Refuse a merge without ordering fields, record keys, or a usable column of delete markers.
+
+    Args:
+        table_schema: all columns of the table.
+        config: of the table.
+        rule: of the merge.
+        delete_field: the column of delete markers that the user named; "" if none was named.
+
+    Raises:
+        CorruptTableError: the table's properties have lost their ordering fields.
+        InvalidOptionError: the delete field is not a column whose values can be compared.
+        UnsupportedTableError: records have no keys.
+    """
+    if has_lost_ordering_fields(config.properties):
+        raise CorruptTableError(
+            f"{PROPERTIES_FILE} orders records by event time (hoodie.record.merge.mode), but names "
+            "neither an ordering field nor a payload class, as no writer of Apache Hudi leaves it: "
+            "the file is cut, or was edited. Restore it from a copy, or read the base files alone "
+            "with hoodie.datasource.query.type=read_optimized"
+        )
+    column = find_field(table_schema, rule.delete_field)
+    if delete_field and (column is None or pa.types.is_struct(column.type)):
+        raise InvalidOptionError(
+            f"{DELETE_FIELD} is {delete_field!r}, but the table has "
+            f"{'no such column' if column is None else 'a struct of that name'}. Name a column "
+            "whose values are compared with the delete marker"
+        )
+    if not config.populate_meta_fields and not config.record_key_fields:
+        raise UnsupportedTableError(
+            "the table has log files, but neither record keys in its files "
+            "(hoodie.populate.meta.fields=false) nor hoodie.table.recordkey.fields, so records "
+            "cannot be matched. Read the base files alone with "
+            "hoodie.datasource.query.type=read_optimized"
+        )
 
 
 def check_ordering_fields(table_schema: pa.Schema, rule: MergeRule) -> None:

@@ -210,12 +210,14 @@ class SnapshotQuery(Query):
         )
 
     def plan(self, planner: TablePlanner, result: pa.Schema, predicate: Predicate | None) -> Plan:
-        until, slices = self.as_of, self.slices
+        slices = self.slices
         notes: Sequence[str] = ()
-        if until is None:
-            slices, notes = planner.prune(slices, predicate, by_key=not self.read_optimized)
-            until = self.view.last_instant
-        return Plan(planner.tasks(slices, SliceQuery(result, until, predicate)), notes)
+        until = self.view.last_instant if self.as_of is None else self.as_of
+        record_keys = planner.admitted_record_keys(predicate)
+        query = SliceQuery(result, until, predicate, record_keys)
+        if self.as_of is None:
+            slices, notes = planner.prune(slices, query, by_key=not self.read_optimized)
+        return Plan(planner.tasks(slices, query), notes)
 
     @property
     def instants(self) -> str:
@@ -251,7 +253,8 @@ class RangeQuery(Query):
         if commit_range.commits and not commit_range.full_scan:
             until = self.requested.last_commit(commit_range)
         whole_slices = self._whole_slices(commit_range, slices)
-        query = SliceQuery(result, until, predicate, commit_range, whole_slices)
+        record_keys = planner.admitted_record_keys(predicate)
+        query = SliceQuery(result, until, predicate, record_keys, commit_range, whole_slices)
         return Plan(planner.tasks(slices, query))
 
     @property

@@ -1,7 +1,7 @@
 """Turn file slices into tasks.
 
-`TablePlanner` loads what the slices of a table have in common, and prunes them by indexes.
-`SlicePlanner` makes their tasks, from values alone.
+`TablePlanner` knows what all slices of a table have in common, prunes slices by the indexes of the
+metadata table, and makes one task per slice. A query asks it for tasks with a `SliceQuery`.
 """
 
 from __future__ import annotations
@@ -17,11 +17,10 @@ import pyarrow as pa
 from hudi_pyspark.cached_property import cached_property
 from hudi_pyspark.columns.schema_evolution import SchemaOnRead
 from hudi_pyspark.custom_mergers import PayloadMerger, find_merger
-from hudi_pyspark.errors import CorruptTableError, InvalidOptionError, UnsupportedTableError
 from hudi_pyspark.filter.bounds import requested_record_keys
 from hudi_pyspark.filter.predicate import Predicate, columns_of, top_level_columns
 from hudi_pyspark.format.base_file_formats import check_readable
-from hudi_pyspark.format.nested_types import find_field, resolve_path
+from hudi_pyspark.format.nested_types import resolve_path
 from hudi_pyspark.metadata_table.pruning import IndexQuestion, prune_slices
 from hudi_pyspark.options.option import Index, RangeMerge, values_that_change_rows
 from hudi_pyspark.planning import needed_columns
@@ -29,12 +28,7 @@ from hudi_pyspark.planning.partition_pruning import PartitionPruner
 from hudi_pyspark.planning.partition_values import keep_undecided, resolve_partition_values
 from hudi_pyspark.table import merge_mode
 from hudi_pyspark.table.bootstrap import BootstrapSources, is_skeleton, load_bootstrap_sources
-from hudi_pyspark.table.config import (
-    PROPERTIES_FILE,
-    TableConfig,
-    has_lost_ordering_fields,
-    resolve_config,
-)
+from hudi_pyspark.table.config import TableConfig, resolve_config
 from hudi_pyspark.table.file_group import FileSlice
 from hudi_pyspark.table.live_blocks import BlockFilter
 from hudi_pyspark.table.meta_columns import COMMIT_TIME_COLUMN
@@ -55,16 +49,105 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class PlanContext:
-    """What all slices of a table have in common, whatever a query asks of them."""
+class SliceQuery:
+    """What a query asks of file slices."""
 
-    config: TableConfig
-    table_schema: pa.Schema
-    rule: merge_mode.MergeRule
-    committed: CommittedTimes  # instants that count
+    result: pa.Schema  # columns of the answer
+    until: str  # newest instant that the query sees, inclusive
+    predicate: Predicate | None = None  # only rows for which it is true; None for all
+    # The only record keys that can pass the predicate, from `TablePlanner.admitted_record_keys`;
+    # None for any key.
+    record_keys: tuple[str, ...] | None = None
+    commit_range: CommitRange | None = None  # only rows that its commits wrote; None for all
+    # For a commit range: the whole slices below its files, by partition path and file id.
+    whole_slices: Mapping[tuple[str, str], FileSlice] = field(default_factory=dict)
+    partition_values_from_files: bool = False  # even if the path has the values
+
+
+@dataclass(eq=False, repr=False)  # the options may contain secrets
+class TablePlanner:
+    """Plans the file slices of a table.
+
+    `of` loads the schema. The merge rule, the schema history and the source files of a bootstrap
+    are loaded once, when the first slice is planned.
+    """
+
+    view: TableView
     options: ReadOptions
-    merger: PayloadMerger | None = None  # the user's; None if Hudi's own rules decide
-    schema_on_read: SchemaOnRead | None = None  # None to match columns by name
+    config: TableConfig  # of the table, with the names of columns as its schema spells them
+    table_schema: pa.Schema
+    mergers: Mapping[str, PayloadMerger] = field(default_factory=dict)  # by payload class
+    schema_instant: str | None = None  # whose schema the answer has; None for the latest
+    # Returns the metadata table, whose indexes are asked; None if the files do not come from it.
+    metadata: Callable[[], MetadataTable] | None = None
+
+    @classmethod
+    def of(
+        cls,
+        view: TableView,
+        options: ReadOptions,
+        mergers: Mapping[str, PayloadMerger],
+        schema_instant: str | None = None,
+        metadata: Callable[[], MetadataTable] | None = None,
+    ) -> TablePlanner:
+        """Load the schema of a table, and return a planner.
+
+        Args:
+            view: the table.
+            options: of the read.
+            mergers: merge functions of users, by payload class.
+            schema_instant: the instant whose schema the answer has; None for the latest.
+            metadata: returns the metadata table; None to ask no index.
+
+        Raises:
+            UnsupportedTableError: the table has no schema that can be read.
+        """
+        schema = resolve_schema(view, schema_instant)
+        config = resolve_config(view.config, schema)
+        if options.partition_values_from_path and view.config.key_generator == "TIMESTAMP":
+            # The folder's name is a formatted time, not the column's value. So the column is text,
+            # as in Apache Hudi. With the custom key generator it keeps its type.
+            formatted = config.partition_fields
+            schema = pa.schema(
+                f.with_type(pa.string()) if f.name in formatted else f for f in schema
+            )
+        return cls(view, options, config, schema, mergers, schema_instant, metadata)
+
+    @cached_property
+    def rule(self) -> merge_mode.MergeRule:
+        """How records are merged.
+
+        Raises:
+            CorruptTableError: the table's merge properties contradict each other.
+        """
+        return merge_mode.resolve_merge_rule(
+            self.config,
+            resolve_path(self.options.delete_field, self.table_schema),
+            self.options.delete_marker,
+            column_defaults(self.view, self.schema_instant),
+        )
+
+    @cached_property
+    def merger(self) -> PayloadMerger | None:
+        """The user's merge function; None if Hudi's own rules decide.
+
+        Raises:
+            InvalidOptionError: it cannot be imported, or does not fit the table.
+        """
+        return find_merger(self.rule, self.options.payload_merger, self.mergers)
+
+    @cached_property
+    def schema_on_read(self) -> SchemaOnRead | None:
+        """The schema history, to match columns by id; None to match them by name."""
+        target = latest_internal_schema(self.view, self.schema_instant)
+        if target is None or self.options.schema_on_read is False:
+            return None
+        return SchemaOnRead(target, internal_schema_versions(self.view))
+
+    @cached_property
+    def committed(self) -> CommittedTimes:
+        """The instants that count."""
+        return self.view.history.committed
 
     @property
     def key_fields(self) -> tuple[str, ...]:
@@ -72,10 +155,16 @@ class PlanContext:
         return () if self.config.populate_meta_fields else self.config.record_key_fields
 
     @property
-    def merge_columns(self) -> list[str]:
-        """Names of the columns that merging needs; the table may lack some."""
-        key_fields = self.key_fields
-        return needed_columns.merge_columns(self.table_schema, self.rule, key_fields, self.merger)
+    def values_come_from_path(self) -> bool:
+        """Whether the path gives all partition values, even if files have other values."""
+        return self.options.partition_values_from_path or self.config.drop_partition_columns
+
+    def partition_choice(self, predicate: Predicate | None) -> PartitionPruner | None:
+        """Return the choice of partitions whose rows can pass a filter; None for all partitions."""
+        config = self.config
+        if predicate is None or columns_of(predicate).isdisjoint(config.partition_fields):
+            return None
+        return PartitionPruner(predicate, config, self.table_schema, self.values_come_from_path)
 
     def admitted_record_keys(self, predicate: Predicate | None) -> tuple[str, ...] | None:
         """Return the only record keys that can pass a filter before a merge; None for any key.
@@ -87,33 +176,41 @@ class PlanContext:
             return None
         return requested_record_keys(predicate, self.config, self.table_schema)
 
+    def prune(
+        self, slices: Sequence[FileSlice], query: SliceQuery, *, by_key: bool
+    ) -> tuple[Sequence[FileSlice], Sequence[str]]:
+        """Ask the indexes of the metadata table which slices can have rows that pass a filter.
 
-@dataclass(frozen=True, slots=True)
-class SliceQuery:
-    """What a query asks of file slices."""
+        Args:
+            slices: the latest slices of file groups.
+            query: what is asked of them.
+            by_key: whether the record index may be asked, which knows the latest rows only.
 
-    result: pa.Schema  # columns of the answer
-    until: str  # newest instant that the query sees, inclusive
-    predicate: Predicate | None = None  # only rows for which it is true; None for all
-    commit_range: CommitRange | None = None  # only rows that its commits wrote; None for all
-    # For a commit range: the whole slices below its files, by partition path and file id.
-    whole_slices: Mapping[tuple[str, str], FileSlice] = field(default_factory=dict)
-    partition_values_from_files: bool = False  # even if the path has the values
+        Returns:
+            The slices to read, and for each index that was asked, what it did in words.
+        """
+        indexes = self._indexes(by_key=by_key)
+        if self.metadata is None or query.predicate is None or not indexes:
+            return slices, ()
+        key_fields = self.config.record_key_fields
+        question = IndexQuestion(
+            indexes,
+            query.predicate,
+            self.table_schema,
+            self.config.partition_fields,
+            query.record_keys,
+            key_prefix=f"{key_fields[0]}:" if len(key_fields) == 1 else "",
+            keys_are_unique=self.options.unique_keys,
+            # Earlier versions append to log files, so statistics may be of one part of a file.
+            logs_have_bounds=self.merger is None and self.view.config.has_completion_times,
+        )
+        return prune_slices(self.metadata, slices, question)
 
-
-@dataclass(frozen=True, slots=True)
-class SlicePlanner:
-    """Makes one task per file slice, without any I/O.
-
-    Slices with log files are merged, so their tasks also need the columns that merging compares.
-    Tasks of one kind share one plan, which is pickled only once.
-    """
-
-    context: PlanContext
-    query: SliceQuery
-
-    def tasks(self, slices: Iterable[FileSlice]) -> list[ScanTask]:
+    def tasks(self, slices: Iterable[FileSlice], query: SliceQuery) -> list[ScanTask]:
         """Plan the slices whose partitions can have rows that pass the filter.
+
+        Slices with log files are merged, so their tasks also need the columns that merging
+        compares. Tasks of one kind share one plan, which is pickled only once.
 
         Returns:
             Tasks in order of partition path, file id and base instant.
@@ -121,40 +218,78 @@ class SlicePlanner:
         Raises:
             UnsupportedTableError: a base file has a format that cannot be read here, or the slices
                 have log files that cannot be merged.
-            CorruptTableError: a partition path does not fit the partition columns, or the table
-                lacks an ordering field.
+            CorruptTableError: a partition path does not fit the partition columns, the table lacks
+                an ordering field, or the index of a bootstrap contradicts the table.
             InvalidOptionError: the delete field is not a column whose values can be compared.
+            MissingFileError: the source files of a bootstrap are gone.
         """
-        all_slices = list(slices)
-        partitions = self._partitions({s.partition_path for s in all_slices})
+        all_slices = self._with_bootstrap_sources(slices)
+        partitions = self._partitions({s.partition_path for s in all_slices}, query)
         chosen = [s for s in all_slices if s.partition_path in partitions]
         chosen.sort(key=attrgetter("partition_path", "file_id", "base_instant_time"))
         self._check_readable(chosen)
         plans: dict[tuple[bool, tuple[str, ...]], SharedPlan] = {}
         tasks = []
         for file_slice in chosen:
-            partition, merges = partitions[file_slice.partition_path], bool(file_slice.log_files)
+            partition = partitions[file_slice.partition_path]
+            merges = bool(file_slice.log_files)
             kind = merges, partition.from_path
             if kind not in plans:
-                plans[kind] = self._shared_plan(partition, merges=merges)
+                plans[kind] = self._shared_plan(query, partition, merges=merges)
             group = file_slice.partition_path, file_slice.file_id
-            whole_slice = self.query.whole_slices.get(group)
+            whole_slice = query.whole_slices.get(group)
             tasks.append(ScanTask(file_slice, plans[kind], partition, whole_slice=whole_slice))
         return tasks
 
-    def _partitions(self, paths: Iterable[str]) -> dict[str, PartitionValues]:
+    @cached_property
+    def _merge_columns(self) -> list[str]:
+        """Names of the columns that merging needs; the table may lack some."""
+        return needed_columns.merge_columns(
+            self.table_schema, self.rule, self.key_fields, self.merger
+        )
+
+    def _indexes(self, *, by_key: bool) -> frozenset[Index]:
+        """Return the indexes of the metadata table that may decide which slices are read."""
+        options = self.options
+        # With a schema on read, files may have other names for the columns.
+        if not options.use_metadata_table or self.schema_on_read is not None:
+            return frozenset()
+        partitions = self.view.config.metadata_partitions
+        indexes = {i for i in options.data_skipping if any(map(i.matches, partitions))}
+        if not by_key or options.skip_merge:
+            # The record index has the place of a row's newest version.
+            indexes.discard(Index.RECORD_INDEX)
+        return frozenset(indexes)
+
+    def _with_bootstrap_sources(self, slices: Iterable[FileSlice]) -> Sequence[FileSlice]:
+        all_slices = list(slices)
+        if any(is_skeleton(s, self.config) for s in all_slices):
+            return self._bootstrap_sources.attach(all_slices)
+        return all_slices
+
+    @cached_property
+    def _bootstrap_sources(self) -> BootstrapSources:
+        view, folder = self.view, self.options.bootstrap_base_path
+        sources = load_bootstrap_sources(view.storage, view.config, folder)
+        sources.check_folder()
+        return sources
+
+    def _partitions(self, paths: Iterable[str], query: SliceQuery) -> dict[str, PartitionValues]:
         """Map the paths of partitions whose rows can pass the filter to their values."""
-        context, config, schema = self.context, self.context.config, self.context.table_schema
-        always = values_come_from_path(context.options, config)
-        pruner = PartitionPruner(self.query.predicate, config, schema, always)
-        merge_columns = context.merge_columns
+        sorted_paths = sorted(paths)
+        choice = self.partition_choice(query.predicate)
+        merge_columns = self._merge_columns
         values = {
             path: resolve_partition_values(
-                path, config, schema, always_from_path=always, read_for_merge=merge_columns
+                path,
+                self.config,
+                self.table_schema,
+                always_from_path=self.values_come_from_path,
+                read_for_merge=merge_columns,
             )
-            for path in pruner.choose(sorted(paths))
+            for path in (sorted_paths if choice is None else choice.choose(sorted_paths))
         }
-        if self.query.partition_values_from_files:
+        if query.partition_values_from_files:
             return {path: PartitionValues(v.columns, v.path_values) for path, v in values.items()}
         return values
 
@@ -164,55 +299,59 @@ class SlicePlanner:
             base = file_slice.base_file
             if base is not None:
                 check_readable(base.path)
-                if is_skeleton(file_slice, self.context.config):
+                if is_skeleton(file_slice, self.config):
                     check_readable(base.bootstrap_source)
         has_logs = any(file_slice.log_files for file_slice in slices)
-        if has_logs and not self.context.options.skip_merge:
-            _check_mergeable(self.context)
+        if has_logs and not self.options.skip_merge:
+            merge_mode.check_supported(self.rule, has_merger=self.merger is not None)
+            delete_field = self.options.delete_field
+            needed_columns.check_mergeable(self.table_schema, self.config, self.rule, delete_field)
 
-    def _shared_plan(self, partition: PartitionValues, *, merges: bool) -> SharedPlan:
+    def _shared_plan(
+        self, query: SliceQuery, partition: PartitionValues, *, merges: bool
+    ) -> SharedPlan:
         """Plan what is the same for all slices of a kind.
 
         The working columns are those of the answer, followed by the others that tasks need.
         """
-        context, query, schema = self.context, self.query, self.context.table_schema
-        key_fields = context.key_fields if merges else ()
+        schema = self.table_schema
+        key_fields = self.key_fields if merges else ()
         needed = dict.fromkeys(top_level_columns(query.predicate, schema))
         if query.commit_range is not None:
             needed[COMMIT_TIME_COLUMN] = None
         if merges:
-            needed_columns.check_ordering_fields(schema, context.rule)
-            needed |= dict.fromkeys(context.merge_columns)
+            needed_columns.check_ordering_fields(schema, self.rule)
+            needed |= dict.fromkeys(self._merge_columns)
         # A merge may compare any two values.
-        compares_values = merges and (context.merger is not None or context.rule.needs_fold)
+        compares_values = merges and (self.merger is not None or self.rule.needs_fold)
         whole = tuple(schema.names if compares_values else needed)
-        committed = None if context.config.has_completion_times else context.committed
-        incremental = context.options.incremental
+        committed = None if self.config.has_completion_times else self.committed
+        incremental = self.options.incremental
         return SharedPlan(
-            settings=read_settings(context.options),
+            settings=read_settings(self.options),
             result=query.result,
             working=needed_columns.working_schema(
                 schema, query.result, needed, whole=whole, key_fields=key_fields
             ),
-            rule=context.rule,
+            rule=self.rule,
             # If a log file has only one commit and it does not count, the whole file is left out.
             block_filter=BlockFilter(query.until, committed),
             needed=tuple(needed),
             whole=whole,
             predicate=keep_undecided(query.predicate, partition),
-            key_fields=context.key_fields,
-            merger=context.merger,
-            schema_on_read=context.schema_on_read,
+            key_fields=self.key_fields,
+            merger=self.merger,
+            schema_on_read=self.schema_on_read,
             commit_range=query.commit_range,
-            record_keys=context.admitted_record_keys(query.predicate),
+            record_keys=query.record_keys,
             merges_whole_table=(
                 incremental is not None and incremental.range_merge is RangeMerge.TABLE
             ),
-            row_options=tuple(name for name, _ in values_that_change_rows(context.options)),
-            outcome_key_basis=self._outcome_key_basis() if merges else "",
+            row_options=tuple(name for name, _ in values_that_change_rows(self.options)),
+            outcome_key_basis=self._outcome_key_basis(query) if merges else "",
         )
 
-    def _outcome_key_basis(self) -> str:
+    def _outcome_key_basis(self, query: SliceQuery) -> str:
         """Digest all that the outcome of a merge depends on, except its slice.
 
         A merge outcome contains decoded values. A release of this package or of pyarrow may decode
@@ -222,19 +361,18 @@ class SlicePlanner:
             "" if outcomes are not to be kept: they are of a part of the commits, or a user's
             merger decided, which may decide differently the next time.
         """
-        context, query = self.context, self.query
         is_partial = query.commit_range is not None or query.partition_values_from_files
-        is_off = context.options.merge_cache is merge_mode.MergeCache.OFF
-        if is_partial or is_off or context.merger is not None:
+        is_off = self.options.merge_cache is merge_mode.MergeCache.OFF
+        if is_partial or is_off or self.merger is not None:
             return ""
         basis = (
             __version__,
             pa.__version__,
-            context.rule,
-            context.key_fields,
-            context.table_schema.serialize().to_pybytes(),
-            context.schema_on_read,
-            values_that_change_rows(context.options),
+            self.rule,
+            self.key_fields,
+            self.table_schema.serialize().to_pybytes(),
+            self.schema_on_read,
+            values_that_change_rows(self.options),
         )
         return sha256(repr(basis).encode()).hexdigest()
 
@@ -242,178 +380,3 @@ class SlicePlanner:
 def read_settings(options: ReadOptions) -> ReadSettings:
     """Return the read options that reading, rather than planning, follows."""
     return ReadSettings(**{f.name: getattr(options, f.name) for f in fields(ReadSettings)})
-
-
-def values_come_from_path(options: ReadOptions, config: TableConfig) -> bool:
-    """Decide whether the path gives all partition values, even if files have other values."""
-    return options.partition_values_from_path or config.drop_partition_columns
-
-
-def _check_mergeable(context: PlanContext) -> None:
-    """Refuse a merge without a rule, record keys, or a usable column of delete markers."""
-    config, delete_field = context.config, context.options.delete_field
-    merge_mode.check_supported(context.rule, has_merger=context.merger is not None)
-    if has_lost_ordering_fields(config.properties):
-        raise CorruptTableError(
-            f"{PROPERTIES_FILE} orders records by event time (hoodie.record.merge.mode), but names "
-            "neither an ordering field nor a payload class, as no writer of Apache Hudi leaves it: "
-            "the file is cut, or was edited. Restore it from a copy, or read the base files alone "
-            "with hoodie.datasource.query.type=read_optimized"
-        )
-    column = find_field(context.table_schema, context.rule.delete_field)
-    if delete_field and (column is None or pa.types.is_struct(column.type)):
-        raise InvalidOptionError(
-            f"{merge_mode.DELETE_FIELD} is {delete_field!r}, but the table has "
-            f"{'no such column' if column is None else 'a struct of that name'}. Name a column "
-            "whose values are compared with the delete marker"
-        )
-    if not config.populate_meta_fields and not config.record_key_fields:
-        raise UnsupportedTableError(
-            "the table has log files, but neither record keys in its files "
-            "(hoodie.populate.meta.fields=false) nor hoodie.table.recordkey.fields, so records "
-            "cannot be matched. Read the base files alone with "
-            "hoodie.datasource.query.type=read_optimized"
-        )
-
-
-class TablePlanner:
-    """Plans the file slices of a table, and loads what all of them need.
-
-    The merge rule, the schema history and the source files of a bootstrap are loaded once, when the
-    first slice is planned.
-
-    Args:
-        view: the table.
-        options: of the read.
-        mergers: merge functions of users, by payload class.
-        schema_instant: the instant whose schema the answer has; None for the latest.
-        metadata: returns the metadata table, whose indexes are asked; None if the table's files do
-            not come from it.
-
-    Raises:
-        UnsupportedTableError: the table has no schema that can be read.
-    """
-
-    def __init__(
-        self,
-        view: TableView,
-        options: ReadOptions,
-        mergers: Mapping[str, PayloadMerger],
-        schema_instant: str | None = None,
-        metadata: Callable[[], MetadataTable] | None = None,
-    ) -> None:
-        self.view = view
-        self.options = options
-        self.table_schema = resolve_schema(view, schema_instant)
-        self.config = resolve_config(view.config, self.table_schema)
-        if options.partition_values_from_path and view.config.key_generator == "TIMESTAMP":
-            # The folder's name is a formatted time, not the column's value. So the column is text,
-            # as in Apache Hudi. With the custom key generator it keeps its type.
-            formatted = self.config.partition_fields
-            self.table_schema = pa.schema(
-                f.with_type(pa.string()) if f.name in formatted else f for f in self.table_schema
-            )
-        self.metadata = metadata
-        self._mergers = mergers
-        self._schema_instant = schema_instant
-
-    def partition_choice(self, predicate: Predicate | None) -> PartitionPruner | None:
-        """Return the choice of partitions whose rows can pass a filter; None for all partitions."""
-        config = self.config
-        if predicate is None or columns_of(predicate).isdisjoint(config.partition_fields):
-            return None
-        always_from_path = values_come_from_path(self.options, config)
-        return PartitionPruner(predicate, config, self.table_schema, always_from_path)
-
-    def prune(
-        self, slices: Sequence[FileSlice], predicate: Predicate | None, *, by_key: bool
-    ) -> tuple[Sequence[FileSlice], Sequence[str]]:
-        """Ask the indexes of the metadata table which slices can have rows that pass a filter.
-
-        Args:
-            slices: the latest slices of file groups.
-            predicate: the filter; None for no filter.
-            by_key: whether the record index may be asked, which knows the latest rows only.
-
-        Returns:
-            The slices to read, and for each index that was asked, what it did in words.
-        """
-        indexes = self._indexes(by_key=by_key)
-        if self.metadata is None or predicate is None or not indexes:
-            return slices, ()
-        key_fields = self.config.record_key_fields
-        question = IndexQuestion(
-            indexes,
-            predicate,
-            self.table_schema,
-            self.config.partition_fields,
-            self.context.admitted_record_keys(predicate),
-            key_prefix=f"{key_fields[0]}:" if len(key_fields) == 1 else "",
-            keys_are_unique=self.options.unique_keys,
-            # Earlier versions append to log files, so statistics may be of one part of a file.
-            logs_have_bounds=(
-                self.context.merger is None and self.view.config.has_completion_times
-            ),
-        )
-        return prune_slices(self.metadata, slices, question)
-
-    def _indexes(self, *, by_key: bool) -> frozenset[Index]:
-        """Return the indexes of the metadata table that may decide which slices are read."""
-        options = self.options
-        # With a schema on read, files may have other names for the columns.
-        if not options.use_metadata_table or self.context.schema_on_read is not None:
-            return frozenset()
-        partitions = self.view.config.metadata_partitions
-        indexes = {i for i in options.data_skipping if any(map(i.matches, partitions))}
-        if not by_key or options.skip_merge:
-            # The record index has the place of a row's newest version.
-            indexes.discard(Index.RECORD_INDEX)
-        return frozenset(indexes)
-
-    def tasks(self, slices: Sequence[FileSlice], query: SliceQuery) -> list[ScanTask]:
-        """Plan file slices of the table, with the source files of a bootstrap; see `SlicePlanner`.
-
-        Raises:
-            MissingFileError: the source files of a bootstrap are gone.
-            CorruptTableError: the index of a bootstrap contradicts the table.
-            HudiError: as from `SlicePlanner.tasks`.
-        """
-        if any(is_skeleton(s, self.view.config) for s in slices):
-            slices = self._bootstrap_sources.attach(slices)
-        return SlicePlanner(self.context, query).tasks(slices)
-
-    @cached_property
-    def context(self) -> PlanContext:
-        """What the tasks of all slices have in common.
-
-        Raises:
-            CorruptTableError: the table's merge properties contradict each other.
-            InvalidOptionError: the user's merger cannot be imported, or does not fit the table.
-        """
-        view, options = self.view, self.options
-        target = latest_internal_schema(view, self._schema_instant)
-        by_id = None
-        if target is not None and options.schema_on_read is not False:
-            by_id = SchemaOnRead(target, internal_schema_versions(view))
-        rule = merge_mode.resolve_merge_rule(
-            self.config,
-            resolve_path(options.delete_field, self.table_schema),
-            options.delete_marker,
-            column_defaults(view, self._schema_instant),
-        )
-        return PlanContext(
-            config=self.config,
-            table_schema=self.table_schema,
-            rule=rule,
-            committed=view.history.committed,
-            options=options,
-            merger=find_merger(rule, options.payload_merger, self._mergers),
-            schema_on_read=by_id,
-        )
-
-    @cached_property
-    def _bootstrap_sources(self) -> BootstrapSources:
-        view, folder = self.view, self.options.bootstrap_base_path
-        sources = load_bootstrap_sources(view.storage, view.config, folder)
-        sources.check_folder()
-        return sources

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hudi_pyspark.errors import CorruptTableError, UnsupportedTableError
 from hudi_pyspark.filter.sql_text import parse_filter
 from hudi_pyspark.options.read_options import ReadOptions
-from hudi_pyspark.planning.slice_tasks import PlanContext, SlicePlanner, SliceQuery
+from hudi_pyspark.planning.slice_tasks import SliceQuery
 from hudi_pyspark.table.config import TableConfig
 from hudi_pyspark.table.file_group import BaseFile, FileSlice, LogFile
 from hudi_pyspark.table.live_blocks import BlockFilter
@@ -17,6 +17,7 @@ from hudi_pyspark.table.merge_mode import RecordMergeMode
 from hudi_pyspark.table.on_damage import OnDamage
 from hudi_pyspark.table.timeline import CommittedTimes
 from tests.reading.log_records.log_files import COMMIT_TIME, rule_of
+from tests.reading.planned_tasks import planner_of
 
 TABLE = pa.schema(
     [
@@ -57,15 +58,10 @@ def slice_of(
 def planned(
     *slices, config=None, columns=("id",), result=None, rule=None, predicate=None, **options
 ):
-    context = PlanContext(
-        config=config or config_of(),
-        table_schema=TABLE,
-        rule=rule or rule_of(),
-        committed=COMMITTED,
-        options=ReadOptions(**options),
-    )
+    read_options = ReadOptions(**options)
+    planner = planner_of(config or config_of(), TABLE, rule or rule_of(), COMMITTED, read_options)
     result = result or pa.schema([TABLE.field(name) for name in columns])
-    return SlicePlanner(context, SliceQuery(result, "003", predicate)).tasks(slices)
+    return planner.tasks(slices, SliceQuery(result, "003", predicate))
 
 
 PLACES = [("b", "a"), ("a", "a"), ("a", "b"), ("b", "b")]

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hudi_pyspark.options.read_options import ReadOptions
-from hudi_pyspark.planning.slice_tasks import PlanContext, SlicePlanner, SliceQuery
+from hudi_pyspark.planning.slice_tasks import SliceQuery
 from hudi_pyspark.table.file_group import BaseFile, LogFile, group_files
 from hudi_pyspark.table.merge_mode import resolve_merge_rule
 from hudi_pyspark.table.view import open_table
 from tests.memory_storage import MemoryStorage
+from tests.reading.planned_tasks import planner_of
 from tests.table.tiny_table import TinyTable, base, log
 
 pytestmark = pytest.mark.property
@@ -67,14 +67,9 @@ def tables(draw):
 
 
 def tasks(view, slices):
-    context = PlanContext(
-        config=view.config,
-        table_schema=SCHEMA,
-        rule=resolve_merge_rule(view.config, "", ""),
-        committed=view.history.committed,
-        options=ReadOptions.parse({}),
-    )
-    return SlicePlanner(context, SliceQuery(SCHEMA, view.last_instant)).tasks(slices)
+    rule = resolve_merge_rule(view.config, "", "")
+    planner = planner_of(view.config, SCHEMA, rule, view.history.committed)
+    return planner.tasks(slices, SliceQuery(SCHEMA, view.last_instant))
 
 
 @given(tables(), st.sampled_from([None, "015", "025", "035"]), st.booleans(), st.randoms())

@@ -7,8 +7,13 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from hudi_pyspark.options.read_options import ReadOptions
-from hudi_pyspark.planning.slice_tasks import PlanContext, SlicePlanner, SliceQuery
+from hudi_pyspark.planning.slice_tasks import SliceQuery, TablePlanner
+from hudi_pyspark.table.commit_history import CommitHistory
 from hudi_pyspark.table.config import TableConfig
+from hudi_pyspark.table.listing import DirectoryListing
+from hudi_pyspark.table.timeline import Timeline
+from hudi_pyspark.table.view import TableView
+from tests.memory_storage import MemoryStorage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -17,6 +22,31 @@ if TYPE_CHECKING:
     from hudi_pyspark.table.merge_mode import MergeRule
     from hudi_pyspark.table.timeline import CommittedTimes
     from hudi_pyspark.tasks import ScanTask
+
+
+def planner_of(
+    config: TableConfig,
+    table_schema: pa.Schema,
+    rule: MergeRule,
+    committed: CommittedTimes,
+    options: ReadOptions | None = None,
+) -> TablePlanner:
+    """Return the planner of a table that has no files, with what it would otherwise load.
+
+    Args:
+        config: the properties of the table.
+        table_schema: of the table.
+        rule: by which records are merged.
+        committed: instants that have completed.
+        options: of the read; None for the defaults.
+    """
+    storage = MemoryStorage({})
+    history = CommitHistory(storage, config, Timeline(()))
+    view = TableView(history, DirectoryListing(storage, config))
+    planner = TablePlanner(view, options or ReadOptions(), config, table_schema)
+    planner.rule = rule
+    planner.committed = committed
+    return planner
 
 
 def plan_slices(
@@ -47,12 +77,7 @@ def plan_slices(
         query: further fields of `SliceQuery`.
     """
     table = {"hoodie.table.name": "t", "hoodie.table.type": "MERGE_ON_READ", **properties}
-    context = PlanContext(
-        config=TableConfig.parse(table),
-        table_schema=table_schema,
-        rule=rule,
-        committed=committed,
-        options=options_class(**(options or {})),
-    )
+    read_options = options_class(**(options or {}))
+    planner = planner_of(TableConfig.parse(table), table_schema, rule, committed, read_options)
     result = pa.schema([table_schema.field(name) for name in columns])
-    return list(SlicePlanner(context, SliceQuery(result, until, **query)).tasks(slices))
+    return planner.tasks(slices, SliceQuery(result, until, **query))

@@ -4,12 +4,12 @@ import pyarrow as pa
 import pytest
 
 from hudi_pyspark.errors import MissingFileError
-from hudi_pyspark.options.read_options import ReadOptions
-from hudi_pyspark.planning.slice_tasks import PlanContext, SlicePlanner, SliceQuery
+from hudi_pyspark.planning.slice_tasks import SliceQuery
 from hudi_pyspark.reading.read_task import read_task
 from hudi_pyspark.table.timeline import CommittedTimes
 from tests.memory_storage import MemoryStorage
 from tests.reading.log_records.log_files import KEY, rule_of
+from tests.reading.planned_tasks import planner_of
 from tests.table.tiny_table import TinyTable, base
 
 ONE, OTHER = f"a/{base('f', '010')}", f"b/{base('g', '010')}"
@@ -32,14 +32,9 @@ def planned():
     """A table of two partitions, and the tasks that read its files."""
     table = TinyTable(table__partition__fields="p").write("010", "commit", ONE, OTHER)
     view = table.open()
-    context = PlanContext(
-        config=view.config,
-        table_schema=SCHEMA,
-        rule=rule_of(),
-        committed=CommittedTimes(frozenset({"010"}), "010"),
-        options=ReadOptions(),
-    )
-    tasks = SlicePlanner(context, SliceQuery(SCHEMA, "010")).tasks(view.slices.as_of())
+    committed = CommittedTimes(frozenset({"010"}), "010")
+    planner = planner_of(view.config, SCHEMA, rule_of(), committed)
+    tasks = planner.tasks(view.slices.as_of(), SliceQuery(SCHEMA, "010"))
     return table, tasks
 
 

@@ -9,13 +9,14 @@ from pyarrow import orc
 
 from hudi_pyspark.errors import SchemaEvolutionError
 from hudi_pyspark.options.read_options import ReadOptions
-from hudi_pyspark.planning.slice_tasks import PlanContext, SlicePlanner, SliceQuery
+from hudi_pyspark.planning.slice_tasks import SliceQuery
 from hudi_pyspark.reading.slice_reader import read
 from hudi_pyspark.table.config import TableConfig
 from hudi_pyspark.table.file_group import BaseFile, FileSlice, LogFile
 from hudi_pyspark.table.timeline import CommittedTimes
 from tests.memory_storage import MemoryStorage
 from tests.reading.log_records.log_files import KEY, avro_record, data_block, nullable, rule_of
+from tests.reading.planned_tasks import planner_of
 
 PLACE = pa.struct({"City": pa.string(), "lines": pa.list_(pa.struct({"No": pa.int32()}))})
 TABLE = pa.schema([(KEY, pa.string()), ("ts", pa.int64()), ("v", pa.string()), ("s", PLACE)])
@@ -45,13 +46,9 @@ def rows(files, columns, *, table=TABLE, fields=None, ordering="ts", **options):
             "hoodie.table.type": "MERGE_ON_READ",
         }
     )
-    context = PlanContext(
-        config=config,
-        table_schema=table,
-        rule=rule_of(ordering_fields=(ordering,)),
-        committed=CommittedTimes(frozenset({"001", "002"}), "001"),
-        options=ReadOptions(**options),
-    )
+    rule = rule_of(ordering_fields=(ordering,))
+    committed = CommittedTimes(frozenset({"001", "002"}), "001")
+    planner = planner_of(config, table, rule, committed, ReadOptions(**options))
     logs = tuple(
         LogFile(path, "f1-0", "002", 1, "0-1-0", len(data), len(data), committed_by="002")
         for path, data in files.items()
@@ -60,7 +57,7 @@ def rows(files, columns, *, table=TABLE, fields=None, ordering="ts", **options):
     (base,) = (path for path in files if ".log." not in path)
     slices = [FileSlice("", "f1-0", "001", BaseFile(base, "f1-0", "001", 1), logs)]
     result = pa.schema([table.field(name) for name in columns])
-    (task,) = SlicePlanner(context, SliceQuery(result, "002")).tasks(slices)
+    (task,) = planner.tasks(slices, SliceQuery(result, "002"))
     if fields is not None:
         task = task.narrowed(fields)
     tables = list(read(task, MemoryStorage(files)))
