@@ -17,11 +17,12 @@ import pyarrow.compute as pc
 
 from hudi_pyspark.arrow_values import text_scalar
 from hudi_pyspark.cached_property import PickledWithoutCache, cached_property
-from hudi_pyspark.columns.arrays import Mask, as_one_array, repeat
+from hudi_pyspark.columns.arrays import ONLY_ROW_COUNT, Mask, as_one_array, repeat
 from hudi_pyspark.columns.nested_fields import narrow_fields
 from hudi_pyspark.custom_mergers import PayloadMerger
 from hudi_pyspark.errors import UnsupportedTableError
-from hudi_pyspark.filter.predicate import Predicate, top_level_columns
+from hudi_pyspark.filter.bounds import keys_array
+from hudi_pyspark.filter.predicate import Predicate
 from hudi_pyspark.table.file_group import FileSlice, LogFile
 from hudi_pyspark.table.live_blocks import BlockFilter
 from hudi_pyspark.table.merge_mode import MergeCache, MergeRule
@@ -42,6 +43,7 @@ CHANGELOG_COLUMNS = pa.schema(
 """Columns behind the data columns of a changelog, named as in Spark and in Delta Lake."""
 
 _EMPTY = text_scalar("")
+_NO_COLUMNS = pa.schema([])
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,16 +167,53 @@ def _unpickled(
 
 
 @dataclass(frozen=True)
+class PlannedColumns(PickledWithoutCache):
+    """The columns of a read by what they are for; a column may be for several purposes.
+
+    The filter and the merge look at columns with all of their nested fields.
+    """
+
+    result: pa.Schema  # columns of the answer; their structs may lack fields
+    filter: pa.Schema = _NO_COLUMNS  # columns that decide which rows the answer has
+    merge: pa.Schema = _NO_COLUMNS  # columns that the merge looks at
+    compares_values: bool = False  # a merge may compare any two values, so structs lack no field
+
+    @cached_property
+    def working(self) -> pa.Schema:
+        """All columns: those of the answer, and others that the filter and the merge need."""
+        columns = {field.name: field for field in self.result}
+        columns.update({field.name: field for field in (*self.filter, *self.merge)})
+        return pa.schema(columns.values())
+
+    @cached_property
+    def requested(self) -> pa.Schema:
+        """The columns that the answer has, or that decide which rows it has."""
+        names = {*self.result.names, *self.filter.names}
+        return pa.schema(field for field in self.working if field.name in names)
+
+    def narrowed(self, requested: pa.Schema) -> PlannedColumns:
+        """Return fewer columns of the answer, with the nested fields that ``requested`` has.
+
+        Columns that differ from them in case alone are still read.
+        """
+        names = {*requested.names}
+        result = pa.schema(field for field in self.result if field.name in names)
+        known_names = {*result.names, *self.filter.names}
+        variants = with_case_variants(names, self.result)
+        others = [field for field in variants if field.name not in known_names]
+        if not self.compares_values:
+            result = narrow_fields(result, requested)
+        return replace(self, result=result, filter=pa.schema([*self.filter, *others]))
+
+
+@dataclass(frozen=True)
 class SharedPlan(PickledWithoutCache):
     """What many tasks of a plan have in common; picklable."""
 
     settings: ReadSettings
-    result: pa.Schema  # columns of the answer
-    working: pa.Schema  # columns of the result, and columns that the filter and the merge need
+    columns: PlannedColumns
     rule: MergeRule
     block_filter: BlockFilter
-    needed: tuple[str, ...] = ()  # columns that the filter and the merge look at
-    whole: tuple[str, ...] = ()  # columns that are read with all nested fields
     predicate: Predicate | None = None  # only rows for which it is true; None for all
     key_fields: tuple[str, ...] = ()  # make up the record key if the files do not hold it
     merger: PayloadMerger | None = None  # a user's, for a payload class that Hudi does not have
@@ -189,22 +228,13 @@ class SharedPlan(PickledWithoutCache):
     outcome_key_basis: str = ""
 
     @cached_property
-    def requested_columns(self) -> pa.Schema:
-        """The working columns that the answer has, or that decide which rows it has."""
-        names = {*self.result.names, *top_level_columns(self.predicate, self.working)}
-        if self.commit_range is not None:
-            names.add(COMMIT_TIME_COLUMN)
-        return with_case_variants(names, self.working)
+    def wanted_keys(self) -> pa.Array | None:
+        """The only record keys that can pass the filter; None for any key."""
+        return keys_array(self.record_keys)
 
     def narrowed(self, requested: pa.Schema) -> SharedPlan:
         """Return the plan of the same rows with fewer columns, and all columns for the merge."""
-        names = {*requested.names}
-        columns = with_case_variants({*self.needed, *names}, self.working)
-        return replace(
-            self,
-            result=pa.schema(field for field in self.result if field.name in names),
-            working=narrow_fields(columns, requested, whole=self.whole),
-        )
+        return replace(self, columns=self.columns.narrowed(requested))
 
 
 @dataclass(slots=True, unsafe_hash=True)
@@ -228,8 +258,8 @@ class ScanTask:
 
     @property
     def working(self) -> pa.Schema:
-        """Columns of the result, and columns that the filter and the merge need."""
-        return self.shared.working
+        """Columns of the answer, and columns that the filter and the merge need."""
+        return self.shared.columns.working
 
     @property
     def stored_columns(self) -> list[str]:
@@ -243,6 +273,12 @@ class ScanTask:
     def with_plan(self, **changes: Any) -> ScanTask:  # noqa: ANN401  (fields of any type)
         """Return the task with other values in its shared plan."""
         return replace(self, shared=replace(self.shared, **changes))
+
+    def with_columns(self, columns: pa.Schema, **changes: Any) -> ScanTask:  # noqa: ANN401
+        """Return the task that reads only these columns, perhaps with another shared plan."""
+        # No file has a column of a schema that counts rows.
+        planned = PlannedColumns(columns if columns.names else ONLY_ROW_COUNT)
+        return self.with_plan(columns=planned, **changes)
 
     def of_whole_slice(self) -> ScanTask:
         """Return the task for the whole slice, which a range of partial updates needs."""

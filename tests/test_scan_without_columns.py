@@ -4,8 +4,6 @@ Several functions of pyarrow forget it: `Table.take` and `concat_tables` return 
 without columns, and `Table.slice` as many as it is asked for.
 """
 
-from dataclasses import replace
-
 import pyarrow as pa
 import pytest
 
@@ -15,6 +13,7 @@ from hudi_pyspark.format.log.data_block import decode_data_block
 from hudi_pyspark.format.log.log_block import LogBlockType, frame_blocks
 from hudi_pyspark.reading.slice_reader import read
 from hudi_pyspark.spark.reader import HudiPartition, PackedTasks, read_partition
+from hudi_pyspark.tasks import PlannedColumns
 from tests.cli.command import in_process
 from tests.conftest import GOLDEN
 from tests.golden.case import load_case
@@ -78,8 +77,8 @@ def test_log_records_replace_add_and_delete_rows(merge_memory, batch_rows):
     options = {"merge_memory": merge_memory, "batch_rows": batch_rows}
     planned = task(logs=logs, columns=(), version=9, **options)
     only_key = pa.schema([field for field in planned.working if field.name == KEY])
-    shared = replace(planned.shared, rule=rule_of(COMMIT_TIME), working=only_key)
-    planned = replace(planned, shared=shared)
+    columns = PlannedColumns(pa.schema([]), merge=only_key)
+    planned = planned.with_plan(rule=rule_of(COMMIT_TIME), columns=columns)
     tables = list(read(planned, MemoryStorage(files)))
     # a is replaced, b deleted, c stays, and x is added.
     assert sum(table.num_rows for table in tables) == 3

@@ -1,6 +1,6 @@
 """Choose the columns of the answer, and the columns that filter and merge need."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 import pyarrow as pa
 
@@ -16,7 +16,7 @@ from hudi_pyspark.table.meta_columns import (
     OPERATION_COLUMN,
     RECORD_KEY_COLUMN,
 )
-from hudi_pyspark.tasks import data_columns
+from hudi_pyspark.tasks import PlannedColumns, data_columns, with_case_variants
 
 
 def result_schema(
@@ -42,35 +42,48 @@ def result_schema(
     return pa.schema([table_schema.field(name) for name in names])
 
 
-def working_schema(
+def planned_columns(
     table_schema: pa.Schema,
     result: pa.Schema,
-    needed: Iterable[str],
+    filter_names: Iterable[str],
+    merge_names: Iterable[str] = (),
     *,
-    whole: Collection[str] = (),
-    key_fields: Sequence[str] = (),
-) -> pa.Schema:
-    """Return the columns that a task works on: those of the answer, then the others it needs.
+    makes_keys: bool = False,
+    compares_values: bool = False,
+) -> PlannedColumns:
+    """Return the columns of a read.
+
+    Columns whose names differ only in case stay together: a file may have any one of them.
 
     Args:
         table_schema: all columns of the table.
         result: columns of the answer, which may lack nested fields.
-        needed: names of columns that filter and merge need; the table may lack some. Files may have
+        filter_names: names of the columns that decide which rows the answer has. Files may have
             commit times that the table's schema does not show.
-        whole: names of columns that must have all of their nested fields.
-        key_fields: fields that make up the record key of a table without meta columns: a record key
-            column is appended. () for other tables.
+        merge_names: names of the columns that the merge looks at; the table may lack some.
+        makes_keys: whether record keys are made of key fields, for a merge of files without keys.
+        compares_values: whether the merge may compare any two values, nested ones included.
     """
-    names, result_names, whole = dict.fromkeys(table_schema.names), {*result.names}, {*whole}
-    columns = [table_schema.field(f.name) if f.name in whole else f for f in result]
-    lower = {name.lower() for name in [*result.names, *needed]}
-    # Columns whose names differ only in case stay together: a file may have any one of them.
-    extra_names = dict.fromkeys([*needed, *(name for name in names if name.lower() in lower)])
-    columns += [table_schema.field(n) for n in extra_names if n in names and n not in result_names]
-    if COMMIT_TIME_COLUMN in lower and COMMIT_TIME_COLUMN not in names:
+    if compares_values:
+        result = pa.schema(table_schema.field(name) for name in result.names)
+    variants = with_case_variants(result.names, table_schema).names
+    other_names = [name for name in variants if name not in {*result.names}]
+    merged = _columns(merge_names, table_schema)
+    if makes_keys:
+        merged = merged.append(pa.field(RECORD_KEY_COLUMN, pa.string()))
+    filtered = _columns([*filter_names, *other_names], table_schema)
+    return PlannedColumns(result, filtered, merged, compares_values)
+
+
+def _columns(names: Iterable[str], table_schema: pa.Schema) -> pa.Schema:
+    """Return columns by their names, then those that differ from them in case alone."""
+    ordered_names = dict.fromkeys(names)
+    variants = with_case_variants(ordered_names, table_schema)
+    present = {field.name: field for field in variants}
+    columns = [present[name] for name in ordered_names if name in present]
+    columns += [field for field in variants if field.name not in ordered_names]
+    if COMMIT_TIME_COLUMN in ordered_names and COMMIT_TIME_COLUMN not in present:
         columns.append(pa.field(COMMIT_TIME_COLUMN, pa.string()))
-    if key_fields:
-        columns.append(pa.field(RECORD_KEY_COLUMN, pa.string()))
     return pa.schema(columns)
 
 

@@ -38,7 +38,14 @@ from hudi_pyspark.table.schema import (
     latest_internal_schema,
     resolve_schema,
 )
-from hudi_pyspark.tasks import CommitRange, PartitionValues, ReadSettings, ScanTask, SharedPlan
+from hudi_pyspark.tasks import (
+    CommitRange,
+    PartitionValues,
+    PlannedColumns,
+    ReadSettings,
+    ScanTask,
+    SharedPlan,
+)
 from hudi_pyspark.version import __version__
 
 if TYPE_CHECKING:
@@ -310,35 +317,18 @@ class TablePlanner:
     def _shared_plan(
         self, query: SliceQuery, partition: PartitionValues, *, merges: bool
     ) -> SharedPlan:
-        """Plan what is the same for all slices of a kind.
-
-        The working columns are those of the answer, followed by the others that tasks need.
-        """
-        schema = self.table_schema
-        key_fields = self.key_fields if merges else ()
-        needed = dict.fromkeys(top_level_columns(query.predicate, schema))
-        if query.commit_range is not None:
-            needed[COMMIT_TIME_COLUMN] = None
-        if merges:
-            needed_columns.check_ordering_fields(schema, self.rule)
-            needed |= dict.fromkeys(self._merge_columns)
-        # A merge may compare any two values.
-        compares_values = merges and (self.merger is not None or self.rule.needs_fold)
-        whole = tuple(schema.names if compares_values else needed)
-        committed = None if self.config.has_completion_times else self.committed
+        """Plan what is the same for all slices of a kind."""
+        predicate = keep_undecided(query.predicate, partition)
         incremental = self.options.incremental
         return SharedPlan(
             settings=read_settings(self.options),
-            result=query.result,
-            working=needed_columns.working_schema(
-                schema, query.result, needed, whole=whole, key_fields=key_fields
-            ),
+            columns=self._columns(query, predicate, merges=merges),
             rule=self.rule,
             # If a log file has only one commit and it does not count, the whole file is left out.
-            block_filter=BlockFilter(query.until, committed),
-            needed=tuple(needed),
-            whole=whole,
-            predicate=keep_undecided(query.predicate, partition),
+            block_filter=BlockFilter(
+                query.until, None if self.config.has_completion_times else self.committed
+            ),
+            predicate=predicate,
             key_fields=self.key_fields,
             merger=self.merger,
             schema_on_read=self.schema_on_read,
@@ -349,6 +339,26 @@ class TablePlanner:
             ),
             row_options=tuple(name for name, _ in values_that_change_rows(self.options)),
             outcome_key_basis=self._outcome_key_basis(query) if merges else "",
+        )
+
+    def _columns(
+        self, query: SliceQuery, predicate: Predicate | None, *, merges: bool
+    ) -> PlannedColumns:
+        schema = self.table_schema
+        filter_names = top_level_columns(predicate, schema)
+        if query.commit_range is not None:
+            filter_names = [*filter_names, COMMIT_TIME_COLUMN]
+        if not merges:
+            return needed_columns.planned_columns(schema, query.result, filter_names)
+        needed_columns.check_ordering_fields(schema, self.rule)
+        return needed_columns.planned_columns(
+            schema,
+            query.result,
+            filter_names,
+            self._merge_columns,
+            makes_keys=bool(self.key_fields),
+            # A merge may compare any two values.
+            compares_values=self.merger is not None or self.rule.needs_fold,
         )
 
     def _outcome_key_basis(self, query: SliceQuery) -> str:

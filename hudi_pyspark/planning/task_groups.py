@@ -113,7 +113,8 @@ def _share(task: ScanTask, columns: int) -> float:
 def _only_counts(task: ScanTask) -> bool:
     """Decide whether a task needs the number of rows alone, so the footer suffices."""
     shared = task.shared
-    return not len(shared.result) and shared.predicate is None and shared.commit_range is None
+    is_everything = shared.predicate is None and shared.commit_range is None
+    return is_everything and not shared.columns.result.names
 
 
 def _pieces(task: ReadTask, target: int) -> Iterator[ReadTask]:

@@ -20,7 +20,6 @@ import numpy as np
 import pyarrow as pa
 
 from hudi_pyspark.arrow_values import to_arrow
-from hudi_pyspark.columns.arrays import ONLY_ROW_COUNT
 from hudi_pyspark.reading import slice_log
 from hudi_pyspark.reading.base_files.base_file import open_base_file, read_base_rows
 from hudi_pyspark.reading.base_files.page_reads import PagedFile
@@ -114,7 +113,7 @@ def _merge_anew(
     row_count: int,
 ) -> MergeOutcome:
     of_no_logs = replace(
-        MergeOutcome.of_base_file(row_count, task.shared.requested_columns),
+        MergeOutcome.of_base_file(row_count, task.shared.columns.requested),
         winners=Winners.none(log.records, log.pair_rule.rule),
     )
     return _continue_merge(task, of_no_logs, log, scan, base_rows)
@@ -177,8 +176,9 @@ def _load_later_log(
     if columns is None:
         return None
     later_slice = replace(task.file_slice, log_files=task.file_slice.log_files[earlier_files:])
-    later = replace(task, file_slice=later_slice).with_plan(
-        working=columns, record_keys=None, key_fields=() if by_position else task.shared.key_fields
+    key_fields = () if by_position else task.shared.key_fields
+    later = replace(task, file_slice=later_slice).with_columns(
+        columns, record_keys=None, key_fields=key_fields
     )
     with slice_log.live_blocks(later, storage) as scan:
         instants = {*outcome.block_instants, *outcome.compacted_instants}
@@ -260,14 +260,15 @@ def _columns_to_decode(
 
     None if an earlier query has asked for a part of a column's nested fields only.
     """
-    names = {*task.shared.needed, *task.shared.key_fields}
+    planned = task.shared.columns
+    names = {*planned.filter.names, *planned.merge.names}
     if by_position:
         names.discard(RECORD_KEY_COLUMN)
-    needed, kept = with_case_variants(names, task.working), outcome.records.schema
+    needed = pa.schema(field for field in planned.working if field.name in names)
+    kept = outcome.records.schema
     if outcome.lacking(pa.schema(f for f in needed if f.name in kept.names)).names:
         return None
-    columns = [*kept, *(field for field in needed if field.name not in kept.names)]
-    return pa.schema(columns) if columns else ONLY_ROW_COUNT
+    return pa.schema([*kept, *(field for field in needed if field.name not in kept.names)])
 
 
 def read_identities(
@@ -279,8 +280,8 @@ def read_identities(
     key_fields = () if by_position else task.shared.key_fields
     names |= set() if by_position else {RECORD_KEY_COLUMN, *key_fields}
     columns = with_case_variants(names, task.working)
-    lookup = task.with_plan(
-        working=columns if columns.names else ONLY_ROW_COUNT,
+    lookup = task.with_columns(
+        columns,
         key_fields=key_fields,
         record_keys=None,
         settings=replace(task.settings, batch_rows=_ROWS_AT_ONCE),

@@ -11,7 +11,6 @@ import pyarrow as pa
 
 from hudi_pyspark.arrow_values import to_arrow
 from hudi_pyspark.columns.arrays import Mask
-from hudi_pyspark.filter.bounds import keys_array
 from hudi_pyspark.format.log.log_block import LogBlock, LogBlockType
 from hudi_pyspark.reading.log_records.decoder import LogDecoder
 from hudi_pyspark.reading.merge.spill_file import MemoryLimits
@@ -64,7 +63,7 @@ def log_decoder(
         columns=task.stored_columns,
         key_fields=shared.key_fields,
         schema_on_read=shared.schema_on_read,
-        wanted_keys=keys_array(shared.record_keys),
+        wanted_keys=shared.wanted_keys,
         slice_numbers=slice_numbers,
     )
 
@@ -94,7 +93,7 @@ def decode_kept_rows(
     Raises:
         MissingFileError, CorruptLogBlockError: as `load_merge_sides`.
     """
-    decoder = log_decoder(task.with_plan(working=columns))
+    decoder = log_decoder(task.with_columns(columns))
     tables, begin = [pa.Table.from_batches([], columns)], 0
     with live_blocks(task, storage) as scan:
         data = (block for block in scan.blocks if block.block_type is not LogBlockType.DELETE_BLOCK)

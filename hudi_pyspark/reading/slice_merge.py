@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-from hudi_pyspark.columns.arrays import ONLY_ROW_COUNT
 from hudi_pyspark.format.log.log_block import LogBlock
 from hudi_pyspark.reading import slice_log
 from hudi_pyspark.reading.base_files.base_file import read_base_rows
@@ -104,12 +103,10 @@ def _choose_identity(
         identity is RowIdentity.BY_POSITION
         and task.shared.merger is None
         and task.shared.record_keys is None
-        and RECORD_KEY_COLUMN not in task.shared.requested_columns.names
+        and RECORD_KEY_COLUMN not in task.shared.columns.requested.names
     ):
-        columns = [field for field in task.working if field.name != RECORD_KEY_COLUMN]
-        without_keys = task.with_plan(
-            working=pa.schema(columns) if columns else ONLY_ROW_COUNT, key_fields=()
-        )
+        columns = pa.schema(field for field in task.working if field.name != RECORD_KEY_COLUMN)
+        without_keys = task.with_columns(columns, key_fields=())
         log = slice_log.load_log_records(without_keys, blocks)
         if log.by_position:
             return log, read_base_rows(without_keys, storage)

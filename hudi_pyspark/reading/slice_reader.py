@@ -54,7 +54,7 @@ def read(task: ScanTask, storage: Storage, store: OutcomeStore | None = None) ->
         rows = filter_rows(task.shared.predicate, task.partition.show(table))
         if task.shared.commit_range is not None:
             rows = rows.filter(pa.array(task.shared.commit_range.wrote(rows)))
-        yield rows.select(task.shared.result.names)
+        yield rows.select(task.shared.columns.result.names)
 
 
 def slice_tables(task: ScanTask, storage: Storage) -> Iterator[pa.Table]:
@@ -122,7 +122,7 @@ def _find_outcome(task: ScanTask, storage: Storage, kept_merge: KeptMerge) -> Me
     The merge of earlier log files is resumed. Columns that the outcome lacks are decoded from the
     log. None if only a new merge has them.
     """
-    requested = task.shared.requested_columns
+    requested = task.shared.columns.requested
     outcome = kept_merge.find(requested.names) or resumed_outcome(task, storage, kept_merge)
     if outcome is None:
         return None
@@ -174,7 +174,7 @@ def _recorded_tables(
 
     Its records have the columns that the task requests.
     """
-    requested = task.shared.requested_columns
+    requested = task.shared.columns.requested
     merge_pass = sides.merge_pass(log.records)
     tables = [pa.Table.from_batches([], requested)]
     row_count = 0

@@ -7,8 +7,8 @@ from hudi_pyspark.errors import CorruptTableError, InvalidOptionError
 from hudi_pyspark.planning.needed_columns import (
     check_ordering_fields,
     merge_columns,
+    planned_columns,
     result_schema,
-    working_schema,
 )
 from hudi_pyspark.table.meta_columns import META_COLUMNS
 from tests.reading.log_records.log_files import COMMIT_TIME, rule_of
@@ -76,7 +76,7 @@ def test_column_that_two_spell_in_other_cases_is_refused():
 
 def merged(columns, rule):
     result = pa.schema([TABLE.field(name) for name in columns])
-    return working_schema(TABLE, result, merge_columns(TABLE, rule, (), None)).names
+    return planned_columns(TABLE, result, (), merge_columns(TABLE, rule, (), None)).working.names
 
 
 @pytest.mark.parametrize(
@@ -106,8 +106,8 @@ def test_column_of_the_result_is_not_fetched_twice():
 
 def test_flags_that_the_table_does_not_have_are_not_needed():
     table = pa.schema([("_hoodie_record_key", pa.string()), ("ts", pa.int64())])
-    schema = working_schema(table, pa.schema([]), merge_columns(table, rule_of(), (), None))
-    assert schema == table
+    columns = planned_columns(table, pa.schema([]), (), merge_columns(table, rule_of(), (), None))
+    assert columns.merge == columns.working == table
 
 
 def test_absent_ordering_field_is_corrupt_and_named():

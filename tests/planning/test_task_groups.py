@@ -200,7 +200,7 @@ def test_some_columns_cost_their_share_of_a_base_file():
 
 def counting(task: ScanTask, **shared: Any) -> ScanTask:
     """The same task without columns."""
-    return replace(task, shared=replace(task.shared, result=pa.schema([]), **shared))
+    return task.narrowed(pa.schema([])).with_plan(**shared)
 
 
 def test_counting_rows_costs_a_footer_of_a_base_file_and_all_of_a_log():

@@ -23,7 +23,6 @@ from hudi_pyspark.columns.arrays import Mask
 from hudi_pyspark.columns.column_names import match_columns, rename_columns
 from hudi_pyspark.columns.schema_evolution import conform, stored_columns
 from hudi_pyspark.columns.timestamp_repair import repair_timestamps
-from hudi_pyspark.filter.bounds import keys_array
 from hudi_pyspark.filter.predicate import Predicate
 from hudi_pyspark.format.avro.schema import parse_schema
 from hudi_pyspark.format.base_file_formats import LANCE_MISSING, PARQUET, check_readable
@@ -96,7 +95,6 @@ def read_base_rows(
             batch_rows=settings.batch_rows,
             verify_checksums=settings.verify_checksums,
         )
-    keys = keys_array(shared.record_keys)
     for stored_table in tables:
         table = by_id.rename(stored_table, stored, base.instant_time) if by_id else stored_table
         _check_partition_columns(task, table, base.path)
@@ -104,8 +102,9 @@ def read_base_rows(
         rows = conform(table, task.working, task.partition.constants, source=base.path, casts=True)
         if task.file_slice.log_files:
             rows = with_record_key(rows, shared.key_fields)
-            if keys is not None:
-                rows = rows.filter(pc.is_in(rows.column(RECORD_KEY_COLUMN), value_set=keys))
+            if shared.wanted_keys is not None:
+                is_wanted = pc.is_in(rows.column(RECORD_KEY_COLUMN), value_set=shared.wanted_keys)
+                rows = rows.filter(is_wanted)
         yield rows
 
 
