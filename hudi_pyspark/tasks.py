@@ -9,7 +9,7 @@ import enum
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -118,41 +118,88 @@ class CommitRange:
         return "; ".join(notes)
 
 
+class ValueSource(enum.Enum):
+    """Where the values of a partition column come from."""
+
+    FILE = "the file, since the path does not show the value"
+    FILE_OR_PATH = "the file, or the path if the file lacks the column"
+    # The folder stands for null, "" and perhaps its own name.
+    FILE_IN_SHARED_FOLDER = "the path, except for null and empty text in the file"
+    PATH = "the path, although the merge reads the file's values"
+    PATH_ALONE = "the path; the file's values are never read"
+
+
+class PartitionColumn(NamedTuple):
+    """A partition column of one partition."""
+
+    name: str
+    value: pa.Scalar | None  # in the path; None if the path does not show it
+    source: ValueSource
+
+
 @dataclass(frozen=True, slots=True)
 class PartitionValues:
     """Where the partition columns of one file slice take their values from."""
 
-    columns: tuple[str, ...] = ()  # the table's partition columns
-    # Columns and the values that the path has for them; used if a file lacks the column.
-    path_values: tuple[tuple[str, pa.Scalar], ...] = ()
-    from_path: tuple[str, ...] = ()  # columns that take the path's value, whatever the files hold
-    # Text columns whose folder stands for null, "" and perhaps its own name: the file says which.
-    in_shared_folder: tuple[str, ...] = ()
-    never_read: tuple[str, ...] = ()  # columns that are never read from the files
+    columns: tuple[PartitionColumn, ...] = ()
 
     def __reduce__(self) -> tuple[object, ...]:
         # pyarrow pickles a scalar as a value of Python, which has no years beyond 9999.
-        values = tuple((name, repeat(value, 1)) for name, value in self.path_values)
-        others = self.from_path, self.in_shared_folder, self.never_read
-        return _unpickled, (self.columns, values, *others)
+        columns = [(n, None if v is None else repeat(v, 1), s.name) for n, v, s in self.columns]
+        return _unpickled, (columns,)
+
+    @property
+    def names(self) -> list[str]:
+        """The table's partition columns."""
+        return [column.name for column in self.columns]
 
     @property
     def constants(self) -> dict[str, pa.Scalar]:
         """Column to its value in the path, for columns that a file may lack."""
-        return dict(self.path_values)
+        return {name: value for name, value, _ in self.columns if value is not None}
+
+    @property
+    def from_path(self) -> tuple[str, ...]:
+        """Columns that take the path's value, whatever the files hold."""
+        return self._of(ValueSource.PATH, ValueSource.PATH_ALONE)
+
+    @property
+    def in_shared_folder(self) -> tuple[str, ...]:
+        """Columns of text whose folder has rows with other values."""
+        return self._of(ValueSource.FILE_IN_SHARED_FOLDER)
+
+    @property
+    def never_read(self) -> tuple[str, ...]:
+        """Columns that are never read from the files."""
+        return self._of(ValueSource.PATH_ALONE)
+
+    def _of(self, *sources: ValueSource) -> tuple[str, ...]:
+        return tuple(column.name for column in self.columns if column.source in sources)
+
+    def from_files(self) -> PartitionValues:
+        """Return the same columns with the values of the files, unless a file lacks a column."""
+        columns = (
+            PartitionColumn(
+                name, value, ValueSource.FILE if value is None else ValueSource.FILE_OR_PATH
+            )
+            for name, value, _ in self.columns
+        )
+        return PartitionValues(tuple(columns))
 
     def show(self, rows: pa.Table) -> pa.Table:
         """Return rows with the partition values of the answer instead of the file's."""
-        constants = self.constants
-        for name in self.from_path:
-            if rows.schema.get_field_index(name) >= 0 and name not in self.never_read:
-                data_type = rows.schema.field(name).type
-                rows = _replace(rows, name, repeat(constants[name].cast(data_type), rows.num_rows))
-        for name in self.in_shared_folder:
-            if rows.schema.get_field_index(name) >= 0:
+        for name, value, source in self.columns:
+            index = rows.schema.get_field_index(name)
+            if index < 0 or value is None:
+                continue
+            field = rows.schema.field(index)
+            if source is ValueSource.PATH:
+                values = repeat(value.cast(field.type), rows.num_rows)
+                rows = rows.set_column(index, field, values)
+            elif source is ValueSource.FILE_IN_SHARED_FOLDER:
                 # Of null this is null.
-                is_empty = pc.equal(rows.column(name), _EMPTY)
-                rows = _replace(rows, name, pc.if_else(is_empty, _EMPTY, constants[name]))
+                is_empty = pc.equal(rows.column(index), _EMPTY)
+                rows = rows.set_column(index, field, pc.if_else(is_empty, _EMPTY, value))
         return rows
 
     def is_as_stored(self, name: str) -> bool:
@@ -160,10 +207,13 @@ class PartitionValues:
         return name not in self.from_path and name not in self.in_shared_folder
 
 
-def _unpickled(
-    columns: tuple[str, ...], values: tuple[tuple[str, pa.Array], ...], *others: tuple[str, ...]
-) -> PartitionValues:
-    return PartitionValues(columns, tuple((name, array[0]) for name, array in values), *others)
+def _unpickled(columns: list[tuple[str, pa.Array | None, str]]) -> PartitionValues:
+    return PartitionValues(
+        tuple(
+            PartitionColumn(name, None if value is None else value[0], ValueSource[source])
+            for name, value, source in columns
+        )
+    )
 
 
 @dataclass(frozen=True)
@@ -330,8 +380,3 @@ def with_case_variants(names: Iterable[str], columns: pa.Schema) -> pa.Schema:
     """
     lower_names = {name.lower() for name in names}
     return pa.schema(field for field in columns if field.name.lower() in lower_names)
-
-
-def _replace(rows: pa.Table, name: str, column: pa.Array | pa.ChunkedArray) -> pa.Table:
-    index = rows.schema.get_field_index(name)
-    return rows.set_column(index, rows.schema.field(index), column)

@@ -26,7 +26,7 @@ from hudi_pyspark.filter.literals import parse_date
 from hudi_pyspark.filter.predicate import Predicate, columns_of, conjunction, conjuncts
 from hudi_pyspark.format.nested_types import counts_milliseconds
 from hudi_pyspark.table.config import TableConfig
-from hudi_pyspark.tasks import PartitionValues
+from hudi_pyspark.tasks import PartitionColumn, PartitionValues, ValueSource
 
 NULL_PARTITION_VALUE = "__HIVE_DEFAULT_PARTITION__"
 _OLD_NULL_PARTITION_VALUE = "default"
@@ -61,20 +61,26 @@ def resolve_partition_values(
     except CorruptTableError:
         if always_from_path:
             raise
-        return PartitionValues(columns=config.partition_fields)
-    if always_from_path:
-        # A merge may have rewritten the table's files with the columns, as nulls.
-        names = tuple(values)
-        return PartitionValues(config.partition_fields, tuple(values.items()), names, (), names)
-    decided = decided_by_path(partition_path, config, schema)
-    shared = tuple(n for n in decided if shares_folder(values[n], config))
-    from_path = tuple(n for n in decided if n not in shared)
+        values = {}
+    decided = decided_by_path(partition_path, config, schema) if values else []
+
+    def source_of(name: str) -> ValueSource:
+        if name not in values:
+            return ValueSource.FILE
+        if always_from_path:
+            # A merge may have rewritten the table's files with the columns, as nulls.
+            return ValueSource.PATH_ALONE
+        if name not in decided:
+            return ValueSource.FILE_OR_PATH
+        if shares_folder(values[name], config):
+            return ValueSource.FILE_IN_SHARED_FOLDER
+        return ValueSource.PATH if name in read_for_merge else ValueSource.PATH_ALONE
+
     return PartitionValues(
-        columns=config.partition_fields,
-        path_values=tuple(values.items()),
-        from_path=from_path,
-        in_shared_folder=shared,
-        never_read=tuple(n for n in from_path if n not in read_for_merge),
+        tuple(
+            PartitionColumn(name, values.get(name), source_of(name))
+            for name in config.partition_fields
+        )
     )
 
 

@@ -297,7 +297,7 @@ class TablePlanner:
             for path in (sorted_paths if choice is None else choice.choose(sorted_paths))
         }
         if query.partition_values_from_files:
-            return {path: PartitionValues(v.columns, v.path_values) for path, v in values.items()}
+            return {path: of_path.from_files() for path, of_path in values.items()}
         return values
 
     def _check_readable(self, slices: Sequence[FileSlice]) -> None:

@@ -182,17 +182,17 @@ def outcome_keys(
     """
     file_slice = task.file_slice
     begin = _count_base_files(file_slice)
-    values = [repeat(value, 1) for _, value in task.partition.path_values]
-    names = [name for name, _ in task.partition.path_values]
+    constants = task.partition.constants
+    values = pa.record_batch([repeat(v, 1) for v in constants.values()], names=[*constants])
     parts = (
         task.shared.outcome_key_basis,
         storage.describe(""),
         storage.identity,
         replace(file_slice, log_files=()),
         states[:begin],
-        replace(task.partition, path_values=()),
-        names,
-        pa.record_batch(values, names=names).serialize().to_pybytes(),
+        [(column.name, column.source) for column in task.partition.columns],
+        values.schema.names,
+        values.serialize().to_pybytes(),
     )
     digest, keys = sha256(repr(parts).encode()), []
     for part in zip((None, *file_slice.log_files), (None, *states[begin:]), strict=True):

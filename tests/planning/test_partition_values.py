@@ -71,8 +71,8 @@ def decide(path, fields, text, version="6"):
 )
 def test_path_gives_values_in_the_types_of_the_table(path, fields, expected):
     found = values(path, fields)
-    assert {name: value.as_py() for name, value in found.path_values} == expected
-    assert all(value.type == SCHEMA.field(name).type for name, value in found.path_values)
+    assert {name: value.as_py() for name, value in found.constants.items()} == expected
+    assert all(value.type == SCHEMA.field(name).type for name, value in found.constants.items())
 
 
 @pytest.mark.parametrize(

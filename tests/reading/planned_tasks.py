@@ -80,4 +80,5 @@ def plan_slices(
     read_options = options_class(**(options or {}))
     planner = planner_of(TableConfig.parse(table), table_schema, rule, committed, read_options)
     result = pa.schema([table_schema.field(name) for name in columns])
-    return planner.tasks(slices, SliceQuery(result, until, **query))
+    record_keys = planner.admitted_record_keys(query.get("predicate"))
+    return planner.tasks(slices, SliceQuery(result, until, record_keys=record_keys, **query))

@@ -27,6 +27,7 @@ from hudi_pyspark.reading.slice_reader import read
 from hudi_pyspark.storage import ArrowStorage
 from hudi_pyspark.table.merge_mode import MergeCache, RecordMergeMode
 from hudi_pyspark.table.on_damage import OnDamage
+from hudi_pyspark.tasks import PartitionValues
 from tests.conftest import GOLDEN
 from tests.golden.case import load_case
 from tests.reading.log_records.log_files import KEY, delete_block, rollback_block, wrapped
@@ -290,8 +291,8 @@ def test_other_partition_values_have_no_part_in_it(storage, store):
     asked = task(columns=(KEY, "p"))
     assert rows(asked, storage, store) == [("a", "sf"), ("c", "sf")]
     read_files(storage)
-    values = (("p", pa.scalar("la")),)
-    other = replace(asked, partition=replace(asked.partition, path_values=values))
+    (column,) = asked.partition.columns
+    other = replace(asked, partition=PartitionValues((column._replace(value=pa.scalar("la")),)))
     rows(other, storage, store)
     assert read_files(storage)[1] == list(LOG_PATHS)
 

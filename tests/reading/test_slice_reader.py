@@ -20,7 +20,7 @@ from hudi_pyspark.reading.slice_reader import read
 from hudi_pyspark.table.file_group import BaseFile, FileSlice, LogFile
 from hudi_pyspark.table.on_damage import OnDamage
 from hudi_pyspark.table.timeline import CommittedTimes
-from hudi_pyspark.tasks import PartitionValues, ScanTask
+from hudi_pyspark.tasks import PartitionColumn, PartitionValues, ScanTask, ValueSource
 from tests.memory_storage import MemoryStorage
 from tests.reading.log_records.log_files import (
     KEY,
@@ -305,8 +305,11 @@ def test_partition_column_comes_from(path, schema, from_path, expected):
     assert {p for (p,) in rows(planned, files)} == expected
 
 
+NOWHERE = PartitionColumn("p", None, ValueSource.FILE)
+
+
 def test_partition_column_without_any_value_is_corrupt():
-    planned = replace(task(columns=("p",)), partition=PartitionValues(columns=("p",)))
+    planned = replace(task(columns=("p",)), partition=PartitionValues((NOWHERE,)))
     files = {**FILES, BASE_PATH: base_content(schema=WITHOUT_P)}
     with pytest.raises(
         CorruptTableError, match=f"{BASE_PATH}: partition column p is not in the file"

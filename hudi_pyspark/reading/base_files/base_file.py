@@ -137,7 +137,7 @@ def _part_to_read(task: ScanTask, base: BaseFile) -> tuple[int, int] | None:
 def _check_partition_columns(task: ScanTask, table: pa.Table, path: str) -> None:
     required = task.stored_columns
     available = {*table.schema.names, *task.partition.constants}
-    missing = [n for n in task.partition.columns if n in required and n not in available]
+    missing = [n for n in task.partition.names if n in required and n not in available]
     if missing:
         raise errors.CorruptTableError(
             f"{path}: partition column {', '.join(missing)} is not in the file, and cannot be "
