@@ -21,9 +21,9 @@ from hudi_pyspark.filter.sql_text import parse_filter
 from hudi_pyspark.messages import logger
 from hudi_pyspark.options.option import as_text
 from hudi_pyspark.options.read_options import ReadOptions, columns_text
-from hudi_pyspark.planning.explain import ExplainedScan, summary
 from hudi_pyspark.planning.needed_columns import result_schema
-from hudi_pyspark.planning.query import Plan, Query, check_lost_commits, resolve_query
+from hudi_pyspark.planning.plan import Plan, Query, summary
+from hudi_pyspark.planning.query import check_lost_commits, resolve_query
 from hudi_pyspark.planning.slice_tasks import TablePlanner
 from hudi_pyspark.planning.task_groups import are_tiny, cost, group_tasks
 from hudi_pyspark.reading.joint_slices import join_tasks
@@ -159,8 +159,8 @@ class Scan:
         *,
         fields: pa.Schema | None = None,
         cores: int = 0,
-    ) -> ExplainedScan:
-        """Return the groups of `plan_groups`, with what explains them.
+    ) -> Plan:
+        """Return the plan with the groups of `plan_groups`, and with what explains it.
 
         Args:
             columns: names of the columns to read; all of the answer by default.
@@ -179,10 +179,7 @@ class Scan:
             column_count = len(self._planner.table_schema.names) if cores else 0
             target = self._planner.options.task_bytes
             groups = group_tasks(plan.tasks, target, cores, merged, column_count)
-        names = self._result.names if columns is None else columns
-        planned = ExplainedScan(
-            self._query, self._planner, groups, names, self._predicate, plan.notes, merged
-        )
+        planned = replace(plan, groups=groups, merged=merged)
         if _log.isEnabledFor(logging.INFO):
             milliseconds = (time.perf_counter() - begin) * 1000
             _log.info("planned in %.0f ms: %s", milliseconds, summary(planned))

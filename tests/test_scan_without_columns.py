@@ -12,7 +12,7 @@ from hudi_pyspark import HudiTable
 from hudi_pyspark.format.log.data_block import decode_data_block
 from hudi_pyspark.format.log.log_block import LogBlockType, frame_blocks
 from hudi_pyspark.reading.slice_reader import read
-from hudi_pyspark.spark.reader import HudiPartition, PackedTasks, read_partition
+from hudi_pyspark.spark.reader import HudiPartition, pack, read_partition
 from hudi_pyspark.tasks import PlannedColumns
 from tests.cli.command import in_process
 from tests.conftest import GOLDEN
@@ -106,8 +106,8 @@ def test_limit_of_spark_adds_no_rows(case, golden_table):
     schema = pa.schema([scan.schema.field(0)])
     count = scan.to_arrow().num_rows
     for limit in (1, count, 10 * count):
-        packed = PackedTasks.of([scan.plan(columns=())])
-        partition = HudiPartition(packed.groups[0], packed.shared)
+        (tasks,), shared = pack([scan.plan(columns=())])
+        partition = HudiPartition(tasks, shared)
         batches = read_partition(partition, scan.storage, schema, limit)
         assert sum(batch.num_rows for batch in batches) == min(limit, count)
 

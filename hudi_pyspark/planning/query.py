@@ -1,9 +1,8 @@
 """The kinds of queries: each knows its schema, file slices, tasks and explanation."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import pyarrow as pa
@@ -17,6 +16,7 @@ from hudi_pyspark.options.option import CdcFormat, OnMissing, QueryType
 from hudi_pyspark.options.read_options import ReadOptions
 from hudi_pyspark.planning.changes import changes_schema, check_changes, plan_changes
 from hudi_pyspark.planning.commit_range import RequestedRange, end_of_state
+from hudi_pyspark.planning.plan import Plan, Query
 from hudi_pyspark.planning.slice_tasks import SliceQuery, TablePlanner, read_settings
 from hudi_pyspark.planning.time_travel import (
     check_first_commit,
@@ -24,93 +24,15 @@ from hudi_pyspark.planning.time_travel import (
     resolve_range_end,
 )
 from hudi_pyspark.table.file_group import FileSlice
-from hudi_pyspark.table.listing import PartitionChoice
 from hudi_pyspark.table.returning_rows import COMPLETED_OR_FAILED, commit_that_replaced_rows
 from hudi_pyspark.table.view import TableView
 from hudi_pyspark.tasks import (
     BOTH_IMAGES,
     CHANGELOG_COLUMNS,
     CommitRange,
-    ReadTask,
     ScanTask,
     data_columns,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """The tasks of a query."""
-
-    tasks: Sequence[ReadTask]
-    notes: Sequence[str] = ()  # what each index did to the file slices, in words
-
-
-@dataclass(frozen=True, eq=False)
-class Query(ABC):
-    """What a scan reads of a table. Files are listed when its slices or tasks are first needed."""
-
-    view: TableView
-    choice: PartitionChoice | None = field(default=None, kw_only=True)  # None: all partitions
-    is_ordered: ClassVar[bool] = False  # the answer has the order of the tasks
-
-    def of_partitions(self, choice: PartitionChoice | None) -> "Query":
-        """Return the same query of chosen partitions; changes ignore the choice.
-
-        An unchanged choice returns the same object, which keeps the slices that it has found.
-        """
-        return self if choice is self.choice else replace(self, choice=choice)
-
-    @property
-    def title(self) -> str:
-        """The query in a few words, e.g. ``snapshot of /table``."""
-        return f"{QueryType.INCREMENTAL.value} of {self.view.storage.describe('')}"
-
-    @property
-    def schema_instant(self) -> str | None:
-        """Instant whose schema the answer has; None for the latest."""
-        return None
-
-    @property
-    def slices(self) -> Sequence[FileSlice] | None:
-        """File slices that the answer is made of; None if it is made of changes."""
-        return None
-
-    @property
-    def instants(self) -> str:
-        """The instants that the answer covers, in words; "" if the tasks decide."""
-        return ""
-
-    @property
-    @abstractmethod
-    def end(self) -> str:
-        """The begin with which the next query of a range goes on; see `Scan.end`.
-
-        Raises:
-            UnsupportedQueryError: the query is read-optimized.
-        """
-
-    def answer_schema(self, table_schema: pa.Schema) -> pa.Schema:
-        """Return all columns that the answer may have.
-
-        Raises:
-            UnsupportedTableError: as `changes_schema`, if the query is one of changes.
-        """
-        return table_schema
-
-    @abstractmethod
-    def plan(self, planner: TablePlanner, result: pa.Schema, predicate: Predicate | None) -> Plan:
-        """Make the tasks of the query.
-
-        Args:
-            planner: of the table that the query is about.
-            result: columns of the answer. Changes always have all of their columns.
-            predicate: only rows for which it is true; None for all.
-
-        Raises:
-            MissingFileError: a committed file is not on the storage.
-            IncrementalRangeError: files of the range are gone.
-            UnsupportedTableError: a slice cannot be read correctly.
-        """
 
 
 def resolve_query(view: TableView, options: ReadOptions) -> Query:
@@ -217,7 +139,8 @@ class SnapshotQuery(Query):
         query = SliceQuery(result, until, predicate, record_keys)
         if self.as_of is None:
             slices, notes = planner.prune(slices, query, by_key=not self.read_optimized)
-        return Plan(planner.tasks(slices, query), notes)
+        tasks = planner.tasks(slices, query)
+        return Plan(self, planner, result.names, predicate, tasks, notes)
 
     @property
     def instants(self) -> str:
@@ -255,7 +178,8 @@ class RangeQuery(Query):
         whole_slices = self._whole_slices(commit_range, slices)
         record_keys = planner.admitted_record_keys(predicate)
         query = SliceQuery(result, until, predicate, record_keys, commit_range, whole_slices)
-        return Plan(planner.tasks(slices, query))
+        tasks = planner.tasks(slices, query)
+        return Plan(self, planner, result.names, predicate, tasks)
 
     @property
     def instants(self) -> str:
@@ -317,4 +241,4 @@ class ChangesQuery(Query):
             shown = BOTH_IMAGES if images.names else frozenset()
             tasks = [replace(task, images=images, answer=answer) for task in tasks]
         tasks = [replace(t, predicate=predicate, settings=settings, shown=shown) for t in tasks]
-        return Plan(tasks)
+        return Plan(self, planner, result.names, predicate, tasks)

@@ -44,19 +44,15 @@ _ALL_COLUMNS = (
 _OWN_FIELDS = [field.name for field in fields(ScanTask) if field.name != "shared"]
 
 
-@dataclass(frozen=True, slots=True)
-class PackedTasks:
-    """Pickled groups of tasks, apart from the plans that many tasks share."""
+def pack(groups: Iterable[Sequence[ReadTask]]) -> tuple[list[bytes], list[SharedPlan]]:
+    """Pickle groups of tasks, apart from the plans that many tasks share.
 
-    groups: list[bytes]
-    shared: Sequence[SharedPlan]  # tasks refer to a plan by its position
-
-    @classmethod
-    def of(cls, groups: Iterable[Sequence[ReadTask]]) -> PackedTasks:
-        """Pickle groups of tasks."""
-        shared: list[SharedPlan] = []
-        packed = [[_packed(task, shared) for task in tasks] for tasks in groups]
-        return cls([pickle.dumps(tasks, pickle.HIGHEST_PROTOCOL) for tasks in packed], shared)
+    Returns:
+        The pickled groups, and the plans; tasks refer to a plan by its position.
+    """
+    shared: list[SharedPlan] = []
+    packed = [[_packed(task, shared) for task in tasks] for tasks in groups]
+    return [pickle.dumps(tasks, pickle.HIGHEST_PROTOCOL) for tasks in packed], shared
 
 
 def _packed(task: ReadTask, shared: list[SharedPlan]) -> object:
@@ -70,11 +66,11 @@ def _packed(task: ReadTask, shared: list[SharedPlan]) -> object:
 
 
 def unpacked(tasks: bytes, shared: Sequence[SharedPlan]) -> tuple[ReadTask, ...]:
-    """Return the tasks of one group of `PackedTasks`.
+    """Return the tasks of one group.
 
     Args:
-        tasks: one of ``PackedTasks.groups``.
-        shared: ``PackedTasks.shared``.
+        tasks: one of the groups from `pack`.
+        shared: the plans from `pack`.
     """
     return tuple(_unpacked(task, shared) for task in pickle.loads(tasks))
 
@@ -90,7 +86,7 @@ class HudiPartition(InputPartition):
     """A partition of Spark's: a group of tasks.
 
     Args:
-        tasks: one of the groups of `PackedTasks`.
+        tasks: one of the groups from `pack`.
         shared: the plans of the tasks, unless the reader has them.
         explained: what the optimizer's rule reads from the partition; see `hints.EXPLAINED`.
     """
@@ -192,7 +188,7 @@ class HudiReader(DataSourceReader):
     cores: int = 0  # as in `Hints`
 
     def __post_init__(self) -> None:
-        self._planned: PackedTasks | None = None
+        self._planned: list[bytes] | None = None  # pickled groups of tasks
         self._shared: Sequence[SharedPlan] = ()
         self._explained: str | None = None  # None if nothing shows it
 
@@ -223,10 +219,9 @@ class HudiReader(DataSourceReader):
         if self.scan is None:
             raise RuntimeError("partitions are planned on the driver only")
         try:
-            planned = self._plan(self.scan)
             # Without groups, Spark would make a partition of its own, which has no explanation.
-            first, *later_groups = planned.groups or [PackedTasks.of([()]).groups[0]]
-            shared = planned.shared if self.is_filtered_by_keys else ()
+            first, *later_groups = self._plan(self.scan) or pack([()])[0]
+            shared = self._shared if self.is_filtered_by_keys else ()
             explained = HudiPartition(first, shared, self._explained)
             return [explained, *(HudiPartition(tasks, shared) for tasks in later_groups)]
         except NotImplementedError as error:
@@ -234,18 +229,17 @@ class HudiReader(DataSourceReader):
             # go on with one partition that is None, and an unsupported table would look empty.
             raise RuntimeError(f"{type(error).__name__}: {error}") from error
 
-    def _plan(self, scan: Scan) -> PackedTasks:
+    def _plan(self, scan: Scan) -> list[bytes]:
         if self._planned is None:
             let_spark_collect_logs()
-            planned = scan.planned(self.columns, fields=self.schema, cores=self.cores)
-            self._planned = PackedTasks.of(planned.groups)
+            plan = scan.planned(self.columns, fields=self.schema, cores=self.cores)
+            self._planned, self._shared = pack(plan.groups)
             if self.is_narrowed:
                 # A new plan may be better once fewer slices await their merge.
-                awaiting = planned.merged.count(0)
-                self._explained = f"{planned.row_bytes}\0{planned.explain()}\0{awaiting}"
+                awaiting = plan.merged.count(0)
+                self._explained = f"{plan.row_bytes}\0{plan.explain()}\0{awaiting}"
             else:
                 warn_of_all_columns()
-            self._shared = self._planned.shared
         return self._planned
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:

@@ -11,7 +11,7 @@ from hudi_pyspark.errors import StreamSchemaChangedError
 from hudi_pyspark.options.read_options import StreamOptions
 from hudi_pyspark.planning import stream_offsets
 from hudi_pyspark.planning.stream_offsets import OFFSET_KEY
-from hudi_pyspark.spark.reader import HudiPartition, PackedTasks, read_partition
+from hudi_pyspark.spark.reader import HudiPartition, pack, read_partition
 
 try:  # Spark 4.2 added admission control
     from pyspark.sql.streaming.datasource import (
@@ -124,8 +124,8 @@ class HudiStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return []
         scan = self.open_table().scan_range(self.options, begin, until, self.mergers)
         self._check_schema(scan.schema)
-        packed = PackedTasks.of(scan.plan_groups(self.columns))
-        return [HudiPartition(tasks, packed.shared) for tasks in packed.groups]
+        groups, shared = pack(scan.plan_groups(self.columns))
+        return [HudiPartition(tasks, shared) for tasks in groups]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         # The optimizer's rule may have narrowed the schema since the partition was planned.

@@ -298,8 +298,8 @@ def test_reading_stops_at_the_limit(golden_table, monkeypatch):
         yield from read_task(task, storage, store)
 
     monkeypatch.setattr("hudi_pyspark.reading.read_task.read_task", counting)
-    packed = reader_module.PackedTasks.of(groups)
-    partition = reader_module.HudiPartition(packed.groups[0], packed.shared)
+    (packed,), shared = reader_module.pack(groups)
+    partition = reader_module.HudiPartition(packed, shared)
     batches = reader_module.read_partition(partition, scan.storage, scan.schema, limit=3)
     assert sum(batch.num_rows for batch in batches) == 3
     assert len(started) < len(tasks)
@@ -308,8 +308,8 @@ def test_reading_stops_at_the_limit(golden_table, monkeypatch):
 def test_task_logs_its_rows(golden_table, caplog):
     scan = HudiTable(str(golden_table(MOR))).scan(["id"])
     (tasks,) = groups = scan.plan_groups()
-    packed = reader_module.PackedTasks.of(groups)
-    partition = reader_module.HudiPartition(packed.groups[0], packed.shared)
+    (packed,), shared = reader_module.pack(groups)
+    partition = reader_module.HudiPartition(packed, shared)
     with caplog.at_level(logging.INFO, "hudi_pyspark.spark.reader"):
         rows = sum(
             batch.num_rows

@@ -8,7 +8,7 @@ from pyspark import cloudpickle
 
 from hudi_pyspark import HudiTable
 from hudi_pyspark.spark.datasource import HudiDataSource
-from hudi_pyspark.spark.reader import HudiPartition, HudiReader, PackedTasks, unpacked
+from hudi_pyspark.spark.reader import HudiPartition, HudiReader, pack, unpacked
 from tests.bad_inputs import BAD_INPUTS_BY_NAME
 from tests.planning.test_slice_tasks import SLICES, config_of, planned, slice_of
 
@@ -17,7 +17,8 @@ CDC = "v6_cow_cdc_op_key_only"
 
 
 def groups_of(packed):
-    return [unpacked(tasks, packed.shared) for tasks in packed.groups]
+    groups, shared = packed
+    return [unpacked(tasks, shared) for tasks in groups]
 
 
 @pytest.mark.parametrize(
@@ -32,18 +33,18 @@ def groups_of(packed):
 def test_tasks_survive_the_way(golden_table, case, options):
     groups = HudiTable(str(golden_table(case))).scan(task_bytes=1, **options).plan_groups()
     assert sum(map(len, groups)) > 1
-    assert groups_of(PackedTasks.of(groups)) == groups
+    assert groups_of(pack(groups)) == groups
 
 
 def test_what_tasks_share_is_pickled_once(golden_table):
     table = HudiTable(str(golden_table(MOR)))
     scan = table.scan(task_bytes=1, filter="id < 'unlikely text'")
-    packed = PackedTasks.of(scan.plan_groups())
-    assert len(packed.groups) > 2
-    assert not any(b"unlikely text" in tasks for tasks in packed.groups)
-    assert len(packed.shared) == 2  # one for slices with log files, one for those without
-    tasks = list(chain.from_iterable(groups_of(packed)))
-    assert {id(task.shared) for task in tasks} == set(map(id, packed.shared))
+    groups, shared = pack(scan.plan_groups())
+    assert len(groups) > 2
+    assert not any(b"unlikely text" in tasks for tasks in groups)
+    assert len(shared) == 2  # one for slices with log files, one for those without
+    tasks = list(chain.from_iterable(groups_of((groups, shared))))
+    assert {id(task.shared) for task in tasks} == set(map(id, shared))
 
 
 def test_tasks_of_many_slices_take_few_bytes():
@@ -51,20 +52,20 @@ def test_tasks_of_many_slices_take_few_bytes():
         slice_of(f"p={n // 20}", f"{n:08}-0000-0000-0000-000000000000-0") for n in range(1000)
     ]
     tasks = planned(*slices, config=config_of(table__partition__fields="p"))
-    packed = PackedTasks.of([tasks])
-    assert groups_of(packed) == [tuple(tasks)]
-    assert len(packed.groups[0]) < 250 * len(slices)
+    (group,), shared = pack([tasks])
+    assert unpacked(group, shared) == tuple(tasks)
+    assert len(group) < 250 * len(slices)
 
 
 def test_groups_do_not_depend_on_each_other():
-    packed = PackedTasks.of([(task,) for task in planned(*SLICES)])
+    packed = pack([(task,) for task in planned(*SLICES)])
     assert groups_of(packed)[-1] == (planned(*SLICES)[-1],)
 
 
 def test_partition_may_carry_what_its_tasks_share(golden_table):
     scan = HudiTable(str(golden_table(MOR))).scan()
-    packed = PackedTasks.of(scan.plan_groups())
-    sent = pickle.loads(cloudpickle.dumps(HudiPartition(packed.groups[0], packed.shared)))
+    groups, shared = pack(scan.plan_groups())
+    sent = pickle.loads(cloudpickle.dumps(HudiPartition(groups[0], shared)))
     assert unpacked(sent.value, sent.shared) == scan.plan_groups()[0]
 
 

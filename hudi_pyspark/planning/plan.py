@@ -1,15 +1,23 @@
-"""Explain a scan in words: its instants, files, merge rule and cost."""
+"""What a query is, and its plan: the tasks, and in words their instants, files and cost."""
 
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+import pyarrow as pa
 
 from hudi_pyspark.cached_property import PickledWithoutCache, cached_property
 from hudi_pyspark.errors import printable
 from hudi_pyspark.filter.predicate import Predicate
-from hudi_pyspark.planning.query import Query
+from hudi_pyspark.options.option import QueryType
 from hudi_pyspark.planning.slice_tasks import TablePlanner
 from hudi_pyspark.table.file_group import FileSlice
+from hudi_pyspark.table.listing import PartitionChoice
+from hudi_pyspark.table.view import TableView
 from hudi_pyspark.tasks import CdcTask, ReadTask, ScanTask
 from hudi_pyspark.wording import counted
 
@@ -17,22 +25,87 @@ from hudi_pyspark.wording import counted
 _LOGS_AS_PARQUET = 0.35
 
 
+@dataclass(frozen=True, eq=False)
+class Query(ABC):
+    """What a scan reads of a table. Files are listed when its slices or tasks are first needed."""
+
+    view: TableView
+    choice: PartitionChoice | None = field(default=None, kw_only=True)  # None: all partitions
+    is_ordered: ClassVar[bool] = False  # the answer has the order of the tasks
+
+    def of_partitions(self, choice: PartitionChoice | None) -> Query:
+        """Return the same query of chosen partitions; changes ignore the choice.
+
+        An unchanged choice returns the same object, which keeps the slices that it has found.
+        """
+        return self if choice is self.choice else replace(self, choice=choice)
+
+    @property
+    def title(self) -> str:
+        """The query in a few words, e.g. ``snapshot of /table``."""
+        return f"{QueryType.INCREMENTAL.value} of {self.view.storage.describe('')}"
+
+    @property
+    def schema_instant(self) -> str | None:
+        """Instant whose schema the answer has; None for the latest."""
+        return None
+
+    @property
+    def slices(self) -> Sequence[FileSlice] | None:
+        """File slices that the answer is made of; None if it is made of changes."""
+        return None
+
+    @property
+    def instants(self) -> str:
+        """The instants that the answer covers, in words; "" if the tasks decide."""
+        return ""
+
+    @property
+    @abstractmethod
+    def end(self) -> str:
+        """The begin with which the next query of a range goes on; see `Scan.end`.
+
+        Raises:
+            UnsupportedQueryError: the query is read-optimized.
+        """
+
+    def answer_schema(self, table_schema: pa.Schema) -> pa.Schema:
+        """Return all columns that the answer may have.
+
+        Raises:
+            UnsupportedTableError: as `changes_schema`, if the query is one of changes.
+        """
+        return table_schema
+
+    @abstractmethod
+    def plan(self, planner: TablePlanner, result: pa.Schema, predicate: Predicate | None) -> Plan:
+        """Make the tasks of the query.
+
+        Args:
+            planner: of the table that the query is about.
+            result: columns of the answer. Changes always have all of their columns.
+            predicate: only rows for which it is true; None for all.
+
+        Raises:
+            MissingFileError: a committed file is not on the storage.
+            IncrementalRangeError: files of the range are gone.
+            UnsupportedTableError: a slice cannot be read correctly.
+        """
+
+
 @dataclass(frozen=True)
-class ExplainedScan(PickledWithoutCache):
-    """A planned scan, with all that explains it."""
+class Plan(PickledWithoutCache):
+    """The tasks of a query, and what explains them in words."""
 
     query: Query
     planner: TablePlanner
-    groups: Sequence[tuple[ReadTask, ...]]  # what each Spark task reads
-    columns: Sequence[str]
+    columns: Sequence[str]  # of the answer
     predicate: Predicate | None  # only rows for which it is true; None for all
-    notes: Sequence[str]  # what each index did to the file slices, in words
+    tasks: Sequence[ReadTask]
+    notes: Sequence[str] = ()  # what each index did to the file slices, in words
+    # What each Spark task reads: some of the tasks, or parts of them. () until tasks are grouped.
+    groups: Sequence[tuple[ReadTask, ...]] = ()
     merged: Sequence[int | None] = ()  # for each task, as `merged_on_disk` says
-
-    @cached_property
-    def tasks(self) -> list[ReadTask]:
-        """All tasks, group by group."""
-        return [task for group in self.groups for task in group]
 
     @cached_property
     def changes(self) -> list[CdcTask]:
@@ -41,7 +114,7 @@ class ExplainedScan(PickledWithoutCache):
 
     @cached_property
     def scans(self) -> list[ScanTask]:
-        """The reads of file slices; for changes, of the slices before and after."""
+        """The tasks that read file slices; for changes, slices before and after."""
         images = [image for change in self.changes for image in (change.before, change.after)]
         return [task for task in (*self.tasks, *images) if isinstance(task, ScanTask)]
 
@@ -65,11 +138,11 @@ class ExplainedScan(PickledWithoutCache):
         return sum(slice_bytes) + self.file_bytes[2]
 
     def explain(self) -> str:
-        """Return the facts of the scan, one per line."""
+        """Return the facts of the plan, one per line."""
         return "\n".join(f"{label:<10} {printable(text)}" for label, text in self.facts().items())
 
     def facts(self) -> dict[str, str]:
-        """Return the facts of the scan by label, in the order in which they are shown.
+        """Return the facts of the plan by label, in the order in which they are shown.
 
         Labels are ``table``, ``query``, ``instants``, then ``changes``, or ``files`` and ``merge``;
         with a filter ``filter`` and ``pruned``; ``cost``, ``listing``, ``columns``; and ``schema``
@@ -98,13 +171,13 @@ class ExplainedScan(PickledWithoutCache):
         return facts
 
 
-def summary(scan: ExplainedScan) -> str:
-    """Say in one line what the scan reads, from what is already planned."""
-    slices = scan.query.slices
-    reads = _changes(scan.changes) if slices is None else _files(slices)
-    pruned = f"; the filter {scan.predicate} leaves out {_pruned(scan)}" if scan.predicate else ""
-    columns = ", ".join(scan.columns) or "none"
-    return f"{scan.query.title}: {reads}{pruned}; {_cost(scan)}; columns {columns}"
+def summary(plan: Plan) -> str:
+    """Say in one line what the plan reads."""
+    slices = plan.query.slices
+    reads = _changes(plan.changes) if slices is None else _files(slices)
+    pruned = f"; the filter {plan.predicate} leaves out {_pruned(plan)}" if plan.predicate else ""
+    columns = ", ".join(plan.columns) or "none"
+    return f"{plan.query.title}: {reads}{pruned}; {_cost(plan)}; columns {columns}"
 
 
 def _files(slices: Sequence[FileSlice]) -> str:
@@ -118,51 +191,48 @@ def _files(slices: Sequence[FileSlice]) -> str:
     )
 
 
-def _pruned(scan: ExplainedScan) -> str:
+def _pruned(plan: Plan) -> str:
     """Say what the filter skips, as far as planning knows: row groups are chosen while reading."""
     parts: list[str] = []
-    if scan.query.slices is not None and scan.query.choice is not None:
+    if plan.query.slices is not None and plan.query.choice is not None:
         parts.append("partitions by their paths, before their files are listed")
-    parts += scan.notes
-    keys = {t.shared.record_keys for t in scan.scans if t.shared.record_keys is not None}
+    parts += plan.notes
+    keys = {t.shared.record_keys for t in plan.scans if t.shared.record_keys is not None}
     if keys:
         parts.append(
             f"all but {counted(len(max(keys, key=len)), 'possible record key')}, by Bloom filters "
             "of base files and the keys of log records"
         )
-    unmerged = sum(not task.file_slice.log_files for task in scan.scans)
+    unmerged = sum(not task.file_slice.log_files for task in plan.scans)
     if unmerged:
         slices = counted(unmerged, "slice")
         parts.append(f"row groups of {slices} without log files, by their statistics")
     return "; ".join(parts) or "nothing"
 
 
-def _cost(scan: ExplainedScan) -> str:
+def _cost(plan: Plan) -> str:
     """State the number of tasks, and the bytes of the files that they open."""
-    base, logs, change_files = scan.file_bytes
+    base, logs, change_files = plan.file_bytes
     parts = [f"{base:,} bytes of base files", f"{logs:,} of log files"]
     if change_files:
         parts.append(f"{change_files:,} of change files")
-    return f"{counted(len(scan.groups), 'Spark task')}; at most {', '.join(parts)}"
+    return f"{counted(len(plan.groups), 'Spark task')}; at most {', '.join(parts)}"
 
 
 def _base_bytes(task: ScanTask) -> int:
     base = task.file_slice.base_file
-    if base is None:
-        return 0
-    begin, end = task.byte_range or (0, base.size)
-    return min(end, base.size) - begin
+    return base.size if base is not None else 0
 
 
 def _log_bytes(task: ScanTask) -> int:
     return sum(log.size for log in task.file_slice.log_files)
 
 
-def _listing(scan: ExplainedScan) -> str:
-    view = scan.planner.view
+def _listing(plan: Plan) -> str:
+    view = plan.planner.view
     line = view.listing.summary()
     partitions = view.config.metadata_partitions
-    if partitions and not scan.planner.options.use_metadata_table:
+    if partitions and not plan.planner.options.use_metadata_table:
         return f"{line}; the metadata table ({', '.join(partitions)}) is turned off"
     return line if partitions else f"{line}; the table has no metadata table that may be read"
 
