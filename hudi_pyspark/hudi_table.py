@@ -14,11 +14,11 @@ import pyarrow as pa
 
 from hudi_pyspark.cached_property import cached_property
 from hudi_pyspark.catalogs.entry_columns import EntryColumns
-from hudi_pyspark.columns.column_names import resolve_column
 from hudi_pyspark.custom_mergers import Mergers, registered_payloads
 from hudi_pyspark.errors import InvalidOptionError, UnsupportedQueryError
 from hudi_pyspark.extras import needs_extra
 from hudi_pyspark.filter.literals import is_in
+from hudi_pyspark.format.column_names import resolve_name
 from hudi_pyspark.metadata_table.listing import MetadataListing
 from hudi_pyspark.metadata_table.records import FILES
 from hudi_pyspark.options.option import CdcFormat, QueryType
@@ -420,7 +420,7 @@ class HudiTable:
         keys = self._key_columns(names)
         compared = [n for n in names if n not in HIDDEN]
         if columns is not None:
-            compared = [resolve_column(name, names) for name in columns]
+            compared = [resolve_name(name, names) for name in columns]
         selected = dict.fromkeys([*keys, *compared])
         before, after = (
             s.select([n for n in selected if s.schema.get_field_index(n) >= 0]).to_arrow()

@@ -6,7 +6,6 @@ Planning makes tasks and reading follows them. Neither imports the other.
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -23,14 +22,15 @@ from hudi_pyspark.custom_mergers import PayloadMerger
 from hudi_pyspark.errors import UnsupportedTableError
 from hudi_pyspark.filter.bounds import keys_array
 from hudi_pyspark.filter.predicate import Predicate
+from hudi_pyspark.format.column_names import case_variants
 from hudi_pyspark.table.file_group import FileSlice, LogFile
-from hudi_pyspark.table.live_blocks import BlockFilter
 from hudi_pyspark.table.merge_mode import MergeCache, MergeRule
 from hudi_pyspark.table.meta_columns import COMMIT_TIME_COLUMN, META_COLUMNS, OPERATION_COLUMN
 from hudi_pyspark.table.on_damage import OnDamage
 
 if TYPE_CHECKING:
     from hudi_pyspark.columns.schema_evolution import SchemaOnRead
+    from hudi_pyspark.table.live_blocks import BlockFilter
 
 BOTH_IMAGES = frozenset({"before", "after"})
 CHANGELOG_COLUMNS = pa.schema(
@@ -141,22 +141,22 @@ class PartitionColumn(NamedTuple):
 class PartitionValues:
     """Where the partition columns of one file slice take their values from."""
 
-    columns: tuple[PartitionColumn, ...] = ()
+    values: tuple[PartitionColumn, ...] = ()
 
     def __reduce__(self) -> tuple[object, ...]:
         # pyarrow pickles a scalar as a value of Python, which has no years beyond 9999.
-        columns = [(n, None if v is None else repeat(v, 1), s.name) for n, v, s in self.columns]
-        return _unpickled, (columns,)
+        parts = [(n, None if v is None else repeat(v, 1), s.name) for n, v, s in self.values]
+        return _unpickled, (parts,)
 
     @property
     def names(self) -> list[str]:
         """The table's partition columns."""
-        return [column.name for column in self.columns]
+        return [column.name for column in self.values]
 
     @property
     def constants(self) -> dict[str, pa.Scalar]:
         """Column to its value in the path, for columns that a file may lack."""
-        return {name: value for name, value, _ in self.columns if value is not None}
+        return {name: value for name, value, _ in self.values if value is not None}
 
     @property
     def from_path(self) -> tuple[str, ...]:
@@ -174,7 +174,7 @@ class PartitionValues:
         return self._of(ValueSource.PATH_ALONE)
 
     def _of(self, *sources: ValueSource) -> tuple[str, ...]:
-        return tuple(column.name for column in self.columns if column.source in sources)
+        return tuple(column.name for column in self.values if column.source in sources)
 
     def from_files(self) -> PartitionValues:
         """Return the same columns with the values of the files, unless a file lacks a column."""
@@ -182,13 +182,13 @@ class PartitionValues:
             PartitionColumn(
                 name, value, ValueSource.FILE if value is None else ValueSource.FILE_OR_PATH
             )
-            for name, value, _ in self.columns
+            for name, value, _ in self.values
         )
         return PartitionValues(tuple(columns))
 
     def show(self, rows: pa.Table) -> pa.Table:
         """Return rows with the partition values of the answer instead of the file's."""
-        for name, value, source in self.columns:
+        for name, value, source in self.values:
             index = rows.schema.get_field_index(name)
             if index < 0 or value is None:
                 continue
@@ -207,11 +207,11 @@ class PartitionValues:
         return name not in self.from_path and name not in self.in_shared_folder
 
 
-def _unpickled(columns: list[tuple[str, pa.Array | None, str]]) -> PartitionValues:
+def _unpickled(parts: list[tuple[str, pa.Array | None, str]]) -> PartitionValues:
     return PartitionValues(
         tuple(
             PartitionColumn(name, None if value is None else value[0], ValueSource[source])
-            for name, value, source in columns
+            for name, value, source in parts
         )
     )
 
@@ -249,7 +249,7 @@ class PlannedColumns(PickledWithoutCache):
         names = {*requested.names}
         result = pa.schema(field for field in self.result if field.name in names)
         known_names = {*result.names, *self.filter.names}
-        variants = with_case_variants(names, self.result)
+        variants = case_variants(names, self.result)
         others = [field for field in variants if field.name not in known_names]
         if not self.compares_values:
             result = narrow_fields(result, requested)
@@ -261,7 +261,7 @@ class SharedPlan(PickledWithoutCache):
     """What many tasks of a plan have in common; picklable."""
 
     settings: ReadSettings
-    columns: PlannedColumns
+    planned_columns: PlannedColumns
     rule: MergeRule
     block_filter: BlockFilter
     predicate: Predicate | None = None  # only rows for which it is true; None for all
@@ -284,7 +284,7 @@ class SharedPlan(PickledWithoutCache):
 
     def narrowed(self, requested: pa.Schema) -> SharedPlan:
         """Return the plan of the same rows with fewer columns, and all columns for the merge."""
-        return replace(self, columns=self.columns.narrowed(requested))
+        return replace(self, planned_columns=self.planned_columns.narrowed(requested))
 
 
 @dataclass(slots=True, unsafe_hash=True)
@@ -309,12 +309,13 @@ class ScanTask:
     @property
     def working(self) -> pa.Schema:
         """Columns of the answer, and columns that the filter and the merge need."""
-        return self.shared.columns.working
+        return self.shared.planned_columns.working
 
     @property
     def stored_columns(self) -> list[str]:
         """Names of the working columns whose values are read from the files."""
-        return [n for n in self.working.names if n not in self.partition.never_read]
+        never_read = self.partition.never_read
+        return [name for name in self.working.names if name not in never_read]
 
     def narrowed(self, requested: pa.Schema) -> ScanTask:
         """Return the task for fewer columns of the answer; their structs may lack fields."""
@@ -328,7 +329,7 @@ class ScanTask:
         """Return the task that reads only these columns, perhaps with another shared plan."""
         # No file has a column of a schema that counts rows.
         planned = PlannedColumns(columns if columns.names else ONLY_ROW_COUNT)
-        return self.with_plan(columns=planned, **changes)
+        return self.with_plan(planned_columns=planned, **changes)
 
     def of_whole_slice(self) -> ScanTask:
         """Return the task for the whole slice, which a range of partial updates needs."""
@@ -371,12 +372,3 @@ def data_columns(table_schema: pa.Schema) -> pa.Schema:
     """Return the columns that CDC images have: those of the table without meta columns."""
     hidden = (*META_COLUMNS, OPERATION_COLUMN)
     return pa.schema([field for field in table_schema if field.name not in hidden])
-
-
-def with_case_variants(names: Iterable[str], columns: pa.Schema) -> pa.Schema:
-    """Return the named columns, and columns whose names differ from them in case alone.
-
-    A file may have any one of them.
-    """
-    lower_names = {name.lower() for name in names}
-    return pa.schema(field for field in columns if field.name.lower() in lower_names)

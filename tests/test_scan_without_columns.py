@@ -78,7 +78,7 @@ def test_log_records_replace_add_and_delete_rows(merge_memory, batch_rows):
     planned = task(logs=logs, columns=(), version=9, **options)
     only_key = pa.schema([field for field in planned.working if field.name == KEY])
     columns = PlannedColumns(pa.schema([]), merge=only_key)
-    planned = planned.with_plan(rule=rule_of(COMMIT_TIME), columns=columns)
+    planned = planned.with_plan(rule=rule_of(COMMIT_TIME), planned_columns=columns)
     tables = list(read(planned, MemoryStorage(files)))
     # a is replaced, b deleted, c stays, and x is added.
     assert sum(table.num_rows for table in tables) == 3

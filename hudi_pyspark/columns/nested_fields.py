@@ -1,12 +1,12 @@
-"""Nested fields of columns: narrow types to some of them, find them by name and in a file."""
+"""Nested fields of columns: narrow types to some of them, and find them in a file."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from hudi_pyspark.columns.column_names import resolve_column
-from hudi_pyspark.format.nested_types import is_variant, resolve_case, with_fields
+from hudi_pyspark.format.column_names import spellings
+from hudi_pyspark.format.nested_types import is_variant, with_fields
 
 
 def narrow_type(data_type: pa.DataType, requested: pa.DataType) -> pa.DataType:
@@ -19,11 +19,11 @@ def narrow_type(data_type: pa.DataType, requested: pa.DataType) -> pa.DataType:
         return data_type
     if pa.types.is_struct(data_type) and pa.types.is_struct(requested):
         names = {field.name: None for field in requested}
-        pairs = ((field, resolve_case(field.name, names)) for field in data_type)
+        pairs = ((field, spellings(field.name, names)) for field in data_type)
         chosen = [
-            field.with_type(narrow_type(field.type, requested.field(name).type))
-            for field, name in pairs
-            if name is not None
+            field.with_type(narrow_type(field.type, requested.field(found[0]).type))
+            for field, found in pairs
+            if found
         ]
         return pa.struct(chosen) if chosen else data_type
     if pa.types.is_list(data_type) and pa.types.is_list(requested):
@@ -35,56 +35,26 @@ def narrow_type(data_type: pa.DataType, requested: pa.DataType) -> pa.DataType:
     return with_fields(data_type, lambda f: f.with_type(narrow_type(f.type, items)))
 
 
-def narrow_fields(
-    schema: pa.Schema, requested: pa.Schema, *, whole: Collection[str] = ()
-) -> pa.Schema:
+def narrow_fields(schema: pa.Schema, requested: pa.Schema) -> pa.Schema:
     """Drop the nested fields of columns that ``requested`` lacks, as `narrow_type` does.
 
     Args:
         schema: the columns to narrow.
         requested: has the nested fields to keep. Columns that it lacks stay whole.
-        whole: names of columns that stay whole in any case.
     """
     if not any(map(pa.types.is_nested, schema.types)):
         return schema
-    requested_names, whole = dict.fromkeys(requested.names), frozenset(whole)
+    requested_names = dict.fromkeys(requested.names)
 
     def narrow(field: pa.Field) -> pa.Field:
-        name = None
-        if pa.types.is_nested(field.type) and field.name not in whole:
-            name = resolve_case(field.name, requested_names)
-        if name is None:
+        if not pa.types.is_nested(field.type):
             return field
-        return field.with_type(narrow_type(field.type, requested.field(name).type))
+        found = spellings(field.name, requested_names)
+        if not found:
+            return field
+        return field.with_type(narrow_type(field.type, requested.field(found[0]).type))
 
     return pa.schema(map(narrow, schema))
-
-
-def named_fields(data_type: pa.DataType) -> list[pa.Field]:
-    """Return the fields that dotted names reach: those of a struct, but none of a variant."""
-    return list(data_type) if pa.types.is_struct(data_type) and not is_variant(data_type) else []
-
-
-def resolve_field(written: str, schema: pa.Schema) -> pa.Field:
-    """Return a column, or a nested field with its dotted name as a schema spells it.
-
-    Args:
-        written: a column, or a nested field by its dotted name, in any case.
-        schema: of the table.
-
-    Raises:
-        InvalidOptionError: the schema has no such field, or several that differ only in case.
-    """
-    is_column = resolve_case(written, schema.names) is not None
-    head, *parts = [written] if is_column else written.split(".")
-    column = schema.field(resolve_column(head, schema.names))
-    for part in parts:
-        fields = {f"{column.name}.{field.name}": field for field in named_fields(column.type)}
-        # A column without fields has none of that name, even if a column has the dotted name.
-        names = list(fields) or [name for name in schema.names if "." not in name]
-        name = resolve_column(f"{column.name}.{part}", names)
-        column = fields[name].with_name(name)
-    return column
 
 
 def leaf_paths(file: pq.ParquetFile, requested: pa.Schema) -> list[str]:

@@ -13,14 +13,13 @@ import pyarrow.compute as pc
 
 from hudi_pyspark.columns.arrays import any_of, is_number, repeat
 from hudi_pyspark.columns.casts import convert_numbers, parse_texts, round_to_decimal
-from hudi_pyspark.columns.column_names import AmbiguousNamesError, match_names
 from hudi_pyspark.columns.text import java_text, widen_floats
 from hudi_pyspark.columns.variant import MalformedVariantError, rebuild_variants
 from hudi_pyspark.errors import CorruptTableError, SchemaEvolutionError
+from hudi_pyspark.format.column_names import AmbiguousNamesError, match_names
 from hudi_pyspark.format.nested_types import (
     TYPED_VALUE,
     is_variant,
-    resolve_case,
     with_children,
     with_entries,
     with_items,
@@ -29,7 +28,7 @@ from hudi_pyspark.format.nested_types import (
 from hudi_pyspark.format.timeline.internal_schema import ListPart, MapPart, StructPart
 
 if TYPE_CHECKING:
-    from hudi_pyspark.format.timeline.internal_schema import InternalSchema, Part
+    from hudi_pyspark.format.timeline.internal_schema import InternalField, InternalSchema, Part
 
 _Test: TypeAlias = Callable[[pa.DataType], bool]
 _Rules: TypeAlias = tuple[tuple[_Test, _Test, Callable[[pa.Array, pa.DataType], Any]], ...]
@@ -285,8 +284,7 @@ class SchemaOnRead:
             column = table.column(stored_name)
             new, old = new_columns.get(name), old_columns.get(stored_name)
             if new is not None and old is not None and new.part != old.part:
-                chunks = [_rename(chunk, new.part, old.part) for chunk in column.chunks]
-                column = pa.chunked_array(chunks) if chunks else column
+                column = _rename_column(column, new, old, instant)
             columns[name] = column
         if not columns:
             return table.select([])
@@ -310,6 +308,19 @@ def stored_columns(
     return schema_on_read.stored_names(names, instant)
 
 
+def _rename_column(
+    column: pa.ChunkedArray, new: InternalField, old: InternalField, instant: str
+) -> pa.ChunkedArray:
+    try:
+        chunks = [_rename(chunk, new.part, old.part) for chunk in column.chunks]
+    except AmbiguousNamesError as error:
+        raise SchemaEvolutionError(
+            f"a file of commit {instant}: in column {old.name!r}, field {error}. Read the other "
+            "columns, or write these rows again with one of the fields"
+        ) from error
+    return pa.chunked_array(chunks) if chunks else column
+
+
 def _rename(array: pa.Array, new: Part, old: Part) -> pa.Array:
     if isinstance(new, StructPart) and isinstance(old, StructPart):
         return _rename_struct(array, new, old)
@@ -330,10 +341,11 @@ def _rename_struct(array: pa.StructArray, new: StructPart, old: StructPart) -> p
     if TYPED_VALUE in names_in_file and is_variant_like:
         return array  # a variant that the file shreds
     old_fields = old.by_id()
+    stored_names = match_names((field.name for field in old.fields), names_in_file)
     for field in new.fields:
         old_field = old_fields.get(field.id)
-        if old_field and (name := resolve_case(old_field.name, names_in_file)) is not None:
-            child = pc.struct_field(array, [names_in_file.index(name)])
+        if old_field and old_field.name in stored_names:
+            child = pc.struct_field(array, [names_in_file.index(stored_names[old_field.name])])
             children.append(_rename(child, field.part, old_field.part))
             fields.append(pa.field(field.name, children[-1].type))
     if not children:

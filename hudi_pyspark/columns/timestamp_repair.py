@@ -12,7 +12,8 @@ from collections.abc import Iterable
 
 import pyarrow as pa
 
-from hudi_pyspark.format.nested_types import counts_milliseconds, replace_columns, resolve_case
+from hudi_pyspark.format.column_names import spellings
+from hudi_pyspark.format.nested_types import counts_milliseconds, replace_columns
 from hudi_pyspark.format.parquet.legacy_calendar import INT96_ZONE
 
 
@@ -70,8 +71,8 @@ def _real_type(stored_type: pa.DataType, column: pa.Field, *, in_avro: bool = Fa
     target = column.type
     if pa.types.is_struct(stored_type) and pa.types.is_struct(target):
         names = [field.name for field in target]
-        pairs = ((field, resolve_case(field.name, names)) for field in stored_type)
-        return pa.struct([f if n is None else repair(f, target.field(n)) for f, n in pairs])
+        pairs = ((field, spellings(field.name, names)) for field in stored_type)
+        return pa.struct([repair(f, target.field(n[0])) if n else f for f, n in pairs])
     if pa.types.is_list(stored_type) and pa.types.is_list(target):
         return pa.list_(repair(stored_type.value_field, target.value_field))
     if pa.types.is_map(stored_type) and pa.types.is_map(target):

@@ -14,7 +14,8 @@ from hudi_pyspark.format.avro.schema import (
     parse_schema,
     parts_of,
 )
-from hudi_pyspark.format.nested_types import find_field, resolve_path
+from hudi_pyspark.format.column_names import find_path
+from hudi_pyspark.format.nested_types import find_field
 from hudi_pyspark.inspection.commits import known_schema
 from hudi_pyspark.table.config import KEY_GENERATORS, PROPERTIES_FILE, TableConfig
 from hudi_pyspark.table.merge_mode import check_supported, resolve_merge_rule
@@ -90,7 +91,11 @@ def _fields(config: TableConfig, schema: pa.Schema) -> Iterator[Finding]:
 
 def _field(schema: pa.Schema, name: str, missing: Finding) -> Iterator[Finding]:
     """Yield what is wrong with the name of a field: it is missing, or has another case."""
-    spelling, key = resolve_path(name, schema), missing.subject
+    key = missing.subject
+    try:
+        spelling = find_path(name, schema)
+    except CorruptTableError:  # several columns differ from the name in case alone
+        spelling = name
     if find_field(schema, spelling) is None:
         yield missing
     elif spelling != name and key != _RECORD_KEY:

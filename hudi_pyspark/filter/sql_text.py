@@ -7,7 +7,6 @@ from decimal import Decimal
 
 import pyarrow as pa
 
-from hudi_pyspark.columns.nested_fields import resolve_field
 from hudi_pyspark.errors import InvalidOptionError
 from hudi_pyspark.exact_decimals import parse_decimal
 from hudi_pyspark.filter.literals import (
@@ -29,6 +28,7 @@ from hudi_pyspark.filter.predicate import (
     Predicate,
     negate,
 )
+from hudi_pyspark.format.column_names import resolve_field
 
 _TOKEN = re.compile(
     r"""\s*(?:

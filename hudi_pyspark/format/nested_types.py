@@ -1,6 +1,6 @@
 """Fields of schemas and of nested Arrow types: find them, change them, and read their marks."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -28,32 +28,6 @@ def is_variant(data_type: pa.DataType) -> bool:
 def counts_milliseconds(field: pa.Field) -> bool:
     """Return whether the table's Avro schema counts this timestamp field in milliseconds."""
     return (field.metadata or {}).items() >= MILLISECONDS.items()
-
-
-def resolve_case(name: str, names: Collection[str]) -> str | None:
-    """Return a name as ``names`` spell it: exactly, else the first that differs only in case.
-
-    None if there is neither.
-    """
-    if name in names:
-        return name
-    lower = name.lower()
-    return next((candidate for candidate in names if candidate.lower() == lower), None)
-
-
-def resolve_path(name: str, schema: pa.Schema) -> str:
-    """Return the name of a column, or the dotted name of a nested field, as a schema spells it.
-
-    Parts that the schema lacks stay as they are.
-    """
-    if (column := resolve_case(name, schema.names)) is not None:
-        return column
-    head, _, tail = name.partition(".")
-    if not tail or (column := resolve_case(head, schema.names)) is None:
-        return name
-    data_type = schema.field(column).type
-    fields = pa.schema(list(data_type)) if pa.types.is_struct(data_type) else pa.schema([])
-    return f"{column}.{resolve_path(tail, fields)}"
 
 
 def find_field(schema: pa.Schema, name: str) -> pa.Field | None:

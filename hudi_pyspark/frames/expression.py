@@ -18,7 +18,6 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from hudi_pyspark.columns.arrays import any_of
-from hudi_pyspark.columns.nested_fields import resolve_field
 from hudi_pyspark.errors import InvalidOptionError
 from hudi_pyspark.filter.literals import LiteralValue, compare, is_in
 from hudi_pyspark.filter.predicate import (
@@ -33,6 +32,7 @@ from hudi_pyspark.filter.predicate import (
     conjunction,
     negate,
 )
+from hudi_pyspark.format.column_names import resolve_field
 from hudi_pyspark.messages import logger
 
 # Operators by the names of pyarrow's functions.

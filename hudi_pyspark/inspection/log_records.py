@@ -74,7 +74,7 @@ def _merged_records(
     pair_rule = PairRule(task.shared.rule, decoder.column_sets, task.shared.merger)
     folded_log = fold_log(decoder.concatenate([*decoder.decode(scan.blocks)]), pair_rule)
     winners = folded_log.records(np.arange(len(folded_log)))
-    rows = winners.rows.select(task.shared.columns.result.names)
+    rows = winners.rows.select(task.shared.planned_columns.result.names)
     merged_rows = {
         "kind": pa.array(np.where(winners.has_row, "data", "delete")),
         "key": folded_log.keys,
@@ -89,7 +89,7 @@ def _merged_records(
         if not log.is_listed and log.committed_by not in scan.instants
     ]
     parts = [pa.table(merged_rows), *map(_damage_rows, files), _damage(missing)]
-    return _table(parts, task.shared.columns.result)
+    return _table(parts, task.shared.planned_columns.result)
 
 
 def _slice_of(view: TableView, path: str) -> FileSlice:

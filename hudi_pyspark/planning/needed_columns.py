@@ -4,10 +4,10 @@ from collections.abc import Iterable, Sequence
 
 import pyarrow as pa
 
-from hudi_pyspark.columns.column_names import resolve_column
 from hudi_pyspark.custom_mergers import PayloadMerger
 from hudi_pyspark.errors import CorruptTableError, InvalidOptionError, UnsupportedTableError
-from hudi_pyspark.format.nested_types import find_field, resolve_case
+from hudi_pyspark.format.column_names import case_variants, find_column, resolve_name
+from hudi_pyspark.format.nested_types import find_field
 from hudi_pyspark.table.config import PROPERTIES_FILE, TableConfig, has_lost_ordering_fields
 from hudi_pyspark.table.merge_mode import DELETE_FIELD, PAYLOADS, UNKNOWN_PAYLOAD, MergeRule
 from hudi_pyspark.table.meta_columns import (
@@ -16,7 +16,7 @@ from hudi_pyspark.table.meta_columns import (
     OPERATION_COLUMN,
     RECORD_KEY_COLUMN,
 )
-from hudi_pyspark.tasks import PlannedColumns, data_columns, with_case_variants
+from hudi_pyspark.tasks import PlannedColumns, data_columns
 
 
 def result_schema(
@@ -35,7 +35,7 @@ def result_schema(
     if columns is None:
         return pa.schema(list(table_schema)) if include_meta_columns else data_columns(table_schema)
     stored_names = dict.fromkeys(table_schema.names)
-    names = [n if n in stored_names else resolve_column(n, table_schema.names) for n in columns]
+    names = [n if n in stored_names else resolve_name(n, table_schema.names) for n in columns]
     if len({*names}) < len(names):
         twice = next(name for place, name in enumerate(names) if name in names[:place])
         raise InvalidOptionError(f"columns has {twice!r} twice: name each column once")
@@ -66,8 +66,9 @@ def planned_columns(
     """
     if compares_values:
         result = pa.schema(table_schema.field(name) for name in result.names)
-    variants = with_case_variants(result.names, table_schema).names
-    other_names = [name for name in variants if name not in {*result.names}]
+    result_names = {*result.names}
+    variants = case_variants(result_names, table_schema).names
+    other_names = [name for name in variants if name not in result_names]
     merged = _columns(merge_names, table_schema)
     if makes_keys:
         merged = merged.append(pa.field(RECORD_KEY_COLUMN, pa.string()))
@@ -78,7 +79,7 @@ def planned_columns(
 def _columns(names: Iterable[str], table_schema: pa.Schema) -> pa.Schema:
     """Return columns by their names, then those that differ from them in case alone."""
     ordered_names = dict.fromkeys(names)
-    variants = with_case_variants(ordered_names, table_schema)
+    variants = case_variants(ordered_names, table_schema)
     present = {field.name: field for field in variants}
     columns = [present[name] for name in ordered_names if name in present]
     columns += [field for field in variants if field.name not in ordered_names]
@@ -132,7 +133,7 @@ def check_ordering_fields(table_schema: pa.Schema, rule: MergeRule) -> None:
     Raises:
         CorruptTableError: the table schema lacks an ordering field.
     """
-    missing = [n for n in rule.ordering_fields if _top_level(n, table_schema) is None]
+    missing = [n for n in rule.ordering_fields if find_column(n, table_schema) is None]
     if missing:
         raise CorruptTableError(
             f"ordering field {', '.join(missing)} (hoodie.table.ordering.fields or "
@@ -158,7 +159,7 @@ def merge_columns(
     """
     fields = [*rule.ordering_fields, rule.delete_field, *key_fields]
     needed = [RECORD_KEY_COLUMN, DELETED_COLUMN, OPERATION_COLUMN]
-    needed += [name for field in fields if (name := _top_level(field, table_schema))]
+    needed += [name for field in fields if (name := find_column(field, table_schema))]
     needed += _payload_columns(table_schema, rule, merger)
     return list(dict.fromkeys(needed))
 
@@ -170,9 +171,4 @@ def _payload_columns(
     if merger is not None:
         return merger.columns if merger.columns is not None else table_schema.names
     fields = PAYLOADS.get(rule.payload_name, UNKNOWN_PAYLOAD).fields
-    return [name for field in fields if (name := resolve_case(field, table_schema.names))]
-
-
-def _top_level(name: str, schema: pa.Schema) -> str | None:
-    """Return the top-level column of a dotted name; None if the schema lacks it."""
-    return resolve_case(name, schema.names) or resolve_case(name.partition(".")[0], schema.names)
+    return [name for field in fields if (name := find_column(field, table_schema))]

@@ -7,10 +7,10 @@ metadata table, and makes one task per slice. A query asks it for tasks with a `
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from hashlib import sha256
 from operator import attrgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -20,7 +20,7 @@ from hudi_pyspark.custom_mergers import PayloadMerger, find_merger
 from hudi_pyspark.filter.bounds import requested_record_keys
 from hudi_pyspark.filter.predicate import Predicate, columns_of, top_level_columns
 from hudi_pyspark.format.base_file_formats import check_readable
-from hudi_pyspark.format.nested_types import resolve_path
+from hudi_pyspark.format.column_names import find_path
 from hudi_pyspark.metadata_table.pruning import IndexQuestion, prune_slices
 from hudi_pyspark.options.option import Index, RangeMerge, values_that_change_rows
 from hudi_pyspark.planning import needed_columns
@@ -28,7 +28,7 @@ from hudi_pyspark.planning.partition_pruning import PartitionPruner
 from hudi_pyspark.planning.partition_values import keep_undecided, resolve_partition_values
 from hudi_pyspark.table import merge_mode
 from hudi_pyspark.table.bootstrap import BootstrapSources, is_skeleton, load_bootstrap_sources
-from hudi_pyspark.table.config import TableConfig, resolve_config
+from hudi_pyspark.table.config import TableConfig
 from hudi_pyspark.table.file_group import FileSlice
 from hudi_pyspark.table.live_blocks import BlockFilter
 from hudi_pyspark.table.meta_columns import COMMIT_TIME_COLUMN
@@ -110,7 +110,7 @@ class TablePlanner:
             UnsupportedTableError: the table has no schema that can be read.
         """
         schema = resolve_schema(view, schema_instant)
-        config = resolve_config(view.config, schema)
+        config = _spelled_as_in(schema, view.config)
         if options.partition_values_from_path and view.config.key_generator == "TIMESTAMP":
             # The folder's name is a formatted time, not the column's value. So the column is text,
             # as in Apache Hudi. With the custom key generator it keeps its type.
@@ -129,7 +129,7 @@ class TablePlanner:
         """
         return merge_mode.resolve_merge_rule(
             self.config,
-            resolve_path(self.options.delete_field, self.table_schema),
+            find_path(self.options.delete_field, self.table_schema),
             self.options.delete_marker,
             column_defaults(self.view, self.schema_instant),
         )
@@ -235,12 +235,13 @@ class TablePlanner:
         chosen = [s for s in all_slices if s.partition_path in partitions]
         chosen.sort(key=attrgetter("partition_path", "file_id", "base_instant_time"))
         self._check_readable(chosen)
+        from_path = {path: partition.from_path for path, partition in partitions.items()}
         plans: dict[tuple[bool, tuple[str, ...]], SharedPlan] = {}
         tasks = []
         for file_slice in chosen:
             partition = partitions[file_slice.partition_path]
             merges = bool(file_slice.log_files)
-            kind = merges, partition.from_path
+            kind = merges, from_path[file_slice.partition_path]
             if kind not in plans:
                 plans[kind] = self._shared_plan(query, partition, merges=merges)
             group = file_slice.partition_path, file_slice.file_id
@@ -322,7 +323,7 @@ class TablePlanner:
         incremental = self.options.incremental
         return SharedPlan(
             settings=read_settings(self.options),
-            columns=self._columns(query, predicate, merges=merges),
+            planned_columns=self._columns(query, predicate, merges=merges),
             rule=self.rule,
             # If a log file has only one commit and it does not count, the whole file is left out.
             block_filter=BlockFilter(
@@ -385,6 +386,21 @@ class TablePlanner:
             values_that_change_rows(self.options),
         )
         return sha256(repr(basis).encode()).hexdigest()
+
+
+def _spelled_as_in(schema: pa.Schema, config: TableConfig) -> TableConfig:
+    """Return a table's properties with ordering and partition fields as its schema spells them.
+
+    Key fields keep their spelling, since record keys may have it: ``ID:1,region:emea``. The same
+    object is returned if nothing differs.
+    """
+    names = ("ordering_fields", "partition_fields", "timestamp_partition_fields")
+    given = {name: getattr(config, name) for name in names}
+    resolved: dict[str, Any] = {
+        name: tuple(find_path(f, schema) for f in config_fields)
+        for name, config_fields in given.items()
+    }
+    return config if resolved == given else replace(config, **resolved)
 
 
 def read_settings(options: ReadOptions) -> ReadSettings:

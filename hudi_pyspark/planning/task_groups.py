@@ -114,7 +114,7 @@ def _only_counts(task: ScanTask) -> bool:
     """Decide whether a task needs the number of rows alone, so the footer suffices."""
     shared = task.shared
     is_everything = shared.predicate is None and shared.commit_range is None
-    return is_everything and not shared.columns.result.names
+    return is_everything and not len(shared.planned_columns.result)
 
 
 def _pieces(task: ReadTask, target: int) -> Iterator[ReadTask]:

@@ -95,7 +95,7 @@ def _is_small(task: ScanTask, storage: Storage) -> bool:
         and shared.commit_range is None
         and shared.record_keys is None
         and not task.partition.in_shared_folder
-        and shared.columns.working.get_field_index(RECORD_KEY_COLUMN) >= 0
+        and shared.planned_columns.working.get_field_index(RECORD_KEY_COLUMN) >= 0
         and storage.is_local
     )
 
@@ -131,7 +131,8 @@ def _merged(tasks: Sequence[ScanTask], storage: Storage) -> list[pa.Table] | Non
         return None
     merged = MergePass(log, pair_rule).rows(base, settings.batch_rows)
     tables = (_with_partition_values(table.rows, tasks) for table in merged)
-    return [filter_rows(shared.predicate, t).select(shared.columns.result.names) for t in tables]
+    names = shared.planned_columns.result.names
+    return [filter_rows(shared.predicate, table).select(names) for table in tables]
 
 
 def _are_alike(task: ScanTask, blocks: Sequence[LogBlock]) -> bool:

@@ -190,7 +190,7 @@ def outcome_keys(
         storage.identity,
         replace(file_slice, log_files=()),
         states[:begin],
-        [(column.name, column.source) for column in task.partition.columns],
+        [(column.name, column.source) for column in task.partition.values],
         values.schema.names,
         values.serialize().to_pybytes(),
     )

@@ -20,6 +20,7 @@ import numpy as np
 import pyarrow as pa
 
 from hudi_pyspark.arrow_values import to_arrow
+from hudi_pyspark.format.column_names import case_variants
 from hudi_pyspark.reading import slice_log
 from hudi_pyspark.reading.base_files.base_file import open_base_file, read_base_rows
 from hudi_pyspark.reading.base_files.page_reads import PagedFile
@@ -29,7 +30,7 @@ from hudi_pyspark.reading.merge.whole_records import WholeRecords
 from hudi_pyspark.reading.merge.winners import Winners
 from hudi_pyspark.reading.outcome_rows import is_of_file, log_rows, open_needed_file, outcome_rows
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
-from hudi_pyspark.tasks import ScanTask, with_case_variants
+from hudi_pyspark.tasks import ScanTask
 
 if TYPE_CHECKING:
     from hudi_pyspark.reading.kept_merges import KeptMerge
@@ -113,7 +114,7 @@ def _merge_anew(
     row_count: int,
 ) -> MergeOutcome:
     of_no_logs = replace(
-        MergeOutcome.of_base_file(row_count, task.shared.columns.requested),
+        MergeOutcome.of_base_file(row_count, task.shared.planned_columns.requested),
         winners=Winners.none(log.records, log.pair_rule.rule),
     )
     return _continue_merge(task, of_no_logs, log, scan, base_rows)
@@ -260,7 +261,7 @@ def _columns_to_decode(
 
     None if an earlier query has asked for a part of a column's nested fields only.
     """
-    planned = task.shared.columns
+    planned = task.shared.planned_columns
     names = {*planned.filter.names, *planned.merge.names}
     if by_position:
         names.discard(RECORD_KEY_COLUMN)
@@ -279,7 +280,7 @@ def read_identities(
     names = {*fields, *(name.partition(".")[0] for name in fields)}
     key_fields = () if by_position else task.shared.key_fields
     names |= set() if by_position else {RECORD_KEY_COLUMN, *key_fields}
-    columns = with_case_variants(names, task.working)
+    columns = case_variants(names, task.working)
     lookup = task.with_columns(
         columns,
         key_fields=key_fields,

@@ -27,7 +27,7 @@ def open_needed_file(task: ScanTask, storage: Storage) -> AbstractContextManager
     Raises:
         MissingFileError, CorruptBaseFileError: as `read_base_rows`.
     """
-    reads_columns = bool(task.shared.columns.requested.names)
+    reads_columns = bool(task.shared.planned_columns.requested.names)
     return open_base_file(task, storage) if reads_columns else nullcontext()
 
 
@@ -52,7 +52,7 @@ def outcome_rows(
     Raises:
         MissingFileError, CorruptBaseFileError: as `read_base_rows`.
     """
-    requested = task.shared.columns.requested
+    requested = task.shared.planned_columns.requested
     if not requested.names:
         yield from _batches(task, pa.table([pa.nulls(outcome.row_count)], schema=ONLY_ROW_COUNT))
         return
@@ -70,7 +70,7 @@ def outcome_rows(
 
 def log_rows(task: ScanTask, outcome: MergeOutcome) -> Iterator[pa.Table]:
     """Yield the log rows that remain, with the columns that the task requests."""
-    names = task.shared.columns.requested.names
+    names = task.shared.planned_columns.requested.names
     only_count = pa.table([pa.nulls(outcome.record_count)], schema=ONLY_ROW_COUNT)
     yield from _batches(task, outcome.records.select(names) if names else only_count)
 

@@ -103,7 +103,7 @@ def _choose_identity(
         identity is RowIdentity.BY_POSITION
         and task.shared.merger is None
         and task.shared.record_keys is None
-        and RECORD_KEY_COLUMN not in task.shared.columns.requested.names
+        and RECORD_KEY_COLUMN not in task.shared.planned_columns.requested.names
     ):
         columns = pa.schema(field for field in task.working if field.name != RECORD_KEY_COLUMN)
         without_keys = task.with_columns(columns, key_fields=())

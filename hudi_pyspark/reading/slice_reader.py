@@ -22,6 +22,7 @@ from contextlib import closing
 import pyarrow as pa
 
 from hudi_pyspark.filter.evaluation import filter_rows
+from hudi_pyspark.format.column_names import case_variants
 from hudi_pyspark.messages import logger
 from hudi_pyspark.reading import slice_log
 from hudi_pyspark.reading.base_files.base_file import read_base_rows
@@ -32,7 +33,7 @@ from hudi_pyspark.reading.merged_slices import merge_slice, resumed_outcome, row
 from hudi_pyspark.reading.outcome_rows import is_of_file, open_needed_file, outcome_rows
 from hudi_pyspark.reading.slice_merge import MergeSides, load_merge_sides
 from hudi_pyspark.storage.protocol import Storage
-from hudi_pyspark.tasks import ScanTask, with_case_variants
+from hudi_pyspark.tasks import ScanTask
 
 _log = logger(__name__)
 
@@ -54,7 +55,7 @@ def read(task: ScanTask, storage: Storage, store: OutcomeStore | None = None) ->
         rows = filter_rows(task.shared.predicate, task.partition.show(table))
         if task.shared.commit_range is not None:
             rows = rows.filter(pa.array(task.shared.commit_range.wrote(rows)))
-        yield rows.select(task.shared.columns.result.names)
+        yield rows.select(task.shared.planned_columns.result.names)
 
 
 def slice_tables(task: ScanTask, storage: Storage) -> Iterator[pa.Table]:
@@ -122,11 +123,11 @@ def _find_outcome(task: ScanTask, storage: Storage, kept_merge: KeptMerge) -> Me
     The merge of earlier log files is resumed. Columns that the outcome lacks are decoded from the
     log. None if only a new merge has them.
     """
-    requested = task.shared.columns.requested
+    requested = task.shared.planned_columns.requested
     outcome = kept_merge.find(requested.names) or resumed_outcome(task, storage, kept_merge)
     if outcome is None:
         return None
-    lacking = with_case_variants(outcome.lacking(requested).names, requested)
+    lacking = case_variants(outcome.lacking(requested).names, requested)
     if not lacking.names:
         return outcome
     if outcome.decision.kept_log_rows is None:
@@ -174,7 +175,7 @@ def _recorded_tables(
 
     Its records have the columns that the task requests.
     """
-    requested = task.shared.columns.requested
+    requested = task.shared.planned_columns.requested
     merge_pass = sides.merge_pass(log.records)
     tables = [pa.Table.from_batches([], requested)]
     row_count = 0

@@ -3,13 +3,10 @@
 import enum
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from typing import Any, TypeAlias
 
-import pyarrow as pa
-
 from hudi_pyspark.errors import CorruptTableError, UnsupportedTableError, UnsupportedVersionError
-from hudi_pyspark.format.nested_types import resolve_path
 from hudi_pyspark.format.properties import parse_properties, table_checksum
 from hudi_pyspark.storage.protocol import Storage
 
@@ -311,20 +308,6 @@ class TableConfig:
                 f"hoodie.table.format is {table_format!r}; only native tables are read"
             )
         return config
-
-
-def resolve_config(config: TableConfig, schema: pa.Schema) -> TableConfig:
-    """Return a table's properties with ordering and partition fields as its schema spells them.
-
-    Key fields keep their spelling, since record keys may have it: ``ID:1,region:emea``. The same
-    object is returned if nothing differs.
-    """
-    names = ("ordering_fields", "partition_fields", "timestamp_partition_fields")
-    given = {name: getattr(config, name) for name in names}
-    resolved: dict[str, Any] = {
-        name: tuple(resolve_path(f, schema) for f in fields) for name, fields in given.items()
-    }
-    return config if resolved == given else replace(config, **resolved)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,11 @@ import pyarrow as pa
 
 from hudi_pyspark.errors import CorruptTableError, UnsupportedTableError
 from hudi_pyspark.format.avro.schema import arrow_schema, column_type, parse_schema
+from hudi_pyspark.format.column_names import spellings
 from hudi_pyspark.format.nested_types import (
     MILLISECONDS,
     VARIANT,
     is_variant,
-    resolve_case,
     with_fields,
 )
 from hudi_pyspark.format.timeline.internal_schema import parse_internal_schema, parse_schema_history
@@ -60,7 +60,7 @@ def resolve_schema(view: TableView, as_of: str | None = None) -> pa.Schema:
     schema = _with_meta_columns(pa.schema([as_shown(field) for field in schema]), view)
     if not view.config.drop_partition_columns:
         return schema
-    dropped = [n for n in view.config.partition_fields if resolve_case(n, schema.names) is None]
+    dropped = [n for n in view.config.partition_fields if not spellings(n, schema.names)]
     if dropped and len(dropped) != len(view.config.partition_fields):
         raise CorruptTableError(
             "hoodie.datasource.write.drop.partition.columns is true, but the table schema lacks "

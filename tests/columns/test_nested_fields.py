@@ -13,10 +13,10 @@ from hudi_pyspark.columns.nested_fields import (
     leaf_paths,
     narrow_fields,
     narrow_type,
-    resolve_field,
 )
 from hudi_pyspark.columns.schema_evolution import conform
 from hudi_pyspark.errors import InvalidOptionError
+from hudi_pyspark.format.column_names import resolve_field
 from hudi_pyspark.reading.base_files.base_file import read_base_file
 from hudi_pyspark.reading.read_task import read_task
 from tests.conftest import GOLDEN
@@ -76,9 +76,9 @@ def test_type_keeps_the_wanted_fields_in_its_own_types(kind, wanted, narrow):
     assert narrow_type(kind, wanted) == (wanted if narrow is None else narrow)
 
 
-def test_columns_that_must_stay_whole_do():
-    wanted = pa.schema({"s": pa.struct({"a": pa.int32()}), "l": pa.list_(pa.struct({"a": INNER}))})
-    narrow = narrow_fields(TABLE.schema, wanted, whole={"l"})
+def test_columns_that_are_not_wanted_stay_whole():
+    wanted = pa.schema({"s": pa.struct({"a": pa.int32()})})
+    narrow = narrow_fields(TABLE.schema, wanted)
     assert narrow.field("s").type == pa.struct({"a": pa.int32()})
     assert narrow.field("l") == TABLE.schema.field("l")
     assert narrow.names == TABLE.schema.names

@@ -4,6 +4,7 @@ import pyarrow as pa
 import pytest
 
 from hudi_pyspark.columns.schema_evolution import SchemaOnRead, conform, stored_columns
+from hudi_pyspark.errors import SchemaEvolutionError
 from hudi_pyspark.format.timeline.internal_schema import (
     InternalField,
     InternalSchema,
@@ -187,3 +188,19 @@ def test_variant_that_a_file_shreds_stays_whole_beside_a_renamed_field(with_valu
     variant = {"metadata": b"m", "typed_value": 1} | ({"value": b"v"} if with_value else {})
     table = pa.table({"s": pa.array([{"a": 7, "v": variant}])})
     assert read(schemas, table, ["s"], "010") == {"s": [{"b": 7, "v": variant}]}
+
+
+RENAMED = on_read((10, struct(s=(0, struct(a=1, A=2)))), (20, struct(s=(0, struct(b=1, A=2)))))
+
+
+def test_nested_field_in_another_case_is_not_taken_for_two_fields():
+    # The file was written without the second field.
+    table = pa.table({"s": [{"a": 7}]})
+    assert read(RENAMED, table, ["s"], "010") == {"s": [{"b": 7}]}
+
+
+def test_nested_field_that_a_file_spells_twice_is_refused():
+    array = pa.StructArray.from_arrays([pa.array([7]), pa.array([8])], ["State", "STATE"])
+    history = on_read((10, struct(s=(0, struct(state=1)))), (20, struct(s=(0, struct(b=1)))))
+    with pytest.raises(SchemaEvolutionError, match=r"commit 010: in column 's', field 'state' may"):
+        read(history, pa.table({"s": array}), ["s"], "010")

@@ -83,7 +83,7 @@ def test_only_slices_with_log_files_read_what_the_merge_needs():
     with_log, without = planned(slice_of("a", "1", logs=1), slice_of("a", "2"))
     assert without.working.names == ["id"]
     assert with_log.working.names == ["id", "_hoodie_record_key", "ts"]
-    assert with_log.shared.columns.result.names == ["id"]
+    assert with_log.shared.planned_columns.result.names == ["id"]
 
 
 ONLY_A = pa.schema({"s": pa.struct({"a": pa.int32()})})
@@ -117,7 +117,7 @@ def test_nested_fields_are_left_out_unless_something_needs_the_column(
     narrowed = whole.narrowed(ONLY_A)
     assert narrowed.working.field("s").type == kind
     assert set(narrowed.working.names) == set(task.working.names)
-    assert narrowed.shared.columns.result.names == ["s"]
+    assert narrowed.shared.planned_columns.result.names == ["s"]
 
 
 def test_task_survives_pickling():

@@ -87,7 +87,7 @@ class Slices:
 
     def read(self, tasks):
         tables = list(read_tasks(tasks, MemoryStorage(self.files)))
-        assert all(table.schema == tasks[0].shared.columns.result for table in tables)
+        assert all(table.schema == tasks[0].shared.planned_columns.result for table in tables)
         return sorted(tuple(row.values()) for table in tables for row in table.to_pylist())
 
 

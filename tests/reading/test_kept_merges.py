@@ -291,7 +291,7 @@ def test_other_partition_values_have_no_part_in_it(storage, store):
     asked = task(columns=(KEY, "p"))
     assert rows(asked, storage, store) == [("a", "sf"), ("c", "sf")]
     read_files(storage)
-    (column,) = asked.partition.columns
+    (column,) = asked.partition.values
     other = replace(asked, partition=PartitionValues((column._replace(value=pa.scalar("la")),)))
     rows(other, storage, store)
     assert read_files(storage)[1] == list(LOG_PATHS)

@@ -234,7 +234,7 @@ def answer(asked, storage, store):
         tables = list(slice_reader.read(asked, storage, store))
     except HudiError as error:
         return type(error).__name__
-    if not asked.shared.columns.result.names:
+    if not asked.shared.planned_columns.result.names:
         return sum(table.num_rows for table in tables)
     return sorted(map(repr, pa.concat_tables(tables).to_pylist())) if tables else []
 

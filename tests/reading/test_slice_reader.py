@@ -111,7 +111,7 @@ def task(
 
 def rows(planned: ScanTask, files: dict[str, bytes] = FILES) -> list[tuple[Any, ...]]:
     tables = list(read(planned, MemoryStorage(files)))
-    assert all(table.schema == planned.shared.columns.result for table in tables)
+    assert all(table.schema == planned.shared.planned_columns.result for table in tables)
     return sorted(tuple(row.values()) for table in tables for row in table.to_pylist())
 
 

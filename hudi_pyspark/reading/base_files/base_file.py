@@ -20,12 +20,12 @@ import pyarrow.compute as pc
 
 from hudi_pyspark import errors
 from hudi_pyspark.columns.arrays import Mask
-from hudi_pyspark.columns.column_names import match_columns, rename_columns
 from hudi_pyspark.columns.schema_evolution import conform, stored_columns
 from hudi_pyspark.columns.timestamp_repair import repair_timestamps
 from hudi_pyspark.filter.predicate import Predicate
 from hudi_pyspark.format.avro.schema import parse_schema
 from hudi_pyspark.format.base_file_formats import LANCE_MISSING, PARQUET, check_readable
+from hudi_pyspark.format.column_names import match_columns, rename_columns
 from hudi_pyspark.format.hfile import HFileError
 from hudi_pyspark.format.hfile.reader import SCHEMA_INFO, read_hfile
 from hudi_pyspark.format.log.data_block import decode_hfile_records
@@ -72,10 +72,11 @@ def read_base_rows(
         return
     stored = stored_columns(shared.schema_on_read, task.stored_columns, base.instant_time)
     columns, by_id = list(stored.values()), shared.schema_on_read
+    replaced = {*task.partition.from_path, *task.partition.in_shared_folder}
     row_groups = RowGroupFilter(
         predicate,
         task.working,
-        {name: stored[name] for name in stored if task.partition.is_as_stored(name)},
+        {name: stored[name] for name in stored if name not in replaced},
         shared.record_keys,
         _part_to_read(task, base),
         dropped,

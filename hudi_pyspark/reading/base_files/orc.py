@@ -8,8 +8,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import orc
 
-from hudi_pyspark.columns.column_names import match_columns, rename_columns
 from hudi_pyspark.errors import CorruptBaseFileError, UnsupportedTypeError
+from hudi_pyspark.format.column_names import match_columns, rename_columns
 from hudi_pyspark.format.nested_types import replace_columns
 from hudi_pyspark.format.orc_footer import OrcFooter, parse_orc_footer, parse_writer_zone
 from hudi_pyspark.storage.protocol import Storage

@@ -9,10 +9,10 @@ import pyarrow.parquet as pq
 
 from hudi_pyspark.arrow_values import to_arrow
 from hudi_pyspark.columns.arrays import Mask
-from hudi_pyspark.columns.column_names import match_columns, rename_columns
 from hudi_pyspark.columns.nested_fields import leaf_paths, narrow_fields
 from hudi_pyspark.errors import CorruptBaseFileError, MissingFileError
 from hudi_pyspark.filter.bounds import keys_array
+from hudi_pyspark.format.column_names import match_columns, rename_columns
 from hudi_pyspark.format.parquet.checked_file import (
     check_row_count,
     open_parquet,

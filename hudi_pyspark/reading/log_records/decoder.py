@@ -10,10 +10,10 @@ import pyarrow.compute as pc
 
 from hudi_pyspark.arrow_values import ZERO, to_arrow, to_numpy
 from hudi_pyspark.columns.arrays import Mask, RowNumbers, as_one_array, is_null, is_true
-from hudi_pyspark.columns.column_names import match_columns, rename_columns
 from hudi_pyspark.columns.schema_evolution import SchemaOnRead, conform, stored_columns
 from hudi_pyspark.columns.timestamp_repair import repair_timestamps
 from hudi_pyspark.errors import CorruptTableError, HudiError
+from hudi_pyspark.format.column_names import match_columns, rename_columns
 from hudi_pyspark.format.log import data_block
 from hudi_pyspark.format.log.delete_block import (
     DeleteRecords,

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from hudi_pyspark.arrow_values import ZERO, to_arrow, to_numpy
 from hudi_pyspark.columns.arrays import Mask, RowNumbers, any_of, field_array, is_null, is_true
 from hudi_pyspark.errors import UnsupportedTableError
-from hudi_pyspark.format.nested_types import resolve_path
+from hudi_pyspark.format.column_names import find_path
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ def ordering_field(table: pa.Table, name: str) -> pa.Array:
     Raises:
         CorruptTableError: the table lacks it.
     """
-    return field_array(table, resolve_path(name, table.schema), role="ordering field")
+    return field_array(table, find_path(name, table.schema), role="ordering field")
 
 
 def comparable(values: pa.Array, name: str) -> pa.Array:

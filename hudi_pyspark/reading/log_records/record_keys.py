@@ -11,7 +11,7 @@ from hudi_pyspark.arrow_values import text_scalar, to_arrow, to_numpy
 from hudi_pyspark.columns.arrays import RowNumbers, as_one_array, field_array
 from hudi_pyspark.columns.text import spark_value_text
 from hudi_pyspark.errors import CorruptTableError
-from hudi_pyspark.format.nested_types import resolve_path
+from hudi_pyspark.format.column_names import find_path
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 
 MOST_SLICES = 64
@@ -69,9 +69,7 @@ def record_keys(table: pa.Table, key_fields: Sequence[str]) -> pa.Array:
         CorruptTableError: the table lacks a key field, or all fields of a row are null or empty.
     """
     texts = [
-        spark_value_text(
-            field_array(table, resolve_path(name, table.schema), role="record key field")
-        )
+        spark_value_text(field_array(table, find_path(name, table.schema), role="record key field"))
         for name in key_fields
     ]
     if len(texts) == 1:

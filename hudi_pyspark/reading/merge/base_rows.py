@@ -10,11 +10,11 @@ import pyarrow.compute as pc
 from hudi_pyspark.arrow_values import to_arrow, to_numpy
 from hudi_pyspark.columns.arrays import Mask, RowNumbers, as_one_array
 from hudi_pyspark.errors import CorruptTableError
+from hudi_pyspark.format.column_names import case_variants
 from hudi_pyspark.reading.log_records.ordering import OrderingValues, comparable_ordering
 from hudi_pyspark.reading.log_records.records import NO_ROW, LogRecords, Marks
 from hudi_pyspark.table.merge_mode import MergeRule, RecordMergeMode
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
-from hudi_pyspark.tasks import with_case_variants
 
 _NO_ROW = to_arrow(np.array([NO_ROW], np.int32))[0]
 RowFilter = Callable[[pa.Table], Mask]
@@ -119,7 +119,7 @@ def compared_ordering(match: Match, rule: MergeRule) -> OrderingValues:
     if not fields:
         return OrderingValues((), len(match.rows))
     names = {*fields, *(name.partition(".")[0] for name in fields)}
-    columns = with_case_variants(names, match.table.schema)
+    columns = case_variants(names, match.table.schema)
     return comparable_ordering(match.table.select(columns.names).take(to_arrow(match.rows)), fields)
 
 

@@ -34,7 +34,7 @@ from hudi_pyspark.columns.arrays import Mask, any_of, as_one_array, is_null, is_
 from hudi_pyspark.columns.text import spark_value_text
 from hudi_pyspark.custom_mergers import PayloadMerger
 from hudi_pyspark.errors import CorruptTableError, InvalidOptionError
-from hudi_pyspark.format.nested_types import resolve_case
+from hudi_pyspark.format.column_names import find_column
 from hudi_pyspark.reading.log_records.deletes import flagged_rows
 from hudi_pyspark.reading.log_records.ordering import OrderingValues, ordering_field
 from hudi_pyspark.reading.merge.decision import (
@@ -316,7 +316,7 @@ def _operation_is(records: Records, field: str, operation: str) -> Mask:
 
 def _payload_column(records: Records, field: str) -> pa.Array:
     """Return a column by its name in any case; nulls if the table lacks it."""
-    name = resolve_case(field, records.rows.schema.names)
+    name = find_column(field, records.rows.schema)
     return as_one_array(records.rows.column(name)) if name else pa.nulls(len(records))
 
 
