@@ -36,8 +36,8 @@ from hudi_pyspark.table.config import (
     lacks_ordering_fields,
     load_properties,
 )
+from hudi_pyspark.table.lost_commits import COMPLETED_OR_FAILED
 from hudi_pyspark.table.merge_mode import MergeCache
-from hudi_pyspark.table.returning_rows import COMPLETED_OR_FAILED
 from hudi_pyspark.table.view import TableView, open_table
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta, timezone
 from hudi_pyspark.format.timeline.instant import Action, Instant
 from hudi_pyspark.metadata_table.file_records import FileRecords
 from hudi_pyspark.metadata_table.records import INITIAL_INSTANTS
-from hudi_pyspark.table.returning_rows import COMPLETED, COMPLETED_OR_FAILED
+from hudi_pyspark.table.lost_commits import COMPLETED, COMPLETED_OR_FAILED
 from hudi_pyspark.table.table_services import rolled_back_times
 from hudi_pyspark.table.timeline import CommittedTimes, Timeline, compared_times, load_timeline
 from hudi_pyspark.table.view import TableView

@@ -8,7 +8,7 @@ from typing import ClassVar
 import pyarrow as pa
 
 from hudi_pyspark.cached_property import cached_property
-from hudi_pyspark.errors import CorruptTimelineError, HudiError, UnsupportedQueryError
+from hudi_pyspark.errors import HudiError, UnsupportedQueryError
 from hudi_pyspark.filter.predicate import Predicate, top_level_columns
 from hudi_pyspark.messages import warn
 from hudi_pyspark.options.instant_text import local_now
@@ -24,7 +24,7 @@ from hudi_pyspark.planning.time_travel import (
     resolve_range_end,
 )
 from hudi_pyspark.table.file_group import FileSlice
-from hudi_pyspark.table.returning_rows import COMPLETED_OR_FAILED, commit_that_replaced_rows
+from hudi_pyspark.table.lost_commits import find_loss
 from hudi_pyspark.table.view import TableView
 from hudi_pyspark.tasks import (
     BOTH_IMAGES,
@@ -65,38 +65,22 @@ def resolve_query(view: TableView, options: ReadOptions) -> Query:
 def check_lost_commits(query: Query, planner: TablePlanner) -> None:
     """Warn of commits that the timeline has lost, or fail.
 
-    Reads more than the plan has read only if commits seem to be lost.
-
     Raises:
         CorruptTimelineError: rows that a lost commit replaced would be in the answer; or commits
             are lost, and ``on_missing=fail``.
     """
-    options, view, as_of = planner.options, query.view, query.schema_instant
-    lost: dict[str, str] = {}
+    options = planner.options
+    recorded: Mapping[str, str] = {}
     with suppress(HudiError):  # no metadata table, or one that cannot be read
-        lost |= planner.metadata().lost_commits if planner.metadata is not None else {}
-    lost |= dict.fromkeys(view.groups.lost_commits(), "later commits built on its files")
-    lost = {time: lost[time] for time in sorted(lost) if as_of is None or time <= as_of}
-    certain = [time for time, proof in lost.items() if proof != COMPLETED_OR_FAILED]
-    incremental, fails = options.incremental, options.fails_on_missing
-    fails |= incremental is not None and incremental.on_missing is OnMissing.FAIL
-    if certain and (time := commit_that_replaced_rows(view.groups, certain)):
-        consequence, fails = "rows that it replaced would be read again", True
-    elif lost:
-        time, consequence = next(iter(lost)), "its rows are missing"
-    elif view.timeline.instants or not view.groups.has_data_files():
+        recorded = planner.metadata().lost_commits if planner.metadata is not None else {}
+    loss = find_loss(query.view, recorded, query.schema_instant)
+    if loss is None:
         return
-    problem = (
-        f"it has no completed commit {time}, although {lost[time]}: {consequence}"
-        if lost
-        else "it is empty, although the table has data files: their rows are missing"
-    )
-    problem += ". Keep writers and cleaners from the table, which would remove the files for good"
-    folder = view.storage.describe(view.config.timeline_folder)
-    if fails:
-        raise CorruptTimelineError(folder, problem)
-    error = CorruptTimelineError(folder, f"{problem} (on_missing=fail refuses)")
-    warn(error.reason(), stacklevel=2)
+    incremental = options.incremental
+    fails = incremental is not None and incremental.on_missing is OnMissing.FAIL
+    if loss.repeats_rows or fails or options.fails_on_missing:
+        raise loss.error()
+    warn(loss.error(" (on_missing=fail refuses)").reason(), stacklevel=2)
 
 
 @dataclass(frozen=True, eq=False)
