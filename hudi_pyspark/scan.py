@@ -25,10 +25,11 @@ from hudi_pyspark.planning.needed_columns import result_schema
 from hudi_pyspark.planning.plan import Plan, Query, summary
 from hudi_pyspark.planning.query import check_lost_commits, resolve_query
 from hudi_pyspark.planning.slice_tasks import TablePlanner
-from hudi_pyspark.planning.task_groups import are_tiny, cost, group_tasks
+from hudi_pyspark.planning.task_groups import cost, group_tasks
 from hudi_pyspark.reading.joint_slices import join_tasks
 from hudi_pyspark.reading.kept_merges import count_merged, merged_on_disk
 from hudi_pyspark.reading.read_task import read_group
+from hudi_pyspark.reading.small_slices import are_tiny
 from hudi_pyspark.reading.threads import read_in_parallel
 from hudi_pyspark.short_name import SHORT_NAME
 from hudi_pyspark.storage.retries import retry_on_corruption
@@ -48,7 +49,8 @@ if TYPE_CHECKING:
     from hudi_pyspark.table.view import TableView
     from hudi_pyspark.tasks import ReadTask
 
-_MAX_THREADS, _MAX_EXTRA_THREADS = 4, 12
+_MAX_THREADS = 4
+_MAX_EXTRA_THREADS = 12
 _log = logger(__name__)
 
 
@@ -340,7 +342,8 @@ class Scan:
             yield from rows.select(self._result.names).to_batches()
 
     def _tables(self, tasks: Sequence[ReadTask], threads: int | None = None) -> Iterator[pa.Table]:
-        default, extra = 1, 0
+        default = 1
+        extra = 0
         if self._limit is None and not self._query.is_ordered:
             default = min(os.cpu_count() or 1, _MAX_THREADS)
             if self.storage.is_local:

@@ -87,14 +87,6 @@ def cost(task: ReadTask, merged: int | None = 0, *, columns: int = 0) -> int:
     return int(base_bytes) + _OPENING + _cost_of_logs(logs)
 
 
-def are_tiny(tasks: Sequence[ReadTask]) -> bool:
-    """Say whether each task reads a slice of at most 64 KiB.
-
-    Threads that read such slices would mostly wait for the interpreter lock.
-    """
-    return all(isinstance(task, ScanTask) and task.file_slice.is_tiny for task in tasks)
-
-
 def _cost_of_logs(files: Sequence[LogFile]) -> int:
     return sum(file.size * _LOG_WEIGHT + _OPENING for file in files)
 

@@ -27,14 +27,11 @@ from hudi_pyspark.reading.merge.base_rows import record_keys
 from hudi_pyspark.reading.merge.fold import PairRule
 from hudi_pyspark.reading.merge.merge import MergePass
 from hudi_pyspark.reading.slice_log import log_decoder, slice_blocks
+from hudi_pyspark.reading.small_slices import FEWEST_SLICES, MOST_JOINED_BYTES, is_tiny
 from hudi_pyspark.storage.protocol import Storage
 from hudi_pyspark.table.log_files import LogFiles
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 from hudi_pyspark.tasks import ReadTask, ScanTask, SharedPlan
-
-FEWEST_SLICES = 8
-"""Fewer slices are merged one by one."""
-_MOST_BYTES = 1 << 24  # of base rows: they are in memory, and their files may be compressed well
 
 
 def join_tasks(tasks: Iterable[ReadTask], storage: Storage) -> Iterator[list[ReadTask]]:
@@ -88,7 +85,7 @@ def _is_small(task: ScanTask, storage: Storage) -> bool:
     shared = task.shared
     return (
         bool(task.file_slice.log_files)
-        and task.file_slice.is_tiny
+        and is_tiny(task.file_slice)
         and not shared.row_options
         and not (shared.rule.needs_fold or shared.rule.folds_base_rows)
         and shared.schema_on_read is None
@@ -160,7 +157,7 @@ def _base_tables(tasks: Sequence[ScanTask], storage: Storage) -> list[pa.Table] 
             tables.append(table)
             numbers += [number] * table.num_rows
             nbytes += table.nbytes
-            if nbytes > _MOST_BYTES:
+            if nbytes > MOST_JOINED_BYTES:
                 return None
     if not numbers:
         return []

@@ -29,6 +29,7 @@ from hudi_pyspark.reading.merge.spilled_merge import LogInMemory
 from hudi_pyspark.reading.merge.whole_records import WholeRecords
 from hudi_pyspark.reading.merge.winners import Winners
 from hudi_pyspark.reading.outcome_rows import is_of_file, log_rows, open_needed_file, outcome_rows
+from hudi_pyspark.reading.small_slices import SMALL_BASE_FILE
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 from hudi_pyspark.tasks import ScanTask
 
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from hudi_pyspark.storage.protocol import Storage
     from hudi_pyspark.table.live_blocks import LogScan
 
-_SMALL_FILE = 1 << 20  # bytes; to open a file and read it twice would cost more than its columns
 _ROWS_AT_ONCE = 1 << 20  # of a base file: the keys of each group of rows are hashed once
 
 
@@ -65,7 +65,7 @@ def merge_slice(
         CorruptBaseFileError: the base file cannot be decoded.
     """
     base_file = task.file_slice.base_file
-    if base_file is None or base_file.size < _SMALL_FILE:
+    if base_file is None or base_file.size < SMALL_BASE_FILE:
         tables = _whole_if_small(sides.base)
         if tables is not None:
             row_count = sum(table.num_rows for table in tables)

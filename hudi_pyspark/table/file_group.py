@@ -4,8 +4,6 @@ import posixpath
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-_TINY = 64 * 1024  # bytes of a slice
-
 
 # A large table has very many of these. They are not frozen, since frozen ones take three times as
 # long to make. Nothing changes them.
@@ -74,11 +72,6 @@ class FileSlice:
     def files(self) -> list[BaseFile | LogFile]:
         """The base file, if there is one, and the log files."""
         return [file for file in (self.base_file, *self.log_files) if file is not None]
-
-    @property
-    def is_tiny(self) -> bool:
-        """Whether all files together have at most 64 KiB, so that fixed costs of a read prevail."""
-        return sum(file.size for file in self.files) <= _TINY
 
     @property
     def is_empty(self) -> bool:

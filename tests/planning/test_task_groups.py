@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from hudi_pyspark.filter.sql_text import parse_filter
 from hudi_pyspark.planning import task_groups
-from hudi_pyspark.planning.task_groups import are_tiny, cost, group_tasks
+from hudi_pyspark.planning.task_groups import cost, group_tasks
+from hudi_pyspark.reading.small_slices import are_tiny
 from hudi_pyspark.tasks import CdcTask, ChangeSource, CommitRange, ScanTask
 from tests.planning.test_slice_tasks import TABLE, planned, slice_of
 

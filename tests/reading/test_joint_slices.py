@@ -174,7 +174,7 @@ def test_few_slices_are_merged_one_by_one(slices, merged_together, monkeypatch):
 
 def test_large_rows_of_small_files_are_merged_one_by_one(slices, merged_together, monkeypatch):
     (table,) = read_base_rows(slices.tasks(KEY, "v")[0], MemoryStorage(slices.files))
-    monkeypatch.setattr(joint_slices, "_MOST_BYTES", 4 * table.nbytes)
+    monkeypatch.setattr(joint_slices, "MOST_JOINED_BYTES", 4 * table.nbytes)
     assert slices.read(slices.tasks(KEY, "v")) == sorted(MERGED * SLICES)
     assert merged_together == [2, 4, 0]
 

@@ -206,7 +206,7 @@ def test_random_slices_have_the_rows_of_a_new_merge(is_whole, small_file, tmp_pa
         return outcome
 
     monkeypatch.setattr(slice_reader, "resumed_outcome", recorded)
-    monkeypatch.setattr(merged_slices, "_SMALL_FILE", small_file)
+    monkeypatch.setattr(merged_slices, "SMALL_BASE_FILE", small_file)
     for seed in range(4000 if is_whole else 60):
         check_random_slice(Random(seed), tmp_path / f"{seed}")
     assert are_resumed == {True, False}
@@ -252,7 +252,7 @@ GROWING = [
 @pytest.mark.parametrize("merge_cache", ["memory", "disk"])
 @pytest.mark.parametrize("case", GROWING)
 def test_table_that_is_read_after_each_commit(case, merge_cache, tmp_path, monkeypatch):
-    monkeypatch.setattr(merged_slices, "_SMALL_FILE", 0)
+    monkeypatch.setattr(merged_slices, "SMALL_BASE_FILE", 0)
     instants = [*commits_of(case)]
     growing = table_at(case, instants[0], tmp_path)
     table = HudiTable(str(growing.path))
