@@ -7,6 +7,7 @@ build and packaging. The first check that fails ends it with one message and exi
 from __future__ import annotations
 
 import ast
+import json
 import os
 import re
 import shutil
@@ -293,7 +294,7 @@ def check_installed(wheel: Path, folder: Path) -> str:
     """
     python, table = new_environment(folder / "installed"), extract_case(folder)
     install(python, "--constraint", CONSTRAINTS, wheel)
-    report = run([python, "-I", SMOKE, CASE, table, folder / "installed"])
+    report = run([python, "-I", SMOKE, *answers_of_case(), table, folder / "installed"])
     without_extra = run([python.parent / "hudi-py", "--help"], is_failure_expected=True)
     if "cli" not in without_extra:
         raise ReleaseError(f"hudi-py without its extra does not name the extra:\n{without_extra}")
@@ -325,7 +326,8 @@ def check_zip(artefacts: Artefacts, folder: Path) -> str:
     """
     python, table = folder / "installed" / "bin" / "python", extract_case(folder)
     run([python, "-m", "pip", "--disable-pip-version-check", "uninstall", "-qy", "hudi-pyspark"])
-    return run([python, "-I", SMOKE, CASE, table, artefacts.zip, artefacts.zip])
+    case = answers_of_case()
+    return run([python, "-I", SMOKE, *case, table, artefacts.zip, artefacts.zip])
 
 
 def new_environment(folder: Path) -> Path:
@@ -339,6 +341,12 @@ def extract_case(folder: Path) -> Path:
     with zipfile.ZipFile(CASE / "table.zip") as archive:
         archive.extractall(folder)
     return folder / CASE.name
+
+
+def answers_of_case() -> tuple[str, Path]:
+    """Return the queries of the golden table as JSON, and the zip of Apache Hudi's answers."""
+    facts = tomllib.loads((CASE / "case.toml").read_text(encoding="utf-8"))
+    return json.dumps(facts["queries"]), CASE / "answers.zip"
 
 
 def run(command: Sequence[str | Path], *, is_failure_expected: bool = False) -> str:

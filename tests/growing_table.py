@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tests.conftest import GOLDEN
+from tests.golden.case import load_case
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -70,7 +71,7 @@ def commits_of(case: str) -> dict[str, str]:
 
     Out of the list of file names that was recorded with the case.
     """
-    timeline = json.loads((_folder(case) / "case.json").read_text())["timeline"]
+    timeline = load_case(_folder(case)).facts["timeline"]
     matches = [m for name in timeline if (m := _COMPLETED.fullmatch(name))]
     times = {match[1]: match[2] or match[1] for match in matches}
     return dict(sorted(times.items(), key=lambda item: item[1]))

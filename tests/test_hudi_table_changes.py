@@ -24,8 +24,7 @@ from hudi_pyspark.table.merge_mode import resolve_merge_rule
 from tests.columns.json_oracle import json_value
 from tests.conftest import GOLDEN
 from tests.golden.case import Case, load_cases
-from tests.golden.compare import _rows as cells
-from tests.golden.compare import arrow_type_name, changelog_rows
+from tests.golden.compare import arrow_type_name, changelog_rows, rows_of
 from tests.golden.deviations import accepted_deviations, certain_answers
 
 if TYPE_CHECKING:
@@ -75,7 +74,7 @@ def commits(table: HudiTable) -> list[tuple[str, str]]:
 
 def snapshot_at(case: Case, table: HudiTable, time: str) -> pa.Table:
     """The table as of a commit: Apache Hudi's answer where there is one, or else ours."""
-    known = [q for q in case.queries if q.rows is not None and q.key not in accepted_deviations()]
+    known = [q for q in case.queries if q.answer is not None and q.key not in accepted_deviations()]
     for query in known:
         is_latest = query.name == "snapshot" and time == table.last_instant
         if is_latest or query.options.get("as.of.instant") == time:
@@ -102,14 +101,14 @@ def steps(
 
 def data_rows(table: pa.Table) -> Counter[tuple[Any, ...]]:
     """Rows of data columns."""
-    return Counter(cells(table.select([n for n in table.schema.names if n[:8] != "_hoodie_"])))
+    return Counter(rows_of(table.select([n for n in table.schema.names if n[:8] != "_hoodie_"])))
 
 
 def images(changes: pa.Table, column: str, operations: Sequence[str]) -> Counter[tuple[Any, ...]]:
     """One kind of images of some operations, as rows."""
     chosen = changes.filter(pc.is_in(changes["op"], pa.array(operations)))[column]
     structs = chosen.combine_chunks()
-    return Counter(cells(pa.Table.from_arrays(structs.flatten(), schema=pa.schema(structs.type))))
+    return Counter(rows_of(pa.Table.from_arrays(structs.flatten(), schema=pa.schema(structs.type))))
 
 
 def changes_of(table: HudiTable, begin: str, end: str, **options: str) -> pa.Table:
@@ -139,9 +138,9 @@ def test_changes_of_a_long_range_are_those_of_its_commits(case, opened):
     times = ["000", *(requested for requested, _ in commits(table))]
     single = [changes_of(table, *pair) for pair in pairwise(times)]
     whole = changes_of(table, "000", times[-1])
-    assert Counter(cells(whole)) == Counter(cells(pa.concat_tables(single)))
-    assert Counter(cells(changes_of(table, times[2], times[-1]))) == Counter(
-        cells(pa.concat_tables(single[2:]))
+    assert Counter(rows_of(whole)) == Counter(rows_of(pa.concat_tables(single)))
+    assert Counter(rows_of(changes_of(table, times[2], times[-1]))) == Counter(
+        rows_of(pa.concat_tables(single[2:]))
     )
 
 
@@ -176,7 +175,7 @@ CHANGELOG_QUERIES = [
     for case in CDC_CASES
     for query in case.queries
     if query.name.startswith("cdc")
-    and query.rows is not None
+    and query.answer is not None
     and query.key not in accepted_deviations()
 ]
 
@@ -204,7 +203,7 @@ def test_changelog_has_the_same_values_as_struct_images(case, opened):
         ("update_postimage", "after", "u"),
     ):
         rows = changelog.filter(pc.equal(changelog["_change_type"], kind))
-        assert Counter(cells(rows.drop_columns(CHANGE_COLUMNS))) == images(
+        assert Counter(rows_of(rows.drop_columns(CHANGE_COLUMNS))) == images(
             structs, side, [operation]
         )
 
@@ -254,7 +253,7 @@ def test_last_row_of_each_key_of_a_changelog_is_that_of_the_snapshot(case, opene
             copy[row["id"]] = row
     schema = table.changes(as_changelog=True).schema
     rows = pa.Table.from_pylist(list(copy.values()), schema).drop_columns(CHANGE_COLUMNS)
-    assert Counter(cells(rows)) == data_rows(snapshot_at(case, table, table.last_instant))
+    assert Counter(rows_of(rows)) == data_rows(snapshot_at(case, table, table.last_instant))
 
 
 @pytest.mark.parametrize(("zone", "hour"), [("UTC", 6), ("Asia/Tokyo", 21), ("America/Bogota", 11)])
@@ -278,12 +277,12 @@ def test_commit_timestamp_is_the_instant_in_the_zone_of_the_timeline(
 
 def keyed(table: pa.Table) -> dict[tuple[Any, ...], dict[str, Any]]:
     """Record key and partition path to row, without its nulls; {} if a key comes twice."""
-    keys = cells(table.select(["_hoodie_record_key", "_hoodie_partition_path"]))
+    keys = rows_of(table.select(["_hoodie_record_key", "_hoodie_partition_path"]))
     kept = [n for n in table.schema.names if n not in MOVING]
     # Without nulls, since a column may be added from one snapshot to the next.
     rows = [
         {name: value for name, value in zip(kept, row, strict=True) if value is not None}
-        for row in cells(table.select(kept))
+        for row in rows_of(table.select(kept))
     ]
     found = dict(zip(keys, rows, strict=True))
     return found if len(found) == table.num_rows else {}
@@ -393,7 +392,7 @@ def test_rows_that_are_certain_are_those_of_the_snapshot_at_the_end_of_the_range
     at = table.last_instant if "clean_only" in key or not times else times[-1]
     expected = rows_of_commits(snapshot_at(case, table, at), times)
     answer = table.scan_with(options).to_arrow()
-    assert Counter(cells(answer.select(expected.schema.names))) == Counter(cells(expected))
+    assert Counter(rows_of(answer.select(expected.schema.names))) == Counter(rows_of(expected))
     assert set(answer[COMMIT_TIME].to_pylist()) <= set(times)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections import Counter
 from datetime import datetime, timedelta
@@ -31,7 +30,7 @@ def table(golden_table):
 
 
 def test_commits_are_those_of_the_case_in_order(table):
-    listed = json.loads((GOLDEN / "v9_mor_compaction_inline" / "case.json").read_text())["timeline"]
+    listed = load_case(GOLDEN / "v9_mor_compaction_inline").facts["timeline"]
     commits = table.inspect.commits().to_pylist()
     found = [f"{c['requested_time']}_{c['completion_time']}.{c['action']}" for c in commits]
     assert found == [name for name in listed if name.endswith("commit")]
@@ -40,8 +39,8 @@ def test_commits_are_those_of_the_case_in_order(table):
 def test_commit_has_the_numbers_of_what_it_wrote(table):
     first = table.inspect.commits().to_pylist()[0]
     assert first["operation"] in ("INSERT", "BULK_INSERT", "UPSERT")
-    queries = json.loads((GOLDEN / "v9_mor_compaction_inline" / "case.json").read_text())["queries"]
-    assert first["inserts"] == next(q["rows"] for q in queries if q["name"] == "as_of_c1")
+    known = load_case(GOLDEN / "v9_mor_compaction_inline").query("as_of_c1")
+    assert first["inserts"] == known.facts["rows"]
     assert (first["updates"], first["deletes"]) == (0, 0)
 
 

@@ -1,7 +1,5 @@
 """Incremental queries that merge with the whole table: ``range_merge=table``."""
 
-import json
-
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
@@ -22,10 +20,9 @@ PARTIAL = "x_v9_mor_rg_partial_payload"
 
 def commit_times(case):
     """Requested time of each completed commit to the time that ranges compare."""
-    description = json.loads((case.folder / "case.json").read_text())
-    instants = [text.partition(".")[0] for text in description["timeline"]]
+    instants = [text.partition(".")[0] for text in case.facts["timeline"]]
     pairs = [(i.partition("_")[0], i.partition("_")[2]) for i in instants]
-    return {r: (c if description["table_version"] >= 8 and c else r) for r, c in pairs}
+    return {r: (c if case.facts["table_version"] >= 8 and c else r) for r, c in pairs}
 
 
 def is_known(case):
@@ -33,7 +30,7 @@ def is_known(case):
     # Ranges of a table that became COPY_ON_WRITE do not have the delta commits from before.
     words = ("archived", "no_meta_fields", "virtual", "clean", "hollow", "failed_stays", "was_mor")
     known = any(
-        q.name == "snapshot" and q.rows is not None and q.key not in accepted_deviations()
+        q.name == "snapshot" and q.answer is not None and q.key not in accepted_deviations()
         for q in case.queries
     )
     return known and not any(word in case.name for word in words)
@@ -44,7 +41,7 @@ def ranges_of(case):
     return [
         query
         for query in case.queries
-        if query.rows is not None
+        if query.answer is not None
         and query.options.keys() == {"hoodie.datasource.query.type", BEGIN}
         and query.options[BEGIN] != "earliest"
     ]

@@ -42,7 +42,7 @@ def known_queries(names):
         pytest.param(query, id=query.key)
         for case in cases
         for query in case.queries
-        if query.rows is not None
+        if query.answer is not None
     ]
 
 

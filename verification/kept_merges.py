@@ -21,9 +21,8 @@ from typing import TYPE_CHECKING
 
 from hudi_pyspark import HudiTable
 from tests.golden.case import load_case, load_cases
-from tests.golden.deviations import accepted_deviations
 from tests.golden.questions import kept_in, questions
-from tests.golden.run import whole_answer
+from tests.golden.run import is_whole_row_known, whole_answer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -100,7 +99,7 @@ def ask(cases: Path, path: Path, kept: Path, seed: float, most: int) -> list[str
         whole = whole_answer(case, query) if query.is_covered else None
         if whole is None:
             continue
-        is_complete = query.key not in accepted_deviations() and query.rows is not None
+        is_complete = is_whole_row_known(query)
         forms = questions(whole, Random(query.key), is_complete=is_complete)
         chosen = Random(query.key).sample(forms, min(most, len(forms)))
         asked += [(query, question, whole) for question in chosen] * ROUNDS

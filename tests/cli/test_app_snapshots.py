@@ -1,7 +1,7 @@
 """What each command prints on golden tables, compared with stored text.
 
 REWRITE_SNAPSHOTS=1 writes the files anew; read the difference before it is committed: the instants,
-counts and rows were checked against the tables' case.json and Apache Hudi's own rows.
+counts and rows were checked against the tables' case.toml and Apache Hudi's own rows.
 """
 
 import os

@@ -2,12 +2,12 @@
 
 import json
 
-import pyarrow.parquet as pq
 import pytest
 
 from tests.cli.command import in_process
 from tests.conftest import GOLDEN
 from tests.damage import unpack
+from tests.golden.case import load_case
 
 MOR = "v9_mor_clustering"
 UPDATES = "20261121062950923"  # the fifth commit: two records of one file group
@@ -39,7 +39,7 @@ def test_blocks_of_a_whole_file(file):
 
 def test_records_are_those_that_hudi_read(file):
     code, records = as_json("log", "records", str(file))
-    rows = pq.read_table(GOLDEN / MOR / "expected" / "snapshot.parquet").to_pylist()
+    rows = load_case(GOLDEN / MOR).query("snapshot").expected_rows().to_pylist()
     known = {row["id"]: row for row in rows if row["_hoodie_commit_time"] == UPDATES}
     assert code == 0
     assert len(records) == 2

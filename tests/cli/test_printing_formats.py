@@ -21,7 +21,7 @@ QUERIES = [
     pytest.param(query, id=query.key)
     for case in CASES
     for query in load_case(GOLDEN / case).queries
-    if query.is_covered and query.rows is not None
+    if query.is_covered and query.answer is not None
 ]
 
 
@@ -38,7 +38,7 @@ def test_count_is_that_of_hudi(golden_table, query):
 
 @pytest.mark.parametrize("case", CASES)
 def test_commits_are_those_of_the_case(golden_table, case):
-    timeline = json.loads((GOLDEN / case / "case.json").read_text())["timeline"]
+    timeline = load_case(GOLDEN / case).facts["timeline"]
     shown = json.loads(in_process("commits", str(golden_table(case)), "-o", "json").out)
     assert [
         f"{row['requested_time']}_{row['completion_time'] or row['requested_time']}.{row['action']}"
@@ -47,7 +47,7 @@ def test_commits_are_those_of_the_case(golden_table, case):
 
 
 def expected(case, query="snapshot"):
-    rows = pq.read_table(GOLDEN / case / "expected" / f"{query}.parquet")
+    rows = load_case(GOLDEN / case).query(query).expected_rows()
     return {row["id"]: row for row in rows.to_pylist()}
 
 

@@ -22,7 +22,7 @@ from tests.damage import damage_column, data_file, set_property, unpack
 MOR = "v9_mor_clustering"
 V6 = "v6_mor_part_basic"  # with a metadata table
 COW = "v8_cow_schema_evolution"
-ALL_CASES = sorted(path.parent.name for path in GOLDEN.glob("*/case.json"))
+ALL_CASES = sorted(path.parent.name for path in GOLDEN.glob("*/case.toml"))
 
 
 def examine(table, *, deep=False) -> list[Finding]:

@@ -129,8 +129,8 @@ def test_column_without_nulls_that_files_lack_is_a_warning(tmp_path):
 def test_nested_field_without_nulls_that_files_lack_is_a_warning(tmp_path):
     # Apache Hudi 1.2.0 wrote it and fails to read it, or shows 0.
     name = "x_v9_mor_evo_not_null_nested"
-    tables = GOLDEN.parent / "practice" / "not_null_nested"
-    with zipfile.ZipFile(tables / f"{name}.zip") as file:
+    folder = GOLDEN.parent / "practice" / "not_null_nested" / name
+    with zipfile.ZipFile(folder / "table.zip") as file:
         file.extractall(tmp_path)
     found = findings_of(tmp_path / name)
     assert [(severity, subject) for severity, subject, _ in found] == [

@@ -193,7 +193,7 @@ def test_streaming_engine_of_polars_writes_a_table(table, tmp_path):
 def test_every_kind_of_query_is_a_dataset(case, golden_table):
     table = HudiTable(golden_table(case))
     for query in load_case(GOLDEN / case).queries:
-        if query.rows is not None:
+        if query.answer is not None:
             dataset = table.scan_with(query.options).to_dataset()
             wanted = query.expected_rows(), query.expected_schema()
             assert differences(dataset.to_table(), *wanted) == [], query.name

@@ -1,4 +1,7 @@
-"""``python -m tests.golden FOLDER [OPTION=VALUE …]``: every case of a folder, equal or not."""
+"""``python -m tests.golden FOLDER [OPTION=VALUE …]``: every case of a folder, equal or not.
+
+``show CASE [QUERY]`` prints a case, and ``pack FOLDER`` makes one of a case of a collection.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tests.golden import pack, show
 from tests.golden.case import load_cases
 from tests.golden.deviations import accepted_deviations
 from tests.golden.run import ask_questions, run_case
@@ -21,7 +25,15 @@ if TYPE_CHECKING:
     from tests.golden.case import Case
 
 
+_COMMANDS = {"pack": pack.main, "show": show.main}
+
+
 def main(arguments: Sequence[str]) -> int:
+    command = _COMMANDS.get(arguments[0]) if arguments else None
+    return compare(arguments) if command is None else command(arguments[1:])
+
+
+def compare(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.golden", description=__doc__)
     parser.add_argument("folder")
     parser.add_argument("options", nargs="*", help="of every query, besides its own")

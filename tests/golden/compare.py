@@ -61,7 +61,7 @@ def _extra_and_missing(
     if names and set(names) <= set(CHANGE_COLUMNS):
         ours, theirs = _change_rows(actual, expected)
     else:
-        ours, theirs = Counter(_rows(actual)), Counter(_rows(expected.select(names)))
+        ours, theirs = Counter(rows_of(actual)), Counter(rows_of(expected.select(names)))
     return ours - theirs, theirs - ours
 
 
@@ -178,7 +178,8 @@ def arrow_type_name(kind: pa.DataType) -> str:
     return f"(Arrow) {kind}"
 
 
-def _rows(table: pa.Table) -> list[tuple[Any, ...]]:
+def rows_of(table: pa.Table) -> list[tuple[Any, ...]]:
+    """The rows in their order, of values that are equal if and only if they are the same."""
     columns = [[_hashable(value) for value in column.to_pylist()] for column in table.columns]
     return list(zip(*columns, strict=True)) if columns else [()] * table.num_rows
 

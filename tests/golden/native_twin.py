@@ -47,7 +47,7 @@ class NativeTwin(Case):
 
 
 def native_twin(case: Case) -> NativeTwin:
-    return NativeTwin(case.name, case.folder, case.queries)
+    return NativeTwin(**vars(case))
 
 
 def rewrite(base: Path) -> None:

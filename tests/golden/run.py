@@ -55,12 +55,12 @@ def run_query(case: Case, query: Query, path: Path, options: Mapping[str, str]) 
         with warnings.catch_warnings():
             # A range whose files are gone is answered with a warning, like Apache Hudi's log line.
             warnings.filterwarnings("ignore", message="incremental query of", category=UserWarning)
-            answer = HudiTable(str(path)).scan_with({**query.options, **options}).to_arrow()
+            answer = answer_to(query, path, options)
     except HudiError as error:
         deviation = accepted_deviations().get(query.key)
         if deviation is not None and deviation.rows == type(error).__name__:
             return Outcome(query, (), f"{deviation.rule}: {deviation.reason}")
-        if query.rows is None and query.key not in certain_answers():
+        if query.answer is None and query.key not in certain_answers():
             return Outcome(query, (), f"refused, as by Apache Hudi: {error}")
         return Outcome(query, (f"{type(error).__name__}: {error}",))
     except Exception as error:  # noqa: BLE001  (the report names it and goes on)
@@ -68,9 +68,17 @@ def run_query(case: Case, query: Query, path: Path, options: Mapping[str, str]) 
     return judge(case, query, answer)
 
 
+def answer_to(query: Query, path: Path, options: Mapping[str, str]) -> pa.Table:
+    """Return what this project's reader answers to a query, with some options more than its own."""
+    given: dict[str, object] = {**query.options, **options}
+    if query.columns is not None:
+        given["columns"] = list(query.columns)
+    return HudiTable(str(path)).scan_with(given).to_arrow()
+
+
 def judge(case: Case, query: Query, answer: pa.Table) -> Outcome:
     """Compare an answer with Apache Hudi's, or with what is certain where that fails."""
-    if query.rows is None:
+    if query.answer is None:
         return _judge_certain(case, query, answer)
     expected, schema = query.expected_rows(), query.expected_schema()
     found = tuple(differences(answer, expected, schema))
@@ -117,7 +125,7 @@ def ask_questions(
         if whole is None:
             continue
         random = Random(f"{seed} {query.key}")
-        is_complete = query.key not in accepted_deviations() and query.rows is not None
+        is_complete = is_whole_row_known(query)
         found = questions(whole, random, is_complete=is_complete)
         for question in random.sample(found, min(most, len(found))) if most else found:
             options = {**random_options(random, path.with_name("kept")), **query.options}
@@ -153,7 +161,7 @@ def whole_answer(case: Case, query: Query) -> Whole | None:
     Returns:
         None where the rows are not known, or ours are other ones for a reason.
     """
-    if query.rows is None:
+    if query.answer is None:
         certain = certain_answers().get(query.key)
         if certain is None or not certain.query:
             return None
@@ -167,6 +175,12 @@ def whole_answer(case: Case, query: Query) -> Whole | None:
         hidden = deviation.columns if deviation is not None else frozenset()
     names = [field["name"] for field in schema if field["name"] not in hidden]
     return Whole(rows.select(names), [f for f in schema if f["name"] in names])
+
+
+def is_whole_row_known(query: Query) -> bool:
+    """Whether Apache Hudi's values of every column are known, and ours do not deviate."""
+    is_whole = query.answer is not None and query.columns is None
+    return is_whole and query.key not in accepted_deviations()
 
 
 def _is_allowed(rows: str, problems: list[str]) -> bool:

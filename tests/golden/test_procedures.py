@@ -1,7 +1,7 @@
 """Tables about a table compared with what Apache Hudi's own procedures answer.
 
-The answers in golden_procedures/ were made by CALL show_... and table functions of Apache Hudi
-1.2.0; see verification/generate/procedures.py. Compared are the columns that both have.
+The answers, `procedures.json` of a case, are those of CALL show_... and table functions of Apache
+Hudi 1.2.0; see verification/generate/procedures.py. Compared are the columns that both have.
 """
 
 from __future__ import annotations
@@ -14,21 +14,23 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hudi_pyspark import HudiTable, InvalidOptionError
+from tests.conftest import GOLDEN
+from tests.golden.case import load_cases
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     Row = dict[str, Any]
 
-ANSWERS = Path(__file__).parents[1] / "golden_procedures"
-CASES = sorted(path.stem for path in ANSWERS.glob("*.json"))
+ASKED = {case.name: case for case in load_cases(GOLDEN) if "procedures" in case.facts}
+CASES = list(ASKED)
 
 each_case = pytest.mark.parametrize("case", CASES)
 
 
 @cache
 def calls(case: str) -> list[dict[str, Any]]:
-    return list(json.loads((ANSWERS / f"{case}.json").read_text(encoding="utf-8")))
+    return list(ASKED[case].recorded("procedures"))
 
 
 def answers(case: str, procedure: str, **arguments: object) -> Iterator[tuple[Row, list[Row]]]:

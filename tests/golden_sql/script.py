@@ -1,7 +1,7 @@
 """Scripts of SQL that Apache Hudi's bundle and this package run, and their answers.
 
-It needs only PySpark, 3.5 or later: ``verification/generate/sql_scripts.py`` runs it with the
-bundle.
+It needs only PySpark, 3.5 or later, and pyarrow: ``verification/generate/sql_scripts.py`` runs it
+with the bundle.
 """
 
 from __future__ import annotations
@@ -12,12 +12,14 @@ from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING, Any
 
+from tests.golden.case import read_facts
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from pyspark.sql import SparkSession
 
-FOLDER = Path(__file__).resolve().parent
+FOLDER = Path(__file__).resolve().parent / "trips"
 NAMES = ("quickstart", "mixed", "models")
 _ANSWERED = ("SELECT", "WITH", "SHOW")
 # What answers have in place of the folder of the tables, and of the current database.
@@ -26,7 +28,8 @@ _FOLDER, _DATABASE = "<tables>", "<database>"
 
 def statements(name: str, values: Mapping[str, str]) -> Iterator[str]:
     """Yield the statements of a script in which names such as ``${path}`` have values."""
-    text = (FOLDER / f"{name}.sql").read_text(encoding="utf-8")
+    scripts = read_facts(FOLDER)["scripts"]
+    text = next(script["sql"] for script in scripts if script["name"] == name)
     text = re.sub(r"^--.*\n", "", text, flags=re.MULTILINE)
     for statement in Template(text).substitute(values).split(";"):
         if statement.strip():

@@ -1,7 +1,6 @@
 """What differs between two snapshots: literals, and golden tables by Apache Hudi's own rows."""
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from hudi_pyspark import (
@@ -14,6 +13,7 @@ from hudi_pyspark import (
 from hudi_pyspark.inspection.snapshot_diff import diff_snapshots
 from tests.conftest import GOLDEN
 from tests.damage import set_property, unpack
+from tests.golden.case import load_case
 
 
 def rows(*pairs, kind=None):
@@ -151,7 +151,7 @@ INSTANTS = {
 
 def hudis_rows(case, query):
     """Data columns of the rows that Apache Hudi read, by partition path and record key."""
-    read = pq.read_table(GOLDEN / case / "expected" / f"{query}.parquet").to_pylist()
+    read = load_case(GOLDEN / case).query(query).expected_rows().to_pylist()
     return {
         (row["_hoodie_partition_path"], row["_hoodie_record_key"]): {
             name: value for name, value in row.items() if name not in META

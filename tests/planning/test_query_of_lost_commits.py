@@ -145,7 +145,7 @@ def check(table: Path, damage: Damage, whole: list[tuple[str, ...]]) -> str:
 @pytest.mark.parametrize("name", CASES)
 def test_lost_commits_are_told(name, is_whole, golden_table, tmp_path):
     case = CASES[name]
-    snapshot = next((q for q in case.queries if q.name == "snapshot" and q.rows), None)
+    snapshot = next((q for q in case.queries if q.name == "snapshot" and q.answer), None)
     if snapshot is None or COLUMNS[0] not in snapshot.expected_rows().column_names:
         pytest.skip("Apache Hudi did not read its keys")
     whole = versions(snapshot.expected_rows().select(COLUMNS).to_pylist())

@@ -1,1 +1,1 @@
-"""Tables of shapes that writers of practice leave; each folder has small tables in zip files."""
+"""Tables of shapes that writers of practice leave; each has folders of cases."""

@@ -48,7 +48,7 @@ class Practice:
 
 
 def practice(name: str) -> Path:
-    return Path(__file__).parent / f"{name}.zip"
+    return Path(__file__).parent / name / "table.zip"
 
 
 def golden(name: str) -> Path:
@@ -66,9 +66,10 @@ def beyond_savepoint(query: str, conditions: Mapping[str, int]) -> Practice:
     return Practice(zipped, "v", rows, conditions, options=options)
 
 
-def answers(folder: str, name: str) -> Any:
-    """Rows of a table that its folder has, by id."""
-    return json.loads((Path(__file__).parent / folder / "answers.json").read_text())[name]
+def values(name: str, column: str) -> list[tuple[str, object]]:
+    """Ids and values of the snapshot of a table here, as Apache Hudi reads them."""
+    rows = load_case(practice(name).parent).query("snapshot").expected_rows()
+    return sorted((row["id"], row[column]) for row in rows.to_pylist())
 
 
 FIRST_RUN, SECOND_RUN = "20250602133615602", "20250605131636329"
@@ -176,10 +177,7 @@ PRACTICE = {
     "flagged_base_rows": Practice(
         practice("flagged_base_rows/PartialUpdateAvroPayload_v6"),
         "v",
-        sorted(
-            (key, row[0])
-            for key, row in answers("flagged_base_rows", "PartialUpdateAvroPayload_v6").items()
-        ),
+        values("flagged_base_rows/PartialUpdateAvroPayload_v6", "v"),
         {"id = 't0'": 0, "id IN ('t0', 't2')": 1, "_hoodie_is_deleted IS NULL": 12},
     ),
     "before_the_operation": Practice(

@@ -6,7 +6,6 @@ In Spark the referee is a Parquet copy of the rows in the same session; without 
 from __future__ import annotations
 
 import math
-import zipfile
 from datetime import date, datetime, timezone
 from decimal import Decimal
 from typing import Any
@@ -16,13 +15,14 @@ import pytest
 
 from hudi_pyspark import HudiTable, InvalidOptionError
 from tests.conftest import GOLDEN
+from tests.golden.case import load_case
 from tests.spark.conftest import ruled
 from tests.spark.deployment import client
 
 __all__ = ["ruled"]  # a fixture
 
-CASE = GOLDEN.with_name("golden_extra") / "x_v9_mor_ty_conditions"
-COPY = CASE / "expected" / "snapshot.parquet"
+CASE = load_case(GOLDEN.with_name("golden_extra") / "x_v9_mor_ty_conditions")
+ROWS = CASE.query("snapshot").expected_rows()
 TEN = datetime(2024, 1, 5, 10, tzinfo=timezone.utc)
 # Arrow casts the first of these decimals to another double than Java does.
 FILTERS: dict[str, Any] = {
@@ -179,22 +179,26 @@ spark.stop()
 
 @pytest.fixture
 def path(tmp_path):
-    with zipfile.ZipFile(CASE / "table.zip") as file:
-        file.extractall(tmp_path)
-    return tmp_path / CASE.name
+    return CASE.extract(tmp_path)
+
+
+@pytest.fixture
+def copied(tmp_path):
+    """A Parquet copy of the rows."""
+    pq.write_table(ROWS, tmp_path / "copy.parquet")
+    return tmp_path / "copy.parquet"
 
 
 @pytest.mark.parametrize("text", FILTERS)
 def test_conditions_without_spark(path, text):
-    rows = pq.read_table(COPY).to_pylist()
-    expected = sorted(row["id"] for row in rows if FILTERS[text](row))
+    expected = sorted(row["id"] for row in ROWS.to_pylist() if FILTERS[text](row))
     scan = HudiTable(path).scan(["id"], filter=text)
     assert sorted(scan.to_arrow()["id"].to_pylist()) == expected
     assert scan.count() == len(expected)
 
 
 def test_arrow_would_lose_such_decimals():
-    amounts = pq.read_table(COPY)["amount"]
+    amounts = ROWS["amount"]
     assert not math.isclose(546740.69, amounts.cast("double")[0].as_py(), rel_tol=0, abs_tol=0)
 
 
@@ -223,20 +227,20 @@ REGISTERED = pytest.mark.parametrize("is_registered", [False, True], ids=["plain
 @pytest.mark.spark
 @SPARK_WAYS
 @REGISTERED
-def test_conditions_in_classic_sessions(spark, request, path, is_registered, all_conditions):
-    session = request.getfixturevalue("ruled") if is_registered else spark
+def test_conditions_in_classic_sessions(request, path, copied, is_registered, all_conditions):
+    session = request.getfixturevalue("ruled" if is_registered else "spark")
     way = -1 if all_conditions else int(is_registered)
     names: dict[str, Any] = {}
     exec(SCRIPT, names)
     if not all_conditions:
         names["TERMS"] = 40  # each is a call of Java, of which Spark makes many more
-    check(names["compared"](session, str(path), str(COPY), way))
+    check(names["compared"](session, str(path), str(copied), way))
 
 
 @pytest.mark.spark
 @SPARK_WAYS
 @REGISTERED
-def test_conditions_over_connect(connect_port, path, is_registered, all_conditions):
+def test_conditions_over_connect(connect_port, path, copied, is_registered, all_conditions):
     way = -1 if all_conditions else 2 + is_registered
-    arguments = (str(is_registered), str(path), str(COPY), str(way))
+    arguments = (str(is_registered), str(path), str(copied), str(way))
     check(client(CLIENT, connect_port, *arguments)["compared"])

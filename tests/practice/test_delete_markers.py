@@ -1,18 +1,19 @@
 """Delete markers on columns of each type; rows are those of Apache Hudi 1.2.0.
 
 Each table has a base row and an update of the keys ``a`` to ``f``, with values at the ends of the
-types; ``answers.json`` has the keys that are left, by column and marker.
+types. Each query of a case has a column and a marker, and the keys that are left.
 """
 
-import json
 from pathlib import Path
 
 import pytest
 
 from hudi_pyspark import HudiTable, InvalidOptionError
 from tests.damage import set_property
+from tests.golden.case import load_case
+from tests.golden.run import run_query
 
-ANSWERS = json.loads((Path(__file__).parent / "delete_markers/answers.json").read_text())
+FOLDER = Path(__file__).parent / "delete_markers"
 PREFIX = "hoodie.record.merge.property.hoodie.payload.delete"
 
 
@@ -21,14 +22,13 @@ def keys(table, **options):
 
 
 @pytest.mark.parametrize("name", ["avro_v8", "avro_v9", "parquet_v9"])
-def test_marker_is_compared_with_the_text_of_the_value_in_java(practice_table, name):
-    table = HudiTable(practice_table(f"delete_markers/{name}"))
-    found = [
-        [field, marker, keys(table, delete_field=field, delete_marker=marker)]
-        for field, marker, _ in ANSWERS
-    ]
-    assert found == ANSWERS
-    assert {len(left) for _, _, left in found} == {2, 4, 5, 6}
+def test_marker_is_compared_with_the_text_of_the_value_in_java(name, tmp_path):
+    case = load_case(FOLDER / name)
+    path = case.extract(tmp_path)
+    outcomes = [run_query(case, query, path, {}) for query in case.queries]
+    assert [(o.query.name, o.problems) for o in outcomes if o.problems] == []
+    counts = {query.facts["rows"] for query in case.queries}
+    assert counts == {2, 4, 5, 6}
 
 
 def test_column_of_the_marker_may_be_spelled_in_another_case(practice_table):

@@ -1,8 +1,11 @@
 """How many golden tables ship, by the rows of the table at the top of docs/supported.md."""
 
-import json
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
+
+from tests.golden.case import load_cases
 
 TESTS = Path(__file__).resolve().parents[1]
 FOREIGN = ("hudi_", "hudirs_", "trino_")
@@ -15,13 +18,13 @@ def shipped() -> Counter[tuple[str, str]]:
     Tables of other projects' tests are one row, whatever their version.
     """
     counted: Counter[tuple[str, str]] = Counter()
-    for path in sorted(TESTS.glob("golden*/*/case.json")):
-        case = json.loads(path.read_text(encoding="utf-8"))
-        counted[_row(case), case["table_type"]] += 1
+    for folder in ("golden", "golden_extra"):
+        for case in load_cases(TESTS / folder):
+            counted[_row(case.facts), case.facts["table_type"]] += 1
     return counted
 
 
-def _row(case: dict[str, str]) -> str:
+def _row(case: Mapping[str, Any]) -> str:
     if case["name"].startswith(FOREIGN):
         return "other projects"
     version, release = case["table_version"], case["hudi_version"]

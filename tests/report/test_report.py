@@ -6,7 +6,6 @@ from html.parser import HTMLParser
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from hudi_pyspark import HudiTable, InvalidOptionError
@@ -17,6 +16,7 @@ from hudi_pyspark.storage import ArrowStorage
 from tests.cli.command import in_process
 from tests.conftest import GOLDEN
 from tests.damage import unpack
+from tests.golden.case import load_case
 from tests.report.hostile import COMMENT, NAME, PARTITION, hostile_table
 from tests.report.reading_lines import CASES, expected_rows, texts
 
@@ -104,7 +104,7 @@ def test_records_that_users_changed_are_not_those_that_commits_wrote(golden_tabl
 )
 def test_rows_are_those_that_apache_hudi_reads(golden_table, name, is_exact):
     table = HudiTable(golden_table(name)).report().content["table"]
-    expected = pq.read_metadata(GOLDEN / name / "expected" / "snapshot.parquet").num_rows
+    expected = load_case(GOLDEN / name).query("snapshot").expected_rows().num_rows
     assert (table["rows"], table["rows_are_exact"]) == (expected, is_exact)
 
 

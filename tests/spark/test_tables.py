@@ -119,7 +119,7 @@ def test_golden_tables_by_name_and_by_path_have_the_rows_of_apache_hudi(sql, gol
     if not name:
         return
     for query in case.queries:
-        if query.rows is None or not query.name.startswith(("snapshot", "as_of")):
+        if query.answer is None or not query.name.startswith(("snapshot", "as_of")):
             continue
         options = dict(query.options)
         instant = options.pop("as.of.instant", None)
@@ -680,7 +680,7 @@ CALLS = [
     (case, query)
     for case in load_cases(GOLDEN)
     for query in case.queries
-    if query.is_covered and query.rows is not None and calls_of(query)
+    if query.is_covered and query.answer is not None and calls_of(query)
 ]
 
 

@@ -15,6 +15,7 @@ from hudi_pyspark.format.timeline.instant_metadata import CommitMetadata, commit
 from hudi_pyspark.storage import ArrowStorage
 from hudi_pyspark.table.archive import ArchivedInstant, load_archive, load_archived_metadata
 from tests.format.log.log_writer import avro_content, avro_records, write_block
+from tests.golden.case import load_case
 from tests.memory_storage import MemoryStorage
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -330,7 +331,7 @@ GOLDEN_CASES = [("v6_cow_archived", 1), ("v9_mor_archived", 2)]
 
 def commits_of_the_writer(case, layout):
     """What the golden table's script saw: every commit, and the times of the active ones."""
-    notes = json.loads((GOLDEN / case / "case.json").read_text())
+    notes = load_case(GOLDEN / case).facts
     (every,) = (n.partition(": ")[2] for n in notes["notes"] if n.startswith("every commit"))
     commits = {}  # (requested time, action) to completion time
     for name in every.split(", "):

@@ -19,7 +19,7 @@ def keyed_tables(folder, cases):
     deviating = accepted_deviations()
     for case in cases:
         for query in case.queries:
-            if query.name == "snapshot" and query.rows is not None and query.key not in deviating:
+            if query.name == "snapshot" and query.answer is not None and query.key not in deviating:
                 rows = query.expected_rows()
                 if set(ROW) <= set(rows.schema.names):
                     yield KeyedTable(case.extract(folder), rows)

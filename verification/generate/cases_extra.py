@@ -1800,7 +1800,7 @@ def main():
                 if v != a.version or a.table_version not in (None, int(tv)):
                     continue
                 pre = prefix(v, int(tv)) + H.CASES[n]["ttype"].lower() + "_"
-                if a.missing and os.path.exists(os.path.join(a.out, pre + n, "case.json")):
+                if a.missing and os.path.exists(os.path.join(a.out, pre + n)):
                     continue
                 H.run(spark, v, [n], a.out, int(tv), pre)
     finally:

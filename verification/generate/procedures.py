@@ -1,9 +1,10 @@
 """Ask Apache Hudi's procedures (CALL show_...) and table functions about golden tables.
 
-    pip install 'pyspark==3.5.*'      # Java 17; the bundle of Apache Hudi 1.2.0 from Maven Central
-    HUDI_JAR=path/to/hudi-spark3.5-bundle_2.12-1.2.0.jar python procedures.py [--functions] [CASE ...]
+    pip install 'pyspark==3.5.*' pyarrow      # Java 17; the bundle of Apache Hudi 1.2.0 from Maven Central
+    HUDI_JAR=path/to/hudi-spark3.5-bundle_2.12-1.2.0.jar \
+        python -m verification.generate.procedures [--functions] [CASE ...]
 
-Writes one <case>.json per table into tests/golden_procedures: a list of calls with their arguments, the columns
+Writes procedures.json into answers.zip of each case: a list of calls with their arguments, the columns
 of the answer and its rows, or the error on which the procedure fails. The table's base path is
 replaced by <table> in all texts. With --functions only the answers of table functions are made anew.
 """
@@ -21,10 +22,15 @@ import zipfile
 os.environ["TZ"] = "UTC"
 time.tzset()
 
+from pathlib import Path
+
+from tests.golden.archive import members
+from tests.golden.case import read_facts, write_case
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 TESTS = os.path.join(HERE, "..", "..", "tests")
 TABLES = os.path.join(TESTS, "golden")
-ANSWERS = os.path.join(TESTS, "golden_procedures")
+KIND, FILE = "procedures", "procedures.json"
 JAR = os.environ.get("HUDI_JAR") or os.path.expanduser(
     "~/.m2/repository/org/apache/hudi/hudi-spark3.5-bundle_2.12/1.2.0/"
     "hudi-spark3.5-bundle_2.12-1.2.0.jar")
@@ -178,15 +184,16 @@ def main():
     for case in names or CASES:
         base = unzip(case, scratch)
         calls = Calls(spark, case, base)
-        kept = os.path.join(ANSWERS, case + ".json")
+        folder = Path(TABLES, case)
+        answers = dict(members(folder / "answers.zip"))
         if "--functions" in sys.argv:
-            with open(kept) as known:
-                calls.made = [c for c in json.load(known) if not c["procedure"].startswith("hudi_")]
+            known = json.loads(answers[FILE])
+            calls.made = [c for c in known if not c["procedure"].startswith("hudi_")]
         else:
             ask_all(calls, base)
         ask_functions(calls)
-        with open(kept, "w") as out:
-            out.write("[\n" + ",\n".join(json.dumps(c, ensure_ascii=False) for c in calls.made) + "\n]\n")
+        text = "[\n" + ",\n".join(json.dumps(c, ensure_ascii=False) for c in calls.made) + "\n]\n"
+        write_case(folder, {**read_facts(folder), KIND: FILE}, {**answers, FILE: text.encode()})
         print(case, len(calls.made), sum("error" in c for c in calls.made), flush=True)
     spark.stop()
     shutil.rmtree(scratch)

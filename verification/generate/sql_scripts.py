@@ -1,10 +1,11 @@
 """Run the scripts of tests/golden_sql with Apache Hudi's bundle, and keep its answers.
 
-    pip install 'pyspark==3.5.*'      # Java 17; the bundle of Apache Hudi 1.2.0 from Maven Central
+    pip install 'pyspark==3.5.*' pyarrow      # Java 17; the bundle of Apache Hudi 1.2.0 from Maven Central
     HUDI_JAR=path/to/hudi-spark3.5-bundle_2.12-1.2.0.jar python -m verification.generate.sql_scripts
 
-Writes the table that quickstart_writes.sql makes into trips.zip, and answers.json: by script the
-values of its names, and of each statement the answer, or null if the statement has none.
+Writes the table that the script quickstart_writes makes into table.zip, the values of the names of
+scripts into case.toml, and answers.json into answers.zip: by script the answer to each statement, or
+null if the statement has none.
 """
 import json
 import os
@@ -17,10 +18,11 @@ from pathlib import Path
 os.environ["TZ"] = "UTC"
 time.tzset()
 
+from tests.golden.case import read_facts, write_case
 from tests.golden_sql.script import FOLDER, NAMES, answer, statements
 from verification.generate.session import hudi_session
 
-GOLDEN = FOLDER.parent / "golden"
+GOLDEN = FOLDER.parents[1] / "golden"
 CATALOG = {"spark.sql.catalog.spark_catalog": "org.apache.spark.sql.hudi.catalog.HoodieCatalog",
            "spark.sql.shuffle.partitions": "2", "spark.log.level": "OFF"}
 
@@ -46,7 +48,7 @@ def main():
               "day": f"{first[:4]}-{first[4:6]}-{first[6:8]}"}
     for case in ("v9_mor_compaction_inline", "v9_cow_cdc_data_before"):
         zipfile.ZipFile(GOLDEN / case / "table.zip").extractall(path)
-    shutil.make_archive(FOLDER / "trips", "zip", path, "trips")
+    shutil.make_archive(FOLDER / "table", "zip", path, "trips")
     answers = {}
     for name in NAMES:
         spark.sql(f"CREATE DATABASE {name}")
@@ -54,8 +56,8 @@ def main():
         given = list(statements(name, {**values, "path": path}))
         answers[name] = [answer(spark, statement, path) for statement in given]
         print(name, len(given), sum(each is not None for each in answers[name]), flush=True)
-    text = json.dumps({"values": values, "answers": answers}, indent=1)
-    (FOLDER / "answers.json").write_text(text + "\n", encoding="utf-8")
+    text = json.dumps(answers, indent=1)
+    write_case(FOLDER, {**read_facts(FOLDER), "values": values}, {"answers.json": text.encode()})
     spark.stop()
     shutil.rmtree(folder)
 
