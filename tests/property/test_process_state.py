@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
 from random import Random
 
 import pytest
@@ -72,10 +71,7 @@ def test_wide_decimals_are_found_in_any_context(practice_folder, seed, options):
 @pytest.fixture(scope="module")
 def practice_folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("decimals")
-    zipped = GOLDEN.parent / "practice" / "decimal_bounds" / "dec_min_c.zip"
-    with zipfile.ZipFile(zipped) as file:
-        file.extractall(folder)
-    return folder / "dec_min_c"
+    return load_case(GOLDEN.parent / "practice" / "decimal_bounds" / "dec_min_c").extract(folder)
 
 
 @pytest.mark.parametrize("digits", [641, 5_000])

@@ -101,6 +101,7 @@ def test_client_reads_a_source_of_another_name_where_spark_keeps_the_one_that_it
         dataSource=SimpleNamespace(register=register),
         client=SimpleNamespace(_hudi_pyspark_hook=hook),
         conf=SimpleNamespace(get=lambda *_: "true"),
+        version="4.0.0",
     )
     hudi_pyspark.register(spark)
     (source,) = registered

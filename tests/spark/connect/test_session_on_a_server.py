@@ -149,7 +149,9 @@ from pyspark.sql.connect import plan
 port, path = sys.argv[1:]
 spark = SparkSession.builder.remote(f"sc://127.0.0.1:{port}").getOrCreate()
 known = plan.PythonDataSource.__init__
-plan.PythonDataSource.__init__ = lambda self, source, python_ver: known(self, source, "3.9")
+plan.PythonDataSource.__init__ = lambda self, data_source, python_ver: known(
+    self, data_source, "3.9"
+)
 
 
 def rows():
