@@ -274,6 +274,9 @@ class SchemaOnRead:
             table: rows of the file.
             stored_names: as the method `stored_names` returns them.
             instant: of the commit that wrote the file.
+
+        Raises:
+            SchemaEvolutionError: nested fields of the file differ in case alone.
         """
         new_columns = self.target.root.by_name()
         old_columns = self.version_of(instant).root.by_name()

@@ -108,6 +108,7 @@ class TablePlanner:
 
         Raises:
             UnsupportedTableError: the table has no schema that can be read.
+            CorruptTableError: the schema lacks a partition column.
         """
         schema = resolve_schema(view, schema_instant)
         config = _spelled_as_in(schema, view.config)

@@ -7,9 +7,9 @@ A slice is read in one of five ways:
     has no log files                                base rows
     is read with merge_type=skip_merge              base rows, then the rows of all data blocks
     has a kept outcome, or one of its first log     base rows that the merge keeps, then log rows
-    files, which is resumed                         (`outcome_rows`)
-    merges whole records that fit into memory       merged into an outcome (`merged_slices`), then
-                                                    read like that
+    files, which is resumed                         (`merged_slices.outcome_rows`)
+    merges whole records that fit into memory       merged into an outcome
+                                                    (`merged_slices.merge_slice`), then read so
     any other                                       merged table by table (`merge.MergePass`)
 
 Whole records are neither combined with other records nor filtered before the merge: see
@@ -29,8 +29,14 @@ from hudi_pyspark.reading.base_files.base_file import read_base_rows
 from hudi_pyspark.reading.kept_merges import KeptMerge, has_plain_base
 from hudi_pyspark.reading.merge.outcome import MOST_BYTES, MergeOutcome, OutcomeStore
 from hudi_pyspark.reading.merge.spilled_merge import LoadedLog, LogInMemory
-from hudi_pyspark.reading.merged_slices import merge_slice, resumed_outcome, rows_of
-from hudi_pyspark.reading.outcome_rows import is_of_file, open_needed_file, outcome_rows
+from hudi_pyspark.reading.merged_slices import (
+    is_of_file,
+    merge_slice,
+    open_needed_file,
+    outcome_rows,
+    resumed_outcome,
+    rows_of,
+)
 from hudi_pyspark.reading.slice_merge import MergeSides, load_merge_sides
 from hudi_pyspark.storage.protocol import Storage
 from hudi_pyspark.tasks import ScanTask

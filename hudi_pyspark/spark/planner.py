@@ -120,17 +120,18 @@ class Planner:
             return spark_schema(self._inspection().schema(self._table().inspect))
         # Spark calls this for batches and streams. A stream has no option begin, but the columns do
         # not depend on begin.
-        schema = self._table().scan_with(schema_options(self._options)).schema
+        table = self._table()
+        schema = table.scan_with(schema_options(self._options)).schema
         columns = spark_schema(self._client.narrow(schema))
         check_declared(self._given, columns)
-        return self._as_entry_has(columns)
+        return self._as_entry_has(columns, table)
 
-    def _as_entry_has(self, columns: StructType) -> StructType:
+    def _as_entry_has(self, columns: StructType, table: HudiTable) -> StructType:
         """Return columns with the comments of the table's entry, in the order of a read by name.
 
         Columns that are not the table's own, such as ``_change_type``, stay in their places.
         """
-        table, given = self._table(), {**self._given, **self._options}
+        given = {**self._given, **self._options}
         entry = entry_columns(given) if is_of_entry(given) else table.entry_columns
         own = [n for n in columns.names if n in table.schema.names and n not in _META_COLUMNS]
         commented = with_comments(columns, entry.comments_of(own))

@@ -13,9 +13,12 @@ A lost commit usually means fewer rows. It means wrong rows if it had replaced r
   file shows what it is: it is the first of its group and has rows of earlier commits.
 """
 
+from __future__ import annotations
+
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -27,7 +30,9 @@ from hudi_pyspark.storage.protocol import Storage
 from hudi_pyspark.table.file_groups import FileGroups
 from hudi_pyspark.table.listing import path_in
 from hudi_pyspark.table.meta_columns import COMMIT_TIME_COLUMN
-from hudi_pyspark.table.view import TableView
+
+if TYPE_CHECKING:
+    from hudi_pyspark.table.view import TableView
 
 COMPLETED = "the metadata table has completed it"
 COMPLETED_OR_FAILED = f"{COMPLETED}, unless its writer failed in between"

@@ -10,7 +10,7 @@ import pytest
 from tests.conftest import GOLDEN
 from tests.golden.__main__ import main
 from tests.golden.archive import members
-from tests.golden.case import SPARK_SCHEMA, load_case, load_cases, tomllib
+from tests.golden.case import SPARK_SCHEMA, load_case, load_cases, parse_toml
 from tests.golden.compare import rows_of
 from tests.golden.pack import Answers, PackedWronglyError, parquet_bytes
 from tests.golden.run import run_case
@@ -184,4 +184,4 @@ DOCUMENTS = [
 
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_document_is_what_tomllib_reads(document):
-    assert tomllib.loads(toml_text(document)) == document
+    assert parse_toml(toml_text(document)) == document

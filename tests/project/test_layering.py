@@ -133,7 +133,7 @@ ROOMS = {
     },
 }
 
-LONGEST_CHAIN = 13  # modules that import one another when the first of them is imported
+LONGEST_CHAIN = 14  # modules that import one another when the first of them is imported
 
 MODULES = {
     ".".join(path.relative_to(PROJECT).with_suffix("").parts).removesuffix(".__init__"): path

@@ -23,9 +23,12 @@ FINDERS = re.compile(
 STATIC_FIELD = re.compile(r"\bstatic (?:final )?[\w.\[\]]+ (\w+)(?: =\s*([^;]+))?;")
 # What a static field may hold: constants, and what forgets the objects of a session.
 KEPT = re.compile(
-    r'"|\{|-?\d|Collections\.newSetFromMap\(new WeakHashMap\(\)\)|new ThreadLocal\(\)'
+    r"[\"'{]|-?\d|Arrays\.asList\(new Object\[\] \{"
+    r"|Collections\.newSetFromMap\(new WeakHashMap\(\)\)|new ThreadLocal\(\)"
     r"|LoggerFactory\.|new Need\(null, new ArrayList\(\)"
 )
+# Names asks for the session that runs a query: Spark raises an error if there is none.
+DOORS = {"Names.java": ["SparkSession.active"]}
 # The parameters of cached functions: messages, and the JVM, which outlives sessions.
 CACHED_BY = {
     "log_once": ["message"],
@@ -51,7 +54,7 @@ def problems_of(java: str) -> Iterator[str]:
 
 @pytest.mark.parametrize("name", JAVA)
 def test_java_looks_for_no_session_and_keeps_none(name):
-    assert list(problems_of(JAVA[name])) == []
+    assert list(problems_of(JAVA[name])) == DOORS.get(name, [])
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given
 
 from hudi_pyspark.reading.merge.fold import PairRule
-from hudi_pyspark.reading.merge.outcome import MergeDecision
 from hudi_pyspark.reading.merge.whole_records import WholeRecords
-from hudi_pyspark.reading.merge.winners import Winners
+from hudi_pyspark.reading.merge.winners import MergeDecision, Winners
 from hudi_pyspark.table.live_blocks import BlockFilter, scan_blocks
 from tests.property.test_merge_oracle import (
     Slice,

@@ -21,8 +21,9 @@ from hudi_pyspark import HudiTable
 from hudi_pyspark.filter.sql_text import parse_filter
 from hudi_pyspark.reading.kept_merges import KeptMerge, count_merged
 from hudi_pyspark.reading.merge import outcome as outcome_module
-from hudi_pyspark.reading.merge.outcome import MergeDecision, MergeOutcome, OutcomesInMemory
+from hudi_pyspark.reading.merge.outcome import MergeOutcome, OutcomesInMemory
 from hudi_pyspark.reading.merge.outcome_files import OutcomesOnDisk
+from hudi_pyspark.reading.merge.winners import MergeDecision
 from hudi_pyspark.reading.slice_reader import read
 from hudi_pyspark.storage import ArrowStorage
 from hudi_pyspark.table.merge_mode import MergeCache, RecordMergeMode

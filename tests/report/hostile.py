@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from hudi_pyspark.format.properties import table_checksum
 from tests.damage import set_property, unpack
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ def hostile_table(folder: Path) -> Path:
     """Rename a golden table and one of its partitions, and comment its columns."""
     table = unpack("v6_mor_part_basic", folder)
     set_property(table, "hoodie.table.name", NAME.encode("unicode_escape").decode())
+    set_property(table, "hoodie.table.checksum", str(table_checksum("", NAME)))
     (table / "emea").rename(table / PARTITION)
     for file in (table / ".hoodie").glob("*commit"):
         commit = json.loads(file.read_text())

@@ -205,7 +205,9 @@ def test_tables_of_a_folder_come_worst_first(tmp_path):
     for folder, name in (("a/deep", "v9_mor_empty_table"), ("b", "v6_mor_failed_rolled_back")):
         unpack(name, tmp_path / folder)
     broken = unpack(BASIC, tmp_path / "c")
-    (broken / ".hoodie" / "hoodie.properties").write_text("hoodie.table.version=99")
+    (broken / ".hoodie" / "hoodie.properties").write_text(
+        "hoodie.table.name=t\nhoodie.table.version=99"
+    )
     found = list(find_tables(ArrowStorage.parse(str(tmp_path))))
     assert found == [f"b/{'v6_mor_failed_rolled_back'}", f"c/{BASIC}", "a/deep/v9_mor_empty_table"]
     ended = in_process("report", str(tmp_path), "--to", str(tmp_path / "site"), "-o", "json")

@@ -17,20 +17,11 @@ from weakref import WeakSet, WeakValueDictionary
 import numpy as np
 import pyarrow as pa
 
-from hudi_pyspark.columns.arrays import Mask
 from hudi_pyspark.fork_safe_lock import ForkSafeLock
-from hudi_pyspark.reading.merge.winners import Winners
+from hudi_pyspark.reading.merge.winners import MergeDecision, Winners
 
 IN_MEMORY = 512 << 20  # bytes of all outcomes of a process
 MOST_BYTES = 128 << 20  # of one outcome, and of the log records that were merged
-
-
-class MergeDecision(NamedTuple):
-    """What a merge decided about the rows on both sides."""
-
-    dropped_base_rows: Mask  # by row number in the base file
-    # By ordinal of the log row; None if a remaining record may be made of several records.
-    kept_log_rows: Mask | None
 
 
 @dataclass(frozen=True, slots=True)

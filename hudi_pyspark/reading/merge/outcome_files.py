@@ -36,9 +36,9 @@ import pyarrow as pa
 from hudi_pyspark.arrow_values import to_arrow, to_numpy
 from hudi_pyspark.columns.arrays import Mask, as_one_array
 from hudi_pyspark.messages import logger
-from hudi_pyspark.reading.merge.outcome import MergeDecision, MergeOutcome
+from hudi_pyspark.reading.merge.outcome import MergeOutcome
 from hudi_pyspark.reading.merge.spill_file import table_bytes
-from hudi_pyspark.reading.merge.winners import Winners
+from hudi_pyspark.reading.merge.winners import MergeDecision, Winners
 from hudi_pyspark.tasks import ReadSettings
 
 OUTCOME_FORMAT = 6

@@ -27,8 +27,13 @@ from hudi_pyspark.reading.merge.base_rows import (
     compared_ordering,
 )
 from hudi_pyspark.reading.merge.fold import PairRule, fold_log
-from hudi_pyspark.reading.merge.outcome import MergeDecision
-from hudi_pyspark.reading.merge.winners import MatchedRows, Winners, number_rows, ordinals_of
+from hudi_pyspark.reading.merge.winners import (
+    MatchedRows,
+    MergeDecision,
+    Winners,
+    number_rows,
+    ordinals_of,
+)
 
 NOTHING_DECIDED = MergeDecision(np.empty(0, np.bool_), np.empty(0, np.bool_))
 

@@ -10,13 +10,21 @@ import numpy as np
 import pyarrow as pa
 
 from hudi_pyspark.arrow_values import to_arrow, to_numpy
-from hudi_pyspark.columns.arrays import RowNumbers, as_one_array
+from hudi_pyspark.columns.arrays import Mask, RowNumbers, as_one_array
 from hudi_pyspark.reading.log_records.ordering import OrderingValues
 from hudi_pyspark.reading.log_records.records import NO_ROW, ColumnSets, LogRecords
 from hudi_pyspark.table.merge_mode import MergeRule
 
 _ORDINALS = pa.schema({"": pa.int64()})
 _NO_ROW = to_arrow(np.array([NO_ROW], np.int64))[0]
+
+
+class MergeDecision(NamedTuple):
+    """What a merge decided about the rows on both sides."""
+
+    dropped_base_rows: Mask  # by row number in the base file
+    # By ordinal of the log row; None if a remaining record may be made of several records.
+    kept_log_rows: Mask | None
 
 
 class MatchedRows(NamedTuple):
