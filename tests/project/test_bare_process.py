@@ -13,7 +13,7 @@ from tests.project.bare_process import bare_python, obstacle, run_pytest
 TESTS = (
     "tests/catalogs/test_catalogs.py::test_polaris_exchanges_a_secret_for_a_token",
     "tests/cli/test_cache.py",
-    "tests/columns/test_column_names.py",
+    "tests/format/test_column_names.py",
     "tests/doctor/test_schema.py",
     "tests/filter/test_literals.py",
     "tests/format/test_properties.py",
