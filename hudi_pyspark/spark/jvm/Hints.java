@@ -42,7 +42,8 @@ public final class Hints {
   public static boolean areIn(byte[] pickle, Map hints) {
     byte[] instructions = instructions(hints);
     int begin = pickle.length - instructions.length;
-    return begin > 0 && Arrays.equals(Arrays.copyOfRange(pickle, begin, pickle.length), instructions);
+    return begin > 0
+        && Arrays.equals(Arrays.copyOfRange(pickle, begin, pickle.length), instructions);
   }
 
   /** Sets the attribute of the source, which is on the top of the stack, and stops. */

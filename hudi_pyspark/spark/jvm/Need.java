@@ -90,7 +90,9 @@ public final class Need {
     public final List attributes = new ArrayList();
     public final List fields = new ArrayList();
 
-    /** Whether Spark needs no column. Then the only one is a placeholder, whose values are nulls. */
+    /**
+     * Whether Spark needs no column. Then the only one is a placeholder, whose values are nulls.
+     */
     public boolean isPlaceholder;
 
     public StructType schema() {
