@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from chispa import assert_df_equality
@@ -10,10 +12,13 @@ from pyspark.sql.types import MapType
 
 from hudi_pyspark.spark.optimizer import ENABLED
 from tests.conftest import GOLDEN
-from tests.golden.case import load_case
+from tests.golden.archive import members
+from tests.golden.case import PackedAnswer, load_case
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+_ANSWERS = TemporaryDirectory()  # packed answers as files, until the process ends
 
 
 def new_session(spark: SparkSession, **settings: str) -> SparkSession:
@@ -30,8 +35,13 @@ def load(session: SparkSession, path: object, **options: str | int) -> DataFrame
 
 
 def hudi_rows(spark: SparkSession, case: str, query: str = "snapshot") -> DataFrame:
-    """Apache Hudi's answer to a query of a golden table."""
-    return spark.createDataFrame(load_case(GOLDEN / case).query(query).expected_rows())
+    """Apache Hudi's answer to a query of a golden table, as Spark reads the file that has it."""
+    answer = load_case(GOLDEN / case).query(query).answer
+    assert isinstance(answer, PackedAnswer)
+    file = Path(_ANSWERS.name, f"{case}.{answer.file}")
+    if not file.exists():
+        file.write_bytes(members(answer.archive)[answer.file])
+    return spark.read.parquet(str(file))
 
 
 def assert_same_rows(found: DataFrame, expected: DataFrame) -> None:
