@@ -18,10 +18,10 @@ PROJECT = Path(__file__).resolve().parents[2]
 WORDS = {"four": 4, "twelve": 12}
 
 
-def java_constant(source: str, name: str) -> str:
+def java_constant(source: str, name: str) -> int:
     text = (PROJECT / "hudi_pyspark" / "spark" / "jvm" / source).read_text(encoding="utf-8")
     (value,) = re.findall(rf"int {name} = (\d+);", text)
-    return value
+    return int(value)
 
 
 # A page, the words around its figures, and the figures of the code.
@@ -51,7 +51,7 @@ FIGURES = [
     (
         "docs/tuning.md",
         r"`RuntimeFilters` in the plan\): up to (\S+) keys",
-        [int(java_constant("NarrowedScan.java", "MOST_KEYS"))],
+        [java_constant("NarrowedScan.java", "MOST_KEYS")],
     ),
 ]
 
