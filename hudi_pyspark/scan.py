@@ -110,6 +110,7 @@ class Scan:
         Raises:
             InvalidOptionError: the condition is something else, compares what cannot be compared,
                 or has no exact counterpart.
+            ImportError: the package is the zip for Spark, which takes text alone.
         """
         answer = self._query.answer_schema(self._planner.table_schema)
         if isinstance(condition, str):
