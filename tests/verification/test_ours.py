@@ -44,7 +44,8 @@ def test_one_table_object_answers_as_fresh_ones_do(path: Path) -> None:
 def test_an_answer_that_depends_on_earlier_queries_is_found(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    scan, asked = HudiTable.scan, list[HudiTable]()
+    scan = HudiTable.scan
+    asked = list[HudiTable]()
 
     def forgets_rows(self: HudiTable, *columns: Any, **options: Any) -> Any:
         is_first = not any(table is self for table in asked)
