@@ -78,7 +78,7 @@ def test_select_refuses_columns_that_the_scan_lacks(table, names, message):
 
 
 def test_spark_is_handed_columns_and_filters_that_are_text(table):
-    scan = table.scan(**{"COLUMNS": "id,region", "Filter": "id > 'a'"})
+    scan = table.scan(COLUMNS="id,region", Filter="id > 'a'")
     options = spark_options(scan.filter(EMEA).select("id"))
     assert {name: text for name, text in options.items() if name != "path"} == {
         "filter": f"(id > 'a') AND ({EMEA})",
