@@ -135,11 +135,11 @@ def test_errors_warnings_and_logs_show_names_that_are_harmless(tmp_path, caplog,
 
 def test_error_keeps_the_name_as_the_table_has_it():
     error = CorruptBaseFileError(PATH, f"no column {EVIL}")
-    assert (error.path, error.args[0]) == (PATH, PATH)
+    assert error.place == PATH
     assert PATH in error.reason()
     assert_harmless(str(error))
     again = pickle.loads(pickle.dumps(error))
-    assert (again.path, str(again)) == (PATH, str(error))
+    assert (again.place, str(again)) == (PATH, str(error))
 
 
 def test_text_that_has_been_escaped_stays_as_it_is():
