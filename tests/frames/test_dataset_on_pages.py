@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import PROJECT
-from tests.frames.test_dataset import bag, snapshot
+from tests.frames.golden_rows import bag, snapshot
 
 pytestmark = pytest.mark.engines
 
