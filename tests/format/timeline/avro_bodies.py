@@ -19,6 +19,7 @@ def container(schema, records, codec="null") -> bytes:
 def nested_commit() -> bytes:
     """A container with one record that has itself in itself, a million times."""
     whole = container(record(["null", "r"]), [{"f0": None}])
-    head, mark = whole[: -16 - 3], whole[-16:]  # in between: record count, size, the record
+    head = whole[: -16 - 3]  # without the record, its size and the record count
+    mark = whole[-16:]
     deep = b"\2" * 1_000_000 + b"\0"
     return head + b"\2" + b"\x82\x89\x7a" + deep + mark
