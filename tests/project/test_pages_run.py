@@ -66,7 +66,15 @@ def run(page: Path, folder: Path) -> str:
 
 @pytest.mark.spark
 @pytest.mark.usefixtures("spark_environment")
-@pytest.mark.parametrize("page", [page for page in PAGES if needs_spark(page)], ids=by_name)
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, marks=[] if page.name == "README.md" else pytest.mark.cluster)
+        for page in PAGES
+        if needs_spark(page)
+    ],
+    ids=by_name,
+)
 def test_page_with_spark_runs(page, elsewhere):
     shown = run(page, elsewhere)
     for output in outputs_of(page):

@@ -31,13 +31,6 @@ def test_version_is_that_of_the_package(file):
     assert found == [METADATA["project"]["version"]]
 
 
-def test_readme_installs_what_it_uses():
-    readme = (PROJECT / "README.md").read_text(encoding="utf-8")
-    extras = re.findall(r"pip install '\.\[(.*)\]'", readme)[0].split(",")
-    assert set(extras) == {"spark", "pandas", "polars", "duckdb", "report", "cli"}
-    assert set(extras) <= METADATA["project"]["optional-dependencies"].keys()
-
-
 def test_source_distribution_is_small_and_complete(tmp_path):
     command = [sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", str(tmp_path)]
     subprocess.run(command, cwd=PROJECT, check=True, capture_output=True)
