@@ -102,9 +102,14 @@ def predicate_of(condition: object, schema: pa.Schema) -> Predicate:
         try:
             is_one = isinstance(condition, tuple) and isinstance(condition[0], str)
             condition = pq.filters_to_expression([condition] if is_one else condition)
+        except OverflowError:
+            raise InvalidOptionError(
+                "filter has a whole number of more than 64 bits, which pyarrow does not have. Give "
+                "it as a decimal.Decimal, or write the filter as text, as in a WHERE clause"
+            ) from None
         except (TypeError, ValueError, LookupError, pa.ArrowException):
             raise InvalidOptionError(
-                f"filter is {condition!r:.200}; give text as in a WHERE clause, an expression of "
+                f"filter is {_shown(condition)}; give text as in a WHERE clause, an expression of "
                 "pyarrow.compute, or tuples such as [('region', '=', 'emea')]"
             ) from None
 
@@ -123,6 +128,13 @@ def predicate_of(condition: object, schema: pa.Schema) -> Predicate:
     whole = _translate(parse_expression(condition) or Literal(pa.NA), translate)
     assert whole is not None  # each part has a predicate
     return whole
+
+
+def _shown(condition: object) -> str:
+    try:
+        return f"{condition!r:.200}"
+    except ValueError:  # Python shows no int of more digits than a caller allows
+        return f"a {type(condition).__name__} with a number of very many digits"
 
 
 def _exact_predicate(condition: Expression, schema: pa.Schema) -> Predicate | None:

@@ -122,8 +122,9 @@ def _read(
     if query.filter:
         options["filter"] = query.filter
     try:
-        # A zone is part of the question: that of a LOCAL timeline is not recorded.
-        with drawn_state(Random(f"{path.name} {query}"), zones=False):
+        # The zone of a LOCAL timeline is not recorded, and may decide what an instant means.
+        is_of_any_zone = query.kind in (QueryKind.SNAPSHOT, QueryKind.READ_OPTIMIZED)
+        with drawn_state(Random(f"{path.name} {query}"), zones=is_of_any_zone):
             warnings.simplefilter("ignore")  # a range whose files are gone is answered with one
             scan = (table or HudiTable(str(path))).scan_with(options)
             return scan.to_arrow(), left_out(scan)
