@@ -38,6 +38,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
     """Convert links to those of the site."""
     is_in_folder = "/" in page.file.src_uri
+    markdown = markdown.replace("](../README.md", "](index.md")
     linked = _LINK.sub(lambda link: "](../" if link[1] and is_in_folder else "](", markdown)
     return _SOURCE.sub("", linked)
 

@@ -125,11 +125,11 @@ def test_pipelines_keep_tables_as_apache_hudi_reads_them(request, tmp_path):
         ds.dataset(tmp_path / "spark-warehouse" / name, format="parquet").to_table()
         for name in ("order_versions", "orders_by_region", "orders_copy")
     )
-    assert differences(versions, rows, schema) == []
-    counts = dict(zip(*regions.to_pydict().values(), strict=True))
-    assert counts == Counter(rows["region"].to_pylist())
     data = [field for field in schema if not field["name"].startswith("_hoodie_")]
     names = [field["name"] for field in data]
+    assert differences(versions.select(names), rows.select(names), data) == []
+    counts = dict(zip(*regions.to_pydict().values(), strict=True))
+    assert counts == Counter(rows["region"].to_pylist())
     assert differences(copy.select(names), rows.select(names), data) == []
 
 
