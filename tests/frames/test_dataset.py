@@ -171,7 +171,7 @@ def test_every_kind_of_query_is_a_dataset(case, golden_table):
     table = HudiTable(golden_table(case))
     for query in load_case(GOLDEN / case).queries:
         if query.answer is not None:
-            dataset = table.scan_with(query.options).to_dataset()
+            dataset = table.scan(**query.options).to_dataset()
             wanted = query.expected_rows(), query.expected_schema()
             assert differences(dataset.to_table(), *wanted) == [], query.name
             parts = [part.to_table() for part in dataset.get_fragments()]

@@ -50,6 +50,7 @@ MAY_IMPORT = {
     "filter": {"errors", "exact_decimals", "format", "table", "columns"},
     "options": {"errors", "messages", "storage_options", "table", "wording"},
     "custom_mergers": {"errors", "imported_function", "table"},
+    "demo": set(),
     "tasks": {
         "errors",
         "arrow_values",
@@ -92,7 +93,7 @@ MAY_IMPORT = {
         "catalogs",
         "frames",
     },
-    "cli": {*PIPELINE, "wording", "scan", "doctor", "report", "hudi_table", ""},
+    "cli": {*PIPELINE, "demo", "wording", "scan", "doctor", "report", "hudi_table", ""},
     "spark": {
         *PIPELINE,
         "short_name",
@@ -106,6 +107,7 @@ MAY_IMPORT = {
     "": {
         "errors",
         "custom_mergers",
+        "demo",
         "html_table",
         "hudi_table",
         "scan",

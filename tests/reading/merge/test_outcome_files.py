@@ -472,12 +472,12 @@ def test_damage_in_a_folder_changes_no_answer(tmp_path, caplog):
 def test_groups_of_tasks_leave_out_logs_whose_merges_lie_on_the_disk(tmp_path, monkeypatch):
     table = HudiTable(str(unpack("v9_mor_clustering", tmp_path)))
     options: dict[str, Any] = {"merge_cache": "disk", "merge_cache_folder": str(tmp_path / "kept")}
-    (group,) = table.scan(**options).plan_groups()
+    (group,) = table.scan(**options)._plan_groups()
     merges = [task for task in group if isinstance(task, ScanTask) and task.file_slice.log_files]
     few = sum(cost(t, len(t.file_slice.log_files) if t in merges else 0) for t in group)
 
     def groups(**more):
-        return len(table.scan(**options | more, task_bytes=few).plan_groups())
+        return len(table.scan(**options | more, task_bytes=few)._plan_groups())
 
     assert merges
     assert groups() == 2
@@ -526,7 +526,7 @@ def both(path, folder, *, hits):
     "case", ["v6_mor_failed_rolled_back", "v8_mor_nbcc", "v9_mor_compaction_inline"]
 )
 def test_table_that_is_deleted_and_written_again_commit_by_commit(case, tmp_path):
-    instants = [c.requested_time for c in HudiTable(unpack(case, tmp_path / "first")).view.commits]
+    instants = [c.requested_time for c in HudiTable(unpack(case, tmp_path / "first"))._view.commits]
     hits: list[bool] = []
     for turn in range(2):  # the second time every file has a name that was there before
         for number, instant in enumerate(instants):
@@ -541,7 +541,7 @@ def test_table_that_is_deleted_and_written_again_commit_by_commit(case, tmp_path
 
 def test_later_commit_leaves_other_slices_known(tmp_path):
     case = "v6_mor_part_basic"
-    instants = [c.requested_time for c in HudiTable(unpack(case, tmp_path / "first")).view.commits]
+    instants = [c.requested_time for c in HudiTable(unpack(case, tmp_path / "first"))._view.commits]
     growing = table_at(case, instants[0], tmp_path)
     hits: list[bool] = []
     for instant in instants[1:]:
