@@ -31,7 +31,7 @@ clustering.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -63,6 +63,7 @@ COUNT_OPTION = "hoodie.bucket.index.num.buckets"
 FIELDS_OPTION = "hoodie.bucket.index.hash.field"
 _SAMPLED = 4  # slices whose keys are looked at, at least
 _SAMPLED_IF_TOLD = 2  # if the caller says the number of buckets
+_MORE_SAMPLED = (16, 64)  # if they have too few keys
 _SHARE = 4  # of the files of a partition, one in so many is read, or `_FEW_FILES`
 _FEW_FILES = 2 * _SAMPLED
 _MOST_FILES = 512  # whose keys one plan reads
@@ -71,6 +72,7 @@ _GLANCED = 8  # slices of a partition, to see whether it may have the index
 _FAILURES = (HudiError, pa.ArrowException, OSError, ValueError)
 
 _File: TypeAlias = BaseFile | LogFile
+_Found: TypeAlias = dict[str, StoredKeys | str]  # by path: keys of a file, or why there are none
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +90,7 @@ class Verdict:
     laws: tuple[Law, ...]  # () if no slice may be left out
     reason: str  # why there are none; "" if there are laws
     names_field: bool = False  # keys of a single field begin with its name
+    needs_more: bool = False  # more keys may show a law
 
     def rules_out(self, slices: Sequence[FileSlice], requested: RequestedKeys) -> set[int]:
         """Return the slices, by identity, that have none of some record keys by any law."""
@@ -103,12 +106,29 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
-class _Evidence:
-    """Files of a partition that seems to have the index, whose keys are to show its laws."""
+class _Partition:
+    """A partition that seems to have the index."""
 
-    layout: Layout  # what is known before
+    layout: Layout  # what is known before keys are looked at
+    slices: Sequence[FileSlice]  # in its file groups, by file id
+
+    @property
+    def files(self) -> list[tuple[str, _File]]:
+        """File id and file of each slice, slice by slice."""
+        return [(s.file_id, file) for s in self.slices for file in s.files]
+
+    def spread(self, count: int) -> list[tuple[str, _File]]:
+        """Return the first files of some slices, from the first bucket to the last."""
+        places = np.linspace(0, len(self.slices) - 1, count).astype(int)
+        return [(s.file_id, s.files[0]) for s in map(self.slices.__getitem__, places)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Evidence:
+    """Files of a partition, whose keys are to show its laws."""
+
     files: Mapping[str, tuple[str, _File]]  # by path: file id and file
-    commits: frozenset[str]  # whose keys have to be among those of the files
+    commits: frozenset[str] = frozenset()  # whose keys have to be among those of the files
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +152,8 @@ class BucketIndex:
         Raises:
             InvalidOptionError: the table contradicts what the caller says of its buckets.
         """
+        if others := [name for name in self.told.hash_fields if name not in self.key_fields]:
+            raise self._contradiction(f"{', '.join(others)} is no field of the record key")
         by_partition: dict[str, list[FileSlice]] = defaultdict(list)
         for file_slice in slices:
             by_partition[file_slice.partition_path].append(file_slice)
@@ -150,73 +172,73 @@ class BucketIndex:
             for path, of_path in slices.items()
             if _seem_bucketed(of_path)
         }
-        asked: dict[object, _Evidence] = {}
-        files_left = _MOST_FILES
-        for path, key in keys.items():
-            if key in kept:
-                continue
-            evidence = self._evidence(path, slices[path])
-            if not isinstance(evidence, _Evidence):
-                kept[key] = evidence
-            elif len(evidence.files) <= files_left:
-                files_left -= len(evidence.files)
-                asked[key] = evidence
-        files = {path: file for e in asked.values() for path, (_, file) in e.files.items()}
-        reads = read_together(
-            lambda path: self._stored_keys(files[path]), files, is_local=self.view.storage.is_local
-        )
-        found = dict(reads)
-        for asked_key, evidence in asked.items():
-            kept[asked_key] = self._verdict(evidence, found)
+        undecided: dict[str, _Partition] = {}
+        for path in [path for path, key in keys.items() if key not in kept]:
+            partition = self._partition(path, slices[path])
+            if isinstance(partition, _Partition):
+                undecided[path] = partition
+            else:
+                kept[keys[path]] = partition
+        found: _Found = {}
+        for sampled in (_SAMPLED_IF_TOLD if self.told.count else _SAMPLED, *_MORE_SAMPLED):
+            asked = self._asked(undecided, sampled, len(found))
+            found |= self._read(asked.values(), found.keys())
+            for path, evidence in asked.items():
+                kept[keys[path]] = self._verdict(undecided[path].layout, evidence, found)
+            undecided = {path: undecided[path] for path in asked if kept[keys[path]].needs_more}
         return {path: verdict for path, key in keys.items() if (verdict := kept.get(key))}
 
-    def _evidence(self, path: str, slices: Sequence[FileSlice]) -> _Evidence | Verdict | None:
-        """Choose files of a partition; None if it has no such index, or too few slices to gain.
+    def _asked(
+        self, partitions: Mapping[str, _Partition], sampled: int, read_files: int
+    ) -> dict[str, _Evidence]:
+        """Return the evidence of partitions that may be looked at, as long as files are few."""
+        asked = {}
+        for path, partition in partitions.items():
+            evidence = self._evidence(partition, sampled)
+            read_files += len(evidence.files)
+            if read_files <= _MOST_FILES:
+                asked[path] = evidence
+        return asked
+
+    def _partition(self, path: str, slices: Sequence[FileSlice]) -> _Partition | Verdict | None:
+        """Return a partition that seems to have the index, unless nothing is to be gained.
 
         Raises:
             InvalidOptionError: a bucket is not below the number of buckets that the caller says.
         """
-        try:
-            layout = self._layout(path, slices)
-        except _FAILURES as error:
-            return Verdict((), str(error))
-        known = [s for s in slices if layout is not None and layout.knows(s.file_id)]
+        buckets = [bucket for s in slices if (bucket := bucket_of(s.file_id)) is not None]
+        layout: Layout
+        if 2 * len(buckets) >= len(slices):
+            count, least = self.told.count, 1 + max(buckets)
+            if count and least > count:
+                raise self._contradiction(f"partition {path!r} has a bucket {least - 1}")
+            layout = SimpleBuckets(least, (count,) if count else ())
+        else:
+            try:
+                layout = HashingRing(load_rings(self.view.storage, path))
+            except _FAILURES as error:
+                return Verdict((), str(error))
+        known = sorted((s for s in slices if layout.knows(s.file_id)), key=lambda s: s.file_id)
         size = sum(file.size for s in known for file in s.files)
-        if layout is None or len(known) < 2 or (len(known) <= _SAMPLED and size < _LARGE):
+        if len(known) < 2 or (len(known) <= _SAMPLED and size < _LARGE):
             return None
-        known.sort(key=lambda s: s.file_id)
-        sampled = _SAMPLED_IF_TOLD if self.told.count else _SAMPLED
-        spread = [known[place] for place in np.linspace(0, len(known) - 1, sampled).astype(int)]
-        all_files = [(s.file_id, file) for s in known for file in s.files]
-        chosen = {s.files[0].path: (s.file_id, s.files[0]) for s in spread}
+        partition = _Partition(layout, known)
+        evidence = self._evidence(partition, _SAMPLED)
+        if len(evidence.files) > max(_FEW_FILES, len(partition.files) // _SHARE):
+            return Verdict((), f"keys of {len(evidence.files)} files would have to be looked at")
+        return partition
+
+    def _evidence(self, partition: _Partition, sampled: int) -> _Evidence:
+        """Choose files of some slices, and then one of each commit that these files do not show."""
+        chosen = {file.path: (file_id, file) for file_id, file in partition.spread(sampled)}
         if self.told.count:
-            return _Evidence(layout, chosen, frozenset())
+            return _Evidence(chosen)
         seen = frozenset().union(*(self._commits(file) for _, file in chosen.values()))
-        for file_id, file in all_files:
+        for file_id, file in partition.files:
             if new := self._commits(file) - seen:
                 chosen[file.path] = file_id, file
                 seen |= new
-        if len(chosen) > max(_FEW_FILES, len(all_files) // _SHARE):
-            return Verdict((), f"keys of {len(chosen)} files would have to be looked at")
-        return _Evidence(layout, chosen, seen)
-
-    def _layout(self, path: str, slices: Sequence[FileSlice]) -> Layout | None:
-        """Return the layout that the file ids of most slices have; None if there is no such index.
-
-        Raises:
-            InvalidOptionError: a bucket is not below the number of buckets that the caller says.
-            CorruptTableError: a ring cannot be parsed.
-        """
-        buckets = [bucket for s in slices if (bucket := bucket_of(s.file_id)) is not None]
-        count = self.told.count
-        if 2 * len(buckets) >= len(slices):
-            least = 1 + max(buckets)
-            if count and least > count:
-                raise self._contradiction(f"partition {path!r} has a bucket {least - 1}")
-            return SimpleBuckets(least, (count,) if count else ())
-        if not any(is_uuid_of_name(s.file_id) for s in slices):
-            return None
-        return HashingRing(load_rings(self.view.storage, path))
+        return _Evidence(chosen, seen)
 
     def _commits(self, file: _File) -> frozenset[str]:
         """Return the commits that wrote the keys of a file, as far as they are known."""
@@ -227,7 +249,14 @@ class BucketIndex:
         is_named = not known and self.view.config.has_completion_times
         return frozenset({file.instant_time}) if is_named else known
 
-    def _stored_keys(self, file: _File) -> StoredKeys | str:
+    def _read(self, evidence: Iterable[_Evidence], known: Collection[str]) -> _Found:
+        """Read keys of the files that are not known, by path."""
+        files = {path: file for e in evidence for path, (_, file) in e.files.items()}
+        paths = [path for path in files if path not in known]
+        is_local = self.view.storage.is_local
+        return dict(read_together(lambda p: self._keys(files[p]), paths, is_local=is_local))
+
+    def _keys(self, file: _File) -> StoredKeys | str:
         """Return keys of a file, or why it cannot be read."""
         fields = () if self.keys_are_stored else self.key_fields
         try:
@@ -237,7 +266,7 @@ class BucketIndex:
         except _FAILURES as error:
             return f"{self.view.storage.describe(file.path)} has no keys that can be read: {error}"
 
-    def _verdict(self, evidence: _Evidence, found: Mapping[str, StoredKeys | str]) -> Verdict:
+    def _verdict(self, layout: Layout, evidence: _Evidence, found: _Found) -> Verdict:
         """Return what the keys of the evidence show.
 
         Raises:
@@ -254,16 +283,19 @@ class BucketIndex:
         if missing := evidence.commits - commits:
             return Verdict((), f"the keys of commit {min(missing)} are not where its files begin")
         possible = candidates(self.key_fields, self.told.hash_fields)
-        laws, is_contradicted = find_laws(evidence.layout, keys, possible)
+        laws, is_contradicted = find_laws(layout, keys, possible)
         files = counted(len(evidence.files), "file")
         if is_contradicted and self.told != ToldBuckets():
             place = self.view.storage.describe(min(evidence.files))
             raise self._contradiction(f"keys of {files} such as {place} are in other buckets")
         if not laws:
-            problem = "fit no number of buckets" if is_contradicted else f"are below {LEAST_KEYS}"
-            return Verdict((), f"the keys of {files} {problem}")
+            problem = (
+                "fit no buckets" if is_contradicted else f"have fewer than {LEAST_KEYS} hashes"
+            )
+            reason = f"the keys of {files} {problem}"
+            return Verdict((), reason, needs_more=not is_contradicted)
         name = f"{self.key_fields[0]}:" if self.key_fields else ""
-        return Verdict(laws, "", any(key.startswith(name) for _, key in keys))
+        return Verdict(laws, "", names_field=any(key.startswith(name) for _, key in keys))
 
     def _contradiction(self, found: str) -> InvalidOptionError:
         given = {COUNT_OPTION: self.told.count, FIELDS_OPTION: ",".join(self.told.hash_fields)}

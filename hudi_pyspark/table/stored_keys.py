@@ -1,10 +1,14 @@
 """Some record keys of a data file, read with one or two requests."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from itertools import islice
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from hudi_pyspark.errors import UnsupportedTableError
 from hudi_pyspark.format.log.data_block import decode_first_records, decode_native_deletes
@@ -16,10 +20,11 @@ from hudi_pyspark.storage.protocol import Storage
 from hudi_pyspark.storage.remote_file import failures_of, fetch_end
 from hudi_pyspark.table.file_group import BaseFile, LogFile
 from hudi_pyspark.table.log_files import LogFiles
-from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
+from hudi_pyspark.table.meta_columns import COMMIT_TIME_COLUMN, RECORD_KEY_COLUMN
 
-MOST_KEYS = 1_000  # of a base file, or of a block
-_MOST_BYTES = 4 << 20  # of a log file
+MOST_KEYS = 1_000  # of a block, and of each commit in a base file
+_MOST_BYTES = 4 << 20  # of a log file, and of the columns of a base file
+_MOST_ROWS = 1 << 16  # that are decoded at once
 _BUFFER = 1 << 20  # bytes of a column that are read at once
 _PLACEHOLDERS = {None: "__null__", "": "__empty__"}
 
@@ -50,8 +55,9 @@ def stored_keys(
     """
     columns = list(key_fields) or [RECORD_KEY_COLUMN]
     if isinstance(file, BaseFile):
-        rows = _first_rows(storage, file.path, columns)
-        return StoredKeys(tuple(_keys(rows, key_fields)), frozenset({file.instant_time}))
+        commit_times, rows = _rows_of_each_commit(storage, file.path, columns)
+        keys_of_rows = tuple(_keys(rows, key_fields))
+        return StoredKeys(keys_of_rows, frozenset({file.instant_time, *commit_times}))
     keys: list[str] = []
     instants: set[str] = set()
     with closing(LogFiles(storage)) as files:
@@ -63,15 +69,54 @@ def stored_keys(
     return StoredKeys(tuple(keys), frozenset(instants))
 
 
-def _first_rows(storage: Storage, path: str, columns: list[str]) -> pa.Table:
+def _rows_of_each_commit(
+    storage: Storage, path: str, columns: list[str]
+) -> tuple[list[str], pa.Table]:
+    """Return the commits of a base file's rows, as far as rows name them, and rows of each.
+
+    A writer puts rows that are new behind those that it merges, so the last row groups come first.
+    """
     if not path.endswith(".parquet"):
-        raise UnsupportedTableError(f"{path}: keys are only sampled from Parquet base files")
+        raise UnsupportedTableError(f"{path}: keys are only looked at in Parquet base files")
     with storage.open_input(path) as source, failures_of(source):
         fetch_end(source)
         file = open_parquet(source, pre_buffer=False, buffer_size=_BUFFER)
-        batches = file.iter_batches(MOST_KEYS, columns=columns, use_threads=False)
-        batch = next(batches, None)
-        return pa.table({}) if batch is None else pa.Table.from_batches([batch])
+        names = [*columns, *({COMMIT_TIME_COLUMN} & {*file.schema_arrow.names})]
+        groups = _row_groups(file.metadata, names)
+        batches = file.iter_batches(_MOST_ROWS, groups, names, use_threads=False)
+        if not groups:
+            last = file.metadata.num_row_groups - 1
+            batches = islice(file.iter_batches(MOST_KEYS, [last], names, use_threads=False), 1)
+        rows = pa.Table.from_batches(
+            batches, pa.schema([file.schema_arrow.field(n) for n in names])
+        )
+    if COMMIT_TIME_COLUMN not in names:
+        return [], rows.take(_spread(np.arange(rows.num_rows)))
+    encoded = rows.column(COMMIT_TIME_COLUMN).combine_chunks().dictionary_encode("encode")
+    codes = np.asarray(encoded.indices)
+    of_each = [_spread(np.flatnonzero(codes == code)) for code in range(len(encoded.dictionary))]
+    chosen = np.concatenate(of_each) if of_each else codes
+    return [time for time in encoded.dictionary.to_pylist() if time], rows.take(chosen)
+
+
+def _row_groups(metadata: pq.FileMetaData, names: Collection[str]) -> list[int]:
+    """Return the last row groups whose columns are few bytes."""
+    groups: list[int] = []
+    size = 0
+    for group in reversed(range(metadata.num_row_groups)):
+        chunks = map(metadata.row_group(group).column, range(metadata.num_columns))
+        size += sum(c.total_compressed_size for c in chunks if c.path_in_schema in names)
+        if size > _MOST_BYTES:
+            break
+        groups.append(group)
+    return groups
+
+
+def _spread(rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Return some of the numbers, from the first to the last."""
+    if len(rows) <= MOST_KEYS:
+        return rows
+    return rows[np.linspace(0, len(rows) - 1, MOST_KEYS).astype(np.int64)]
 
 
 def _keys_of_block(
