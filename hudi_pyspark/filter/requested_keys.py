@@ -39,7 +39,8 @@ class RequestedKeys:
             config: of the table; its field names are spelled as in the schema.
             schema: of the table.
         """
-        parts, fields = conjuncts(predicate), config.record_key_fields
+        parts = conjuncts(predicate)
+        fields = config.record_key_fields
         record_keys = listed_values(parts, RECORD_KEY_COLUMN)
         if record_keys is not None:
             return cls([str(key) for key in record_keys], {}, fields, names_field=False)

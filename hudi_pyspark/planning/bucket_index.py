@@ -209,7 +209,8 @@ class BucketIndex:
         buckets = [bucket for s in slices if (bucket := bucket_of(s.file_id)) is not None]
         layout: Layout
         if 2 * len(buckets) >= len(slices):
-            count, least = self.told.count, 1 + max(buckets)
+            count = self.told.count
+            least = 1 + max(buckets)
             if count and least > count:
                 raise self._contradiction(f"partition {path!r} has a bucket {least - 1}")
             layout = SimpleBuckets(least, (count,) if count else ())

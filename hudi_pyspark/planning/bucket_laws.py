@@ -147,7 +147,8 @@ def find_laws(
     keys = list(dict.fromkeys(located_keys))
     sample = keys[:: len(keys) // _SCREENED or 1]
     is_of_several = len({file_id for file_id, _ in keys}) > 1
-    laws, fits = [], not keys
+    laws: list[Law] = []
+    fits = not keys
     shown: dict[tuple[Values | None, ...], tuple[Layout | None, int]] = {}
     for fields, rule in candidates:
         for some_keys in (sample, keys):

@@ -210,8 +210,9 @@ class TablePlanner:
         requested = RequestedKeys.of(predicate, self.config, self.table_schema)
         if requested is None:
             return slices, ()
-        count, hash_field = options.num_buckets, options.hash_field or ()
-        told = ToldBuckets(count, hash_field) if is_told else ToldBuckets()
+        told = ToldBuckets()
+        if is_told:
+            told = ToldBuckets(options.num_buckets, options.hash_field or ())
         fields = self.config.record_key_fields
         index = BucketIndex(self.view, fields, self.config.populate_meta_fields, told)
         return index.prune(slices, requested)
@@ -310,7 +311,8 @@ class TablePlanner:
 
     @cached_property
     def _bootstrap_sources(self) -> BootstrapSources:
-        view, folder = self.view, self.options.bootstrap_base_path
+        view = self.view
+        folder = self.options.bootstrap_base_path
         sources = load_bootstrap_sources(view.storage, view.config, folder)
         sources.check_folder()
         return sources

@@ -2,10 +2,10 @@
 
 The arrows come from the import statements; only the places of the boxes are chosen here. An arrow
 that a chain of others already implies is left out, and so are `errors.py` and `messages.py`, which
-nearly all import, `arrow_values.py`, `cached_property.py`, `exact_decimals.py`, `extras.py`,
-`fork_safe_lock.py`,
-`html_table.py`, `imported_function.py`, `short_name.py`, `version.py`, `wording.py`, and
-`__init__.py`, which only lists the public names. Run as a module, it writes the picture.
+nearly all import, `arrow_values.py`, `cached_property.py`, `demo.py`, `exact_decimals.py`,
+`extras.py`, `fork_safe_lock.py`, `html_table.py`, `imported_function.py`, `short_name.py`,
+`version.py`, `wording.py`, and `__init__.py`, which only lists the public names. Run as a module,
+it writes the picture.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ Graph: TypeAlias = "Mapping[str, Set[str]]"
 FILE = Path(__file__).resolve().parents[2] / "docs" / "images" / "package_map.svg"
 NOT_DRAWN = {
     "arrow_values",
+    "demo",
     "cached_property",
     "errors",
     "exact_decimals",
@@ -188,8 +189,10 @@ def _box(column: float, row: float) -> Box:
 
 def _frame(name: str, place: tuple[float, float, float, float]) -> str:
     first, last = _box(*place[:2]), _box(*place[2:])
-    x, y = first.x - WIDTH / 2 - 9, first.top[1] - 9
-    width, height = last.x - first.x + WIDTH + 18, last.y - first.y + HEIGHT + 18
+    x = first.x - WIDTH / 2 - 9
+    y = first.top[1] - 9
+    width = last.x - first.x + WIDTH + 18
+    height = last.y - first.y + HEIGHT + 18
     return (
         f"<rect x='{x:g}' y='{y:g}' width='{width:g}' height='{height:g}' rx='8' fill='#f3f6fa'/>\n"
         f"<text x='{x + width - 10:g}' y='{y + 21:g}' font-size='13' text-anchor='end'"

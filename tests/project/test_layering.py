@@ -51,6 +51,7 @@ MAY_IMPORT = {
     "filter": {"errors", "exact_decimals", "format", "table", "columns"},
     "options": {"errors", "messages", "storage_options", "table", "wording"},
     "custom_mergers": {"errors", "imported_function", "table"},
+    "demo": set(),
     "tasks": {
         "errors",
         "arrow_values",
@@ -93,7 +94,7 @@ MAY_IMPORT = {
         "catalogs",
         "frames",
     },
-    "cli": {*PIPELINE, "wording", "scan", "doctor", "report", "hudi_table", ""},
+    "cli": {*PIPELINE, "demo", "wording", "scan", "doctor", "report", "hudi_table", ""},
     "spark": {
         *PIPELINE,
         "short_name",
@@ -107,6 +108,7 @@ MAY_IMPORT = {
     "": {
         "errors",
         "custom_mergers",
+        "demo",
         "html_table",
         "hudi_table",
         "scan",

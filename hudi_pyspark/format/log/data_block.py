@@ -104,8 +104,9 @@ def decode_first_records(block: LogBlock, columns: Sequence[str], most: int) -> 
     if len(content) < _VERSION_AND_COUNT.size:
         raise block.corrupt(f"expected version and record count, found {len(content)} bytes")
     _, count = _VERSION_AND_COUNT.unpack_from(content)
-    starts, end = [], _VERSION_AND_COUNT.size
+    starts: list[int] = []
     ends: list[int] = []
+    end = _VERSION_AND_COUNT.size
     while len(ends) < min(count, most):
         start = end + _RECORD_LENGTH.size
         end = start + int.from_bytes(content[end:start], "big")
@@ -130,7 +131,8 @@ def runs_of_blocks(
         kind_of: what else blocks of a run have in common, besides their schema.
     """
     run: list[LogBlock] = []
-    run_kind, size = None, 0
+    run_kind = None
+    size = 0
     for block in blocks:
         kind = None
         if block.block_type is LogBlockType.AVRO_DATA_BLOCK and block.content_length < _SMALL_BLOCK:
@@ -138,7 +140,8 @@ def runs_of_blocks(
         size += block.content_length
         if run and (kind is None or kind != run_kind or size > _LARGEST_RUN):
             yield run
-            run, size = [], block.content_length
+            run = []
+            size = block.content_length
         run.append(block)
         run_kind = kind
     if run:
