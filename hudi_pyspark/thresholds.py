@@ -34,6 +34,9 @@ It has several hundred write stats.
 MOST_BYTES_AS_A_WHOLE = 512 << 10
 """Bytes of a base file of the metadata table that one request reads."""
 
+LOOKED_AT_BYTES = 4 << 20
+"""Bytes of a log file, and of columns of a base file, that planning reads for record keys."""
+
 MOST_GROUPS = 100_000
 """Groups of tasks: each is a task of Spark, and its driver keeps an account of every task."""
 

@@ -98,7 +98,7 @@ def decode_first_records(block: LogBlock, columns: Sequence[str], most: int) -> 
         if block.content_length > _LARGEST_WHOLE and not block.native_extension:
             raise UnsupportedTableError(f"{block.path}: {block.content_length} bytes in a block")
         return decode_data_block(block, columns).slice(0, most)
-    length = min(block.content_length, _LARGEST_RUN)
+    length = min(block.content_length, thresholds.LARGEST_RUN)
     content = block.file[block.content_offset : block.content_offset + length]
     if len(content) < _VERSION_AND_COUNT.size:
         raise block.corrupt(f"expected version and record count, found {len(content)} bytes")
