@@ -34,6 +34,22 @@ _BUNDLE = "org.apache.hudi.DefaultSource"
 _log = logger(__name__)
 
 
+def has_catalogs() -> bool:
+    """Return whether a session of this process has, or had, a catalog of this package."""
+    return catalog_classes.cache_info().currsize > 0
+
+
+def set_source(spark: SparkSession, source: Any) -> None:  # noqa: ANN401  (of the JVM)
+    """Give the catalogs of a classic session's JVM the source with which they read.
+
+    Args:
+        spark: the session.
+        source: of the class `CatalogDataSource`, as the JVM has it.
+    """
+    tables = optimizer.class_of(catalog_classes(spark._jvm).loader, "ReadTable")  # noqa: SLF001
+    tables.getField("pythonClass").set(None, source)
+
+
 def switch_tables(spark: SparkSession, *, is_on: bool, register_hudi: Callable[[], None]) -> str:
     """Let the SQL of a classic session read tables by name and by path, or no longer.
 

@@ -17,6 +17,7 @@ import org.apache.spark.sql.connector.write.RowLevelOperationInfo;
 import org.apache.spark.sql.connector.write.WriteBuilder;
 import org.apache.spark.sql.execution.datasources.v2.python.PythonDataSourceV2;
 import org.apache.spark.sql.execution.datasources.v2.python.PythonTable;
+import org.apache.spark.sql.execution.datasources.v2.python.UserDefinedPythonDataSource;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
 /**
@@ -25,6 +26,9 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
  * <p>Spark's own table of a Python data source forgets the location of a catalog's entry.
  */
 public class ReadTable extends PythonTable implements SupportsRowLevelOperations, TruncatableTable {
+  /** The Python class of the catalogs, which no read can name; Python sets it. */
+  public static UserDefinedPythonDataSource pythonClass;
+
   private final String label;
   private final Map options;
   private final Table entry; // as Spark describes it; null without an entry
@@ -47,7 +51,12 @@ public class ReadTable extends PythonTable implements SupportsRowLevelOperations
    * @param entry what DESCRIBE shows; null for a table that has no entry
    */
   public static ReadTable open(String label, Map options, Table entry) {
-    PythonDataSourceV2 source = new PythonDataSourceV2();
+    PythonDataSourceV2 source =
+        new PythonDataSourceV2() {
+          public UserDefinedPythonDataSource source() {
+            return pythonClass;
+          }
+        };
     source.setShortName(Words.SOURCE);
     return new ReadTable(source, label, options, entry);
   }
