@@ -113,7 +113,8 @@ def hfile_of(records: Mapping[bytes, Any], schema: Any, old_info: Mapping[str, b
             blocks.append(block(b"DATABLK*", b"".join(rows), GZIP))
             index.append((ordered[number - len(rows) + 1], offset, len(blocks[-1])))
             offset += len(blocks[-1])
-            rows, size = [], 0
+            rows = []
+            size = 0
     info = file_info({**old_info, **bounds(ordered[0], ordered[-1])})
     return hfile(blocks, entry_count=len(ordered), codec=GZIP, info=info, index=index)
 
@@ -191,9 +192,11 @@ def measure(path: str, name: str, files: int, keys: int, latency: float) -> None
     CountedStorage.latency = latency
     table = HudiTable(path)
     CountedStorage.count(table)
-    started, cpu_started = time.perf_counter(), time.process_time()
+    started = time.perf_counter()
+    cpu_started = time.process_time()
     found = queries(files, keys)[name](table)
-    seconds, cpu = time.perf_counter() - started, time.process_time() - cpu_started
+    seconds = time.perf_counter() - started
+    cpu = time.process_time() - cpu_started
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     requests = CountedStorage.requests
     print(f"{name:24} {found:>10,} {seconds:>8.2f} {cpu:>6.2f} {peak:>9,.0f} {requests:>9,}")

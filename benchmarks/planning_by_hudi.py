@@ -93,7 +93,8 @@ def by_us(path: Path, condition: str) -> int:
 
 
 def best(plan: Callable[[], int]) -> tuple[int, float]:
-    found, seconds = plan(), []
+    found = plan()
+    seconds = []
     for _ in range(ROUNDS):
         begin = time.perf_counter()
         found = plan()

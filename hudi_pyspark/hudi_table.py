@@ -152,7 +152,8 @@ class HudiTable:
             HudiError: as from the constructor.
         """
         catalog_table, storage = find_in_catalog(name, catalog, storage_options)
-        table, location = cls.__new__(cls), catalog_table.location
+        table = cls.__new__(cls)
+        location = catalog_table.location
         settings = {f"{CATALOG_PREFIX}{key}": value for key, value in catalog.items()}
         spark_options = {**_spark_settings(storage_options), **settings, "table": name}
         table._open(location, storage, spark_options)  # noqa: SLF001  (its own)

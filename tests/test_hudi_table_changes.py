@@ -96,7 +96,8 @@ def steps(
             after = None
         if before is not None and after is not None:
             yield begin, end, before, after
-        before, begin = after, end
+        before = after
+        begin = end
 
 
 def data_rows(table: pa.Table) -> Counter[tuple[Any, ...]]:
@@ -195,7 +196,8 @@ def test_changelog_has_a_row_for_each_image_of_apache_hudi(case, query, opened):
 @pytest.mark.parametrize("case", CDC_CASES, ids=by_name)
 def test_changelog_has_the_same_values_as_struct_images(case, opened):
     table = opened(case.name)
-    structs, changelog = changes_of(table, "000", "9"), table.changes(as_changelog=True).to_arrow()
+    structs = changes_of(table, "000", "9")
+    changelog = table.changes(as_changelog=True).to_arrow()
     for kind, side, operation in (
         ("insert", "after", "i"),
         ("delete", "before", "d"),

@@ -124,7 +124,8 @@ class _Parser:
         self._next = 0
 
     def _tokenize(self) -> list[_Token]:
-        tokens, position = [], 0
+        tokens = []
+        position = 0
         end = len(self._text.rstrip())
         while position < end:
             match = _TOKEN.match(self._text, position)

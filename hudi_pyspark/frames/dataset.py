@@ -156,7 +156,9 @@ class HudiScanner:
 
     def narrowed(self) -> Source:
         """Return the source without columns and rows that are not needed."""
-        source, columns, schema = self.source, self.columns, self.source.schema
+        source = self.source
+        columns = self.columns
+        schema = self.source.schema
         parsed = parse_expression(self.filter) if self.filter is not None else None
         needed = columns_of(parsed, schema) if self.filter is not None else set()
         if isinstance(columns, Mapping):
@@ -181,7 +183,8 @@ class HudiDataset(ds.UnionDataset):  # type: ignore[misc]  # pyarrow has no type
 
     def __init__(self, source: Source, condition: pc.Expression | None = None) -> None:
         # The C++ code of pyarrow (joins, unions) does not call `scanner`, so it must find no file.
-        parquet, local = ds.ParquetFileFormat(), LocalFileSystem()
+        parquet = ds.ParquetFileFormat()
+        local = LocalFileSystem()
         missing = parquet.make_fragment(_INSTEAD, local)
         child = ds.FileSystemDataset([missing], source.schema, parquet, local)
         super().__init__(source.schema, [child])

@@ -74,7 +74,8 @@ def storage_options_from_spark(spark: SparkSession, path: str) -> dict[str, str]
         if location.kind == "s3" or not name.startswith(_S3)
     }
     if location.kind == "s3":
-        endpoint, ssl = options["fs.s3a.endpoint"], first_value("fs.s3a.connection.ssl.enabled")
+        endpoint = options["fs.s3a.endpoint"]
+        ssl = first_value("fs.s3a.connection.ssl.enabled")
         if endpoint and "://" not in endpoint and ssl == "false":
             options["fs.s3a.endpoint"] = f"http://{endpoint}"
     if location.kind == "abfs":

@@ -121,7 +121,8 @@ def read_partition(
     """
     if not isinstance(partition, HudiPartition):
         return
-    begin, rows = time.perf_counter(), 0
+    begin = time.perf_counter()
+    rows = 0
     plans = partition.shared or shared
     if columns is not None:
         narrow = pa.schema([schema.field(name) for name in columns])
@@ -210,7 +211,8 @@ class HudiReader(DataSourceReader):
         names = required.names
         if not names or not set(names) <= set(self.columns):
             raise NotImplementedError(f"the source does not read {names} alone")
-        self.columns, self.is_narrowed = names, True
+        self.columns = names
+        self.is_narrowed = True
         self.schema = pa.schema([self.schema.field(name) for name in names])
         self._planned = None
 

@@ -64,7 +64,8 @@ class HudiStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._available_until = ""  # where Trigger.AvailableNow ends
 
     def initialOffset(self) -> Offset:  # noqa: N802  (Spark's name)
-        view, options = self.open_table().view, self._stream_options
+        view = self.open_table().view
+        options = self._stream_options
         self._planned_until = stream_offsets.initial_offset(view, options)
         if self._start is None and options.start_offset == "latest":
             self._start = self._planned_until
@@ -86,7 +87,8 @@ class HudiStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             self._start = ""
             return {OFFSET_KEY: begin}
         limited = begin != "" and not (_HAS_READ_LIMITS and isinstance(limit, ReadAllAvailable))
-        view, options = self.open_table().view, self._stream_options
+        view = self.open_table().view
+        options = self._stream_options
         begin = begin or stream_offsets.first_offset(options)
         end = stream_offsets.next_offset(
             view, begin, options, until=self._available_until, limited=limited
@@ -117,7 +119,8 @@ class HudiStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             StreamSchemaChangedError: columns that the query reads have changed since it began.
         """
         begin, until = start[OFFSET_KEY], end[OFFSET_KEY]
-        self._planned_until, self._start = until, ""
+        self._planned_until = until
+        self._start = ""
         # The end may precede the begin: when the empty first batch of a stream of "latest" is
         # planned again, and after a rollback if Spark does not pass the current offset.
         if until <= begin:

@@ -274,7 +274,12 @@ def _address(location: Location) -> dict[str, Any]:
     """Return the host of an HDFS URI, and its port and user if the URI has them."""
     user = location.authority.rpartition("@")[0]
     host, _, port = location.host.partition(":")
-    return {"host": host} | ({"port": int(port)} if port else {}) | ({"user": user} if user else {})
+    address: dict[str, Any] = {"host": host}
+    if port:
+        address["port"] = int(port)
+    if user:
+        address["user"] = user
+    return address
 
 
 def _hdfs_native(location: Location, place: dict[str, Any], problem: str) -> FileSystem:

@@ -16,7 +16,8 @@ from hudi_pyspark.filter.evaluation import holds
 from hudi_pyspark.filter.sql_text import parse_filter
 from hudi_pyspark.frames.expression import predicate_of
 
-_EARLIEST, _LATEST = timezone(timedelta(hours=14)), timezone(timedelta(hours=-12))
+_EARLIEST = timezone(timedelta(hours=14))
+_LATEST = timezone(timedelta(hours=-12))
 # For each type of a column: its least and its greatest value, and null.
 ENDS = {
     "tiny": pa.array([-(2**7), 2**7 - 1, None], pa.int8()),

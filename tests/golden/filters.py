@@ -44,7 +44,8 @@ class Filter:
 def filtered_differences(query: Query, path: Path, filters: Iterable[Filter]) -> dict[str, Any]:
     """What filtered reads give, against Apache Hudi's rows filtered here; {} if nothing differs."""
     table = HudiTable(str(path))
-    expected, schema = query.expected_rows(), query.expected_schema()
+    expected = query.expected_rows()
+    schema = query.expected_schema()
     rows = expected.to_pylist()
     found = {}
     for each in filters:

@@ -99,7 +99,8 @@ class Question:
         if isinstance(answer, int):
             return [] if answer == count else [f"{answer} rows, Apache Hudi has {count}"]
         names = rows.schema.names if self.columns is None else list(self.columns)
-        expected, schema = rows.select(names), whole.fields(names)
+        expected = rows.select(names)
+        schema = whole.fields(names)
         if self.limit is None:
             return differences(answer, expected, schema)
         wrong_size = [f"{len(answer)} rows of {len(rows)}"] if len(answer) != count else []

@@ -80,7 +80,8 @@ def judge(case: Case, query: Query, answer: pa.Table) -> Outcome:
     """Compare an answer with Apache Hudi's, or with what is certain where that fails."""
     if query.answer is None:
         return _judge_certain(case, query, answer)
-    expected, schema = query.expected_rows(), query.expected_schema()
+    expected = query.expected_rows()
+    schema = query.expected_schema()
     found = tuple(differences(answer, expected, schema))
     deviation = accepted_deviations().get(query.key)
     if deviation is None:
@@ -171,7 +172,8 @@ def whole_answer(case: Case, query: Query) -> Whole | None:
         deviation = accepted_deviations().get(query.key)
         if deviation is not None and deviation.rows:
             return None
-        rows, schema = query.expected_rows(), query.expected_schema()
+        rows = query.expected_rows()
+        schema = query.expected_schema()
         hidden = deviation.columns if deviation is not None else frozenset()
     names = [field["name"] for field in schema if field["name"] not in hidden]
     return Whole(rows.select(names), [f for f in schema if f["name"] in names])

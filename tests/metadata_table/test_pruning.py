@@ -229,9 +229,11 @@ WIDE = 12345678901234567890123456789012345678
 @pytest.mark.parametrize("scale", [0, 1, 18, 38, -2])
 @pytest.mark.parametrize("unscaled", [WIDE, 10**38 - 1, 10**28, 12345678901234567890123456789])
 def test_bounds_of_decimals_are_exact_in_any_context(unscaled, scale, seed):
-    digits, kind = len(str(unscaled)), pa.decimal128(38, scale)
+    digits = len(str(unscaled))
+    kind = pa.decimal128(38, scale)
     if scale < 0:  # 123 of scale -2 is 12300, which a column of 38 digits may hold
-        unscaled, kind = unscaled // 100, pa.decimal128(38, 0)
+        unscaled = unscaled // 100
+        kind = pa.decimal128(38, 0)
     statistics = {
         "minValue": {"value": (-unscaled).to_bytes(17, "big", signed=True)},
         "maxValue": {"value": unscaled.to_bytes(17, "big", signed=True)},
@@ -261,7 +263,8 @@ def test_decimals_without_a_scale_have_no_bounds(info):
     assert (found.low.null_count, found.high.null_count) == (1, 1)
 
 
-LOCAL, INSTANT = pa.timestamp("us"), pa.timestamp("us", "UTC")
+LOCAL = pa.timestamp("us")
+INSTANT = pa.timestamp("us", "UTC")
 # Ordinals of Apache Hudi's ValueType; instants and local timestamps each in two units.
 ORDINALS = {"long": 3, "millis": 15, "micros": 16, "local-millis": 18, "local-micros": 19}
 

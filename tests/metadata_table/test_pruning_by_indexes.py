@@ -109,7 +109,8 @@ def test_bloom_filters_keep_slices_whose_log_files_may_have_the_key(open_case):
 @pytest.mark.parametrize("name", [SECONDARY_AND_LOGS, "x_v9_mor_ix_stats"])
 def test_indexes_do_not_decide_before_the_merge(name, open_case):
     """The base row passes the filter, and a record of the log replaces it by one that does not."""
-    base, merged = answer_of_hudi(name, "read_optimized")[1], answer_of_hudi(name)[1]
+    base = answer_of_hudi(name, "read_optimized")[1]
+    merged = answer_of_hudi(name)[1]
     before = {row["id"]: row["city"] for row in base}
     changed = [r for r in merged if r["id"] in before and before[r["id"]] != r["city"]]
     assert changed

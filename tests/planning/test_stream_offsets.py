@@ -269,7 +269,8 @@ def test_latest_is_before_a_pending_commit_that_would_be_missed():
 
 def four_commits() -> TinyTable:
     """Of 1, 3, 2 and 5 bytes; they complete at 015, 025, 035 and 045."""
-    table, number = TinyTable(9), 0
+    table = TinyTable(9)
+    number = 0
     for time, files in (("010", 1), ("020", 3), ("030", 2), ("040", 5)):
         names = [f"p/{base(f'f{number + i}', time)}" for i in range(files)]
         table.write(time, "deltacommit", *names)
@@ -443,7 +444,8 @@ def query(case: str, name: str) -> Query:
 
 def differs_from(answer: pa.Table, expected: Query, *, without: str = "") -> list[str]:
     """Differences from Apache Hudi's answer."""
-    rows, schema = expected.expected_rows(), expected.expected_schema()
+    rows = expected.expected_rows()
+    schema = expected.expected_schema()
     if without:
         answer, rows = answer.drop_columns([without]), rows.drop_columns([without])
         schema = [field for field in schema if field["name"] != without]

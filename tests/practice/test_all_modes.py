@@ -339,7 +339,8 @@ def check(expected, rows, column, count, found):
 def test_tables_without_spark(path_of, name, more):
     if name.startswith("earlier_query") and "use_metadata_table" in more:
         pytest.skip("the folders have the rows of both runs")
-    expected, table = PRACTICE[name], HudiTable(path_of(name))
+    expected = PRACTICE[name]
+    table = HudiTable(path_of(name))
     options = {**expected.options, **more}
     scan = table.scan_with(options)
     rows = scan.select(["id", expected.column]).to_arrow().to_pylist()

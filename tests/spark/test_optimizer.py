@@ -122,7 +122,8 @@ def test_whole_rows_come_with_all_columns(ruled, golden_table):
 
 
 def test_count_is_right_without_any_column(ruled, golden_table):
-    frame, known = load(ruled, golden_table(MOR)), hudi_rows(ruled, MOR)
+    frame = load(ruled, golden_table(MOR))
+    known = hudi_rows(ruled, MOR)
     assert frame.count() == known.count()
     assert frame.where("region = 'emea'").count() == known.where("region = 'emea'").count() > 0
 

@@ -75,7 +75,8 @@ def column(answer: DataFrame, name: str) -> set[Any]:
 
 def test_sink_is_the_incremental_answer_after_each_commit_and_each_kill(replay):
     growing, stream = replay(V9_CDC, 0)
-    begin, expected = "000", []
+    begin = "000"
+    expected = []
     for number, (instant, end) in enumerate(commits_of(V9_CDC).items()):
         growing.grow(instant)
         batches = stream.run()

@@ -44,7 +44,8 @@ def test_one_table_object_answers_as_fresh_ones_do(path: Path) -> None:
 def test_an_answer_that_depends_on_earlier_queries_is_found(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    scan_with, asked = HudiTable.scan_with, list[HudiTable]()
+    scan_with = HudiTable.scan_with
+    asked = list[HudiTable]()
 
     def forgets_rows(self: HudiTable, options: Any, **more: Any) -> Any:
         is_first = not any(table is self for table in asked)
