@@ -90,6 +90,8 @@ SQL_WORDS = {
     "text, a whole number, a boolean, a day or a time",
     "NO_FILES": f"{_INVALID} %s: spark.sql.runSQLOnFiles is false, so SQL does not read the path "
     "%s. Give the name of a table",
+    "NO_SOURCE": f"{_UNSUPPORTED} %s: the session has another source with the name {SHORT_NAME} "
+    "than hudi_pyspark.register gave it. Call hudi_pyspark.register(spark) once more",
     "NO_OPTION": f"{_INVALID} unknown option '%s': names that begin like this are not for users",
     "LIKE_OTHER": f"{_INVALID} CREATE TABLE %s LIKE %s would make a table without files: "
     "hudi-pyspark makes entries of tables that exist. Use CREATE TABLE … USING hudi LOCATION '…'",

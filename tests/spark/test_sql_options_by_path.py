@@ -6,6 +6,7 @@ Anybody may write such an option, e.g. into a view that others read.
 import json
 
 import pytest
+from pyspark.errors import PySparkException
 
 import hudi_pyspark
 from hudi_pyspark.spark import datasource
@@ -75,9 +76,14 @@ def test_reads_by_path_in_a_session_with_tables(sql, golden_table):
 
 
 @pytest.mark.spark
-def test_catalogs_keep_their_source_when_the_session_registers_again(sql, golden_table):
-    path = str(golden_table(CASE))
+def test_catalogs_refuse_to_read_with_a_source_that_ignores_their_options(sql, golden_table):
+    call = f"SELECT Action FROM hudi_query_timeline('{golden_table(CASE)}')"
+    rows = sql.sql(call).count()
+    assert rows > 0
     hudi_pyspark.register(sql)
+    assert sql.sql(call).count() == rows
     sql.dataSource.register(HudiDataSource)
-    call = f"SELECT action FROM hudi_query_timeline('{path}')"
-    assert sql.sql(call).count() > 0
+    with pytest.raises(PySparkException, match="another source with the name hudi-py"):
+        sql.sql(call)
+    hudi_pyspark.register(sql)
+    assert sql.sql(call).count() == rows

@@ -5,6 +5,7 @@ import java.util.EnumSet;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
+import java.util.WeakHashMap;
 import org.apache.spark.sql.connector.catalog.SupportsRowLevelOperations;
 import org.apache.spark.sql.connector.catalog.Table;
 import org.apache.spark.sql.connector.catalog.TableCapability;
@@ -26,8 +27,11 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
  * <p>Spark's own table of a Python data source forgets the location of a catalog's entry.
  */
 public class ReadTable extends PythonTable implements SupportsRowLevelOperations, TruncatableTable {
-  /** The Python class of the catalogs, which no read can name; Python sets it. */
-  public static UserDefinedPythonDataSource pythonClass;
+  /**
+   * The Python classes with which catalogs read, by the class that a session has under the name of
+   * the source; Python adds them. No read can name them, and only they take the options of SQL.
+   */
+  public static final Map PYTHON_CLASSES = new WeakHashMap();
 
   private final String label;
   private final Map options;
@@ -50,11 +54,16 @@ public class ReadTable extends PythonTable implements SupportsRowLevelOperations
    * @param options of the read
    * @param entry what DESCRIBE shows; null for a table that has no entry
    */
-  public static ReadTable open(String label, Map options, Table entry) {
+  public static ReadTable open(final String label, Map options, Table entry) {
     PythonDataSourceV2 source =
         new PythonDataSourceV2() {
           public UserDefinedPythonDataSource source() {
-            return pythonClass;
+            Object found = PYTHON_CLASSES.get(super.source());
+            if (found == null) {
+              throw new IllegalArgumentException(
+                  String.format(Words.NO_SOURCE, new Object[] {label}));
+            }
+            return (UserDefinedPythonDataSource) found;
           }
         };
     source.setShortName(Words.SOURCE);
