@@ -5,6 +5,7 @@ Anybody may write such an option, e.g. into a view that others read.
 
 import json
 
+import pyspark
 import pytest
 from pyspark.errors import PySparkException
 
@@ -76,12 +77,11 @@ def test_reads_by_path_in_a_session_with_tables(sql, golden_table):
 
 
 @pytest.mark.spark
+@pytest.mark.skipif(pyspark.__version__ < "4.1", reason="Spark 4.0 keeps the source that it found")
 def test_catalogs_refuse_to_read_with_a_source_that_ignores_their_options(sql, golden_table):
     call = f"SELECT Action FROM hudi_query_timeline('{golden_table(CASE)}')"
     rows = sql.sql(call).count()
     assert rows > 0
-    hudi_pyspark.register(sql)
-    assert sql.sql(call).count() == rows
     sql.dataSource.register(HudiDataSource)
     with pytest.raises(PySparkException, match="another source with the name hudi-py"):
         sql.sql(call)
