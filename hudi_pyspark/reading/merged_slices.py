@@ -234,7 +234,7 @@ def _continue_merge(
     merge = WholeRecords(log.records, log.pair_rule, outcome.decision, outcome.winners)
     if merge.needs_base_rows:
         for table in base_rows:
-            merge.keep(table)
+            merge.match(table)
     decision, winners = merge.finish()
     kept_before = outcome.decision.kept_log_rows
     assert kept_before is not None  # as of all whole records
