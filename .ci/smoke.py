@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import sys
+import warnings
 import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,9 +33,12 @@ def main(arguments: Sequence[str]) -> str:
     if not Path(hudi_pyspark.__file__).is_relative_to(home):
         sys.exit(f"hudi_pyspark comes from {hudi_pyspark.__file__}, not from {home}")
     opened = hudi_pyspark.HudiTable(table)
+    # The case asks for instants before the first commit, and for ranges after the last one.
+    warnings.filterwarnings("ignore", message="as.of.instant .* the first commit of the table")
+    warnings.filterwarnings("ignore", message="the range begins at .* after the last commit")
     asked = json.loads(queries)
     for query in asked:
-        rows = opened.scan_with(query["options"]).to_arrow()
+        rows = opened.scan(**query["options"]).to_arrow()
         if _sorted_rows(rows) != _sorted_rows(_rows_of(answers, query["answer"])):
             sys.exit(f"query {query['name']} of {table} gives other rows than Apache Hudi")
     return f"hudi_pyspark {hudi_pyspark.__version__}: {len(asked)} queries equal"

@@ -35,7 +35,7 @@ from hudi_pyspark.metadata_table.records import FILES, RECORD_INDEX
 PROJECT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(PROJECT))  # for the tests' writer of HFiles
 
-from tests.format.test_hfile import GZIP, block, entry, hfile, message, varint  # noqa: E402
+from tests.format.hfile_writer import GZIP, block, entry, hfile, message, varint  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -155,14 +155,14 @@ def place(rng: random.Random, partition: str) -> dict[str, Any]:
 
 def plan(table: HudiTable, **options: Any) -> int:
     """Return the number of tasks."""
-    return sum(len(group) for group in table.scan(**options).plan_groups())
+    return sum(len(group) for group in table.scan(**options)._plan_groups())
 
 
 def pack(table: HudiTable) -> int:
     """Return the number of partitions that Spark gets, which are in memory at once."""
     from hudi_pyspark.spark.reader import HudiPartition, PackedTasks
 
-    packed = PackedTasks.of(table.scan().plan_groups())
+    packed = PackedTasks.of(table.scan()._plan_groups())
     return len([HudiPartition(tasks) for tasks in packed.groups])
 
 
@@ -170,7 +170,7 @@ def look_up(table: HudiTable, keys: int, wanted: int) -> int:
     from hudi_pyspark.metadata_table.table import MetadataTable
 
     names = [f"key-{number:012}" for number in random.Random(1).sample(range(keys), wanted)]
-    return len(MetadataTable.open(table.view).locate(names))
+    return len(MetadataTable.open(table._view).locate(names))
 
 
 def queries(files: int, keys: int) -> dict[str, Callable[[HudiTable], int]]:

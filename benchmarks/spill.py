@@ -207,7 +207,7 @@ def read(folder: str, *options: str) -> None:
     rows = 0
     ts = 0.0
     given = dict(option.split("=", 1) for option in options)
-    for batch in HudiTable(folder).scan_with(given).to_batches():
+    for batch in HudiTable(folder).scan(**given).to_batches():
         rows += batch.num_rows
         ts += float(np.sum(batch.column("ts").to_numpy()))
     print(json.dumps({"rows": rows, "ts": ts, "peak": peak(), "before": before}))

@@ -31,7 +31,7 @@ _RECORD_HISTORY = ("requested_time", "operation", "change", "changed_columns", "
 @arguments.query_options
 def count(table: HudiTable, *, output: printing.Output, **query: Any) -> None:  # noqa: ANN401
     """Print the number of rows."""
-    rows = table.scan_with(arguments.read_options(query)).count()
+    rows = table.scan(**arguments.read_options(query)).count()
     if output == "table":
         printing.say(str(rows))
     else:
@@ -101,7 +101,7 @@ def scan(
     **query: Any,  # noqa: ANN401  (the values of `query_options`)
 ) -> None:
     """Read rows and print them, or write them as Parquet, CSV or JSON lines."""
-    scan = table.scan_with(arguments.read_options(query, columns), limit=limit)
+    scan = table.scan(**arguments.read_options(query, columns), limit=limit)
     if explain:
         printing.emit(f"{scan.explain()}\n")
     elif to is not None:

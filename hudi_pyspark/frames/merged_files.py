@@ -45,7 +45,7 @@ class Snapshot(Source, Protocol):
     """A whole scan, as `Scan` is."""
 
     @property
-    def store(self) -> OutcomeStore | None:
+    def _store(self) -> OutcomeStore | None:
         """Where outcomes of merges are kept; None if they are not kept."""
 
     def plan(self) -> list[ReadTask]:
@@ -90,7 +90,7 @@ def merged_files(
     obstacle = next((why for task in tasks for why in _obstacles(task, scan, is_alike)), "")
     if any(name.lower() in reserved for name in scan.schema.names):
         obstacle = f"a column has one of the names {', '.join(reserved)}"
-    store = scan.store or OutcomesInMemory()
+    store = scan._store or OutcomesInMemory()
     whole = []
     parts = {}
     records = [scan.schema.empty_table()]

@@ -56,7 +56,7 @@ def lazy_frame(scan: Snapshot, *, merge_first: bool) -> pl.LazyFrame:
         narrowed = scan if columns is None else scan.select(columns)
         if predicate is not None and rows is None:  # rows are counted before they are filtered
             implied = if_understood(lambda: pruning(parse_expression(predicate), scan.schema))
-            narrowed = narrowed if implied is None else narrowed.where(implied)
+            narrowed = narrowed if implied is None else narrowed._where(implied)
         for batch in first_rows(narrowed.to_batches(None if rows is None else 1), rows):
             frame = pl.DataFrame(batch)
             yield frame if predicate is None else frame.filter(predicate)

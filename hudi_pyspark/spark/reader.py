@@ -234,7 +234,7 @@ class HudiReader(DataSourceReader):
     def _plan(self, scan: Scan) -> list[bytes]:
         if self._planned is None:
             let_spark_collect_logs()
-            plan = scan.planned(self.columns, fields=self.schema, cores=self.cores)
+            plan = scan._grouped_plan(self.columns, fields=self.schema, cores=self.cores)
             self._planned, self._shared = pack(plan.groups)
             if self.is_narrowed:
                 # A new plan may be better once fewer slices await their merge.

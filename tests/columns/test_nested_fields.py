@@ -124,14 +124,14 @@ def test_nested_fields_are_those_of_apache_hudis_rows(golden_table, case):
         if query.answer is None or is_changes or query.key in accepted_deviations():
             continue
         expected = query.expected_rows()
-        scan = table.scan_with(query.options)
+        scan = table.scan(**query.options)
         names = [f.name for f in scan.schema if pa.types.is_nested(f.type)]
         if not names:  # the column came later
             continue
         wanted = pa.schema([(n, _some_fields(scan.schema.field(n).type, dice)) for n in names])
         answers = [
             conform(rows, wanted, {}, source="the result")
-            for task in scan.planned(names, fields=wanted).tasks
+            for task in scan._grouped_plan(names, fields=wanted).tasks
             for rows in read_task(task, scan.storage)
         ]
         answer = pa.concat_tables(answers) if answers else wanted.empty_table()

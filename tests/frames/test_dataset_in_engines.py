@@ -17,7 +17,7 @@ from hudi_pyspark import HudiTable
 from tests.conftest import PROJECT
 from tests.frames.conditions import Words, random_condition
 from tests.frames.dying_files import DyingFiles
-from tests.frames.test_dataset import CASES, MOR, bag, snapshot
+from tests.frames.golden_rows import CASES, MOR, bag, snapshot
 from tests.golden.filters import random_filter
 
 pytestmark = [pytest.mark.engines, pytest.mark.filterwarnings("default")]
@@ -179,7 +179,7 @@ def test_page_about_engines_runs(monkeypatch):
     monkeypatch.syspath_prepend("examples")  # the page imports a copy of engines.py
     text = (PROJECT / "docs" / "without-spark.md").read_text(encoding="utf-8")
     page = text.partition("## Other engines")[2]
-    code = re.findall(r"^```py(?:thon)?\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    code = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
     shutil.unpack_archive("examples/data/orders.zip", "build")
     names: dict[str, Any] = {"hudi_pyspark": hudi_pyspark, "table": HudiTable("build/orders")}
     exec("\n".join(code), names)

@@ -49,7 +49,7 @@ def filtered_differences(query: Query, path: Path, filters: Iterable[Filter]) ->
     rows = expected.to_pylist()
     found = {}
     for each in filters:
-        scan = table.scan_with({**query.options, "filter": each.text})
+        scan = table.scan(**query.options, filter=each.text)
         answer = scan.to_batches(threads=1).read_all()
         kept = pa.array([each.holds(row) is True for row in rows], pa.bool_())
         found[each.text] = differences(answer, expected.filter(kept), schema)

@@ -7,47 +7,22 @@ Hudi 1.2.0; see verification/generate/procedures.py. Compared are the columns th
 from __future__ import annotations
 
 import json
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from hudi_pyspark import HudiTable, InvalidOptionError
-from tests.conftest import GOLDEN
-from tests.golden.case import load_cases
+from tests.golden.procedures import ASKED, answer, answers, calls, picked, relative
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable
 
     Row = dict[str, Any]
 
-ASKED = {case.name: case for case in load_cases(GOLDEN) if "procedures" in case.facts}
 CASES = list(ASKED)
 
 each_case = pytest.mark.parametrize("case", CASES)
-
-
-@cache
-def calls(case: str) -> list[dict[str, Any]]:
-    return list(ASKED[case].recorded("procedures"))
-
-
-def answers(case: str, procedure: str, **arguments: object) -> Iterator[tuple[Row, list[Row]]]:
-    """Arguments and rows of each call that Apache Hudi answered."""
-    for call in calls(case):
-        given = call["args"]
-        if call["procedure"] != procedure or "error" in call:
-            continue
-        if all(given.get(name) == value for name, value in arguments.items()):
-            rows = [dict(zip(call["columns"], row, strict=True)) for row in call["rows"]]
-            yield given, rows
-
-
-def answer(case: str, procedure: str, **arguments: object) -> list[Row]:
-    """Rows of the one call."""
-    ((_, rows),) = answers(case, procedure, **arguments)
-    return rows
 
 
 def failures(case: str, procedure: str) -> list[tuple[Row, str]]:
@@ -56,15 +31,6 @@ def failures(case: str, procedure: str) -> list[tuple[Row, str]]:
         for call in calls(case)
         if call["procedure"] == procedure and "error" in call
     ]
-
-
-def picked(rows: Iterable[Row], names: Sequence[str]) -> list[tuple[Any, ...]]:
-    """Values of some columns, sorted."""
-    return sorted((tuple(row[name] for name in names) for row in rows), key=repr)
-
-
-def relative(path: str) -> str:
-    return path.removeprefix("<table>").lstrip("/")
 
 
 @pytest.fixture
@@ -214,7 +180,7 @@ def our_slice(row: Row) -> tuple[Any, ...]:
 def without_planned(table: HudiTable, rows: list[Row]) -> list[tuple[Any, ...]]:
     """Slices as the procedures see them: they leave out what was written since a compaction was
     planned, although every snapshot has it (deviation of Apache Hudi's procedures)."""
-    planned = {i.requested_time for i in table.view.timeline.pending_compactions}
+    planned = {i.requested_time for i in table._view.timeline.pending_compactions}
     return sorted(
         (our_slice(row) for row in rows if row["base_instant_time"] not in planned), key=repr
     )
@@ -223,7 +189,7 @@ def without_planned(table: HudiTable, rows: list[Row]) -> list[tuple[Any, ...]]:
 @each_case
 def test_file_slices(case, table):
     rows = rows_of(table, "file_slices")
-    if table.view.timeline.pending_compactions:
+    if table._view.timeline.pending_compactions:
         rows = [r for r in rows_of(table, "file_slices", older=True) if r["is_latest"]]
     found = without_planned(table, rows)
     assert found == sorted(map(hudi_slice, answer(case, "show_fsview_latest")), key=repr)
@@ -237,7 +203,7 @@ def test_older_file_slices(case, table):
 
 def test_log_files_since_a_planned_compaction_belong_to_the_latest_slice(golden_table):
     table = HudiTable(str(golden_table("v6_mor_compaction_pending")))
-    (planned,) = table.view.timeline.pending_compactions
+    (planned,) = table._view.timeline.pending_compactions
     logs = [path for row in rows_of(table, "file_slices") for path in row["log_files"]]
     assert sum(planned.requested_time in path for path in logs) == 3
 
@@ -493,7 +459,7 @@ def test_timeline_of_the_table_function(case, table):
 
 @each_case
 def test_file_slices_of_the_table_function(case, table):
-    base = table.view.storage.describe("")
+    base = table._view.storage.describe("")
     has_changes = "cdc" in case
     for given, hudi in answers(case, "hudi_filesystem_view"):
         found = rows_of(table, "hudi_filesystem_view", **given)

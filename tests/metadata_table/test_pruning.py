@@ -195,7 +195,7 @@ def test_metadata_table_is_opened_once_for_files_and_indexes(table, monkeypatch)
 
 
 def test_metadata_table_that_lacks_committed_files_has_no_index_to_rely_upon(table):
-    listing = MetadataListing(table.view)
+    listing = MetadataListing(table._view)
     listing.relist(listing.partitions()[0], "a committed file")
     with pytest.raises(CorruptTableError, match="lacks committed files"):
         listing.indexed_by()
@@ -479,13 +479,13 @@ def test_column_without_any_bounds_reads_no_commit():
 def test_log_files_from_before_an_upgrade_keep_their_slice(golden_table):
     """Several commits may have appended to them, so statistics may be those of one."""
     table = HudiTable(str(golden_table("v9_mor_mdt_indexes")))
-    metadata = MetadataTable.open(table.view)
+    metadata = MetadataTable.open(table._view)
     predicate = parse_filter("ts > 99999999999999", table.schema)
     question = IndexQuestion(
         [Index.COLUMN_STATS], predicate, table.schema, (), None, "",
         keys_are_unique=False, logs_have_bounds=True,
     )  # fmt: skip
-    slices = table.view.slices.as_of()
+    slices = table._view.slices.as_of()
     assert prune_slices(lambda: metadata, slices, question)[0] == []
     appended = [
         replace(

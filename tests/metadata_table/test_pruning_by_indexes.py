@@ -73,7 +73,7 @@ def test_time_travel_asks_no_statistics(name, open_case):
     options, rows = answer_of_hudi(name, "as_of_c1")
     wanted = [row for row in rows if row["n"] == 10]
     assert wanted
-    scan = open_case(name).scan_with({**options, "filter": "n = 10"})
+    scan = open_case(name).scan(**options, filter="n = 10")
     assert "file slices by" not in pruned(scan)
     assert found(scan) == ids(wanted)
 

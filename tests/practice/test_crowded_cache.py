@@ -19,7 +19,7 @@ from hudi_pyspark import HudiTable
 from hudi_pyspark.reading.merge import outcome_files
 from hudi_pyspark.reading.merge.outcome_files import OutcomesOnDisk
 from tests.damage import unpack
-from tests.reading.merge.test_outcome_files import folder_in, outcome_of, same
+from tests.reading.merge.kept_outcomes import folder_in, outcome_of, same
 
 MANY = 50_000
 
@@ -93,7 +93,7 @@ def test_queries_of_a_table_beside_very_many_outcomes(crowded, calls, tmp_path):
     calls.entries = 0
     for _ in range(2):
         scan = table.scan(**options)
-        scan.plan_groups()
+        scan._plan_groups()
         assert scan.to_arrow().num_rows == expected
     assert calls.entries < MANY  # the table itself is listed
     assert len(os.listdir(crowded.folder)) > MANY  # noqa: PTH208
@@ -125,7 +125,8 @@ _WRITER = """
 import sys
 from pathlib import Path
 sys.path.insert(0, {root!r})
-from tests.reading.merge.test_outcome_files import OutcomesOnDisk, outcome_of
+from hudi_pyspark.reading.merge.outcome_files import OutcomesOnDisk
+from tests.reading.merge.kept_outcomes import outcome_of
 store = OutcomesOnDisk(Path({folder!r}), {most})
 for number in range(200):
     store.put(f"{{sys.argv[1]}}-{{number}}", outcome_of())

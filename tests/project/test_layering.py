@@ -6,12 +6,11 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 
 import pytest
 
-PROJECT = Path(__file__).resolve().parents[2]
-PACKAGE = PROJECT / "hudi_pyspark"
+from tests.project.package_source import LONGEST_CHAIN, MODULES, PROJECT
+
 SHIM = PROJECT / "pyspark_hudi"
 
 TABLE = {
@@ -51,6 +50,7 @@ MAY_IMPORT = {
     "filter": {"errors", "exact_decimals", "format", "table", "columns"},
     "options": {"errors", "messages", "storage_options", "table", "wording"},
     "custom_mergers": {"errors", "imported_function", "table"},
+    "demo": set(),
     "tasks": {
         "errors",
         "arrow_values",
@@ -93,7 +93,7 @@ MAY_IMPORT = {
         "catalogs",
         "frames",
     },
-    "cli": {*PIPELINE, "wording", "scan", "doctor", "report", "hudi_table", ""},
+    "cli": {*PIPELINE, "demo", "wording", "scan", "doctor", "report", "hudi_table", ""},
     "spark": {
         *PIPELINE,
         "short_name",
@@ -107,6 +107,7 @@ MAY_IMPORT = {
     "": {
         "errors",
         "custom_mergers",
+        "demo",
         "html_table",
         "hudi_table",
         "scan",
@@ -131,13 +132,6 @@ ROOMS = {
         "merge": {"log_records"},
         "": {"base_files", "log_records", "merge"},
     },
-}
-
-LONGEST_CHAIN = 14  # modules that import one another when the first of them is imported
-
-MODULES = {
-    ".".join(path.relative_to(PROJECT).with_suffix("").parts).removesuffix(".__init__"): path
-    for path in sorted(PACKAGE.rglob("*.py"))
 }
 
 

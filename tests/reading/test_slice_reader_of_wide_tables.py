@@ -137,7 +137,9 @@ def test_planning_lists_no_columns_for_each_partition_or_slice(options):
     def counted(partitions: int) -> Counter[str]:
         table = table_of_partitions(partitions)
         groups = []
-        counts = count_lists_of_columns(lambda: groups.extend(scan(table, **options).plan_groups()))
+        counts = count_lists_of_columns(
+            lambda: groups.extend(scan(table, **options)._plan_groups())
+        )
         assert sum(map(len, groups)) == 2 * partitions
         return counts
 

@@ -41,46 +41,16 @@ from tests.damage import unpack
 from tests.golden.case import load_case
 from tests.growing_table import table_at
 from tests.reading.log_records.log_files import KEY
-from tests.reading.test_kept_merges import MERGED, RemoteFiles, read_files, rows, task
-from tests.reading.test_slice_reader import FILES, LOG_PATHS
-
-SECRET, OTHER = "a" * 64, "b" * 64
-
-
-def folder_in(parent: Path) -> Path:
-    """The folder that `merge_cache_folder` with this parent means."""
-    folder = cache_folder(str(parent), {})
-    assert folder is not None
-    return folder
-
-
-def outcome_of(rows_kept=3, *, is_whole=True, text="v"):
-    dropped = np.array([True, False, False, True, False])
-    kept = np.array([False, *([True] * rows_kept)]) if is_whole else None
-    outcome = Outcome(
-        decision=MergeDecision(dropped, kept),
-        records=pa.table(
-            {"n": list(range(rows_kept)), "v": [f"{text}{n}" for n in range(rows_kept)]}
-        ),
-        record_count=rows_kept,
-        block_instants=("001", "002"),
-        counting_instants=("001",),
-    )
-    return KeptOutcome(outcome, versions=("", "v1"))
-
-
-def same(found_entry, expected_entry):
-    assert found_entry.versions == expected_entry.versions
-    found = found_entry.outcome
-    expected = expected_entry.outcome
-    for mask, expected_mask in zip(found.decision, expected.decision, strict=True):
-        assert (mask is None) == (expected_mask is None)
-        assert mask is None or np.array_equal(mask, expected_mask)
-    assert found.records.equals(expected.records, check_metadata=True)
-    assert found.record_count == expected.record_count
-    assert found.block_instants == expected.block_instants
-    assert found.counting_instants == expected.counting_instants
-    return True
+from tests.reading.merge.kept_outcomes import OTHER, SECRET, folder_in, outcome_of, same
+from tests.reading.slices_in_memory import (
+    FILES,
+    LOG_PATHS,
+    MERGED,
+    RemoteFiles,
+    read_files,
+    rows,
+    task,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -381,7 +351,8 @@ def test_full_disk_at_every_byte(store):
 _WRITER = """
 import sys
 sys.path.insert(0, {root!r})
-from tests.reading.merge.test_outcome_files import OutcomesOnDisk, SECRET, outcome_of
+from hudi_pyspark.reading.merge.outcome_files import OutcomesOnDisk
+from tests.reading.merge.kept_outcomes import SECRET, outcome_of
 from pathlib import Path
 store = OutcomesOnDisk(Path({folder!r}), 1 << 20)
 print("ready", flush=True)
@@ -510,12 +481,12 @@ def test_damage_in_a_folder_changes_no_answer(tmp_path, caplog):
 def test_groups_of_tasks_leave_out_logs_whose_merges_lie_on_the_disk(tmp_path, monkeypatch):
     table = HudiTable(str(unpack("v9_mor_clustering", tmp_path)))
     options: dict[str, Any] = {"merge_cache": "disk", "merge_cache_folder": str(tmp_path / "kept")}
-    (group,) = table.scan(**options).plan_groups()
+    (group,) = table.scan(**options)._plan_groups()
     merges = [task for task in group if isinstance(task, ScanTask) and task.file_slice.log_files]
     few = sum(cost(t, len(t.file_slice.log_files) if t in merges else 0) for t in group)
 
     def groups(**more):
-        return len(table.scan(**options | more, task_bytes=few).plan_groups())
+        return len(table.scan(**options | more, task_bytes=few)._plan_groups())
 
     assert merges
     assert groups() == 2
@@ -564,7 +535,7 @@ def both(path, folder, *, hits):
     "case", ["v6_mor_failed_rolled_back", "v8_mor_nbcc", "v9_mor_compaction_inline"]
 )
 def test_table_that_is_deleted_and_written_again_commit_by_commit(case, tmp_path):
-    instants = [c.requested_time for c in HudiTable(unpack(case, tmp_path / "first")).view.commits]
+    instants = [c.requested_time for c in HudiTable(unpack(case, tmp_path / "first"))._view.commits]
     hits: list[bool] = []
     for turn in range(2):  # the second time every file has a name that was there before
         for number, instant in enumerate(instants):
@@ -579,7 +550,7 @@ def test_table_that_is_deleted_and_written_again_commit_by_commit(case, tmp_path
 
 def test_later_commit_leaves_other_slices_known(tmp_path):
     case = "v6_mor_part_basic"
-    instants = [c.requested_time for c in HudiTable(unpack(case, tmp_path / "first")).view.commits]
+    instants = [c.requested_time for c in HudiTable(unpack(case, tmp_path / "first"))._view.commits]
     growing = table_at(case, instants[0], tmp_path)
     hits: list[bool] = []
     for instant in instants[1:]:
