@@ -12,6 +12,7 @@ from hudi_pyspark.planning import bucket_index
 from hudi_pyspark.planning.bucket_laws import HashingRing, SimpleBuckets, candidates, find_laws
 from hudi_pyspark.table.hashing_rings import Arc
 from hudi_pyspark.table.stored_keys import stored_keys
+from tests.metadata_table.indexed import pruned
 from verification.bucket_tables.hashing import list_hash, ring_hash
 from verification.bucket_tables.referee import cluster
 from verification.bucket_tables.tables import KINDS, Writer
@@ -40,10 +41,6 @@ def a_row(writer, partition=None):
         for row in rows.values()
         if partition in (None, group[0])
     )
-
-
-def pruned(scan):
-    return scan.planned().facts()["pruned"]
 
 
 def slices_read(scan):
