@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
+from hudi_pyspark import thresholds
 from hudi_pyspark.columns.arrays import repeat
 from hudi_pyspark.format.base_file_formats import PARQUET
 from hudi_pyspark.reading.file_states import UNKNOWN, FileVersions, states_of_files
 from hudi_pyspark.reading.merge.outcome import (
-    MOST_BYTES,
     BaseKeys,
     KeptOutcome,
     Outcome,
@@ -31,7 +31,6 @@ from hudi_pyspark.table.on_damage import OnDamage
 from hudi_pyspark.tasks import ReadTask, ScanTask
 
 _MOST_EARLIER = 100  # outcomes of fewer log files to look for
-_MOST_TASKS = 1000  # to look for on a disk; each takes about 0.1 ms
 
 
 class EarlierMerge(NamedTuple):
@@ -172,7 +171,7 @@ class KeptMerge:
         if known is not None and known.outcome.decides_like(outcome):
             both = known.outcome.with_columns(outcome.records)
             kept = KeptOutcome(both, versions, known.resumable or resumable)
-        bounded = kept.within(MOST_BYTES)
+        bounded = kept.within(thresholds.OUTCOME_BYTES)
         if bounded is not None:
             self.store.put(self.key.digests[-1], bounded, resumed)
 
@@ -195,7 +194,7 @@ class KeptMerge:
     ) -> None:
         """Keep what identifies the rows of the base file; arguments as for `find_base_keys`."""
         base_keys = BaseKeys(row_count, tables, self.key.versions(0))
-        if base_keys.nbytes <= MOST_BYTES and UNKNOWN not in base_keys.versions:
+        if base_keys.nbytes <= thresholds.OUTCOME_BYTES and UNKNOWN not in base_keys.versions:
             self.store.put_base_keys(self._base_key(by_position=by_position), base_keys)
 
     def _base_key(self, *, by_position: bool) -> str:
@@ -272,7 +271,7 @@ def merged_on_disk(tasks: Sequence[ReadTask], storage: Storage) -> list[int | No
         For each task, a number; None if there is no merge, or its outcome is not kept on a disk.
         [] for more than 1,000 tasks, of which nothing is looked for.
     """
-    if len(tasks) > _MOST_TASKS:
+    if len(tasks) > thresholds.SEARCHED_TASKS:
         return []
     merges = [KeptMerge.of(task, storage, None) for task in tasks]
     return [
