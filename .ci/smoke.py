@@ -34,7 +34,7 @@ def main(arguments: Sequence[str]) -> str:
     opened = hudi_pyspark.HudiTable(table)
     asked = json.loads(queries)
     for query in asked:
-        rows = opened.scan_with(query["options"]).to_arrow()
+        rows = opened.scan(**query["options"]).to_arrow()
         if _sorted_rows(rows) != _sorted_rows(_rows_of(answers, query["answer"])):
             sys.exit(f"query {query['name']} of {table} gives other rows than Apache Hudi")
     return f"hudi_pyspark {hudi_pyspark.__version__}: {len(asked)} queries equal"

@@ -61,7 +61,8 @@ def ask_while_growing(
         first, rows = measure(table, columns)
         if number not in shown:
             continue
-        ways, counts = {"first": first, "again": measure(table, columns)[0]}, {rows}
+        ways = {"first": first, "again": measure(table, columns)[0]}
+        counts = {rows}
         for way, options in OTHERS.items():
             ways[way], count = measure(table, columns, **options)
             counts |= {count} if way == "off" else set()
@@ -87,7 +88,8 @@ def write_base(folder: Path) -> None:
 
 
 def add_log_file(folder: Path, number: int, share: float) -> None:
-    random, ordering = np.random.default_rng(number), np.zeros(round(ROWS * 1.1))
+    random = np.random.default_rng(number)
+    ordering = np.zeros(round(ROWS * 1.1))
     instant = f"202501010000{number:02}000" if number < 60 else f"202501010001{number - 60:02}000"
     name = f".{spill.FILE_ID}_{spill.BASE_INSTANT}.log.{number}_0-{number}-0"
     with (folder / name).open("wb") as file:

@@ -117,14 +117,16 @@ class BarePyarrow(ArrowEngine):
 
 
 def hudi_rs_filters(condition: Condition) -> list[tuple[str, str, str]]:
-    column, values = condition.column, [str(value) for value in condition.values]
+    column = condition.column
+    values = [str(value) for value in condition.values]
     if condition.op == "between":
         return [(column, ">=", values[0]), (column, "<", values[1])]
     return [(column, condition.op.upper(), ",".join(values))]
 
 
 def expression(condition: Condition) -> pc.Expression:
-    column, values = pc.field(condition.column), condition.values
+    column = pc.field(condition.column)
+    values = condition.values
     if condition.op == "between":
         return (column >= values[0]) & (column < values[1])
     return column.isin(list(values))
@@ -169,7 +171,8 @@ def fetched(batches: Batches) -> dict[str, Any]:
 
 
 def summed(batches: Batches) -> dict[str, Any]:
-    values, total = 0, 0.0
+    values = 0
+    total = 0.0
     for batch in batches:
         column = batch[SUMMED]
         values += len(column) - column.null_count

@@ -22,7 +22,8 @@ class CountedFile(io.RawIOBase):
 
     def __init__(self, file: pa.NativeFile, request: Callable[[], None]) -> None:
         super().__init__()
-        self._file, self._request = file, request
+        self._file = file
+        self._request = request
 
     def readable(self) -> bool:
         return True

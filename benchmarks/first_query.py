@@ -47,13 +47,16 @@ def main() -> None:
     spark = plain_session({**HUDI_PY, **(DAEMON if given.daemon else {})})
     for name in ("first", "second"):
         print(f"{name} query{'':22} seconds      JVM   Python")
-        begin, used = time.perf_counter(), processor_seconds()
+        begin = time.perf_counter()
+        used = processor_seconds()
         whole = begin
         for step in steps(spark, given.table):
-            now, uses = time.perf_counter(), processor_seconds()
+            now = time.perf_counter()
+            uses = processor_seconds()
             jvm, python = (after - before for after, before in zip(uses, used, strict=True))
             print(f"  {step:34} {now - begin:6.2f} {jvm:8.2f} {python:8.2f}", flush=True)
-            begin, used = time.perf_counter(), processor_seconds()
+            begin = time.perf_counter()
+            used = processor_seconds()
         print(f"  {'all':34} {begin - whole:6.2f}")
     spark.stop()
 

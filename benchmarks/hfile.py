@@ -46,7 +46,9 @@ class CountedSource(FileSource):
 def write(path: Path, keys: list[str], block_size: int, rng: random.Random) -> None:
     blocks: list[bytes] = []
     index: list[tuple[bytes, int, int]] = []
-    offset, rows, size = 0, [], 0
+    offset = 0
+    rows = []
+    size = 0
     for place, key in enumerate(keys):
         row = entry(key.encode(), b"\x02\x14" + rng.randbytes(16) + b"2025/03/16-0-1765432100000")
         rows.append(row)
@@ -56,7 +58,8 @@ def write(path: Path, keys: list[str], block_size: int, rng: random.Random) -> N
             first = keys[place - len(rows) + 1].encode()
             index.append((first, offset, len(blocks[-1])))
             offset += len(blocks[-1])
-            rows, size = [], 0
+            rows = []
+            size = 0
     path.write_bytes(hfile(blocks, entry_count=len(keys), codec=GZIP, index=index))
 
 

@@ -89,7 +89,8 @@ def write_table(base: Path, table_type: str, commits: int) -> None:
     timeline = base / ".hoodie" / "timeline"
     timeline.mkdir(parents=True)
     (base / ".hoodie" / "hoodie.properties").write_text(PROPERTIES.format(table_type=table_type))
-    content, log_content = base_file(), LOG_FILE.read_bytes()
+    content = base_file()
+    log_content = LOG_FILE.read_bytes()
     for number in range(commits):
         requested, completed = instant(number, 0), instant(number, 500)
         action = "commit" if table_type == "COPY_ON_WRITE" else "deltacommit"

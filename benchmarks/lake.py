@@ -113,7 +113,8 @@ def hfile_of(records: Mapping[bytes, Any], schema: Any, old_info: Mapping[str, b
             blocks.append(block(b"DATABLK*", b"".join(rows), GZIP))
             index.append((ordered[number - len(rows) + 1], offset, len(blocks[-1])))
             offset += len(blocks[-1])
-            rows, size = [], 0
+            rows = []
+            size = 0
     info = file_info({**old_info, **bounds(ordered[0], ordered[-1])})
     return hfile(blocks, entry_count=len(ordered), codec=GZIP, info=info, index=index)
 
@@ -154,14 +155,14 @@ def place(rng: random.Random, partition: str) -> dict[str, Any]:
 
 def plan(table: HudiTable, **options: Any) -> int:
     """Return the number of tasks."""
-    return sum(len(group) for group in table.scan(**options).plan_groups())
+    return sum(len(group) for group in table.scan(**options)._plan_groups())
 
 
 def pack(table: HudiTable) -> int:
     """Return the number of partitions that Spark gets, which are in memory at once."""
     from hudi_pyspark.spark.reader import HudiPartition, PackedTasks
 
-    packed = PackedTasks.of(table.scan().plan_groups())
+    packed = PackedTasks.of(table.scan()._plan_groups())
     return len([HudiPartition(tasks) for tasks in packed.groups])
 
 
@@ -169,7 +170,7 @@ def look_up(table: HudiTable, keys: int, wanted: int) -> int:
     from hudi_pyspark.metadata_table.table import MetadataTable
 
     names = [f"key-{number:012}" for number in random.Random(1).sample(range(keys), wanted)]
-    return len(MetadataTable.open(table.view).locate(names))
+    return len(MetadataTable.open(table._view).locate(names))
 
 
 def queries(files: int, keys: int) -> dict[str, Callable[[HudiTable], int]]:
@@ -191,9 +192,11 @@ def measure(path: str, name: str, files: int, keys: int, latency: float) -> None
     CountedStorage.latency = latency
     table = HudiTable(path)
     CountedStorage.count(table)
-    started, cpu_started = time.perf_counter(), time.process_time()
+    started = time.perf_counter()
+    cpu_started = time.process_time()
     found = queries(files, keys)[name](table)
-    seconds, cpu = time.perf_counter() - started, time.process_time() - cpu_started
+    seconds = time.perf_counter() - started
+    cpu = time.process_time() - cpu_started
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     requests = CountedStorage.requests
     print(f"{name:24} {found:>10,} {seconds:>8.2f} {cpu:>6.2f} {peak:>9,.0f} {requests:>9,}")

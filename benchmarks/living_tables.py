@@ -143,7 +143,8 @@ class Living:
     @contextmanager
     def _written_table(self) -> Iterator[Callable[[int, int], str]]:
         """Yield a function that upserts one row in so many of a copy of table (a)."""
-        path, rows = self._data / "a", TABLES["a"].at(self._scale).rows
+        path = self._data / "a"
+        rows = TABLES["a"].at(self._scale).rows
         shutil.copytree(self._table(), path, dirs_exist_ok=False)
 
         def upsert(number: int, share: int) -> str:
@@ -163,7 +164,8 @@ class Living:
                 self._measured.ask(title, "dashboard", upsert(number, 100))
 
     def streams(self) -> None:
-        path, rows = str(self._data / "a"), TABLES["a"].at(self._scale).rows
+        path = str(self._data / "a")
+        rows = TABLES["a"].at(self._scale).rows
         with self._written_table() as upsert, TemporaryDirectory(dir=self._data) as checkpoints:
             for number in range(10, 10 + BATCHES + 1):
                 for title in ("stream: a batch of 1,000 rows", "stream: nothing new"):

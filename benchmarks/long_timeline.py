@@ -89,11 +89,13 @@ def measure(path: str, name: str, active: int, latency: float) -> None:
     """Run one query in this process and print what it took."""
     warnings.simplefilter("ignore")
     CountedStorage.latency = latency
-    begin, cpu = time.perf_counter(), time.process_time()
+    begin = time.perf_counter()
+    cpu = time.process_time()
     table = HudiTable(path)
     table.storage.inner.__class__ = CountedStorage  # what confines paths wraps it
     found = queries(active)[name](table)
-    seconds, cpu = time.perf_counter() - begin, time.process_time() - cpu
+    seconds = time.perf_counter() - begin
+    cpu = time.process_time() - cpu
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     requests = CountedStorage.requests
     print(f"{name:26} {found:>8,} {seconds:>8.2f} {cpu:>8.2f} {peak:>9,.0f} {requests:>9,}")

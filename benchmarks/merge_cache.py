@@ -50,7 +50,8 @@ def main(path: str, columns: list[str], kept: str) -> None:
         for _ in range(ROUNDS):
             shutil.rmtree(kept, ignore_errors=True)
             table = None  # objects of one path share what they have merged
-            table, rows = HudiTable(path), set()
+            table = HudiTable(path)
+            rows = set()
             for way, options in WAYS.items():
                 # A table that has merged nothing yet, except for the way that is warm.
                 table = table if way == "memory, warm" else HudiTable(path)

@@ -73,7 +73,8 @@ def measured() -> Iterator[tuple[list[int], list[int]]]:
     set_spark_environment()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        table, script = copied_partitions.write(folder, COPIES), folder / "job.py"
+        table = copied_partitions.write(folder, COPIES)
+        script = folder / "job.py"
         script.write_text(JOB)
         options = json.dumps({**copied_partitions.OPTIONS, "task_bytes": "1"})
         with standalone_cluster(folder) as cluster:
@@ -89,7 +90,8 @@ def main() -> None:
     print("|---:|---:|---:|---:|---:|")
     before = 0
     for query, (files, octets) in enumerate(measured()):
-        new, before = sum(files) - before, sum(files)
+        new = sum(files) - before
+        before = sum(files)
         if query:
             shown = ", ".join(map(str, files)), ", ".join(f"{n / 1000:.0f}" for n in octets)
             print(f"| {query} | {new} | {1 - new / merged:.0%} | {' | '.join(shown)} |")

@@ -172,11 +172,13 @@ class _Server:
         if "location" in request.query:
             text = "<LocationConstraint/>"
             return web.Response(text=text, content_type="application/xml")
-        prefix, is_flat = request.query.get("prefix", ""), "delimiter" not in request.query
+        prefix = request.query.get("prefix", "")
+        is_flat = "delimiter" not in request.query
         most = int(request.query.get("max-keys", "1000000"))
         folder = self._root / prefix.rpartition("/")[0]
         found = folder.rglob("*") if is_flat else folder.iterdir() if folder.is_dir() else ()
-        files, folders = [], []
+        files = []
+        folders = []
         for path in found:
             name = path.relative_to(self._root).as_posix()
             if name.startswith(prefix):

@@ -34,7 +34,8 @@ BATCH_ROWS = 65_536
 
 
 def trips(count: int) -> pa.Table:
-    rng, numbers = random.Random(7), np.random.default_rng(7)
+    rng = random.Random(7)
+    numbers = np.random.default_rng(7)
     keys = [f"{rng.getrandbits(128):032x}" for _ in range(count)]
     return pa.table(
         {

@@ -89,11 +89,12 @@ def by_hudi(spark: SparkSession, path: Path, condition: str) -> int:
 def by_us(path: Path, condition: str) -> int:
     """Plan by this package; return the number of file slices."""
     options = {"filter": condition} if condition else {}
-    return sum(len(group) for group in HudiTable(str(path)).scan(**options).plan_groups())
+    return sum(len(group) for group in HudiTable(str(path)).scan(**options)._plan_groups())
 
 
 def best(plan: Callable[[], int]) -> tuple[int, float]:
-    found, seconds = plan(), []
+    found = plan()
+    seconds = []
     for _ in range(ROUNDS):
         begin = time.perf_counter()
         found = plan()

@@ -66,7 +66,8 @@ class Query:
 
 def queries_of(sized: Sized, facts: Mapping[str, Any]) -> list[Query]:
     """Return the queries of a table, in the order in which they run."""
-    rows, step = sized.rows, sized.step
+    rows = sized.rows
+    step = sized.step
     keys = tuple(record_key(rows // 100 * n // step * step) for n in range(100))
     one = Condition("uuid", "=", keys[50:51])
     city = Condition("city", "=", (CITIES[1],))

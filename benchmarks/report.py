@@ -165,7 +165,8 @@ def markdown(run: Run) -> str:
 
 
 def _facts(run: Run) -> str:
-    machine, settings = run.machine, run.settings
+    machine = run.machine
+    settings = run.settings
     versions = ", ".join(f"{name} {version}" for name, version in machine["versions"].items())
     hardware = f"{machine['cores']} cores, {machine['memory_gb']:.0f} GB, {machine['system']}"
     return (

@@ -107,7 +107,8 @@ def write_narrow(folder: Path) -> Path:
     table = lake.write_table(folder, 0, 0)
     schema = HudiTable(str(table)).schema
     rng = random.Random(1)
-    files, places = {}, {}
+    files = {}
+    places = {}
     for number in range(PARTITIONS):
         region = f"p{number:04}"
         place = lake.place(rng, region)

@@ -107,7 +107,8 @@ class Turns:
                         results[peer.name], requests=requests, received=size
                     )
                 except EngineFailed as error:
-                    reply, usage = {"error": str(error)}, Usage()
+                    reply = {"error": str(error)}
+                    usage = Usage()
                     running.pop(peer.name, None)
                 results[peer.name] = add(results[peer.name], reply, usage, is_warm_up=number == 0)
         self._say(query, results.values())
@@ -126,7 +127,8 @@ class Turns:
                     reply, usage = self._ask(process, path, FIRST_QUERY, check=False)
                     process.close()
                 except EngineFailed as error:
-                    reply, usage = {"error": str(error)}, Usage()
+                    reply = {"error": str(error)}
+                    usage = Usage()
                 else:
                     starts = (*results[peer.name].start_seconds, process.start_seconds)
                     results[peer.name] = replace(results[peer.name], start_seconds=starts)
@@ -215,10 +217,12 @@ def measure_table(
 ) -> TableResult:
     facts = json.loads((folder / "facts.json").read_text())
     if letter == TPCH:
-        title, queries = "TPC-H, 22 queries over eight tables", tpch_queries()
+        title = "TPC-H, 22 queries over eight tables"
+        queries = tpch_queries()
     else:
         sized = TABLES[letter].at(settings.scale)
-        title, queries = sized.table.title, [*queries_of(sized, facts), FIRST_QUERY]
+        title = sized.table.title
+        queries = [*queries_of(sized, facts), FIRST_QUERY]
     print(f"({letter}) {title}: {facts['rows']:,} rows", flush=True)
     path = folder.resolve() / "table"
     queries = [q for q in queries if not settings.queries or q.name in settings.queries]

@@ -44,7 +44,8 @@ FILE_ID = "00000000-0000-0000-0000-000000000000-0"
 BASE_INSTANT, LOG_INSTANT = "20250101000000000", "20250101000001000"
 BASE_FILE = f"{FILE_ID}_0-1-0_{BASE_INSTANT}.parquet"
 LOG_FILE = f".{FILE_ID}_{BASE_INSTANT}.log.1_0-2-0"
-TEXTS, NUMBERS = ("rider", "driver", "city", "note"), ("fare", "tip", "distance")
+TEXTS = ("rider", "driver", "city", "note")
+NUMBERS = ("fare", "tip", "distance")
 COLUMNS = [*META_COLUMNS, *TEXTS, *NUMBERS, "ts"]
 SCHEMA: dict[str, Any] = {
     "type": "record",
@@ -203,9 +204,10 @@ def digits(numbers: npt.NDArray[np.int64], width: int) -> Octets:
 
 def read(folder: str, *options: str) -> None:
     before = peak()
-    rows, ts = 0, 0.0
+    rows = 0
+    ts = 0.0
     given = dict(option.split("=", 1) for option in options)
-    for batch in HudiTable(folder).scan_with(given).to_batches():
+    for batch in HudiTable(folder).scan(**given).to_batches():
         rows += batch.num_rows
         ts += float(np.sum(batch.column("ts").to_numpy()))
     print(json.dumps({"rows": rows, "ts": ts, "peak": peak(), "before": before}))

@@ -35,7 +35,9 @@ class Usage:
 @contextmanager
 def watched(pid: int) -> Iterator[Usage]:
     """Measure the usage of a process while the block runs; the result is complete at its end."""
-    usage, stop, tree = Usage(), threading.Event(), _Tree(pid)
+    usage = Usage()
+    stop = threading.Event()
+    tree = _Tree(pid)
     tree.find()
     tree.look(usage)
     before = tree.cpu_seconds

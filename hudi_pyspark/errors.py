@@ -116,7 +116,8 @@ class CorruptTimelineError(CorruptTableError):
 
     def __init__(self, path: str, problem: str) -> None:
         super().__init__(path, problem)
-        self.path, self.problem = path, problem
+        self.path = path
+        self.problem = problem
 
     def reason(self) -> str:
         return f"{self.path}: {self.problem}. Restore the file from a copy"
@@ -127,7 +128,8 @@ class CorruptBaseFileError(CorruptTableError):
 
     def __init__(self, path: str, problem: str) -> None:
         super().__init__(path, problem)
-        self.path, self.problem = path, problem
+        self.path = path
+        self.problem = problem
 
     def reason(self) -> str:
         return (
@@ -147,7 +149,9 @@ class CorruptLogBlockError(CorruptTableError):
 
     def __init__(self, problem: str, path: str, offset: int) -> None:
         super().__init__(problem, path, offset)
-        self.problem, self.path, self.offset = problem, path, offset
+        self.problem = problem
+        self.path = path
+        self.offset = offset
 
     def reason(self) -> str:
         # Where `on_damage` does not help, Apache Hudi fails as well.
@@ -172,7 +176,9 @@ class CorruptAvroError(CorruptTableError):
 
     def __init__(self, problem: str, record: int, field: str) -> None:
         super().__init__(problem, record, field)
-        self.problem, self.record, self.field = problem, record, field
+        self.problem = problem
+        self.record = record
+        self.field = field
 
     def reason(self) -> str:
         place = f"record {self.record}" + (f", field {self.field!r}" if self.field else "")
@@ -249,7 +255,9 @@ class StorageError(HudiError):
 
     def __init__(self, path: str, problem: str, attempts: int) -> None:
         super().__init__(path, problem, attempts)
-        self.path, self.problem, self.attempts = path, problem, attempts
+        self.path = path
+        self.problem = problem
+        self.attempts = attempts
 
     def reason(self) -> str:
         times = f" ({self.attempts} attempts)" if self.attempts > 1 else ""

@@ -112,13 +112,12 @@ class HudiTable:
         self.path = path
         self._opened_by = spark_options  # options with which Spark opens the table; None if none do
         self._defaults: Mapping[str, object] = {}  # read options
-        self.entry_columns = EntryColumns()
-        """The columns of the entry by which a catalog named the table, for SQL by name."""
+        # The columns of the entry by which a catalog named the table, for SQL by name.
+        self._entry_columns = EntryColumns()
         self._opened_in = storage
         self._outcomes = outcomes_of_table(storage.describe(""), storage.identity)
-        self.view: TableView = open_table(storage)
-        """The timeline and the files of the table, for tools that look deeper."""
-        self.storage: Storage = self.view.storage
+        self._view: TableView = open_table(storage)
+        self.storage: Storage = self._view.storage
         """The storage of the table; picklable."""
 
     @classmethod
@@ -152,17 +151,18 @@ class HudiTable:
             HudiError: as from the constructor.
         """
         catalog_table, storage = find_in_catalog(name, catalog, storage_options)
-        table, location = cls.__new__(cls), catalog_table.location
+        table = cls.__new__(cls)
+        location = catalog_table.location
         settings = {f"{CATALOG_PREFIX}{key}": value for key, value in catalog.items()}
         spark_options = {**_spark_settings(storage_options), **settings, "table": name}
         table._open(location, storage, spark_options)  # noqa: SLF001  (its own)
-        table.entry_columns = catalog_table.columns
+        table._entry_columns = catalog_table.columns
         if catalog_table.is_read_optimized:
             table._defaults = {key_of("query_type"): QueryType.READ_OPTIMIZED}  # noqa: SLF001
         return table
 
     @classmethod
-    def from_options(cls, options: Mapping[str, str]) -> HudiTable:
+    def _from_options(cls, options: Mapping[str, str]) -> HudiTable:
         """Open the table that options of Spark name, by its path or by its name in a catalog.
 
         Raises:
@@ -188,7 +188,7 @@ class HudiTable:
         Raises:
             MissingFileError: a writer archives or rolls back faster than files can be listed.
         """
-        return load_timeline(self.storage, self.config) == self.view.timeline
+        return load_timeline(self.storage, self.config) == self._view.timeline
 
     def refresh(self) -> HudiTable:
         """Return the table as it is now: this object if nothing has changed, otherwise a new one.
@@ -204,14 +204,14 @@ class HudiTable:
         table = type(self).__new__(type(self))
         table._open(self.path, self._opened_in, self._opened_by)  # noqa: SLF001  (its own)
         table._defaults = self._defaults  # noqa: SLF001  (its own)
-        table.entry_columns = self.entry_columns
+        table._entry_columns = self._entry_columns
         table._outcomes = self._outcomes  # noqa: SLF001  (its own)
         return table
 
     @property
     def config(self) -> TableConfig:
         """The table's properties."""
-        return self.view.config
+        return self._view.config
 
     @cached_property
     def schema(self) -> pa.Schema:
@@ -221,12 +221,12 @@ class HudiTable:
             UnsupportedTableError: the table has no schema yet, or a type that cannot be read.
             CorruptTableError: a commit, or its schema, cannot be decoded.
         """
-        return resolve_schema(self.view)
+        return resolve_schema(self._view)
 
     @property
     def last_instant(self) -> str:
         """Requested time of the last completed commit; "" if there is none."""
-        commits = self.view.commits
+        commits = self._view.commits
         return commits[-1].requested_time if commits else ""
 
     def scan(
@@ -269,14 +269,14 @@ class HudiTable:
             InvalidOptionError: an option or a column does not exist, the limit is not a number of
                 rows, or the filter is not a condition or compares what cannot be compared.
             TimeTravelError: the state at ``as_of`` is not known.
-            HudiError: as from `scan_with`.
+            HudiError: as from `scan`.
         """
         text = filter if isinstance(filter, str) else None
         named = {"columns": columns, "filter": text, "as_of": as_of, "begin": begin, "end": end}
         arguments = {**named, "query_type": query_type}.items()
         options |= {name: value for name, value in arguments if value is not None}
-        scan = self.scan_with(options, limit=limit)
-        return scan if filter is text else scan.filtered(filter)
+        scan = self._scan_with(options, limit=limit)
+        return scan if filter is text else scan.filter(filter)
 
     def dataset(self, columns: Sequence[str] | None = None, **options: Any) -> HudiDataset:  # noqa: ANN401  (of `scan`)
         """Return a dataset of pyarrow, from which engines read only what a query needs.
@@ -343,7 +343,7 @@ class HudiTable:
         if len(fields) == 1:  # some releases put the field's name before the value
             texts += [f"{fields[0]}:{text}" for text in texts]
         has_key = is_in(pa.field(meta_columns.RECORD_KEY_COLUMN, pa.string()), texts)
-        return self.scan(columns, as_of=as_of, unique_keys=unique_keys).where(has_key).to_arrow()
+        return self.scan(columns, as_of=as_of, unique_keys=unique_keys)._where(has_key).to_arrow()
 
     def history(self, key: str | int) -> pa.Table:
         """Return the history of a record, oldest first: one row per commit that changed it.
@@ -367,7 +367,7 @@ class HudiTable:
         """
         from hudi_pyspark.inspection.snapshot_diff import record_history  # noqa: PLC0415  (few need it)
 
-        return record_history(self.view, lambda instant: self.lookup(key, as_of=instant))
+        return record_history(self._view, lambda instant: self.lookup(key, as_of=instant))
 
     def changes(
         self,
@@ -459,7 +459,7 @@ class HudiTable:
             from hudi_pyspark.doctor.examination import examine  # noqa: PLC0415  (few need it)
             from hudi_pyspark.doctor.finding import Findings  # noqa: PLC0415  (few need it)
 
-        return Findings(examine(self.view, deep=deep))
+        return Findings(examine(self._view, deep=deep))
 
     def report(self) -> Report:
         """Report on the state of the table, as a page and as JSON (extra ``report``).
@@ -472,7 +472,7 @@ class HudiTable:
         with needs_extra():
             from hudi_pyspark.report.report import Report  # noqa: PLC0415  (few need it)
 
-        return Report.of(self.view, self.scan, self.changes)
+        return Report.of(self._view, self.scan, self.changes)
 
     @property
     def rows(self) -> Scan:
@@ -484,9 +484,9 @@ class HudiTable:
         """Tables about the table."""
         from hudi_pyspark.inspection import Inspection  # noqa: PLC0415  (few need it)
 
-        return Inspection(self.view)
+        return Inspection(self._view)
 
-    def scan_with(
+    def _scan_with(
         self,
         options: Mapping[str, object],
         mergers: Mergers | None = None,
@@ -518,7 +518,7 @@ class HudiTable:
         spark_options = None if self._opened_by is None else {**options, **self._opened_by}
         return self._scan(parsed, mergers, limit=limit, spark_options=spark_options)
 
-    def scan_range(
+    def _scan_range(
         self, options: Mapping[str, str], begin: str, end: str, mergers: Mergers | None = None
     ) -> Scan:
         """Choose one batch of a stream.
@@ -527,11 +527,11 @@ class HudiTable:
             options: of the stream.
             begin: offset at which the batch begins, exclusive.
             end: offset at which the batch ends, inclusive.
-            mergers: as in `scan_with`.
+            mergers: as in `_scan_with`.
 
         Raises:
             InvalidOptionError: an option is unknown, invalid, or not one of streams.
-            HudiError: as from `scan_with`.
+            HudiError: as from `_scan_with`.
         """
         parsed = ReadOptions.parse(range_options(options, begin, end))
         assert parsed.incremental is not None  # range_options asks for it
@@ -541,28 +541,27 @@ class HudiTable:
     def _scan(self, options: ReadOptions, mergers: Mergers | None, **others: Any) -> Scan:  # noqa: ANN401  (of `choose_scan`)
         is_listed = options.use_metadata_table and FILES in self.config.metadata_partitions
         listing = self._metadata_listing.refreshed() if is_listed else None
-        view = self.view if listing is None else self.view.with_listing(listing)
+        view = self._view if listing is None else self._view.with_listing(listing)
         indexes = None if listing is None else listing.indexed_by
         mergers = registered_payloads() if mergers is None else mergers
         choose = partial(choose_scan, view, options, mergers, metadata=indexes, **others)
         self._outcomes.most_bytes = options.merge_cache_bytes or IN_MEMORY
-        return replace(retry_on_corruption(self.storage, choose), store=self._outcomes)
+        return replace(retry_on_corruption(self.storage, choose), _store=self._outcomes)
 
     @cached_property
     def _metadata_listing(self) -> MetadataListing:
-        return MetadataListing(self.view)
+        return MetadataListing(self._view)
 
     @cached_property
     def description(self) -> Description:
         """Name, type, version, keys, partitions and last commit, without reading a file."""
         from hudi_pyspark.inspection.description import describe  # noqa: PLC0415  (few need it)
 
-        return describe(self.view)
+        return describe(self._view)
 
     def __dir__(self) -> list[str]:
-        """Return the public names, without those that only Spark's side calls."""
-        names = {name for name in super().__dir__() if not name.startswith("_")}
-        return sorted(names - {"from_options", "scan_range", "scan_with", "storage", "view"})
+        """Return the public names."""
+        return sorted(name for name in super().__dir__() if not name.startswith("_"))
 
     def __repr__(self) -> str:
         return str(self.description)

@@ -19,5 +19,6 @@ def logger(name: str) -> logging.Logger:
 
 
 def _escape(record: logging.LogRecord) -> bool:
-    record.msg, record.args = printable(record.getMessage()), None
+    record.msg = printable(record.getMessage())
+    record.args = None
     return True

@@ -68,8 +68,7 @@ class Scan:
     _predicate: Predicate | None = None
     _limit: int | None = None  # maximum number of rows
     _spark_options: Mapping[str, object] | None = None  # None if Spark cannot do the same read
-    store: OutcomeStore | None = None
-    """Where outcomes of merges are kept; None to merge each time."""
+    _store: OutcomeStore | None = None  # of merges; None to merge each time
 
     @property
     def schema(self) -> pa.Schema:
@@ -102,67 +101,78 @@ class Scan:
         """The storage from which tasks read; picklable."""
         return self._planner.view.storage
 
-    def where(self, predicate: Predicate) -> Scan:
-        """Return the scan of the rows for which a predicate on the table's columns is also true."""
-        both = conjunction((*conjuncts(self._predicate), predicate))
-        query = self._query.of_partitions(self._planner.partition_choice(both))
-        # Options of Spark cannot express the predicate.
-        return replace(self, _query=query, _predicate=both, _spark_options=None)
-
-    def filtered(self, condition: object) -> Scan:
-        """Return the scan of the rows for which a condition of pyarrow is also true.
+    def filter(self, condition: object) -> Scan:
+        """Return the scan of the rows for which a condition is also true.
 
         Args:
-            condition: an expression, or tuples; see `HudiTable.scan`.
+            condition: text, an expression of pyarrow, or tuples; see `HudiTable.scan`.
 
         Raises:
-            InvalidOptionError: the condition is something else, or has no exact counterpart.
+            InvalidOptionError: the condition is something else, compares what cannot be compared,
+                or has no exact counterpart.
+            ImportError: the package is the zip for Spark, which takes text alone.
         """
+        answer = self._query.answer_schema(self._planner.table_schema)
+        if isinstance(condition, str):
+            narrowed = self._where(parse_filter(condition, answer))
+            before = (self._spark_options or {}).get("filter")
+            both = f"({before}) AND ({condition})" if before else condition
+            return replace(
+                narrowed, _spark_options=_with_option(self._spark_options, "filter", both)
+            )
         with needs_extra():
             from hudi_pyspark.frames.expression import predicate_of  # noqa: PLC0415  (few need it)
 
-        answer = self._query.answer_schema(self._planner.table_schema)
-        return self.where(predicate_of(condition, answer))
+        return self._where(predicate_of(condition, answer))
 
-    def select(self, columns: Sequence[str]) -> Scan:
+    def select(self, *columns: str | Sequence[str]) -> Scan:
         """Return the scan of some of its columns, in this order.
 
-        Raises:
-            KeyError: the scan has no such column.
-        """
-        schema = pa.schema([self._result.field(name) for name in columns])
-        return replace(self, _result=schema, _spark_options=None)
-
-    def plan(self, columns: Sequence[str] | None = None) -> list[ReadTask]:
-        """Return the tasks of the read: one per file slice, or per commit and changed file group.
-
         Args:
-            columns: names of the columns to read; all of the answer by default.
+            columns: names in any case, one by one or in a list.
+
+        Raises:
+            InvalidOptionError: the scan has no such column, or a column is named twice.
+        """
+        names = [n for each in columns for n in ([each] if isinstance(each, str) else each)]
+        schema = result_schema(self._result, names, include_meta_columns=True)
+        options = _with_option(self._spark_options, "columns", schema.names)
+        return replace(self, _result=schema, _spark_options=options)
+
+    def plan(self) -> list[ReadTask]:
+        """Return the tasks of the read: one per file slice, or per commit and changed file group.
 
         Raises:
             MissingFileError: a committed file is not on the storage.
             IncrementalRangeError: files of a range are gone.
             UnsupportedTableError: a slice cannot be read correctly.
         """
-        return list(self._plan(columns).tasks)
+        return list(self._plan().tasks)
 
-    def plan_groups(self, columns: Sequence[str] | None = None) -> list[tuple[ReadTask, ...]]:
+    def _where(self, predicate: Predicate) -> Scan:
+        """Return the scan of the rows for which a predicate on the table's columns is also true."""
+        both = conjunction((*conjuncts(self._predicate), predicate))
+        query = self._query.of_partitions(self._planner.partition_choice(both))
+        # Options of Spark cannot express the predicate.
+        return replace(self, _query=query, _predicate=both, _spark_options=None)
+
+    def _plan_groups(self, columns: Sequence[str] | None = None) -> list[tuple[ReadTask, ...]]:
         """Return the tasks of `plan` in groups of about equal cost (option ``task_bytes``).
 
         Small slices share a group; a large base file without logs is divided. Log files cost
         nothing if ``merge_cache=disk`` has the outcome of their merge on this machine, even if
         later log files of the slice are to be merged.
         """
-        return list(self.planned(columns).groups)
+        return list(self._grouped_plan(columns).groups)
 
-    def planned(
+    def _grouped_plan(
         self,
         columns: Sequence[str] | None = None,
         *,
         fields: pa.Schema | None = None,
         cores: int = 0,
     ) -> Plan:
-        """Return the plan with the groups of `plan_groups`, and with what explains it.
+        """Return the plan with the groups of `_plan_groups`, and with what explains it.
 
         Args:
             columns: names of the columns to read; all of the answer by default.
@@ -294,8 +304,8 @@ class Scan:
         Spark Connect must know the source already: see `hudi_pyspark.register`.
 
         Raises:
-            UnsupportedQueryError: the table was opened with a file system object, the scan was
-                narrowed by `where`, or a column's name contains a comma.
+            UnsupportedQueryError: the table was opened with a file system object, a filter is not
+                text, or a column's name contains a comma.
         """
         if self._spark_options is None:
             raise UnsupportedQueryError(
@@ -311,21 +321,21 @@ class Scan:
 
     def explain(self) -> str:
         """Explain what the scan will read, and why, one fact per line. Files are not opened."""
-        planned = self.planned()
+        planned = self._grouped_plan()
         text = planned.explain()
-        merged, merges = count_merged(planned.tasks, self.storage, self.store)
+        merged, merges = count_merged(planned.tasks, self.storage, self._store)
         return f"{text}\nkept       {merged} of {merges} slices merged before" if merges else text
 
     def count(self) -> int:
         """Count the rows. Only the columns that merging needs are decoded."""
         rows = 0
-        for table in self._tables(self.plan(columns=())):
+        for table in self._tables(self._plan(()).tasks):
             rows += table.num_rows
             if self._limit is not None and rows >= self._limit:
                 return self._limit
         return rows
 
-    def _plan(self, columns: Sequence[str] | None, fields: pa.Schema | None = None) -> Plan:
+    def _plan(self, columns: Sequence[str] | None = None, fields: pa.Schema | None = None) -> Plan:
         result = self._result if columns is None else self.select(columns).schema
         if fields is not None:
             result = narrow_fields(result, fields)
@@ -354,7 +364,7 @@ class Scan:
                 slices = self._planner.options.task_bytes * len(costs) // max(1, sum(costs))
                 extra = min(slices, _MAX_EXTRA_THREADS)
         groups = list(join_tasks(tasks, self.storage))
-        read = partial(read_group, storage=self.storage, store=self.store)
+        read = partial(read_group, storage=self.storage, store=self._store)
         return read_in_parallel(groups, read, threads or default, extra)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
@@ -399,7 +409,7 @@ def choose_scan(
 
     Raises:
         InvalidOptionError: the limit is not a number of rows, or an option contradicts the table.
-        HudiError: as from `HudiTable.scan_with`.
+        HudiError: as from `HudiTable.scan`.
     """
     if limit is not None:
         _check_limit(limit)
@@ -411,7 +421,19 @@ def choose_scan(
     )
     predicate = parse_filter(options.filter, answer) if options.filter else None
     query = query.of_partitions(planner.partition_choice(predicate))
+    if options.filter:  # under one name, to which `Scan.filter` adds
+        spark_options = _with_option(spark_options, "filter", options.filter)
     return Scan(query, planner, result, predicate, limit, spark_options)
+
+
+def _with_option(
+    options: Mapping[str, object] | None, name: str, value: object
+) -> Mapping[str, object] | None:
+    """Return the options of a read in Spark with another value of one, in any case."""
+    if options is None:
+        return None
+    others = {given: v for given, v in options.items() if given.lower() != name}
+    return {**others, name: value}
 
 
 def _check_limit(limit: int) -> None:

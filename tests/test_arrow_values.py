@@ -44,7 +44,8 @@ def test_numbers_become_what_pyarrow_makes_of_them(number_type):
 
 @given(flags)
 def test_values_that_are_not_valid_become_null(is_valid):
-    values, mask = np.arange(len(is_valid)), ~np.array(is_valid, np.bool_)
+    values = np.arange(len(is_valid))
+    mask = ~np.array(is_valid, np.bool_)
     assert to_arrow(values, is_valid=~mask).equals(pa.array(values, mask=mask))
     assert to_arrow(values > 2, is_valid=~mask).equals(pa.array(values > 2, mask=mask))
 

@@ -145,7 +145,7 @@ def test_nothing_is_read_past_the_limit(tmp_path):
 
 def test_scan_narrowed_by_a_predicate_is_not_handed_to_spark_without_it(table):
     schema = table.schema
-    narrowed = table.scan().where(parse_filter("region = 'emea'", schema))
+    narrowed = table.scan()._where(parse_filter("region = 'emea'", schema))
     with pytest.raises(UnsupportedQueryError, match="filter that is not text"):
         narrowed.to_spark(None)
 
@@ -176,8 +176,8 @@ def test_scan_takes_its_options_as_arguments(table, arguments, query):
     assert differs_from(scan.to_arrow(), query) == []
 
 
-def test_scan_with_takes_hudis_own_keys(table):
-    scan = table.scan_with({"Hoodie.Datasource.Query.Type": "SNAPSHOT", "as.of.instant": C1})
+def test_scan_takes_hudis_own_keys(table):
+    scan = table.scan(**{"Hoodie.Datasource.Query.Type": "SNAPSHOT", "as.of.instant": C1})
     assert differs_from(scan.to_arrow(), "as_of_c1") == []
 
 

@@ -68,7 +68,7 @@ def commits(table: HudiTable) -> list[tuple[str, str]]:
     return [
         (c.requested_time, (c.completion_time if table.config.version >= 8 else None) or
          c.requested_time)
-        for c in table.view.commits
+        for c in table._view.commits
     ]  # fmt: skip
 
 
@@ -96,7 +96,8 @@ def steps(
             after = None
         if before is not None and after is not None:
             yield begin, end, before, after
-        before, begin = after, end
+        before = after
+        begin = end
 
 
 def data_rows(table: pa.Table) -> Counter[tuple[Any, ...]]:
@@ -112,8 +113,14 @@ def images(changes: pa.Table, column: str, operations: Sequence[str]) -> Counter
 
 
 def changes_of(table: HudiTable, begin: str, end: str, **options: str) -> pa.Table:
-    given = {"cdc": "true", "cdc_format": "struct", "begin": begin, "end": end, **options}
-    return table.scan_with(given).to_arrow()
+    given: dict[str, Any] = {
+        "cdc": "true",
+        "cdc_format": "struct",
+        "begin": begin,
+        "end": end,
+        **options,
+    }
+    return table.scan(**given).to_arrow()
 
 
 @pytest.mark.parametrize("case", CDC_CASES, ids=by_name)
@@ -185,7 +192,7 @@ CHANGELOG_QUERIES = [
 )
 def test_changelog_has_a_row_for_each_image_of_apache_hudi(case, query, opened):
     options = {**query.options, "cdc_format": "changelog"}
-    answer = opened(case.name).scan_with(options).to_arrow()
+    answer = opened(case.name).scan(**options).to_arrow()
     changes = query.expected_rows()
     ours, theirs = changelog_rows(answer, changes)
     assert ours == theirs
@@ -195,7 +202,8 @@ def test_changelog_has_a_row_for_each_image_of_apache_hudi(case, query, opened):
 @pytest.mark.parametrize("case", CDC_CASES, ids=by_name)
 def test_changelog_has_the_same_values_as_struct_images(case, opened):
     table = opened(case.name)
-    structs, changelog = changes_of(table, "000", "9"), table.changes(as_changelog=True).to_arrow()
+    structs = changes_of(table, "000", "9")
+    changelog = table.changes(as_changelog=True).to_arrow()
     for kind, side, operation in (
         ("insert", "after", "i"),
         ("delete", "before", "d"),
@@ -211,7 +219,7 @@ def test_changelog_has_the_same_values_as_struct_images(case, opened):
 @pytest.mark.parametrize("case", CDC_CASES, ids=by_name)
 def test_preimage_of_a_changelog_comes_right_before_its_postimage(case, opened):
     options = {"cdc": "true", "begin": "000", "cdc_format": "changelog"}
-    rows = opened(case.name).scan_with({**options, "columns": "id,_change_type"}).to_arrow()
+    rows = opened(case.name).scan(**options, columns="id,_change_type").to_arrow()
     pairs = list(pairwise([("", ""), *zip(*rows.to_pydict().values(), strict=True), ("", "")]))
     before = [first[0] for first, second in pairs if second[1] == "update_postimage"]
     assert before == [first[0] for first, _ in pairs if first[1] == "update_preimage"]
@@ -222,19 +230,19 @@ def test_preimage_of_a_changelog_comes_right_before_its_postimage(case, opened):
 def test_changelog_of_some_columns_and_rows_is_a_part_of_the_whole(case, opened, monkeypatch):
     options = {"cdc": "true", "begin": "000", "cdc_format": "changelog"}
     table = opened(case.name)
-    whole = table.scan_with(options).to_arrow()
+    whole = table.scan(**options).to_arrow()
     deleted = {**options, "filter": "_change_type = 'delete'"}
     expected = whole.filter(pc.equal(whole["_change_type"], "delete"))
-    assert table.scan_with(deleted).to_arrow().equals(expected)
+    assert table.scan(**deleted).to_arrow().equals(expected)
     few = {**deleted, "columns": "_commit_version,id"}
-    assert table.scan_with(few).to_arrow().equals(expected.select(["_commit_version", "id"]))
+    assert table.scan(**few).to_arrow().equals(expected.select(["_commit_version", "id"]))
 
     def fail(_):
         raise AssertionError("an image was made")
 
     monkeypatch.setattr("hudi_pyspark.reading.changes._as_structs", fail)
-    assert table.scan_with(options).count() == whole.num_rows
-    types = table.scan_with({**options, "columns": "_change_type"}).to_arrow()
+    assert table.scan(**options).count() == whole.num_rows
+    types = table.scan(**options, columns="_change_type").to_arrow()
     assert types.equals(whole.select(["_change_type"]))
 
 
@@ -316,7 +324,7 @@ def steps_without_deletes(case: Case, table: HudiTable) -> Iterator[tuple[Any, .
     """
     for begin, end, before, after in steps(case, table):
         old, new = keyed(before), keyed(after)
-        operation = table.view.commit_metadata[end[0]].operation_type
+        operation = table._view.commit_metadata[end[0]].operation_type
         if not new or not set(old) <= set(new):
             return
         if operation != "LOG_COMPACT" and types(before) == types(after):
@@ -346,7 +354,7 @@ def test_rows_of_each_commit_turn_one_snapshot_into_the_next(case, opened):
         options = {"query_type": "incremental", "begin": begin[1], "end": end[1]}
         options |= {"on_missing": "fail", "hollow_commits": "use_transition_time"}
         try:
-            answer = table.scan_with(options).to_arrow()
+            answer = table.scan(**options).to_arrow()
         except IncrementalRangeError:  # files are cleaned away
             continue
         is_same = upserted(old, keyed(answer), new, table.config.ordering_fields) == new
@@ -391,7 +399,7 @@ def test_rows_that_are_certain_are_those_of_the_snapshot_at_the_end_of_the_range
     # Of cleaned slices only the latest are left: the query says so with a warning.
     at = table.last_instant if "clean_only" in key or not times else times[-1]
     expected = rows_of_commits(snapshot_at(case, table, at), times)
-    answer = table.scan_with(options).to_arrow()
+    answer = table.scan(**options).to_arrow()
     assert Counter(rows_of(answer.select(expected.schema.names))) == Counter(rows_of(expected))
     assert set(answer[COMMIT_TIME].to_pylist()) <= set(times)
 
@@ -399,25 +407,25 @@ def test_rows_that_are_certain_are_those_of_the_snapshot_at_the_end_of_the_range
 @pytest.mark.parametrize("case", CDC_CASES, ids=by_name)
 def test_changes_are_counted_without_their_images(case, opened, monkeypatch):
     options = {"cdc": "true", "begin": "000", "query_type": "incremental"}
-    whole = opened(case.name).scan_with(options).to_arrow()
+    whole = opened(case.name).scan(**options).to_arrow()
 
     def fail(_):
         raise AssertionError("an image was made")
 
     monkeypatch.setattr("hudi_pyspark.reading.changes.json_text", fail)
     monkeypatch.setattr("hudi_pyspark.reading.changes._as_structs", fail)
-    assert opened(case.name).scan_with(options).count() == whole.num_rows
-    few = opened(case.name).scan_with({**options, "columns": "ts_ms,op"}).to_arrow()
+    assert opened(case.name).scan(**options).count() == whole.num_rows
+    few = opened(case.name).scan(**options, columns="ts_ms,op").to_arrow()
     assert few.equals(whole.select(["ts_ms", "op"]))
 
 
 @pytest.mark.parametrize("case", CDC_CASES, ids=by_name)
 def test_images_of_a_condition_are_made_although_nobody_sees_them(case, opened):
     options = {"cdc": "true", "begin": "000", "query_type": "incremental"}
-    whole = opened(case.name).scan_with(options).to_arrow()
-    inserted = opened(case.name).scan_with({**options, "filter": "before IS NULL"})
+    whole = opened(case.name).scan(**options).to_arrow()
+    inserted = opened(case.name).scan(**options, filter="before IS NULL")
     assert inserted.count() == whole.column("before").null_count
-    deleted = opened(case.name).scan_with({**options, "filter": "after IS NULL", "columns": "op"})
+    deleted = opened(case.name).scan(**options, filter="after IS NULL", columns="op")
     assert deleted.to_arrow().num_rows == whole.column("after").null_count
 
 
@@ -429,7 +437,7 @@ def test_changes_that_are_certain_add_up(key, opened):
     begin = options["hoodie.datasource.read.begin.instanttime"]
     earlier = [requested for requested, _ in commits(table) if requested <= begin]
     before = snapshot_at(case, table, earlier[-1]) if earlier else table.schema.empty_table()
-    changes = table.scan_with({**options, "cdc_format": "struct"}).to_arrow()
+    changes = table.scan(**options, cdc_format="struct").to_arrow()
     rows = data_rows(before)
     rows.update(images(changes, "after", ["i", "u"]))
     rows.subtract(images(changes, "before", ["u", "d"]))

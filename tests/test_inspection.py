@@ -354,7 +354,7 @@ def test_metadata_validation_finds_commits_and_files_that_it_lacks(
     found = HudiTable(str(base)).inspect.metadata_validation(sample=0).to_pylist()
     assert (found[0]["check"], found[0]["subject"]) == ("commits", last.name.split("_")[0])
     lacking = [row["subject"] for row in found if row["metadata_table"] is None][1:]
-    assert min(listed(MetadataTable.open(HudiTable(str(base)).view))) in lacking
+    assert min(listed(MetadataTable.open(HudiTable(str(base))._view))) in lacking
 
 
 def test_metadata_validation_looks_up_a_sample_of_the_records(open_case, monkeypatch):
@@ -434,7 +434,7 @@ def test_wrong_calls_are_refused(options, message):
 
 def test_scan_refuses_the_option(table):
     with pytest.raises(InvalidOptionError, match=r"HudiTable\(path\).inspect"):
-        table.scan_with({"inspect": "timeline"})
+        table.scan(inspect="timeline")
 
 
 def test_unknown_instant_is_refused_with_the_nearest(table):

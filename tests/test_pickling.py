@@ -11,7 +11,6 @@ import pytest
 
 import hudi_pyspark
 from hudi_pyspark import HudiError, HudiTable, Scan
-from hudi_pyspark.filter.literals import is_in
 from hudi_pyspark.format.timeline import instant_metadata
 from hudi_pyspark.frames.dataset import HudiDataset
 from hudi_pyspark.inspection import Inspection
@@ -56,8 +55,6 @@ TABLE: dict[str, Callable[[HudiTable], object]] = {
     "report": lambda table: table.report(),
     "rows": lambda table: table.rows.to_arrow(),
     "scan": lambda table: table.scan(as_of=table.last_instant).to_arrow(),
-    "scan_range": lambda table: table.scan(begin="earliest").to_arrow(),
-    "scan_with": lambda table: table.scan_with({"merge_cache": "disk"}).to_arrow(),
     "schema": lambda table: table.schema,
     "to_duckdb": lambda table: table.to_duckdb("t").sql("SELECT count(*) FROM t").fetchall(),
 }
@@ -67,14 +64,11 @@ SCAN: dict[str, Callable[[Scan], object]] = {
     "end": lambda scan: scan.end,
     "explain": Scan.explain,
     "head": Scan.head,
-    "filtered": lambda scan: scan.filtered(pc.field(KEY) == "1").to_arrow(),
+    "filter": lambda scan: scan.filter(pc.field(KEY) == "1").to_arrow(),
     "plan": Scan.plan,
-    "plan_groups": Scan.plan_groups,
-    "planned": Scan.planned,
     "schema": lambda scan: scan.schema,
     "select": lambda scan: scan.select([KEY]),
     "storage": lambda scan: scan.storage,
-    "store": lambda scan: scan.store,
     "to_arrow": Scan.to_arrow,
     "to_batches": lambda scan: scan.to_batches().read_all(),
     "to_dataset": lambda scan: scan.to_dataset(),
@@ -83,7 +77,6 @@ SCAN: dict[str, Callable[[Scan], object]] = {
     ),
     "to_pandas": Scan.to_pandas,
     "to_polars": Scan.to_polars,
-    "where": lambda scan: scan.where(is_in(scan.schema.field(KEY), ["1"])),
 }
 DATASET: dict[str, Callable[[HudiDataset], object]] = {
     "filter": lambda dataset: dataset.filter(pc.field(KEY) == "1").to_table() and None,
@@ -114,7 +107,7 @@ def table(golden_table: Callable[[str], Any]) -> HudiTable:
 
 def test_each_public_method_is_asked():
     # Those that open a table, and the one that hands the scan to Spark by its options, are not.
-    assert public(HudiTable) == {*TABLE, "from_catalog", "from_options"} - {"storage", "path"}
+    assert public(HudiTable) == {*TABLE, "from_catalog"}
     assert public(Scan) == {*SCAN, "to_spark"}
     assert public(HudiDataset) <= set(DATASET)
 
@@ -201,5 +194,5 @@ def test_what_is_cheap_to_find_again_stays(table):
     assert table._metadata_listing._current.__dict__.keys() > {"_table"}
     (copy, _) = copies(table)
     assert copy._metadata_listing._current.__dict__.keys() == {"_table"}
-    assert "completed" not in copy.view.timeline.__dict__
+    assert "completed" not in copy._view.timeline.__dict__
     assert len(pickle.dumps(table)) < 5 * before

@@ -18,7 +18,7 @@ each_bad_input = pytest.mark.parametrize("bad", BAD_INPUTS, ids=lambda bad: bad.
 
 
 def read(path, options) -> pa.Table:
-    return HudiTable(str(path)).scan_with(options).to_arrow()
+    return HudiTable(str(path)).scan(**options).to_arrow()
 
 
 def expected(case: str, query: str = "snapshot") -> pa.Table:
@@ -60,12 +60,12 @@ def test_the_same_table_reads_well_without_the_harm(bad, tmp_path):
 def test_what_the_timeline_tells_is_found_before_any_file_is_read(bad, tmp_path):
     path = bad.prepare(tmp_path)
     with pytest.raises(bad.error):
-        HudiTable(str(path)).scan_with(bad.options).plan()
+        HudiTable(str(path)).scan(**bad.options).plan()
 
 
 @pytest.mark.parametrize("bad", [b for b in BAD_INPUTS if b.at_reading], ids=lambda b: b.name)
 def test_damage_inside_a_file_is_found_when_it_is_read(bad, tmp_path):
-    scan = HudiTable(str(bad.prepare(tmp_path))).scan_with(bad.options)
+    scan = HudiTable(str(bad.prepare(tmp_path))).scan(**bad.options)
     assert scan.plan()
     with pytest.raises(bad.error):
         scan.to_arrow()

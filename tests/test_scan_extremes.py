@@ -70,7 +70,8 @@ def nested(depth: int) -> tuple[object, object]:
     kind: object = "int"
     value: object = 7
     for _ in range(depth):
-        kind, value = {"type": "array", "items": kind}, [value]
+        kind = {"type": "array", "items": kind}
+        value = [value]
     return kind, value
 
 

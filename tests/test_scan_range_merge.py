@@ -1,5 +1,7 @@
 """Incremental queries that merge with the whole table: ``range_merge=table``."""
 
+from typing import Any
+
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
@@ -66,7 +68,7 @@ def test_range_without_end_gives_the_rows_of_the_snapshot_that_it_wrote(case, is
             pc.is_in(rows["_hoodie_commit_time"], value_set=pa.array(written, pa.string()))
         )
         options = {**query.options, "range_merge": "table"}
-        answer = HudiTable(path).scan_with(options).to_arrow()
+        answer = HudiTable(path).scan(**options).to_arrow()
         assert differences(answer, expected, snapshot.expected_schema()) == [], query.name
 
 
@@ -150,12 +152,14 @@ def test_state_whose_files_are_gone_is_refused_or_read_as_it_is_now(tmp_path):
 def test_option_is_refused_where_it_has_no_effect(tmp_path, options, message):
     path, _ = late_table(tmp_path)
     with pytest.raises(InvalidOptionError, match=message):
-        HudiTable(path).scan_with(options)
+        HudiTable(path).scan(**options)
 
 
 def test_stream_passes_the_option_to_each_of_its_batches(tmp_path):
     path, times = late_table(tmp_path)
     given = {"range_merge": "table"}
-    assert HudiTable(path).scan_with(schema_options(given)).to_arrow().num_rows == 0
-    batch = HudiTable(path).scan_with(range_options(given, times[2], times[3])).to_arrow()
+    of_schema: dict[str, Any] = schema_options(given)
+    of_batch: dict[str, Any] = range_options(given, times[2], times[3])
+    assert HudiTable(path).scan(**of_schema).to_arrow().num_rows == 0
+    batch = HudiTable(path).scan(**of_batch).to_arrow()
     assert batch["_hoodie_record_key"].to_pylist() == ["k3"]

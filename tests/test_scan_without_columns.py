@@ -49,7 +49,7 @@ def known_queries(names):
 @pytest.mark.parametrize("options", [{}, {"hoodie.memory.merge.max.size": "1"}, {"batch_rows": 1}])
 @pytest.mark.parametrize("query", known_queries(BY_POSITION))
 def test_rows_that_log_records_find_by_position_are_counted(query, options, golden_table):
-    scan = HudiTable(str(golden_table(query.case))).scan_with({**query.options, **options})
+    scan = HudiTable(str(golden_table(query.case))).scan(**query.options, **options)
     assert scan.count() == query.expected_rows().num_rows
 
 
@@ -106,7 +106,7 @@ def test_limit_of_spark_adds_no_rows(case, golden_table):
     schema = pa.schema([scan.schema.field(0)])
     count = scan.to_arrow().num_rows
     for limit in (1, count, 10 * count):
-        (tasks,), shared = pack([scan.plan(columns=())])
+        (tasks,), shared = pack([scan.select().plan()])
         partition = HudiPartition(tasks, shared)
         batches = read_partition(partition, scan.storage, schema, limit)
         assert sum(batch.num_rows for batch in batches) == min(limit, count)

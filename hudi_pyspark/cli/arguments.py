@@ -178,7 +178,7 @@ def query_options(function: Callable[..., None]) -> Callable[..., None]:
     return function
 
 
-def read_options(query: Mapping[str, Any], columns: str | None = None) -> dict[str, str]:
+def read_options(query: Mapping[str, Any], columns: str | None = None) -> dict[str, Any]:
     """Combine the query options of a command with its pairs ``--option KEY=VALUE``.
 
     Args:

@@ -80,7 +80,8 @@ def _print_findings(findings: list[Finding]) -> None:
         if finding.advice:
             say(Text(f"{'':9}→ {printable(finding.advice)}", style="dim"))
     counts = Counter(finding.severity for finding in findings)
-    problems, warnings = counts[Severity.PROBLEM], counts[Severity.WARNING]
+    problems = counts[Severity.PROBLEM]
+    warnings = counts[Severity.WARNING]
     verdict = "no problem found" if not problems else f"{counted(problems, 'problem')} found"
     say("")
     say(f"{verdict}, {counted(warnings, 'warning')}")

@@ -38,7 +38,7 @@ _SCHEMA_HISTORY = ("requested_time", "operation", "added", "dropped", "changed",
 def describe(table: HudiTable, output: Output) -> None:
     """Describe a table: type, version, keys, partitions, last commit, columns."""
     description = table.description
-    pending = len(table.view.timeline.pending)
+    pending = len(table._view.timeline.pending)
     columns = [f"{field.name} {type_text(field.type)}" for field in table.schema]
     if output != "table":
         show_pairs({**asdict(description), "pending": pending, "columns": columns}, output)
@@ -76,9 +76,9 @@ def commits(
         return
     # --as-of compares requested times, --begin completion times. Before table version 8, commits
     # only have requested times.
-    has_completion_times = table.view.config.has_completion_times
+    has_completion_times = table._view.config.has_completion_times
     time = "completion_time" if has_completion_times else "requested_time"
-    now = wall_clock(local_now(), table.view.config)
+    now = wall_clock(local_now(), table._view.config)
     moments = map(moment_of, commits.column(time).to_pylist())
     ages = [None if m is None else duration_text((now - m).total_seconds()) for m in moments]
     durations = [
@@ -201,7 +201,7 @@ def metadata(table: HudiTable, partition: str | None, *, limit: int | None, outp
 
     PARTITION is a partition of the metadata table, e.g. files; all by default.
     """
-    if not table.view.config.metadata_partitions and partition is None:
+    if not table._view.config.metadata_partitions and partition is None:
         say_aside("the table has no registered metadata table, so reads list folders")
         if output == "table":
             return

@@ -31,7 +31,7 @@ _RECORD_HISTORY = ("requested_time", "operation", "change", "changed_columns", "
 @arguments.query_options
 def count(table: HudiTable, *, output: printing.Output, **query: Any) -> None:  # noqa: ANN401
     """Print the number of rows."""
-    rows = table.scan_with(arguments.read_options(query)).count()
+    rows = table.scan(**arguments.read_options(query)).count()
     if output == "table":
         printing.say(str(rows))
     else:
@@ -101,7 +101,7 @@ def scan(
     **query: Any,  # noqa: ANN401  (the values of `query_options`)
 ) -> None:
     """Read rows and print them, or write them as Parquet, CSV or JSON lines."""
-    scan = table.scan_with(arguments.read_options(query, columns), limit=limit)
+    scan = table.scan(**arguments.read_options(query, columns), limit=limit)
     if explain:
         printing.emit(f"{scan.explain()}\n")
     elif to is not None:
@@ -206,7 +206,8 @@ def _whole_base_file(task: ScanTask) -> str:
         UnsupportedTableError: the file lacks columns, as after a metadata-only bootstrap, or has
             them under other names, as before a rename by schema on read.
     """
-    file, schemas = task.file_slice.base_file, task.shared.schema_on_read
+    file = task.file_slice.base_file
+    schemas = task.shared.schema_on_read
     assert file is not None  # a read-optimized query has no slices without one
     if file.bootstrap_source:
         raise UnsupportedTableError(
@@ -214,7 +215,8 @@ def _whole_base_file(task: ScanTask) -> str:
         )
     if schemas is not None:
         columns = schemas.version_of(file.instant_time).root
-        ids, names = columns.by_id(), columns.by_name()
+        ids = columns.by_id()
+        names = columns.by_name()
         for field in schemas.target.root.fields:
             if ids.get(field.id, names.get(field.name, field)) != field:
                 raise UnsupportedTableError(
@@ -232,7 +234,8 @@ def _show_rows(table: pa.Table, output: printing.Output, *, hides_meta: bool) ->
 
 def _export(scan: Scan, file_format: str) -> None:
     """Write the rows to standard output, batch by batch."""
-    sink, batches = sys.stdout.buffer, printing.count_rows(scan.to_batches())
+    sink = sys.stdout.buffer
+    batches = printing.count_rows(scan.to_batches())
     if file_format == "parquet":
         if sys.stdout.isatty():
             raise click.BadParameter("Parquet needs a file: --to FILE", param_hint="'--output'")

@@ -65,7 +65,8 @@ def leaf_paths(file: pq.ParquetFile, requested: pa.Schema) -> list[str]:
         requested: columns as `narrow_fields` returns them. Columns that the file lacks are ignored.
     """
     leaves: list[str] = []
-    requested_names, first = set(requested.names), 0
+    requested_names = set(requested.names)
+    first = 0
     for field in file.schema_arrow:
         count = _count_leaves(field.type)
         if field.name in requested_names:

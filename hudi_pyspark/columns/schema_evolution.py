@@ -257,7 +257,8 @@ class SchemaOnRead:
             names: of the query's columns.
             instant: of the commit that wrote the file.
         """
-        columns, file_columns = self.target.root.by_name(), self.version_of(instant).root.by_id()
+        columns = self.target.root.by_name()
+        file_columns = self.version_of(instant).root.by_id()
         names_in_file: dict[str, str] = {}
         for name in names:
             field = columns.get(name)
@@ -280,7 +281,8 @@ class SchemaOnRead:
         """
         new_columns = self.target.root.by_name()
         old_columns = self.version_of(instant).root.by_name()
-        columns, names_in_file = {}, {*table.schema.names}
+        columns = {}
+        names_in_file = {*table.schema.names}
         for name, stored_name in stored_names.items():
             if stored_name not in names_in_file:
                 continue
@@ -339,7 +341,9 @@ def _rename(array: pa.Array, new: Part, old: Part) -> pa.Array:
 
 
 def _rename_struct(array: pa.StructArray, new: StructPart, old: StructPart) -> pa.Array:
-    names_in_file, fields, children = [field.name for field in array.type], [], []
+    names_in_file = [field.name for field in array.type]
+    fields = []
+    children = []
     is_variant_like = {field.name for field in new.fields} == {"metadata", "value"}
     if TYPED_VALUE in names_in_file and is_variant_like:
         return array  # a variant that the file shreds

@@ -210,7 +210,8 @@ def widen_floats(array: pa.Array) -> pa.Array:
     """
     shortest = pc.cast(pc.cast(array, pa.string()), pa.float64())
     floats = np.asarray(pc.fill_null(array, 0)).astype(np.float64)
-    sizes, exponents = np.abs(floats), np.frexp(floats)[1] - 1
+    sizes = np.abs(floats)
+    exponents = np.frexp(floats)[1] - 1
     is_whole = (exponents > _FLOAT_BITS) & (exponents < _LONG_BITS)
     is_tiny = (sizes > 0) & (sizes < np.finfo(np.float32).tiny)
     if not (is_whole | is_tiny).any():

@@ -107,7 +107,8 @@ def _shredded_names(group: pa.DataType, depth: int = 0) -> Iterator[str]:
 
 
 def _rebuild(array: pa.StructArray, names: list[str]) -> pa.StructArray:
-    metadata, is_null = _part(array, "metadata"), pc.is_null(array)
+    metadata = _part(array, "metadata")
+    is_null = pc.is_null(array)
     if metadata.null_count > array.null_count:
         raise MalformedVariantError("a variant without metadata")
     values = _encode(array, _Dictionaries.of(metadata, names)).fill_null(_NULL)
@@ -190,7 +191,8 @@ def _encode_integers(array: pa.Array) -> pa.Array:
 
 
 def _encode_decimals(array: pa.Array) -> pa.Array:
-    octets, scale = _raw_bytes(array), array.type.scale
+    octets = _raw_bytes(array)
+    scale = array.type.scale
     low, high = np.ascontiguousarray(octets).view("<i8").reshape(-1, 2).T
     logs = np.full(len(array), 2)  # 0, 1, 2 for 4, 8, 16 bytes
     for log, digits in ((1, 18), (0, 9)):
@@ -221,10 +223,12 @@ def _encode_arrays(array: pa.ListArray, dictionaries: _Dictionaries) -> pa.Array
     lists = without_offset(array)
     places = np.asarray(lists.offsets).astype(np.int64)
     items = lists.values.slice(places[0], places[-1] - places[0])
-    places, counts = places - places[0], np.diff(places)
+    counts = np.diff(places)
+    places = places - places[0]
     encoded = _encode(items, dictionaries.repeated(counts)).fill_null(_NULL)
     begins = _edges(_lengths(encoded))
-    lists_begin, sizes = begins[places[:-1]], np.diff(begins[places])
+    lists_begin = begins[places[:-1]]
+    sizes = np.diff(begins[places])
     offsets = begins[:-1] - np.repeat(lists_begin, counts)
     octets, _, _ = _spans(encoded)
     return _joined(_headers(_ARRAY, counts, None, offsets, sizes), _binaries(octets, sizes))
@@ -236,7 +240,8 @@ def _encode_objects(
     count = typed.type.num_fields
     parts = [_encode(pc.struct_field(typed, [place]), dictionaries) for place in range(count)]
     lengths = np.stack([_lengths(part) for part in parts], axis=1)
-    begins, sizes = np.cumsum(lengths, axis=1) - lengths, lengths.sum(axis=1)
+    begins = np.cumsum(lengths, axis=1) - lengths
+    sizes = lengths.sum(axis=1)
     ordinals = np.array([dictionaries.names.index(field.name) for field in typed.type])
     by_name = np.argsort(ordinals, kind="stable")
     rows, places = np.nonzero(lengths[:, by_name])  # no encoded value is empty
@@ -304,9 +309,12 @@ def _headers(
         sizes: of all values of each array or object together, in bytes.
     """
     rows, places = _numbered(counts)
-    is_large, offset_widths = counts > 255, _widths(sizes)
+    is_large = counts > 255
+    offset_widths = _widths(sizes)
     if ids is None:
-        ids, id_widths, bits = rows, np.zeros(len(counts), np.int64), is_large << 4
+        ids = rows
+        id_widths = np.zeros(len(counts), np.int64)
+        bits = is_large << 4
     else:
         highest = np.zeros(len(counts), np.int64)
         np.maximum.at(highest, rows, ids)
@@ -351,7 +359,8 @@ class _Dictionaries:
         texts_begin = begins + 1 + widths * (counts + 2)
         _check(texts_begin <= ends)
         rows, places = _numbered(counts)
-        offsets_begin, widths = begins[rows] + 1 + widths[rows] * (places + 1), widths[rows]
+        offsets_begin = begins[rows] + 1 + widths[rows] * (places + 1)
+        widths = widths[rows]
         first, last = (_read(octets, offsets_begin + at, widths) for at in (0, widths))
         _check((first <= last) & (texts_begin[rows] + last <= ends[rows]))
         in_order = np.frombuffer(_AS_UTF16, np.uint8)[octets]

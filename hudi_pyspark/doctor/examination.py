@@ -341,19 +341,23 @@ def _differences(metadata: MetadataTable, stored: StoredFiles, sample: int) -> I
 
 def _of_file(difference: Difference, committed: TimelineFiles) -> Finding:
     """Judge a file; if commits and the metadata table agree, the storage is wrong."""
-    subject, message, advice = difference.subject, difference.problem, _REBUILD
+    subject = difference.subject
+    message = difference.problem
+    advice = _REBUILD
     written = committed.written.get(subject)
     if subject not in committed.removed and difference.metadata_table is not None:
         if written is None:  # by an archived commit: only the metadata table has it
             advice = f"{RESTORE}. A metadata table that is built again forgets what is lost"
         elif difference.table is None or difference.metadata_table == str(written.size):
-            message, advice = f"{message}; commits agree with the metadata table", RESTORE
+            message = f"{message}; commits agree with the metadata table"
+            advice = RESTORE
     return Finding(Severity.PROBLEM, METADATA_TABLE, subject, message, advice)
 
 
 def _of_record(difference: Difference) -> Finding:
     """Judge a row missing from the record index, which holds one location per key."""
-    subject, message = f"record key {difference.subject}", difference.problem
+    subject = f"record key {difference.subject}"
+    message = difference.problem
     if difference.metadata_table:
         message += ": an insert may have repeated the key, or the index is wrong"
         return Finding(Severity.WARNING, METADATA_TABLE, subject, message, _READ_WITHOUT_INDEX)

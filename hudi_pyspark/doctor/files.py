@@ -56,7 +56,8 @@ def collect_stored_files(view: TableView, committed: TimelineFiles) -> StoredFil
 
 def check_files(stored: StoredFiles) -> Iterator[Finding]:
     """Find committed files that are missing, and files that no commit names."""
-    view, committed = stored.view, stored.timeline
+    view = stored.view
+    committed = stored.timeline
     unreadable = {
         path: f"committed by {committed.written[path].committed_by}, {problem}"
         for path, problem in committed.unreadable.items()
@@ -84,7 +85,8 @@ def check_files(stored: StoredFiles) -> Iterator[Finding]:
 
 
 def _missing(stored: StoredFiles) -> Iterator[Finding]:
-    view, committed = stored.view, stored.timeline
+    view = stored.view
+    committed = stored.timeline
     slices = view.slices.as_of(check_files=False)
     missing = {path for file_slice in slices for path in _missing_from(view, file_slice)}
     # Cleans are archived too; after that it is unknown which files they removed.
@@ -128,7 +130,8 @@ def _missing_sources(view: TableView) -> Iterator[Finding]:
 
 def _missing_from(view: TableView, file_slice: FileSlice) -> Iterator[str]:
     """Yield the paths of missing files whose blocks no other file of the slice has."""
-    base, unlisted = file_slice.base_file, [f for f in file_slice.log_files if not f.is_listed]
+    base = file_slice.base_file
+    unlisted = [f for f in file_slice.log_files if not f.is_listed]
     if base is not None and not base.is_listed:
         yield base.path
     if not view.config.has_completion_times and unlisted:
@@ -157,7 +160,8 @@ def _uncommitted_writers(view: TableView, path: str) -> list[str]:
 
 
 def _unknown(stored: StoredFiles) -> Iterator[Finding]:
-    view, committed = stored.view, stored.timeline
+    view = stored.view
+    committed = stored.timeline
     if stored.data_files and not view.timeline.instants:
         message = f"{counted(len(stored.data_files), 'data file')}, although the timeline is empty"
         yield Finding(Severity.PROBLEM, FILES, "", message, RESTORE_INSTANT)
@@ -179,15 +183,19 @@ def _unknown(stored: StoredFiles) -> Iterator[Finding]:
     for time, paths in by_time.items():
         subject = time if len(paths) > 1 else paths[0]
         files_of = f"{counted(len(paths), 'file')} of {time}: {_some(paths)}"
-        severity, advice = Severity.WARNING, ""
+        severity = Severity.WARNING
+        advice = ""
         if time in lost:
-            severity, advice = Severity.PROBLEM, RESTORE_INSTANT
+            severity = Severity.PROBLEM
+            advice = RESTORE_INSTANT
             message = "Their commit did complete, but the timeline has lost that"
         elif any(path.rpartition("/")[2] in missing for path in paths):
-            severity, advice = Severity.PROBLEM, "Move the files, or the folder, back"
+            severity = Severity.PROBLEM
+            advice = "Move the files, or the folder, back"
             message = "Commits name them in another folder, where they are missing"
         elif time in pending:
-            severity, message = Severity.NOTE, "It has not completed; readers skip what it wrote"
+            severity = Severity.NOTE
+            message = "It has not completed; readers skip what it wrote"
         elif time in undone or time in view.history.committed:
             message = "A failed or repeated attempt of a write left them. Readers skip them"
             advice = "Nothing needs to be done; they only take space" if is_whole else _KEEP
@@ -242,7 +250,8 @@ def check_sizes(stored: StoredFiles) -> Iterator[Finding]:
 
 
 def _judge_size(stored: StoredFiles, path: str, committed: int) -> Iterator[Finding]:
-    size, is_log = stored.sizes[path], path.rpartition("/")[2].startswith(".")
+    size = stored.sizes[path]
+    is_log = path.rpartition("/")[2].startswith(".")
     message = f"{size} bytes on the storage, {committed} in its commit"
     if size < committed:
         yield Finding(Severity.PROBLEM, SIZES, path, f"{message}: truncated", RESTORE)

@@ -107,7 +107,8 @@ def _field(schema: pa.Schema, name: str, missing: Finding) -> Iterator[Finding]:
 def _key_generator(config: TableConfig) -> Iterator[Finding]:
     """Check that the key generator fits the fields that it gets."""
     generator = config.key_generator
-    keys, partitions = len(config.record_key_fields), len(config.partition_fields)
+    keys = len(config.record_key_fields)
+    partitions = len(config.partition_fields)
     problem = ""
     if generator and generator not in (*KEY_GENERATORS.values(), *_INNER_GENERATORS):
         problem = f"known: {', '.join(KEY_GENERATORS.values())}"

@@ -87,7 +87,8 @@ def _ignored(view: TableView) -> Iterator[Finding]:
 def _pending(view: TableView) -> Iterator[Finding]:
     """Report the instants that are planned or begun, but not completed."""
     for instant in view.timeline.pending:
-        subject, state = instant.requested_time, instant.state.name.lower()
+        subject = instant.requested_time
+        state = instant.state.name.lower()
         if instant.action in _PLANNING and (problem := _problem_of_plan(view, instant)):
             message = f"reads ignore the plan, and Apache Hudi refuses the table: {problem}"
             yield Finding(Severity.NOTE, CHECK, subject, message, RESTORE)

@@ -112,7 +112,8 @@ def _leaf_may_match(leaf: Leaf, bounds: ColumnBounds) -> Mask:
 
 
 def _comparison_may_match(leaf: Comparison, low: pa.Array, high: pa.Array) -> Mask:
-    value, operator = leaf.value, leaf.operator
+    value = leaf.value
+    operator = leaf.operator
 
     def holds_for(compute: Callable[[pa.Array, pa.Scalar], pa.Array], ends: pa.Array) -> Mask:
         return is_true(compute(cast_to(ends, value.type), value))

@@ -264,7 +264,8 @@ def conjuncts(predicate: Predicate | None) -> tuple[Predicate, ...]:
     """Split a predicate into parts that must all be true, none of them an And; () for None."""
     if predicate is None:
         return ()
-    parts, waiting = [], [predicate]
+    parts = []
+    waiting = [predicate]
     while waiting:
         part = waiting.pop()
         if isinstance(part, And):

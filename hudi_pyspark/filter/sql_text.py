@@ -124,7 +124,8 @@ class _Parser:
         self._next = 0
 
     def _tokenize(self) -> list[_Token]:
-        tokens, position = [], 0
+        tokens = []
+        position = 0
         end = len(self._text.rstrip())
         while position < end:
             match = _TOKEN.match(self._text, position)
@@ -225,7 +226,9 @@ class _Parser:
             return And(tuple(self._compare(column, *end) for end in ends))
         if self._accept("LIKE"):
             pattern = self._literal()
-            compare(column, Operator.EQUAL, pattern)  # refuses other types than text
+            compare(column, Operator.EQUAL, pattern)  # refuses a pattern that is not text
+            if not pa.types.is_string(column.type):
+                raise self._error(f"column {column.name!r} of type {column.type} is not text")
             return Like(column.name, str(pattern))
         raise self._unexpected("IN, BETWEEN or LIKE")
 

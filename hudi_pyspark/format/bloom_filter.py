@@ -55,7 +55,8 @@ class BloomFilter:
         if kind != "DYNAMIC_V0":
             raise BloomFilterError(f"unknown kind of filter {kind!r}")
         _, _, count = _DYNAMIC_HEADER.unpack_from(data, _HEADER.size)
-        vectors, position = [], _HEADER.size + _DYNAMIC_HEADER.size
+        vectors = []
+        position = _HEADER.size + _DYNAMIC_HEADER.size
         for _ in range(count):
             if _header(data, position) != (bits, hash_count):
                 raise BloomFilterError("vectors of different sizes")
@@ -81,7 +82,8 @@ class BloomFilter:
 
     def _bits_of(self, keys: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:
         """Return the bits of keys of one length, one key a row."""
-        hashes, seed = [], np.zeros(len(keys), np.uint32)
+        hashes = []
+        seed = np.zeros(len(keys), np.uint32)
         for _ in range(self.hash_count):
             seed = _murmur(keys, seed)
             hashes.append(seed)

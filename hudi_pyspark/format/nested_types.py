@@ -64,7 +64,8 @@ def replace_columns(
     fields = [*table.schema]
     arrays: list[pa.Array | pa.ChunkedArray] = [*table.columns]
     for index, (field, array) in columns.items():
-        fields[index], arrays[index] = field, array
+        fields[index] = field
+        arrays[index] = array
     return pa.Table.from_arrays(arrays, schema=pa.schema(fields, metadata=table.schema.metadata))
 
 

@@ -8,7 +8,8 @@ class ProtobufError(ValueError):
 
     def __init__(self, problem: str, offset: int) -> None:
         super().__init__(problem, offset)
-        self.problem, self.offset = problem, offset
+        self.problem = problem
+        self.offset = offset
 
 
 def parse_message(message: memoryview) -> Iterator[tuple[int, int | memoryview]]:

@@ -46,10 +46,10 @@ class Source(Protocol):
     def select(self, columns: Sequence[str]) -> Self:
         """Return the source with some of its columns, in this order."""
 
-    def where(self, predicate: Predicate) -> Self:
+    def _where(self, predicate: Predicate) -> Self:
         """Return the source, perhaps without rows for which the predicate is not true."""
 
-    def plan_groups(self) -> list[tuple[ReadTask, ...]]:
+    def _plan_groups(self) -> list[tuple[ReadTask, ...]]:
         """Return the tasks in groups of about equal cost."""
 
     def to_batches(self, threads: int | None = None) -> pa.RecordBatchReader:
@@ -69,10 +69,10 @@ class Split:
         tasks = (t.narrowed(schema) if isinstance(t, ScanTask) else t for t in self.tasks)
         return replace(self, tasks=tuple(tasks), schema=schema)
 
-    def where(self, predicate: Predicate) -> Split:  # noqa: ARG002  (already planned)
+    def _where(self, predicate: Predicate) -> Split:  # noqa: ARG002  (already planned)
         return self
 
-    def plan_groups(self) -> list[tuple[ReadTask, ...]]:
+    def _plan_groups(self) -> list[tuple[ReadTask, ...]]:
         return [self.tasks]
 
     def to_batches(self, threads: int | None = None) -> pa.RecordBatchReader:  # noqa: ARG002
@@ -156,7 +156,9 @@ class HudiScanner:
 
     def narrowed(self) -> Source:
         """Return the source without columns and rows that are not needed."""
-        source, columns, schema = self.source, self.columns, self.source.schema
+        source = self.source
+        columns = self.columns
+        schema = self.source.schema
         parsed = parse_expression(self.filter) if self.filter is not None else None
         needed = columns_of(parsed, schema) if self.filter is not None else set()
         if isinstance(columns, Mapping):
@@ -168,7 +170,7 @@ class HudiScanner:
             needed |= {n if n in schema_names else n.partition(".")[0] for n in names}
         source = source.select([name for name in schema.names if name in needed])
         predicate = pruning(parsed, schema) if parsed is not None else None
-        return source if predicate is None else source.where(predicate)
+        return source if predicate is None else source._where(predicate)
 
 
 class HudiDataset(ds.UnionDataset):  # type: ignore[misc]  # pyarrow has no types
@@ -181,7 +183,8 @@ class HudiDataset(ds.UnionDataset):  # type: ignore[misc]  # pyarrow has no type
 
     def __init__(self, source: Source, condition: pc.Expression | None = None) -> None:
         # The C++ code of pyarrow (joins, unions) does not call `scanner`, so it must find no file.
-        parquet, local = ds.ParquetFileFormat(), LocalFileSystem()
+        parquet = ds.ParquetFileFormat()
+        local = LocalFileSystem()
         missing = parquet.make_fragment(_INSTEAD, local)
         child = ds.FileSystemDataset([missing], source.schema, parquet, local)
         super().__init__(source.schema, [child])
@@ -243,7 +246,7 @@ class HudiDataset(ds.UnionDataset):  # type: ignore[misc]  # pyarrow has no type
         """
         condition = self._and(filter)
         source = HudiScanner(self._source, columns, condition).narrowed()
-        for tasks in source.plan_groups():
+        for tasks in source._plan_groups():
             split = Split(tasks, source.storage, source.schema)
             yield HudiFragment(split, condition if is_exact else self._condition)
 

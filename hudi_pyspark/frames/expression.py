@@ -102,9 +102,14 @@ def predicate_of(condition: object, schema: pa.Schema) -> Predicate:
         try:
             is_one = isinstance(condition, tuple) and isinstance(condition[0], str)
             condition = pq.filters_to_expression([condition] if is_one else condition)
+        except OverflowError:
+            raise InvalidOptionError(
+                "filter has a whole number of more than 64 bits, which pyarrow does not have. Give "
+                "it as a decimal.Decimal, or write the filter as text, as in a WHERE clause"
+            ) from None
         except (TypeError, ValueError, LookupError, pa.ArrowException):
             raise InvalidOptionError(
-                f"filter is {condition!r:.200}; give text as in a WHERE clause, an expression of "
+                f"filter is {_shown(condition)}; give text as in a WHERE clause, an expression of "
                 "pyarrow.compute, or tuples such as [('region', '=', 'emea')]"
             ) from None
 
@@ -123,6 +128,13 @@ def predicate_of(condition: object, schema: pa.Schema) -> Predicate:
     whole = _translate(parse_expression(condition) or Literal(pa.NA), translate)
     assert whole is not None  # each part has a predicate
     return whole
+
+
+def _shown(condition: object) -> str:
+    try:
+        return f"{condition!r:.200}"
+    except ValueError:  # Python shows no int of more digits than a caller allows
+        return f"a {type(condition).__name__} with a number of very many digits"
 
 
 def _exact_predicate(condition: Expression, schema: pa.Schema) -> Predicate | None:
@@ -259,7 +271,8 @@ def _only_column(condition: Expression, schema: pa.Schema) -> pa.Field | None:
     paths = [field.path for field in fields_of(condition)]
     if len(paths) != 1:
         return None
-    column, is_nested = resolve_field(".".join(paths[0]), schema), len(paths[0]) > 1
+    column = resolve_field(".".join(paths[0]), schema)
+    is_nested = len(paths[0]) > 1
     # A name may itself contain a dot.
     has_dot = column.name in schema.names or any("." in part for part in paths[0])
     return None if is_nested and has_dot else column
@@ -267,7 +280,8 @@ def _only_column(condition: Expression, schema: pa.Schema) -> pa.Field | None:
 
 def _literals(values: pa.Array, kind: pa.DataType) -> list[LiteralValue] | None:
     """Return values as literals; None if engines may compare them differently from predicates."""
-    is_exact, other = pa.types.is_integer(kind) or pa.types.is_decimal(kind), values.type
+    is_exact = pa.types.is_integer(kind) or pa.types.is_decimal(kind)
+    other = values.type
     if pa.types.is_decimal(other):
         fits = is_exact and other.scale <= (kind.scale if pa.types.is_decimal(kind) else 0)
     elif pa.types.is_integer(other):
@@ -352,7 +366,8 @@ def _parse(pairs: Iterator[tuple[str, str]], columns: list[pa.Scalar]) -> Expres
 def _metadata(schema: pa.Schema) -> Iterator[tuple[str, str]]:
     """Yield keys and values in order; `pa.Schema.metadata` has only one value per key."""
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
-    pointer.restype, pointer.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
+    pointer.restype = ctypes.c_void_p
+    pointer.argtypes = (ctypes.py_object, ctypes.c_char_p)
     capsule = schema.__arrow_c_schema__()
     # struct ArrowSchema begins with pointers to format, name and metadata.
     position = (ctypes.c_void_p * 3).from_address(pointer(capsule, b"arrow_schema"))[2]

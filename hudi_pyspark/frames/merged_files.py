@@ -45,7 +45,7 @@ class Snapshot(Source, Protocol):
     """A whole scan, as `Scan` is."""
 
     @property
-    def store(self) -> OutcomeStore | None:
+    def _store(self) -> OutcomeStore | None:
         """Where outcomes of merges are kept; None if they are not kept."""
 
     def plan(self) -> list[ReadTask]:
@@ -90,11 +90,14 @@ def merged_files(
     obstacle = next((why for task in tasks for why in _obstacles(task, scan, is_alike)), "")
     if any(name.lower() in reserved for name in scan.schema.names):
         obstacle = f"a column has one of the names {', '.join(reserved)}"
-    store = scan.store or OutcomesInMemory()
-    whole, parts, records = [], {}, [scan.schema.empty_table()]
+    store = scan._store or OutcomesInMemory()
+    whole = []
+    parts = {}
+    records = [scan.schema.empty_table()]
     for task in tasks if not obstacle else []:
         assert isinstance(task, ScanTask)  # else there is an obstacle
-        path, outcome = _base_path(task, scan), None
+        path = _base_path(task, scan)
+        outcome = None
         if path and not reads_alike(path):
             obstacle = f"{path} has columns of other types to the engine"
             break
@@ -134,7 +137,8 @@ def _obstacles(
     for field in scan.schema:
         if not is_alike(field.type):
             yield f"column {field.name!r} of type {field.type} may be read in another way"
-    path, base = _base_path(task, scan), task.file_slice.base_file
+    path = _base_path(task, scan)
+    base = task.file_slice.base_file
     if not scan.storage.is_local:
         yield "the table is not on this machine"
     if base is not None and (base.bootstrap_source or not base.path.endswith(PARQUET)):
@@ -150,7 +154,8 @@ def _odd_columns(task: ScanTask, scan: Snapshot, base: str) -> Iterator[str]:
     path = scan.storage.describe(base)
     try:
         with scan.storage.open_input(base) as source:  # refuses a path outside of the table
-            file_slice, size = task.file_slice, source.seek(0, os.SEEK_END)
+            file_slice = task.file_slice
+            size = source.seek(0, os.SEEK_END)
             if file_slice.base_file and file_slice.base_file.committed_size not in {0, size}:
                 yield f"{path} has another size than its commit says"
             file = open_parquet(source, verify_checksums=False)

@@ -56,7 +56,7 @@ def lazy_frame(scan: Snapshot, *, merge_first: bool) -> pl.LazyFrame:
         narrowed = scan if columns is None else scan.select(columns)
         if predicate is not None and rows is None:  # rows are counted before they are filtered
             implied = if_understood(lambda: pruning(parse_expression(predicate), scan.schema))
-            narrowed = narrowed if implied is None else narrowed.where(implied)
+            narrowed = narrowed if implied is None else narrowed._where(implied)
         for batch in first_rows(narrowed.to_batches(None if rows is None else 1), rows):
             frame = pl.DataFrame(batch)
             yield frame if predicate is None else frame.filter(predicate)
@@ -108,13 +108,16 @@ def parse_expression(expression: pl.Expr) -> Expression:
     match function, arguments:
         case "between", [column, low, high]:
             low, high = Call("greater_equal", [column, low]), Call("less_equal", [column, high])
-            function, arguments = "and", [low, high]
+            function = "and"
+            arguments = [low, high]
         case "is_null", _:
             options = {"nan_is_null": False}
         case "is_in", [column, Literal(pa.ListScalar() as listed)]:
-            arguments, options = [column], {"value_set": listed.values}
+            arguments = [column]
+            options = {"value_set": listed.values}
         case "starts_with", [column, Literal(prefix)]:
-            arguments, options = [column], {"pattern": prefix.as_py(), "ignore_case": False}
+            arguments = [column]
+            options = {"pattern": prefix.as_py(), "ignore_case": False}
     return Call(function, arguments, options)
 
 

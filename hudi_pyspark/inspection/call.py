@@ -69,7 +69,7 @@ class InspectionCall:
         if self.name == "log_records":
             return self.run(inspection).schema
         if self.name == "partitions":  # with the types of the partition columns
-            return partitions_schema(inspection.view)
+            return partitions_schema(inspection._view)
         return COLUMNS[self.name]
 
     def run(self, inspection: Inspection) -> pa.Table:

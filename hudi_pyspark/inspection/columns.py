@@ -86,7 +86,8 @@ def _footer_rows(storage: Storage, path: str) -> Iterator[dict[str, object]]:
     except MemoryError:
         raise
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        place, problem = storage.describe(path), f"cannot be read as Parquet: {error}"
+        place = storage.describe(path)
+        problem = f"cannot be read as Parquet: {error}"
         raise unknown_type_error(error, place) or CorruptBaseFileError(place, problem) from error
     groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
     for number in range(metadata.num_columns):

@@ -203,7 +203,8 @@ def schema_history(view: TableView) -> Iterator[dict[str, object]]:
         UnsupportedTypeError: the schema of a commit is not of a record, or nested too deeply.
     """
     earlier: dict[str, str] = {}
-    last_text, last_version = "", None
+    last_text = ""
+    last_version = None
     for commit in known_commits(view, archived=True):
         text = commit.metadata.schema_text
         internal = commit.metadata.internal_schema_text
@@ -225,4 +226,6 @@ def schema_history(view: TableView) -> Iterator[dict[str, object]]:
                 "columns": len(types),
                 "avro_schema": text,
             }
-        last_text, last_version, earlier = text, version, types
+        last_text = text
+        last_version = version
+        earlier = types

@@ -44,7 +44,8 @@ def table_of(rows: InspectionRows, schema: pa.Schema) -> pa.Table:
 
     The rows are converted in parts, so that few of them are Python values at a time.
     """
-    remaining_rows, tables = iter(rows), [schema.empty_table()]
+    remaining_rows = iter(rows)
+    tables = [schema.empty_table()]
     while part := list(islice(remaining_rows, _ROWS_AT_ONCE)):
         tables.append(pa.Table.from_pylist(part, schema=schema))
     return pa.concat_tables(tables)

@@ -52,7 +52,8 @@ class Description:
 
 def describe(view: TableView) -> Description:
     """Return the main facts about a table, from its properties and timeline alone."""
-    config, commits = view.config, view.commits
+    config = view.config
+    commits = view.commits
     return Description(
         name=config.name,
         path=view.storage.describe(""),

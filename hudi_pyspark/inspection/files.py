@@ -65,7 +65,8 @@ def file_slices(
 
 
 def _slice_row(file_slice: FileSlice) -> dict[str, object]:
-    base, logs = file_slice.base_file, file_slice.log_files
+    base = file_slice.base_file
+    logs = file_slice.log_files
     log_bytes = sum(log.size for log in logs)
     return {
         "partition_path": file_slice.partition_path,
@@ -139,7 +140,8 @@ def stored_files(view: TableView, also: Iterable[str] = ()) -> Iterator[StoredFi
     """
     for partition, files in view.groups.listed(sorted({*view.listing.partitions(), *also})):
         for file in sorted(files, key=lambda f: f.name):
-            path, name = path_in(partition, file.name), parse_data_file_name(file.name)
+            path = path_in(partition, file.name)
+            name = parse_data_file_name(file.name)
             yield StoredFile(path, partition, name, file.size, file.modified_ms)
 
 

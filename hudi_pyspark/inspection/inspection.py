@@ -29,7 +29,7 @@ class Inspection:
     """
 
     def __init__(self, view: TableView) -> None:
-        self.view = view
+        self._view = view
 
     def _repr_html_(self) -> str:
         """List the tables, with the first line of their descriptions."""
@@ -47,7 +47,7 @@ class Inspection:
             action (a completed compaction is a ``commit``); state (``requested``, ``inflight``
             or ``completed``); archived; path (of the instant's file, relative to the table).
         """
-        return commits.timeline(self.view, archived=archived)
+        return commits.timeline(self._view, archived=archived)
 
     def commits(self, *, archived: bool = False) -> pa.Table:
         """Return the completed commits, oldest first, with the number of records and files written.
@@ -67,7 +67,7 @@ class Inspection:
             request to completion; null before table version 8); extra_metadata (other keys and
             values of the commit, such as checkpoints of Hudi Streamer and Flink; no schemas).
         """
-        return commits.commits(commits.known_commits(self.view, archived=archived))
+        return commits.commits(commits.known_commits(self._view, archived=archived))
 
     def commit_files(self, instant: str) -> pa.Table:
         """Return the write statistics of one commit, one row per file.
@@ -84,7 +84,7 @@ class Inspection:
         Raises:
             InvalidInstantError: there is no such commit.
         """
-        return commits.commit_files(self.view, instant)
+        return commits.commit_files(self._view, instant)
 
     def file_slices(self, as_of: str | None = None, *, older: bool = False) -> pa.Table:
         """Return the file slices of the table, even if files are missing.
@@ -105,8 +105,8 @@ class Inspection:
             InvalidInstantError: `as_of` is not an instant.
             TimeTravelError: the table's state at that instant is no longer known.
         """
-        instant = resolve_as_of(as_of, self.view, local_now()) if as_of is not None else None
-        return file_slices(self.view, instant, older=older)
+        instant = resolve_as_of(as_of, self._view, local_now()) if as_of is not None else None
+        return file_slices(self._view, instant, older=older)
 
     def files(self) -> pa.Table:
         """Return every data file on the storage.
@@ -118,7 +118,7 @@ class Inspection:
             names it, or of the rollback that wrote it; null if unknown); is_committed (false for
             files of a failed or unfinished write); in_latest_slice.
         """
-        return files(self.view, file_slices(self.view))
+        return files(self._view, file_slices(self._view))
 
     def partitions(self) -> pa.Table:
         """Return the partitions, with the number and size of their files.
@@ -131,8 +131,8 @@ class Inspection:
             must be merged to know); last_commit (requested time of the newest commit that wrote one
             of the files).
         """
-        slices = file_slices(self.view)
-        return partitions(self.view, slices, files(self.view, slices))
+        slices = file_slices(self._view)
+        return partitions(self._view, slices, files(self._view, slices))
 
     def history(self, file_id: str) -> pa.Table:
         """Return the instants that touched a file group, oldest first, archived ones included.
@@ -149,7 +149,7 @@ class Inspection:
         Raises:
             InvalidOptionError: no instant names the file group.
         """
-        return services.history(self.view, file_id)
+        return services.history(self._view, file_id)
 
     def log_blocks(self, path: str | None = None) -> pa.Table:
         """Return the blocks of log files, read as far as damage allows.
@@ -172,7 +172,7 @@ class Inspection:
         Raises:
             MissingFileError: the given path does not exist, and no commit names it.
         """
-        return log_blocks(self.view, path)
+        return log_blocks(self._view, path)
 
     def log_records(self, path: str, *, merge: bool = False) -> pa.Table:
         """Return the records of a log file, read as far as damage allows.
@@ -194,7 +194,7 @@ class Inspection:
             MissingFileError: the path does not exist, or with ``merge``, no slice has it.
             InvalidOptionError: ``merge`` with a path that is not a log file of records.
         """
-        return log_records(self.view, path, merge=merge)
+        return log_records(self._view, path, merge=merge)
 
     def compactions(self) -> pa.Table:
         """Return the compactions and log compactions of the active timeline, oldest first.
@@ -204,7 +204,7 @@ class Inspection:
             partition_paths, slices, log_files (of the plan; null if it is missing);
             written_files, written_bytes, records (null while pending).
         """
-        return services.compactions(self.view)
+        return services.compactions(self._view)
 
     def clustering(self) -> pa.Table:
         """Return the clusterings of the active timeline, oldest first.
@@ -214,7 +214,7 @@ class Inspection:
             (of the plan; null if it is missing); replaced_file_groups, written_files,
             written_bytes, records (null while pending).
         """
-        return services.clustering(self.view)
+        return services.clustering(self._view)
 
     def cleans(self, *, archived: bool = False) -> pa.Table:
         """Return the cleans, oldest first.
@@ -227,7 +227,7 @@ class Inspection:
             earliest_commit_to_retain (null if the policy counts versions); last_completed_commit;
             partition_paths; deleted_files, undeleted_files (numbers); milliseconds (duration).
         """
-        return services.cleans(self.view, archived=archived)
+        return services.cleans(self._view, archived=archived)
 
     def rollbacks(self, *, archived: bool = False) -> pa.Table:
         """Return the rollbacks and restores, oldest first.
@@ -241,7 +241,7 @@ class Inspection:
             partition_paths; deleted_files; rollback_blocks (log files with a rollback block, up to
             table version 7); milliseconds (duration).
         """
-        return services.rollbacks(self.view, archived=archived)
+        return services.rollbacks(self._view, archived=archived)
 
     def savepoints(self) -> pa.Table:
         """Return the savepoints, oldest first.
@@ -250,7 +250,7 @@ class Inspection:
             requested_time (of the saved commit); completion_time; state; saved_at;
             saved_by; comments; partition_paths; files (their number).
         """
-        return services.savepoints(self.view)
+        return services.savepoints(self._view)
 
     def commit_range(
         self, begin: str = "earliest", end: str = "", *, cdc: bool = False
@@ -270,7 +270,7 @@ class Inspection:
             InvalidInstantError: `begin` or `end` is not an instant, or they are in the wrong order.
             IncrementalRangeError: the range cannot be answered.
         """
-        return commit_range(self.view, begin, end, cdc=cdc)
+        return commit_range(self._view, begin, end, cdc=cdc)
 
     def column_statistics(self) -> pa.Table:
         """Return the statistics of each column of each file of the latest slices.
@@ -284,7 +284,7 @@ class Inspection:
             uncompressed_bytes (of the column in the file; 0 for log files); source
             (``metadata_table`` or ``parquet_footer``).
         """
-        return column_statistics(self.view, file_slices(self.view))
+        return column_statistics(self._view, file_slices(self._view))
 
     def metadata_records(self, partition: str | None = None) -> pa.Table:
         """Return the merged records of the metadata table in ``.hoodie/metadata``.
@@ -301,7 +301,7 @@ class Inspection:
             InvalidOptionError: the table has no such metadata partition.
             CorruptTableError: a file of the metadata table cannot be read.
         """
-        return metadata_records(self.view, partition)
+        return metadata_records(self._view, partition)
 
     def metadata_validation(self, *, sample: int = RECORD_SAMPLE) -> pa.Table:
         """Return where the metadata table differs from the timeline, the storage and the rows.
@@ -318,7 +318,7 @@ class Inspection:
         Raises:
             CorruptTableError: a file of the metadata table, or of a sampled slice, cannot be read.
         """
-        return metadata_validation(self.view, sample)
+        return metadata_validation(self._view, sample)
 
     def statistics(self, *, small_file_bytes: int = SMALL_FILE_BYTES) -> pa.Table:
         """Return sizes and ratios that show whether a table needs maintenance, in one row.
@@ -337,8 +337,8 @@ class Inspection:
             also by table services), write_amplification (written_records divided by
             changed_records; null without changes), pending_compactions.
         """
-        slices = file_slices(self.view)
-        return statistics(self.view, small_file_bytes, slices, files(self.view, slices))
+        slices = file_slices(self._view)
+        return statistics(self._view, small_file_bytes, slices, files(self._view, slices))
 
     def properties(self) -> pa.Table:
         """Return ``hoodie.properties`` as written.
@@ -346,7 +346,7 @@ class Inspection:
         Returns:
             key; value.
         """
-        return commits.properties(self.view)
+        return commits.properties(self._view)
 
     def schema_history(self) -> pa.Table:
         """Return the changes of the table's columns, oldest first, archived commits included.
@@ -356,7 +356,7 @@ class Inspection:
             if schema on read never changed the columns); added, dropped, changed
             (columns with types); columns (their number); avro_schema (JSON, without meta columns).
         """
-        return commits.schema_history(self.view)
+        return commits.schema_history(self._view)
 
     def hudi_query_timeline(self, *, archived: bool = False) -> pa.Table:
         """Return the instants as Apache Hudi's table function of this name does.
@@ -371,7 +371,7 @@ class Inspection:
             Total_Updated_Records_Written, Total_Write_Errors. All of these are 0 for archived and
             inflight instants, and -1 for plans and other actions.
         """
-        return hudi_query_timeline(self.view, archived=archived)
+        return hudi_query_timeline(self._view, archived=archived)
 
     def hudi_filesystem_view(self, folders: str = "") -> pa.Table:
         """Return file slices, older ones too, as Apache Hudi's table function of this name does.
@@ -389,7 +389,7 @@ class Inspection:
         Raises:
             InvalidOptionError: ``folders`` is not a glob.
         """
-        return hudi_filesystem_view(self.view, folders)
+        return hudi_filesystem_view(self._view, folders)
 
 
 INSPECTION_TABLES: dict[str, Callable[..., pa.Table]] = {

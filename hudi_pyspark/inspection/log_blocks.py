@@ -29,7 +29,8 @@ def log_blocks(view: TableView, path: str | None) -> Iterator[dict[str, object]]
     paths = [log.path for file_slice in slices for log in file_slice.log_files]
     for file in salvage_logs(view, paths if path is None else [relative_path(view, path)]):
         for salvaged in file.blocks:
-            block, time = salvaged.block, salvaged.block.instant_time
+            block = salvaged.block
+            time = salvaged.block.instant_time
             yield {
                 "path": file.path,
                 "block": salvaged.number,

@@ -144,10 +144,12 @@ def _conform(block: log_blocks.DecodedBlock, schema: pa.Schema) -> tuple[pa.Tabl
     Returns:
         The rows, and why columns are null that could not be converted; "" if all could.
     """
-    rows, source = block.rows, block.block.path
+    rows = block.rows
+    source = block.block.path
     assert rows is not None
     in_avro = block.block.block_type is LogBlockType.AVRO_DATA_BLOCK
-    problems, columns = [], []
+    problems = []
+    columns = []
     for field in schema:
         column_schema = pa.schema([field])
         try:
@@ -178,7 +180,8 @@ def _ordering(rows: pa.Table, rule: MergeRule) -> pa.Array:
 
 
 def _delete_rows(block: log_blocks.DecodedBlock, fields: int) -> pa.Table:
-    deletes, count = block.deletes, block.record_count or 0
+    deletes = block.deletes
+    count = block.record_count or 0
     assert deletes is not None
     ordering: list[list[str | None] | None] = [None] * count
     for row, text in _ordering_texts(deletes.ordering):
@@ -224,7 +227,8 @@ def _damage(places: InspectionRows) -> pa.Table:
 
 
 def _block_columns(salvaged: log_blocks.DecodedBlock, kind: str) -> dict[str, pa.Array]:
-    block, count = salvaged.block, salvaged.record_count or 0
+    block = salvaged.block
+    count = salvaged.record_count or 0
     return {
         "path": pa.repeat(block.path, count),
         "block": pa.repeat(salvaged.number, count),

@@ -81,7 +81,8 @@ def metadata_validation(view: TableView, sample: int) -> InspectionRows:
         return ()
     stored = [(f.path, f.name.instant, f.size) for f in stored_files(view) if f.name is not None]
     commits = commits_of(view, ((path, instant) for path, instant, _ in stored))
-    metadata, committed = MetadataTable.open(view), committed_by_path(commits).keys()
+    metadata = MetadataTable.open(view)
+    committed = committed_by_path(commits).keys()
     sizes = {path: size for path, _, size in stored}
     return map(asdict, differences(metadata, sizes, committed, sample))
 

@@ -233,7 +233,8 @@ def _removals(view: TableView, file_id: str) -> Iterator[dict[str, object]]:
     ]
     for instant, rollback, _ in completed_rollbacks(view, archived=True):
         for undone in rollback.partitions:
-            path, blocks = undone.partition_path, undone.rollback_log_files
+            path = undone.partition_path
+            blocks = undone.rollback_log_files
             removals.append((instant, "file rolled back", path, undone.deleted_files))
             removals.append((instant, "rollback block written", path, blocks))
     for instant, event, partition_path, names in removals:

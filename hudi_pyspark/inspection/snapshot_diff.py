@@ -51,7 +51,8 @@ def diff_snapshots(
     old_keys = _identities(old, old_keys, repeated)
     new_keys = _identities(new, new_keys, repeated)
     places = pc.index_in(new_keys, value_set=old_keys)
-    was, now = old.take(places.drop_null()), new.filter(places.is_valid())
+    was = old.take(places.drop_null())
+    now = new.filter(places.is_valid())
     differs = {name: differing_values(was.column(name), now.column(name)) for name in compared}
     is_changed = np.logical_or.reduce([*differs.values(), np.zeros(now.num_rows, np.bool_)])
     updated = np.flatnonzero(is_changed)
@@ -156,7 +157,8 @@ def record_history(view: TableView, lookup: Callable[[str | None], pa.Table]) ->
         if before is None and problem is not None:  # an unknown commit made the first change
             changes = [{**c, "change": "present"} for c in changes] or [{"change": "absent"}]
         yield from ({**row, **change} for change in changes)
-        before, problem = after, None
+        before = after
+        problem = None
 
 
 def _changes(before: pa.Table, after: pa.Table, time: str) -> list[dict[str, object]]:

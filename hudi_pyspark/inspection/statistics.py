@@ -41,7 +41,8 @@ def statistics(
         all_files: as `Inspection.files` returns them.
     """
     base_bytes, log_bytes = _total(slices["base_bytes"]), _total(slices["log_bytes"])
-    is_cdc, is_committed = pc.equal(all_files["kind"], "cdc"), all_files["is_committed"]
+    is_cdc = pc.equal(all_files["kind"], "cdc")
+    is_committed = all_files["is_committed"]
     is_old = pc.and_not(pc.and_not(is_committed, all_files["in_latest_slice"]), is_cdc)
     changed_records, written_records = _amplification(view)
     row = {
@@ -150,7 +151,8 @@ def _row_counts(slices: pa.Table, committed: Mapping[str, CommittedFile]) -> dic
 
 def _value_types(view: TableView) -> dict[str, pa.DataType]:
     """Return the types of the partition columns; text if folder names are formatted times."""
-    config, schema = view.config, known_schema(view)
+    config = view.config
+    schema = known_schema(view)
     typed = {*schema.names}.difference(config.timestamp_partition_fields)
     names = config.partition_fields
     return {n: schema.field(n).type if n in typed else pa.string() for n in names}

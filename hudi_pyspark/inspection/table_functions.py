@@ -62,7 +62,8 @@ def hudi_filesystem_view(view: TableView, folders: str) -> Iterator[dict[str, ob
         # Commits also name slices of which a clean has removed all files.
         if not (is_chosen and any(file.is_listed for file in file_slice.files)):
             continue
-        base, base_time = file_slice.base_file, file_slice.base_instant_time
+        base = file_slice.base_file
+        base_time = file_slice.base_instant_time
         sizes = [(log.size, log.instant_time == base_time) for log in file_slice.log_files]
         scheduled = sum(size for size, is_scheduled in sizes if is_scheduled)
         log_bytes = sum(size for size, _ in sizes)
@@ -90,7 +91,8 @@ def _folders_pattern(glob: str) -> re.Pattern[str]:
     Raises:
         InvalidOptionError: a bracket or a brace has no counterpart.
     """
-    expression, depth = "", 0
+    expression = ""
+    depth = 0
     for token in _GLOB_TOKEN.findall(glob.strip("/")):
         depth += (token == "{") - (token == "}")
         if token.startswith("[") and len(token) > 1:

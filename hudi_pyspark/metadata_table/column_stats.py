@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 # Ordinals of Hudi's ValueType, the logical type of a wrapped number or of wrapped bytes.
 _DECIMAL, _DATE = 10, 12
 _TIMES = {15: ("ms", "UTC"), 16: ("us", "UTC"), 18: ("ms", None), 19: ("us", None)}
-_IN_MILLIS, _LOCAL_MICROS = [15, 18], [19]
+_IN_MILLIS = [15, 18]
+_LOCAL_MICROS = [19]
 # Java compares texts by UTF-16 units, Parquet by bytes: the orders differ in these characters.
 _BEYOND_SURROGATES = r"[\x{E000}-\x{10FFFF}]"
 _DIGITS = re.compile(r"[0-9]+,(?P<scale>-?[0-9]{1,3})")  # precision and scale, as Hudi notes them
@@ -135,10 +136,13 @@ def _newest(layers: Sequence[Entries]) -> tuple[pa.Array, pa.Array]:
     # Schemas of releases differ. Arrow concatenates their structs only if all fields may be null.
     nullable_tables = [t.cast(pa.schema([nullable(field) for field in t.schema])) for t in tables]
     table = pa.concat_tables([_NO_STATISTICS, *nullable_tables], promote_options="permissive")
-    keys, statistics = as_one_array(table["key"]), as_one_array(table[_FIELD])
+    keys = as_one_array(table["key"])
+    statistics = as_one_array(table[_FIELD])
     encoded = keys.dictionary_encode()
-    unique, codes = encoded.dictionary, np.asarray(encoded.indices)
-    count, rows = np.bincount(codes, minlength=len(unique)), np.zeros(len(unique), np.int64)
+    unique = encoded.dictionary
+    codes = np.asarray(encoded.indices)
+    count = np.bincount(codes, minlength=len(unique))
+    rows = np.zeros(len(unique), np.int64)
     rows[codes[::-1]] = np.arange(len(codes))[::-1]  # first row of each key
     fields = _fields_of(statistics.take(rows))
     holds = (count == 1) | is_true(fields["isTightBound"].fill_null(True))  # noqa: FBT003
@@ -175,7 +179,9 @@ def _keys(
 ) -> tuple[RowNumbers, dict[str, pa.StringArray]]:
     """Return each file's slice, by ordinal, and for each column the keys of statistics or null."""
     partitions = partition_keys({s.partition_path for s in slices})
-    files, key_suffixes, is_base_only = [], [], []
+    files = []
+    key_suffixes = []
+    is_base_only = []
     for number, file_slice in enumerate(slices):
         of_slice = file_slice.files
         files += [number] * len(of_slice)
@@ -311,7 +317,8 @@ def bound_value(statistics: Mapping[str, Any], bound: str) -> pa.Scalar | None:
     if statistics[bound] is None:
         return None
     kind = statistics.get("valueType") or {}
-    value, info = pa.array([statistics[bound]["value"]]), pa.array([kind.get("additionalInfo")])
+    value = pa.array([statistics[bound]["value"]])
+    info = pa.array([kind.get("additionalInfo")])
     return _logical(value, kind.get("typeOrdinal", 0), info)[0]
 
 
@@ -326,5 +333,11 @@ def _decimal(unscaled: bytes | None, info: str | None) -> Decimal | None:
 # Floating-point numbers are missing here: the footer of a file with a NaN has no bounds for that
 # row group, and Hudi takes 0 for them, even beside bounds of other row groups (golden table
 # x_v9_cow_ix_stats_base).
-_KINDS = ("boolean", "integer", "string", "date", "timestamp", "decimal")
-_CERTAIN = [getattr(pa.types, f"is_{kind}") for kind in _KINDS]
+_CERTAIN = (
+    pa.types.is_boolean,
+    pa.types.is_integer,
+    pa.types.is_string,
+    pa.types.is_date,
+    pa.types.is_timestamp,
+    pa.types.is_decimal,
+)

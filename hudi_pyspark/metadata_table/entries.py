@@ -96,7 +96,8 @@ class MetadataSlice:
     @cached_property
     def _layers(self) -> list[_Layer]:
         """The base file, which is read in ranges, and the log blocks that count, oldest first."""
-        base, layers = self.file_slice.base_file, []
+        base = self.file_slice.base_file
+        layers = []
         if base is not None:
             errors = partial(_errors, self.storage.describe(base.path))
             with errors():

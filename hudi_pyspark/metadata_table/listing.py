@@ -35,7 +35,8 @@ class MetadataListing:
     def refreshed(self) -> "MetadataListing":
         """Return the listing for the next query, without the problems that this query met."""
         again = copy(self)
-        again._relisted, again._problem = {}, ""  # noqa: SLF001  (the same class)
+        again._relisted = {}  # noqa: SLF001  (the same class)
+        again._problem = ""  # noqa: SLF001
         return again
 
     def partitions(self, choice: PartitionChoice | None = None) -> list[str]:

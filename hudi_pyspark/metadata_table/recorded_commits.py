@@ -90,7 +90,8 @@ def lost_commits(
     if not suspects:
         return {}
     again = load_timeline(table.storage, table.config)
-    still_pending, completed = set(_times(again.pending)), _completed_commits(again)
+    still_pending = set(_times(again.pending))
+    completed = _completed_commits(again)
     undone = rolled_back_times(table) if suspects.keys() - pending else frozenset()
 
     def is_lost(time: str) -> bool:
@@ -135,7 +136,8 @@ def _is_missing(time: str, table: TableView, files: Callable[[], FileRecords]) -
 
 def valid_instants(own: Timeline, table: TableView) -> CommittedTimes:
     """Return the instants whose records count without asking what was rolled back since."""
-    valid, pending = set(_times(table.timeline.completed)), set(_times(table.timeline.pending))
+    valid = set(_times(table.timeline.completed))
+    pending = set(_times(table.timeline.pending))
     for instant in own.completed:
         time = instant.requested_time
         if time.startswith(INITIAL_INSTANTS) or instant.action in (Action.ROLLBACK, Action.RESTORE):

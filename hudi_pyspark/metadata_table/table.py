@@ -103,7 +103,8 @@ class MetadataTable:
         slices = self.slices(records.FILES, check_files=False)
         if not all(self._own_slices.is_evident(s.file_slice) for s in slices):
             slices = self.slices(records.FILES, check_files=True)
-        listing, history = FileRecords(slices), self.view.history
+        listing = FileRecords(slices)
+        history = self.view.history
         base = max((s.file_slice.base_instant_time for s in slices), default="")
         completed = {instant.requested_time for instant in self.table.timeline.completed}
         # A commit without a block may have written nothing: then its metadata says so.

@@ -102,10 +102,13 @@ def plan_changes(
 
     Source: Hudi's CDC reader, HoodieCDCExtractor.
     """
-    view, options, times = requested.view, requested.options, requested.times
+    view = requested.view
+    options = requested.options
+    times = requested.times
     is_old = not view.config.has_completion_times
     end = requested.end_before_hollow_commits() if is_old else requested.end
-    begin, moved = options.begin, ""  # why the changes begin later than requested; "" if not
+    begin = options.begin
+    moved = ""  # why the changes begin later than requested; "" if not
     if archived := requested.archived(end):
         begin = max(archived.values())
         moved = f"commit {min(archived)} is archived and its changes are gone"
@@ -123,7 +126,9 @@ def plan_changes(
         except errors.IncrementalRangeError as error:  # noqa: PERF203  (commits are few)
             if options.on_missing is not OnMissing.EARLIEST:
                 raise
-            tasks, begin, moved = [], times[time], error.reason()
+            tasks = []
+            begin = times[time]
+            moved = error.reason()
     if moved:
         warn(
             f"changes after {options.begin}: they begin at {begin}, later than requested, since "
@@ -185,9 +190,12 @@ class _ChangePlanner:
         cdc_files = tuple(
             LogFile(path, file_id, time, 0, "", size, committed_size=size) for path, size in written
         )
-        before, after, stat = None, None, stats[0]
+        before = None
+        after = None
+        stat = stats[0]
         if cdc_files:
-            source, mode = ChangeSource.CDC_LOG, self.view.config.cdc_logging_mode
+            source = ChangeSource.CDC_LOG
+            mode = self.view.config.cdc_logging_mode
             self._check_cdc_files(time, partition, [file.path for file in cdc_files])
             if mode == "OP_KEY_ONLY":
                 has_older = any(_has_older_version(stat, time) for stat in stats)

@@ -159,7 +159,8 @@ class RequestedRange(PickledWithoutCache):
 
     def archived(self, end: str) -> dict[str, str]:
         """Return the time that the range compares, by requested time of its archived commits."""
-        begin, history = self.options.begin, self.view.history
+        begin = self.options.begin
+        history = self.view.history
         first = history.committed.first
         if first and begin >= self.times[first]:
             return {}
@@ -178,7 +179,8 @@ class RequestedRange(PickledWithoutCache):
         Raises:
             IncrementalRangeError: the range has a hollow commit, and ``hollow_commits=fail``.
         """
-        begin, policy = self.options.begin, self.options.hollow_commits
+        begin = self.options.begin
+        policy = self.options.hollow_commits
         reads_on = policy is HollowCommits.USE_TRANSITION_TIME
         pending = None if reads_on else self.view.history.first_incomplete_commit()
         if pending is None or max(self.times, default="") < pending.requested_time:
@@ -213,7 +215,8 @@ class RequestedRange(PickledWithoutCache):
 
         Without a glob, all files match.
         """
-        describe, glob = self.view.storage.describe, self.options.incremental_path_glob
+        describe = self.view.storage.describe
+        glob = self.options.incremental_path_glob
         return not glob or any(fnmatch.fnmatchcase(describe(path), f"*{glob}") for path in paths)
 
     def _checked_slices(

@@ -148,7 +148,8 @@ class Plan(PickledWithoutCache):
         with a filter ``filter`` and ``pruned``; ``cost``, ``listing``, ``columns``; and ``schema``
         if columns are matched by id.
         """
-        view, slices = self.planner.view, self.query.slices
+        view = self.planner.view
+        slices = self.query.slices
         version = f"{view.config.table_type.value}, version {view.config.version}"
         facts = {
             "table": f"{view.storage.describe('')} ({version})",

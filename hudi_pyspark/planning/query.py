@@ -218,7 +218,8 @@ class ChangesQuery(Query):
         settings = read_settings(planner.options)
         names = {*result.names, *top_level_columns(predicate, self.answer_schema(schema))}
         # Images take most of the time, and a count needs none of them.
-        shown, tasks = BOTH_IMAGES & names, plan_changes(self.requested, schema, plan_whole)
+        shown = BOTH_IMAGES & names
+        tasks = plan_changes(self.requested, schema, plan_whole)
         if self.requested.options.cdc_format is CdcFormat.CHANGELOG:
             images = pa.schema([field for field in data_columns(schema) if field.name in names])
             answer = pa.schema([*images, *CHANGELOG_COLUMNS])

@@ -278,7 +278,8 @@ class TablePlanner:
 
     @cached_property
     def _bootstrap_sources(self) -> BootstrapSources:
-        view, folder = self.view, self.options.bootstrap_base_path
+        view = self.view
+        folder = self.options.bootstrap_base_path
         sources = load_bootstrap_sources(view.storage, view.config, folder)
         sources.check_folder()
         return sources

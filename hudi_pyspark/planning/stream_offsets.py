@@ -106,7 +106,8 @@ def next_offset(
         ahead = ahead[: options.max_commits]
     if not options.max_bytes:
         return ahead[-1]
-    end, batch_bytes = ahead[0], 0  # a batch has at least one commit
+    end = ahead[0]  # a batch has at least one commit
+    batch_bytes = 0
     for offset in ahead:
         metadata = view.commit_metadata[offsets[offset]]
         batch_bytes += sum(stat.file_size for _, stat in metadata.all_stats())

@@ -134,7 +134,8 @@ class _Images:
     """The rows of a slice by record key, read when the first is needed."""
 
     def __init__(self, task: ScanTask | None, read_slice: ReadSlice) -> None:
-        self._task, self._read_slice = task, read_slice
+        self._task = task
+        self._read_slice = read_slice
         self._rows: pa.Table | None = None
 
     def of(self, keys: pa.Array, mask: pa.Array, images: pa.Schema, source: str) -> pa.Array:

@@ -125,7 +125,8 @@ class FileVersions:
         return all(not version or version == self._asked[n] for n, version in enumerate(versions))
 
     def _judge_times(self) -> list[bool]:
-        now, newest = time.time_ns(), max(self._times, default=0)
+        now = time.time_ns()
+        newest = max(self._times, default=0)
         if not self._storage.is_local:
             return [is_settled(changed, newest, now) for changed in self._times]
         fine_times = [t for t in self._times if t % _MILLISECOND and t <= now]

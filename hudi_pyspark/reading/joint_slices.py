@@ -47,12 +47,14 @@ def join_tasks(tasks: Iterable[ReadTask], storage: Storage) -> Iterator[list[Rea
     most = 1
     plan: SharedPlan | None = None  # of the group
     for task in tasks:
-        plan_before, plan = plan, None
+        plan_before = plan
+        plan = None
         if isinstance(task, ScanTask) and _is_small(task, storage):
             plan = task.shared
         if group and (plan is None or plan is not plan_before or len(group) == most):
             yield group
-            most, group = min(2 * most, MOST_SLICES), []
+            most = min(2 * most, MOST_SLICES)
+            group = []
         group.append(task)
     if group:
         yield group
@@ -103,7 +105,8 @@ def _merged(tasks: Sequence[ScanTask], storage: Storage) -> list[pa.Table] | Non
     Raises:
         HudiError: a slice cannot be read, or its records cannot be merged.
     """
-    shared, settings = tasks[0].shared, tasks[0].settings
+    shared = tasks[0].shared
+    settings = tasks[0].settings
     slices = [task.file_slice for task in tasks]
     numbers = {file.path: number for number, each in enumerate(slices) for file in each.log_files}
     with closing(LogFiles(storage)) as files:

@@ -194,7 +194,8 @@ def outcome_keys(
         values.schema.names,
         values.serialize().to_pybytes(),
     )
-    digest, keys = sha256(repr(parts).encode()), []
+    digest = sha256(repr(parts).encode())
+    keys = []
     for part in zip((None, *file_slice.log_files), (None, *states[begin:]), strict=True):
         digest.update(repr(part).encode())
         keys.append(digest.hexdigest())

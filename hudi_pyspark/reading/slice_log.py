@@ -53,7 +53,8 @@ def log_decoder(
         slice_numbers: path of a log file to the number of its slice, to number the keys of several
             slices; None for the blocks of one slice.
     """
-    base, shared = task.file_slice.base_file, task.shared
+    base = task.file_slice.base_file
+    shared = task.shared
     by_position = by_position and may_use_positions(task)
     return LogDecoder(
         task.working,
@@ -94,7 +95,8 @@ def decode_kept_rows(
         MissingFileError, CorruptLogBlockError: as `load_merge_sides`.
     """
     decoder = log_decoder(task.with_columns(columns))
-    tables, begin = [pa.Table.from_batches([], columns)], 0
+    tables = [pa.Table.from_batches([], columns)]
+    begin = 0
     with live_blocks(task, storage) as scan:
         data = (block for block in scan.blocks if block.block_type is not LogBlockType.DELETE_BLOCK)
         for rows in decoder.values(data):

@@ -36,14 +36,16 @@ def read_in_parallel(
     waiting: queue.Queue[_Item] = queue.Queue(2 * (first + more))
     is_stopped = threading.Event()
     shared = (iter(tasks), threading.Lock(), read, waiting, is_stopped)
-    running, to_start = 0, first
+    running = 0
+    to_start = first
     try:
         while running or to_start:
             for _ in range(to_start):
                 threading.Thread(
                     target=_read_tasks, args=shared, name="hudi-read", daemon=True
                 ).start()
-            running, to_start = running + to_start, 0
+            running = running + to_start
+            to_start = 0
             item = waiting.get()
             if isinstance(item, BaseException):
                 raise item
@@ -51,7 +53,8 @@ def read_in_parallel(
                 running -= 1
             else:
                 yield item
-                to_start, more = more, 0
+                to_start = more
+                more = 0
     finally:
         is_stopped.set()
         while running:

@@ -67,7 +67,8 @@ def _sizes(row: dict[str, Any], name: str) -> Iterator[Finding]:
             "hoodie.clustering.inline=true",
         )
     if row["older_bytes"] > DUE["older_bytes"] * base_bytes and row["commits"] > DUE["commits"]:
-        older, base = byte_text(row["older_bytes"]), byte_text(base_bytes)
+        older = byte_text(row["older_bytes"])
+        base = byte_text(base_bytes)
         message = f"older slices take {older}, base files {base}"
         advice = (
             f"CALL run_clean(table => {name}, retain_commits => 10). Writers clean by themselves: "
@@ -85,7 +86,8 @@ def _skew(facts: Facts) -> Iterator[Finding]:
     sizes = facts.partitions["bytes"].to_pylist()
     if len(sizes) < _FEWEST_PARTITIONS:
         return
-    largest, median = max(sizes), statistics.median(sizes)
+    largest = max(sizes)
+    median = statistics.median(sizes)
     if largest > max(_SKEW * median, SMALL_FILE_BYTES):
         yield _finding(
             Severity.NOTE,

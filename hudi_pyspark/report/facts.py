@@ -64,7 +64,8 @@ class Facts:
         if FILES in view.config.metadata_partitions:
             indexed = view.with_listing(MetadataListing(view))
             if len(indexed.listing.partitions()) > _MOST_FOLDERS:
-                view, is_listed = indexed, False
+                view = indexed
+                is_listed = False
         return cls(view, wall_clock(now, view.config), is_listed)
 
     @cached_property
@@ -112,7 +113,8 @@ class Facts:
     @cached_property
     def sampled_slices(self) -> pa.Table:
         """The slices whose column statistics are read: all, or a sample if there are many."""
-        count, most = self.slices.num_rows, _MOST_FOOTERS
+        count = self.slices.num_rows
+        most = _MOST_FOOTERS
         if INDEX in self.view.config.metadata_partitions:
             entries = (count + self.statistics["log_files"]) * len(self.schema)
             most = count if entries <= _MOST_ENTRIES else 0

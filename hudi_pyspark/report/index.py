@@ -84,7 +84,8 @@ class ReportIndex:
 
     def _named(self) -> list[tuple[str, IndexEntry]]:
         """Return entries with the file names of their pages, the worst entry first."""
-        order, names = list(Severity), {"index.html"}
+        order = list(Severity)
+        names = {"index.html"}
         entries = sorted(self.entries, key=lambda e: (-order.index(e.severity), e.place))
         return [(_file_name(entry.place, names), entry) for entry in entries]
 

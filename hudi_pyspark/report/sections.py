@@ -156,7 +156,8 @@ def growth_section(facts: Facts) -> dict[str, Any]:
 
 def storage_section(facts: Facts) -> dict[str, Any]:
     """Return the largest partitions and file groups, and a histogram of the base files."""
-    slices, statistics = facts.slices, facts.statistics
+    slices = facts.slices
+    statistics = facts.statistics
     older = older_bytes(facts.files)
     names = ["partition_path", "file_id", "base_instant_time", "base_bytes", "log_count"]
     groups = [

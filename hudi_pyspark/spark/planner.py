@@ -70,7 +70,7 @@ class _InspectionReader(DataSourceReader):
 
     def read(self, _partition: InputPartition) -> Iterator[pa.RecordBatch]:
         with only_message():
-            table = self.call.run(HudiTable.from_options(self.options).inspect)
+            table = self.call.run(HudiTable._from_options(self.options).inspect)
             check_names(self.schema.names, table.schema.names, self.call.name)
             conformed = conform(table, self.schema, {}, source=f"inspect.{self.call.name}")
         yield from conformed.replace_schema_metadata(None).to_batches(max_chunksize=10_000)
@@ -122,7 +122,7 @@ class Planner:
         # Spark calls this for batches and streams. A stream has no option begin, but the columns do
         # not depend on begin.
         table = self._table()
-        schema = table.scan_with(schema_options(self._options)).schema
+        schema = table._scan_with(schema_options(self._options)).schema
         columns = spark_schema(self._client.narrow(schema))
         check_declared(self._given, columns)
         return self._as_entry_has(columns, table)
@@ -133,7 +133,7 @@ class Planner:
         Columns that are not the table's own, such as ``_change_type``, stay in their places.
         """
         given = {**self._given, **self._options}
-        entry = entry_columns(given) if is_of_entry(given) else table.entry_columns
+        entry = entry_columns(given) if is_of_entry(given) else table._entry_columns
         own = [n for n in columns.names if n in table.schema.names and n not in _META_COLUMNS]
         commented = with_comments(columns, entry.comments_of(own))
         if not is_by_name(given):
@@ -164,7 +164,7 @@ class Planner:
         sharing: Planner | None = _PICKLER.loads(hints.state).planner() if hints.state else None
         if sharing is None or sharing.opened is None or sharing.settings() != self.settings():
             self._table()
-        elif old_table is None or old_table.view.timeline != sharing.opened.view.timeline:
+        elif old_table is None or old_table._view.timeline != sharing.opened._view.timeline:
             self.opened = sharing.opened
         if self.opened is old_table:
             return _StateReader("")
@@ -192,7 +192,7 @@ class Planner:
         options = self._options
         if hints.keeps_merges and not GivenOptions.of(options).has("merge_cache"):
             options = {**options, "merge_cache": MergeCache.DISK.value}
-        scan = self._table(is_pinned=hints.is_pinned).scan_with(options, mergers)
+        scan = self._table(is_pinned=hints.is_pinned)._scan_with(options, mergers)
         requested = self._client.without_placeholder(hints.columns)
         columns = requested_columns(requested, scan.schema)
         plain_columns = unchanged_columns(scan.schema, requested)
@@ -201,7 +201,7 @@ class Planner:
         for text, compared_columns in conditions:
             # Spark applies every condition itself, so an unsupported one is skipped, not an error.
             try:
-                scan = scan.where(parse_filter(text, compared_columns, is_exact=True))
+                scan = scan._where(parse_filter(text, compared_columns, is_exact=True))
             except Exception as error:  # noqa: BLE001, PERF203
                 _log.info("a condition does not reach the scan: %.300s", error)
         limits = [limit for limit in (hints.limit, self._client.limit) if limit is not None]
@@ -222,14 +222,14 @@ class Planner:
     def stream_reader(self, schema: StructType, mergers: Mergers, hints: Hints) -> HudiStreamReader:
         """Return the reader of a stream; the arguments are those of `reader`."""
         table = self._table()
-        options = stream_options(self._given, self._options, table.view.history.completion_time)
+        options = stream_options(self._given, self._options, table._view.history.completion_time)
         StreamOptions.parse(options)  # refuses options that streams do not have
         # The scan of an empty batch, so that invalid options raise before the first batch.
-        scan = table.scan_range(options, LAST_OFFSET, LAST_OFFSET, mergers)
+        scan = table._scan_range(options, LAST_OFFSET, LAST_OFFSET, mergers)
         # The rule has narrowed the schema if this reads a micro-batch.
         requested = self._client.without_placeholder(hints.columns)
         columns = requested_columns(requested, scan.schema)
-        open_table = partial(HudiTable.from_options, options)
+        open_table = partial(HudiTable._from_options, options)
         batch_schema = arrow_schema_of(schema)
         return HudiStreamReader(options, open_table, mergers, scan.schema, columns, batch_schema)
 
@@ -247,7 +247,7 @@ class Planner:
         if self.opened is None or not (is_pinned or self.opened.is_current()):
             path = "" if GivenOptions.of(self._options).has("table") else self._path()
             try:
-                self.opened = HudiTable.from_options(self._options)
+                self.opened = HudiTable._from_options(self._options)
             except PathNotFoundError as error:
                 if not path or "://" in path or path.startswith(("/", "file:/")):
                     raise

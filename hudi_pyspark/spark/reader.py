@@ -121,7 +121,8 @@ def read_partition(
     """
     if not isinstance(partition, HudiPartition):
         return
-    begin, rows = time.perf_counter(), 0
+    begin = time.perf_counter()
+    rows = 0
     plans = partition.shared or shared
     if columns is not None:
         narrow = pa.schema([schema.field(name) for name in columns])
@@ -210,7 +211,8 @@ class HudiReader(DataSourceReader):
         names = required.names
         if not names or not set(names) <= set(self.columns):
             raise NotImplementedError(f"the source does not read {names} alone")
-        self.columns, self.is_narrowed = names, True
+        self.columns = names
+        self.is_narrowed = True
         self.schema = pa.schema([self.schema.field(name) for name in names])
         self._planned = None
 
@@ -232,7 +234,7 @@ class HudiReader(DataSourceReader):
     def _plan(self, scan: Scan) -> list[bytes]:
         if self._planned is None:
             let_spark_collect_logs()
-            plan = scan.planned(self.columns, fields=self.schema, cores=self.cores)
+            plan = scan._grouped_plan(self.columns, fields=self.schema, cores=self.cores)
             self._planned, self._shared = pack(plan.groups)
             if self.is_narrowed:
                 # A new plan may be better once fewer slices await their merge.

@@ -350,7 +350,8 @@ def check_declared(options: Mapping[str, str], schema: StructType) -> None:
     types = {field.name.lower(): field.dataType.simpleString() for field in schema}
     problems = []
     for field in StructType.fromJson(json.loads(options[_DECLARED])):
-        stored, declared = types.get(field.name.lower()), field.dataType.simpleString()
+        stored = types.get(field.name.lower())
+        declared = field.dataType.simpleString()
         if stored is None:
             problems.append(f"it has no column {field.name}")
         elif stored != declared:

@@ -64,7 +64,8 @@ class HudiStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._available_until = ""  # where Trigger.AvailableNow ends
 
     def initialOffset(self) -> Offset:  # noqa: N802  (Spark's name)
-        view, options = self.open_table().view, self._stream_options
+        view = self.open_table()._view
+        options = self._stream_options
         self._planned_until = stream_offsets.initial_offset(view, options)
         if self._start is None and options.start_offset == "latest":
             self._start = self._planned_until
@@ -86,7 +87,8 @@ class HudiStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             self._start = ""
             return {OFFSET_KEY: begin}
         limited = begin != "" and not (_HAS_READ_LIMITS and isinstance(limit, ReadAllAvailable))
-        view, options = self.open_table().view, self._stream_options
+        view = self.open_table()._view
+        options = self._stream_options
         begin = begin or stream_offsets.first_offset(options)
         end = stream_offsets.next_offset(
             view, begin, options, until=self._available_until, limited=limited
@@ -103,11 +105,11 @@ class HudiStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return ReadAllAvailable()
 
     def reportLatestOffset(self) -> Offset | None:  # noqa: N802  (Spark's name)
-        latest = max(stream_offsets.commit_offsets(self.open_table().view), default="")
+        latest = max(stream_offsets.commit_offsets(self.open_table()._view), default="")
         return {OFFSET_KEY: latest} if latest else None
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802  (Spark's name)
-        offsets = stream_offsets.commit_offsets(self.open_table().view)
+        offsets = stream_offsets.commit_offsets(self.open_table()._view)
         self._available_until = max(offsets, default="0")
 
     def partitions(self, start: Offset, end: Offset) -> list[InputPartition]:
@@ -117,14 +119,15 @@ class HudiStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             StreamSchemaChangedError: columns that the query reads have changed since it began.
         """
         begin, until = start[OFFSET_KEY], end[OFFSET_KEY]
-        self._planned_until, self._start = until, ""
+        self._planned_until = until
+        self._start = ""
         # The end may precede the begin: when the empty first batch of a stream of "latest" is
         # planned again, and after a rollback if Spark does not pass the current offset.
         if until <= begin:
             return []
-        scan = self.open_table().scan_range(self.options, begin, until, self.mergers)
+        scan = self.open_table()._scan_range(self.options, begin, until, self.mergers)
         self._check_schema(scan.schema)
-        groups, shared = pack(scan.plan_groups(self.columns))
+        groups, shared = pack(scan._plan_groups(self.columns))
         return [HudiPartition(tasks, shared) for tasks in groups]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:

@@ -26,7 +26,8 @@ def connection_problem(endpoint: str, port: int, seconds: float) -> str:
         A sentence without a full stop; "" if the endpoint accepts the connection.
     """
     parts = urlsplit(endpoint if "://" in endpoint else f"//{endpoint}")
-    host, port = str(parts.hostname), parts.port or port
+    host = str(parts.hostname)
+    port = parts.port or port
     try:
         socket.create_connection((host, port), seconds).close()
     except (OSError, UnicodeError) as error:  # UnicodeError: no host can have this name

@@ -46,7 +46,8 @@ class RemoteFile(io.RawIOBase):
         self._opened_at = time.monotonic()
         self._lock = ForkSafeLock()  # for the open file; the ranges are read in parallel
         self._path = path
-        self._size, self.version = opened.size, opened.version
+        self._size = opened.size
+        self.version = opened.version
         self._position = 0
         self._end: tuple[int, bytes] = (self._size, b"")
         self._prefetched: list[tuple[int, bytes]] = []  # begin of each range, and its bytes
@@ -88,7 +89,9 @@ class RemoteFile(io.RawIOBase):
     def close(self) -> None:
         if self._opened is not None:
             self._opened[1].close()
-        self._opened, self._prefetched, self._end = None, [], (self._size, b"")
+        self._opened = None
+        self._prefetched = []
+        self._end = (self._size, b"")
         super().close()
 
     def _fetch(self, span: ByteRange) -> bytes:

@@ -86,7 +86,9 @@ class RetryPolicy:
         Errors that name a mistake (a wrong kind of path, a missing package, a `HudiError`) are
         raised at once. No message contains a secret.
         """
-        started, attempt, counted_attempts = time.monotonic(), 0, 0
+        started = time.monotonic()
+        attempt = 0
+        counted_attempts = 0
         while True:
             attempt += 1
             try:

@@ -114,7 +114,8 @@ class ArrowStorage(Storage):
         return self.files.identity
 
     def list_directory(self, directory: str) -> list[FileInfo]:
-        path, place = self._absolute(directory), self.describe(directory)
+        path = self._absolute(directory)
+        place = self.describe(directory)
         return self.files.request(lambda files: files.list_directory(path), place)
 
     def list_file_names(self, directory: str) -> list[str]:

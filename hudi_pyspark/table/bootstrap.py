@@ -174,7 +174,8 @@ def _check_index_kind(config: TableConfig) -> None:
 
 def _moved(source: str, recorded_base: str, base: str) -> str:
     """Return the source file below `base`, which replaces the recorded folder."""
-    folder, path = _without_store(recorded_base).rstrip("/"), _without_store(source)
+    folder = _without_store(recorded_base).rstrip("/")
+    path = _without_store(source)
     if not path.startswith(f"{folder}/") or rises(path):
         raise errors.CorruptTableError(
             f"the bootstrap index names {source}, which is not below hoodie.bootstrap.base.path, "

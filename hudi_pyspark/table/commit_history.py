@@ -182,7 +182,8 @@ class CommitHistory:
             path = plan_path(instant, self.config)
             body = read_instant(self.storage, path)
             for planned_slice in instant_metadata.parse_compaction_plan(body, path=path):
-                partition, file_id = planned_slice.partition_path, planned_slice.file_id
+                partition = planned_slice.partition_path
+                file_id = planned_slice.file_id
                 instants = planned.setdefault(partition, {})
                 if file_id in instants:
                     raise CorruptTableError(
@@ -269,7 +270,8 @@ class CommitHistory:
             return True
         if not self.config.has_completion_times:
             return False
-        until, saved_at = savepoint.requested_time, savepoint.completion_time or ""
+        until = savepoint.requested_time
+        saved_at = savepoint.completion_time or ""
         compactions = [i for i in instants if i.action is Action.COMMIT]
         return all(
             (c.completion_time or _UNKNOWN) <= saved_at
@@ -303,7 +305,8 @@ class CommitHistory:
 
         Apache Hudi hides all files of the group, whenever they were written.
         """
-        time, replaced_at = file.instant_time, replacement.requested_time
+        time = file.instant_time
+        replaced_at = replacement.requested_time
         completed_at = replacement.completion_time or replaced_at
         if time == replaced_at or time > completed_at:
             return True

@@ -140,7 +140,8 @@ def group_files(
     for file_id in {log.file_id for log in ordered}.union(groups) & pending_compactions.keys():
         groups.setdefault(file_id, {}).setdefault(pending_compactions[file_id], (None, []))
     for log in ordered:
-        slices, time = groups.setdefault(log.file_id, {}), log.instant_time
+        slices = groups.setdefault(log.file_id, {})
+        time = log.instant_time
         if completion_time is not None:
             time = _base_instant(log, slices, completion_time)
         elif time not in slices and log.is_of_one_commit:
@@ -166,7 +167,8 @@ def _base_instant(
     """
     if not base_instants:
         return log.instant_time
-    completed_at, newest = completion_time(log.instant_time), max(base_instants)
+    completed_at = completion_time(log.instant_time)
+    newest = max(base_instants)
     if completed_at is None:
         return newest  # not committed: dropped when the slice is chosen
     # Instants of other lengths (14 digits, or none of a clock) do not compare with the newest.

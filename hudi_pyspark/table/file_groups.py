@@ -142,7 +142,8 @@ class FileGroups(PickledWithoutCache):
             CorruptTableError: a base file that a commit names has no bytes.
             UnsupportedTableError: a commit wrote rows into a file that belongs to no slice.
         """
-        history, config = self.history, self.history.config
+        history = self.history
+        config = self.history.config
         may_count = cache(self._may_count)  # very many files have the same instants
         for partition, files in self.listed(partitions):
             infos = files if only is None else [f for f in files if f.name in only[partition]]
@@ -372,14 +373,17 @@ def data_files(
     log_files: list[LogFile] = []
     other_names: list[str] = []
     extensions = _extensions(config)
-    infos, folder = {file.name: file for file in listed_files}, path_in(partition, "")
+    infos = {file.name: file for file in listed_files}
+    folder = path_in(partition, "")
     for name in sorted({*infos, *names}):
         parsed = _slice_file_name(name, extensions)
         if parsed is None:
             other_names.append(name)
             continue
         info = infos.get(name, _UNLISTED)
-        path, size, is_listed = folder + name, info.size, info is not _UNLISTED
+        path = folder + name
+        size = info.size
+        is_listed = info is not _UNLISTED
         instant_time = intern(parsed.instant)  # one text for very many files
         stat = committed.get(name)
         is_recorded = stat is None and instant_time in recorded
@@ -387,7 +391,9 @@ def data_files(
             if is_listed and not size and name in committed:
                 problem = "a committed base file of 0 bytes. Restore it from a copy"
                 raise CorruptTableError(f"{path}: {problem}")
-            known_size = stat.size if stat is not None else size if is_recorded else 0
+            known_size = size if is_recorded else 0
+            if stat is not None:
+                known_size = stat.size
             base_files[name] = BaseFile(
                 path,
                 parsed.file_id,

@@ -56,7 +56,8 @@ class DirectoryListing:
         level = [""]
         while level:
             self._folders += len(level)
-            listed_folders, level = self._list_together(level), []
+            listed_folders = self._list_together(level)
+            level = []
             for folder, entries in listed_folders:
                 is_partition = any(is_partition_marker(e.name) for e in entries)
                 if is_partition:

@@ -169,7 +169,8 @@ class LogFiles:
             octets = memoryview(file.read(max(stop - start, _PIECE)))
             if stop - start >= _PIECE:
                 return octets
-            self._piece, self._start = octets, start
+            self._piece = octets
+            self._start = start
         return self._piece[start - self._start : stop - self._start]
 
     def open_input(self, path: str) -> pa.NativeFile | IO[bytes]:
@@ -194,8 +195,10 @@ class LogFiles:
         """Close the open file; a later read opens it again."""
         if self._file is not None:
             self._file.close()
-        self._file, self._path = None, ""
-        self._piece, self._start = memoryview(b""), 0
+        self._file = None
+        self._path = ""
+        self._piece = memoryview(b"")
+        self._start = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -118,7 +118,8 @@ def _commit_that_replaced_rows(groups: FileGroups, lost: Collection[str]) -> str
 def _has_rows_of_others(storage: Storage, path: str, time: str) -> bool:
     """Decide by the footer of a Parquet file whether it has rows of any other commit."""
     with suppress(pa.ArrowException, OSError, HudiError), storage.open_input(path) as file:
-        parquet, column = open_parquet(file), pa.field(COMMIT_TIME_COLUMN, pa.string())
+        parquet = open_parquet(file)
+        column = pa.field(COMMIT_TIME_COLUMN, pa.string())
         has_times = column.name in parquet.schema_arrow.names
         return has_times and not has_only_value(parquet, column, pa.scalar(time))
     return False

@@ -85,7 +85,8 @@ def as_shown(field: pa.Field) -> pa.Field:
     variant has the type that Spark knows. A writer may declare a column that older rows lack as not
     null.
     """
-    field, data_type = field.with_nullable(True), field.type  # noqa: FBT003
+    data_type = field.type
+    field = field.with_nullable(True)  # noqa: FBT003
     if pa.types.is_timestamp(data_type) and data_type.unit == "ms":
         return field.with_type(pa.timestamp("us", data_type.tz)).with_metadata(MILLISECONDS)
     return field.with_type(VARIANT if is_variant(data_type) else with_fields(data_type, as_shown))

@@ -145,7 +145,8 @@ def load_timeline(storage: Storage, config: TableConfig) -> Timeline:
 
 def _listed_instants(storage: Storage, config: TableConfig) -> list[Instant]:
     """List the timeline's folder; StorageError if a store lists nothing that must be there."""
-    folder, instants = config.timeline_folder, []
+    folder = config.timeline_folder
+    instants = []
     # A store, or a proxy in front of it, may answer without a list. But a new table has an empty
     # timeline, or none.
     names = storage.list_file_names(folder) or storage.list_file_names(folder)

@@ -68,9 +68,11 @@ class _Handler(BaseHTTPRequestHandler):
         answer = self.server.answers.get(key)
         is_known = self.headers.get("Authorization") == f"Bearer {self.server.token}"
         if answer is None:
-            status, value = 404, {"message": "no such thing"}
+            status = 404
+            value = {"message": "no such thing"}
         elif not is_known and key not in self.server.open_to_all:
-            status, value = 401, {"message": "who are you?"}
+            status = 401
+            value = {"message": "who are you?"}
         else:
             status, value = answer(body)
         content = json.dumps(value).encode()

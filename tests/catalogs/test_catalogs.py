@@ -278,7 +278,7 @@ def test_columns_of_unity(catalog):
 
 def test_path_and_table_are_refused_together():
     with pytest.raises(InvalidOptionError, match="not both"):
-        HudiTable.from_options({"path": "/t", "table": "a.b.c"})
+        HudiTable._from_options({"path": "/t", "table": "a.b.c"})
 
 
 @pytest.fixture(scope="module")
@@ -424,8 +424,8 @@ def test_entry_that_only_hive_knows_is_its_base_files(hive):
     table = HudiTable.from_catalog("sales.hive_ro", hive)
     assert "read_optimized" in table.scan().explain()
     columns = EntryColumns(("region",), is_of_hive=True, comments={"id": "the key"})
-    assert table.entry_columns == columns
-    assert table.refresh().entry_columns == columns
+    assert table._entry_columns == columns
+    assert table.refresh()._entry_columns == columns
 
 
 def test_metastore_that_does_not_answer_is_passed_over(hive):

@@ -79,7 +79,8 @@ def test_meta_columns_are_printed_only_on_request(table):
 
 
 def test_beginning_of_a_file_id_is_enough_for_its_history(golden_table):
-    table, group = str(golden_table("v9_mor_cdc_data_before_after")), ("--file-group",)
+    table = str(golden_table("v9_mor_cdc_data_before_after"))
+    group = ("--file-group",)
     whole = in_process("history", table, "4facb1b4-c19b-4e8a-a45e-2fe528f24aae-0", *group)
     assert in_process("history", table, "4facb1b4", *group).out == whole.out != ""
     assert in_process("history", table, "", *group).code == 2

@@ -94,7 +94,8 @@ def test_only_leaves_of_the_wanted_fields_are_read():
         chosen = narrow_fields(file.schema_arrow, wanted)
         paths = leaf_paths(file, chosen)
     assert [path.rpartition(".")[2] for path in paths] == ["c", "plain", "c", "key", "c"]
-    storage, columns = MemoryStorage({"f.parquet": content}), ["plain", "s", "l", "m"]
+    storage = MemoryStorage({"f.parquet": content})
+    columns = ["plain", "s", "l", "m"]
     (table,) = read_base_file(storage, "f.parquet", columns, 10, fields=wanted)
     inner = {"b": {"c": "x"}}
     assert table.to_pydict() == {
@@ -115,20 +116,22 @@ def test_struct_whose_wanted_fields_a_file_lacks_is_still_null_or_not():
 
 @pytest.mark.parametrize("case", CASES)
 def test_nested_fields_are_those_of_apache_hudis_rows(golden_table, case):
-    dice, tried = Random(case), 0
+    dice = Random(case)
+    tried = 0
     table = HudiTable(str(golden_table(case)))
     for query in load_case(GOLDEN / case).queries:
         is_changes = "cdc" in query.name
         if query.answer is None or is_changes or query.key in accepted_deviations():
             continue
-        expected, scan = query.expected_rows(), table.scan_with(query.options)
+        expected = query.expected_rows()
+        scan = table.scan(**query.options)
         names = [f.name for f in scan.schema if pa.types.is_nested(f.type)]
         if not names:  # the column came later
             continue
         wanted = pa.schema([(n, _some_fields(scan.schema.field(n).type, dice)) for n in names])
         answers = [
             conform(rows, wanted, {}, source="the result")
-            for task in scan.planned(names, fields=wanted).tasks
+            for task in scan._grouped_plan(names, fields=wanted).tasks
             for rows in read_task(task, scan.storage)
         ]
         answer = pa.concat_tables(answers) if answers else wanted.empty_table()

@@ -49,12 +49,14 @@ def _names(metadata: bytes) -> list[str]:
 
 
 def _value(octets: bytes, place: int, names: list[str]) -> tuple[Any, int]:
-    basic, header = octets[place] & 3, octets[place] >> 2
+    basic = octets[place] & 3
+    header = octets[place] >> 2
     place += 1
     if basic == 1:
         return ("text", octets[place : place + header]), place + header
     if basic == 0 and header in (15, 16):
-        begin, size = place + 4, _number(octets, place, 4)
+        begin = place + 4
+        size = _number(octets, place, 4)
         kind = "text" if header == 16 else "binary"
         return (kind, octets[begin : begin + size]), begin + size
     if basic == 0:

@@ -15,7 +15,8 @@ TABLE = "v9_mor_clustering"  # ordered by ts, partitioned by region, with log fi
 ORDERING = "hoodie.table.ordering.fields"
 GENERATOR = "hoodie.table.keygenerator.type"
 MODE = "hoodie.record.merge.mode"
-WARNING, PROBLEM = Severity.WARNING, Severity.PROBLEM
+WARNING = Severity.WARNING
+PROBLEM = Severity.PROBLEM
 
 
 def findings_of(path):

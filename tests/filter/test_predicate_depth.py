@@ -71,13 +71,15 @@ def nested(seed, depth):
     """
     dice = np.random.default_rng(seed)
     numbers = np.array([*range(40), -1])
-    text, truth = "n = 7", np.where(numbers < 0, -1, numbers == 7)
+    text = "n = 7"
+    truth = np.where(numbers < 0, -1, numbers == 7)
     for _ in range(depth):
         value = int(dice.integers(40))
         sign, compared = [("<", numbers < value), (">=", numbers >= value)][dice.integers(2)]
         other = np.where(numbers < 0, -1, compared)
         if dice.random() < 0.3:
-            text, truth = f"NOT ({text})", np.where(truth < 0, -1, 1 - truth)
+            text = f"NOT ({text})"
+            truth = np.where(truth < 0, -1, 1 - truth)
         is_right = dice.random() < 0.5
         operator = ["AND", "OR"][dice.integers(2)]
         text = (

@@ -82,7 +82,8 @@ def _leaf(table: pa.Table, rng: Random) -> Condition:
     ]
     some = [value for value in table.column(name).to_pylist() if value is not None]
     if some:
-        sign, value = rng.choice(_SIGNS), _beside(rng.choice(some), rng)
+        sign = rng.choice(_SIGNS)
+        value = _beside(rng.choice(some), rng)
         listed = [_beside(rng.choice(some), rng) for _ in range(rng.randint(1, 3))]
         leaves += [lambda words: sign(words.field(name), value)] * 4
         leaves += [lambda words: sign(value, words.field(name))]

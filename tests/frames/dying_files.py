@@ -14,7 +14,8 @@ class DyingFiles(LocalFileSystem):  # type: ignore[misc]  # fsspec has no types
 
     def __init__(self, marker: str, survivor: int) -> None:
         super().__init__()
-        self.marker, self.survivor = marker, survivor
+        self.marker = marker
+        self.survivor = survivor
 
     def _open(self, path: str, *arguments: Any, **named: Any) -> Any:
         if path.endswith(".parquet") and "/.hoodie/" not in path and os.getpid() != self.survivor:

@@ -86,7 +86,8 @@ def test_dataset_has_the_rows_for_which_an_expression_is_true(case, golden_table
 def test_duckdb_answers_as_on_the_rows_themselves(case, golden_table):
     table = HudiTable(golden_table(case))
     known = snapshot(case, table.scan().schema)
-    lazy, eager = table.to_duckdb("t"), duckdb.connect().register("t", known)
+    lazy = table.to_duckdb("t")
+    eager = duckdb.connect().register("t", known)
     answered = 0
     for seed in range(COUNT):
         where = random_filter(known, Random(seed)).text.replace("`", '"')
@@ -106,7 +107,8 @@ def test_duckdb_answers_as_on_the_rows_themselves(case, golden_table):
 def test_polars_answers_as_on_the_rows_themselves(case, engine, golden_table):
     table = HudiTable(golden_table(case))
     rows = snapshot(case, table.scan().schema)
-    known, lazy = pl.DataFrame(rows), hudi_pyspark.scan_polars(table)
+    known = pl.DataFrame(rows)
+    lazy = hudi_pyspark.scan_polars(table)
     # Polars writes NOT IN in pyarrow's words, for which null is in no list: the same is asked.
     datasets = [pl.scan_pyarrow_dataset(d) for d in (table.dataset(), ds.InMemoryDataset(rows))]
     for seed in range(COUNT):
@@ -194,7 +196,7 @@ def test_every_kind_of_query_is_a_dataset(case, golden_table):
     table = HudiTable(golden_table(case))
     for query in load_case(GOLDEN / case).queries:
         if query.answer is not None:
-            dataset = table.scan_with(query.options).to_dataset()
+            dataset = table.scan(**query.options).to_dataset()
             wanted = query.expected_rows(), query.expected_schema()
             assert differences(dataset.to_table(), *wanted) == [], query.name
             parts = [part.to_table() for part in dataset.get_fragments()]
@@ -205,7 +207,8 @@ def test_every_kind_of_query_is_a_dataset(case, golden_table):
 def test_frames_stay_as_the_table_was_and_say_if_their_files_are_gone(tmp_path):
     table = table_at(MOR, "20261121062703875", tmp_path)
     opened = HudiTable(table.path)
-    frame, dataset = hudi_pyspark.scan_polars(opened), opened.dataset()
+    frame = hudi_pyspark.scan_polars(opened)
+    dataset = opened.dataset()
     rows = dataset.to_table()
     table.grow()
     assert bag(HudiTable(table.path).dataset().to_table()) != bag(rows)
@@ -314,7 +317,8 @@ class OpenedFiles(LocalFileSystem):  # type: ignore[misc]  # fsspec has no types
         self.reads += 1
         file = super()._open(path, *arguments, **named)
         if "/.hoodie/" not in path:
-            read, name = file.f.read, path.partition(f"{INDEXED}/")[2]
+            read = file.f.read
+            name = path.partition(f"{INDEXED}/")[2]
             self.bytes_read.setdefault(name, 0)
 
             def counted(size: int = -1) -> bytes:

@@ -111,7 +111,8 @@ def test_conditions_are_answered_as_on_the_rows_themselves(case, golden_table):
     view = table.scan(columns).to_duckdb("t", merge_first=True)
     eager = duckdb.connect()
     eager.register("t", known)
-    frame, rows = hudi_pyspark.scan_polars(table, columns, merge_first=True), pl.DataFrame(known)
+    frame = hudi_pyspark.scan_polars(table, columns, merge_first=True)
+    rows = pl.DataFrame(known)
     answered = 0
     for seed in range(COUNT):
         where = random_filter(known, Random(seed)).text.replace("`", '"')

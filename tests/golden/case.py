@@ -88,7 +88,7 @@ class Query:
 
     case: str
     name: str
-    options: dict[str, str]
+    options: dict[str, Any]
     columns: tuple[str, ...] | None  # those that were asked for; None for all
     answer: Answer | None  # None where Apache Hudi fails
     error: str  # Apache Hudi's message; "" where it answers

@@ -44,11 +44,12 @@ class Filter:
 def filtered_differences(query: Query, path: Path, filters: Iterable[Filter]) -> dict[str, Any]:
     """What filtered reads give, against Apache Hudi's rows filtered here; {} if nothing differs."""
     table = HudiTable(str(path))
-    expected, schema = query.expected_rows(), query.expected_schema()
+    expected = query.expected_rows()
+    schema = query.expected_schema()
     rows = expected.to_pylist()
     found = {}
     for each in filters:
-        scan = table.scan_with({**query.options, "filter": each.text})
+        scan = table.scan(**query.options, filter=each.text)
         answer = scan.to_batches(threads=1).read_all()
         kept = pa.array([each.holds(row) is True for row in rows], pa.bool_())
         found[each.text] = differences(answer, expected.filter(kept), schema)

@@ -72,14 +72,14 @@ class Question:
         limit = "" if self.limit is None else f" limit {self.limit}"
         return f"{'count()' if self.is_count else columns}{where}{limit}"
 
-    def ask(self, table: HudiTable, options: Mapping[str, str]) -> pa.Table | int:
+    def ask(self, table: HudiTable, options: Mapping[str, Any]) -> pa.Table | int:
         """Ask this project's reader without Spark."""
-        given: dict[str, object] = dict(options)
+        given: dict[str, Any] = dict(options)
         if self.columns is not None:
             given["columns"] = list(self.columns)
         if self.condition is not None:
             given["filter"] = self.condition.text
-        scan = table.scan_with(given, limit=self.limit)
+        scan = table.scan(**given, limit=self.limit)
         return scan.count() if self.is_count else scan.to_arrow()
 
     def ask_spark(self, frame: DataFrame) -> pa.Table | int:
@@ -99,7 +99,8 @@ class Question:
         if isinstance(answer, int):
             return [] if answer == count else [f"{answer} rows, Apache Hudi has {count}"]
         names = rows.schema.names if self.columns is None else list(self.columns)
-        expected, schema = rows.select(names), whole.fields(names)
+        expected = rows.select(names)
+        schema = whole.fields(names)
         if self.limit is None:
             return differences(answer, expected, schema)
         wrong_size = [f"{len(answer)} rows of {len(rows)}"] if len(answer) != count else []
@@ -120,11 +121,11 @@ class Aggregates:
         simple = (f.name for f in whole.rows.schema if _has_order(f.type))
         return cls(tuple(name for name in simple if name not in _IMAGES))
 
-    def ask(self, table: HudiTable, options: Mapping[str, str]) -> dict[str, Any]:
+    def ask(self, table: HudiTable, options: Mapping[str, Any]) -> dict[str, Any]:
         """Read these columns alone."""
         if not self.columns:
-            return {"rows": table.scan_with(options).count()}
-        return self._of_rows(table.scan_with({**options, "columns": self.columns}).to_arrow())
+            return {"rows": table.scan(**options).count()}
+        return self._of_rows(table.scan(**options, columns=self.columns).to_arrow())
 
     def ask_spark(self, frame: DataFrame) -> dict[str, Any]:
         from pyspark.sql import functions as sf

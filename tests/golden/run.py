@@ -41,7 +41,7 @@ class Outcome:
     note: str = ""  # what "as it should be" means where it is not simply equal
 
 
-def run_case(case: Case, options: Mapping[str, str] = MappingProxyType({})) -> Iterator[Outcome]:
+def run_case(case: Case, options: Mapping[str, Any] = MappingProxyType({})) -> Iterator[Outcome]:
     """Run every query of a case, with some options more than its own."""
     with tempfile.TemporaryDirectory() as folder:
         path = case.extract(Path(folder))
@@ -50,7 +50,7 @@ def run_case(case: Case, options: Mapping[str, str] = MappingProxyType({})) -> I
                 yield run_query(case, query, path, options)
 
 
-def run_query(case: Case, query: Query, path: Path, options: Mapping[str, str]) -> Outcome:
+def run_query(case: Case, query: Query, path: Path, options: Mapping[str, Any]) -> Outcome:
     try:
         with warnings.catch_warnings():
             # A range whose files are gone is answered with a warning, like Apache Hudi's log line.
@@ -68,19 +68,20 @@ def run_query(case: Case, query: Query, path: Path, options: Mapping[str, str]) 
     return judge(case, query, answer)
 
 
-def answer_to(query: Query, path: Path, options: Mapping[str, str]) -> pa.Table:
+def answer_to(query: Query, path: Path, options: Mapping[str, Any]) -> pa.Table:
     """Return what this project's reader answers to a query, with some options more than its own."""
-    given: dict[str, object] = {**query.options, **options}
+    given: dict[str, Any] = {**query.options, **options}
     if query.columns is not None:
         given["columns"] = list(query.columns)
-    return HudiTable(str(path)).scan_with(given).to_arrow()
+    return HudiTable(str(path)).scan(**given).to_arrow()
 
 
 def judge(case: Case, query: Query, answer: pa.Table) -> Outcome:
     """Compare an answer with Apache Hudi's, or with what is certain where that fails."""
     if query.answer is None:
         return _judge_certain(case, query, answer)
-    expected, schema = query.expected_rows(), query.expected_schema()
+    expected = query.expected_rows()
+    schema = query.expected_schema()
     found = tuple(differences(answer, expected, schema))
     deviation = accepted_deviations().get(query.key)
     if deviation is None:
@@ -99,7 +100,7 @@ class Asked:
 
     query: Query
     question: Question | Aggregates
-    options: Mapping[str, str]
+    options: Mapping[str, Any]
     problems: tuple[str, ...]
 
     def __str__(self) -> str:
@@ -138,7 +139,7 @@ def ask_questions(
 def _ask(
     question: Question | Aggregates,
     whole: Whole,
-    options: Mapping[str, str],
+    options: Mapping[str, Any],
     reader: SparkSession | HudiTable,
     path: Path,
 ) -> tuple[str, ...]:
@@ -171,7 +172,8 @@ def whole_answer(case: Case, query: Query) -> Whole | None:
         deviation = accepted_deviations().get(query.key)
         if deviation is not None and deviation.rows:
             return None
-        rows, schema = query.expected_rows(), query.expected_schema()
+        rows = query.expected_rows()
+        schema = query.expected_schema()
         hidden = deviation.columns if deviation is not None else frozenset()
     names = [field["name"] for field in schema if field["name"] not in hidden]
     return Whole(rows.select(names), [f for f in schema if f["name"] in names])

@@ -78,7 +78,7 @@ def hash_in_java(text: str) -> int:
 @pytest.mark.parametrize("case", [*MISLABELLED, REWRITTEN])
 @WAYS
 def test_rows_are_those_that_apache_hudi_states(golden_table, case, options):
-    rows = HudiTable(str(golden_table(case))).scan_with(options).to_arrow().to_pylist()
+    rows = HudiTable(str(golden_table(case))).scan(**options).to_arrow().to_pylist()
     assert len(rows) == 20
     for row in rows:
         stated = ODD if hash_in_java(row["_row_key"]) & 1 else EVEN
@@ -89,7 +89,7 @@ def test_rows_are_those_that_apache_hudi_states(golden_table, case, options):
 @WAYS
 def test_filters_count_what_apache_hudi_states(golden_table, case, options):
     table = HudiTable(str(golden_table(case)))
-    found = {text: table.scan_with({**options, "filter": text}).count() for text in COUNTS}
+    found = {text: table.scan(**options, filter=text).count() for text in COUNTS}
     assert found == COUNTS
 
 
@@ -104,14 +104,14 @@ def test_every_part_of_an_answer_is_that_part_of_the_whole(golden_table, name, i
         expected = query.expected_rows()
 
         def scan(query=query, **options):
-            return table.scan_with({**query.options, **options})
+            return table.scan(**query.options, **options)
 
         assert scan().count() == expected.num_rows
         columns = [column for column in COLUMNS if column in expected.schema.names]
         for column in columns if is_whole else sample(columns, query.key, 2):
             values = Counter(expected.column(column).to_pylist())
             assert Counter(scan(columns=column).to_arrow().column(0).to_pylist()) == values
-            few = table.scan_with({**query.options, "columns": column}, limit=3).to_arrow()
+            few = table.scan(**query.options, columns=column, limit=3).to_arrow()
             assert few.num_rows == min(3, expected.num_rows)
             assert Counter(few.column(0).to_pylist()) <= values
             for value, count in values.items():
@@ -137,9 +137,10 @@ def test_statistics_in_the_unit_of_the_file_rule_nothing_out(tmp_path):
     declare_milliseconds(next((path / ".hoodie" / "timeline").glob("20251107224258258_*.commit")))
     table = HudiTable(str(path))
     # The stored numbers, 1577836799999000 and one more, are milliseconds now: the year 51970.
-    for options in ({}, {"use_metadata_table": "false"}):
-        scan = table.scan_with(
-            {**options, "filter": "ts_millis > TIMESTAMP '9999-01-01 00:00:00Z'"}
+    for use_metadata_table in (True, False):
+        scan = table.scan(
+            use_metadata_table=use_metadata_table,
+            filter="ts_millis > TIMESTAMP '9999-01-01 00:00:00Z'",
         )
         assert scan.count() == 20
         numbers = scan.to_arrow().column("ts_millis").cast(pa.int64()).to_pylist()
@@ -178,5 +179,5 @@ def test_filters_compare_the_numbers_of_local_timestamps(
         "c0 < 1500000000000",
     )
     table = HudiTable(str(golden_table(case)))
-    scans = (table.scan_with({**options, "query_type": query, "filter": f}) for f in filters)
+    scans = (table.scan(**options, query_type=query, filter=f) for f in filters)
     assert tuple(scan.count() for scan in scans) == counts

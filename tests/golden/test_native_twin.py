@@ -31,7 +31,8 @@ ALL = [*load_cases(GOLDEN), *load_cases(GOLDEN.with_name("golden_extra"))]
 
 
 def test_no_file_of_an_earlier_version_is_named_like_a_native_log():
-    native, others = 0, 0
+    native = 0
+    others = 0
     for case in ALL:
         with zipfile.ZipFile(case.folder / "table.zip") as archive:
             names = [name.rpartition("/")[2] for name in archive.namelist()]

@@ -42,7 +42,7 @@ def version_of(row: dict[str, Any]) -> tuple[str, str, str]:
 @pytest.mark.parametrize("name", ARCHIVED)
 def test_range_that_begins_in_the_archive_has_the_latest_rows_and_a_warning(open_case, name):
     with pytest.warns(UserWarning, match="of the range is archived. The latest rows"):
-        answer = open_case(name).scan_with(EARLIEST).to_arrow()
+        answer = open_case(name).scan(**EARLIEST).to_arrow()
     keys = sorted(answer["_hoodie_record_key"].to_pylist())
     assert keys == sorted(row["_hoodie_record_key"] for row in expected(name))
     assert len(keys) == 15
@@ -51,7 +51,7 @@ def test_range_that_begins_in_the_archive_has_the_latest_rows_and_a_warning(open
 @pytest.mark.parametrize("name", ARCHIVED)
 def test_range_that_begins_in_the_archive_can_be_refused(open_case, name):
     with pytest.raises(IncrementalRangeError, match="of the range is archived"):
-        open_case(name).scan_with({**EARLIEST, "on_missing": "fail"})
+        open_case(name).scan(**EARLIEST, on_missing="fail")
 
 
 @pytest.mark.parametrize("name", ARCHIVED)
@@ -61,7 +61,7 @@ def test_archived_instants_are_shown_and_the_doctor_is_content(open_case, name):
     writes = 10  # the case has ten writes, and some compactions
     assert len(commits) >= writes
     assert sum(i["archived"] for i in commits) >= writes - 4  # hoodie.keep.max.commits
-    findings = list(examine_table(open_case(name).view.storage, deep=True))
+    findings = list(examine_table(open_case(name)._view.storage, deep=True))
     assert [f for f in findings if f.severity in (Severity.WARNING, Severity.PROBLEM)] == []
 
 
@@ -147,7 +147,7 @@ def test_range_that_begins_at_the_last_commit_has_no_rows(open_case, name):
     table = open_case(name)
     last = table.inspect.timeline()["requested_time"].to_pylist()[-1]
     begin = {**EARLIEST, "hoodie.datasource.read.begin.instanttime": last}
-    assert table.scan_with(begin).count() == 0
+    assert table.scan(**begin).count() == 0
 
 
 def test_rows_of_ranges_of_version_1_are_those_of_the_snapshot(open_case):
@@ -157,7 +157,7 @@ def test_rows_of_ranges_of_version_1_are_those_of_the_snapshot(open_case):
     rows = [version_of(row) for row in expected("v1_mor_part_basic")]
     for begin in ("000", *commits):
         options = {**EARLIEST, "hoodie.datasource.read.begin.instanttime": begin}
-        found = table.scan_with(options).to_arrow().to_pylist()
+        found = table.scan(**options).to_arrow().to_pylist()
         assert {version_of(row) for row in found} == {row for row in rows if row[0] > begin}
 
 
@@ -179,7 +179,7 @@ def test_snapshot_of_version_0_is_that_of_version_1_with_the_same_data(open_case
 
 def test_metadata_table_before_0_11_is_not_registered(open_case):
     table = open_case("v2_mor_metadata_small")
-    findings = examine_table(table.view.storage)
+    findings = examine_table(table._view.storage)
     (found,) = (f for f in findings if f.check == METADATA_TABLE)
     assert (found.severity, found.subject) == (Severity.NOTE, ".hoodie/metadata")
     assert found.message.startswith("not registered: hoodie.table.metadata.partitions")

@@ -88,7 +88,8 @@ def answered(query):
 
 def test_queries_with_equal_answers_share_a_file():
     answers = Answers()
-    rows, schema = pa.table({"a": [1, 2]}), {"type": "struct", "fields": []}
+    rows = pa.table({"a": [1, 2]})
+    schema = {"type": "struct", "fields": []}
     assert answers.add("snapshot", rows, schema) == "snapshot.parquet"
     assert answers.add("incr_all", rows, schema) == "snapshot.parquet"
     assert answers.add("incr_some", rows.slice(1), schema) == "incr_some.parquet"

@@ -214,7 +214,7 @@ def our_slice(row: Row) -> tuple[Any, ...]:
 def without_planned(table: HudiTable, rows: list[Row]) -> list[tuple[Any, ...]]:
     """Slices as the procedures see them: they leave out what was written since a compaction was
     planned, although every snapshot has it (deviation of Apache Hudi's procedures)."""
-    planned = {i.requested_time for i in table.view.timeline.pending_compactions}
+    planned = {i.requested_time for i in table._view.timeline.pending_compactions}
     return sorted(
         (our_slice(row) for row in rows if row["base_instant_time"] not in planned), key=repr
     )
@@ -223,7 +223,7 @@ def without_planned(table: HudiTable, rows: list[Row]) -> list[tuple[Any, ...]]:
 @each_case
 def test_file_slices(case, table):
     rows = rows_of(table, "file_slices")
-    if table.view.timeline.pending_compactions:
+    if table._view.timeline.pending_compactions:
         rows = [r for r in rows_of(table, "file_slices", older=True) if r["is_latest"]]
     found = without_planned(table, rows)
     assert found == sorted(map(hudi_slice, answer(case, "show_fsview_latest")), key=repr)
@@ -237,7 +237,7 @@ def test_older_file_slices(case, table):
 
 def test_log_files_since_a_planned_compaction_belong_to_the_latest_slice(golden_table):
     table = HudiTable(str(golden_table("v6_mor_compaction_pending")))
-    (planned,) = table.view.timeline.pending_compactions
+    (planned,) = table._view.timeline.pending_compactions
     logs = [path for row in rows_of(table, "file_slices") for path in row["log_files"]]
     assert sum(planned.requested_time in path for path in logs) == 3
 
@@ -493,7 +493,7 @@ def test_timeline_of_the_table_function(case, table):
 
 @each_case
 def test_file_slices_of_the_table_function(case, table):
-    base = table.view.storage.describe("")
+    base = table._view.storage.describe("")
     has_changes = "cdc" in case
     for given, hudi in answers(case, "hudi_filesystem_view"):
         found = rows_of(table, "hudi_filesystem_view", **given)

@@ -48,7 +48,7 @@ def listing_of(path, **options):
 
 @pytest.mark.parametrize("name", LISTED)
 def test_slices_are_those_of_the_folders(golden_table, name):
-    view = HudiTable(str(golden_table(name))).view
+    view = HudiTable(str(golden_table(name)))._view
     by_metadata = view.with_listing(MetadataListing(view))
     assert by_metadata.listing.summary().startswith("metadata table, ")
     assert by_metadata.slices.as_of() == view.slices.as_of()
@@ -59,7 +59,7 @@ def test_slices_by_a_large_listing_are_those_of_the_folders(golden_table, name, 
     """Of a large listing only the partitions that are asked for are decoded."""
     monkeypatch.setattr("hudi_pyspark.metadata_table.file_records.MOST_BYTES_AS_A_WHOLE", 0)
     monkeypatch.setattr("hudi_pyspark.metadata_table.entries.MOST_BYTES_AS_A_WHOLE", 0)
-    view = HudiTable(str(golden_table(name))).view
+    view = HudiTable(str(golden_table(name)))._view
     by_metadata = view.with_listing(MetadataListing(view))
     assert by_metadata.slices.as_of() == view.slices.as_of()
     metadata = MetadataTable.open(view)
@@ -69,7 +69,7 @@ def test_slices_by_a_large_listing_are_those_of_the_folders(golden_table, name, 
 
 @pytest.mark.parametrize("name", LISTED)
 def test_merged_listing_is_that_of_single_records(golden_table, name):
-    view = HudiTable(str(golden_table(name))).view
+    view = HudiTable(str(golden_table(name)))._view
     listing = MetadataListing(view)
     files = {
         f"{partition}/{file.name}".lstrip("/"): file.size
@@ -94,9 +94,9 @@ def test_no_folder_of_a_partition_is_listed(path, expected, monkeypatch):
 
 
 def test_commits_that_it_recorded_are_not_read(path, monkeypatch):
-    view = HudiTable(str(path)).view
+    view = HudiTable(str(path))._view
     expected = view.slices.as_of()
-    view = HudiTable(str(path)).view
+    view = HudiTable(str(path))._view
     slices = view.with_listing(MetadataListing(view)).slices.as_of
     monkeypatch.setattr(view.commit_metadata, "_load", None)  # a commit that is read fails
     assert slices() == expected
@@ -108,14 +108,14 @@ def test_commits_are_read_if_it_is_ahead_of_the_timeline(path):
     # A clean that the reader does not know may have removed files that its state needs.
     newest = max((path / ".hoodie/timeline").glob("*commit"))
     newest.unlink()
-    view = HudiTable(str(path)).view
+    view = HudiTable(str(path))._view
     listing = MetadataListing(view)
     assert listing.partitions()
     assert listing.recorded_commits() == frozenset()
 
 
 def test_commits_are_read_if_it_turns_out_to_be_damaged(path, monkeypatch):
-    view = HudiTable(str(path)).view
+    view = HudiTable(str(path))._view
     expected = view.slices.as_of()
     lost = next(s.base_file for s in expected if s.base_file is not None and not s.log_files)
     (path / lost.path).unlink()
@@ -161,7 +161,7 @@ def test_sizes_that_it_lacks_are_those_of_the_folder(path, monkeypatch):
         }
 
     monkeypatch.setattr(MetadataListing, "_recorded_files", without_sizes)
-    view = HudiTable(str(path)).view
+    view = HudiTable(str(path))._view
     assert view.with_listing(MetadataListing(view)).slices.as_of() == view.slices.as_of()
 
 
@@ -239,7 +239,7 @@ def test_log_file_that_is_lost_or_cut_never_loses_rows(golden_table, tmp_path, n
 
 
 def test_log_file_that_is_gone_after_the_listing_is_named(path):
-    metadata = MetadataTable.open(HudiTable(str(path)).view)
+    metadata = MetadataTable.open(HudiTable(str(path))._view)
     (files,) = metadata.slices("files", check_files=False)
     (log, *_) = files.file_slice.log_files
     (path / ".hoodie/metadata" / log.path).unlink()
@@ -251,7 +251,7 @@ def test_query_does_not_depend_on_those_before_it(path, expected):
     table = HudiTable(str(path))
     first = table.scan()
     assert first.explain()
-    lost = table.view.slices.as_of()[0]
+    lost = table._view.slices.as_of()[0]
     listing = table._metadata_listing
     assert listing.relist(lost.partition_path, "a file")
     assert "lacks committed files" in listing.summary()

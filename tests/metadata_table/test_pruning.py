@@ -195,7 +195,7 @@ def test_metadata_table_is_opened_once_for_files_and_indexes(table, monkeypatch)
 
 
 def test_metadata_table_that_lacks_committed_files_has_no_index_to_rely_upon(table):
-    listing = MetadataListing(table.view)
+    listing = MetadataListing(table._view)
     listing.relist(listing.partitions()[0], "a committed file")
     with pytest.raises(CorruptTableError, match="lacks committed files"):
         listing.indexed_by()
@@ -229,9 +229,11 @@ WIDE = 12345678901234567890123456789012345678
 @pytest.mark.parametrize("scale", [0, 1, 18, 38, -2])
 @pytest.mark.parametrize("unscaled", [WIDE, 10**38 - 1, 10**28, 12345678901234567890123456789])
 def test_bounds_of_decimals_are_exact_in_any_context(unscaled, scale, seed):
-    digits, kind = len(str(unscaled)), pa.decimal128(38, scale)
+    digits = len(str(unscaled))
+    kind = pa.decimal128(38, scale)
     if scale < 0:  # 123 of scale -2 is 12300, which a column of 38 digits may hold
-        unscaled, kind = unscaled // 100, pa.decimal128(38, 0)
+        unscaled = unscaled // 100
+        kind = pa.decimal128(38, 0)
     statistics = {
         "minValue": {"value": (-unscaled).to_bytes(17, "big", signed=True)},
         "maxValue": {"value": unscaled.to_bytes(17, "big", signed=True)},
@@ -261,7 +263,8 @@ def test_decimals_without_a_scale_have_no_bounds(info):
     assert (found.low.null_count, found.high.null_count) == (1, 1)
 
 
-LOCAL, INSTANT = pa.timestamp("us"), pa.timestamp("us", "UTC")
+LOCAL = pa.timestamp("us")
+INSTANT = pa.timestamp("us", "UTC")
 # Ordinals of Apache Hudi's ValueType; instants and local timestamps each in two units.
 ORDINALS = {"long": 3, "millis": 15, "micros": 16, "local-millis": 18, "local-micros": 19}
 
@@ -476,13 +479,13 @@ def test_column_without_any_bounds_reads_no_commit():
 def test_log_files_from_before_an_upgrade_keep_their_slice(golden_table):
     """Several commits may have appended to them, so statistics may be those of one."""
     table = HudiTable(str(golden_table("v9_mor_mdt_indexes")))
-    metadata = MetadataTable.open(table.view)
+    metadata = MetadataTable.open(table._view)
     predicate = parse_filter("ts > 99999999999999", table.schema)
     question = IndexQuestion(
         [Index.COLUMN_STATS], predicate, table.schema, (), None, "",
         keys_are_unique=False, logs_have_bounds=True,
     )  # fmt: skip
-    slices = table.view.slices.as_of()
+    slices = table._view.slices.as_of()
     assert prune_slices(lambda: metadata, slices, question)[0] == []
     appended = [
         replace(

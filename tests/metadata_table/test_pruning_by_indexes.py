@@ -73,7 +73,7 @@ def test_time_travel_asks_no_statistics(name, open_case):
     options, rows = answer_of_hudi(name, "as_of_c1")
     wanted = [row for row in rows if row["n"] == 10]
     assert wanted
-    scan = open_case(name).scan_with({**options, "filter": "n = 10"})
+    scan = open_case(name).scan(**options, filter="n = 10")
     assert "file slices by" not in pruned(scan)
     assert found(scan) == ids(wanted)
 
@@ -109,7 +109,8 @@ def test_bloom_filters_keep_slices_whose_log_files_may_have_the_key(open_case):
 @pytest.mark.parametrize("name", [SECONDARY_AND_LOGS, "x_v9_mor_ix_stats"])
 def test_indexes_do_not_decide_before_the_merge(name, open_case):
     """The base row passes the filter, and a record of the log replaces it by one that does not."""
-    base, merged = answer_of_hudi(name, "read_optimized")[1], answer_of_hudi(name)[1]
+    base = answer_of_hudi(name, "read_optimized")[1]
+    merged = answer_of_hudi(name)[1]
     before = {row["id"]: row["city"] for row in base}
     changed = [r for r in merged if r["id"] in before and before[r["id"]] != r["city"]]
     assert changed

@@ -104,7 +104,7 @@ def test_whole_record_index_is_used_though_its_commits_are_archived(indexed, kep
     table = HudiTable(str(path))
     for key in rows:
         scan = table.scan(filter=f"_hoodie_record_key = '{key}'", unique_keys=True)
-        if len(table.view.slices.as_of()) > 1:
+        if len(table._view.slices.as_of()) > 1:
             assert "by the record index" in pruned(scan)
     assert not caplog.records
 

@@ -88,7 +88,8 @@ def joins(planned) -> bool:
 # These also need a merge rule or a payload class, which are part of the key by themselves.
 @pytest.mark.parametrize("name", sorted(CHANGING.keys() - {"delete_field", "payload_merger"}))
 def test_option_that_changes_rows_keeps_merges_apart_and_slices_unjoined(name):
-    plain, other = task(), task(**{name: other_value(CHANGING[name])})
+    plain = task()
+    other = task(**{name: other_value(CHANGING[name])})
     assert plain.shared.outcome_key_basis != other.shared.outcome_key_basis
     assert (joins(plain), joins(other)) == (True, False)
 

@@ -54,7 +54,8 @@ def commits_in(table, *args, **more):
 
 def slices_of(table, *args, **more):
     """File id to paths of what a range reads."""
-    view, options = table.open(), wanted(*args, **more)
+    view = table.open()
+    options = wanted(*args, **more)
     return shape(range_slices(view, options)[1])
 
 
@@ -207,10 +208,8 @@ class TestSlices:
     def test_a_glob_is_matched_with_the_end_of_the_full_path(self, glob, files):
         table = TinyTable(9, "COPY_ON_WRITE", table__partition__fields="ds")
         table.write("010", "commit", f"ds=1/{base('f1', '010')}", f"ds=2/{base('f2', '010')}")
-        view, options = (
-            open_table(StorageUnderData(table.files)),
-            wanted(incremental_path_glob=glob),
-        )
+        view = open_table(StorageUnderData(table.files))
+        options = wanted(incremental_path_glob=glob)
         _, found = range_slices(view, options)
         assert {s.file_id for s in found} == files
 
@@ -373,7 +372,8 @@ class TestCleanedFiles:
         assert "without rows deleted since" in str(warned[0].message)
 
     def test_the_range_says_that_it_is_a_full_scan_and_keeps_its_commits(self):
-        view, options = self.table().open(), wanted("000", "035")
+        view = self.table().open()
+        options = wanted("000", "035")
         with pytest.warns(UserWarning, match="010"):
             found, _ = range_slices(view, options)
         assert found.full_scan == "a file that commit 010 wrote is gone"
@@ -441,7 +441,8 @@ class TestWhatPlanningReads:
     @staticmethod
     def planned(table, *args, **more):
         storage = CountingStorage(table.files)
-        view, options = open_table(storage), wanted(*args, **more)
+        view = open_table(storage)
+        options = wanted(*args, **more)
         storage.counts.clear()
         slices = range_slices(view, options)[1]
         return view, slices, storage.counts

@@ -22,13 +22,15 @@ def test_runs_after_each_commit_read_what_one_run_reads(case, tmp_path):
     requested = list(commits_of(case))
     growing = table_at(case, requested[0], tmp_path)
     scan = open_table(growing).scan()
-    seen, done = keys_and_commits(scan.to_arrow()), scan.end
+    seen = keys_and_commits(scan.to_arrow())
+    done = scan.end
     for instant in requested[1:]:
         growing.grow(instant)
         scan = open_table(growing).scan(begin=done)
         rows = keys_and_commits(scan.to_arrow())
         assert {commit for _, commit in rows} <= {instant}, "another commit is repeated"
-        seen, done = seen | rows, scan.end
+        seen = seen | rows
+        done = scan.end
         assert done == commits_of(case)[instant]
     growing.grow()
     last = open_table(growing)

@@ -100,7 +100,7 @@ def test_plan_is_logged_in_one_line(path, caplog):
     after = ("amer/.*_20261121062707028.log.*", "amer/.*_20261121062710569.log.*")
     count = sum(len(list(path.glob(pattern))) for pattern in after)
     with caplog.at_level(logging.INFO, "hudi_pyspark.scan"):
-        HudiTable(str(path)).scan(["id"], filter="region = 'amer'").plan_groups()
+        HudiTable(str(path)).scan(["id"], filter="region = 'amer'")._plan_groups()
     (message,) = caplog.messages
     assert message.startswith("planned in ")
     assert message.partition(" ms: ")[2] == (
@@ -116,7 +116,7 @@ def test_plan_is_logged_in_one_line(path, caplog):
 def test_changes_are_logged_too(golden_table, caplog):
     table = HudiTable(str(golden_table("v9_cow_cdc_data_before")))
     with caplog.at_level(logging.INFO, "hudi_pyspark.scan"):
-        table.changes().plan_groups()
+        table.changes()._plan_groups()
     assert "change" in caplog.messages[0]
 
 
@@ -138,4 +138,4 @@ def test_rows_take_the_bytes_of_the_base_file_unless_logs_hold_more(case, golden
         if file.suffix == ".parquet" or ".log." in name:
             files[file.parent, name.split("_")[0]][".log." in name] += file.stat().st_size
     expected = sum(max(base, int(0.35 * logs)) for base, logs in files.values())
-    assert HudiTable(str(path)).scan().planned().row_bytes == expected > 0
+    assert HudiTable(str(path)).scan()._grouped_plan().row_bytes == expected > 0

@@ -166,7 +166,8 @@ def test_columns_of_a_batch_keep_its_begin():
 def test_columns_are_known_although_commits_are_archived_and_none_may_be_missing(golden_table):
     options = {"query_type": "incremental", "on_missing": "fail"}
     table = HudiTable(str(golden_table("v9_mor_archived")))
-    assert table.scan_with(schema_options(options)).schema == table.schema
+    of_schema: dict[str, Any] = schema_options(options)
+    assert table.scan(**of_schema).schema == table.schema
 
 
 def test_batch_is_an_incremental_query_without_the_options_of_the_stream():
@@ -190,7 +191,7 @@ def test_offsets_are_completion_times_from_version_8_on_and_requested_times_befo
 ):
     requested_by_offset = {at: time for time, at in commits_of(case).items()}
     assert requested_by_offset
-    found = commit_offsets(HudiTable(str(golden_table(case))).view)
+    found = commit_offsets(HudiTable(str(golden_table(case)))._view)
     assert list(found.items()) == list(requested_by_offset.items())
 
 
@@ -227,10 +228,10 @@ def test_planned_compaction_holds_back_none():
 def test_batch_before_a_pending_commit_is_read_although_later_commits_have_completed(tmp_path):
     # The range itself ends before the pending commit: nothing is missed by it.
     table = pending_after_first(tmp_path)
-    offsets = list(commit_offsets(table.view))
+    offsets = list(commit_offsets(table._view))
     assert offsets == ["20261121061743601"]
     with pytest.warns(UserWarning, match="no completed commit 20261121061744639"):
-        answer = table.scan_range({}, FIRST_OFFSET, offsets[0]).to_arrow()
+        answer = table._scan_range({}, FIRST_OFFSET, offsets[0]).to_arrow()
     assert set(answer["_hoodie_commit_time"].to_pylist()) == set(offsets)
 
 
@@ -268,7 +269,8 @@ def test_latest_is_before_a_pending_commit_that_would_be_missed():
 
 def four_commits() -> TinyTable:
     """Of 1, 3, 2 and 5 bytes; they complete at 015, 025, 035 and 045."""
-    table, number = TinyTable(9), 0
+    table = TinyTable(9)
+    number = 0
     for time, files in (("010", 1), ("020", 3), ("030", 2), ("040", 5)):
         names = [f"p/{base(f'f{number + i}', time)}" for i in range(files)]
         table.write(time, "deltacommit", *names)
@@ -377,7 +379,7 @@ def test_one_batch_answers_as_apache_hudi_over_the_same_commits(
 ):
     options = {"cdc": "true"} if golden.startswith("cdc") else {}
     table = HudiTable(str(golden_table(case)))
-    answer = table.scan_range(options, begin, end).to_arrow()
+    answer = table._scan_range(options, begin, end).to_arrow()
     assert answer.num_rows > 0
     assert differs_from(answer, query(case, golden)) == []
 
@@ -387,13 +389,13 @@ def test_changes_of_a_batch_go_by_completion_time_unlike_those_of_a_query(golden
     last = query(V9_CDC, "cdc_last")
     assert last.expected_rows().num_rows == 0
     table = HudiTable(str(golden_table(V9_CDC)))
-    answer = table.scan_range({"cdc": "true"}, last.options[BEGIN], LAST_OFFSET).to_arrow()
+    answer = table._scan_range({"cdc": "true"}, last.options[BEGIN], LAST_OFFSET).to_arrow()
     assert answer.select(["op", "ts_ms"]).to_pylist() == [{"op": "d", "ts_ms": "20261121063213677"}]
 
 
 def test_batch_of_nothing_has_no_rows_but_columns(golden_table):
     table = HudiTable(str(golden_table(V9_CDC)))
-    answer = table.scan_range({}, "20261121063211574", "20261121063211574").to_arrow()
+    answer = table._scan_range({}, "20261121063211574", "20261121063211574").to_arrow()
     assert (answer.num_rows, answer.schema) == (0, table.schema)
 
 
@@ -401,7 +403,7 @@ def test_archived_commits_of_a_batch_are_refused_where_none_may_be_missing(golde
     table = HudiTable(str(golden_table("v9_mor_archived")))
     end = next(iter(commits_of("v9_mor_archived").values()))
     with pytest.raises(IncrementalRangeError, match="is archived"):
-        table.scan_range({"on_missing": "fail"}, FIRST_OFFSET, end).to_arrow()
+        table._scan_range({"on_missing": "fail"}, FIRST_OFFSET, end).to_arrow()
 
 
 def test_batches_over_an_archived_begin_add_up_to_the_table(golden_table):
@@ -409,8 +411,8 @@ def test_batches_over_an_archived_begin_add_up_to_the_table(golden_table):
     points = [FIRST_OFFSET, *commits_of("v9_mor_archived").values()]
     first, *others = pairwise(points)
     with pytest.warns(UserWarning, match="is archived"):
-        tables = [table.scan_range({}, *first).to_arrow()]
-    tables += [table.scan_range({}, *pair).to_arrow() for pair in others]
+        tables = [table._scan_range({}, *first).to_arrow()]
+    tables += [table._scan_range({}, *pair).to_arrow() for pair in others]
     found = last_rows(pa.concat_tables(tables))
     expected = query("v9_mor_archived", "snapshot")
     assert differs_from(found, expected, without="_hoodie_file_name") == []
@@ -426,7 +428,7 @@ def every_cut(case: str) -> Iterator[list[tuple[str, str]]]:
 
 def batch_reader(table: HudiTable, **options: str) -> Callable[[str, str], pa.Table]:
     """Reads batches of a stream; two ways to divide the commits share many of them."""
-    return cache(lambda begin, end: table.scan_range(options, begin, end).to_arrow())
+    return cache(lambda begin, end: table._scan_range(options, begin, end).to_arrow())
 
 
 def last_rows(rows: pa.Table) -> pa.Table:
@@ -442,7 +444,8 @@ def query(case: str, name: str) -> Query:
 
 def differs_from(answer: pa.Table, expected: Query, *, without: str = "") -> list[str]:
     """Differences from Apache Hudi's answer."""
-    rows, schema = expected.expected_rows(), expected.expected_schema()
+    rows = expected.expected_rows()
+    schema = expected.expected_schema()
     if without:
         answer, rows = answer.drop_columns([without]), rows.drop_columns([without])
         schema = [field for field in schema if field["name"] != without]

@@ -112,7 +112,8 @@ def test_changes_cost_both_images_and_their_files():
 
 
 def test_log_records_cost_more_than_base_rows():
-    with_log, without = tasks_of(MIB, logs=1)[0], tasks_of(2 * MIB)[0]
+    with_log = tasks_of(MIB, logs=1)[0]
+    without = tasks_of(2 * MIB)[0]
     assert cost(with_log) > cost(without)
 
 

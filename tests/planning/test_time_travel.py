@@ -91,7 +91,8 @@ def test_text_of_a_datetime_means_the_same_moment(zone, microsecond, separator):
 
 @pytest.mark.parametrize("fraction", ["", ".004", ".004999"])
 def test_z_is_the_offset_of_utc(fraction):
-    view, text = timeline(zone="UTC"), f"2024-01-31T01:02:03{fraction}"
+    view = timeline(zone="UTC")
+    text = f"2024-01-31T01:02:03{fraction}"
     assert resolved(f"{text}Z", view) == resolved(f"{text}+00:00", view)
 
 

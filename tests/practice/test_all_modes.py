@@ -235,7 +235,7 @@ PRACTICE = {
 }  # fmt: skip
 NAMES = pytest.mark.parametrize("name", PRACTICE)
 # Table, options, and what the error of every mode says.
-REFUSED = {
+REFUSED: dict[str, tuple[Path, dict[str, Any], str]] = {
     "foreign_names": (practice("foreign_names/poly_clicks"), {}, "wrote part-00000-"),
     "foreign_names_read_optimized": (
         practice("foreign_names/poly_clicks"),
@@ -339,9 +339,10 @@ def check(expected, rows, column, count, found):
 def test_tables_without_spark(path_of, name, more):
     if name.startswith("earlier_query") and "use_metadata_table" in more:
         pytest.skip("the folders have the rows of both runs")
-    expected, table = PRACTICE[name], HudiTable(path_of(name))
+    expected = PRACTICE[name]
+    table = HudiTable(path_of(name))
     options = {**expected.options, **more}
-    scan = table.scan_with(options)
+    scan = table.scan(**options)
     rows = scan.select(["id", expected.column]).to_arrow().to_pylist()
     check(
         expected,
@@ -350,8 +351,8 @@ def test_tables_without_spark(path_of, name, more):
         scan.count(),
         {
             c: [
-                table.scan_with({**options, "filter": c}).count(),
-                table.scan_with({**options, "filter": c}).select(["id"]).to_arrow().num_rows,
+                table.scan(**options, filter=c).count(),
+                table.scan(**options, filter=c).select(["id"]).to_arrow().num_rows,
             ]
             for c in expected.conditions
         },
@@ -362,7 +363,7 @@ def test_tables_without_spark(path_of, name, more):
 def test_tables_that_are_refused_without_spark(path_of, name):
     _, options, says = REFUSED[name]
     with pytest.raises(UnsupportedTableError, match=says):
-        HudiTable(path_of(name)).scan_with(options).count()
+        HudiTable(path_of(name)).scan(**options).count()
 
 
 def test_answers_do_not_depend_on_earlier_queries(path_of):

@@ -38,7 +38,7 @@ def instants(path):
 @pytest.mark.parametrize("query", TWIN.queries, ids=lambda query: query.name)
 def test_rows_are_those_of_the_same_data_without_archiving(path, query):
     options = next(q.options for q in BEYOND.queries if q.name == query.name)
-    scan = HudiTable(path).scan_with(options)
+    scan = HudiTable(path).scan(**options)
     assert rows(scan.to_arrow()) == known(query.name)
     assert scan.count() == len(known(query.name))
 

@@ -93,7 +93,7 @@ def test_queries_of_a_table_beside_very_many_outcomes(crowded, calls, tmp_path):
     calls.entries = 0
     for _ in range(2):
         scan = table.scan(**options)
-        scan.plan_groups()
+        scan._plan_groups()
         assert scan.to_arrow().num_rows == expected
     assert calls.entries < MANY  # the table itself is listed
     assert len(os.listdir(crowded.folder)) > MANY  # noqa: PTH208

@@ -88,16 +88,14 @@ def test_delete_with_an_ordering_value_shows_that_the_field_is_lost(table, lines
     assert problems(table) == []
     with pytest.raises(CorruptTableError, match=r"2 deletes have an ordering value, but"):
         rows(table)
-    read_optimized = {"hoodie.datasource.query.type": "read_optimized"}
-    assert HudiTable(table).scan_with(read_optimized).count() > 0
+    assert HudiTable(table).scan(query_type="read_optimized").count() > 0
 
 
 @pytest.mark.parametrize("lines", range(NAME_LINE, ORDERING_LINE))
 def test_base_files_are_read_without_ordering_fields(table, lines):
     cut(table, lines)
     (table / BACKUP_FILE).unlink()
-    read_optimized = {"hoodie.datasource.query.type": "read_optimized"}
-    assert HudiTable(table).scan_with(read_optimized).count() > 0
+    assert HudiTable(table).scan(query_type="read_optimized").count() > 0
 
 
 def test_backup_is_compared_with_its_checksum_as_well(table):

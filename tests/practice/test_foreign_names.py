@@ -46,7 +46,7 @@ def test_committed_file_outside_the_folder_of_its_partition_is_refused(path):
 
 
 def test_committed_file_of_another_format_is_refused(path):
-    config = HudiTable(path).view.config
+    config = HudiTable(path)._view.config
     assert "is PARQUET" in problem_of_name("f-0_0-1-0_20261125085127000.orc", config)
     assert not problem_of_name("f-0_0-1-0_20261125085127000.parquet", config)
 

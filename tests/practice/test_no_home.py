@@ -65,7 +65,7 @@ def test_folder_of_the_environment_is_used(variable, path, tmp_path, monkeypatch
 def test_without_any_folder_no_merge_is_kept(path):
     assert cache_folder("", {}) is None
     assert not is_kept(path)
-    HudiTable(path).scan(merge_cache="disk").plan_groups()
+    HudiTable(path).scan(merge_cache="disk")._plan_groups()
 
 
 def test_command_says_that_there_is_no_folder(tmp_path):

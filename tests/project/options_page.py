@@ -69,7 +69,8 @@ def _rows(kind: type) -> list[str]:
 
 def _row(option: Option, meaning: str) -> str:
     names = ", ".join(f"`{name}`" for name in (option.key, option.short_name) if name)
-    values, default = option.kind.values, default_text(option)
+    values = option.kind.values
+    default = default_text(option)
     if default and default in values:
         values = values.replace(default, f"**{default}**", 1)
     elif default:

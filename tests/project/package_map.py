@@ -187,8 +187,10 @@ def _box(column: float, row: float) -> Box:
 
 def _frame(name: str, place: tuple[float, float, float, float]) -> str:
     first, last = _box(*place[:2]), _box(*place[2:])
-    x, y = first.x - WIDTH / 2 - 9, first.top[1] - 9
-    width, height = last.x - first.x + WIDTH + 18, last.y - first.y + HEIGHT + 18
+    x = first.x - WIDTH / 2 - 9
+    y = first.top[1] - 9
+    width = last.x - first.x + WIDTH + 18
+    height = last.y - first.y + HEIGHT + 18
     return (
         f"<rect x='{x:g}' y='{y:g}' width='{width:g}' height='{height:g}' rx='8' fill='#f3f6fa'/>\n"
         f"<text x='{x + width - 10:g}' y='{y + 21:g}' font-size='13' text-anchor='end'"

@@ -151,7 +151,8 @@ class Package:
         }
         reachable: dict[str, set[str]] = {}
         for name in graph:
-            reached, waiting = {name}, [name]
+            reached = {name}
+            waiting = [name]
             while waiting:
                 new = graph[waiting.pop()] - reached
                 reached |= new

@@ -3,11 +3,7 @@
 import re
 from pathlib import Path
 
-import pytest
-
 import hudi_pyspark
-from hudi_pyspark import HudiTable, UnsupportedTableError
-from tests.damage import set_property, unpack
 from tests.golden.case import load_cases
 from tests.project.ci_script import load
 
@@ -87,10 +83,3 @@ def test_extras_of_the_constraints_are_those_of_the_command():
     (extras,) = re.findall(r"^CLUSTER_EXTRAS := (.*)$", makefile, re.MULTILINE)
     (named,) = re.findall(r"with the extras ([\w, ]+):", WORDS)
     assert re.split(r", | and ", named) == extras.split()
-
-
-def test_table_with_iceberg_metadata_is_refused(tmp_path):
-    table = unpack("v6_mor_part_basic", tmp_path)
-    set_property(table, "hoodie.table.format", "iceberg")
-    with pytest.raises(UnsupportedTableError, match=r"hoodie\.table\.format"):
-        HudiTable(table)

@@ -115,7 +115,8 @@ def test_pipelines_keep_tables_as_apache_hudi_reads_them(request, tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
     case = load_case(GOLDEN / "v9_mor_cdc_data_before_after")
     hudi = next(query for query in case.queries if query.name == "snapshot")
-    rows, schema = hudi.expected_rows(), hudi.expected_schema()
+    rows = hudi.expected_rows()
+    schema = hudi.expected_schema()
     versions, regions, copy = (
         ds.dataset(tmp_path / "spark-warehouse" / name, format="parquet").to_table()
         for name in ("order_versions", "orders_by_region", "orders_copy")

@@ -22,7 +22,7 @@ QUERIES = [
 
 @pytest.mark.parametrize(("name", "query"), QUERIES)
 def test_count_and_one_column_have_the_rows_of_the_range(golden_table, name, query):
-    scan = HudiTable(golden_table(name)).scan_with(query.options)
+    scan = HudiTable(golden_table(name)).scan(**query.options)
     expected = query.expected_rows().num_rows
     assert scan.count() == expected
     assert scan.select(scan.schema.names[-1:]).to_arrow().num_rows == expected

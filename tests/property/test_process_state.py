@@ -39,7 +39,7 @@ def test_rows_do_not_depend_on_the_state_of_the_process(golden_table, seed, case
     expected = query.expected_rows()
     # The wall clock of a range is that of the writer's zone, which was UTC.
     with drawn_state(random, zones=False):
-        found = HudiTable(path).scan_with(query.options).to_arrow()
+        found = HudiTable(path).scan(**query.options).to_arrow()
     assert texts(found.select(expected.schema.names)) == texts(expected)
 
 
@@ -49,7 +49,7 @@ def test_snapshots_do_not_depend_on_the_zone_of_the_process(golden_table, case, 
     (query,) = [q for q in load_case(GOLDEN / case).queries if q.name == "snapshot"]
     expected = query.expected_rows()
     with drawn_state(Random(zone_seed)):
-        found = HudiTable(golden_table(case)).scan_with(query.options).to_arrow()
+        found = HudiTable(golden_table(case)).scan(**query.options).to_arrow()
     assert texts(found.select(expected.schema.names)) == texts(expected)
 
 
@@ -64,7 +64,7 @@ def test_wide_decimals_are_found_in_any_context(practice_folder, seed, options):
     counts = {f"d = {LONG}": 1, f"d >= -{LONG}": 2, f"d IN (-{LONG}, 1)": 1, f"d < -{LONG}": 0}
     with drawn_state(Random(seed)):
         table = HudiTable(practice_folder)
-        found = {c: table.scan_with({"filter": c, **options}).count() for c in counts}
+        found = {c: table.scan(filter=c, **options).count() for c in counts}
     assert found == counts
 
 

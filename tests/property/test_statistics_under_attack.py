@@ -105,7 +105,9 @@ def parquet(random, rows):
 
 def table_in(folder, random):
     """A table of some files, and its rows."""
-    table, rows, paths = TinyTable(9, "COPY_ON_WRITE", table__recordkey__fields="id"), [], []
+    table = TinyTable(9, "COPY_ON_WRITE", table__recordkey__fields="id")
+    rows = []
+    paths = []
     for number in range(random.randint(1, 4)):
         some = [row_of(random, f"{number}{n}") for n in range(random.randint(1, 9))]
         path = f"f{number}_0-1-0_010.parquet"
@@ -127,7 +129,8 @@ def condition_of(random, values, depth=2):
         kind = random.choice(["AND", "OR", "NOT"])
         if kind == "NOT":
             return f"NOT ({left})", lambda row: negated(of_left(row))
-        word, decisive = kind, kind == "OR"
+        word = kind
+        decisive = kind == "OR"
         return f"({left}) {word} ({right})", lambda row: joined(
             of_left(row), of_right(row), decisive
         )
@@ -275,7 +278,8 @@ CASES = ["x_v9_cow_ix_stats_base", "x_v9_mor_ix_stats"]
 @settings(max_examples=settings().max_examples // 2)
 @given(seed=st.integers(0, 2**32), case=st.sampled_from(CASES))
 def test_column_statistics_of_the_metadata_table_lose_no_rows(golden_table, seed, case):
-    random, find = Random(seed), MetadataTable.find
+    random = Random(seed)
+    find = MetadataTable.find
     _, rows = answer_of_hudi(case)
     names = ["id", "city", "n", "x", "d", "m", "ts"]
     values = {name: [row[name] for row in rows if row[name] is not None] for name in names}

@@ -41,7 +41,8 @@ def resumed(case: Slice, *, log_cuts: Set[int], base_cuts: Set[int]) -> Counter[
     places = sorted({0, len(blocks), *(cut for cut in log_cuts if cut < len(blocks))})
 
     decision = MergeDecision(np.zeros(base.num_rows, np.bool_), np.empty(0, np.bool_))
-    winners, log_rows = None, [decoder.schema.empty_table()]
+    winners = None
+    log_rows = [decoder.schema.empty_table()]
     for start, end in pairwise(places):
         log = decoder.concatenate([*decoder.decode(blocks[start:end])])
         if case.by_position:  # as if the reader had left the keys out
@@ -52,7 +53,8 @@ def resumed(case: Slice, *, log_cuts: Set[int], base_cuts: Set[int]) -> Counter[
             merge.keep(table)
         next_decision, next_winners = merge.finish()
         assert np.array_equal(decision.dropped_base_rows, before)  # readers may still use it
-        decision, winners = next_decision, Winners.from_table(next_winners.to_table())
+        decision = next_decision
+        winners = Winners.from_table(next_winners.to_table())
         log_rows.append(log.rows)
     remaining = base.filter(pa.array(~decision.dropped_base_rows))
     kept = pa.concat_tables(log_rows).filter(pa.array(decision.kept_log_rows))

@@ -100,8 +100,10 @@ class RandomSlice:
     def grow(self) -> str:
         """Add a log file, or append to the last one; return the instant that wrote the blocks."""
         self.last_number += 1
-        r, number = self.random, self.last_number
-        instant, octets = f"{number:03}", b""
+        r = self.random
+        number = self.last_number
+        instant = f"{number:03}"
+        octets = b""
         for _ in range(r.randint(1, 3)):
             is_used_again = self.is_special and r.random() < 0.07
             octets += self._block(f"{r.randint(2, number):03}" if is_used_again else instant)
@@ -110,7 +112,8 @@ class RandomSlice:
         elif r.random() < 0.5:
             self.committed.update(f"{time:03}" for time in range(2, number + 1))
         if self.logs and self.appends and r.random() < 0.8:
-            log, place = self.logs.pop(), len(self.logs)
+            log = self.logs.pop()
+            place = len(self.logs)
         else:
             path = f".{FILE_ID}_{BASE_INSTANT}.log.{number}_0-1-0"
             log = LogFile(path, FILE_ID, BASE_INSTANT, number, "0-1-0", 0, modified_ms=1)
@@ -143,7 +146,8 @@ class RandomSlice:
         return task
 
     def _block(self, instant: str) -> bytes:
-        r, kind = self.random, self.random.random()
+        r = self.random
+        kind = self.random.random()
         if self.is_special and kind < 0.06:
             return rollback_block(f"{r.randint(2, self.last_number):03}", instant=instant)
         count = r.randint(0, 5)

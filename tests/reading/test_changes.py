@@ -234,7 +234,8 @@ class TestChangeSources:
 
     def test_a_glob_keeps_the_changes_of_matching_files(self):
         table = cdc_table(table__partition__fields="ds")
-        one, two = stat(f"ds=1/{base('f', '010')}"), stat(f"ds=2/{base('g', '010')}", "g")
+        one = stat(f"ds=1/{base('f', '010')}")
+        two = stat(f"ds=2/{base('g', '010')}", "g")
         table = commit(table, "010", "INSERT", one, two)
         assert files(one_task(table, incremental_path_glob="ds=2/*").after) == [two["path"]]
         assert planned(table, incremental_path_glob="ds=3/*") == []

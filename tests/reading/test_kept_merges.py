@@ -59,7 +59,8 @@ class RemoteFiles(RecordingStorage):
 def task(**options):
     """A task of files whose times of change a listing of their folder has."""
     found = unlisted_task(**options)
-    base, logs = found.file_slice.base_file, found.file_slice.log_files
+    base = found.file_slice.base_file
+    logs = found.file_slice.log_files
     listed = replace(
         found.file_slice,
         base_file=base and replace(base, modified_ms=1),
@@ -468,7 +469,8 @@ def test_local_files_are_known_by_their_states_and_must_be_readable(tmp_path, mo
     for path, content in FILES.items():
         (tmp_path / path).parent.mkdir(exist_ok=True)
         (tmp_path / path).write_bytes(content)
-    files, memory = ArrowStorage.parse(str(tmp_path)), OutcomesInMemory()
+    files = ArrowStorage.parse(str(tmp_path))
+    memory = OutcomesInMemory()
     known = KeptMerge.of(task(), files, memory)
     assert known is not None
     # Written in place with as many bytes, and the times of the original.
@@ -514,7 +516,8 @@ def test_bytes_of_an_outcome_are_those_of_its_parts():
 
 
 def test_columns_of_another_type_are_lacking():
-    known, same = outcome_of(1), pa.field("a", pa.uint8())
+    known = outcome_of(1)
+    same = pa.field("a", pa.uint8())
 
     def lacking(*fields):
         return known.lacking(pa.schema(fields)).names
@@ -535,7 +538,8 @@ def test_outcome_of_another_number_of_records_replaces_the_known_one(storage, st
 
 
 def test_limit_of_bytes_is_exact():
-    store, size = OutcomesInMemory(80), outcome_of(32).nbytes
+    store = OutcomesInMemory(80)
+    size = outcome_of(32).nbytes
     store.put("a", outcome_of(32))
     store.put("b", outcome_of(32))
     assert 2 * size == store.most_bytes
@@ -588,7 +592,8 @@ def test_table_that_is_gone_leaves_its_memory_to_others():
 
 def test_small_bound_of_a_table_is_its_own():
     size = outcome_of(32).nbytes
-    large, small = OutcomesInMemory(3 * size), OutcomesInMemory(1)
+    large = OutcomesInMemory(3 * size)
+    small = OutcomesInMemory(1)
     for key in "abc":
         large.put(key, outcome_of(32))
     small.put("a", outcome_of(32))
@@ -636,7 +641,7 @@ def test_warm_table_answers_as_one_that_merges_each_time(name, is_whole, tmp_pat
     path = str(load_case(GOLDEN / name).extract(Path(tmp_path)))
     table, random = HudiTable(path), Random(name)
     names = table.schema.names
-    instants = [commit.requested_time for commit in table.view.commits[-3:]]
+    instants = [commit.requested_time for commit in table._view.commits[-3:]]
     for _ in range(25 if is_whole else 12):
         columns = random.sample(names, random.randint(1, 3))
         options: dict[str, Any] = {"batch_rows": random.choice([1, 3, 1000])}

@@ -82,14 +82,17 @@ def test_replaced_file_of_a_metadata_table_is_merged_once_more(kind, cache, s3, 
     def keys() -> set[str]:
         return set(scan(["id"]).to_arrow()["id"].to_pylist())
 
-    before, count = keys(), scan().count()
+    before = keys()
+    count = scan().count()
     reads: list[str] = []
     s3.before_read = reads.append
     assert (keys(), scan().count()) == (before, count)
     assert not any(".log." in path for path in reads)
-    changed, old = log, "k0012"
+    changed = log
+    old = "k0012"
     if kind == "base":
         logs = b"".join(p.read_bytes() for p in log.parent.glob(f"{log.name[:30]}*"))
-        changed, old = base, next(k for k in rows["id"].to_pylist() if k.encode() not in logs)
+        changed = base
+        old = next(k for k in rows["id"].to_pylist() if k.encode() not in logs)
     changed.write_bytes(changed.read_bytes().replace(old.encode(), b"k9012"))
     assert (keys(), scan().count()) == (before - {old} | {"k9012"}, count)

@@ -56,7 +56,8 @@ def store():
 
 def written(storage, path, instant, content):
     """Write a log file."""
-    storage.files[path], size = content, len(content)
+    size = len(content)
+    storage.files[path] = content
     return LogFile(path, "f1-0", instant, 1, "0-1-0", size, size, committed_by=instant)
 
 
@@ -220,7 +221,9 @@ def check_random_slice(random, folder):
     for _ in range(random.randint(2, 10)):
         instant = grown.grow()
         for _ in range(random.randint(0, 3)):
-            columns, until, logs = random.choice(COLUMNS), instant, grown.logs
+            columns = random.choice(COLUMNS)
+            until = instant
+            logs = grown.logs
             if random.random() < 0.1:
                 until = f"{random.randint(2, grown.last_number):03}"
             if random.random() < 0.1:

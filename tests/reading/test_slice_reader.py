@@ -67,7 +67,8 @@ def upsert(key: str, ts: int, instant: str, *, v: str = "log") -> bytes:
     return data_block(AVRO, [{KEY: key, "ts": ts, "v": v, "p": "sf"}], instant=instant)
 
 
-UPSERT, DELETE = upsert("a", 11, "002"), delete_block([("b", wrapped("Long", 12))], instant="003")
+UPSERT = upsert("a", 11, "002")
+DELETE = delete_block([("b", wrapped("Long", 12))], instant="003")
 FILES = {BASE_PATH: base_content(), LOG_PATHS[0]: UPSERT, LOG_PATHS[1]: DELETE}
 
 

@@ -135,8 +135,11 @@ def table_of_partitions(count: int) -> TinyTable:
 @pytest.mark.parametrize("options", [{}, {"columns": "c0"}, {"filter": "p >= '000'"}])
 def test_planning_lists_no_columns_for_each_partition_or_slice(options):
     def counted(partitions: int) -> Counter[str]:
-        table, groups = table_of_partitions(partitions), []
-        counts = count_lists_of_columns(lambda: groups.extend(scan(table, **options).plan_groups()))
+        table = table_of_partitions(partitions)
+        groups = []
+        counts = count_lists_of_columns(
+            lambda: groups.extend(scan(table, **options)._plan_groups())
+        )
         assert sum(map(len, groups)) == 2 * partitions
         return counts
 

@@ -114,10 +114,12 @@ def write_table(
     if log is not None:
         octets = io.BytesIO()
         pq.write_table(log, octets, store_schema=False)
-        kind, content = LogBlockType.PARQUET_DATA_BLOCK, octets.getvalue()
+        kind = LogBlockType.PARQUET_DATA_BLOCK
+        content = octets.getvalue()
         if in_avro:
             records = [{**row, "m": dict(row["m"])} for row in log.to_pylist()]
-            kind, content = LogBlockType.AVRO_DATA_BLOCK, avro_content(avro_records(AVRO, records))
+            kind = LogBlockType.AVRO_DATA_BLOCK
+            content = avro_content(avro_records(AVRO, records))
         header: dict[HeaderKey | int, str] = {
             HeaderKey.INSTANT_TIME: "20240102000000000",
             HeaderKey.SCHEMA: json.dumps(AVRO),

@@ -39,7 +39,9 @@ class Elements(HTMLParser):
 
     def __init__(self, page):
         super().__init__()
-        self.names, self.handlers, self.text = [], [], ""
+        self.names = []
+        self.handlers = []
+        self.text = ""
         self.feed(page)
 
     def handle_starttag(self, tag, attrs):
@@ -53,7 +55,8 @@ class Elements(HTMLParser):
 @pytest.mark.parametrize("name", TABLES)
 def test_figures_are_those_of_inspect(golden_table, name):
     table = HudiTable(golden_table(name))
-    content, inspect = table.report().content, table.inspect
+    content = table.report().content
+    inspect = table.inspect
     assert [content["statistics"]] == inspect.statistics().to_pylist()
     assert content["timeline"]["instants"] == inspect.timeline().num_rows
     commits = inspect.commits(archived=True).drop_columns(["extra_metadata"]).to_pylist()

@@ -177,7 +177,8 @@ def test_cluster_runs_a_job_with_py_files(cluster, bare_python, golden_table, sp
 @pytest.mark.cluster
 def test_cluster_runs_a_job_with_a_packed_environment(cluster, golden_table, wheel, tmp_path):
     archive = packed_environment(wheel, tmp_path)
-    python, sent = "./environment/bin/python", ("--archives", f"{archive}#environment")
+    python = "./environment/bin/python"
+    sent = ("--archives", f"{archive}#environment")
     answers = answers_of_job(cluster.url, python, golden_table, tmp_path, *sent)
     check_job(answers, "environment/lib/")
     by_executors = answers["packages"][1:]

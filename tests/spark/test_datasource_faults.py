@@ -96,7 +96,9 @@ class Failing:
     """The faults of a case: all of a step, or the first one."""
 
     def __init__(self, fault, step, *, once):
-        self.fault, self.step, self.once = fault, step, once
+        self.fault = fault
+        self.step = step
+        self.once = once
         self.failed = 0
         self.of_schema = ""  # the first data file that is asked for: while planning
 

@@ -75,7 +75,7 @@ def test_explanation_of_spark_has_the_facts_of_the_scan(ruled, golden_table, cap
     frame = load(ruled, golden_table(MOR)).where("region = 'emea'").select("id")
     frame.explain("formatted")
     shown = dict(line.partition(": ")[::2] for line in capsys.readouterr().out.splitlines())
-    known = table.scan(["id", "region"], filter="region = 'emea'").planned().facts()
+    known = table.scan(["id", "region"], filter="region = 'emea'")._grouped_plan().facts()
     for fact in ("table", "query", "instants", "files", "merge", "cost", "columns"):
         assert shown[fact.capitalize()] == known[fact]
     assert shown["Filter"] == "region IS NOT NULL AND region = 'emea'"
@@ -122,7 +122,8 @@ def test_whole_rows_come_with_all_columns(ruled, golden_table):
 
 
 def test_count_is_right_without_any_column(ruled, golden_table):
-    frame, known = load(ruled, golden_table(MOR)), hudi_rows(ruled, MOR)
+    frame = load(ruled, golden_table(MOR))
+    known = hudi_rows(ruled, MOR)
     assert frame.count() == known.count()
     assert frame.where("region = 'emea'").count() == known.where("region = 'emea'").count() > 0
 
@@ -290,7 +291,7 @@ def test_second_action_does_not_plan_again(ruled, golden_table):
 
 def test_reading_stops_at_the_limit(golden_table, monkeypatch):
     scan = HudiTable(str(golden_table(MOR))).scan(["id"])
-    (tasks,) = groups = scan.plan_groups()
+    (tasks,) = groups = scan._plan_groups()
     started = []
 
     def counting(task, storage, store):
@@ -307,7 +308,7 @@ def test_reading_stops_at_the_limit(golden_table, monkeypatch):
 
 def test_task_logs_its_rows(golden_table, caplog):
     scan = HudiTable(str(golden_table(MOR))).scan(["id"])
-    (tasks,) = groups = scan.plan_groups()
+    (tasks,) = groups = scan._plan_groups()
     (packed,), shared = reader_module.pack(groups)
     partition = reader_module.HudiPartition(packed, shared)
     with caplog.at_level(logging.INFO, "hudi_pyspark.spark.reader"):

@@ -43,7 +43,8 @@ def extremes(frame):
 )
 def test_columnar_readers_have_the_rows_of_apache_hudi(ruled, golden_table, case, generates_code):
     ruled.conf.set("spark.sql.codegen.wholeStage", generates_code)
-    frame, expected = load(ruled, golden_table(case)), hudi_rows(ruled, case)
+    frame = load(ruled, golden_table(case))
+    expected = hudi_rows(ruled, case)
     assert is_columnar(frame)
     assert_same_rows(frame, expected)
     assert_same_rows(extremes(frame), extremes(expected.select(*frame.columns)))
@@ -69,7 +70,8 @@ def test_queries_on_columnar_readers_answer_as_on_rows(ruled, golden_table, quer
 
 def test_decimals_of_every_width_are_those_of_apache_hudi(ruled, golden_table):
     """Spark's vectors make the longer ones by themselves."""
-    frame, expected = load(ruled, golden_table(TYPES)), hudi_rows(ruled, TYPES)
+    frame = load(ruled, golden_table(TYPES))
+    expected = hudi_rows(ruled, TYPES)
     names = [f.name for f in expected.schema if f.dataType.typeName() == "decimal"]
     assert len(names) > 1
     changed = [(sf.col(name) * -1).alias(name) for name in names]

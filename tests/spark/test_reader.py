@@ -31,7 +31,7 @@ def groups_of(packed):
     ],
 )
 def test_tasks_survive_the_way(golden_table, case, options):
-    groups = HudiTable(str(golden_table(case))).scan(task_bytes=1, **options).plan_groups()
+    groups = HudiTable(str(golden_table(case))).scan(task_bytes=1, **options)._plan_groups()
     assert sum(map(len, groups)) > 1
     assert groups_of(pack(groups)) == groups
 
@@ -39,7 +39,7 @@ def test_tasks_survive_the_way(golden_table, case, options):
 def test_what_tasks_share_is_pickled_once(golden_table):
     table = HudiTable(str(golden_table(MOR)))
     scan = table.scan(task_bytes=1, filter="id < 'unlikely text'")
-    groups, shared = pack(scan.plan_groups())
+    groups, shared = pack(scan._plan_groups())
     assert len(groups) > 2
     assert not any(b"unlikely text" in tasks for tasks in groups)
     assert len(shared) == 2  # one for slices with log files, one for those without
@@ -64,9 +64,9 @@ def test_groups_do_not_depend_on_each_other():
 
 def test_partition_may_carry_what_its_tasks_share(golden_table):
     scan = HudiTable(str(golden_table(MOR))).scan()
-    groups, shared = pack(scan.plan_groups())
+    groups, shared = pack(scan._plan_groups())
     sent = pickle.loads(cloudpickle.dumps(HudiPartition(groups[0], shared)))
-    assert unpacked(sent.value, sent.shared) == scan.plan_groups()[0]
+    assert unpacked(sent.value, sent.shared) == scan._plan_groups()[0]
 
 
 def test_reader_that_is_pickled_first_reads_the_partitions(golden_table):

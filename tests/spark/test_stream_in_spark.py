@@ -12,7 +12,8 @@ from pyspark.sql import functions as sf
 from pyspark.sql.types import StringType, StructField, StructType
 
 from hudi_pyspark import HudiTable
-from hudi_pyspark.planning.stream_offsets import FIRST_OFFSET, OFFSET_KEY
+from hudi_pyspark.format.timeline.times import FIRST_OFFSET
+from hudi_pyspark.planning.stream_offsets import OFFSET_KEY
 from hudi_pyspark.spark.datasource import HudiDataSource
 from hudi_pyspark.spark.stream import _HAS_READ_LIMITS, HudiStreamReader
 from tests.conftest import GOLDEN
@@ -75,7 +76,8 @@ def column(answer: DataFrame, name: str) -> set[Any]:
 
 def test_sink_is_the_incremental_answer_after_each_commit_and_each_kill(replay):
     growing, stream = replay(V9_CDC, 0)
-    begin, expected = "000", []
+    begin = "000"
+    expected = []
     for number, (instant, end) in enumerate(commits_of(V9_CDC).items()):
         growing.grow(instant)
         batches = stream.run()

@@ -111,7 +111,7 @@ class HdfsContract(ServedContract):
 
     def test_data_node_that_dies_during_a_scan_is_named(self, server, golden_table, no_data_node):
         location = server.write(files_of(golden_table(MOR)))
-        scan = self.open(server, location).scan_with({"task_bytes": "1"})
+        scan = self.open(server, location).scan(task_bytes="1")
         first, *others = scan.plan()
         assert others
         assert sum(t.num_rows for t in read_task(first, scan.storage)) > 0

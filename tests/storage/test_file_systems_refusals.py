@@ -26,7 +26,9 @@ class Refusing(ThreadingHTTPServer):
     def __init__(self, status, code, message, headers, content=0):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.endpoint = f"http://127.0.0.1:{self.server_address[1]}"
-        self.status, self.headers, self.content = status, headers, content
+        self.status = status
+        self.headers = headers
+        self.content = content
         self.body = f"<Error><Code>{code}</Code><Message>{message}</Message></Error>".encode()
         self.requests = []
 

@@ -15,7 +15,8 @@ class Reads:
     """Takes some time for each read, and notes which thread reads."""
 
     def __init__(self, monkeypatch, seconds: float) -> None:
-        self.clock, self.seconds = Clock(), seconds
+        self.clock = Clock()
+        self.seconds = seconds
         self.threads: list[int] = []
         monkeypatch.setattr(protocol, "perf_counter", self.clock.monotonic)
 

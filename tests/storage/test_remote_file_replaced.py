@@ -82,7 +82,8 @@ def test_object_of_equal_size_and_time_is_noticed_by_its_tag(s3, tmp_path, monke
     (tmp_path / "t").mkdir()
     path = tmp_path / "t/f.bin"
     path.write_bytes(CONTENT)
-    written, seconds = path.stat().st_mtime_ns, 0.0
+    written = path.stat().st_mtime_ns
+    seconds = 0.0
     monkeypatch.setattr(remote_file, "time", SimpleNamespace(monotonic=lambda: seconds))
     kinds: list[str] = []
 

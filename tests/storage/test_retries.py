@@ -52,7 +52,8 @@ def used(clock):
 
 def answers(path):
     """The texts of one path, by what they must lead to."""
-    name, encoded = path.rpartition("/")[2], quote(path)
+    name = path.rpartition("/")[2]
+    encoded = quote(path)
     return {
         "repeated": [
             S3_HEAD.format(path, "UNKNOWN", 500),

@@ -157,7 +157,8 @@ def test_command_line_names_the_fault_in_one_line(s3, clock, row, monkeypatch):
         ended = in_process("count", f"s3://lake/{MOR}", "--option", "use_metadata_table=false")
     assert ended.code in (1, 2, 3, 4, 5), ended
     if (fault, step) == ("404", "open"):  # the folder is listed, without what is in .hoodie
-        text, requests = "is not a Hudi table", (1, 16)
+        text = "is not a Hudi table"
+        requests = (1, 16)
     assert text in ended.err
     assert "Traceback" not in ended.err
     assert SECRET not in ended.out + ended.err

@@ -180,7 +180,9 @@ def test_ranges_are_fetched_together_and_read_from_memory(s3, golden_table):
 
 
 def test_end_of_a_file_is_fetched_once_and_stays():
-    content, requests, files = bytes(range(250)) * 4_000, [], object()
+    content = bytes(range(250)) * 4_000
+    requests = []
+    files = object()
 
     def read_range(begin, end):
         requests.append((begin, end))

@@ -112,7 +112,8 @@ def test_decimals_are_drawn_at_the_ends_of_their_digits(kind: str, digits: int, 
 
 
 def test_tables_have_a_record_index_beside_any_index_and_keys_in_several_partitions() -> None:
-    kinds, repeated = set(), 0
+    kinds = set()
+    repeated = 0
     for history in _histories():
         if history.options.get("hoodie.metadata.record.index.enable") == "true":
             kinds.add(history.options["hoodie.index.type"])
@@ -129,7 +130,9 @@ def test_tables_have_a_record_index_beside_any_index_and_keys_in_several_partiti
 
 
 def test_columns_are_dropped_and_added_again_in_other_types_and_cases() -> None:
-    kept, retyped, recased = 0, 0, 0
+    kept = 0
+    retyped = 0
+    recased = 0
     for history in _histories():
         dropped: dict[str, str] = {}
         before: dict[str, str] = {}

@@ -153,7 +153,8 @@ def test_full_scan_has_only_the_latest_rows_of_its_range() -> None:
 
 
 def test_journal_and_reads_return_what_was_written(tmp_path: Path) -> None:
-    journal, service = Journal(tmp_path / "journal"), Service("clean", 1.0, 2.0, problem="none")
+    journal = Journal(tmp_path / "journal")
+    service = Service("clean", 1.0, 2.0, problem="none")
     for entry in (*WRITES, service):
         journal.append(entry)
     read = snapshot(21, 22, *FIRST_ROWS)

@@ -44,14 +44,15 @@ def test_one_table_object_answers_as_fresh_ones_do(path: Path) -> None:
 def test_an_answer_that_depends_on_earlier_queries_is_found(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    scan_with, asked = HudiTable.scan_with, list[HudiTable]()
+    scan = HudiTable.scan
+    asked = list[HudiTable]()
 
-    def forgets_rows(self: HudiTable, options: Any, **more: Any) -> Any:
+    def forgets_rows(self: HudiTable, *columns: Any, **options: Any) -> Any:
         is_first = not any(table is self for table in asked)
         asked.append(self)
-        return scan_with(self, options, limit=None if is_first else 1, **more)
+        return scan(self, *columns, **{**options, "limit": None if is_first else 1})
 
-    monkeypatch.setattr(HudiTable, "scan_with", forgets_rows)
+    monkeypatch.setattr(HudiTable, "scan", forgets_rows)
     problems = [problem for _, problem in answers_of_one_table(path, [SNAPSHOT], Random(1))]
     assert problems[0] == ""
     assert "rows missing" in problems[1]

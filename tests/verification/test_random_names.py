@@ -61,7 +61,8 @@ class Answering:
     """A side that has an answer of its own for plans with a text in them."""
 
     def __init__(self, text, answer):
-        self.text, self.wrong = text, answer
+        self.text = text
+        self.wrong = answer
 
     def answer(self, plan):
         right = Rows((("id", "int"),), Counter({"1": 1}))

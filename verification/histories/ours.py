@@ -98,9 +98,9 @@ def merged_first(path: Path, query: Query, all_rows: pa.Table) -> str:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            scan = table.scan_with({**query.own, **query.options})
+            scan = table.scan(**query.own, **query.options)
             names = [f.name for f in scan.schema if is_exact_type(f.type)]
-            chosen = table.scan_with({**query.own, **query.options, "columns": tuple(names)})
+            chosen = table.scan(**query.own, **query.options, columns=tuple(names))
             database = chosen.to_duckdb("t", merge_first=True)
             found = database.sql("FROM t").to_arrow_table().cast(chosen.schema)
     except Exception as error:  # noqa: BLE001  (a finding)
@@ -122,10 +122,11 @@ def _read(
     if query.filter:
         options["filter"] = query.filter
     try:
-        # A zone is part of the question: that of a LOCAL timeline is not recorded.
-        with drawn_state(Random(f"{path.name} {query}"), zones=False):
+        # The zone of a LOCAL timeline is not recorded, and may decide what an instant means.
+        is_of_any_zone = query.kind in (QueryKind.SNAPSHOT, QueryKind.READ_OPTIMIZED)
+        with drawn_state(Random(f"{path.name} {query}"), zones=is_of_any_zone):
             warnings.simplefilter("ignore")  # a range whose files are gone is answered with one
-            scan = (table or HudiTable(str(path))).scan_with(options)
+            scan = (table or HudiTable(str(path))).scan(**options)
             return scan.to_arrow(), left_out(scan)
     except HudiError as error:
         return Failure(type(error).__name__, str(error)), Counter()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -45,9 +45,9 @@ class Query:
     """One read: Apache Hudi's options, and a condition that holds for the rows wanted."""
 
     kind: QueryKind
-    options: Mapping[str, str]
+    options: Mapping[str, Any]
     filter: str = ""
-    own: Mapping[str, str] = field(default_factory=dict)  # options for the reader under test alone
+    own: Mapping[str, Any] = field(default_factory=dict)  # options for the reader under test alone
 
     @property
     def is_incremental(self) -> bool:
@@ -55,11 +55,11 @@ class Query:
 
     @property
     def begin(self) -> str:
-        return self.options.get(BEGIN, "")
+        return str(self.options.get(BEGIN, ""))
 
     @property
     def end(self) -> str:
-        return self.options.get(END, "")
+        return str(self.options.get(END, ""))
 
     def with_options(self, **options: str) -> Query:
         return replace(self, options={**self.options, **options})

@@ -82,10 +82,10 @@ class IndexedQuery:
         total: Rows = sum(self.rows_of_slices.values(), Counter())
         return bool(self.rows) and total == _keys(self.rows)
 
-    def scan(self, more: dict[str, str]) -> Scan:
+    def scan(self, more: dict[str, Any]) -> Scan:
         """The query with other options than its own about the metadata table."""
         own = {k: v for k, v in self.query.options.items() if k not in _SWITCHES}
-        return self.table.scan_with({**own, **more})
+        return self.table.scan(**own, **more)
 
 
 @dataclass
@@ -162,7 +162,7 @@ def _try_one(
         "unique_keys": str(indexed.has_unique_keys and rng.random() < 0.5).lower(),
     }
     scan = indexed.scan(options)
-    planned = {_slice_key(task) for task in scan.plan([]) if isinstance(task, ScanTask)}
+    planned = {_slice_key(task) for task in scan.select().plan() if isinstance(task, ScanTask)}
     held: Rows = sum((indexed.rows_of_slices[key] for key in planned), Counter())
     outcome.combinations += 1
     outcome.count(scan)

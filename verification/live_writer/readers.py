@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hudi_pyspark import HudiError, HudiTable, IncrementalRangeError
+from hudi_pyspark.format.timeline.times import FIRST_OFFSET
 from hudi_pyspark.options.read_options import StreamOptions
 from hudi_pyspark.planning.stream_offsets import (
-    FIRST_OFFSET,
     commit_offsets,
     initial_offset,
     next_offset,
@@ -111,7 +111,7 @@ def read_snapshots(reader: Reader) -> None:
     """Read all, two columns, filtered rows, or some keys."""
     kind = reader.dice.choice((Kind.SNAPSHOT, Kind.PROJECTION, Kind.FILTER, Kind.LOOKUP))
     columns = _TWO_COLUMNS if kind is Kind.PROJECTION else COLUMNS
-    options = {
+    options: dict[str, Any] = {
         "hoodie.metadata.enable": reader.dice.choice(("true", "false")),
         "columns": ",".join(columns),
     }
@@ -120,7 +120,7 @@ def read_snapshots(reader: Reader) -> None:
         options["filter"] = reader.dice.choice((f"part = '{part}'", f"batch > {_few(reader)}"))
     if kind is Kind.LOOKUP:
         options["filter"] = f"id = '{reader.dice.choice(_all_keys())}'"
-    reader.read(kind, lambda table: table.scan_with(options), options=options)
+    reader.read(kind, lambda table: table.scan(**options), options=options)
     time.sleep(_PAUSE)
 
 
@@ -135,8 +135,8 @@ def _all_keys() -> list[str]:
 def read_slowly(reader: Reader) -> None:
     """Read a snapshot for so long that cleaners overtake it."""
     metadata = {"hoodie.metadata.enable": reader.dice.choice(("true", "false"))}
-    options = {**metadata, "columns": ",".join(COLUMNS), "batch_rows": "8"}
-    reader.read(Kind.SLOW, lambda table: table.scan_with(options), _slowly, options=options)
+    options: dict[str, Any] = {**metadata, "columns": ",".join(COLUMNS), "batch_rows": "8"}
+    reader.read(Kind.SLOW, lambda table: table.scan(**options), _slowly, options=options)
     time.sleep(_PAUSE)
 
 
@@ -155,7 +155,7 @@ def read_as_of(reader: Reader) -> None:
 def read_incrementally(reader: Reader) -> None:
     """Read the commits since the last poll, and a range that reaches further back."""
     begin = reader.position or FIRST_OFFSET
-    end = max(commit_offsets(reader.open().view), default="")
+    end = max(commit_offsets(reader.open()._view), default="")
     if end > begin:
         _read_range(reader, Kind.INCREMENTAL, begin, end)
         earlier = str(int(end) - reader.dice.choice((5_000, 20_000, 60_000)))
@@ -170,8 +170,8 @@ def read_incrementally(reader: Reader) -> None:
 
 def read_stream(reader: Reader) -> None:
     """Plan a batch of a stream and read it later, as Spark does; at times once more."""
-    begin = reader.position or initial_offset(reader.open().view, _STREAM)
-    end = next_offset(reader.open().view, begin, _STREAM, until="", limited=True)
+    begin = reader.position or initial_offset(reader.open()._view, _STREAM)
+    end = next_offset(reader.open()._view, begin, _STREAM, until="", limited=True)
     time.sleep(reader.dice.choice((0, _PAUSE, 5 * _PAUSE)))
     if end > begin:
         is_read = _read_range(reader, Kind.STREAM, begin, end)
@@ -186,7 +186,7 @@ def _read_range(
     options = {"columns": ",".join(COLUMNS), "on_missing": "fail"}
     read = reader.read(
         kind,
-        lambda table: table.scan_range(options, begin, end, {}),
+        lambda table: table._scan_range(options, begin, end, {}),
         options=options,
         begin=begin,
         end=end,

@@ -103,7 +103,8 @@ class Cursor:
         Raises:
             CorruptAvroError: a record has fewer bytes left.
         """
-        begin, widths = self.position, np.asarray(width, np.int64)
+        begin = self.position
+        widths = np.asarray(width, np.int64)
         remaining = self.end - begin
         # As unsigned numbers, negative widths exceed everything that can remain.
         bad = widths.view(np.uint64) > remaining.view(np.uint64)

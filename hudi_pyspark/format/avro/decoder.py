@@ -123,7 +123,8 @@ def _spans_from_many_places(
     All records of a block begin with its instant. So a chain can start wherever that beginning is
     found; it is right if the previous chain ends there.
     """
-    places, size = min(count // _CHAIN_RECORDS, _MOST_CHAINS), len(data)
+    places = min(count // _CHAIN_RECORDS, _MOST_CHAINS)
+    size = len(data)
     if places < _LEAST_CHAINS:
         return None
     beginning = bytes(data[offset + 4 : offset + 4 + _BEGINNING])
@@ -157,8 +158,10 @@ def _spans_from_many_places(
 
 def _spans_one_by_one(data: bytes | memoryview, offset: int, count: int) -> tuple[Int64s, Int64s]:
     """Find each record after the previous one: a step in Python per record."""
-    length_at, starts = _RECORD_LENGTH.unpack_from, []
-    position, size = offset, len(data)
+    length_at = _RECORD_LENGTH.unpack_from
+    starts = []
+    position = offset
+    size = len(data)
     # A negative length may lead anywhere for `count` steps, and is refused after them.
     try:
         for _ in range(count):

@@ -217,7 +217,8 @@ class ListReader(ValueReader):
         width = self.item.fixed_width
         if width is not None:
             begin = block.advance(counts * width, self.field)
-            rows, ordinals = np.repeat(np.arange(len(counts)), counts), _count_up(counts)
+            rows = np.repeat(np.arange(len(counts)), counts)
+            ordinals = _count_up(counts)
             return rows, ordinals, begin[rows] + width * ordinals
         all_places: list[_Places] = []
         rows = np.flatnonzero(counts)
@@ -244,9 +245,11 @@ class ListReader(ValueReader):
         """
         octets = memoryview(cursor.source.buffer).cast("B")
         begins: list[int] = []
-        lengths, after = [], []
+        lengths = []
+        after = []
         for row, position in enumerate(cursor.position.tolist()):
-            end, before = int(cursor.end[row]), len(begins)
+            end = int(cursor.end[row])
+            before = len(begins)
             try:
                 if counts is None:
                     after.append(self._walk_blocks(octets, position, end, begins))

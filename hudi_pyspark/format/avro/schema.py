@@ -503,7 +503,8 @@ def _fixed_logical(size: int, schema: JsonObject) -> LogicalType | None:
 
 
 def _decimal(schema: JsonObject) -> LogicalType | None:
-    precision, scale = schema.get("precision"), schema.get("scale", 0)
+    precision = schema.get("precision")
+    scale = schema.get("scale", 0)
     if not _is_int(precision) or not _is_int(scale) or not 0 <= scale <= precision != 0:
         return None
     return LogicalType("decimal", precision, scale)

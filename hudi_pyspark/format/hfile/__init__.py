@@ -6,7 +6,8 @@ class HFileError(ValueError):
 
     def __init__(self, problem: str, offset: int) -> None:
         super().__init__(problem, offset)
-        self.problem, self.offset = problem, offset
+        self.problem = problem
+        self.offset = offset
 
     def __str__(self) -> str:
         return f"at byte {self.offset}: {self.problem}"

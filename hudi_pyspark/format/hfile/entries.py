@@ -119,7 +119,8 @@ def _entry_starts(data: bytes, blocks: _Blocks) -> Offsets:
     starts: list[int] = []
     lengths_at = _LENGTHS.unpack_from
     for first, end in pairwise(blocks.edges.tolist()):
-        position, last = first, end - _SMALLEST
+        position = first
+        last = end - _SMALLEST
         while position <= last:
             starts.append(position)
             key_length, value_length = lengths_at(data, position)

@@ -143,7 +143,8 @@ def parse_lower_index(content: bytes | memoryview, offset: int) -> BlockIndex:
     edges = struct.unpack_from(f">{count + 1}i", content, _COUNT.size)
     if edges[0] or edges[-1] != len(content) - base:
         raise HFileError("the entries of an HFile index do not fill it", offset)
-    keys, places = [], []
+    keys = []
+    places = []
     for start, end in pairwise(edges):
         if not start + _ENTRY.size <= end <= edges[-1]:
             raise HFileError("the entries of an HFile index overlap", offset)
@@ -159,7 +160,8 @@ def _touched(bounds: list[bytes], keys: list[bytes]) -> list[int]:
     round adds the blocks of one key and skips the keys that need no further block.
     """
     touched: list[int] = []
-    covered, i = 0, 0
+    covered = 0
+    i = 0
     while i < len(keys):
         end = bisect_right(bounds, keys[i])
         touched.extend(range(max(bisect_left(bounds, keys[i]) - 1, covered), end))

@@ -193,7 +193,8 @@ class HFileReader:
         tail_at = max(0, len(source) - _TAIL)
         tail = read_range(source, tail_at, len(source) - tail_at)
         trailer = parse_trailer(tail[trailer_at - tail_at :], trailer_at, path)
-        start, info_at = trailer.load_on_open_offset, trailer.file_info_offset
+        start = trailer.load_on_open_offset
+        info_at = trailer.file_info_offset
         if not start <= info_at <= trailer_at:
             problem = f"expected the root index at {start}, the file info at {info_at}"
             raise HFileError(f"{problem} before the trailer at {trailer_at}", trailer_at)
@@ -281,7 +282,9 @@ class HFileReader:
         for block in blocks:
             if contents and size + block.content_size > part_size:
                 yield decode_entries(contents, offsets, self.file_info)
-                contents, offsets, size = [], [], 0
+                contents = []
+                offsets = []
+                size = 0
             contents.append(block.content(self.trailer.codec, self._path))
             offsets.append(block.offset)
             size += len(contents[-1])

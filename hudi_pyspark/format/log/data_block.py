@@ -94,7 +94,8 @@ def runs_of_blocks(
         kind_of: what else blocks of a run have in common, besides their schema.
     """
     run: list[LogBlock] = []
-    run_kind, size = None, 0
+    run_kind = None
+    size = 0
     for block in blocks:
         kind = None
         if block.block_type is LogBlockType.AVRO_DATA_BLOCK and block.content_length < _SMALL_BLOCK:
@@ -102,7 +103,8 @@ def runs_of_blocks(
         size += block.content_length
         if run and (kind is None or kind != run_kind or size > _LARGEST_RUN):
             yield run
-            run, size = [], block.content_length
+            run = []
+            size = block.content_length
         run.append(block)
         run_kind = kind
     if run:

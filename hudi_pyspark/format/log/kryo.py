@@ -118,7 +118,9 @@ class _KryoReader:
     """Reads one Kryo stream from its start, and remembers the classes and objects in it."""
 
     def __init__(self, payload: memoryview, path: str, base: int) -> None:
-        self.payload, self.path, self.base = payload, path, base
+        self.payload = payload
+        self.path = path
+        self.base = base
         self.position = 0
         self.class_names: list[str] = []
         # Each object with the function that read it, which stands for its type. An object gets its

@@ -330,7 +330,10 @@ class _BlockReader:
     """Reads the fields of one block in turn and never past the block's end."""
 
     def __init__(self, file: BytesSource, offset: int, end: int, path: str) -> None:
-        self.file, self.offset, self.end, self.path = file, offset, end, path
+        self.file = file
+        self.offset = offset
+        self.end = end
+        self.path = path
         self.report: Report = None  # see `frame_blocks`
 
     def skip(self, length: int, what: str) -> int:

@@ -117,7 +117,8 @@ def _parse_container(reader: _OctetReader, size: int, *, is_run: bool) -> Ordina
     """Parse the low 16 bits of ``size`` values."""
     if is_run:  # pairs of a first value and the number of values that follow it
         runs = reader.read_array(2 * reader.read_int(2), "<u2").astype(np.int64).reshape(-1, 2)
-        firsts, lengths = runs[:, 0], runs[:, 1] + 1
+        firsts = runs[:, 0]
+        lengths = runs[:, 1] + 1
         _check_size(size, int(lengths.sum()))
         before = np.cumsum(lengths) - lengths
         return np.repeat(firsts - before, lengths) + np.arange(size)
@@ -138,7 +139,8 @@ class _OctetReader:
     """Reads little-endian numbers one after another."""
 
     def __init__(self, octets: bytes) -> None:
-        self.octets, self.position = octets, 0
+        self.octets = octets
+        self.position = 0
 
     def read_int(self, width: int) -> int:
         return int.from_bytes(self.read(width), "little")

@@ -50,13 +50,15 @@ def open_parquet(
         metadata = _without_arrow_schema(metadata)
         file = pq.ParquetFile(source, metadata=metadata, **options)
     if metadata.num_row_groups:
-        schema, row_group = metadata.schema, metadata.row_group(0)
+        schema = metadata.schema
+        row_group = metadata.row_group(0)
         if row_group.num_columns != len(schema):
             raise pa.ArrowInvalid(
                 f"the schema has {len(schema)} columns, the first row group {row_group.num_columns}"
             )
         for index in range(row_group.num_columns):
-            name, chunk_name = schema.column(index).path, row_group.column(index).path_in_schema
+            name = schema.column(index).path
+            chunk_name = row_group.column(index).path_in_schema
             if name != chunk_name:
                 raise pa.ArrowInvalid(f"column {name!r} of the schema is stored as {chunk_name!r}")
     check_row_count(metadata, range(metadata.num_row_groups), metadata.num_rows)

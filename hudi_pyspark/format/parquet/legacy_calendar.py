@@ -56,7 +56,8 @@ class LegacyCalendar:
         keys = file.metadata.metadata or {}
         if _VERSION not in keys:
             return None
-        version, leaves = keys[_VERSION], range(len(file.schema))
+        version = keys[_VERSION]
+        leaves = range(len(file.schema))
         is_legacy = version < b"3.0.0" or _LEGACY_TIMES in keys
         is_legacy_int96 = version < b"3.1.0" or _LEGACY_INT96 in keys
         if not is_legacy and not is_legacy_int96:
@@ -83,7 +84,8 @@ class LegacyCalendar:
         return nested_types.replace_columns(table, converted)
 
     def _converted(self, array: pa.Array) -> pa.Array:
-        data_type, rebase = array.type, self._rebase_of(array.type)
+        data_type = array.type
+        rebase = self._rebase_of(array.type)
         if rebase is not None:
             return _replace_old(array, *rebase)
         if pa.types.is_struct(data_type):
@@ -94,7 +96,8 @@ class LegacyCalendar:
             return nested_types.with_items(array, self._converted(array.values), data_type)
         if pa.types.is_map(data_type):
             array = nested_types.without_offset(array)
-            keys, items = self._converted(array.keys), self._converted(array.items)
+            keys = self._converted(array.keys)
+            items = self._converted(array.items)
             return nested_types.with_entries(array, keys, items, data_type)
         return array
 
@@ -126,7 +129,8 @@ class LegacyCalendar:
             standard = int(f"{match[1]}1") * (int(match[2]) * 60 + int(match[3] or 0)) * 60
             numbers = [standard]
         elif _ANY_OFFSET.fullmatch(self.zone):
-            standard, numbers = 0, [0]
+            standard = 0
+            numbers = [0]
         else:
             raise UnsupportedTableError(
                 f"{self.path}: Spark wrote timestamps before 1900 in its legacy calendar, in the "
@@ -169,14 +173,18 @@ def widen_bounds(low: pa.Array, high: pa.Array) -> tuple[pa.Array, pa.Array]:
     data_type = low.type
     numbers: pa.DataType
     if pa.types.is_date32(data_type):
-        numbers, day, first = pa.int32(), 1, _FIRST_DAY
+        numbers = pa.int32()
+        day = 1
+        first = _FIRST_DAY
     elif pa.types.is_timestamp(data_type):
-        numbers, day = pa.int64(), _DAY * _TICKS[data_type.unit]
+        numbers = pa.int64()
+        day = _DAY * _TICKS[data_type.unit]
         first = _FIRST_SECOND * _TICKS[data_type.unit]
     else:
         return low, high
     low, high = low.view(numbers), high.view(numbers)
-    is_old, margin = pc.less(low, first), 12 * day
+    is_old = pc.less(low, first)
+    margin = 12 * day
     least = margin - 2 ** (numbers.bit_width - 1)
     lower = pc.subtract(pc.max_element_wise(low, pa.scalar(least, numbers)), margin)
     higher = pc.max_element_wise(high, pa.scalar(first + day, numbers))

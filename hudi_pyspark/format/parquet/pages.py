@@ -28,7 +28,10 @@ Mask = npt.NDArray[np.bool_]
 _MAGIC = b"PAR1"
 _LENGTH = struct.Struct("<I")
 # Of FileMetaData
-_SCHEMA, _FILE_ROWS, _ROW_GROUPS, _COPIED = 2, 3, 4, (1, 6)  # copied: version and writer
+_SCHEMA = 2
+_FILE_ROWS = 3
+_ROW_GROUPS = 4
+_COPIED = (1, 6)  # version and writer
 # Of SchemaElement
 _NAME, _CHILDREN = 4, 5
 # Of RowGroup

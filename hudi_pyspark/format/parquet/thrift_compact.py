@@ -122,7 +122,8 @@ def _parse_struct(view: memoryview, offset: int, depth: int) -> tuple[ThriftStru
     fields = ThriftStruct()
     number = 0
     while header := view[offset]:
-        kind, offset = _TYPES[header & 15], offset + 1
+        kind = _TYPES[header & 15]
+        offset = offset + 1
         if header >> 4:
             number += header >> 4
         else:
@@ -149,7 +150,8 @@ def _parse_value(
     if kind in (ThriftType.LIST, ThriftType.SET):
         if depth > _DEEPEST:
             raise ThriftError(f"nested more than {_DEEPEST} deep")
-        of_items, size = _TYPES[view[offset] & 15], view[offset] >> 4
+        of_items = _TYPES[view[offset] & 15]
+        size = view[offset] >> 4
         offset += 1
         if size == _LONG_LIST:
             size, offset = parse_varint(view, offset)

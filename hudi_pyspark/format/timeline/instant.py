@@ -176,10 +176,12 @@ def _kind_of(
     word, _, suffix = ending.partition(".")
     # Only the inflight file of a commit leaves the action out of its name.
     if ending == "inflight":
-        word, suffix = "commit", "inflight"
+        word = "commit"
+        suffix = "inflight"
     if word not in _ACTIONS or (word, suffix) == (Action.SAVEPOINT, "requested"):
         return None
-    action, state = _ACTIONS[word], InstantState[suffix.upper() or "COMPLETED"]
+    action = _ACTIONS[word]
+    state = InstantState[suffix.upper() or "COMPLETED"]
     times, completion_time = ("1_2", "2") if has_completion_time else ("1", None)
     name = Instant("1", action, state, completion_time).file_name(layout)
     return (action, state) if name == f"{times}.{ending}" else None

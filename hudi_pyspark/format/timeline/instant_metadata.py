@@ -140,7 +140,8 @@ _parse_whole = body_parser(commit_metadata_of)
 
 class _LazyStats(PickledWithoutCache, UserDict[str, tuple[WriteStat, ...]]):
     def __init__(self, body: bytes, path: str) -> None:
-        self._body, self._path = body, path
+        self._body = body
+        self._path = path
 
     @cached_property
     def data(self) -> Mapping[str, tuple[WriteStat, ...]]:  # type: ignore[override]

@@ -67,11 +67,14 @@ def read_base_rows(
         CorruptTableError: a partition column has no value.
         SchemaEvolutionError: a column has a type that cannot be converted.
     """
-    base, shared, settings = task.file_slice.base_file, task.shared, task.settings
+    base = task.file_slice.base_file
+    shared = task.shared
+    settings = task.settings
     if base is None:
         return
     stored = stored_columns(shared.schema_on_read, task.stored_columns, base.instant_time)
-    columns, by_id = list(stored.values()), shared.schema_on_read
+    columns = list(stored.values())
+    by_id = shared.schema_on_read
     replaced = {*task.partition.from_path, *task.partition.in_shared_folder}
     row_groups = RowGroupFilter(
         predicate,
@@ -117,7 +120,8 @@ def open_base_file(task: ScanTask, storage: Storage) -> AbstractContextManager[P
     Raises:
         MissingFileError, CorruptBaseFileError: as `read_base_rows`.
     """
-    base, settings = task.file_slice.base_file, task.settings
+    base = task.file_slice.base_file
+    settings = task.settings
     if base is None:
         return nullcontext()
     committed = CommittedFile(storage, base, settings.on_damage)

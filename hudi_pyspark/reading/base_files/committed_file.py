@@ -49,7 +49,8 @@ class CommittedFile(ConfinedStorage):
         return file
 
     def _check(self, path: str, file: pa.NativeFile | IO[bytes]) -> None:
-        size, committed = file.seek(0, os.SEEK_END), self.base.committed_size
+        size = file.seek(0, os.SEEK_END)
+        committed = self.base.committed_size
         is_of_size = committed < _LEAST_SIZE or committed == size
         if path == self.base.path and not is_of_size and not _is_named_by_rows(file, path):
             problem = (
@@ -62,6 +63,7 @@ class CommittedFile(ConfinedStorage):
 def _is_named_by_rows(file: pa.NativeFile | IO[bytes], path: str) -> bool:
     """Decide by the footer of a Parquet file whether its rows name this path as their file."""
     with suppress(pa.ArrowException, OSError, UnicodeDecodeError):
-        parquet, name = open_parquet(file), pa.scalar(path.rpartition("/")[2])
+        parquet = open_parquet(file)
+        name = pa.scalar(path.rpartition("/")[2])
         return parquet.num_row_groups > 0 and has_only_value(parquet, _NAMES, name)
     return False

@@ -146,7 +146,8 @@ def _check_zone(zone: str, path: str) -> None:
 
 def _check_range(schema: pa.Schema, names: Sequence[str], footer: OrcFooter, path: str) -> None:
     """Refuse timestamps that pyarrow 19 reads wrongly, e.g. `9999-12-31`, and 26 refuses."""
-    column, requested = 1, {*names}  # column 0 is the record as a whole
+    column = 1  # column 0 is the record as a whole
+    requested = {*names}
     for field in schema:
         following = column + _column_count(field.type)
         bounds = (footer.timestamp_bounds.get(c, (0, 0)) for c in range(column, following))

@@ -83,7 +83,8 @@ class PagedFile:
         """
         ranges = coalesce(spans)
         prefetch(self._file, ranges)
-        begins, blocks = [begin for begin, _ in ranges], []
+        begins = [begin for begin, _ in ranges]
+        blocks = []
         for begin, end in ranges:
             self._file.seek(begin)
             blocks.append(memoryview(self._file.read(end - begin)))
@@ -125,7 +126,8 @@ def read_keyed_rows(
     rows, stored_keys = _find_rows(file.parquet, group, keys)
     if dropped is not None:
         is_kept = ~dropped[rows]
-        rows, stored_keys = rows[is_kept], stored_keys.filter(pa.array(is_kept))
+        rows = rows[is_kept]
+        stored_keys = stored_keys.filter(pa.array(is_kept))
     if not len(rows):
         return file.parquet.schema_arrow.empty_table().select(columns)
     try:
@@ -141,7 +143,9 @@ def _find_rows(
     parquet: pq.ParquetFile, group: int, keys: pa.Array
 ) -> tuple[RowNumbers, pa.ChunkedArray]:
     """Return ordinals and keys of the rows that have some record keys."""
-    rows, key_parts, before = [np.empty(0, np.int64)], [], 0
+    rows = [np.empty(0, np.int64)]
+    key_parts = []
+    before = 0
     batches = parquet.iter_batches(_BATCH_ROWS, [group], [RECORD_KEY_COLUMN], use_threads=False)
     for batch in batches:
         mask = is_true(pc.is_in(batch.column(0), value_set=keys))

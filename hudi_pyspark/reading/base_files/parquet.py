@@ -156,8 +156,11 @@ def _read_row_groups(
     What a read fetches from another machine stays in memory until its end, so such a read has the
     columns of one row group.
     """
-    one_by_one = keys is not None or file.is_remote
-    for at_once in [[group] for group in groups] if one_by_one else [groups] if groups else []:
+    if keys is not None or file.is_remote:
+        parts = [[group] for group in groups]
+    else:
+        parts = [list(groups)] if groups else []
+    for at_once in parts:
         dropped = np.concatenate([masks[group] for group in at_once]) if masks else None
         if keys is not None:
             picked = read_keyed_rows(file, at_once[0], columns, keys, dropped)

@@ -64,7 +64,8 @@ class RowGroupFilter:
         keys = self._keys_in(metadata)
         if keys is not None and not keys:
             return [], keys
-        predicate, types = self.predicate, self.types
+        predicate = self.predicate
+        types = self.types
         if predicate is None or types is None:
             return groups, keys
         # Dotted paths of the leaf columns to their ordinals, without paths of two leaf columns.

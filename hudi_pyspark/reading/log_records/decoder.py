@@ -142,7 +142,8 @@ class LogDecoder:
         if self.wanted_keys is not None:
             is_wanted = pc.is_in(rows.column(RECORD_KEY_COLUMN), value_set=self.wanted_keys)
             rows = rows.filter(is_wanted)
-        keys, length = self._keys(block, rows), rows.num_rows
+        keys = self._keys(block, rows)
+        length = rows.num_rows
         columns = ALL_COLUMNS
         if block.is_partial:  # then its schema has the columns that its updates change
             stored, names = self._names_in(block)
@@ -191,7 +192,8 @@ class LogDecoder:
             return LogRecords.concat(parts)
         rows = pa.Table.from_batches([], self.schema)
         records = Records.of_rows(rows, self.rule.ordering_fields)
-        keys, positions = pa.nulls(0, pa.string()), None if self.has_keys else np.empty(0, np.int64)
+        keys = pa.nulls(0, pa.string())
+        positions = None if self.has_keys else np.empty(0, np.int64)
         no_records = LogRecords.of(records, keys, positions, self.column_sets)
         return LogRecords.concat([no_records, *parts])
 
@@ -236,7 +238,8 @@ class LogDecoder:
 
     def _positions(self, block: LogBlock, length: int) -> RowNumbers | None:
         """Return the row positions of a block's records; None unless each record has one."""
-        text, base = block.record_positions_text, self.positions_of
+        text = block.record_positions_text
+        base = self.positions_of
         if not text or base is None or block.positions_base_instant != base:
             return None
         is_list = bool(block.native_extension)

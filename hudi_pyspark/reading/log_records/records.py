@@ -87,7 +87,8 @@ class Records:
         Raises:
             CorruptTableError, UnsupportedTableError: as `comparable_ordering`.
         """
-        no, columns = np.zeros(len(rows), np.bool_), np.full(len(rows), ALL_COLUMNS, np.int32)
+        no = np.zeros(len(rows), np.bool_)
+        columns = np.full(len(rows), ALL_COLUMNS, np.int32)
         marks = Marks(comparable_ordering(rows, ordering_fields), no, no, no, columns)
         return cls(rows, ~no, marks)
 

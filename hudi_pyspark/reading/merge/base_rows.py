@@ -100,7 +100,8 @@ class BaseRowMatcher:
         if takes_part is not None:
             rows, winners = self._match_keys(table.filter(to_arrow(takes_part)), None)
             return np.flatnonzero(takes_part)[rows], winners
-        keys, log_keys = record_keys(table), self.winners.keys
+        keys = record_keys(table)
+        log_keys = self.winners.keys
         # The value set is hashed anew for each table, so use the smaller side: with
         # a million log records that is ten times faster.
         if len(keys) < len(log_keys):

@@ -87,7 +87,8 @@ def fold_log(log: LogRecords, pair_rule: PairRule) -> LogRecords:
             winners = _last_of_each(codes, np.arange(len(codes)), len(keys))
         else:
             winners = _newest_of_each(codes, log)
-        row, marks = log.row[winners], log.marks.take(winners)
+        row = log.row[winners]
+        marks = log.marks.take(winners)
         return replace(log, row=row, keys=keys, positions=positions, marks=marks)
     if rule.needs_fold and len(log.column_sets):
         # Apache Hudi's payload classes do not know partial updates, and a partial update mode

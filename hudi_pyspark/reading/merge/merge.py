@@ -125,7 +125,8 @@ class MergePass:
         Apache Hudi merges the files of an LSM tree like that. Base rows without a log record are
         yielded at once.
         """
-        log, rule = self._log, self._pair_rule.rule
+        log = self._log
+        rule = self._pair_rule.rule
         no_rows = pa.Table.from_batches([], log.rows.schema)
         matched = [LogRecords.of_base_rows(no_rows, rule, log.column_sets)]
         for table in base:

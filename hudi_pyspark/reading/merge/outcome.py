@@ -77,7 +77,8 @@ class MergeOutcome:
 
     def decides_like(self, other: MergeOutcome) -> bool:
         """Say whether two merges of a slice made the same decision."""
-        dropped, other_dropped = self.decision.dropped_base_rows, other.decision.dropped_base_rows
+        dropped = self.decision.dropped_base_rows
+        other_dropped = other.decision.dropped_base_rows
         return self.record_count == other.record_count and np.array_equal(dropped, other_dropped)
 
     def lacking(self, requested: pa.Schema) -> pa.Schema:
@@ -86,7 +87,8 @@ class MergeOutcome:
 
     def with_columns(self, more: pa.Table) -> MergeOutcome:
         """Return the outcome with more columns of the records; these replace columns by name."""
-        fields, columns = [*more.schema], [*more.columns]
+        fields = [*more.schema]
+        columns = [*more.columns]
         for column in self.records.schema:
             if column.name not in more.schema.names:
                 fields.append(column)

@@ -192,7 +192,8 @@ class OutcomesOnDisk:
 
         What may be written until the next look has room then, so that the bound holds.
         """
-        use, per_look = self._use, self._bytes_per_look
+        use = self._use
+        per_look = self._bytes_per_look
         use.unseen += written
         if use.unseen >= per_look:
             # A large outcome is followed by a look in any case.
@@ -259,7 +260,8 @@ def _home_caches() -> str:
 
 def _store(file: IO[bytes], key: str, outcome: MergeOutcome) -> None:
     dropped, kept = outcome.decision
-    records, parts = outcome.records, []
+    records = outcome.records
+    parts = []
     masks = dropped, np.empty(0, np.bool_) if kept is None else kept
     tables = [pa.table({"": to_arrow(mask)}) for mask in masks]
     tables += [records.select([name]) for name in records.schema.names]

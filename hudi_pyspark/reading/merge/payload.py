@@ -83,7 +83,8 @@ def decide(older: Records, newer: Records, rule: MergeRule, sets: ColumnSets) ->
     if len(sets):
         return fill_missing_columns(older, newer, decision, sets)
     if rule.partial_update_mode:
-        mode, properties = rule.partial_update_mode, dict(rule.merge_properties)
+        mode = rule.partial_update_mode
+        properties = dict(rule.merge_properties)
         decision = fill_by_mode(older, newer, decision, mode, properties)
     return decision
 

@@ -175,7 +175,8 @@ class LogOnDisk:
         """Load the records of a pass, folded early if a few keys have very many records."""
         decoder = self.decoder
         parts: list[LogRecords] = []
-        size, limit = 0, self.memory.records
+        size = 0
+        limit = self.memory.records
         for table in self._buckets.tables(buckets):
             parts.append(LogRecords.from_spill_table(table, decoder.schema, decoder.column_sets))
             size += parts[-1].nbytes
@@ -206,12 +207,14 @@ def _group(tables: Iterable[_Sized], size: int) -> Iterator[tuple[list[_Sized], 
 
     Each group comes with its bytes.
     """
-    group, nbytes = [], 0
+    group = []
+    nbytes = 0
     for table in tables:
         group.append(table)
         nbytes += table.nbytes
         if nbytes >= size:
             yield group, nbytes
-            group, nbytes = [], 0
+            group = []
+            nbytes = 0
     if group:
         yield group, nbytes

@@ -140,7 +140,8 @@ class WholeRecords:
 
     def _all_winners(self, matched: MatchedRows) -> Winners:
         """Return the folded records, behind the earlier winners whose keys no later record has."""
-        earlier, row_count = self._winners, self._winners.row_count + self._log_row_count
+        earlier = self._winners
+        row_count = self._winners.row_count + self._log_row_count
         if not len(earlier.log):
             return Winners(self._folded, matched, row_count)
         others = np.flatnonzero(~self._is_refolded)

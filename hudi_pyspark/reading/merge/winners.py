@@ -84,7 +84,8 @@ class Winners:
 
     def to_table(self) -> pa.Table:
         """Return the winners as one table, a row for each; see `from_table`."""
-        table, fields = self.log.to_spill_table(), self.matched.ordering.fields
+        table = self.log.to_spill_table()
+        fields = self.matched.ordering.fields
         for array in (to_arrow(self.matched.row), *fields):
             table = table.append_column(str(table.num_columns), array)
         counts = {"rows": str(self.row_count), "ordering_fields": str(len(fields))}

@@ -138,7 +138,8 @@ def _tokens_of(text: str) -> tuple[list[_Token], set[FieldPath]]:
     tokens = [_Token("end", "", -1)]
     paths: set[FieldPath] = set()
     for match in _TOKEN.finditer(text):
-        kind, written = match.lastgroup, match[0]
+        kind = match.lastgroup
+        written = match[0]
         if kind == "unknown":
             raise UnclearError(f"unknown syntax at {text[match.start() :][:20]!r}")
         if kind == "comment":

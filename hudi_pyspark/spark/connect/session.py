@@ -98,7 +98,8 @@ def reads_of(client: Any, plan: Any) -> tuple[list[Any], str]:  # noqa: ANN401
     hook: NarrowPlans | None = getattr(client, _HOOK, None)
     secret = ""
     if hook is not None and hook.is_on:
-        plan, secret = hook.narrowed(plan, uuid4().hex)[0], hook.secret
+        plan = hook.narrowed(plan, uuid4().hex)[0]
+        secret = hook.secret
     return [source for source in sources_of(plan) if not inspects(source)], secret
 
 

@@ -91,4 +91,9 @@ def address_of(authority: str) -> dict[str, Any]:
     """Return the host of the authority of a URI, and its port and user if it names them."""
     user, _, place = authority.rpartition("@")
     host, _, port = place.partition(":")
-    return {"host": host} | ({"port": int(port)} if port else {}) | ({"user": user} if user else {})
+    address: dict[str, Any] = {"host": host}
+    if port:
+        address["port"] = int(port)
+    if user:
+        address["user"] = user
+    return address

@@ -55,7 +55,8 @@ def logical(kind: str, name: str) -> dict[str, Any]:
 
 
 def varint(number: int) -> bytes:
-    rest, out = number << 1, []
+    rest = number << 1
+    out = []
     while rest > 0x7F:
         out.append(rest & 0x7F | 0x80)
         rest >>= 7
@@ -392,7 +393,8 @@ def test_value_that_is_skipped_stays_within_its_record(kind, raw, message):
 
 
 def spans_one_by_one(data: bytes) -> list[tuple[int, int]]:
-    spans, position = [], 0
+    spans = []
+    position = 0
     while position < len(data):
         begin = position + 4
         position = begin + struct.unpack_from(">i", data, position)[0]

@@ -55,7 +55,8 @@ def test_type_that_two_fields_share_is_not_inside_itself():
 def nested_commit() -> bytes:
     """A container with one record that has itself in itself, a million times."""
     whole = container(record(["null", "r"]), [{"f0": None}])
-    head, mark = whole[: -16 - 3], whole[-16:]  # in between: record count, size, the record
+    head = whole[: -16 - 3]  # without the record, its size and the record count
+    mark = whole[-16:]
     deep = b"\2" * 1_000_000 + b"\0"
     return head + b"\2" + b"\x82\x89\x7a" + deep + mark
 

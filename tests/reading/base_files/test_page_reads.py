@@ -151,7 +151,8 @@ def test_file_without_what_it_takes_is_left_to_be_read_whole(settings):
 def test_when_most_pages_may_be_wanted_all_are_left_to_be_read(monkeypatch):
     monkeypatch.setattr(page_reads, "_FEWEST_BYTES", 0)
     monkeypatch.setattr(page_reads, "_ROWS_OF_PAGE", 1_000)
-    one, data = [TABLE[KEY][9].as_py()], file_with("no dictionary")
+    one = [TABLE[KEY][9].as_py()]
+    data = file_with("no dictionary")
     assert pick(data, 0, ["number", "text"], one).num_rows == 1
     assert pick(data, 0, ["number", "text"], TABLE[KEY].to_pylist()[::50]) is None
 

@@ -43,7 +43,8 @@ def test_union_makes_new_sets():
 
 def test_union_with_a_whole_row_is_whole():
     sets = sets_of("a")
-    first, second = [0, ALL_COLUMNS, ALL_COLUMNS], [ALL_COLUMNS, 0, -1]
+    first = [0, ALL_COLUMNS, ALL_COLUMNS]
+    second = [ALL_COLUMNS, 0, -1]
     found = sets.union(np.array(first, np.int32), np.array(second, np.int32))
     assert found.tolist() == [ALL_COLUMNS] * 3
 

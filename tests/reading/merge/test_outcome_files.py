@@ -379,15 +379,18 @@ for number in range(10**9):
 
 
 def test_killed_writers_leave_all_of_an_outcome_or_none(store):
-    root, random = str(Path(__file__).parents[3]), Random(1)
+    root = str(Path(__file__).parents[3])
+    random = Random(1)
     code = _WRITER.format(root=root, folder=str(store.folder))
     for _ in range(4):
         process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
         assert process.stdout is not None
         process.stdout.readline()
-        found, count = None, 0
+        found = None
+        count = 0
         while found is None or count < 50:  # the first outcome takes a while
-            found, count = store.find(SECRET, None), count + 1
+            found = store.find(SECRET, None)
+            count = count + 1
             assert found is None or found.record_count == found.records.num_rows
         time.sleep(random.random() / 50)
         process.kill()
@@ -478,7 +481,8 @@ def test_damage_in_a_folder_changes_no_answer(tmp_path, caplog):
     options: dict[str, Any] = {"merge_cache": "disk", "merge_cache_folder": str(tmp_path)}
     table = HudiTable(path)
     expected = sorted(map(repr, table.scan(merge_cache="off").to_arrow().to_pylist()))
-    folder, random = folder_in(tmp_path), Random(7)
+    folder = folder_in(tmp_path)
+    random = Random(7)
     with caplog.at_level(logging.WARNING):
         for _ in range(20):
             found = table.scan(**options).to_arrow().to_pylist()
@@ -493,12 +497,12 @@ def test_damage_in_a_folder_changes_no_answer(tmp_path, caplog):
 def test_groups_of_tasks_leave_out_logs_whose_merges_lie_on_the_disk(tmp_path, monkeypatch):
     table = HudiTable(str(unpack("v9_mor_clustering", tmp_path)))
     options: dict[str, Any] = {"merge_cache": "disk", "merge_cache_folder": str(tmp_path / "kept")}
-    (group,) = table.scan(**options).plan_groups()
+    (group,) = table.scan(**options)._plan_groups()
     merges = [task for task in group if isinstance(task, ScanTask) and task.file_slice.log_files]
     few = sum(cost(t, len(t.file_slice.log_files) if t in merges else 0) for t in group)
 
     def groups(**more):
-        return len(table.scan(**options | more, task_bytes=few).plan_groups())
+        return len(table.scan(**options | more, task_bytes=few)._plan_groups())
 
     assert merges
     assert groups() == 2
@@ -547,7 +551,7 @@ def both(path, folder, *, hits):
     "case", ["v6_mor_failed_rolled_back", "v8_mor_nbcc", "v9_mor_compaction_inline"]
 )
 def test_table_that_is_deleted_and_written_again_commit_by_commit(case, tmp_path):
-    instants = [c.requested_time for c in HudiTable(unpack(case, tmp_path / "first")).view.commits]
+    instants = [c.requested_time for c in HudiTable(unpack(case, tmp_path / "first"))._view.commits]
     hits: list[bool] = []
     for turn in range(2):  # the second time every file has a name that was there before
         for number, instant in enumerate(instants):
@@ -562,7 +566,7 @@ def test_table_that_is_deleted_and_written_again_commit_by_commit(case, tmp_path
 
 def test_later_commit_leaves_other_slices_known(tmp_path):
     case = "v6_mor_part_basic"
-    instants = [c.requested_time for c in HudiTable(unpack(case, tmp_path / "first")).view.commits]
+    instants = [c.requested_time for c in HudiTable(unpack(case, tmp_path / "first"))._view.commits]
     growing = table_at(case, instants[0], tmp_path)
     hits: list[bool] = []
     for instant in instants[1:]:
@@ -579,7 +583,8 @@ def test_file_that_is_restored_in_place_with_its_times_is_merged_anew(tmp_path):
     bases = HudiTable(path).inspect.file_slices()["base_file"].drop_null().to_pylist()
     for base in bases:
         file = Path(path, base)
-        stored, times = pq.read_table(file), file.stat()
+        stored = pq.read_table(file)
+        times = file.stat()
         turned = io.BytesIO()
         pq.write_table(stored.take(pa.array(range(stored.num_rows - 1, -1, -1))), turned)
         content = turned.getvalue()

@@ -3,6 +3,7 @@
 import sys
 from collections import Counter
 from types import ModuleType
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -291,9 +292,9 @@ def test_base_files_alone_need_no_merger(own_payload):
 
 
 def test_unmerged_rows_need_no_merger(own_payload, golden_table):
-    option = {"hoodie.datasource.merge.type": "skip_merge"}
-    unmerged = HudiTable(str(golden_table(CASE))).scan_with(option).to_arrow()
-    answer = own_payload.scan_with(option).to_arrow()
+    option: dict[str, Any] = {"hoodie.datasource.merge.type": "skip_merge"}
+    unmerged = HudiTable(str(golden_table(CASE))).scan(**option).to_arrow()
+    answer = own_payload.scan(**option).to_arrow()
     order = [("_hoodie_commit_seqno", "ascending"), ("_hoodie_record_key", "ascending")]
     assert answer.sort_by(order).equals(unmerged.sort_by(order))
 

@@ -227,7 +227,7 @@ import sys, time
 from hudi_pyspark import HudiTable
 options = {"hoodie.memory.merge.max.size": "1", "hoodie.memory.spillable.map.path": sys.argv[2]}
 # One thread stops after the first batch, its slice half read; several may have read all by then.
-batches = HudiTable(sys.argv[1]).scan_with(options).to_batches(threads=1)
+batches = HudiTable(sys.argv[1]).scan(**options).to_batches(threads=1)
 next(batches)
 print("reading", flush=True)
 time.sleep(600)

@@ -132,7 +132,8 @@ def test_sitecustomize_of_the_user_runs_on_the_path_of_the_user(zips, installed,
 
 def test_error_of_a_sitecustomize_of_the_user_is_what_python_makes_of_it(zips, tmp_path):
     own = write_folder(tmp_path / "own", {"sitecustomize.py": "raise ValueError('of the user')"})
-    with_ours, alone = start(*zips, WORKER_PATH, own), start(*zips, own)
+    with_ours = start(*zips, WORKER_PATH, own)
+    alone = start(*zips, own)
     assert "of the user" in with_ours.stderr
     assert with_ours.stderr == alone.stderr
 
