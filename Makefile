@@ -20,7 +20,7 @@ export PYTHONDONTWRITEBYTECODE :=
 BUILD_VENV := .venv-build
 BUILD_PYTHON := $(BUILD_VENV)/bin/python
 
-.PHONY: help install demo test test-fast test-spark test-bare test-platform test-cluster test-full cluster-demo test-storage test-browser test-engines test-property test-lowest golden index-combinations random-plans states histories live-writer fuzz damage damage-metadata mutants \
+.PHONY: help install demo demo-plan test test-fast test-spark test-bare test-platform test-cluster test-full cluster-demo test-storage test-browser test-engines test-property test-lowest golden index-combinations random-plans states histories live-writer fuzz damage damage-metadata mutants \
 	check lint types format bench bench-guard bench-full docs site build constraints sbom audit zip matrix publish release-check
 
 help: ## list the targets
@@ -46,7 +46,12 @@ endif
 
 install: $(VENV)/.group-dev ## create .venv with the package and all developer tools
 
-demo: $(VENV)/.group-demo ## read a real MERGE_ON_READ table with Spark and without any jar
+demo-plan:
+	@sh .ci/make_venv.sh $(VENV)
+	@test -e $(VENV)/.group-demo || echo "PySpark, pyarrow and what they need will be installed into $(VENV): 750 MB"
+	@$(PYTHON) .ci/java.py --say
+
+demo: demo-plan $(VENV)/.group-demo ## read a real MERGE_ON_READ table with Spark and without any jar
 	@if home=$$($(FIND_JAVA)); then \
 		JAVA_HOME="$$home" $(PYTHON) examples/demo.py; \
 	else \

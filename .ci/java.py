@@ -1,6 +1,7 @@
 """Find or install the Java that Spark 4 needs, and print its home.
 
 python .ci/java.py              print JAVA_HOME, or end with exit code 1 and the command to run
+python .ci/java.py --say        say which Java there is, or what --install would install, and where
 python .ci/java.py --install    install a Java if there is none: apt-get as root, else into .java/
 """
 
@@ -123,7 +124,7 @@ def install(
     python: str = sys.executable,
 ) -> Java | None:
     """Install Java with the system's package manager or into ``.java/``; None if neither works."""
-    if is_root and shutil.which("apt-get", path=env.get("PATH", "")):
+    if _has_apt(env, is_root=is_root):
         _say(f"No Java {OLDEST}+ found: installing one with apt-get.")
         quiet = {**env, "DEBIAN_FRONTEND": "noninteractive"}
         _run(["apt-get", "update", "-qq"], quiet)
@@ -141,6 +142,21 @@ def install(
         if got and (java := find(env, project, root)):
             return java
     return None
+
+
+def _has_apt(env: Mapping[str, str], *, is_root: bool) -> bool:
+    return is_root and shutil.which("apt-get", path=env.get("PATH", "")) is not None
+
+
+def plan(env: Mapping[str, str], found: Java | None, *, is_root: bool) -> str:
+    """Say which Java there is, or what `install` would do."""
+    if found:
+        return f"Java {found.version} is there: {found.home}"
+    if _has_apt(env, is_root=is_root):
+        what = f"apt-get will install {APT_PACKAGES[0]} into the system"
+    else:
+        what = "one will be downloaded into .java/ of this project"
+    return f"There is no Java {OLDEST} or newer, which Spark needs: {what}"
 
 
 def _run(command: Sequence[str], env: Mapping[str, str]) -> bool:
@@ -168,8 +184,11 @@ def _say(line: str) -> None:
 def main(arguments: Sequence[str]) -> int:
     """Print the home of a Java; return the exit code."""
     java = find()
+    is_root = hasattr(os, "geteuid") and os.geteuid() == 0
+    if "--say" in arguments:
+        print(plan(os.environ, java, is_root=is_root))
+        return 0
     if java is None and "--install" in arguments:
-        is_root = hasattr(os, "geteuid") and os.geteuid() == 0
         java = install(os.environ, PROJECT, Path("/"), is_root=is_root)
     if java is None:
         _say(WHAT_TO_DO)

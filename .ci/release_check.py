@@ -6,7 +6,6 @@ build and packaging. The first check that fails ends it with one message and exi
 
 from __future__ import annotations
 
-import ast
 import json
 import os
 import re
@@ -23,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from packaging.requirements import Requirement
 from packaging.version import InvalidVersion, Version
+from project_table import project_table
 from sbom import SBOM, bill_of_materials
 from spark_zip import write_zip
 
@@ -42,7 +42,8 @@ CONSTRAINTS = PROJECT / "constraints.txt"
 TYPED_CALLS = PROJECT / "tests" / "typing" / "api.py"
 PACKAGES = ("hudi_pyspark", "pyspark_hudi")
 HEADING = re.compile(r"^## \[?([^]\s]+)\]?(?: - (\d{4}-\d{2}-\d{2}))?$", re.MULTILINE)
-WHEEL_NAME = re.compile(r"hudi_pyspark-([\w.+!]+)-py3-none-any\.whl")
+WHEEL_NAME = re.compile(r"hudi_pyspark-\d[\w.+!]*-py3-none-any\.whl")
+PUBLIC_HOME = Path(".ci", "public_home.toml")
 
 
 class ReleaseError(Exception):
@@ -59,11 +60,11 @@ class Artefacts:
 
 
 def check_versions(project: Path, version: str) -> None:
-    """Check that the package, the changelog and the docs agree with pyproject.toml.
+    """Check the form of the version, and that the changelog and the docs agree with it.
 
     Args:
         project: root of the checkout.
-        version: version in pyproject.toml.
+        version: of the package.
 
     Raises:
         ReleaseError: names the file that disagrees.
@@ -71,29 +72,42 @@ def check_versions(project: Path, version: str) -> None:
     try:
         parsed = Version(version)
     except InvalidVersion as error:
-        raise ReleaseError(f"pyproject.toml: {error}") from error
+        raise ReleaseError(f"hudi_pyspark/version.py: {error}") from error
     if str(parsed) != version:
-        raise ReleaseError(f"pyproject.toml: version {version!r} should be written {parsed}")
-    package = dunder_version((project / "hudi_pyspark" / "version.py").read_text("utf-8"))
-    if package != version:
-        raise ReleaseError(
-            f"hudi_pyspark.__version__ is {package}, but pyproject.toml has {version}"
-        )
+        raise ReleaseError(f"hudi_pyspark/version.py: {version!r} should be written {parsed}")
     check_changelog((project / "CHANGELOG.md").read_text("utf-8"), parsed)
     for page in [project / "README.md", *sorted((project / "docs").glob("*.md"))]:
-        for named in WHEEL_NAME.findall(page.read_text("utf-8")):
-            if named != version:
-                raise ReleaseError(
-                    f"{page.relative_to(project)} names a wheel of version {named}, not {version}"
-                )
+        if WHEEL_NAME.search(page.read_text("utf-8")):
+            raise ReleaseError(
+                f"{page.relative_to(project)} names a wheel with its version, which the next "
+                "release makes wrong: write hudi_pyspark-*.whl"
+            )
 
 
-def dunder_version(source: str) -> str:
-    """Return the `__version__` that a module assigns; "" if it does not."""
-    for node in ast.parse(source).body:
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__version__":
-            return str(ast.literal_eval(node.value))
-    return ""
+def check_public_home(project: Path, version: Version, urls: Mapping[str, str]) -> None:
+    """Check that a release says where the project is, in each place that should.
+
+    Args:
+        project: root of the checkout.
+        version: of the package; a development version may leave out all of it.
+        urls: table `project.urls` of pyproject.toml.
+
+    Raises:
+        ReleaseError: names what is empty, or the place that says something else.
+    """
+    home = tomllib.loads((project / PUBLIC_HOME).read_text("utf-8"))
+    empty = [name for name, value in home.items() if not value]
+    if empty and not version.is_devrelease:
+        raise ReleaseError(f"{PUBLIC_HOME}: a release needs {', '.join(empty)}")
+    citation = (project / "CITATION.cff").read_text("utf-8")
+    places = {
+        "[project.urls] of pyproject.toml": ("repository", urls.get("Repository", "")),
+        "CITATION.cff": ("repository", citation),
+        "SECURITY.md": ("security", (project / "SECURITY.md").read_text("utf-8")),
+    }
+    for place, (name, text) in places.items():
+        if home[name] not in text:
+            raise ReleaseError(f"{place} lacks {home[name]}, the {name} of {PUBLIC_HOME}")
 
 
 def check_changelog(text: str, version: Version) -> None:
@@ -131,7 +145,7 @@ def check_metadata(metadata: Message, project: Mapping[str, Any]) -> None:
 
     Args:
         metadata: metadata of the wheel.
-        project: table `project` of pyproject.toml.
+        project: what `project_table` returns.
 
     Raises:
         ReleaseError: names the field.
@@ -376,11 +390,13 @@ def run(command: Sequence[str | Path], *, is_failure_expected: bool = False) -> 
 
 def main() -> int:
     """Run all checks; return the exit code."""
-    project = tomllib.loads((PROJECT / "pyproject.toml").read_text("utf-8"))["project"]
+    project = project_table(PROJECT)
     version = project["version"]
     try:
         check_versions(PROJECT, version)
-        _passed(f"version {version} in pyproject.toml, package, changelog and docs")
+        _passed(f"version {version} fits changelog and docs")
+        check_public_home(PROJECT, Version(version), project.get("urls", {}))
+        _passed("public home: as far as it is known, in each place that names it")
         artefacts = find_artefacts(PROJECT / "dist", version)
         with zipfile.ZipFile(artefacts.wheel) as wheel:
             about = f"hudi_pyspark-{version}.dist-info"

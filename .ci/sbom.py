@@ -19,11 +19,7 @@ from cyclonedx.model.license import DisjunctiveLicense
 from cyclonedx.output.json import JsonV1Dot6
 from packageurl import PackageURL
 from packaging.requirements import Requirement
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from project_table import project_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -36,7 +32,7 @@ def bill_of_materials(project: Mapping[str, Any]) -> str:
     """Return the bill as JSON.
 
     Args:
-        project: table `project` of pyproject.toml.
+        project: what `project_table` returns.
     """
     package = f"{project['name']}@{project['version']}"
     root = Component(
@@ -82,8 +78,7 @@ def _component(text: str, extra: str = "") -> Component:
 
 def main() -> int:
     """Write the file; return the exit code."""
-    project = tomllib.loads((PROJECT / "pyproject.toml").read_text("utf-8"))["project"]
-    SBOM.write_text(bill_of_materials(project), encoding="utf-8")
+    SBOM.write_text(bill_of_materials(project_table(PROJECT)), encoding="utf-8")
     print(SBOM.relative_to(PROJECT))
     return 0
 

@@ -13,6 +13,7 @@ from mkdocs.structure.pages import Page
 
 PROJECT = Path(__file__).resolve().parents[1]
 _LINK = re.compile(r"\]\((\.\./)?(docs/)?")
+_SOURCE = re.compile(r"(?<=(?:src|set)=\")docs/")
 _CELL = re.compile(r"<td[^>]*>.*?</td>", re.DOTALL)
 _CODE = re.compile(r"(?<=<code>)[^<]*(?=</code>)")
 
@@ -37,7 +38,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
     """Convert links to those of the site."""
     is_in_folder = "/" in page.file.src_uri
-    return _LINK.sub(lambda link: "](../" if link[1] and is_in_folder else "](", markdown)
+    markdown = markdown.replace("](../README.md", "](index.md")
+    linked = _LINK.sub(lambda link: "](../" if link[1] and is_in_folder else "](", markdown)
+    return _SOURCE.sub("", linked)
 
 
 def on_page_content(html: str, **_: object) -> str:

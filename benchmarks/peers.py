@@ -111,7 +111,7 @@ class Workshop:
             f"base files, Spark {version}",
             self._command(python, "spark-parquet"),
             self.spark_env,
-            only=frozenset({"read_optimized", "read_optimized_column"}),
+            without=frozenset({"incremental"}),  # base files do not record changes
             has_sql=True,
             is_floor=True,
         )

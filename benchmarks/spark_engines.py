@@ -135,7 +135,7 @@ class HudiPyUser(SparkEngine):
 
 
 class SparkParquet(SparkEngine):
-    """Spark's own Parquet reader on the base files, for read-optimized queries."""
+    """Spark's own Parquet reader on the base files, without what log files changed."""
 
     def __init__(self) -> None:
         super().__init__(plain_session())

@@ -4,16 +4,14 @@
     python examples/demo.py                    (with Java 17+ and pyspark)
     python examples/demo.py --without-spark    (with neither)
 
-Apache Hudi 1.2.0 wrote the table in examples/data: six commits of orders in four regions. Their
-updates and deletes are in log files, which were never compacted into the Parquet files.
+Apache Hudi 1.2.0 wrote the table: six commits of orders in four regions. Their updates and deletes
+are in log files, which were never compacted into the Parquet files. It stays in the folder `build`.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-import tempfile
-import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,15 +22,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
 
-ARCHIVE = Path(__file__).resolve().parent / "data" / "orders.zip"
+FOLDER = "build"
 COLUMNS = ["id", "name", "amount", "qty", "ts", "region"]
 FIRST_COMMIT = "20261121062534259"
-
-
-def unpack(folder: str) -> str:
-    with zipfile.ZipFile(ARCHIVE) as archive:
-        archive.extractall(folder)
-    return str(Path(folder, "orders"))
 
 
 def describe_files(path: str) -> None:
@@ -106,6 +98,17 @@ def explain_counts(*, now: int, base_only: int, at_first: int) -> None:
     print(f"time travel     {at_first} rows: the table after its first commit, {FIRST_COMMIT}")
 
 
+def show_next_step(path: str) -> None:
+    program = Path(sys.executable)
+    folder = Path.cwd()
+    say("Next")
+    print(f"The table stays in {path}. Read it yourself:")
+    print(f"$ {program.relative_to(folder) if program.is_relative_to(folder) else program}")
+    print(">>> from hudi_pyspark import HudiTable")
+    print(f'>>> HudiTable("{path}").scan(filter="region = \'emea\'").to_arrow()')
+    print("docs/quickstart.md goes on from here.")
+
+
 def print_rows(table: pa.Table) -> None:
     rows = [table.column_names, *([str(v) for v in row.values()] for row in table.to_pylist())]
     for row in rows:
@@ -118,16 +121,17 @@ def say(title: str) -> None:
 
 def main() -> None:
     without_spark = "--without-spark" in sys.argv[1:]
-    with tempfile.TemporaryDirectory() as folder:
-        path = unpack(folder)
-        describe_files(path)
-        if not without_spark:
-            spark = start_spark()
-            show_with_spark(spark, path)
-            spark.stop()
-        show_without_spark(path)
+    hudi_pyspark.unpack_demo(FOLDER)
+    path = str(Path(FOLDER, "orders"))
+    describe_files(path)
+    if not without_spark:
+        spark = start_spark()
+        show_with_spark(spark, path)
+        spark.stop()
+    show_without_spark(path)
     if without_spark:
         print("\nSpark was skipped: it needs Java 17 or newer, which is missing (see above).")
+    show_next_step(path)
 
 
 if __name__ == "__main__":

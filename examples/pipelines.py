@@ -9,10 +9,16 @@ Put this file beside a `spark-pipeline.yml`, and call `spark-pipelines run`:
     configuration:
       orders.path: /path/of/orders_cdc
       orders.copy: lake.sales.orders
+      spark.sql.catalog.lake: class.of.the.Catalog
 
-`orders.path` is the Hudi table, which has to log its changes (`hoodie.table.cdc.enabled`), as the
-one in examples/data/orders_cdc.zip does. `orders.copy` is the name of a copy. It is kept up to date
-by MERGE, so its catalog must have tables with row-level operations, such as Apache Iceberg's.
+`orders.path` is the Hudi table, which has to log its changes (`hoodie.table.cdc.enabled`), as
+`orders_cdc` of `hudi-py demo` does. `orders.copy` is the name of a copy. It is kept up to date by
+MERGE, so its catalog must have tables with row-level operations. The catalog is configured above:
+`--conf` does not reach it.
+
+No connector that was tried runs as that target on Spark 4.3: the runtimes of Apache Iceberg for
+Spark 4.0 and 4.1 fail there, and the test of this file has a catalog of its own. Until one does,
+leave the last two statements out, and keep the copy as docs/to-iceberg-or-delta.md does.
 """
 
 from __future__ import annotations
@@ -25,18 +31,21 @@ from pyspark.sql import SparkSession
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+COLUMNS = "id,name,amount,d,ts,region"  # a session of a pipeline does not narrow scans by itself
+
 spark = SparkSession.active()
 ORDERS, COPY = (str(spark.conf.get(name)) for name in ("orders.path", "orders.copy"))
 
 
 @dp.table(comment="Each version of each order; deletes are missing")
 def order_versions() -> DataFrame:
-    return spark.readStream.format("hudi-py").load(ORDERS)
+    return spark.readStream.format("hudi-py").option("columns", COLUMNS).load(ORDERS)
 
 
 @dp.materialized_view(comment="How many orders each region has now")
 def orders_by_region() -> DataFrame:
-    return spark.read.format("hudi-py").load(ORDERS).groupBy("region").count()
+    orders = spark.read.format("hudi-py").option("columns", "region").load(ORDERS)
+    return orders.groupBy("region").count()
 
 
 @dp.temporary_view

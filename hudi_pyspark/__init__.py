@@ -9,6 +9,7 @@ from hudi_pyspark.version import __version__
 
 if TYPE_CHECKING:
     from hudi_pyspark.custom_mergers import register_payload
+    from hudi_pyspark.demo import unpack_demo
     from hudi_pyspark.hudi_table import HudiTable, scan_polars
     from hudi_pyspark.scan import Scan
     from hudi_pyspark.spark.hadoop_settings import storage_options_from_spark
@@ -34,6 +35,7 @@ __all__ = [
     "register_payload",
     "scan_polars",
     "storage_options_from_spark",
+    "unpack_demo",
 ]
 __all__ += [name for name, value in vars(_errors).items() if isinstance(value, type)]
 
@@ -43,6 +45,7 @@ _LOADED_WHEN_NAMED: Final = {
     name: f"hudi_pyspark.{module}"
     for module, names in {
         "custom_mergers": ("register_payload",),
+        "demo": ("unpack_demo",),
         "html_table": ("load_ipython_extension", "unload_ipython_extension"),
         "hudi_table": ("HudiTable", "scan_polars"),
         "scan": ("Scan",),

@@ -2,11 +2,9 @@
 
 import os
 import shlex
-import zipfile
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, fields
-from importlib import resources
 from pathlib import Path
 
 import click
@@ -16,11 +14,11 @@ from rich.text import Text
 
 from hudi_pyspark.cli import arguments
 from hudi_pyspark.cli.printing import Output, say, show, styled, track
+from hudi_pyspark.demo import DEMO_TABLES, unpack_demo
 from hudi_pyspark.doctor.finding import Finding, Severity, worst
 from hudi_pyspark.errors import printable
 from hudi_pyspark.wording import counted
 
-DEMO_TABLE = "orders"
 _DEMO_COMMANDS = ("describe", "timeline", "slices", "scan --limit 10", "count")
 
 
@@ -90,14 +88,13 @@ def _print_findings(findings: list[Finding]) -> None:
 @click.command
 @click.argument("folder", type=arguments.PLACE)
 def demo(folder: str) -> None:
-    """Unpack a small table into FOLDER, and print some commands to try."""
-    path = Path(folder, DEMO_TABLE)
-    if path.exists():
-        raise click.BadParameter(f"{path} exists: choose another folder", param_hint="'FOLDER'")
-    archive = resources.files("hudi_pyspark.cli") / f"{DEMO_TABLE}.zip"
-    with archive.open("rb") as file, zipfile.ZipFile(file) as zipped:
-        zipped.extractall(folder)
-    say(f"A MERGE_ON_READ table that Apache Hudi wrote is at {path}. Commands to try:")
+    """Unpack two small tables into FOLDER, and print some commands to try."""
+    paths = [Path(folder, name) for name in DEMO_TABLES]
+    for path in paths:
+        if path.exists():
+            raise click.BadParameter(f"{path} exists: choose another folder", param_hint="'FOLDER'")
+    unpack_demo(folder)
+    say(f"Apache Hudi wrote {' and '.join(map(str, paths))}. Commands to try:")
     for line in _DEMO_COMMANDS:
         command, *options = line.split()
-        say(shlex.join(["hudi-py", command, str(path), *options]))
+        say(shlex.join(["hudi-py", command, str(paths[0]), *options]))

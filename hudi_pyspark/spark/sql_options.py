@@ -13,7 +13,7 @@ from pyspark.sql.types import StructType
 
 from hudi_pyspark.catalogs.entry_columns import EntryColumns
 from hudi_pyspark.catalogs.hive_entry import READ_OPTIMIZED, reads_base_files
-from hudi_pyspark.errors import InvalidOptionError, UnsupportedQueryError
+from hudi_pyspark.errors import InvalidOptionError, PathNotFoundError, UnsupportedQueryError
 from hudi_pyspark.format.timeline.instant import moment_of
 from hudi_pyspark.options.instant_text import OF_THE_SESSION
 from hudi_pyspark.options.option import CdcFormat, QueryType
@@ -79,6 +79,8 @@ SQL_WORDS = {
     "bundle",
     "NO_PATH": f"{_INVALID} CREATE TABLE %s has no path: hudi-pyspark makes entries of tables that "
     "exist. Give LOCATION, or OPTIONS (path '...')",
+    "NO_FOLDER": f"[{PathNotFoundError.code}] CREATE TABLE %s LOCATION '%s': Spark puts a relative "
+    "location below the folder of the database, and %s does not exist: give the whole path",
     "NO_TABLE": f"{_INVALID} %s: %s is neither a path, which has a slash, nor the name of a table "
     "of Apache Hudi in the metastore: %s",
     "NO_TEXT": f"{_INVALID} %s is refused: %s. Give each argument as a constant, in its place: a "

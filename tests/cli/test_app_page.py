@@ -32,10 +32,12 @@ def test_examples_run_one_after_the_other(tmp_path, monkeypatch):
             (tmp_path / file).write_text(ended.out, encoding="utf-8")
         assert ended.code == 0 or (otherwise and ended.code == 1), f"{command}: {ended.err}"
         shown[command] = ended.out
-    # What Apache Hudi 1.2.0 read from this table (golden case v9_mor_cdc_op_key_only).
-    assert shown["count demo/orders"] == "9\n"
-    assert shown["count demo/orders --query-type read_optimized"] == "10\n"
-    assert shown["scan demo/orders --begin earliest --option cdc=true -o jsonl"].count("\n") == 20
+    # What Apache Hudi 1.2.0 read from this table (golden case v9_mor_cdc_data_before_after).
+    assert shown["count demo/orders_cdc"] == "9\n"
+    assert shown["count demo/orders_cdc --query-type read_optimized"] == "10\n"
+    assert (
+        shown["scan demo/orders_cdc --begin earliest --option cdc=true -o jsonl"].count("\n") == 20
+    )
     drawn = {path.name for path in (tmp_path / "demo").iterdir() if path.is_file()}
     assert drawn == {"orders.csv", "orders.html"}
 

@@ -5,7 +5,9 @@ import subprocess
 import sys
 import zipfile
 
-from hudi_pyspark import HudiTable
+import pytest
+
+from hudi_pyspark import HudiTable, unpack_demo
 from tests.cli.command import environment, in_process
 
 
@@ -15,15 +17,16 @@ def test_commands_of_the_demo_show_the_rows_that_hudi_reads(tmp_path):
     commands = [shlex.split(line)[1:] for line in ended.out.splitlines()[1:]]
     shown = {command[0]: in_process(*command) for command in commands}
     assert {each.code for each in shown.values()} == {0}
-    # Golden case v9_mor_cdc_op_key_only: seven commits, and Apache Hudi 1.2.0 reads nine rows.
-    assert shown["timeline"].out.count("completed") == 7
-    assert shown["count"].out == "9\n"
-    assert HudiTable(str(tmp_path / "orders")).scan().count() == 9
+    # Golden cases v9_mor_part_basic and v9_mor_cdc_data_before_after: what Apache Hudi 1.2.0 reads.
+    assert shown["timeline"].out.count("completed") == 6
+    assert shown["count"].out == "47\n"
+    assert HudiTable(tmp_path / "orders_cdc").scan().count() == 9
 
 
-def test_demo_table_is_whole(tmp_path):
+@pytest.mark.parametrize("name", ["orders", "orders_cdc"])
+def test_demo_table_is_whole(tmp_path, name):
     in_process("demo", str(tmp_path))
-    assert in_process("doctor", "--deep", "--strict", str(tmp_path / "orders")).code == 0
+    assert in_process("doctor", "--deep", "--strict", str(tmp_path / name)).code == 0
 
 
 def test_demo_keeps_what_is_there(tmp_path):
@@ -31,6 +34,14 @@ def test_demo_keeps_what_is_there(tmp_path):
     ended = in_process("demo", str(tmp_path))
     assert ended.code == 2
     assert list((tmp_path / "orders").iterdir()) == []
+
+
+def test_demo_from_python_leaves_a_table_that_is_there(tmp_path):
+    (tmp_path / "orders").mkdir()
+    unpack_demo(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["orders", "orders_cdc"]
+    assert list((tmp_path / "orders").iterdir()) == []
+    assert HudiTable(tmp_path / "orders_cdc").scan().count() == 9
 
 
 def test_message_without_click_says_how_to_install_it():
@@ -82,4 +93,4 @@ def test_wheel_has_the_command_and_its_table(wheel, tmp_path):
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.endswith("\n9\n")
+    assert done.stdout.endswith("\n47\n")

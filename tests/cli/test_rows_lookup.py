@@ -1,18 +1,17 @@
 """Rows by record key on the command line."""
 
 import json
-import shutil
 
 import pytest
 
+from hudi_pyspark import unpack_demo
 from tests.cli.command import in_process
-from tests.conftest import PROJECT
 
 
 @pytest.fixture
 def orders(tmp_path):
-    shutil.unpack_archive(PROJECT / "hudi_pyspark" / "cli" / "orders.zip", tmp_path)
-    return tmp_path / "orders"
+    unpack_demo(tmp_path)
+    return tmp_path / "orders_cdc"
 
 
 def test_rows_of_keys_are_printed_without_meta_columns(orders):
@@ -35,8 +34,8 @@ def test_unknown_column_is_refused(orders):
 
 
 def test_history_is_of_a_record_or_of_a_file_group(orders):
-    ended = in_process("history", str(orders), "79e7d6ef", "--file-group", "-o", "json")
-    assert all("79e7d6ef" in row["path"] for row in json.loads(ended.out))
+    ended = in_process("history", str(orders), "f7ca8013", "--file-group", "-o", "json")
+    assert all("f7ca8013" in row["path"] for row in json.loads(ended.out))
     found = json.loads(in_process("history", str(orders), "nobody", "-o", "json").out)
     assert found == []
 
@@ -70,7 +69,7 @@ def test_unknown_service_is_refused_with_those_that_there_are(orders):
         ["column-statistics", "--limit", "0"],
         ["files", "--limit", "0"],
         ["scan", "--limit", "0"],
-        ["diff", "20261121063205111", "20261121063205111"],
+        ["diff", "20261121063214022", "20261121063214022"],
     ],
     ids=" ".join,
 )

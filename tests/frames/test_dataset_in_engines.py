@@ -179,7 +179,7 @@ def test_page_about_engines_runs(monkeypatch):
     monkeypatch.syspath_prepend("examples")  # the page imports a copy of engines.py
     text = (PROJECT / "docs" / "without-spark.md").read_text(encoding="utf-8")
     page = text.partition("## Other engines")[2]
-    code = re.findall(r"^```py(?:thon)?\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    code = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
     shutil.unpack_archive("examples/data/orders.zip", "build")
     names: dict[str, Any] = {"hudi_pyspark": hudi_pyspark, "table": HudiTable("build/orders")}
     exec("\n".join(code), names)

@@ -1,30 +1,24 @@
 """Pages about copies in Iceberg and Delta, and about PyTorch: their code has Apache Hudi's rows."""
 
-import re
-import shutil
 from typing import Any
 
 import pytest
 
 from tests.conftest import PROJECT
 from tests.frames.test_dataset import bag, snapshot
+from tests.project.page_blocks import blocks_of
 
 pytestmark = pytest.mark.engines
 
 
 @pytest.fixture
 def names_of(monkeypatch, tmp_path):
-    """Run the code of a page in a folder with its tables, and return its names."""
-    for table in ("orders", "orders_cdc"):
-        archive = PROJECT / "examples" / "data" / f"{table}.zip"
-        shutil.unpack_archive(archive, tmp_path / "build")
+    """Run the code of a page in an empty folder, and return its names."""
     monkeypatch.chdir(tmp_path)
 
     def run(page: str) -> dict[str, Any]:
-        text = (PROJECT / "docs" / page).read_text(encoding="utf-8")
         names: dict[str, Any] = {}
-        blocks = re.findall(r"^```py\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
-        exec("\n".join(blocks), names)
+        exec("\n".join(block.text for block in blocks_of(PROJECT / "docs" / page)), names)
         return names
 
     return run

@@ -19,7 +19,7 @@ _FILE = Path(__file__).with_name("deviations.toml")
 class Deviation:
     """Why some queries answer differently, and in what."""
 
-    rule: str  # number of the rule in docs/supported.md
+    rule: str  # number of the rule in docs/differences.md
     reason: str
     columns: frozenset[str]  # all others must be equal
     # Rows may differ too: "more" or "fewer" than Apache Hudi's, "other" ones, or the named error.

@@ -2,10 +2,10 @@
 
 The arrows come from the import statements; only the places of the boxes are chosen here. An arrow
 that a chain of others already implies is left out, and so are `errors.py` and `messages.py`, which
-nearly all import, `arrow_values.py`, `cached_property.py`, `exact_decimals.py`, `extras.py`,
-`fork_safe_lock.py`,
-`html_table.py`, `imported_function.py`, `short_name.py`, `version.py`, `wording.py`, and
-`__init__.py`, which only lists the public names. Run as a module, it writes the picture.
+nearly all import, `arrow_values.py`, `cached_property.py`, `demo.py`, `exact_decimals.py`,
+`extras.py`, `fork_safe_lock.py`, `html_table.py`, `imported_function.py`, `short_name.py`,
+`version.py`, `wording.py`, and `__init__.py`, which only lists the public names. Run as a module,
+it writes the picture.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ Graph: TypeAlias = "Mapping[str, Set[str]]"
 FILE = Path(__file__).resolve().parents[2] / "docs" / "images" / "package_map.svg"
 NOT_DRAWN = {
     "arrow_values",
+    "demo",
     "cached_property",
     "errors",
     "exact_decimals",

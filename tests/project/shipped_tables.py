@@ -1,4 +1,4 @@
-"""How many golden tables ship, by the rows of the table at the top of docs/supported.md."""
+"""How many golden tables ship, by the rows of the table of versions in docs/supported.md."""
 
 from collections import Counter
 from collections.abc import Mapping

@@ -39,6 +39,18 @@ def test_same_action_has_the_same_hash_everywhere():
     assert len(pinned) == len({action for action, _ in pinned})
 
 
+def test_only_the_last_job_of_a_release_has_an_identity_and_it_builds_nothing():
+    text = (PROJECT / ".github" / "workflows" / "release.yml").read_text(encoding="utf-8")
+    jobs = dict(
+        re.findall(r"^  (\w+):\n((?:    .*\n|\n)+)", text.partition("jobs:\n")[2], re.MULTILINE)
+    )
+    assert [*jobs] == ["test", "build", "publish"]
+    assert ["id-token" in job for job in jobs.values()] == [False, False, True]
+    assert re.findall(r"needs: (\w+)", text) == ["test", "build"]
+    assert re.findall(r"run: make (.*)", jobs["publish"]) == ["publish"]
+    assert "actions/download-artifact@" in jobs["publish"]
+
+
 def test_every_python_that_the_package_declares_is_tested():
     text = (PROJECT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8")
     found = re.search(r"python: \[(.*)\]", text)

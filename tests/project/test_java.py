@@ -180,6 +180,24 @@ def test_full_jdk_is_fetched_where_the_small_runtime_will_not_do(machine):
     assert install(machine, is_root=False, python=python).home == home
 
 
+@pytest.mark.parametrize(
+    ("is_root", "says"),
+    [
+        (True, "apt-get will install openjdk-17-jre-headless into the system"),
+        (False, "one will be downloaded into .java/ of this project"),
+    ],
+)
+def test_what_will_be_installed_is_said_before(machine, is_root, says):
+    write_command(machine.bin / "apt-get", "exit 1")
+    said = java.plan({"PATH": str(machine.bin)}, None, is_root=is_root)
+    assert said == f"There is no Java 17 or newer, which Spark needs: {says}"
+
+
+def test_java_that_is_there_is_named(tmp_path):
+    found = java.Java(tmp_path, 21)
+    assert java.plan({}, found, is_root=True) == f"Java 21 is there: {tmp_path}"
+
+
 def test_machine_without_network_gets_none_and_says_why(machine, capsys):
     failing = "echo 'E: Temporary failure resolving' >&2; exit 100"
     write_command(machine.bin / "apt-get", failing)

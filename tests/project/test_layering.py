@@ -49,6 +49,7 @@ MAY_IMPORT = {
     "filter": {"errors", "exact_decimals", "format", "table", "columns"},
     "options": {"errors", "messages", "storage", "table", "wording"},
     "custom_mergers": {"errors", "imported_function", "table"},
+    "demo": set(),
     "tasks": {
         "errors",
         "arrow_values",
@@ -91,7 +92,7 @@ MAY_IMPORT = {
         "catalogs",
         "frames",
     },
-    "cli": {*PIPELINE, "wording", "scan", "doctor", "report", "hudi_table", ""},
+    "cli": {*PIPELINE, "demo", "wording", "scan", "doctor", "report", "hudi_table", ""},
     "spark": {
         *PIPELINE,
         "short_name",
@@ -105,6 +106,7 @@ MAY_IMPORT = {
     "": {
         "errors",
         "custom_mergers",
+        "demo",
         "html_table",
         "hudi_table",
         "scan",

@@ -41,6 +41,7 @@ PUBLIC_NAMES = {
     "register_payload",
     "scan_polars",
     "storage_options_from_spark",
+    "unpack_demo",
     "CatalogError",
     "StorageAccessError",
     "StorageError",

@@ -5,8 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
+import hudi_pyspark
 from tests.project.ci_script import load
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -24,18 +23,14 @@ def dependencies():
     return METADATA["project"]["dependencies"]
 
 
-@pytest.mark.parametrize("file", [".ci/conda/recipe.yaml", "CITATION.cff"])
-def test_version_is_that_of_the_package(file):
-    text = (PROJECT / file).read_text(encoding="utf-8")
-    found = re.findall(r"^\s*version: (\d.*)$", text, re.MULTILINE)
-    assert found == [METADATA["project"]["version"]]
-
-
-def test_readme_installs_what_it_uses():
-    readme = (PROJECT / "README.md").read_text(encoding="utf-8")
-    extras = re.findall(r"pip install '\.\[(.*)\]'", readme)[0].split(",")
-    assert set(extras) == {"spark", "pandas", "polars", "duckdb", "report", "cli"}
-    assert set(extras) <= METADATA["project"]["optional-dependencies"].keys()
+def test_version_stands_in_one_file():
+    version = hudi_pyspark.__version__
+    names = subprocess.run(
+        ["git", "grep", "-lF", version], cwd=PROJECT, capture_output=True, text=True, check=False
+    ).stdout.split()
+    # The bill of materials and the tests of releases have versions as their content.
+    expected = {"hudi_pyspark/version.py", ".ci/hudi_pyspark.cdx.json"}
+    assert {name for name in names if not name.startswith("tests/")} <= expected
 
 
 def test_source_distribution_is_small_and_complete(tmp_path):

@@ -32,5 +32,5 @@ def test_bill_is_the_same_each_time():
 
 
 def test_written_bill_is_that_of_pyproject():
-    project = sbom.tomllib.loads((sbom.PROJECT / "pyproject.toml").read_text("utf-8"))["project"]
+    project = sbom.project_table(sbom.PROJECT)
     assert sbom.SBOM.read_text("utf-8") == sbom.bill_of_materials(project), "run make sbom"

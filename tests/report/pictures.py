@@ -31,13 +31,15 @@ def _draw(browser: Browser, name: str, width: int, height: int, top: int = 0) ->
 
 
 def main() -> None:
-    """Draw the three pictures."""
+    """Draw the pictures."""
     with tempfile.TemporaryDirectory() as folder, chromium() as browser:
         archived, indexed = (
             _page(case, Path(folder)) for case in ("v9_mor_archived", "v9_mor_mdt_indexes")
         )
         browser.open(archived)
         _draw(browser, "report", 1280, 1290)
+        browser.open(archived, is_dark=True)
+        _draw(browser, "report-dark", 1280, 1290)
         browser.open(archived, width=390)
         _draw(browser, "report-narrow", 390, 1180)
         browser.open(indexed, is_dark=True)

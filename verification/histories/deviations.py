@@ -1,4 +1,4 @@
-"""Accepted differences of docs/supported.md, each with a predicate: when it applies."""
+"""Accepted differences of docs/differences.md, each with a predicate: when it applies."""
 
 from __future__ import annotations
 

@@ -144,6 +144,15 @@ public class FileGuard implements ExternalCatalogEventListener {
     }
   }
 
+  /** Whether there is a folder; also if Hadoop cannot tell, since Python has other clients. */
+  public boolean hasFolder(Path folder) {
+    try {
+      return folder.getFileSystem(hadoop).exists(folder);
+    } catch (Exception error) {
+      return true;
+    }
+  }
+
   /** Refuses to replace a folder that is, has, or is a part of a table of Apache Hudi. */
   public static void checkFolder(Path folder, Configuration hadoop) throws Exception {
     FileSystem files = folder.getFileSystem(hadoop);

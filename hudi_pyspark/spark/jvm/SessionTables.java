@@ -1,8 +1,10 @@
 package hudi_pyspark;
 
+import java.net.URI;
 import java.util.HashMap;
 import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.AnalysisException;
 import org.apache.spark.sql.catalyst.TableIdentifier;
 import org.apache.spark.sql.catalyst.analysis.NoSuchNamespaceException;
@@ -11,6 +13,7 @@ import org.apache.spark.sql.catalyst.analysis.NonEmptyNamespaceException;
 import org.apache.spark.sql.catalyst.analysis.TableAlreadyExistsException;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.catalog.ExternalCatalogWithListener;
+import org.apache.spark.sql.catalyst.catalog.SessionCatalog;
 import org.apache.spark.sql.connector.catalog.CatalogManager;
 import org.apache.spark.sql.connector.catalog.CatalogPlugin;
 import org.apache.spark.sql.connector.catalog.Column;
@@ -154,11 +157,29 @@ public class SessionTables extends DelegatingCatalogExtension {
     }
     options.put(Words.DECLARED, declared.json());
     options.put(Words.COLUMNS, declared.json());
-    options.put("path", properties.get("location"));
+    URI location = locationOf(identifier, (String) properties.get("location"));
+    options.put("path", location.toString());
     ReadTable table = ReadTable.open(label, options, null);
+    Map qualified = new HashMap(properties);
+    qualified.put("location", new Path(location).toString());
     // Without partition columns: Spark would compare them with what a source infers, which is none.
-    super.createTable(identifier, table.schema(), new Transform[0], properties);
+    super.createTable(identifier, table.schema(), new Transform[0], qualified);
     return table;
+  }
+
+  /**
+   * The location of an entry as Spark's catalog stores it, so that CREATE TABLE opens the table
+   * that queries will read. Spark puts a relative location below the folder of the database.
+   */
+  private URI locationOf(Identifier identifier, String text) {
+    Path given = new Path(text);
+    SessionCatalog catalog = manager.v1SessionCatalog();
+    URI location = catalog.makeQualifiedTablePath(given.toUri(), identifier.namespace()[0]);
+    if (!given.isAbsolute() && !guard.hasFolder(new Path(location))) {
+      Object[] names = {identifier, text, location};
+      throw new IllegalArgumentException(String.format(Words.NO_FOLDER, names));
+    }
+    return location;
   }
 
   /** What plans show: the name that Spark's own catalog has there. */
