@@ -81,7 +81,7 @@ class Settings:
     storage_options: Mapping[str, str]
 
     @classmethod
-    def current(cls) -> "Settings":
+    def of_command(cls) -> "Settings":
         """Return the settings of the command that runs, a `StorageCommand`."""
         settings = click.get_current_context().find_object(cls)
         assert settings is not None
@@ -117,7 +117,7 @@ def open_table(path: str, *, catalog: Sequence[str] = ()) -> HudiTable:
         HudiError: as from `HudiTable` and `HudiTable.from_catalog`.
     """
     settings = _settings(catalog, "--catalog")
-    storage_options = Settings.current().storage_options
+    storage_options = Settings.of_command().storage_options
     if settings:
         return HudiTable.from_catalog(path, settings, storage_options=storage_options)
     return HudiTable(path, storage_options=storage_options)
@@ -208,7 +208,7 @@ def storage_at(path: str, catalog: Sequence[str] = ()) -> ArrowStorage:
         StorageError: the storage does not answer, or there are no credentials.
         CatalogError: the catalog fails, or does not have the table.
     """
-    storage_options = Settings.current().storage_options
+    storage_options = Settings.of_command().storage_options
     if catalog:
         return find_in_catalog(path, _settings(catalog, "--catalog"), storage_options)[1]
     return open_storage(path, storage_options)
