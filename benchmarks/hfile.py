@@ -24,7 +24,7 @@ from hudi_pyspark.format.hfile.reader import HFileReader, read_hfile
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # for the tests' writer of blocks
 
-from tests.format.test_hfile import GZIP, block, entry, hfile
+from tests.format.hfile_writer import GZIP, block, entry, hfile
 
 if TYPE_CHECKING:
     from collections.abc import Callable

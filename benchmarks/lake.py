@@ -35,7 +35,7 @@ from hudi_pyspark.metadata_table.records import FILES, RECORD_INDEX
 PROJECT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(PROJECT))  # for the tests' writer of HFiles
 
-from tests.format.test_hfile import GZIP, block, entry, hfile, message, varint  # noqa: E402
+from tests.format.hfile_writer import GZIP, block, entry, hfile, message, varint  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -8,8 +8,11 @@ import zipfile
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
 from tests.conftest import GOLDEN
 from tests.golden.case import load_case
+from tests.golden.compare import differences
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -113,3 +116,13 @@ def _writers(files: Mapping[str, bytes]) -> dict[str, str]:
             for stats in metadata["partitionToWriteStats"].values():
                 writers.update({stat["path"]: instant[1] for stat in stats})
     return writers
+
+
+# Its later commits bring log files, new file groups, a compaction's output and logs on top of it.
+BEFORE_COMPACTION = ("v9_mor_compaction_inline", "20261121062700103", "as_of_c2_formatted")
+
+
+def differs_from(answer: pa.Table, case: str, query: str) -> list[str]:
+    """Differences from Apache Hudi's answer to a golden query."""
+    expected = next(q for q in load_case(GOLDEN / case).queries if q.name == query)
+    return differences(answer, expected.expected_rows(), expected.expected_schema())

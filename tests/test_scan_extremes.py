@@ -14,15 +14,10 @@ from hudi_pyspark.options.read_options import ReadOptions
 from hudi_pyspark.scan import choose_scan
 from tests.format.log.log_writer import avro_content, avro_records, write_block
 from tests.table.tiny_table import TinyTable, log
+from tests.wide_schemas import META, fields
 
-META = ("commit_time", "commit_seqno", "record_key", "partition_path", "file_name")
 FULL = Path("/dev/full")
 RECORD_MEGABYTES = int(os.environ.get("RECORD_MEGABYTES", "64"))  # 1,024 need 8 GB of memory
-
-
-def fields(**types):
-    meta = [{"name": f"_hoodie_{name}", "type": ["null", "string"]} for name in META]
-    return meta + [{"name": name, "type": kind} for name, kind in types.items()]
 
 
 def read(columns, logs, **options):

@@ -8,10 +8,7 @@ import pytest
 
 from hudi_pyspark import HudiTable, MissingFileError
 from hudi_pyspark.reading.slice_reader import read
-from tests.conftest import GOLDEN
-from tests.golden.case import load_case
-from tests.golden.compare import differences
-from tests.growing_table import GrowingTable, table_at
+from tests.growing_table import BEFORE_COMPACTION, GrowingTable, differs_from, table_at
 
 # Case, the earlier instant, and the golden query that answers as of it.
 EARLIER = [
@@ -31,14 +28,6 @@ EARLIER = [
     pytest.param("v9_mor_clustering", "20261121062950559", "as_of_c4", id="v9-clustered"),
 ]
 each_earlier_state = pytest.mark.parametrize(("case", "instant", "query"), EARLIER)
-# Its later commits bring log files, new file groups, a compaction's output and logs on top of it.
-BEFORE_COMPACTION = ("v9_mor_compaction_inline", "20261121062700103", "as_of_c2_formatted")
-
-
-def differs_from(answer: pa.Table, case: str, query: str) -> list[str]:
-    """Differences from Apache Hudi's answer to a golden query."""
-    expected = next(q for q in load_case(GOLDEN / case).queries if q.name == query)
-    return differences(answer, expected.expected_rows(), expected.expected_schema())
 
 
 def grow_after_opening(growing: GrowingTable) -> pa.Table:

@@ -25,7 +25,7 @@ from tests.reading.log_records.log_files import (
     delete_block,
     rule_of,
 )
-from tests.reading.test_slice_reader import AVRO, BASE_PATH, FILES, LOG_PATHS, log_file, task
+from tests.reading.slices_in_memory import AVRO, BASE_PATH, FILES, LOG_PATHS, log_file, task
 
 # No ordering field, no column that marks deletes, and positions in every log block, so that a
 # merge needs no column at all.

@@ -5,7 +5,7 @@ import pytest
 from tests.cli.command import in_process
 from tests.conftest import GOLDEN
 from tests.golden.case import load_case
-from tests.reading.base_files.test_base_file_bootstrap import bootstrapped
+from tests.reading.base_files.bootstrapped_table import bootstrapped
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from hudi_pyspark.format.hfile import HFileError
 from hudi_pyspark.format.hfile.entries import HFile
 from hudi_pyspark.format.hfile.reader import HFileReader, read_hfile
 from hudi_pyspark.storage import ArrowStorage, Storage
-from tests.format.test_hfile import ENTRIES, ENTRY_BYTES, GZIP, block, entry, hfile
+from tests.format.hfile_writer import ENTRIES, ENTRY_BYTES, GZIP, block, entry, hfile
 from tests.memory_storage import MemoryStorage
 from tests.sampling import SAMPLED, sample
 

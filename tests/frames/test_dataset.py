@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 import pytest
 from fsspec.implementations.local import LocalFileSystem
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import hudi_pyspark
@@ -22,39 +22,14 @@ from hudi_pyspark.filter.evaluation import holds
 from hudi_pyspark.frames.expression import pruning
 from hudi_pyspark.frames.polars import parse_expression
 from tests.conftest import GOLDEN
-from tests.frames.conditions import PYARROW, TABLE, Words, random_condition
+from tests.frames.conditions import PYARROW, TABLE, random_condition
+from tests.frames.golden_rows import CASES, COUNT, MOR, POLARS, bag, snapshot
 from tests.golden.case import load_case
 from tests.golden.compare import differences
 from tests.golden.filters import random_filter
 from tests.growing_table import table_at
 
 FIELD = pc.field
-POLARS = Words(
-    pl.col,
-    lambda values, listed: values.is_in(listed),
-    lambda values: values.is_not_null(),
-    lambda texts, prefix: texts.str.starts_with(prefix),
-)
-CASES = [
-    "v9_mor_all_types",
-    "v6_cow_all_types",
-    "v9_mor_mdt_indexes",
-    "v9_cow_keygen_slashes",
-    "v8_cow_schema_evolution",
-    "v9_mor_timestamp_ntz",
-]
-MOR = "v9_mor_compaction_inline"
-COUNT = settings().max_examples // 8  # conditions for each table; `make test-property`: 250
-
-
-def snapshot(case: str, schema: pa.Schema) -> pa.Table:
-    """What Apache Hudi reads, in the types of pyarrow that columns have here."""
-    query = next(q for q in load_case(GOLDEN / case).queries if q.name == "snapshot")
-    return query.expected_rows().select(schema.names).cast(schema)
-
-
-def bag(rows: pa.Table) -> Counter[str]:
-    return Counter(map(str, rows.to_pylist()))
 
 
 @pytest.mark.property

@@ -17,7 +17,7 @@ from hudi_pyspark import HudiTable
 from tests.conftest import PROJECT
 from tests.frames.conditions import Words, random_condition
 from tests.frames.dying_files import DyingFiles
-from tests.frames.test_dataset import CASES, MOR, bag, snapshot
+from tests.frames.golden_rows import CASES, MOR, bag, snapshot
 from tests.golden.filters import random_filter
 
 pytestmark = [pytest.mark.engines, pytest.mark.filterwarnings("default")]

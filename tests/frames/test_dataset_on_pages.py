@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import PROJECT
-from tests.frames.test_dataset import bag, snapshot
+from tests.frames.golden_rows import bag, snapshot
 from tests.project.page_blocks import blocks_of
 
 pytestmark = pytest.mark.engines

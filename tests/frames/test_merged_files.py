@@ -21,7 +21,7 @@ from hudi_pyspark.frames.merged_files import is_exact_type, merged_files
 from hudi_pyspark.tasks import ScanTask
 from tests.conftest import GOLDEN
 from tests.frames.conditions import random_condition
-from tests.frames.test_dataset import COUNT, MOR, POLARS, bag, snapshot
+from tests.frames.golden_rows import COUNT, MOR, POLARS, bag, snapshot
 from tests.golden.case import load_cases
 from tests.golden.deviations import accepted_deviations
 from tests.golden.filters import random_filter

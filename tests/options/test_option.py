@@ -23,7 +23,7 @@ from hudi_pyspark.options.read_options import (
 )
 from hudi_pyspark.reading.joint_slices import join_tasks
 from tests.memory_storage import MemoryStorage
-from tests.reading.test_slice_reader import task
+from tests.reading.slices_in_memory import task
 
 # Fields that are set by other options, which say it.
 FOLLOWING = {"by_offset", "incremental", "fails_on_missing"}

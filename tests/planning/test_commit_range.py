@@ -1,13 +1,10 @@
 """Ranges of instants: which commits, which files, and what happens where they are gone."""
 
-import io
-import json
 import warnings
 from collections import Counter
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from hudi_pyspark import HudiTable
@@ -29,10 +26,10 @@ from tests.conftest import GOLDEN
 from tests.golden.case import load_case
 from tests.golden.compare import differences
 from tests.memory_storage import MemoryStorage
+from tests.table.archive_files import archive
 from tests.table.tiny_table import TinyTable, base, log, shape
 
 INCR_OPTIONS = "v9_cow_incr_options"
-HISTORY = ".hoodie/timeline/history"
 
 
 def wanted(begin="000", end="", **more):
@@ -64,22 +61,6 @@ def three_commits(version=9, table_type="COPY_ON_WRITE"):
     table = TinyTable(version, table_type)
     for number in (1, 2, 3):
         table.write(f"0{number}0", "commit", base(f"f{number}", f"0{number}0"))
-    return table
-
-
-def archive(table, *instants):
-    """Put a file of instants into the archive: requested time, completion time, action."""
-    names = ("instantTime", "completionTime", "action")
-    columns = dict(zip(names, map(list, zip(*instants, strict=True)), strict=True))
-    buffer = io.BytesIO()
-    pq.write_table(pa.table(columns), buffer)
-    times = [time for time, _, _ in instants]
-    name = f"{min(times)}_{max(times)}_0.parquet"
-    table.files[f"{HISTORY}/{name}"] = buffer.getvalue()
-    manifest = json.loads(table.files.get(f"{HISTORY}/manifest_1", b'{"files": []}'))
-    manifest["files"].append({"fileName": name, "fileLen": 1})
-    table.files[f"{HISTORY}/manifest_1"] = json.dumps(manifest).encode()
-    table.files[f"{HISTORY}/_version_"] = b"1"
     return table
 
 

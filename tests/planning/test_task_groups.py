@@ -12,7 +12,7 @@ from hudi_pyspark.planning import task_groups
 from hudi_pyspark.planning.task_groups import cost, group_tasks
 from hudi_pyspark.reading.small_slices import are_tiny
 from hudi_pyspark.tasks import CdcTask, ChangeSource, CommitRange, ScanTask
-from tests.planning.test_slice_tasks import TABLE, planned, slice_of
+from tests.planning.planned_slices import TABLE, planned, slice_of
 
 MIB = 1 << 20
 OPENING = MIB // 2

@@ -14,7 +14,7 @@ import hudi_pyspark
 from tests.catalogs.rest_server import serve_catalog
 from tests.spark.conftest import sql
 from tests.spark.frames import new_session
-from tests.spark.test_tables import needs_changes, rows_of_stream
+from tests.spark.named_tables import needs_changes, rows_of_stream
 
 pytestmark = pytest.mark.spark
 __all__ = ["sql"]  # a fixture

@@ -19,7 +19,7 @@ from hudi_pyspark import HudiTable
 from hudi_pyspark.reading.merge import outcome_files
 from hudi_pyspark.reading.merge.outcome_files import OutcomesOnDisk
 from tests.damage import unpack
-from tests.reading.merge.test_outcome_files import folder_in, outcome_of, same
+from tests.reading.merge.kept_outcomes import folder_in, outcome_of, same
 
 MANY = 50_000
 
@@ -125,7 +125,8 @@ _WRITER = """
 import sys
 from pathlib import Path
 sys.path.insert(0, {root!r})
-from tests.reading.merge.test_outcome_files import OutcomesOnDisk, outcome_of
+from hudi_pyspark.reading.merge.outcome_files import OutcomesOnDisk
+from tests.reading.merge.kept_outcomes import outcome_of
 store = OutcomesOnDisk(Path({folder!r}), {most})
 for number in range(200):
     store.put(f"{{sys.argv[1]}}-{{number}}", outcome_of())

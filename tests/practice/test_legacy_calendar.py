@@ -9,25 +9,7 @@ import pytest
 
 from hudi_pyspark import HudiTable
 from hudi_pyspark.columns.text import json_text
-
-BORN = {
-    "p0": "1001-01-01",
-    "p1": "1582-10-04",
-    "p2": "1582-10-15",
-    "p3": "1799-05-06",
-    "p4": "2020-02-29",
-    "q0": "1799-05-06",
-    "q1": "1500-01-01",
-}
-SEEN = {
-    "p0": "1001-01-01T01:02:03",
-    "p1": "1582-10-04T05:00:00",
-    "p2": "1582-10-15T00:00:00",
-    "p3": "1799-05-06T07:08:09",
-    "p4": "2020-02-29T01:01:01",
-    "q0": "1799-05-06T07:08:09",
-    "q1": "1500-01-01T01:01:00",
-}
+from tests.practice.ancient_times import BORN, SEEN
 
 
 @pytest.fixture

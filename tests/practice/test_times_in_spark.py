@@ -5,7 +5,7 @@ import json
 import pytest
 
 import hudi_pyspark
-from tests.practice.test_legacy_calendar import BORN, SEEN
+from tests.practice.ancient_times import BORN, SEEN
 from tests.spark.conftest import ruled
 from tests.spark.deployment import client
 from tests.spark.frames import load

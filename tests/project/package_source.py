@@ -91,3 +91,18 @@ def _source(module: Module, node: ast.ImportFrom) -> str:
     parents = module.folder.split(".")
     parents = parents[: len(parents) - node.level + 1]
     return ".".join([*parents, *filter(None, [node.module])])
+
+
+PROJECT = Path(__file__).resolve().parents[2]
+
+
+PACKAGE = PROJECT / "hudi_pyspark"
+
+
+LONGEST_CHAIN = 14  # modules that import one another when the first of them is imported
+
+
+MODULES = {
+    ".".join(path.relative_to(PROJECT).with_suffix("").parts).removesuffix(".__init__"): path
+    for path in sorted(PACKAGE.rglob("*.py"))
+}

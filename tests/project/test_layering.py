@@ -6,12 +6,11 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 
 import pytest
 
-PROJECT = Path(__file__).resolve().parents[2]
-PACKAGE = PROJECT / "hudi_pyspark"
+from tests.project.package_source import LONGEST_CHAIN, MODULES, PROJECT
+
 SHIM = PROJECT / "pyspark_hudi"
 
 TABLE = {
@@ -131,13 +130,6 @@ ROOMS = {
         "merge": {"log_records"},
         "": {"base_files", "log_records", "merge"},
     },
-}
-
-LONGEST_CHAIN = 14  # modules that import one another when the first of them is imported
-
-MODULES = {
-    ".".join(path.relative_to(PROJECT).with_suffix("").parts).removesuffix(".__init__"): path
-    for path in sorted(PACKAGE.rglob("*.py"))
 }
 
 

@@ -10,8 +10,7 @@ from tests.project.measure import (
     measure,
     orphans,
 )
-from tests.project.package_source import load_modules
-from tests.project.test_layering import LONGEST_CHAIN
+from tests.project.package_source import LONGEST_CHAIN, load_modules
 
 MOST_ORPHANS = 5
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.project.test_layering import MODULES
+from tests.project.package_source import MODULES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,7 +14,7 @@ from hudi_pyspark.reading.merge.fold import PairRule
 from hudi_pyspark.reading.merge.whole_records import WholeRecords
 from hudi_pyspark.reading.merge.winners import MergeDecision, Winners
 from hudi_pyspark.table.live_blocks import BlockFilter, scan_blocks
-from tests.property.test_merge_oracle import (
+from tests.property.random_merges import (
     Slice,
     arrow_schema,
     base_table,

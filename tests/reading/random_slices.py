@@ -12,7 +12,6 @@ import pyarrow.parquet as pq
 from hudi_pyspark.format.log.log_block import HeaderKey
 from hudi_pyspark.table.file_group import BaseFile, FileSlice, LogFile
 from hudi_pyspark.table.timeline import CommittedTimes
-from tests.memory_storage import MemoryStorage
 from tests.reading.log_records.log_files import (
     COMMIT_TIME,
     EVENT_TIME,
@@ -51,12 +50,6 @@ _AVRO = avro_record(
     _hoodie_is_deleted=nullable("boolean"),
 )
 _KEYS = "abcdefghijkl"
-
-
-class RemoteFiles(MemoryStorage):
-    """Files without an inode; their names and times say that they are the same."""
-
-    is_local = False
 
 
 @dataclass

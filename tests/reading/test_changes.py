@@ -31,7 +31,6 @@ from hudi_pyspark.reading.slice_reader import slice_tables
 from hudi_pyspark.scan import choose_scan
 from hudi_pyspark.tasks import ChangeSource
 from tests.format.log.log_writer import avro_content, avro_records, write_block
-from tests.planning.test_commit_range import archive
 from tests.reading.log_records.log_files import (
     avro_record,
     data_block,
@@ -39,6 +38,7 @@ from tests.reading.log_records.log_files import (
     nullable,
     wrapped,
 )
+from tests.table.archive_files import archive
 from tests.table.tiny_table import TinyTable, base, log, paths_of
 
 SCHEMA = pa.schema([("_hoodie_record_key", pa.string()), ("id", pa.string())])

@@ -30,7 +30,7 @@ from tests.reading.log_records.log_files import (
 )
 from tests.reading.planned_tasks import plan_slices
 from tests.reading.random_slices import COLUMNS, FILE_ID, TABLE, RandomSlice
-from tests.reading.test_slice_reader import AVRO, base_content
+from tests.reading.slices_in_memory import AVRO, base_content
 from tests.sampling import SAMPLED
 
 SLICES = 12

@@ -32,55 +32,25 @@ from hudi_pyspark.tasks import PartitionValues
 from tests.conftest import GOLDEN
 from tests.golden.case import load_case
 from tests.reading.log_records.log_files import KEY, delete_block, rollback_block, wrapped
-from tests.reading.test_slice_reader import (
+from tests.reading.slices_in_memory import (
+    BASE,
     BASE_PATH,
     DELETE,
     FILES,
     LOG_PATHS,
     LOGS,
+    MERGED,
     TABLE,
-    RecordingStorage,
+    RemoteFiles,
     base_content,
+    keyed,
     log_file,
+    read_files,
+    rows,
+    task,
     upsert,
 )
-from tests.reading.test_slice_reader import task as unlisted_task
 from tests.sampling import SAMPLED
-
-MERGED = [("a", "log"), ("c", "base c")]
-
-
-class RemoteFiles(RecordingStorage):
-    """Files without an inode; their names say that they are the same."""
-
-    is_local = False
-
-
-def task(**options):
-    """A task of files whose times of change a listing of their folder has."""
-    found = unlisted_task(**options)
-    base = found.file_slice.base_file
-    logs = found.file_slice.log_files
-    listed = replace(
-        found.file_slice,
-        base_file=base and replace(base, modified_ms=1),
-        log_files=tuple(replace(log, modified_ms=1) for log in logs),
-    )
-    return replace(found, file_slice=listed)
-
-
-def rows(scan_task, storage, store):
-    tables = [table.to_pylist() for table in read(scan_task, storage, store)]
-    return sorted(tuple(row.values()) for part in tables for row in part)
-
-
-def read_files(storage):
-    """The files that were read since the last call."""
-    opened = len(storage.opened)
-    storage.opened.clear()
-    logs = [path for path in storage.read if path in LOG_PATHS]
-    storage.read.clear()
-    return opened, logs
 
 
 @pytest.fixture
@@ -101,7 +71,7 @@ def test_slice_without_log_files_has_no_merge_to_keep(storage, store):
 
 def test_store_is_asked_for_the_version_of_a_file_without_a_listed_time(storage, store):
     listed = task()
-    base = replace(listed.file_slice.base_file, modified_ms=0)
+    base = replace(BASE, modified_ms=0)
     half_listed = replace(listed, file_slice=replace(listed.file_slice, base_file=base))
     assert count_merged([listed, half_listed], storage, store) == (0, 2)
     for scan_task, requests in ((listed, 0), (half_listed, 1)):
@@ -198,13 +168,6 @@ def test_last_log_file_that_changed_is_another_one(earlier, later, expected, is_
         asked = replace(asked, file_slice=replace(asked.file_slice, log_files=logs))
         found = rows(asked, storage, store)
     assert found == expected
-
-
-def keyed(*keys, **options):
-    scan_task = task(**options)
-    predicate = parse_filter(f"{KEY} IN ({', '.join(map(repr, keys))})", TABLE)
-    shared = replace(scan_task.shared, predicate=predicate, record_keys=keys)
-    return replace(scan_task, shared=shared)
 
 
 def test_merge_of_some_keys_is_not_kept_and_uses_what_is(storage, store):

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -23,14 +24,17 @@ from tests.reading.log_records.log_files import (
     delete_block,
     rollback_block,
 )
-from tests.reading.random_slices import COLUMNS, RandomSlice, RemoteFiles
-from tests.reading.test_kept_merges import keyed, read_files, rows, task
-from tests.reading.test_slice_reader import (
+from tests.reading.random_slices import COLUMNS, RandomSlice
+from tests.reading.slices_in_memory import (
     AVRO,
     FILES,
     LOG_PATHS,
     LOGS,
-    RecordingStorage,
+    RemoteFiles,
+    keyed,
+    read_files,
+    rows,
+    task,
     upsert,
 )
 from tests.sampling import SAMPLED
@@ -38,15 +42,9 @@ from tests.sampling import SAMPLED
 THIRD = "sf/.f1-0_004.log.1_0-1-0"
 
 
-class Files(RecordingStorage):
-    """Files without an inode."""
-
-    is_local = False
-
-
 @pytest.fixture
 def storage():
-    return Files(dict(FILES))
+    return RemoteFiles(FILES)
 
 
 @pytest.fixture
@@ -58,7 +56,9 @@ def written(storage, path, instant, content):
     """Write a log file."""
     size = len(content)
     storage.files[path] = content
-    return LogFile(path, "f1-0", instant, 1, "0-1-0", size, size, committed_by=instant)
+    return LogFile(
+        path, "f1-0", instant, 1, "0-1-0", size, size, committed_by=instant, modified_ms=1
+    )
 
 
 def with_third(storage, content):
@@ -292,7 +292,7 @@ def test_refreshed_table_and_one_of_the_same_path_know_what_was_merged(tmp_path,
 
 
 def test_disk_keeps_all_winners_only_if_a_quarter_of_them_is_new(storage, tmp_path):
-    folder = {"merge_cache": MergeCache.DISK, "merge_cache_folder": str(tmp_path)}
+    folder: dict[str, Any] = {"merge_cache": MergeCache.DISK, "merge_cache_folder": str(tmp_path)}
     content = data_block(
         AVRO,
         [{"_hoodie_record_key": f"n{n}", "ts": 20, "v": "new", "p": "sf"} for n in range(20)],

@@ -7,7 +7,7 @@ import pytest
 from hudi_pyspark.format.log.log_block import HeaderKey
 from hudi_pyspark.reading.slice_log import lacks_older_values
 from tests.reading.log_records.log_files import KEY, data_block, delete_block, framed
-from tests.reading.test_slice_reader import AVRO, task
+from tests.reading.slices_in_memory import AVRO, task
 
 ROW = {KEY: "a", "ts": 1, "v": "log", "p": "sf"}
 WHOLE = data_block(AVRO, [ROW])

@@ -6,7 +6,7 @@ from hudi_pyspark.format.log.log_block import HeaderKey
 from hudi_pyspark.reading.slice_merge import RowIdentity, load_merge_sides
 from tests.memory_storage import MemoryStorage
 from tests.reading.log_records.log_files import BASE_INSTANT, KEY, data_block, delete_block, framed
-from tests.reading.test_slice_reader import (
+from tests.reading.slices_in_memory import (
     AVRO,
     BASE_PATH,
     FILES,

@@ -1,12 +1,9 @@
 """A slice read from files in memory: what stands in them, and what is wrong with them."""
 
-import io
 import logging
 from dataclasses import replace
-from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from hudi_pyspark.errors import (
@@ -15,108 +12,30 @@ from hudi_pyspark.errors import (
     MissingFileError,
     SchemaEvolutionError,
 )
-from hudi_pyspark.options.read_options import ReadOptions
 from hudi_pyspark.reading.slice_reader import read
-from hudi_pyspark.table.file_group import BaseFile, FileSlice, LogFile
 from hudi_pyspark.table.on_damage import OnDamage
-from hudi_pyspark.table.timeline import CommittedTimes
-from hudi_pyspark.tasks import PartitionColumn, PartitionValues, ScanTask, ValueSource
+from hudi_pyspark.tasks import PartitionColumn, PartitionValues, ValueSource
 from tests.memory_storage import MemoryStorage
 from tests.reading.log_records.log_files import (
     KEY,
-    avro_record,
-    data_block,
     delete_block,
-    nullable,
-    rule_of,
-    wrapped,
 )
-from tests.reading.planned_tasks import plan_slices
-
-TABLE = pa.schema([(KEY, pa.string()), ("ts", pa.int64()), ("v", pa.string()), ("p", pa.string())])
-BASE_PATH = "sf/f1-0_0-1-0_001.parquet"
-LOG_PATHS = ("sf/.f1-0_002.log.1_0-1-0", "sf/.f1-0_003.log.1_0-1-0")
-AVRO = avro_record(ts=nullable("long"), v=nullable("string"), p=nullable("string"))
-BASE_ROWS = [{KEY: key, "ts": 10, "v": f"base {key}", "p": "sf"} for key in "abc"]
-
-
-class RecordingStorage(MemoryStorage):
-    """Remembers what was read, and which files are still open."""
-
-    def __init__(self, files: dict[str, bytes]) -> None:
-        super().__init__(files)
-        self.read: list[str] = []
-        self.opened: list[Any] = []
-
-    def read_bytes(self, path: str) -> bytes:
-        self.read.append(path)
-        return super().read_bytes(path)
-
-    def open_input(self, path: str) -> Any:
-        self.opened.append(io.BytesIO(self.files[path]))
-        return self.opened[-1]
-
-
-def base_content(rows=BASE_ROWS, schema=TABLE) -> bytes:
-    octets = io.BytesIO()
-    pq.write_table(pa.Table.from_pylist(rows, schema=schema), octets)
-    return octets.getvalue()
-
-
-def upsert(key: str, ts: int, instant: str, *, v: str = "log") -> bytes:
-    return data_block(AVRO, [{KEY: key, "ts": ts, "v": v, "p": "sf"}], instant=instant)
-
-
-UPSERT = upsert("a", 11, "002")
-DELETE = delete_block([("b", wrapped("Long", 12))], instant="003")
-FILES = {BASE_PATH: base_content(), LOG_PATHS[0]: UPSERT, LOG_PATHS[1]: DELETE}
-
-
-def log_file(path: str, instant: str, **changes: Any) -> LogFile:
-    size = len(FILES[path])
-    log = LogFile(path, "f1-0", instant, 1, "0-1-0", size, size, committed_by=instant)
-    return replace(log, **changes)
-
-
-LOGS = (log_file(LOG_PATHS[0], "002"), log_file(LOG_PATHS[1], "003"))
-BASE = BaseFile(BASE_PATH, "f1-0", "001", 1)
-
-
-def task(
-    *,
-    logs: tuple[LogFile, ...] = LOGS,
-    base: BaseFile | None = BASE,
-    columns: tuple[str, ...] = (KEY, "v"),
-    version: int = 6,
-    until: str = "003",
-    partition: str = "sf",
-    options_class: type[ReadOptions] = ReadOptions,
-    **options: Any,
-) -> ScanTask:
-    (planned,) = plan_slices(
-        [FileSlice(partition, "f1-0", "001", base, logs)],
-        TABLE,
-        columns,
-        until,
-        rule=rule_of(),
-        committed=CommittedTimes(frozenset({"001", "002", "003", "004"}), "001"),
-        properties={
-            "hoodie.table.version": str(version),
-            "hoodie.table.partition.fields": "p",
-        },
-        options=options,
-        options_class=options_class,
-    )
-    return planned
-
-
-def rows(planned: ScanTask, files: dict[str, bytes] = FILES) -> list[tuple[Any, ...]]:
-    tables = list(read(planned, MemoryStorage(files)))
-    assert all(table.schema == planned.shared.planned_columns.result for table in tables)
-    return sorted(tuple(row.values()) for table in tables for row in table.to_pylist())
-
-
-MERGED = [("a", "log"), ("c", "base c")]
+from tests.reading.slices_in_memory import (
+    BASE_PATH,
+    DELETE,
+    FILES,
+    LOG_PATHS,
+    LOGS,
+    MERGED,
+    TABLE,
+    UPSERT,
+    RecordingStorage,
+    base_content,
+    log_file,
+    rows,
+    task,
+    upsert,
+)
 
 
 def test_base_and_log_files_are_merged():

@@ -8,6 +8,7 @@ import pytest
 import hudi_pyspark
 from hudi_pyspark.spark.optimizer import ENABLED, install_optimizer
 from tests.spark.frames import new_session
+from tests.spark.named_tables import MOR
 
 _numbers = count()
 
@@ -40,3 +41,16 @@ def sql(spark):
             session.sql(f"DROP {kind} {name}.{table.name}")
     shutil.rmtree(location.removeprefix("file:"), ignore_errors=True)
     session.sql(f"DROP DATABASE {name}")
+
+
+@pytest.fixture
+def path(golden_table):
+    """The path of a golden table."""
+    return str(golden_table(MOR))
+
+
+@pytest.fixture
+def orders(sql, path):
+    """The name of an entry of this table."""
+    sql.sql(f"CREATE TABLE orders USING hudi LOCATION '{path}'")
+    return "orders"

@@ -8,7 +8,7 @@ from pyspark.sql import functions as sf
 
 import hudi_pyspark
 from examples.nearest_vectors import distance
-from tests.golden.test_procedures import answer, picked, relative
+from tests.golden.procedures import answer, picked, relative
 from tests.spark.frames import assert_same_rows, hudi_rows
 
 pytestmark = pytest.mark.spark

@@ -13,9 +13,8 @@ from pyspark.sql import functions as sf
 from hudi_pyspark.spark.datasource import HudiDataSource
 from tests.conftest import GOLDEN
 from tests.golden.case import load_case
-from tests.growing_table import table_at
+from tests.growing_table import BEFORE_COMPACTION, differs_from, table_at
 from tests.spark.frames import load
-from tests.test_scan_of_growing_table import BEFORE_COMPACTION, differs_from
 
 CASE, INSTANT, QUERY = BEFORE_COMPACTION
 

@@ -10,7 +10,7 @@ from hudi_pyspark import HudiTable
 from hudi_pyspark.spark.datasource import HudiDataSource
 from hudi_pyspark.spark.reader import HudiPartition, HudiReader, pack, unpacked
 from tests.bad_inputs import BAD_INPUTS_BY_NAME
-from tests.planning.test_slice_tasks import SLICES, config_of, planned, slice_of
+from tests.planning.planned_slices import SLICES, config_of, planned, slice_of
 
 MOR = "v9_mor_mdt_indexes"
 CDC = "v6_cow_cdc_op_key_only"

@@ -13,7 +13,7 @@ from tests.format.log.log_writer import avro_content, avro_records, write_block
 from tests.golden.case import load_case
 from tests.spark.deployment import client
 from tests.table.tiny_table import TinyTable, log
-from tests.test_scan_extremes import META, fields
+from tests.wide_schemas import META, fields
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_environment")]
 

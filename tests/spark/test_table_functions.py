@@ -6,8 +6,8 @@ import hudi_pyspark
 from hudi_pyspark import InvalidOptionError
 from tests.conftest import GOLDEN
 from tests.golden.case import load_case
+from tests.golden.procedures import answers
 from tests.golden.run import judge
-from tests.golden.test_procedures import answers
 from tests.spark.deployment import client
 from tests.spark.frames import assert_same_rows
 

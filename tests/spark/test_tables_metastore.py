@@ -6,7 +6,7 @@ import pytest
 
 from tests.practice.conftest import practice_table
 from tests.spark.deployment import client, metastore_server
-from tests.spark.test_tables import MOR, number_of
+from tests.spark.named_tables import MOR, number_of
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_environment")]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import fastavro
 
-from tests.format.test_hfile import block, entry, hfile
+from tests.format.hfile_writer import block, entry, hfile
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -14,63 +14,18 @@ from hudi_pyspark.format.timeline.instant import Action, InstantState
 from hudi_pyspark.format.timeline.instant_metadata import CommitMetadata, commit_metadata_of
 from hudi_pyspark.storage import ArrowStorage
 from hudi_pyspark.table.archive import ArchivedInstant, load_archive, load_archived_metadata
-from tests.format.log.log_writer import avro_content, avro_records, write_block
+from tests.format.log.log_writer import avro_content, write_block
 from tests.golden.case import load_case
 from tests.memory_storage import MemoryStorage
+from tests.table.archive_files import ENTRY, STAT, archive_block, entry
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 ARCHIVED = ".hoodie/archived"
 HISTORY = ".hoodie/timeline/history"
 
-STAT = {
-    "type": "record",
-    "name": "HoodieWriteStat",
-    "fields": [{"name": "fileId", "type": ["null", "string"]}],
-}
-STATS = ["null", {"type": "map", "values": {"type": "array", "items": STAT}}]
-REUSED_STATS = ["null", {"type": "map", "values": {"type": "array", "items": "HoodieWriteStat"}}]
-COMMIT = {
-    "type": "record",
-    "name": "HoodieCommitMetadata",
-    "fields": [{"name": "partitionToWriteStats", "type": STATS}],
-}
-REPLACE_COMMIT = {
-    "type": "record",
-    "name": "HoodieReplaceCommitMetadata",
-    "fields": [
-        {"name": "partitionToWriteStats", "type": REUSED_STATS},
-        {
-            "name": "partitionToReplaceFileIds",
-            "type": ["null", {"type": "map", "values": {"type": "array", "items": "string"}}],
-        },
-    ],
-}
-ENTRY = {
-    "type": "record",
-    "name": "HoodieArchivedMetaEntry",
-    "fields": [
-        {"name": "hoodieCommitMetadata", "type": ["null", COMMIT], "default": None},
-        {"name": "commitTime", "type": ["null", "string"]},
-        {"name": "actionType", "type": ["null", "string"]},
-        {"name": "actionState", "type": ["null", "string"], "default": None},
-        {"name": "hoodieReplaceCommitMetadata", "type": ["null", REPLACE_COMMIT], "default": None},
-    ],
-}
-
-
-def entry(time, action, state="COMPLETED", **metadata):
-    return {"commitTime": time, "actionType": action, "actionState": state, **metadata}
-
 
 def commits_of(storage, instants) -> tuple[CommitMetadata, ...]:
     return load_archived_metadata(storage, instants, commit_metadata_of)
-
-
-def archive_block(*entries):
-    header: dict[HeaderKey | int, str] = {HeaderKey.SCHEMA: json.dumps(ENTRY)}
-    return write_block(
-        LogBlockType.AVRO_DATA_BLOCK, header, avro_content(avro_records(ENTRY, entries))
-    )
 
 
 def archive(**files):

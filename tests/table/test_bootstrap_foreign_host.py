@@ -4,7 +4,7 @@ import pytest
 
 from hudi_pyspark import CorruptTableError, HudiTable, InvalidOptionError, PathOutsideTableError
 from hudi_pyspark.storage import ArrowStorage
-from tests.reading.base_files.test_base_file_bootstrap import BOOTSTRAPPED, KEY, bootstrapped
+from tests.reading.base_files.bootstrapped_table import BOOTSTRAPPED, KEY, bootstrapped
 from tests.storage import s3_server, webhdfs_server
 from tests.table.bootstrap_index import INDEX, bootstrap_index
 

@@ -1,6 +1,6 @@
 import pytest
 
-from tests.table.test_archive import archive_block, entry
+from tests.table.archive_files import archive_block, entry
 from tests.table.tiny_table import TinyTable, archive
 
 

@@ -128,3 +128,15 @@ def archive(table: TinyTable, instants: Mapping[str, str], name: str = "") -> Ti
     table.instant("history/_version_", b"1")
     table.instant("history/manifest_1", {"files": [{"fileName": name, "fileLen": 1}]})
     return table.instant(f"history/{name}", body.getvalue())
+
+
+F010 = base("f", "010")
+
+
+def compacting(version: int) -> tuple[TinyTable, list[str]]:
+    """Base 010, logs before and after a compaction is planned at 030."""
+    before, after = ("010", "030") if version == 6 else ("020", "040")
+    table = TinyTable(version).write("010", "commit", F010)
+    table.write("020", "deltacommit", log("f", before)).plan_compaction("030", ("", "f"))
+    table.write("040", "deltacommit", log("f", after))
+    return table, [F010, log("f", before), log("f", after)]

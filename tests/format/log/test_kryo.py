@@ -5,25 +5,7 @@ import pytest
 
 from hudi_pyspark.errors import CorruptLogBlockError, UnsupportedTableError
 from hudi_pyspark.format.log.kryo import KryoDelete, parse_deletes
-
-# Made by Hudi's SerializationUtils.
-TWO_KEYS = bytes.fromhex(
-    "01005b4c6f72672e6170616368652e687564692e636f6d6d6f6e2e6d6f64656c2e486f6f6469654b6579bb01030101"
-    "6f72672e6170616368652e687564692e636f6d6d6f6e2e6d6f64656c2e486f6f6469654b65f9010170b1016bb10101"
-    "0104016bb2"
-)
-TWO_DELETES = bytes.fromhex(
-    "01005b4c6f72672e6170616368652e687564692e636f6d6d6f6e2e6d6f64656c2e44656c6574655265636f7264bb01"
-    "0301016f72672e6170616368652e687564692e636f6d6d6f6e2e6d6f64656c2e44656c6574655265636f72e4010102"
-    "6f72672e6170616368652e687564692e636f6d6d6f6e2e6d6f64656c2e486f6f6469654b65f9010170b1016bb10200"
-    "01010101020105016bb2090e"
-)
-ONE_DELETE = TWO_DELETES[: TWO_DELETES.index(b"\x6b\xb1") + 2].replace(b"\xbb\1\3", b"\xbb\1\2")
-
-
-def ascii_text(text: str) -> bytes:
-    octets = text.encode("ascii")
-    return octets[:-1] + bytes([octets[-1] | 0x80])
+from tests.format.log.kryo_samples import ONE_DELETE, TWO_DELETES, TWO_KEYS, ascii_text
 
 
 def keys(payload: bytes) -> list[KryoDelete]:

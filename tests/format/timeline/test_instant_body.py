@@ -1,24 +1,12 @@
-import io
 import json
 import subprocess
 import sys
 
-import fastavro
 import pytest
 
 from hudi_pyspark.format.timeline.instant_body import load_schema, read_container
 from tests.conftest import PROJECT
-
-
-def record(*types):
-    fields = [{"name": f"f{number}", "type": kind} for number, kind in enumerate(types)]
-    return {"type": "record", "name": "r", "fields": fields}
-
-
-def container(schema, records, codec="null") -> bytes:
-    out = io.BytesIO()
-    fastavro.writer(out, schema, records, codec=codec)
-    return out.getvalue()
+from tests.format.timeline.avro_bodies import container, record
 
 
 def test_records_of_a_container_are_read():
@@ -52,21 +40,12 @@ def test_type_that_two_fields_share_is_not_inside_itself():
     assert load_schema(json.dumps(schema)) == schema
 
 
-def nested_commit() -> bytes:
-    """A container with one record that has itself in itself, a million times."""
-    whole = container(record(["null", "r"]), [{"f0": None}])
-    head = whole[: -16 - 3]  # without the record, its size and the record count
-    mark = whole[-16:]
-    deep = b"\2" * 1_000_000 + b"\0"
-    return head + b"\2" + b"\x82\x89\x7a" + deep + mark
-
-
 def test_commit_that_is_nested_a_million_deep_does_not_end_the_process():
     """In a separate process, which fastavro by itself would end."""
     code = (
         "from hudi_pyspark.errors import CorruptTimelineError\n"
         "from hudi_pyspark.format.timeline.instant_metadata import parse_commit_metadata\n"
-        "from tests.format.timeline.test_instant_body import nested_commit\n"
+        "from tests.format.timeline.avro_bodies import nested_commit\n"
         "try:\n"
         "    parse_commit_metadata(nested_commit(), path='c')\n"
         "except CorruptTimelineError as error:\n"

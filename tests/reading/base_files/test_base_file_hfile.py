@@ -1,51 +1,15 @@
-import io
 import json
-from typing import Any
 
-import fastavro
 import pyarrow as pa
 import pytest
 
 from hudi_pyspark.errors import CorruptBaseFileError, MissingFileError, UnsupportedTableError
 from hudi_pyspark.reading.base_files.base_file import read_base_file
-from tests.format.test_hfile import NONE, block, entry, hfile, message
+from tests.format.hfile_writer import NONE, block, entry, hfile
 from tests.memory_storage import MemoryStorage
+from tests.reading.base_files.hfile_of_records import ROWS, SCHEMA, base_file, info
 
 PATH = "p=1/f1-0_0-1-0_001.hfile"
-SCHEMA: dict[str, Any] = {
-    "type": "record",
-    "name": "r",
-    "fields": [
-        {"name": "key", "type": "string"},
-        {"name": "n", "type": ["null", "long"]},
-        {"name": "tags", "type": {"type": "array", "items": "string"}},
-    ],
-}
-ROWS: list[dict[str, Any]] = [
-    {"key": "k1", "n": 1, "tags": ["x"]},
-    {"key": "k2", "n": None, "tags": []},
-    {"key": "k3", "n": -3, "tags": ["y", "z"]},
-]
-
-
-def info(key: str, value: bytes) -> bytes:
-    """The content of a file info block with one pair."""
-    pair = message({1: key.encode(), 2: value})
-    return b"PBUF" + message({1: pair[pair.index(b"\x0a") :]})  # without its own length
-
-
-def avro(row: dict[str, Any]) -> bytes:
-    octets = io.BytesIO()
-    fastavro.schemaless_writer(octets, SCHEMA, row)
-    return octets.getvalue()
-
-
-def base_file(rows: list[dict[str, Any]], **options: Any) -> bytes:
-    """An HFile as Hudi writes it: the field `key` is blank, since the HFile's key repeats it."""
-    entries = [entry(row["key"].encode(), avro({**row, "key": ""})) for row in rows]
-    options = {"info": info("schema", json.dumps(SCHEMA).encode()), **options}
-    blocks = [block(b"DATABLK*", b"".join(entries))] if rows else []
-    return hfile(blocks, entry_count=len(rows), **options)
 
 
 def read(content: bytes, columns, batch_rows: int = 10) -> list[pa.Table]:

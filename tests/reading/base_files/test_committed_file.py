@@ -17,7 +17,7 @@ from hudi_pyspark.table.file_group import BaseFile
 from hudi_pyspark.table.on_damage import OnDamage
 from tests.damage import unpack
 from tests.memory_storage import MemoryStorage
-from tests.reading.base_files.test_base_file_hfile import ROWS, base_file
+from tests.reading.base_files.hfile_of_records import ROWS, base_file
 
 NAME = "f1-0_0-1-0_001.parquet"
 PATH = f"p=1/{NAME}"

@@ -15,15 +15,15 @@ import pyarrow as pa
 from hudi_pyspark.custom_mergers import PayloadMerger
 from hudi_pyspark.format.log.log_block import HeaderKey, LogBlock, LogBlockType, frame_blocks
 from hudi_pyspark.reading.log_records.decoder import LogDecoder
-from hudi_pyspark.reading.log_records.records import LogRecords
+from hudi_pyspark.reading.log_records.records import LogRecords, Records
 from hudi_pyspark.reading.merge.fold import PairRule
 from hudi_pyspark.reading.merge.merge import MergePass
 from hudi_pyspark.reading.merge.spill_file import MemoryLimits
 from hudi_pyspark.reading.merge.spilled_merge import load_log
 from hudi_pyspark.table.live_blocks import BlockFilter, scan_blocks
 from hudi_pyspark.table.merge_mode import MergeRule, RecordMergeMode
+from tests.format.log.delete_lists import DELETE_LIST, array_of, content, wrapped
 from tests.format.log.log_writer import avro_content, avro_records, write_block
-from tests.format.log.test_delete_block import DELETE_LIST, array_of, content, wrapped
 
 __all__ = ["array_of", "wrapped"]
 
@@ -187,3 +187,7 @@ def _header(
         if positions_base is not None:
             header[HeaderKey.BASE_FILE_INSTANT_TIME_OF_RECORD_POSITIONS] = positions_base
     return header
+
+
+def records_of(texts: list[str]) -> Records:
+    return Records.of_rows(pa.table({"v": texts}), ())

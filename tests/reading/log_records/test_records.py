@@ -13,10 +13,7 @@ from hudi_pyspark.reading.log_records.records import (
     Marks,
     Records,
 )
-
-
-def records_of(texts: list[str]) -> Records:
-    return Records.of_rows(pa.table({"v": texts}), ())
+from tests.reading.log_records.log_files import records_of
 
 
 def test_records_side_by_side_keep_their_order():

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from hudi_pyspark.reading.merge.decision import Decision
-from tests.reading.log_records.test_records import records_of
+from tests.reading.log_records.log_files import records_of
 
 
 def decided(newer_wins: list[bool], **changes: Any) -> list[str]:

@@ -5,7 +5,7 @@ import pytest
 
 from hudi_pyspark.reading.log_records.records import Records
 from hudi_pyspark.reading.merge.fold import fold_in_rounds
-from tests.reading.log_records.test_records import records_of
+from tests.reading.log_records.log_files import records_of
 
 
 def join(older: Records, newer: Records) -> Records:

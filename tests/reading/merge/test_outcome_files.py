@@ -41,42 +41,16 @@ from tests.damage import unpack
 from tests.golden.case import load_case
 from tests.growing_table import table_at
 from tests.reading.log_records.log_files import KEY
-from tests.reading.test_kept_merges import MERGED, RemoteFiles, read_files, rows, task
-from tests.reading.test_slice_reader import FILES, LOG_PATHS
-
-SECRET, OTHER = "a" * 64, "b" * 64
-
-
-def folder_in(parent: Path) -> Path:
-    """The folder that `merge_cache_folder` with this parent means."""
-    folder = cache_folder(str(parent), {})
-    assert folder is not None
-    return folder
-
-
-def outcome_of(rows_kept=3, *, is_whole=True, text="v"):
-    dropped = np.array([True, False, False, True, False])
-    kept = np.array([False, *([True] * rows_kept)]) if is_whole else None
-    return MergeOutcome(
-        decision=MergeDecision(dropped, kept),
-        records=pa.table(
-            {"n": list(range(rows_kept)), "v": [f"{text}{n}" for n in range(rows_kept)]}
-        ),
-        record_count=rows_kept,
-        block_instants=("001", "002"),
-        counting_instants=("001",),
-    )
-
-
-def same(found, expected):
-    for mask, expected_mask in zip(found.decision, expected.decision, strict=True):
-        assert (mask is None) == (expected_mask is None)
-        assert mask is None or np.array_equal(mask, expected_mask)
-    assert found.records.equals(expected.records, check_metadata=True)
-    assert found.record_count == expected.record_count
-    assert found.block_instants == expected.block_instants
-    assert found.counting_instants == expected.counting_instants
-    return True
+from tests.reading.merge.kept_outcomes import OTHER, SECRET, folder_in, outcome_of, same
+from tests.reading.slices_in_memory import (
+    FILES,
+    LOG_PATHS,
+    MERGED,
+    RemoteFiles,
+    read_files,
+    rows,
+    task,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -369,7 +343,8 @@ def test_full_disk_at_every_byte(store):
 _WRITER = """
 import sys
 sys.path.insert(0, {root!r})
-from tests.reading.merge.test_outcome_files import OutcomesOnDisk, SECRET, outcome_of
+from hudi_pyspark.reading.merge.outcome_files import OutcomesOnDisk
+from tests.reading.merge.kept_outcomes import SECRET, outcome_of
 from pathlib import Path
 store = OutcomesOnDisk(Path({folder!r}), 1 << 20)
 print("ready", flush=True)

@@ -8,8 +8,8 @@ import json
 import pyspark
 import pytest
 
+from tests.growing_table import BEFORE_COMPACTION
 from tests.spark.deployment import client
-from tests.test_scan_of_growing_table import BEFORE_COMPACTION
 
 pytestmark = pytest.mark.spark
 CASE, INSTANT, _ = BEFORE_COMPACTION
