@@ -5,13 +5,14 @@ import random
 import numpy as np
 import pytest
 
-from hudi_pyspark import HudiTable
+from hudi_pyspark import HudiTable, thresholds
 from hudi_pyspark.errors import InvalidOptionError
 from hudi_pyspark.format.bucket_keys import Rule
 from hudi_pyspark.planning import bucket_index
 from hudi_pyspark.planning.bucket_laws import HashingRing, SimpleBuckets, candidates, find_laws
 from hudi_pyspark.table.hashing_rings import Arc
 from hudi_pyspark.table.stored_keys import stored_keys
+from tests.metadata_table.indexed import pruned
 from verification.bucket_tables.hashing import list_hash, ring_hash
 from verification.bucket_tables.referee import cluster
 from verification.bucket_tables.tables import KINDS, Writer
@@ -40,10 +41,6 @@ def a_row(writer, partition=None):
         for row in rows.values()
         if partition in (None, group[0])
     )
-
-
-def pruned(scan):
-    return scan.planned().facts()["pruned"]
 
 
 def slices_read(scan):
@@ -280,7 +277,7 @@ def test_tables_of_other_indexes_are_not_looked_at(tmp_path, monkeypatch):
 
 
 def test_large_base_file_is_read_in_part(tmp_path, monkeypatch):
-    monkeypatch.setattr("hudi_pyspark.table.stored_keys._MOST_BYTES", 100)
+    monkeypatch.setattr(thresholds, "LOOKED_AT_BYTES", 100)
     writer = write(tmp_path, {"p0": 16})
     writer.compact(list(writer.rows))
     assert len(slices_read(by_id(HudiTable(str(tmp_path / "t")), a_row(writer)[1]["id"]))) == 1
