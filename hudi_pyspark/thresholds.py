@@ -99,6 +99,9 @@ SMALL_BLOCK = 1 << 18
 LARGEST_RUN = 1 << 20
 """Bytes of log blocks that are decoded together."""
 
+RUN_RECORDS = 16_384
+"""Avro records that are decoded together: their bytes and positions stay in the cache."""
+
 RUN_BYTES = 1 << 25
 """Bytes of Avro records that are decoded together, unless a single record is larger."""
 

@@ -34,8 +34,6 @@ from hudi_pyspark.format.avro.schema import (
     arrow_field,
 )
 
-RUN_RECORDS = 16_384  # in a run: their bytes and positions stay in the cache
-
 _RECORD_LENGTH = struct.Struct(">i")
 _CHAIN_RECORDS = 32  # records of one chain of lengths, and so the number of numpy calls
 _MOST_CHAINS = 1024
@@ -220,7 +218,7 @@ def _runs(starts: Int64s, ends: Int64s) -> Iterator[tuple[int, int]]:
     """Cut the records into runs of at most `RUN_RECORDS` records and `RUN_BYTES` bytes."""
     first = 0
     while first < len(starts):
-        last = min(first + RUN_RECORDS, len(starts))
+        last = min(first + thresholds.RUN_RECORDS, len(starts))
         while (
             last - first > 1
             and ends[first:last].max() - starts[first:last].min() > thresholds.RUN_BYTES
