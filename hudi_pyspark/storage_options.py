@@ -265,7 +265,7 @@ def _check_unknown(name: str, by_name: Mapping[str, str], scheme: str) -> None:
         if name.lower() in _by_name(*SETTINGS.values()):
             return  # meant for another storage
         # Hadoop has hundreds of settings, most of which only mean something to its own client.
-        warn(f"storage option {name} is ignored: pyarrow has no such setting{hint}", stacklevel=2)
+        warn(f"storage option {name} is ignored: pyarrow has no such setting{hint}")
         return
     # The message must not contain the value, which may be a secret.
     raise InvalidOptionError(

@@ -32,17 +32,21 @@ def resolve_as_of(text: str, view: TableView, now: datetime) -> str:
         # The offset is that of the day itself: summer and winter differ.
         midnight = datetime.strptime(instant[:14], "%Y%m%d%H%M%S").astimezone(timezone.utc)
         instant = midnight.strftime("%Y%m%d%H%M%S") + "000"
-    # The zone of a LOCAL timeline is not recorded, but no zone is more than 14 hours ahead of UTC.
-    lead = timedelta(0) if is_utc else timedelta(hours=14)
-    latest_now = (now.astimezone(timezone.utc) + lead).strftime("%Y%m%d%H%M%S%f")[:17]
     last = max((i.requested_time for i in view.timeline.instants), default="")
-    if instant > latest_now and instant > last:
+    if instant > present_instant(view, now) and instant > last:
         raise FutureInstantError(
             f"as.of.instant {text!r} is in the future, so the answer could still change. The last "
             f"instant of the table is {last or 'none'}; leave the option out to read the latest"
         )
     view.history.check_as_of(instant)
     return instant
+
+
+def present_instant(view: TableView, now: datetime) -> str:
+    """Return the present time as the timeline's clock shows it at most, in digits."""
+    # The zone of a LOCAL timeline is not recorded, but no zone is more than 14 hours ahead of UTC.
+    lead = timedelta(hours=0 if view.config.timeline_timezone == "UTC" else 14)
+    return (now.astimezone(timezone.utc) + lead).strftime("%Y%m%d%H%M%S%f")[:17]
 
 
 def resolve_range_end(text: str, view: TableView) -> str:
@@ -107,4 +111,4 @@ def check_first_commit(as_of: str, view: TableView, *, fails: bool) -> None:
     message = f"as.of.instant {as_of} is before {first}, the first commit of the table"
     if fails:
         raise TimeTravelError(f"{message}. Ask for that instant or a later one")
-    warn(f"{message}: no rows (on_missing=fail refuses)", stacklevel=2)
+    warn(f"{message}: no rows (on_missing=fail refuses)")
