@@ -20,7 +20,7 @@ export PYTHONDONTWRITEBYTECODE :=
 BUILD_VENV := .venv-build
 BUILD_PYTHON := $(BUILD_VENV)/bin/python
 
-.PHONY: help install demo demo-plan test test-fast test-spark test-bare test-platform test-cluster test-full cluster-demo test-storage test-browser test-engines test-property test-lowest golden index-combinations random-plans states histories live-writer fuzz damage damage-metadata mutants \
+.PHONY: help install demo demo-plan test test-fast test-spark test-bare test-platform test-cluster test-full cluster-demo test-storage test-browser test-engines test-property test-lowest golden index-combinations bucket-tables random-plans states histories live-writer fuzz damage damage-metadata mutants \
 	check lint types format bench bench-guard bench-full docs site build constraints sbom audit zip matrix publish release-check
 
 help: ## list the targets
@@ -148,6 +148,11 @@ index-combinations: $(VENV)/.group-test ## prove that indexes lose no rows (COUN
 	@$(PYTHON) -m verification.index_combinations --seed $(SEED) --count $(COUNT)
 
 index-combinations: COUNT = 100000
+
+bucket-tables: $(VENV)/.group-test ## prove that buckets lose no rows (COUNT=400 SEED=1)
+	@$(PYTHON) -m verification.bucket_tables --seed $(SEED) --count $(COUNT)
+
+bucket-tables: COUNT = 400
 
 # Over Spark Connect; MODE=classic: with the rule in a classic session; MODE=names: tables by name.
 random-plans: $(VENV)/.group-test ## prove that narrowed queries lose no rows (COUNT=2000 SEED=1 MODE=connect TABLES=ends, names)

@@ -10,8 +10,7 @@ import pyarrow.compute as pc
 import pytest
 
 import hudi_pyspark
-from hudi_pyspark import HudiError, HudiTable, Scan
-from hudi_pyspark.format.timeline import instant_metadata
+from hudi_pyspark import HudiError, HudiTable, Scan, thresholds
 from hudi_pyspark.frames.dataset import HudiDataset
 from hudi_pyspark.inspection import Inspection
 from hudi_pyspark.report.report import Report
@@ -186,7 +185,7 @@ def test_lazy_frame_of_polars_travels(table, rows, monkeypatch):
 
 
 def test_table_travels_with_write_stats_that_are_decoded_late(table, rows, monkeypatch):
-    monkeypatch.setattr(instant_metadata, "_LARGE", 0)
+    monkeypatch.setattr(thresholds, "LARGE_COMMIT", 0)
     assert table.scan().count() == rows
     for copy in copies(table):
         assert copy.scan().count() == rows

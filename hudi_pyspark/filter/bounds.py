@@ -147,7 +147,7 @@ def _list_may_match(values: pa.Array, low: pa.Array, high: pa.Array) -> Mask:
     return np.less_equal(listed_ranks[np.searchsorted(listed_ranks, first)], last)
 
 
-_MOST_KEYS = 10_000
+MOST_KEYS = 10_000
 
 
 def requested_record_keys(
@@ -165,14 +165,14 @@ def requested_record_keys(
         schema: of the table.
     """
     parts = conjuncts(predicate)
-    keys = _listed_values(parts, RECORD_KEY_COLUMN)
+    keys = listed_values(parts, RECORD_KEY_COLUMN)
     if keys is not None:
         return tuple(str(key) for key in keys)
     fields = config.record_key_fields
     if not fields or config.key_generator not in KEY_GENERATORS.values():
         return None
-    texts = [t for name in fields if (t := _listed_texts(parts, name, schema)) is not None]
-    if len(texts) < len(fields) or prod(map(len, texts)) > _MOST_KEYS:
+    texts = [t for name in fields if (t := listed_texts(parts, name, schema)) is not None]
+    if len(texts) < len(fields) or prod(map(len, texts)) > MOST_KEYS:
         return None
     pairs = zip(fields, texts, strict=True)
     named_texts = ([f"{name}:{text or '__empty__'}" for text in values] for name, values in pairs)
@@ -186,18 +186,18 @@ def keys_array(keys: Sequence[str] | None) -> pa.Array | None:
     return pa.array(keys, pa.string()) if keys is not None else None
 
 
-def _listed_texts(parts: Sequence[Predicate], name: str, schema: pa.Schema) -> list[str] | None:
+def listed_texts(parts: Sequence[Predicate], name: str, schema: pa.Schema) -> list[str] | None:
     """Return the values that a filter lists for a column of a key, as text; None if any value."""
     data_type = schema.field(name).type if name in schema.names else pa.null()
     if not (pa.types.is_string(data_type) or pa.types.is_integer(data_type)):
         return None
-    values = _listed_values(parts, name)
+    values = listed_values(parts, name)
     if values is None or not all(isinstance(value, str | int) for value in values):
         return None
     return [str(value) for value in values]
 
 
-def _listed_values(parts: Sequence[Predicate], column: str) -> list[object] | None:
+def listed_values(parts: Sequence[Predicate], column: str) -> list[object] | None:
     """Return the shortest list of values that a part allows for a column; None without a list."""
     lists: list[list[object]] = []
     for part in parts:

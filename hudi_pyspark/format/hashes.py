@@ -6,12 +6,17 @@ import numpy as np
 import numpy.typing as npt
 
 UInt64s = npt.NDArray[np.uint64]
+UInt32s = npt.NDArray[np.uint32]
 
 _P1 = np.uint64(0x9E3779B185EBCA87)
 _P2 = np.uint64(0xC2B2AE3D27D4EB4F)
 _P3 = np.uint64(0x165667B19E3779F9)
 _P4 = np.uint64(0x85EBCA77C2B2AE63)
 _P5 = np.uint64(0x27D4EB2F165667C5)
+# Of the 32-bit hash.
+_Q1, _Q2, _Q3, _Q4, _Q5 = (
+    np.uint32(prime) for prime in (0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D, 0x27D4EB2F, 0x165667B1)
+)
 _TEXTS_AT_A_TIME = 16_384  # as one matrix of bytes
 
 
@@ -33,6 +38,15 @@ def xxhash64(texts: Sequence[bytes], seed: int) -> UInt64s:
     hashes = np.zeros(len(texts), np.uint64)
     for rows, octets in group_by_length(texts):
         hashes[rows] = _xxhash64_of_one_length(octets, np.uint64(seed))
+    return hashes
+
+
+def xxhash32(texts: Sequence[bytes]) -> UInt32s:
+    """Return the 32-bit xxHash of each text, with the seed 0."""
+    hashes = np.zeros(len(texts), np.uint32)
+    with np.errstate(over="ignore"):
+        for rows, octets in group_by_length(texts):
+            hashes[rows] = _xxhash32_of_one_length(octets)
     return hashes
 
 
@@ -83,6 +97,32 @@ def _xxhash64_of_one_length(octets: npt.NDArray[np.uint8], seed: np.uint64) -> U
         result = (result ^ (result >> np.uint64(33))) * _P2
         result = (result ^ (result >> np.uint64(29))) * _P3
         return result ^ (result >> np.uint64(32))
+
+
+def _xxhash32_of_one_length(octets: npt.NDArray[np.uint8]) -> UInt32s:
+    count, length = octets.shape
+    words = _words(octets, 0, length // 4 * 4, "<u4")
+    stripes = length // 16 * 4  # words that are read four at a time
+    result = np.full(count, _Q5, np.uint32)
+    if stripes:
+        lanes = [np.full(count, lane, np.uint32) for lane in (_Q1 + _Q2, _Q2, 0, 0 - _Q1)]
+        for place in range(stripes):
+            lane = lanes[place % 4] + words[:, place] * _Q2
+            lanes[place % 4] = _rotate32(lane, 13) * _Q1
+        first, second, third, fourth = map(_rotate32, lanes, (1, 7, 12, 18))
+        result = first + second + third + fourth
+    result = result + np.uint32(length)
+    for place in range(stripes, words.shape[1]):
+        result = _rotate32(result + words[:, place] * _Q3, 17) * _Q4
+    for column in range(length // 4 * 4, length):
+        result = _rotate32(result + octets[:, column].astype(np.uint32) * _Q5, 11) * _Q1
+    result = (result ^ (result >> np.uint32(15))) * _Q2
+    result = (result ^ (result >> np.uint32(13))) * _Q3
+    return result ^ (result >> np.uint32(16))
+
+
+def _rotate32(number: UInt32s, bits: int) -> UInt32s:
+    return (number << np.uint32(bits)) | (number >> np.uint32(32 - bits))
 
 
 def _words(octets: npt.NDArray[np.uint8], start: int, width: int, dtype: str) -> UInt64s:

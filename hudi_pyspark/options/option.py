@@ -26,8 +26,12 @@ _WHOLE_NUMBER = re.compile(r"[0-9]{1,100}")
 
 
 class Index(enum.Enum):
-    """The indexes of the metadata table that rule out files, by the names that options have."""
+    """The indexes that rule out files, by the names that options have.
 
+    All but the bucket index, which the names of files make up, are of the metadata table.
+    """
+
+    BUCKET_INDEX = "bucket_index"
     COLUMN_STATS = "column_stats"
     BLOOM_FILTERS = "bloom_filters"
     RECORD_INDEX = "record_index"

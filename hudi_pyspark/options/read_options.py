@@ -264,7 +264,21 @@ class ReadOptions:
     data_skipping: frozenset[Index] = option(
         INDEXES, "hoodie.enable.data.skipping", changes_rows=False
     )
-    """skip files by indexes of the metadata table; the record index only with `unique_keys`"""
+    """skip files by their buckets, and by indexes of the metadata table; the record index only with
+    `unique_keys`"""
+    index_type: str = option(
+        text("an index of Apache Hudi"), "hoodie.index.type", changes_rows=False
+    )
+    """the index of the writer; with another than `BUCKET`, buckets skip no files. The table shows
+    its [bucket index](tuning.md#look-up-rows-by-key), so leave this and the next two out"""
+    num_buckets: int = option(whole_number(), "hoodie.bucket.index.num.buckets", changes_rows=False)
+    """buckets of each partition, with `index_type=BUCKET`. Fewer files are looked at then; refused
+    if the table contradicts it"""
+    hash_field: tuple[str, ...] | None = option(
+        COLUMNS, "hoodie.bucket.index.hash.field", changes_rows=False
+    )
+    """fields of the key that are hashed, with `index_type=BUCKET`; refused if the table contradicts
+    it"""
     unique_keys: bool = option(BOOLEAN, changes_rows=False)
     """your word that no two rows have the same record key: the record index then
     [leaves out file slices](tuning.md#look-up-rows-by-key)"""
@@ -511,6 +525,8 @@ HUDI_RS_IGNORED: Final = frozenset(
 SPARK_OPTIONS: Final = frozenset({"path", "paths", "inferschema", "header", "mergeschema"})
 _IGNORED = HUDI_RS_IGNORED | SPARK_OPTIONS
 _IGNORED_PREFIXES = (
+    "hoodie.bucket.index.",
+    "hoodie.index.bucket.engine",
     "hoodie.common.diskmap.",
     "hoodie.common.spillable.",
     "hoodie.compaction.lazy.block.read",

@@ -117,12 +117,13 @@ class SnapshotQuery(Query):
 
     def plan(self, planner: TablePlanner, result: pa.Schema, predicate: Predicate | None) -> Plan:
         slices = self.slices
-        notes: Sequence[str] = ()
         until = self.view.last_instant if self.as_of is None else self.as_of
         record_keys = planner.admitted_record_keys(predicate)
         query = SliceQuery(result, until, predicate, record_keys)
+        slices, notes = planner.prune_by_buckets(slices, predicate)
         if self.as_of is None:
-            slices, notes = planner.prune(slices, query, by_key=not self.read_optimized)
+            slices, index_notes = planner.prune(slices, query, by_key=not self.read_optimized)
+            notes = [*notes, *index_notes]
         tasks = planner.tasks(slices, query)
         return Plan(self, planner, result.names, predicate, tasks, notes)
 

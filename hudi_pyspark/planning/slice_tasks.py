@@ -19,11 +19,13 @@ from hudi_pyspark.columns.schema_evolution import SchemaOnRead
 from hudi_pyspark.custom_mergers import PayloadMerger, find_merger
 from hudi_pyspark.filter.bounds import requested_record_keys
 from hudi_pyspark.filter.predicate import Predicate, columns_of, top_level_columns
+from hudi_pyspark.filter.requested_keys import RequestedKeys
 from hudi_pyspark.format.base_file_formats import check_readable
 from hudi_pyspark.format.column_names import find_path
 from hudi_pyspark.metadata_table.pruning import IndexQuestion, prune_slices
 from hudi_pyspark.options.option import Index, RangeMerge, values_that_change_rows
 from hudi_pyspark.planning import needed_columns
+from hudi_pyspark.planning.bucket_index import BucketIndex, ToldBuckets
 from hudi_pyspark.planning.partition_pruning import PartitionPruner
 from hudi_pyspark.planning.partition_values import keep_undecided, resolve_partition_values
 from hudi_pyspark.table import merge_mode
@@ -183,6 +185,37 @@ class TablePlanner:
         if self.merger is not None or self.key_fields:
             return None
         return requested_record_keys(predicate, self.config, self.table_schema)
+
+    def prune_by_buckets(
+        self, slices: Sequence[FileSlice], predicate: Predicate | None
+    ) -> tuple[Sequence[FileSlice], Sequence[str]]:
+        """Leave out the slices whose buckets cannot have a row that passes a filter.
+
+        Nothing is left out if the user has a merger, which may change key fields, or if columns
+        may have had other names.
+
+        Returns:
+            The slices to read, and what the bucket index did in words.
+
+        Raises:
+            InvalidOptionError: the table contradicts what the options say of its buckets.
+        """
+        options = self.options
+        is_told = options.index_type.upper() == "BUCKET"
+        if Index.BUCKET_INDEX not in options.data_skipping or (options.index_type and not is_told):
+            return slices, ()
+        may_rename = self.schema_on_read is not None or self.merger is not None
+        if predicate is None or len(slices) < 2 or may_rename:
+            return slices, ()
+        requested = RequestedKeys.of(predicate, self.config, self.table_schema)
+        if requested is None:
+            return slices, ()
+        told = ToldBuckets()
+        if is_told:
+            told = ToldBuckets(options.num_buckets, options.hash_field or ())
+        fields = self.config.record_key_fields
+        index = BucketIndex(self.view, fields, self.config.populate_meta_fields, told)
+        return index.prune(slices, requested)
 
     def prune(
         self, slices: Sequence[FileSlice], query: SliceQuery, *, by_key: bool

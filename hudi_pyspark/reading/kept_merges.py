@@ -7,10 +7,11 @@ from hashlib import sha256
 
 import pyarrow as pa
 
+from hudi_pyspark import thresholds
 from hudi_pyspark.columns.arrays import repeat
 from hudi_pyspark.format.base_file_formats import PARQUET
 from hudi_pyspark.reading.file_states import UNKNOWN, FileVersions, states_of_files
-from hudi_pyspark.reading.merge.outcome import MOST_BYTES, MergeOutcome, OutcomeStore
+from hudi_pyspark.reading.merge.outcome import MergeOutcome, OutcomeStore
 from hudi_pyspark.reading.merge.outcome_files import OutcomesOnDisk
 from hudi_pyspark.storage.protocol import Storage
 from hudi_pyspark.table.file_group import FileSlice
@@ -19,7 +20,6 @@ from hudi_pyspark.table.on_damage import OnDamage
 from hudi_pyspark.tasks import ReadTask, ScanTask
 
 _MOST_EARLIER = 100  # outcomes of fewer log files to look for
-_MOST_TASKS = 1000  # to look for on a disk; each takes about 0.1 ms
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ class KeptMerge:
         if cached_outcome is not None and cached_outcome.decides_like(outcome):
             winners = cached_outcome.winners or outcome.winners
             outcome = replace(cached_outcome.with_columns(outcome.records), winners=winners)
-        bounded_outcome = outcome.within(MOST_BYTES)
+        bounded_outcome = outcome.within(thresholds.OUTCOME_BYTES)
         if bounded_outcome is not None:
             self.store.put(self.key, bounded_outcome, earlier_key)
 
@@ -157,7 +157,7 @@ class KeptMerge:
         if outcome is None or not is_same or outcome.row_count != row_count:
             outcome = MergeOutcome.of_base_file(row_count, pa.schema([]))
             outcome = replace(outcome, base_rows=tuple(base_rows), versions=versions)
-            if outcome.nbytes <= MOST_BYTES and UNKNOWN not in versions:
+            if outcome.nbytes <= thresholds.OUTCOME_BYTES and UNKNOWN not in versions:
                 self.store.put(key, outcome)
         yield from outcome.base_rows
 
@@ -232,7 +232,7 @@ def merged_on_disk(tasks: Sequence[ReadTask], storage: Storage) -> list[int | No
         For each task, a number; None if there is no merge, or its outcome is not kept on a disk.
         [] for more than 1,000 tasks, of which nothing is looked for.
     """
-    if len(tasks) > _MOST_TASKS:
+    if len(tasks) > thresholds.SEARCHED_TASKS:
         return []
     merges = [KeptMerge.of(task, storage, None) for task in tasks]
     return [

@@ -19,17 +19,17 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from hudi_pyspark import thresholds
 from hudi_pyspark.arrow_values import to_arrow
 from hudi_pyspark.columns.arrays import ONLY_ROW_COUNT
 from hudi_pyspark.format.column_names import case_variants
 from hudi_pyspark.reading import slice_log
 from hudi_pyspark.reading.base_files.base_file import open_base_file, read_base_rows
 from hudi_pyspark.reading.base_files.page_reads import PagedFile
-from hudi_pyspark.reading.merge.outcome import MOST_BYTES, MergeOutcome
+from hudi_pyspark.reading.merge.outcome import MergeOutcome
 from hudi_pyspark.reading.merge.spilled_merge import LogInMemory
 from hudi_pyspark.reading.merge.whole_records import WholeRecords
 from hudi_pyspark.reading.merge.winners import Winners
-from hudi_pyspark.reading.small_slices import SMALL_BASE_FILE
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 from hudi_pyspark.tasks import ScanTask
 
@@ -67,7 +67,7 @@ def merge_slice(
         CorruptBaseFileError: the base file cannot be decoded.
     """
     base_file = task.file_slice.base_file
-    if base_file is None or base_file.size < SMALL_BASE_FILE:
+    if base_file is None or base_file.size < thresholds.SMALL_BASE_FILE:
         tables = _whole_if_small(sides.base)
         if tables is not None:
             row_count = sum(table.num_rows for table in tables)
@@ -103,7 +103,7 @@ def _whole_if_small(base: Iterable[pa.Table]) -> list[pa.Table] | None:
     for table in base:
         tables.append(table)
         nbytes += table.nbytes
-        if nbytes > MOST_BYTES:
+        if nbytes > thresholds.OUTCOME_BYTES:
             return None
     return tables
 
@@ -188,7 +188,7 @@ def _load_later_log(
         if not scan.follows(instants, outcome.counting_instants):
             return None
         log = slice_log.load_log_records(later, scan.blocks, by_position=by_position)
-    if not isinstance(log, LogInMemory) or log.records.nbytes > MOST_BYTES:
+    if not isinstance(log, LogInMemory) or log.records.nbytes > thresholds.OUTCOME_BYTES:
         log.close()
         return None
     is_identified_otherwise = len(log.records) > 0 and log.by_position != by_position

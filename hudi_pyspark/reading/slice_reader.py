@@ -21,13 +21,14 @@ from contextlib import closing
 
 import pyarrow as pa
 
+from hudi_pyspark import thresholds
 from hudi_pyspark.filter.evaluation import filter_rows
 from hudi_pyspark.format.column_names import case_variants
 from hudi_pyspark.messages import logger
 from hudi_pyspark.reading import slice_log
 from hudi_pyspark.reading.base_files.base_file import read_base_rows
 from hudi_pyspark.reading.kept_merges import KeptMerge, has_plain_base
-from hudi_pyspark.reading.merge.outcome import MOST_BYTES, MergeOutcome, OutcomeStore
+from hudi_pyspark.reading.merge.outcome import MergeOutcome, OutcomeStore
 from hudi_pyspark.reading.merge.spilled_merge import LoadedLog, LogInMemory
 from hudi_pyspark.reading.merged_slices import (
     is_of_file,
@@ -171,7 +172,7 @@ def _may_become_outcome(task: ScanTask, log: LogInMemory, sides: MergeSides) -> 
     A filter on record keys leaves records out, and a commit range base rows.
     """
     is_whole = task.shared.record_keys is None and sides.row_filter is None
-    return is_whole and has_plain_base(task) and log.records.nbytes <= MOST_BYTES
+    return is_whole and has_plain_base(task) and log.records.nbytes <= thresholds.OUTCOME_BYTES
 
 
 def _recorded_tables(

@@ -36,6 +36,9 @@ class HudiDataSource(DataSource):
     # The secret with which a client of Spark Connect signs; see hudi_pyspark.spark.hints.
     client_secret: ClassVar[str] = ""
 
+    # Whether options may be those of SQL; see hudi_pyspark.spark.sql_options.
+    takes_sql: ClassVar[bool] = False
+
     # What the optimizer's rule says about a query. The rule adds it to the pickle of this source.
     hints: GivenHints = {}  # noqa: RUF012  (never changed, and Spark pickles only what differs)
 
@@ -114,7 +117,7 @@ class HudiDataSource(DataSource):
                     "before the session starts: PYSPARK_PYTHON in the environment, or the setting "
                     "spark.pyspark.python"
                 ) from error
-            self._planner = Planner(self.options, self.client_secret)
+            self._planner = Planner(self.options, self.client_secret, takes_sql=self.takes_sql)
             keep_modules()
         return self._planner
 
@@ -125,6 +128,15 @@ class SecondNameDataSource(HudiDataSource):
     @classmethod
     def name(cls) -> str:
         return HUDI
+
+
+class CatalogDataSource(HudiDataSource):
+    """The same source for the tables of the catalogs in `jvm/`, with the options of SQL.
+
+    It is registered under no name, so that no read can choose it: the catalogs have the object.
+    """
+
+    takes_sql = True
 
 
 class SignedDataSource(HudiDataSource):

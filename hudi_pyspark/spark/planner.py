@@ -37,6 +37,7 @@ from hudi_pyspark.spark.sql_options import (
     entry_columns,
     is_by_name,
     is_of_entry,
+    options_of_users,
     plain_options,
     stream_options,
 )
@@ -97,15 +98,16 @@ class Planner:
     Args:
         options: of the read.
         client_secret: with which a client signs its hints; "" if the session has no such client.
+        takes_sql: whether a catalog gave the options. Otherwise those of SQL are ignored.
     """
 
-    def __init__(self, options: Mapping[str, str], client_secret: str = "") -> None:
-        self._given = dict(options)
-        self._options = {
-            key: value
-            for key, value in plain_options(options).items()
-            if key not in (OPTION, REQUEST)
-        }
+    def __init__(
+        self, options: Mapping[str, str], client_secret: str = "", *, takes_sql: bool = False
+    ) -> None:
+        self._given = dict(options) if takes_sql else options_of_users(options)
+        self._options = plain_options(
+            {key: value for key, value in self._given.items() if key not in (OPTION, REQUEST)}
+        )
         self._client = ClientHints.of_read(options, client_secret)
         self.opened: HudiTable | None = None
 

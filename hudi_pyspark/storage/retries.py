@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Final, TypeVar
 
-from hudi_pyspark import errors
+from hudi_pyspark import errors, thresholds
 from hudi_pyspark.messages import logger
 from hudi_pyspark.storage.masking import mask, masked_error
 from hudi_pyspark.storage.protocol import Storage
@@ -23,7 +23,7 @@ _log = logger(__name__)
 
 _DEFAULT_ATTEMPTS: Final = 5
 _THROTTLED_SECONDS: Final = 65.0  # for which a store may throttle, unless a setting says otherwise
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0  # seconds; a pause is random, at least half of its bound
+_LONGEST_PAUSE = 5.0  # seconds; a pause is random, at least half of its bound
 
 # pyarrow has one class for all failures, so only the text says what the storage answered. The
 # answer to a HEAD request has no body: there, S3 refuses an expired token with a bare 400.
@@ -126,7 +126,7 @@ class RetryPolicy:
                 if is_last:
                     advice = self.advice if kind is _Kind.THROTTLED else ""
                     raise errors.StorageError(place, problem.strip() + advice, attempt) from None
-            longest = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2 ** min(attempt, 20))
+            longest = min(_LONGEST_PAUSE, thresholds.FIRST_PAUSE * 2 ** min(attempt, 20))
             pause = random.uniform(longest / 2, longest)
             _log.debug("%s: attempt %d failed, next in %.1f s: %s", place, attempt, pause, problem)
             time.sleep(pause)

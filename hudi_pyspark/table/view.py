@@ -1,6 +1,7 @@
 """One consistent view of the table at a base path: its commits, file groups and file slices."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import pyarrow as pa
 
@@ -74,6 +75,11 @@ class TableView:
     def last_instant(self) -> str:
         """Requested time of the newest instant that may start a file slice; "" if none may."""
         return self.slices.last_instant
+
+    @cached_property
+    def bucket_verdicts(self) -> dict[object, Any]:
+        """What files have shown of a bucket index; `BucketIndex` keeps it here."""
+        return {} if self._unlisted is None else self._unlisted.bucket_verdicts
 
     @cached_property
     def data_file_schema(self) -> pa.Schema | None:

@@ -15,6 +15,7 @@ from hudi_pyspark import (
     InvalidOptionError,
     TimeTravelError,
     UnsupportedTableError,
+    thresholds,
 )
 from hudi_pyspark.format.properties import parse_properties
 from tests.conftest import GOLDEN
@@ -130,7 +131,7 @@ def cases_of_small_slices() -> list[Case]:
 def test_every_query_answers_the_same_when_small_slices_are_merged_together(
     case, is_whole, monkeypatch
 ):
-    monkeypatch.setattr("hudi_pyspark.reading.joint_slices.FEWEST_SLICES", 1)
+    monkeypatch.setattr(thresholds, "FEWEST_JOINED_SLICES", 1)
     outcomes = run_case(case if is_whole else with_some_queries(case))
     assert [(o.query.name, o.problems) for o in outcomes if o.problems] == []
 

@@ -19,6 +19,7 @@ from hudi_pyspark import HudiTable
 from hudi_pyspark.reading.merge import outcome_files
 from hudi_pyspark.reading.merge.outcome_files import OutcomesOnDisk
 from tests.damage import unpack
+from tests.emptied_state import empty
 from tests.reading.merge.kept_outcomes import folder_in, outcome_of, same
 
 MANY = 50_000
@@ -64,8 +65,7 @@ def calls(monkeypatch) -> Calls:
 @pytest.fixture(autouse=True)
 def _first_look_is_late(monkeypatch):
     monkeypatch.setattr("hudi_pyspark.reading.merge.outcome_files.random.randrange", lambda _: 0)
-    monkeypatch.setattr(outcome_files, "_uses", {})
-    monkeypatch.setattr(outcome_files, "_warned", set())
+    empty(monkeypatch, "uses of folders", "warnings of folders")
 
 
 @pytest.fixture(scope="module")

@@ -4,8 +4,8 @@ The arrows come from the import statements; only the places of the boxes are cho
 that a chain of others already implies is left out, and so are `errors.py` and `messages.py`, which
 nearly all import, `arrow_values.py`, `cached_property.py`, `demo.py`, `exact_decimals.py`,
 `extras.py`, `fork_safe_lock.py`, `html_table.py`, `imported_function.py`, `short_name.py`,
-`version.py`, `wording.py`, and `__init__.py`, which only lists the public names. Run as a module,
-it writes the picture.
+`thresholds.py`, `version.py`, `wording.py`, and `__init__.py`, which only lists the public names.
+Run as a module, it writes the picture.
 """
 
 from __future__ import annotations
@@ -40,7 +40,9 @@ NOT_DRAWN = {
     "hudi_pyspark",
     "imported_function",
     "messages",
+    "names_elsewhere",
     "short_name",
+    "thresholds",
     "version",
     "wording",
 }

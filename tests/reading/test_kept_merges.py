@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
-from weakref import WeakSet
 
 import numpy as np
 import pyarrow as pa
@@ -17,10 +16,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from hudi_pyspark import HudiTable
+from hudi_pyspark import HudiTable, thresholds
 from hudi_pyspark.filter.sql_text import parse_filter
 from hudi_pyspark.reading.kept_merges import KeptMerge, count_merged
-from hudi_pyspark.reading.merge import outcome as outcome_module
 from hudi_pyspark.reading.merge.outcome import MergeOutcome, OutcomesInMemory
 from hudi_pyspark.reading.merge.outcome_files import OutcomesOnDisk
 from hudi_pyspark.reading.merge.winners import MergeDecision
@@ -30,6 +28,7 @@ from hudi_pyspark.table.merge_mode import MergeCache, RecordMergeMode
 from hudi_pyspark.table.on_damage import OnDamage
 from hudi_pyspark.tasks import PartitionValues
 from tests.conftest import GOLDEN
+from tests.emptied_state import empty
 from tests.golden.case import load_case
 from tests.reading.log_records.log_files import KEY, delete_block, rollback_block, wrapped
 from tests.reading.slices_in_memory import (
@@ -344,7 +343,7 @@ def test_largest_outcome_that_is_kept(storage, store, monkeypatch):
     kept = KeptMerge.of(task(), storage, store)
     assert kept is not None
     most_bytes = outcome_of(9).nbytes
-    monkeypatch.setattr("hudi_pyspark.reading.kept_merges.MOST_BYTES", most_bytes)
+    monkeypatch.setattr(thresholds, "OUTCOME_BYTES", most_bytes)
     kept.put(outcome_of(9))
     found = kept.find()
     assert found is not None
@@ -353,7 +352,7 @@ def test_largest_outcome_that_is_kept(storage, store, monkeypatch):
     found = kept.find()
     assert found is not None
     assert (found.records.num_columns, found.record_count) == (0, 10)
-    monkeypatch.setattr("hudi_pyspark.reading.kept_merges.MOST_BYTES", found.nbytes - 1)
+    monkeypatch.setattr(thresholds, "OUTCOME_BYTES", found.nbytes - 1)
     assert outcome_of(10).within(found.nbytes - 1) is None
 
 
@@ -518,7 +517,7 @@ def test_limit_of_bytes_is_exact():
 @pytest.fixture
 def _no_other_table(monkeypatch):
     """Tables of other tests may still be in memory, with their bounds."""
-    monkeypatch.setattr(outcome_module, "_in_use", WeakSet())
+    empty(monkeypatch, "stores of outcomes")
 
 
 @pytest.mark.usefixtures("_no_other_table")

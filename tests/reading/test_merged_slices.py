@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from hudi_pyspark import HudiTable
+from hudi_pyspark import HudiTable, thresholds
 from hudi_pyspark.errors import HudiError
 from hudi_pyspark.format.log.log_block import HeaderKey
 from hudi_pyspark.reading import merged_slices, slice_reader
@@ -20,6 +20,7 @@ from hudi_pyspark.table.file_group import LogFile
 from hudi_pyspark.table.merge_mode import MergeCache
 from tests.growing_table import commits_of, table_at
 from tests.reading.log_records.log_files import (
+    KEY,
     data_block,
     delete_block,
     rollback_block,
@@ -27,10 +28,12 @@ from tests.reading.log_records.log_files import (
 from tests.reading.random_slices import COLUMNS, RandomSlice
 from tests.reading.slices_in_memory import (
     AVRO,
+    BASE_PATH,
     FILES,
     LOG_PATHS,
     LOGS,
     RemoteFiles,
+    base_content,
     keyed,
     read_files,
     rows,
@@ -161,18 +164,15 @@ def test_earlier_file_that_changed_is_merged_anew(storage, store):
     assert not resumes((first, replace(second, write_token="0-2-0"), third), storage, store)
 
 
-def test_small_file_with_many_bytes_of_rows_is_not_held_in_memory(storage, store, monkeypatch):
-    held: list[object] = []
-    whole_if_small = merged_slices._whole_if_small
-
-    def recorded(base):
-        held.append(whole_if_small(base))
-        return held[-1]
-
-    monkeypatch.setattr(merged_slices, "_whole_if_small", recorded)
-    monkeypatch.setattr(merged_slices, "MOST_BYTES", 10)
-    assert rows(task(), storage, store) == [("a", "log"), ("c", "base c")]
-    assert held == [None]
+def test_small_file_with_many_bytes_of_rows_is_not_held_in_memory(storage, monkeypatch):
+    many = [{KEY: f"{n:03}", "ts": 10, "v": "base", "p": "sf"} for n in range(300)]
+    storage.files[BASE_PATH] = base_content(many)
+    found = rows(task(), storage, None)
+    assert len(found) == 301
+    assert read_files(storage)[0] == 1
+    monkeypatch.setattr(thresholds, "OUTCOME_BYTES", 3_000)  # more than the log's, fewer than these
+    assert rows(task(), storage, None) == found
+    assert read_files(storage)[0] == 3  # begun as a whole, then for the keys and for the columns
 
 
 def test_skipped_damage_is_reported_at_each_read(storage, store):
@@ -190,7 +190,7 @@ def test_outcome_without_room_for_columns_still_resumes_the_merge(storage, store
     assert outcome.winners is not None
     most = outcome.nbytes - outcome.records.nbytes + 10
     assert (outcome.within(most) or outcome).records.num_columns == 0
-    monkeypatch.setattr("hudi_pyspark.reading.kept_merges.MOST_BYTES", most)
+    monkeypatch.setattr(thresholds, "OUTCOME_BYTES", most)
     kept_merge.put(outcome)
     logs = with_third(storage, upsert("z", 20, "004"))
     assert resumes(logs, storage, store, columns=())
@@ -207,7 +207,7 @@ def test_random_slices_have_the_rows_of_a_new_merge(is_whole, small_file, tmp_pa
         return outcome
 
     monkeypatch.setattr(slice_reader, "resumed_outcome", recorded)
-    monkeypatch.setattr(merged_slices, "SMALL_BASE_FILE", small_file)
+    monkeypatch.setattr(thresholds, "SMALL_BASE_FILE", small_file)
     for seed in range(4000 if is_whole else 60):
         check_random_slice(Random(seed), tmp_path / f"{seed}")
     assert are_resumed == {True, False}
@@ -255,7 +255,7 @@ GROWING = [
 @pytest.mark.parametrize("merge_cache", ["memory", "disk"])
 @pytest.mark.parametrize("case", GROWING)
 def test_table_that_is_read_after_each_commit(case, merge_cache, tmp_path, monkeypatch):
-    monkeypatch.setattr(merged_slices, "SMALL_BASE_FILE", 0)
+    monkeypatch.setattr(thresholds, "SMALL_BASE_FILE", 0)
     instants = [*commits_of(case)]
     growing = table_at(case, instants[0], tmp_path)
     table = HudiTable(str(growing.path))

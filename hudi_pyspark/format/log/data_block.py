@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from hudi_pyspark import thresholds
 from hudi_pyspark.arrow_values import text_scalar
 from hudi_pyspark.errors import CorruptAvroError, CorruptLogBlockError, UnsupportedTableError
 from hudi_pyspark.format.avro.cursor import Int64s
@@ -23,9 +24,9 @@ from hudi_pyspark.format.parquet.checked_file import open_parquet, read_columns,
 from hudi_pyspark.format.parquet.legacy_calendar import LegacyCalendar, with_instants
 
 _VERSION_AND_COUNT = struct.Struct(">ii")
+_RECORD_LENGTH = struct.Struct(">i")
 _MOST_SEARCHED = 8
-_SMALL_BLOCK = 1 << 18  # bytes of a block that is decoded with its neighbours
-_LARGEST_RUN = 1 << 20  # bytes of blocks that are decoded together
+_LARGEST_WHOLE = 4 << 20  # bytes of a block that is read for its first records
 _NO_RECORDS = np.empty(0, np.int64)
 _CONTENT_VERSIONS = (1, 2, 3)  # the same for a reader; version 0 had no record count
 # Hudi blanks a field of this name in HFile values, since the HFile's key repeats it.
@@ -84,6 +85,41 @@ def decode_data_block(block: LogBlock, columns: Columns, lookup: Lookup = None) 
         raise block.corrupt(error.reason()) from error
 
 
+def decode_first_records(block: LogBlock, columns: Sequence[str], most: int) -> pa.Table:
+    """Decode columns of the first records of a data block; of a large Avro block read its begin.
+
+    Raises:
+        CorruptLogBlockError: the content cannot be decoded.
+        UnsupportedTableError: it has an unsupported type, version or codec, or a block that is not
+            Avro is too large to be decoded for a few records.
+        ValueError: the block is of a type without records.
+    """
+    if block.block_type not in AVRO_BLOCKS:
+        if block.content_length > _LARGEST_WHOLE and not block.native_extension:
+            raise UnsupportedTableError(f"{block.path}: {block.content_length} bytes in a block")
+        return decode_data_block(block, columns).slice(0, most)
+    length = min(block.content_length, thresholds.LARGEST_RUN)
+    content = block.file[block.content_offset : block.content_offset + length]
+    if len(content) < _VERSION_AND_COUNT.size:
+        raise block.corrupt(f"expected version and record count, found {len(content)} bytes")
+    _, count = _VERSION_AND_COUNT.unpack_from(content)
+    starts: list[int] = []
+    ends: list[int] = []
+    end = _VERSION_AND_COUNT.size
+    while len(ends) < min(count, most):
+        start = end + _RECORD_LENGTH.size
+        end = start + int.from_bytes(content[end:start], "big")
+        if end > len(content):
+            break
+        starts.append(start)
+        ends.append(end)
+    spans = np.array(starts, np.int64), np.array(ends, np.int64)
+    try:
+        return decode_records(block.avro_schema(), content, *spans, columns)
+    except CorruptAvroError as error:
+        raise block.corrupt(error.reason()) from error
+
+
 def runs_of_blocks(
     blocks: Iterable[LogBlock], kind_of: Callable[[LogBlock], object]
 ) -> Iterator[list[LogBlock]]:
@@ -98,10 +134,13 @@ def runs_of_blocks(
     size = 0
     for block in blocks:
         kind = None
-        if block.block_type is LogBlockType.AVRO_DATA_BLOCK and block.content_length < _SMALL_BLOCK:
+        if (
+            block.block_type is LogBlockType.AVRO_DATA_BLOCK
+            and block.content_length < thresholds.SMALL_BLOCK
+        ):
             kind = block.schema_text, kind_of(block)
         size += block.content_length
-        if run and (kind is None or kind != run_kind or size > _LARGEST_RUN):
+        if run and (kind is None or kind != run_kind or size > thresholds.LARGEST_RUN):
             yield run
             run = []
             size = block.content_length

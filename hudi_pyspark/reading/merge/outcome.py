@@ -21,7 +21,6 @@ from hudi_pyspark.fork_safe_lock import ForkSafeLock
 from hudi_pyspark.reading.merge.winners import MergeDecision, Winners
 
 IN_MEMORY = 512 << 20  # bytes of all outcomes of a process
-MOST_BYTES = 128 << 20  # of one outcome, and of the log records that were merged
 
 
 @dataclass(frozen=True, slots=True)

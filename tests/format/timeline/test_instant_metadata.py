@@ -4,8 +4,8 @@ import json
 import fastavro
 import pytest
 
+from hudi_pyspark import thresholds
 from hudi_pyspark.errors import CorruptTimelineError
-from hudi_pyspark.format.timeline import instant_metadata
 from hudi_pyspark.format.timeline.instant import WriteOperationType
 from hudi_pyspark.format.timeline.instant_metadata import (
     CleanedPartition,
@@ -151,7 +151,7 @@ def test_commit_says_the_same_as_json_and_as_avro(body):
 
 @pytest.fixture
 def counts_as_large(monkeypatch):
-    monkeypatch.setattr(instant_metadata, "_LARGE", 0)
+    monkeypatch.setattr(thresholds, "LARGE_COMMIT", 0)
 
 
 @pytest.mark.usefixtures("counts_as_large")

@@ -22,10 +22,9 @@ import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 import pytest
 
-from hudi_pyspark import HudiTable
+from hudi_pyspark import HudiTable, thresholds
 from hudi_pyspark.planning import slice_tasks
 from hudi_pyspark.planning.task_groups import cost
-from hudi_pyspark.reading import kept_merges
 from hudi_pyspark.reading.kept_merges import merged_on_disk
 from hudi_pyspark.reading.merge import outcome_files
 from hudi_pyspark.reading.merge.outcome import MergeOutcome
@@ -485,7 +484,7 @@ def test_groups_of_tasks_leave_out_logs_whose_merges_lie_on_the_disk(tmp_path, m
     assert groups() == 1
     assert groups(merge_cache="off") == groups(merge_cache="memory") == 2
     assert groups(merge_cache_folder=str(tmp_path / "other")) == 2
-    monkeypatch.setattr(kept_merges, "_MOST_TASKS", len(group) - 1)
+    monkeypatch.setattr(thresholds, "SEARCHED_TASKS", len(group) - 1)
     assert groups() == 2  # of very many nothing is looked for
 
 

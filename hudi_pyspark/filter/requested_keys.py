@@ -1,0 +1,89 @@
+"""The record keys that a filter asks for, as far as an index has to know them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+
+import pyarrow as pa
+
+from hudi_pyspark.filter.bounds import MOST_KEYS, listed_texts, listed_values
+from hudi_pyspark.filter.predicate import Predicate, conjuncts
+from hudi_pyspark.format.bucket_keys import Rule, Values, values_in_key
+from hudi_pyspark.table.config import KEY_GENERATORS, TableConfig
+from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
+
+# Of a single field, these make keys that may begin with its name: releases and writers differ.
+_NAMES_FIELD = ("COMPLEX", "GLOBAL_DELETE")
+
+
+@dataclass(frozen=True, slots=True)
+class RequestedKeys:
+    """The only record keys that can pass a filter, whole or by the values of some key fields."""
+
+    record_keys: Sequence[str] | None  # None if the filter is on key fields
+    texts: Mapping[str, Sequence[str]]  # of key fields that the filter lists values of
+    key_fields: Sequence[str]
+    names_field: bool  # whether keys of a single field may begin with its name
+
+    @classmethod
+    def of(
+        cls, predicate: Predicate | None, config: TableConfig, schema: pa.Schema
+    ) -> RequestedKeys | None:
+        """Return what a filter asks for; None if it restricts no key field that can be looked up.
+
+        Args:
+            predicate: the filter; None matches every row.
+            config: of the table; its field names are spelled as in the schema.
+            schema: of the table.
+        """
+        parts = conjuncts(predicate)
+        fields = config.record_key_fields
+        record_keys = listed_values(parts, RECORD_KEY_COLUMN)
+        if record_keys is not None:
+            return cls([str(key) for key in record_keys], {}, fields, names_field=False)
+        if not fields or config.key_generator not in KEY_GENERATORS.values():
+            return None
+        found = {name: listed_texts(parts, name, schema) for name in fields}
+        texts = {name: values for name, values in found.items() if values is not None}
+        unlisted = [name for name in fields if name not in texts]
+        # The text of another field may have commas, which change what is hashed by some rules.
+        are_numbers = all(
+            name in schema.names and pa.types.is_integer(schema.field(name).type)
+            for name in unlisted
+        )
+        if not texts or not are_numbers or prod(map(len, texts.values())) > MOST_KEYS:
+            return None
+        return cls(None, texts, fields, names_field=config.key_generator in _NAMES_FIELD)
+
+    def values(
+        self, hash_fields: Sequence[str], rule: Rule, *, names_field: bool
+    ) -> list[Values] | None:
+        """Return what a writer hashes of these keys; None if the filter does not say.
+
+        Args:
+            hash_fields: the fields that are hashed.
+            rule: by which their values are taken from a key.
+            names_field: whether keys of a single field may begin with its name, whatever the
+                table's key generator.
+        """
+        keys = self.record_keys
+        if keys is None:
+            if not self.texts.keys() >= set(hash_fields):
+                return None
+            keys = self._keys(names_field=names_field or self.names_field)
+        rows = (values_in_key(key, hash_fields, rule) for key in keys)
+        return list(dict.fromkeys(row for row in rows if row is not None))
+
+    def _keys(self, *, names_field: bool) -> list[str]:
+        """Return record keys; of a field whose values are not listed they have some number."""
+        named = [
+            [f"{name}:{text or '__empty__'}" for text in self.texts.get(name, ["0"])]
+            for name in self.key_fields
+        ]
+        keys = [",".join(parts) for parts in product(*named)]
+        if len(self.key_fields) > 1:
+            return keys
+        return [*self.texts[self.key_fields[0]], *(keys if names_field else ())]

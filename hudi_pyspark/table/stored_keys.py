@@ -1,0 +1,152 @@
+"""Some record keys of a data file, read with one or two requests."""
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from hudi_pyspark import thresholds
+from hudi_pyspark.errors import UnsupportedTableError
+from hudi_pyspark.format.log.data_block import decode_first_records, decode_native_deletes
+from hudi_pyspark.format.log.delete_block import decode_deletes
+from hudi_pyspark.format.log.log_block import DATA_BLOCKS, LogBlock, LogBlockType
+from hudi_pyspark.format.log.log_file import frame_log_file
+from hudi_pyspark.format.parquet.checked_file import open_parquet
+from hudi_pyspark.storage.protocol import Storage
+from hudi_pyspark.storage.remote_file import failures_of, fetch_end
+from hudi_pyspark.table.file_group import BaseFile, LogFile
+from hudi_pyspark.table.log_files import LogFiles
+from hudi_pyspark.table.meta_columns import COMMIT_TIME_COLUMN, RECORD_KEY_COLUMN
+
+MOST_KEYS = 1_000  # of a block, and of each commit in a base file
+_MOST_ROWS = 1 << 16  # that are decoded at once
+_BUFFER = 1 << 20  # bytes of a column that are read at once
+_PLACEHOLDERS = {None: "__null__", "": "__empty__"}
+
+
+@dataclass(frozen=True, slots=True)
+class StoredKeys:
+    """Some record keys of a file, deleted ones included, and the commits that wrote them."""
+
+    keys: tuple[str, ...]
+    instants: frozenset[str]
+
+
+def stored_keys(
+    storage: Storage, file: BaseFile | LogFile, key_fields: Sequence[str]
+) -> StoredKeys:
+    """Read the first record keys of a file; those of the first blocks of a log file.
+
+    Args:
+        storage: of the table.
+        file: a Parquet base file or any log file.
+        key_fields: fields that make up the record key if files do not contain it; else ().
+
+    Raises:
+        FileNotFoundError, MissingFileError: the file is gone.
+        HudiError, pyarrow.ArrowException, OSError, UnicodeDecodeError: it cannot be read.
+        UnsupportedTableError: it is of another format, a block is too large to be read for a few
+            keys, or key fields have types of which writers make text in several ways.
+    """
+    columns = list(key_fields) or [RECORD_KEY_COLUMN]
+    if isinstance(file, BaseFile):
+        commit_times, rows = _rows_of_each_commit(storage, file.path, columns)
+        keys_of_rows = tuple(_keys(rows, key_fields))
+        return StoredKeys(keys_of_rows, frozenset({file.instant_time, *commit_times}))
+    keys: list[str] = []
+    instants: set[str] = set()
+    with closing(LogFiles(storage)) as files:
+        for block in frame_log_file(files.open(file.path), path=file.path):
+            if block.offset >= thresholds.LOOKED_AT_BYTES:
+                break
+            keys += _keys_of_block(block, columns, key_fields)
+            instants.add(block.instant_time or "")
+    return StoredKeys(tuple(keys), frozenset(instants))
+
+
+def _rows_of_each_commit(
+    storage: Storage, path: str, columns: list[str]
+) -> tuple[list[str], pa.Table]:
+    """Return the commits of a base file's rows, as far as rows name them, and rows of each.
+
+    A writer puts rows that are new behind those that it merges, so the last row groups come first.
+    """
+    if not path.endswith(".parquet"):
+        raise UnsupportedTableError(f"{path}: keys are only looked at in Parquet base files")
+    with storage.open_input(path) as source, failures_of(source):
+        fetch_end(source)
+        file = open_parquet(source, pre_buffer=False, buffer_size=_BUFFER)
+        names = [*columns, *({COMMIT_TIME_COLUMN} & {*file.schema_arrow.names})]
+        groups = _row_groups(file.metadata, names)
+        batches = file.iter_batches(_MOST_ROWS, groups, names, use_threads=False)
+        if not groups:
+            last = file.metadata.num_row_groups - 1
+            batches = islice(file.iter_batches(MOST_KEYS, [last], names, use_threads=False), 1)
+        rows = pa.Table.from_batches(
+            batches, pa.schema([file.schema_arrow.field(n) for n in names])
+        )
+    if COMMIT_TIME_COLUMN not in names:
+        return [], rows.take(_spread(np.arange(rows.num_rows)))
+    encoded = rows.column(COMMIT_TIME_COLUMN).combine_chunks().dictionary_encode("encode")
+    codes = np.asarray(encoded.indices)
+    of_each = [_spread(np.flatnonzero(codes == code)) for code in range(len(encoded.dictionary))]
+    chosen = np.concatenate(of_each) if of_each else codes
+    return [time for time in encoded.dictionary.to_pylist() if time], rows.take(chosen)
+
+
+def _row_groups(metadata: pq.FileMetaData, names: Collection[str]) -> list[int]:
+    """Return the last row groups whose columns are few bytes."""
+    groups: list[int] = []
+    size = 0
+    for group in reversed(range(metadata.num_row_groups)):
+        chunks = map(metadata.row_group(group).column, range(metadata.num_columns))
+        size += sum(c.total_compressed_size for c in chunks if c.path_in_schema in names)
+        if size > thresholds.LOOKED_AT_BYTES:
+            break
+        groups.append(group)
+    return groups
+
+
+def _spread(rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Return some of the numbers, from the first to the last."""
+    if len(rows) <= MOST_KEYS:
+        return rows
+    return rows[np.linspace(0, len(rows) - 1, MOST_KEYS).astype(np.int64)]
+
+
+def _keys_of_block(
+    block: LogBlock, columns: Sequence[str], key_fields: Sequence[str]
+) -> Iterable[str]:
+    if block.block_type in DATA_BLOCKS:
+        return _keys(decode_first_records(block, columns, MOST_KEYS), key_fields)
+    if block.block_type is LogBlockType.DELETE_BLOCK and not key_fields:
+        deletes = decode_deletes(block, decode_native_deletes(block))
+        return (key for key in deletes.record_keys[:MOST_KEYS].to_pylist() if key)
+    return ()
+
+
+def _keys(rows: pa.Table, key_fields: Sequence[str]) -> Iterator[str]:
+    """Yield the record keys of rows, or those that key generators make of their key fields."""
+    if not rows.num_columns or not rows.num_rows:
+        return
+    if not key_fields:
+        yield from (key for key in rows.column(RECORD_KEY_COLUMN).to_pylist() if key)
+        return
+    fields = [rows.schema.field(name) for name in key_fields]
+    if not all(pa.types.is_string(f.type) or pa.types.is_integer(f.type) for f in fields):
+        raise UnsupportedTableError(f"the key fields {', '.join(key_fields)} are not texts")
+    texts = [
+        [value if value is None else str(value) for value in rows.column(field.name).to_pylist()]
+        for field in fields
+    ]
+    if len(fields) == 1:
+        yield from (text for text in texts[0] if text)
+        return
+    for row in zip(*texts, strict=True):
+        parts = zip(key_fields, row, strict=True)
+        yield ",".join(f"{name}:{_PLACEHOLDERS.get(text, text)}" for name, text in parts)

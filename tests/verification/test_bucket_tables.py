@@ -1,0 +1,57 @@
+"""Random tables with buckets lose no rows, and mutants of the bucket index do."""
+
+import random
+
+import pytest
+
+from hudi_pyspark.format.bucket_keys import bucket_hashes
+from hudi_pyspark.planning import bucket_index, bucket_laws
+from hudi_pyspark.planning.bucket_laws import SimpleBuckets, candidates, find_laws
+from verification.bucket_tables import referee
+
+
+@pytest.mark.parametrize("seed", range(500, 508))
+def test_no_look_up_loses_a_row(tmp_path, seed):
+    findings = referee.examine(tmp_path / "table", seed, lookups=12)
+    assert findings.lookups
+    assert findings.problems == []
+
+
+def lost_rows(tmp_path, monkeypatch, layout, seeds):
+    monkeypatch.setattr(referee, "LAYOUTS", (layout,))
+    monkeypatch.setattr(referee, "EVENTS", (referee.compact,))
+    found = [referee.examine(tmp_path / str(seed), seed, lookups=12).problems for seed in seeds]
+    return sum(map(len, found))
+
+
+def test_mutant_that_takes_evidence_of_another_partition_loses_rows(tmp_path, monkeypatch):
+    first = []
+    verdict = bucket_index.BucketIndex._verdict
+
+    def of_first_partition(self, *evidence):
+        first.append(verdict(self, *evidence))
+        return first[0]
+
+    assert lost_rows(tmp_path / "whole", monkeypatch, "by partition", range(3)) == 0
+    monkeypatch.setattr(bucket_index.BucketIndex, "_verdict", of_first_partition)
+    assert lost_rows(tmp_path / "mutant", monkeypatch, "by partition", range(3)) > 0
+
+
+def lost_keys(keys_looked_at):
+    """Look at some keys of groups whose numbers no hash chose, and look up the others."""
+    rng, lost = random.Random(4), 0
+    possible = candidates(("id",))
+    for _ in range(300):
+        located = [(f"{rng.randrange(3):08}-x-0", str(rng.random())) for _ in range(200)]
+        laws, _ = find_laws(SimpleBuckets(6), located[:keys_looked_at], possible)
+        for file_id, key in located[keys_looked_at:] if laws else ():
+            hashes = bucket_hashes([(key,)])
+            lost += not any(law.layout.may_have(hashes)(file_id) for law in laws)
+    return lost
+
+
+def test_mutant_that_demands_two_keys_loses_rows(monkeypatch):
+    assert lost_keys(2) == lost_keys(60) == 0
+    monkeypatch.setattr(bucket_laws, "LEAST_KEYS", 2)
+    assert lost_keys(2) > 0
+    assert lost_keys(60) == 0  # more keys than are demanded refute the law

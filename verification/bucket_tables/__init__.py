@@ -1,0 +1,1 @@
+"""Tables with a bucket index of random shape, whose rows are known by their writer."""
