@@ -11,11 +11,10 @@ from hudi_pyspark import errors
 from hudi_pyspark.cached_property import PickledWithoutCache, cached_property
 from hudi_pyspark.format.timeline.instant import COMMIT_ACTIONS, Action, Instant
 from hudi_pyspark.messages import logger, warn
-from hudi_pyspark.options.instant_text import local_now
+from hudi_pyspark.options.instant_text import local_now, present_instant
 from hudi_pyspark.options.option import HollowCommits, OnMissing, RangeMerge
 from hudi_pyspark.options.read_options import IncrementalOptions
 from hudi_pyspark.planning.stream_offsets import FIRST_OFFSET, LAST_OFFSET
-from hudi_pyspark.planning.time_travel import present_instant
 from hudi_pyspark.table.commit_slices import commits_without_files, slices_of_groups, written_slices
 from hudi_pyspark.table.config import has_completion_times
 from hudi_pyspark.table.file_group import FileSlice
@@ -105,7 +104,7 @@ class RequestedRange(PickledWithoutCache):
             message = f"the range begins at {begin}, after the last commit of the table, {last}"
             if self.options.on_missing is OnMissing.FAIL:
                 raise errors.IncrementalRangeError(f"{message}: begin there, or earlier")
-            if begin > present_instant(self.view, local_now()):
+            if begin > present_instant(self.view.config, local_now()):
                 warn(f"{message}, and in the future: no rows (on_missing=fail refuses)")
             _log.info("%s: no rows", message)
 

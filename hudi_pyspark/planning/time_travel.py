@@ -1,10 +1,15 @@
 """Check the instants of time-travel queries against the history of the table."""
 
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timezone
 
 from hudi_pyspark.errors import FutureInstantError, InvalidInstantError, TimeTravelError
 from hudi_pyspark.messages import warn
-from hudi_pyspark.options.instant_text import OF_THE_SESSION, ZONED_INSTANT, parse_instant
+from hudi_pyspark.options.instant_text import (
+    OF_THE_SESSION,
+    ZONED_INSTANT,
+    parse_instant,
+    present_instant,
+)
 from hudi_pyspark.table.view import TableView
 
 
@@ -33,20 +38,13 @@ def resolve_as_of(text: str, view: TableView, now: datetime) -> str:
         midnight = datetime.strptime(instant[:14], "%Y%m%d%H%M%S").astimezone(timezone.utc)
         instant = midnight.strftime("%Y%m%d%H%M%S") + "000"
     last = max((i.requested_time for i in view.timeline.instants), default="")
-    if instant > present_instant(view, now) and instant > last:
+    if instant > present_instant(view.config, now) and instant > last:
         raise FutureInstantError(
             f"as.of.instant {text!r} is in the future, so the answer could still change. The last "
             f"instant of the table is {last or 'none'}; leave the option out to read the latest"
         )
     view.history.check_as_of(instant)
     return instant
-
-
-def present_instant(view: TableView, now: datetime) -> str:
-    """Return the present time as the timeline's clock shows it at most, in digits."""
-    # The zone of a LOCAL timeline is not recorded, but no zone is more than 14 hours ahead of UTC.
-    lead = timedelta(hours=0 if view.config.timeline_timezone == "UTC" else 14)
-    return (now.astimezone(timezone.utc) + lead).strftime("%Y%m%d%H%M%S%f")[:17]
 
 
 def resolve_range_end(text: str, view: TableView) -> str:
