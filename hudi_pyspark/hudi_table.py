@@ -253,8 +253,8 @@ class HudiTable:
         *,
         filter: str | pc.Expression | Sequence[object] | None = None,  # noqa: A002  (the option)
         as_of: str | date | None = None,
-        begin: str | None = None,
-        end: str | None = None,
+        begin: str | date | None = None,
+        end: str | date | None = None,
         query_type: str | None = None,
         limit: int | None = None,
         **options: object,
@@ -280,8 +280,9 @@ class HudiTable:
             as_of: instant of a time-travel query, inclusive: ``yyyyMMddHHmmssSSS``,
                 ``yyyyMMddHHmmss``, ``yyyy-MM-dd HH:mm:ss[.SSS]`` or ``yyyy-MM-dd``; or a date or
                 datetime, with a zone if the timeline is in UTC.
-            begin: first instant of an incremental query, exclusive, or ``earliest``. The answer has
-                the rows that were written after it, as they are at the end.
+            begin: first instant of an incremental query, exclusive, in the forms of ``as_of``, or
+                ``earliest``. The answer has the rows that were written after it, as they are at the
+                end.
             end: last instant of an incremental query, inclusive; the latest by default. It needs
                 ``begin``.
             query_type: ``snapshot`` (default), ``read_optimized`` or ``incremental`` (default
@@ -415,8 +416,8 @@ class HudiTable:
 
     def changes(
         self,
-        begin: str = "earliest",
-        end: str | None = None,
+        begin: str | date = "earliest",
+        end: str | date | None = None,
         *,
         as_struct: bool = False,
         as_changelog: bool = False,

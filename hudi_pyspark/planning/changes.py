@@ -133,7 +133,6 @@ def plan_changes(
         warn(
             f"changes after {options.begin}: they begin at {begin}, later than requested, since "
             f"{moved} (on_missing=fail refuses)",
-            stacklevel=2,
         )
     tasks = [t for t in tasks if requested.matches_glob(_task_paths(t))]
     _log.info("changes after %s up to %s, inclusive: %d tasks", begin, end, len(tasks))
