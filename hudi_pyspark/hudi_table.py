@@ -33,14 +33,14 @@ from hudi_pyspark.planning.stream_offsets import range_options
 from hudi_pyspark.reading.merge.outcome import IN_MEMORY, outcomes_of_table
 from hudi_pyspark.scan import Scan, choose_scan
 from hudi_pyspark.storage import ArrowStorage, Storage
-from hudi_pyspark.storage.retries import retry_on_corruption
-from hudi_pyspark.storage_options import (
-    CREDENTIALS_PROVIDER,
+from hudi_pyspark.storage.options import (
     SPARK_PREFIX,
     from_environment,
     storage_options_of,
     without_prefix,
 )
+from hudi_pyspark.storage.retries import retry_on_corruption
+from hudi_pyspark.storage.stores.setting import CREDENTIALS_PROVIDER
 from hudi_pyspark.table import meta_columns
 from hudi_pyspark.table.schema import resolve_schema
 from hudi_pyspark.table.timeline import load_timeline
@@ -101,7 +101,7 @@ class HudiTable:
                 raise InvalidOptionError("give storage_options or a filesystem, not both")
             self._open(path, ArrowStorage.on(filesystem, path), None)
             return
-        storage = ArrowStorage.parse(path, storage_options, from_environment(os.environ))
+        storage = open_storage(path, storage_options)
         # The driver may have another working folder, to which a relative path would refer.
         place = path if "://" in path else storage.describe("")
         self._open(path, storage, {**_spark_settings(storage_options), "path": place})
@@ -513,7 +513,7 @@ class HudiTable:
         """
         if self._defaults.keys().isdisjoint(GivenOptions.of(options).values):
             options = {**self._defaults, **options}
-        parsed = ReadOptions.parse(options, from_environment(os.environ))
+        parsed = ReadOptions.parse(options, _settings_of_environment())
         # Spark cannot be handed a file system object.
         spark_options = None if self._opened_by is None else {**options, **self._opened_by}
         return self._scan(parsed, mergers, limit=limit, spark_options=spark_options)
@@ -620,11 +620,30 @@ def find_in_catalog(
     """
     from hudi_pyspark.catalogs import find_table  # noqa: PLC0415  (few need it)
 
-    environment = from_environment(os.environ)
+    environment = _settings_of_environment()
     table = find_table(name, {**without_prefix(environment, CATALOG_PREFIX), **catalog})
     own_provider = (storage_options or {}).get(CREDENTIALS_PROVIDER)
     vended = None if own_provider else table.provider
     return table, ArrowStorage.parse(table.location, storage_options, environment, vended)
+
+
+def open_storage(
+    path: str, storage_options: Mapping[str, str | bool | float] | None = None
+) -> ArrowStorage:
+    """Return the storage of a path, without opening the table.
+
+    Args and errors are those of the constructor of `HudiTable`.
+
+    Raises:
+        InvalidOptionError: the path contains settings, or an option is unknown or has a wrong
+            value.
+        StorageError: the storage does not answer, or there are no credentials.
+    """
+    return ArrowStorage.parse(path, storage_options, _settings_of_environment())
+
+
+def _settings_of_environment() -> Mapping[str, str]:
+    return from_environment(os.environ)
 
 
 def _spark_settings(settings: Mapping[str, str | bool | float] | None) -> dict[str, object]:

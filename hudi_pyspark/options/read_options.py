@@ -37,7 +37,7 @@ from hudi_pyspark.options.option import (
     whole_number,
     word,
 )
-from hudi_pyspark.storage_options import is_storage_option
+from hudi_pyspark.storage.options import is_storage_option
 from hudi_pyspark.table.merge_mode import DELETE_FIELD, DELETE_MARKER, MergeCache
 from hudi_pyspark.table.on_damage import OnDamage
 from hudi_pyspark.wording import nearest

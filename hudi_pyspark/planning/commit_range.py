@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from hudi_pyspark import errors
 from hudi_pyspark.cached_property import PickledWithoutCache, cached_property
 from hudi_pyspark.format.timeline.instant import COMMIT_ACTIONS, Action, Instant
+from hudi_pyspark.format.timeline.times import FIRST_OFFSET, LAST_OFFSET
 from hudi_pyspark.messages import logger, warn
 from hudi_pyspark.options.option import HollowCommits, OnMissing, RangeMerge
 from hudi_pyspark.options.read_options import IncrementalOptions
-from hudi_pyspark.planning.stream_offsets import FIRST_OFFSET, LAST_OFFSET
 from hudi_pyspark.table.commit_slices import commits_without_files, slices_of_groups, written_slices
 from hudi_pyspark.table.config import has_completion_times
 from hudi_pyspark.table.file_group import FileSlice

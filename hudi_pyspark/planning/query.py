@@ -72,7 +72,7 @@ def check_lost_commits(query: Query, planner: TablePlanner) -> None:
     options = planner.options
     recorded: Mapping[str, str] = {}
     with suppress(HudiError):  # no metadata table, or one that cannot be read
-        recorded = planner.metadata().lost_commits if planner.metadata is not None else {}
+        recorded = planner.metadata().commits.lost if planner.metadata is not None else {}
     loss = find_loss(query.view, recorded, query.schema_instant)
     if loss is None:
         return

@@ -16,10 +16,11 @@ from pyspark.sql.types import StructType
 from hudi_pyspark.columns.schema_evolution import conform
 from hudi_pyspark.errors import InvalidOptionError, PathNotFoundError, UnsupportedQueryError
 from hudi_pyspark.filter.sql_text import parse_filter
+from hudi_pyspark.format.timeline.times import LAST_OFFSET
 from hudi_pyspark.hudi_table import HudiTable
 from hudi_pyspark.messages import logger
 from hudi_pyspark.options.read_options import INSPECT, GivenOptions, StreamOptions, opens_table
-from hudi_pyspark.planning.stream_offsets import LAST_OFFSET, schema_options
+from hudi_pyspark.planning.stream_offsets import schema_options
 from hudi_pyspark.short_name import SHORT_NAME
 from hudi_pyspark.spark.hints import OPTION, REQUEST, ClientHints, read_hints
 from hudi_pyspark.spark.reader import HudiPartition, HudiReader

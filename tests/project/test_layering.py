@@ -23,7 +23,6 @@ TABLE = {
     "fork_safe_lock",
     "imported_function",
     "format",
-    "storage_options",
     "storage",
     "table",
 }
@@ -36,17 +35,16 @@ MAY_IMPORT = {
     "extras": set(),
     "thresholds": set(),
     "imported_function": {"errors"},
-    "storage_options": {"errors", "messages", "wording"},
     "storage": {
         "errors",
         "thresholds",
         "messages",
         "fork_safe_lock",
         "imported_function",
-        "storage_options",
+        "wording",
         "storage",
     },
-    "catalogs": {"errors", "extras", "storage_options", "storage", "catalogs"},
+    "catalogs": {"errors", "extras", "storage", "catalogs"},
     "format": {
         "errors",
         "thresholds",
@@ -68,7 +66,7 @@ MAY_IMPORT = {
     },
     "columns": {"errors", "arrow_values", "exact_decimals", "format", "wording"},
     "filter": {"errors", "exact_decimals", "format", "table", "columns"},
-    "options": {"errors", "messages", "storage_options", "table", "wording"},
+    "options": {"errors", "messages", "storage", "table", "wording"},
     "custom_mergers": {"errors", "imported_function", "table"},
     "demo": set(),
     "tasks": {
@@ -83,7 +81,7 @@ MAY_IMPORT = {
         "custom_mergers",
     },
     "metadata_table": {
-        *TABLE - {"imported_function", "storage_options"},
+        *TABLE - {"imported_function"},
         "columns",
         "filter",
         "options",
