@@ -23,7 +23,7 @@ from hudi_pyspark.options.option import CdcFormat, QueryType
 from hudi_pyspark.options.read_options import BY_NAME, INSPECT, GivenOptions, key_of
 from hudi_pyspark.short_name import SHORT_NAME
 from hudi_pyspark.spark.hints import OPTION, REQUEST
-from hudi_pyspark.storage_options import is_storage_option
+from hudi_pyspark.storage.options import is_storage_option
 
 _INTERNAL = f"{SHORT_NAME}."  # begins each option that this package gives, and no user
 _PREFIX = f"{_INTERNAL}sql."
