@@ -265,7 +265,7 @@ def _join_columns(left: pa.Table, right: pa.Table) -> pa.Table:
     return pa.Table.from_arrays([*left.columns, *right.columns], schema=schema)
 
 
-def read_hfile_file(
+def _read_hfile_file(
     storage: Storage, path: str, columns: Sequence[str], batch_rows: int
 ) -> Iterator[pa.Table]:
     """Read a whole HFile and decode some columns; see `read_base_file`.
@@ -294,7 +294,7 @@ def read_hfile_file(
         yield table.slice(start, min(batch_rows, table.num_rows - start))
 
 
-def read_lance_file(
+def _read_lance_file(
     storage: Storage, path: str, columns: Sequence[str], batch_rows: int
 ) -> Iterator[pa.Table]:
     """Stream a Lance file; see `read_base_file`.
@@ -345,4 +345,4 @@ def _local_file(storage: Storage, path: str) -> Iterator[Path]:
         yield copy
 
 
-_READERS = {".orc": read_orc_file, ".hfile": read_hfile_file, ".lance": read_lance_file}
+_READERS = {".orc": read_orc_file, ".hfile": _read_hfile_file, ".lance": _read_lance_file}
