@@ -138,6 +138,12 @@ class CorruptBaseFileError(CorruptTableError):
         )
 
 
+_WITHOUT_LOG_FILES = (
+    "Restore the file from a copy, or read the base files alone, without the changes in log files "
+    "(query_type=read_optimized)"
+)
+
+
 class CorruptLogBlockError(CorruptTableError):
     """A log block cannot be framed or decoded.
 
@@ -145,24 +151,21 @@ class CorruptLogBlockError(CorruptTableError):
         problem: what was expected and what was found.
         path: the log file, relative to the base path.
         offset: bytes from the start of the log file to where the problem lies.
+        advice: what to do. By default that of damage with which Apache Hudi fails as well, whatever
+            ``on_damage`` says.
     """
 
-    def __init__(self, problem: str, path: str, offset: int) -> None:
-        super().__init__(problem, path, offset)
+    def __init__(
+        self, problem: str, path: str, offset: int, advice: str = _WITHOUT_LOG_FILES
+    ) -> None:
+        super().__init__(problem, path, offset, advice)
         self.problem = problem
         self.path = path
         self.offset = offset
+        self.advice = advice
 
     def reason(self) -> str:
-        # Where `on_damage` does not help, Apache Hudi fails as well.
-        advice = "" if "on_damage" in self.problem else f". {_WITHOUT_LOG_FILES}"
-        return f"{self.path} at byte {self.offset}: {self.problem}{advice}"
-
-
-_WITHOUT_LOG_FILES = (
-    "Restore the file from a copy, or read the base files alone, without the changes in log files "
-    "(query_type=read_optimized)"
-)
+        return f"{self.path} at byte {self.offset}: {self.problem}. {self.advice}"
 
 
 class CorruptAvroError(CorruptTableError):

@@ -14,6 +14,7 @@ EXAMPLES = {
     "record": 7,
     "field": "fare.amount",
     "attempts": 5,
+    "advice": "Restore the file from a copy",
 }
 
 
