@@ -40,6 +40,7 @@ def refused(ask: Callable[[], object]) -> None:
 
 TABLE: dict[str, Callable[[HudiTable], object]] = {
     "changes": lambda table: refused(table.changes),
+    "columns": lambda table: table.columns,
     "config": lambda table: table.config,
     "dataset": lambda table: table.dataset().to_table(),
     "description": lambda table: table.description.to_html(),
@@ -55,6 +56,9 @@ TABLE: dict[str, Callable[[HudiTable], object]] = {
     "rows": lambda table: table.rows.to_arrow(),
     "scan": lambda table: table.scan(as_of=table.last_instant).to_arrow(),
     "schema": lambda table: table.schema,
+    "to_arrow": HudiTable.to_arrow,
+    "to_pandas": HudiTable.to_pandas,
+    "to_polars": HudiTable.to_polars,
     "to_duckdb": lambda table: table.to_duckdb("t").sql("SELECT count(*) FROM t").fetchall(),
 }
 SCAN: dict[str, Callable[[Scan], object]] = {

@@ -290,6 +290,11 @@ class TablePlanner:
             self.table_schema, self.rule, self.key_fields, self.merger
         )
 
+    @cached_property
+    def _row_options(self) -> tuple[tuple[str, object], ...]:
+        """The options that change rows and do not have their defaults, with their values."""
+        return values_that_change_rows(self.options)
+
     def _indexes(self, *, by_key: bool) -> frozenset[Index]:
         """Return the indexes of the metadata table that may decide which slices are read."""
         options = self.options
@@ -373,7 +378,7 @@ class TablePlanner:
             merges_whole_table=(
                 incremental is not None and incremental.range_merge is RangeMerge.TABLE
             ),
-            row_options=tuple(name for name, _ in values_that_change_rows(self.options)),
+            row_options=tuple(name for name, _ in self._row_options),
             outcome_key_basis=self._outcome_key_basis(query) if merges else "",
         )
 
@@ -418,7 +423,7 @@ class TablePlanner:
             self.key_fields,
             self.table_schema.serialize().to_pybytes(),
             self.schema_on_read,
-            values_that_change_rows(self.options),
+            self._row_options,
         )
         return sha256(repr(basis).encode()).hexdigest()
 

@@ -261,9 +261,11 @@ class Planner:
                 if not path or "://" in path or path.startswith(("/", "file:/")):
                     raise
                 raise PathNotFoundError(
-                    f"{error.args[0]}. {path!r} is a relative path, and the process that plans the "
-                    "query looks for it in its own folder: with Spark Connect a temporary one on "
-                    "the server. Give an absolute path or a URI"
+                    error.found,
+                    error.place,
+                    f"{path!r} is a relative path, and the process that plans the query looks for "
+                    "it in its own folder: with Spark Connect a temporary one on the server. Give "
+                    "an absolute path or a URI",
                 ) from None
         return self.opened
 

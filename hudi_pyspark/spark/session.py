@@ -190,7 +190,7 @@ def _warn_of_settings(spark: SparkSession) -> None:
             advice += "; hudi_pyspark.storage_options_from_spark(spark, path) has those of Hadoop"
         some = ", ".join(ignored[:3])
         text = f"a Python data source does not see settings of the session such as {some}: {advice}"
-        warn(text, stacklevel=3)
+        warn(text)
 
 
 def narrow_scans(spark: SparkSession) -> str:

@@ -185,7 +185,7 @@ def _refuse_unknown(name: str, by_name: Mapping[str, Setting], scheme: str) -> N
         if name.lower() in _by_name(*_settings_of_all()):
             return  # meant for another storage
         # Hadoop has hundreds of settings, most of which only mean something to its own client.
-        warn(f"storage option {name} is ignored: pyarrow has no such setting{hint}", stacklevel=2)
+        warn(f"storage option {name} is ignored: pyarrow has no such setting{hint}")
         return
     # The message must not contain the value, which may be a secret.
     known = dict.fromkeys(setting.argument for setting in by_name.values())

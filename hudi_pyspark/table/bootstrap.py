@@ -153,7 +153,7 @@ def _is_folder(storage: Storage, location: str, *, is_given: bool = False) -> bo
     """Return whether there is a folder with something in it; None if the store does not tell."""
     try:
         return bool(storage.at(location, is_given=is_given).list_directory(""))
-    except (OSError, ValueError):
+    except (errors.InvalidOptionError, OSError, ValueError):
         return None  # a file, or a store that is not reached from here: reading it says why
 
 

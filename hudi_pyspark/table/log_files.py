@@ -123,7 +123,7 @@ class SliceBlocks:
             if not file.is_native:
                 raise
             # A native log is one block. Failed commits may leave half of one, but are not read.
-            self.on_damage.report(error.problem, place, error.offset)
+            self.on_damage.report(error.found, place, error.offset)
 
 
 def _instants_of(block: LogBlock) -> set[str]:

@@ -5,11 +5,11 @@ import enum
 from hudi_pyspark.errors import CorruptLogBlockError, CorruptTableError
 from hudi_pyspark.messages import logger
 
-_log = logger(__name__)
 _READ_ON = (
     "Restore the file from a copy, or read on without what is damaged with the option "
     "on_damage=warn (on_damage=ignore does so silently, as Apache Hudi does)"
 )
+_log = logger(__name__)
 
 
 class OnDamage(enum.Enum):
@@ -31,9 +31,8 @@ class OnDamage(enum.Enum):
             CorruptLogBlockError: the option is ``fail``. Else a warning is logged, or nothing is
                 done.
         """
-        if self is OnDamage.FAIL:
-            raise CorruptLogBlockError(problem, path, offset, _READ_ON)
-        self.handle(CorruptLogBlockError(problem, path, offset))
+        advice = _READ_ON if self is OnDamage.FAIL else ""
+        self.handle(CorruptLogBlockError(problem, path, offset, advice))
 
     def handle(self, error: CorruptTableError) -> None:
         """Raise an error, log it as a warning, or do nothing, as the option says.

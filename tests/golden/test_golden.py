@@ -55,7 +55,7 @@ REFUSED = {
     "v6_mor_clean_only/as_of_c5": (TimeTravelError, "earliest commit that the cleaner kept"),
     "v9_cow_incr_options/incr_no_begin": (
         InvalidOptionError,
-        r"an incremental query needs hoodie\.datasource\.read\.begin\.instanttime \(begin\)",
+        r"an incremental query needs begin \(hoodie\.datasource\.read\.begin\.instanttime\)",
     ),
     "v9_cow_incr_options/as_of_bad": (InvalidInstantError, "'yesterday' is not an instant"),
     "v9_cow_no_meta_fields/incr_all": (UnsupportedTableError, NO_COMMIT_TIMES),

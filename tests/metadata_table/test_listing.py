@@ -16,6 +16,7 @@ from hudi_pyspark import (
 )
 from hudi_pyspark.inspection.metadata import listed_files
 from hudi_pyspark.metadata_table.listing import MetadataListing
+from hudi_pyspark.metadata_table.recorded_commits import RecordedCommits
 from hudi_pyspark.metadata_table.table import MetadataTable
 from hudi_pyspark.reading.read_task import read_task
 from hudi_pyspark.storage import ArrowStorage
@@ -137,7 +138,7 @@ def test_commits_are_read_if_it_turns_out_to_be_damaged(path, monkeypatch):
 @pytest.fixture
 def created_late(monkeypatch):
     """It lists files of commits from before its creation, and may have missed some."""
-    monkeypatch.setattr(MetadataTable, "recorded_commits", frozenset())
+    monkeypatch.setattr(RecordedCommits, "listed", frozenset())
 
 
 @pytest.mark.usefixtures("created_late")

@@ -168,10 +168,10 @@ def test_full_disk_makes_room_for_a_later_outcome(number, tmp_path, monkeypatch)
     full = sum(size for _, size, _ in store.files())
     write = outcome_files._store
 
-    def write_if_there_is_room(file, key, outcome):
+    def write_if_there_is_room(file, facts, tables):
         if sum(size for _, size, _ in store.files()) + 2000 > full:
             raise OSError(number, os.strerror(number))
-        write(file, key, outcome)
+        write(file, facts, tables)
 
     monkeypatch.setattr(outcome_files, "_store", write_if_there_is_room)
     store.put("new", outcome_of())

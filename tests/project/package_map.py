@@ -40,6 +40,7 @@ NOT_DRAWN = {
     "hudi_pyspark",
     "imported_function",
     "messages",
+    "names_elsewhere",
     "short_name",
     "thresholds",
     "version",

@@ -210,8 +210,8 @@ def salvage_data_block(block: LogBlock) -> tuple[pa.Table, str]:
     except CorruptLogBlockError as error:
         cause = error.__cause__
         if isinstance(cause, CorruptAvroError) and block.block_type in AVRO_BLOCKS:
-            return _first_records(block, cause.record), error.problem
-        return pa.table({}), error.problem
+            return _first_records(block, cause.record), error.found
+        return pa.table({}), error.found
     except UnsupportedTableError as error:
         return pa.table({}), error.reason()
 

@@ -242,7 +242,7 @@ def _salvage_block(file: BytesSource, offset: int, path: str, report: Report) ->
     except CorruptLogBlockError as error:
         place = f" (at byte {error.offset})" if error.offset != offset else ""
         corrupt = corrupt_block(file, offset, end, path)
-        return SalvagedBlock(corrupt, error.problem + place, error)
+        return SalvagedBlock(corrupt, error.found + place, error)
 
 
 def _block_end(file: BytesSource, offset: int) -> tuple[int, str]:

@@ -209,7 +209,7 @@ def test_damaged_stat_of_a_large_commit_is_refused_when_it_is_asked_for():
     assert found.schema_text == "{}"
     with pytest.raises(CorruptTimelineError, match="UnicodeDecodeError") as raised:
         list(found.all_stats())
-    assert raised.value.path == PATH
+    assert raised.value.place == PATH
 
 
 def test_stats_come_with_their_partition():
@@ -275,7 +275,7 @@ GOOD_AVRO = container(COMMIT_SCHEMA, {**COMMIT, "version": None})
 def test_undecodable_commit_is_refused_with_its_path(body, problem):
     with pytest.raises(CorruptTimelineError, match=problem) as raised:
         parse_commit_metadata(body, path=PATH)
-    assert raised.value.path == PATH
+    assert raised.value.place == PATH
     assert raised.value.__cause__ is not None
 
 
