@@ -12,6 +12,7 @@ import pytest
 import hudi_pyspark
 from hudi_pyspark import HudiTable, Scan
 from hudi_pyspark.names_elsewhere import OF_SCAN, OF_TABLE
+from tests.conftest import PROJECT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -86,3 +87,12 @@ def test_tables_and_scans_are_copied_and_pickled(table):
     for value in (table, table.scan()):
         for twin in (copy.copy(value), copy.deepcopy(value), pickle.loads(pickle.dumps(value))):
             assert twin.to_arrow().num_rows == rows
+
+
+def test_decimals_become_numbers_of_pandas_as_the_page_says(golden_table):
+    page = (PROJECT / "docs" / "without-spark.md").read_text(encoding="utf-8")
+    code = page[page.index("import pyarrow as pa\n\ndecimals") :].partition("```")[0]
+    names: dict[str, Any] = {"table": HudiTable(golden_table("v9_mor_all_types"))}
+    exec(code, names)
+    assert names["decimals"]
+    assert {str(names["frame"][name].dtype) for name in names["decimals"]} == {"float64"}
