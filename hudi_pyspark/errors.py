@@ -3,6 +3,9 @@
 Spark relays only the text of an error that is raised in a Python worker, so every message begins
 with a code in brackets, e.g. ``[HUDI_TABLE_NOT_FOUND]``. All arguments are positional and end up
 in ``args``: unpickling replays exactly these. `docs/errors.md` draws the tree.
+
+No error here is an error of Python as well, such as a `NotImplementedError` or an `OSError`. Spark,
+and libraries that call this package, take these for something that is normal, and go on.
 """
 
 from __future__ import annotations
@@ -34,9 +37,22 @@ def printable(text: str, *, keep_lines: bool = False) -> str:
 
 
 class HudiError(Exception):
-    """Base of all errors of this package; ``code`` names the class in logs and messages."""
+    """Base of all errors of this package. The message has these values, if they are known.
+
+    Args:
+        found: what is wrong.
+        place: the file, and where in it.
+        advice: what to do about it.
+    """
 
     code: ClassVar[str] = "HUDI_ERROR"
+    """Names the class in logs and messages."""
+    _after_place: ClassVar[str] = ": "
+
+    def __init__(self, found: str = "", place: str = "", advice: str = "") -> None:
+        self.found = found
+        self.place = place
+        self.advice = advice
 
     def __init_subclass__(cls, *, code: str = "") -> None:
         super().__init_subclass__()
@@ -49,10 +65,12 @@ class HudiError(Exception):
 
     def reason(self) -> str:
         """Return the message without its code, and without escaping the table's names."""
-        return str(self.args[0]) if self.args else ""
+        place = f"{self.place}{self._after_place}" if self.place else ""
+        advice = f". {self.advice}" if self.advice else ""
+        return f"{place}{self.found}{advice}"
 
 
-class TableNotFoundError(HudiError, FileNotFoundError):
+class TableNotFoundError(HudiError):
     """The path exists but has no ``.hoodie/hoodie.properties``."""
 
 
@@ -64,7 +82,7 @@ class PathInsideTableError(TableNotFoundError):
     """The path is a folder inside a table; the message names the table's base path."""
 
 
-class InvalidOptionError(HudiError, ValueError):
+class InvalidOptionError(HudiError):
     """An option is unknown, has a value that it cannot have, or contradicts another."""
 
 
@@ -80,7 +98,7 @@ class FutureInstantError(InvalidInstantError):
     """The instant is after the last instant of the timeline and after the present time."""
 
 
-class UnsupportedTableError(HudiError, NotImplementedError):
+class UnsupportedTableError(HudiError):
     """The table uses something that this release cannot read correctly."""
 
 
@@ -92,19 +110,29 @@ class UnsupportedMergeError(UnsupportedTableError):
     """This release does not cover the merge mode, payload class or merge strategy."""
 
 
-class UnsupportedQueryError(UnsupportedTableError):
+class UnsupportedQueryError(HudiError):
     """This release does not cover a query type or read option of Apache Hudi."""
 
 
-class UnsupportedTypeError(UnsupportedTableError, TypeError):
+class UnsupportedTypeError(UnsupportedTableError):
     """A column type has no counterpart in Arrow or Spark, or this pyarrow does not know it."""
 
 
-class MissingModuleError(HudiError, ImportError):
+class MissingModuleError(HudiError):
     """The Python of Spark's workers lacks a module that this package needs."""
 
 
-class CorruptTableError(HudiError, RuntimeError):
+_WITHOUT_BASE_FILE = (
+    "Restore the file from a copy, or read the table as of an instant before the file was written "
+    "(as.of.instant)"
+)
+_WITHOUT_LOG_FILES = (
+    "Restore the file from a copy, or read the base files alone, without the changes in log files "
+    "(query_type=read_optimized)"
+)
+
+
+class CorruptTableError(HudiError):
     """The table's files contradict the format or each other."""
 
     def __str__(self) -> str:
@@ -114,111 +142,92 @@ class CorruptTableError(HudiError, RuntimeError):
 class CorruptTimelineError(CorruptTableError):
     """A timeline or archive file cannot be decoded."""
 
-    def __init__(self, path: str, problem: str) -> None:
-        super().__init__(path, problem)
-        self.path = path
-        self.problem = problem
-
-    def reason(self) -> str:
-        return f"{self.path}: {self.problem}. Restore the file from a copy"
+    def __init__(self, path: str, found: str) -> None:
+        super().__init__(found, path, "Restore the file from a copy")
 
 
 class CorruptBaseFileError(CorruptTableError):
     """A base file cannot be read, or is not the file that was committed."""
 
-    def __init__(self, path: str, problem: str) -> None:
-        super().__init__(path, problem)
-        self.path = path
-        self.problem = problem
-
-    def reason(self) -> str:
-        return (
-            f"{self.path}: {self.problem}. Restore the file from a copy, or read the table as of "
-            "an instant before the file was written (as.of.instant)"
-        )
+    def __init__(self, path: str, found: str, advice: str = _WITHOUT_BASE_FILE) -> None:
+        super().__init__(found, path, advice)
 
 
 class CorruptLogBlockError(CorruptTableError):
     """A log block cannot be framed or decoded.
 
     Args:
-        problem: what was expected and what was found.
+        found: what was expected and what was found.
         path: the log file, relative to the base path.
         offset: bytes from the start of the log file to where the problem lies.
+        advice: what to do about it.
     """
 
-    def __init__(self, problem: str, path: str, offset: int) -> None:
-        super().__init__(problem, path, offset)
-        self.problem = problem
+    def __init__(
+        self, found: str, path: str, offset: int, advice: str = _WITHOUT_LOG_FILES
+    ) -> None:
+        super().__init__(found, f"{path} at byte {offset}", advice)
         self.path = path
         self.offset = offset
-
-    def reason(self) -> str:
-        # Where `on_damage` does not help, Apache Hudi fails as well.
-        advice = "" if "on_damage" in self.problem else f". {_WITHOUT_LOG_FILES}"
-        return f"{self.path} at byte {self.offset}: {self.problem}{advice}"
-
-
-_WITHOUT_LOG_FILES = (
-    "Restore the file from a copy, or read the base files alone, without the changes in log files "
-    "(query_type=read_optimized)"
-)
 
 
 class CorruptAvroError(CorruptTableError):
     """Avro bytes do not fit their schema.
 
     Args:
-        problem: what was expected and what was found.
+        found: what was expected and what was found.
         record: number of the record in its block, from 0.
         field: dotted name of the field being decoded; "" if no field is.
     """
 
-    def __init__(self, problem: str, record: int, field: str) -> None:
-        super().__init__(problem, record, field)
-        self.problem = problem
+    def __init__(self, found: str, record: int, field: str) -> None:
+        super().__init__(found, f"record {record}" + (f", field {field!r}" if field else ""))
         self.record = record
         self.field = field
 
-    def reason(self) -> str:
-        place = f"record {self.record}" + (f", field {self.field!r}" if self.field else "")
-        return f"{place}: {self.problem}"
 
-
-class MissingFileError(CorruptTableError, FileNotFoundError):
+class MissingFileError(CorruptTableError):
     """A file that the timeline names is not on the storage."""
+
+    _after_place = " "  # what is found is a sentence about the file
 
     @classmethod
     def since_planning(cls, path: str) -> MissingFileError:
         """Return the error for a file, by its full path, that was there during planning."""
         return cls(
-            f"{path} is not on the storage any more. Load the table again. If this "
-            "happens often, make the cleaner keep files longer (hoodie.cleaner.commits.retained)"
+            "is not on the storage any more",
+            path,
+            "Load the table again. If this happens often, make the cleaner keep files longer "
+            "(hoodie.cleaner.commits.retained)",
         )
 
     @classmethod
     def since_commit(cls, path: str, instant_time: str) -> MissingFileError:
         """Return the error for a file that a completed commit wrote."""
         return cls(
-            f"{path} was committed ({instant_time}) but is not on the storage. Restore it from a "
-            "copy. If the cleaner has just removed it, load the table again"
+            f"was committed ({instant_time}) but is not on the storage",
+            path,
+            "Restore it from a copy. If the cleaner has just removed it, load the table again",
         )
 
     @classmethod
     def since_log_file(cls, path: str, instant_time: str) -> MissingFileError:
         """Return the error for the base file that a log file, by its full path, was written on."""
         return cls(
-            f"{path} was written on top of the base file of {instant_time}, which is not on the "
-            "storage. Restore that file from a copy"
+            f"was written on top of the base file of {instant_time}, which is not on the storage",
+            path,
+            "Restore that file from a copy",
         )
 
     @classmethod
     def of_bootstrap(cls, path: str) -> MissingFileError:
         """Return the error for a source file of a bootstrapped table, or for their folder."""
         return cls(
-            f"{path} has data columns of the table's bootstrap (hoodie.bootstrap.base.path), but "
-            "does not exist. Restore it, or give the option bootstrap_base_path, the folder where "
-            "the source files are now"
+            "has data columns of the table's bootstrap (hoodie.bootstrap.base.path), but does not "
+            "exist",
+            path,
+            "Restore it, or give the option bootstrap_base_path, the folder where the source files "
+            "are now",
         )
 
 
@@ -226,55 +235,47 @@ class PathOutsideTableError(CorruptTableError):
     """The table's metadata names a path outside of the table, or sources in another store."""
 
 
-class TimeTravelError(HudiError, ValueError):
+class TimeTravelError(HudiError):
     """The state at that instant is no longer known, or not yet."""
 
 
-class IncrementalRangeError(HudiError, ValueError, code="HUDI_INCREMENTAL_RANGE_GONE"):
+class IncrementalRangeError(HudiError, code="HUDI_INCREMENTAL_RANGE_GONE"):
     """Commits of the range are archived, cleaned away, or still being written."""
 
 
-class StreamSchemaChangedError(HudiError, RuntimeError):
+class StreamSchemaChangedError(HudiError):
     """The table's columns changed while a stream was reading them."""
 
 
-class SchemaEvolutionError(HudiError, TypeError):
+class SchemaEvolutionError(HudiError):
     """A column of a file cannot be resolved to the table's type."""
 
 
 class StorageError(HudiError):
     """The storage failed (throttling, reset, timeout), even after retries.
 
-    Not an `OSError`, which readers report as a damaged file.
-
     Args:
         path: the file or folder.
-        problem: in the words of the storage, without secrets.
+        found: in the words of the storage, without secrets.
         attempts: number of requests that failed.
     """
 
-    def __init__(self, path: str, problem: str, attempts: int) -> None:
-        super().__init__(path, problem, attempts)
-        self.path = path
-        self.problem = problem
+    def __init__(self, path: str, found: str, attempts: int) -> None:
+        super().__init__(found, path)
         self.attempts = attempts
 
     def reason(self) -> str:
-        times = f" ({self.attempts} attempts)" if self.attempts > 1 else ""
-        return f"{self.path}: {self.problem}{times}"
+        return super().reason() + (f" ({self.attempts} attempts)" if self.attempts > 1 else "")
 
 
 class StorageAccessError(StorageError):
     """The storage refused the credentials, or there are none."""
 
-    def __init__(self, path: str, problem: str) -> None:
-        super().__init__(path, problem, 1)
-        self.args = (path, problem)
-
-    def reason(self) -> str:
-        return (
-            f"{self.path}: {self.problem}. Check the storage options, the credentials_provider or "
-            "the environment, and what they permit"
+    def __init__(self, path: str, found: str) -> None:
+        super().__init__(path, found, 1)
+        self.advice = (
+            "Check the storage options, the credentials_provider or the environment, and what they "
+            "permit"
         )
 
 
@@ -282,5 +283,5 @@ class CatalogError(HudiError):
     """The catalog failed, does not have the table, or has no path or another format for it."""
 
 
-class SpillError(HudiError, OSError):
+class SpillError(HudiError):
     """Log records do not fit into memory, and cannot be written to the local disk either."""

@@ -21,6 +21,7 @@ from hudi_pyspark.filter.literals import is_in
 from hudi_pyspark.format.column_names import resolve_name
 from hudi_pyspark.metadata_table.listing import MetadataListing
 from hudi_pyspark.metadata_table.records import FILES
+from hudi_pyspark.names_elsewhere import OF_TABLE, look_elsewhere
 from hudi_pyspark.options.option import CdcFormat, QueryType
 from hudi_pyspark.options.read_options import (
     CATALOG_PREFIX,
@@ -33,23 +34,24 @@ from hudi_pyspark.planning.stream_offsets import range_options
 from hudi_pyspark.reading.merge.outcome import IN_MEMORY, outcomes_of_table
 from hudi_pyspark.scan import Scan, choose_scan
 from hudi_pyspark.storage import ArrowStorage, Storage
-from hudi_pyspark.storage.retries import retry_on_corruption
-from hudi_pyspark.storage_options import (
-    CREDENTIALS_PROVIDER,
+from hudi_pyspark.storage.options import (
     SPARK_PREFIX,
     from_environment,
     storage_options_of,
     without_prefix,
 )
+from hudi_pyspark.storage.retries import retry_on_corruption
+from hudi_pyspark.storage.stores.setting import CREDENTIALS_PROVIDER
 from hudi_pyspark.table import meta_columns
 from hudi_pyspark.table.schema import resolve_schema
 from hudi_pyspark.table.timeline import load_timeline
 from hudi_pyspark.table.view import TableView, open_table
 
 if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
     import pyarrow.compute as pc
     from duckdb import DuckDBPyConnection
-    from polars import LazyFrame
 
     from hudi_pyspark.catalogs.catalog_table import CatalogTable
     from hudi_pyspark.doctor.finding import Findings
@@ -68,6 +70,10 @@ class HudiTable:
     Opening reads the table's properties and lists its timeline, but opens no data file. The object
     shows the table as it was then; `refresh` returns the table with later commits. Objects of one
     path share what they have merged, as long as one of them is in use.
+
+    Example:
+        >>> HudiTable("orders").scan(["id", "qty"], filter="region = 'emea'").count()
+        15
 
     Args:
         path: base path, the folder that holds ``.hoodie``: a local path or a URI of any storage
@@ -101,7 +107,7 @@ class HudiTable:
                 raise InvalidOptionError("give storage_options or a filesystem, not both")
             self._open(path, ArrowStorage.on(filesystem, path), None)
             return
-        storage = ArrowStorage.parse(path, storage_options, from_environment(os.environ))
+        storage = open_storage(path, storage_options)
         # The driver may have another working folder, to which a relative path would refer.
         place = path if "://" in path else storage.describe("")
         self._open(path, storage, {**_spark_settings(storage_options), "path": place})
@@ -193,6 +199,9 @@ class HudiTable:
     def refresh(self) -> HudiTable:
         """Return the table as it is now: this object if nothing has changed, otherwise a new one.
 
+        Example:
+            >>> table = table.refresh()
+
         The new object knows what this one has merged, so its first query merges only log records
         that were written in between. A change of the table's properties alone goes unnoticed.
 
@@ -224,6 +233,15 @@ class HudiTable:
         return resolve_schema(self._view)
 
     @property
+    def columns(self) -> list[str]:
+        """The names of the columns of `schema`.
+
+        Raises:
+            HudiError: as `schema`.
+        """
+        return list(self.schema.names)
+
+    @property
     def last_instant(self) -> str:
         """Requested time of the last completed commit; "" if there is none."""
         commits = self._view.commits
@@ -235,13 +253,19 @@ class HudiTable:
         *,
         filter: str | pc.Expression | Sequence[object] | None = None,  # noqa: A002  (the option)
         as_of: str | date | None = None,
-        begin: str | None = None,
-        end: str | None = None,
+        begin: str | date | None = None,
+        end: str | date | None = None,
         query_type: str | None = None,
         limit: int | None = None,
         **options: object,
     ) -> Scan:
         """Choose what to read. Nothing is read yet.
+
+        Example:
+            >>> table.scan(["id", "qty"], filter="region = 'emea' AND qty > 80", limit=10).count()
+            2
+            >>> table.scan(begin="20261121062600879").count()  # rows that were written since
+            7
 
         Args:
             columns: names of the columns to read, in this order and in any case; all by default.
@@ -256,8 +280,9 @@ class HudiTable:
             as_of: instant of a time-travel query, inclusive: ``yyyyMMddHHmmssSSS``,
                 ``yyyyMMddHHmmss``, ``yyyy-MM-dd HH:mm:ss[.SSS]`` or ``yyyy-MM-dd``; or a date or
                 datetime, with a zone if the timeline is in UTC.
-            begin: first instant of an incremental query, exclusive, or ``earliest``. The answer has
-                the rows that were written after it, as they are at the end.
+            begin: first instant of an incremental query, exclusive, in the forms of ``as_of``, or
+                ``earliest``. The answer has the rows that were written after it, as they are at the
+                end.
             end: last instant of an incremental query, inclusive; the latest by default. It needs
                 ``begin``.
             query_type: ``snapshot`` (default), ``read_optimized`` or ``incremental`` (default
@@ -290,6 +315,18 @@ class HudiTable:
         """
         return self.scan(columns, **options).to_dataset()
 
+    def to_arrow(self) -> pa.Table:
+        """Return the latest rows in memory; see `Scan.to_arrow`."""
+        return self.scan().to_arrow()
+
+    def to_pandas(self, **options: object) -> pd.DataFrame:
+        """Return the latest rows as a pandas DataFrame; see `Scan.to_pandas`."""
+        return self.scan().to_pandas(**options)
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return the latest rows as a polars DataFrame; see `Scan.to_polars`."""
+        return self.scan().to_polars()
+
     def to_duckdb(
         self,
         table_name: str,
@@ -316,6 +353,10 @@ class HudiTable:
 
         Statistics, Bloom filters and key ranges of the files decide what is read. The record index
         knows one place per key and may lack a key, so it decides only with ``unique_keys``.
+
+        Example:
+            >>> table.lookup("k0035", ["id", "qty"]).to_pylist()
+            [{'id': 'k0035', 'qty': 49}]
 
         Args:
             keys: one key or several, as in ``_hoodie_record_key``. If the table has a single key
@@ -348,6 +389,10 @@ class HudiTable:
     def history(self, key: str | int) -> pa.Table:
         """Return the history of a record, oldest first: one row per commit that changed it.
 
+        Example:
+            >>> table.history("k0008")["change"].to_pylist()
+            ['insert', 'update', 'delete', 'insert']
+
         Each commit costs a `lookup` as of its instant, without the record index.
 
         Args:
@@ -371,13 +416,17 @@ class HudiTable:
 
     def changes(
         self,
-        begin: str = "earliest",
-        end: str | None = None,
+        begin: str | date = "earliest",
+        end: str | date | None = None,
         *,
         as_struct: bool = False,
         as_changelog: bool = False,
     ) -> Scan:
         """Choose the changes of a range of commits, with images of each row before and after.
+
+        Example:
+            >>> HudiTable("orders_cdc").changes(as_changelog=True).count()
+            25
 
         Args:
             begin: instant, exclusive, or ``earliest``; see ``inspect.commits()``.
@@ -396,6 +445,10 @@ class HudiTable:
 
     def diff(self, earlier: str, later: str, *, columns: Sequence[str] | None = None) -> pa.Table:
         """Compare two snapshots by record key, and return the rows that differ.
+
+        Example:
+            >>> table.diff("20261121062605204", table.last_instant)["change"].to_pylist()
+            ['update', 'update', 'update']
 
         Args:
             earlier: instant of the first snapshot, inclusive, in the forms of `scan`'s ``as_of``.
@@ -513,7 +566,7 @@ class HudiTable:
         """
         if self._defaults.keys().isdisjoint(GivenOptions.of(options).values):
             options = {**self._defaults, **options}
-        parsed = ReadOptions.parse(options, from_environment(os.environ))
+        parsed = ReadOptions.parse(options, _settings_of_environment())
         # Spark cannot be handed a file system object.
         spark_options = None if self._opened_by is None else {**options, **self._opened_by}
         return self._scan(parsed, mergers, limit=limit, spark_options=spark_options)
@@ -559,6 +612,11 @@ class HudiTable:
 
         return describe(self._view)
 
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> object:
+            return look_elsewhere(self, name, OF_TABLE)
+
     def __dir__(self) -> list[str]:
         """Return the public names."""
         return sorted(name for name in super().__dir__() if not name.startswith("_"))
@@ -578,10 +636,14 @@ def scan_polars(
     limit: int | None = None,
     merge_first: bool = False,
     **options: Any,  # noqa: ANN401  (of `HudiTable.scan`)
-) -> LazyFrame:
+) -> pl.LazyFrame:
     """Return a LazyFrame of polars, which reads only what a query needs (extra ``polars``).
 
     Polars passes on columns, filters and row limits. The frame shows the table as it was opened.
+
+    Example:
+        >>> scan_polars("orders").select("id", "qty").limit(3).collect().shape
+        (3, 2)
 
     Args:
         path: base path of the table, or a table that is open.
@@ -620,11 +682,30 @@ def find_in_catalog(
     """
     from hudi_pyspark.catalogs import find_table  # noqa: PLC0415  (few need it)
 
-    environment = from_environment(os.environ)
+    environment = _settings_of_environment()
     table = find_table(name, {**without_prefix(environment, CATALOG_PREFIX), **catalog})
     own_provider = (storage_options or {}).get(CREDENTIALS_PROVIDER)
     vended = None if own_provider else table.provider
     return table, ArrowStorage.parse(table.location, storage_options, environment, vended)
+
+
+def open_storage(
+    path: str, storage_options: Mapping[str, str | bool | float] | None = None
+) -> ArrowStorage:
+    """Return the storage of a path, without opening the table.
+
+    Args and errors are those of the constructor of `HudiTable`.
+
+    Raises:
+        InvalidOptionError: the path contains settings, or an option is unknown or has a wrong
+            value.
+        StorageError: the storage does not answer, or there are no credentials.
+    """
+    return ArrowStorage.parse(path, storage_options, _settings_of_environment())
+
+
+def _settings_of_environment() -> Mapping[str, str]:
+    return from_environment(os.environ)
 
 
 def _spark_settings(settings: Mapping[str, str | bool | float] | None) -> dict[str, object]:

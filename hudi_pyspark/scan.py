@@ -19,6 +19,7 @@ from hudi_pyspark.extras import needs_extra
 from hudi_pyspark.filter.predicate import Predicate, conjunction, conjuncts
 from hudi_pyspark.filter.sql_text import parse_filter
 from hudi_pyspark.messages import logger
+from hudi_pyspark.names_elsewhere import OF_SCAN, look_elsewhere
 from hudi_pyspark.options.option import as_text
 from hudi_pyspark.options.read_options import ReadOptions, columns_text
 from hudi_pyspark.planning.needed_columns import result_schema
@@ -104,6 +105,10 @@ class Scan:
     def filter(self, condition: object) -> Scan:
         """Return the scan of the rows for which a condition is also true.
 
+        Example:
+            >>> table.scan().filter("region = 'emea'").filter("qty > 80").count()
+            2
+
         Args:
             condition: text, an expression of pyarrow, or tuples; see `HudiTable.scan`.
 
@@ -127,6 +132,10 @@ class Scan:
 
     def select(self, *columns: str | Sequence[str]) -> Scan:
         """Return the scan of some of its columns, in this order.
+
+        Example:
+            >>> table.scan().select("id", "qty").columns
+            ['id', 'qty']
 
         Args:
             columns: names in any case, one by one or in a list.
@@ -202,6 +211,10 @@ class Scan:
 
         Planning starts with the first batch. Reading stops when the reader is closed.
 
+        Example:
+            >>> sum(batch.num_rows for batch in table.scan(["id"]).to_batches())
+            47
+
         Args:
             threads: the number of file slices to read at a time; each takes memory. By default one
                 per processor, four at most, and up to twelve more for small slices on another
@@ -210,11 +223,20 @@ class Scan:
         return pa.RecordBatchReader.from_batches(self._result, self._batches(threads))
 
     def to_arrow(self) -> pa.Table:
-        """Return the whole answer in memory."""
+        """Return the whole answer in memory.
+
+        Example:
+            >>> table.scan(["id"]).to_arrow().num_rows
+            47
+        """
         return pa.Table.from_batches(self._batches(), schema=self._result)
 
     def head(self, rows: int = 5) -> pa.Table:
         """Return the first rows that are read, in any order; reading stops with them.
+
+        Example:
+            >>> table.rows.head(3).num_rows
+            3
 
         Raises:
             InvalidOptionError: `rows` is not a number from 0 on.
@@ -245,6 +267,10 @@ class Scan:
     def to_pandas(self, **options: object) -> pd.DataFrame:
         """Return the whole answer as a pandas DataFrame (extra ``pandas``).
 
+        Example:
+            >>> table.scan(["id", "qty"]).to_pandas().shape
+            (47, 2)
+
         Args:
             options: of `pyarrow.Table.to_pandas`, e.g. ``types_mapper``.
         """
@@ -255,6 +281,10 @@ class Scan:
 
     def to_polars(self) -> pl.DataFrame:
         """Return the whole answer as a polars DataFrame (extra ``polars``).
+
+        Example:
+            >>> table.scan(["region", "qty"]).to_polars().shape
+            (47, 2)
 
         `hudi_pyspark.scan_polars` returns a LazyFrame.
         """
@@ -271,6 +301,11 @@ class Scan:
         merge_first: bool = False,
     ) -> DuckDBPyConnection:
         """Register the scan as a view of DuckDB, which reads what a query needs (extra ``duckdb``).
+
+        Example:
+            >>> database = table.scan().to_duckdb("orders")
+            >>> database.sql("SELECT count(*) FROM orders WHERE qty > 80").fetchall()
+            [(5,)]
 
         Args:
             table_name: name of the view, which lasts as long as the connection.
@@ -327,7 +362,12 @@ class Scan:
         return f"{text}\nkept       {merged} of {merges} slices merged before" if merges else text
 
     def count(self) -> int:
-        """Count the rows. Only the columns that merging needs are decoded."""
+        """Count the rows. Only the columns that merging needs are decoded.
+
+        Example:
+            >>> table.scan(filter="region = 'emea'").count()
+            15
+        """
         rows = 0
         for table in self._tables(self._plan(()).tasks):
             rows += table.num_rows
@@ -370,6 +410,11 @@ class Scan:
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Stream the answer to any library that reads Arrow streams."""
         return self.to_batches().__arrow_c_stream__(requested_schema)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> object:
+            return look_elsewhere(self, name, OF_SCAN)
 
     def __str__(self) -> str:
         """Return the query in a few words, e.g. ``snapshot of /table``."""

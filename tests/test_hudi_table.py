@@ -222,7 +222,7 @@ def test_meta_columns_can_be_left_out(table):
         pytest.param(
             {"begin": "earliest", "query_type": "snapshot"},
             InvalidOptionError,
-            "needs hoodie",
+            "needs the query type incremental",
             id="range",
         ),
         pytest.param({"batch_rows": 0}, InvalidOptionError, "whole number from 1", id="batch-rows"),

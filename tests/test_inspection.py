@@ -87,7 +87,7 @@ def test_begin_makes_the_query_incremental(table):
 
 
 def test_begin_contradicts_a_snapshot(table):
-    with pytest.raises(InvalidOptionError, match="needs hoodie"):
+    with pytest.raises(InvalidOptionError, match="needs the query type incr"):
         table.scan(begin="earliest", query_type="snapshot")
 
 

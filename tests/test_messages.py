@@ -135,11 +135,11 @@ def test_errors_warnings_and_logs_show_names_that_are_harmless(tmp_path, caplog,
 
 def test_error_keeps_the_name_as_the_table_has_it():
     error = CorruptBaseFileError(PATH, f"no column {EVIL}")
-    assert (error.path, error.args[0]) == (PATH, PATH)
+    assert error.place == PATH
     assert PATH in error.reason()
     assert_harmless(str(error))
     again = pickle.loads(pickle.dumps(error))
-    assert (again.path, str(again)) == (PATH, str(error))
+    assert (again.place, str(again)) == (PATH, str(error))
 
 
 def test_text_that_has_been_escaped_stays_as_it_is():
@@ -156,9 +156,29 @@ def test_log_records_and_warnings_are_escaped_with_their_arguments(caplog):
     assert_harmless(record.getMessage())
     assert "at 7: " in record.getMessage()
     with pytest.warns(UserWarning, match="forged") as warned:
-        warn(EVIL, stacklevel=1)
+        warn(EVIL)
     assert_harmless(str(warned[0].message))
     assert warned[0].filename == __file__
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda table: table.scan(begin="2999"),
+        lambda table: table.scan(as_of="2000-01-01"),
+        lambda table: table.scan(**{"hoodie.no.such.key": 1}),
+        lambda table: list(table.scan(as_of="2000-01-01").to_batches()),
+        lambda table: table.dataset(as_of="2000-01-01").to_table(),
+    ],
+    ids=["range", "as-of", "option", "batches", "dataset"],
+)
+def test_warning_points_at_the_line_that_calls_the_package(ask, golden_table):
+    table = HudiTable(golden_table("v6_mor_part_basic"))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        ask(table)
+    lines = [(each.filename, each.lineno) for each in caught]
+    assert set(lines) == {(__file__, ask.__code__.co_firstlineno)}
 
 
 def test_package_logs_and_warns_through_one_module_alone():

@@ -10,8 +10,7 @@ import pyarrow.compute as pc
 import pytest
 
 import hudi_pyspark
-from hudi_pyspark import HudiError, HudiTable, Scan
-from hudi_pyspark.format.timeline import instant_metadata
+from hudi_pyspark import HudiError, HudiTable, Scan, thresholds
 from hudi_pyspark.frames.dataset import HudiDataset
 from hudi_pyspark.inspection import Inspection
 from hudi_pyspark.report.report import Report
@@ -41,6 +40,7 @@ def refused(ask: Callable[[], object]) -> None:
 
 TABLE: dict[str, Callable[[HudiTable], object]] = {
     "changes": lambda table: refused(table.changes),
+    "columns": lambda table: table.columns,
     "config": lambda table: table.config,
     "dataset": lambda table: table.dataset().to_table(),
     "description": lambda table: table.description.to_html(),
@@ -56,6 +56,9 @@ TABLE: dict[str, Callable[[HudiTable], object]] = {
     "rows": lambda table: table.rows.to_arrow(),
     "scan": lambda table: table.scan(as_of=table.last_instant).to_arrow(),
     "schema": lambda table: table.schema,
+    "to_arrow": HudiTable.to_arrow,
+    "to_pandas": HudiTable.to_pandas,
+    "to_polars": HudiTable.to_polars,
     "to_duckdb": lambda table: table.to_duckdb("t").sql("SELECT count(*) FROM t").fetchall(),
 }
 SCAN: dict[str, Callable[[Scan], object]] = {
@@ -182,7 +185,7 @@ def test_lazy_frame_of_polars_travels(table, rows, monkeypatch):
 
 
 def test_table_travels_with_write_stats_that_are_decoded_late(table, rows, monkeypatch):
-    monkeypatch.setattr(instant_metadata, "_LARGE", 0)
+    monkeypatch.setattr(thresholds, "LARGE_COMMIT", 0)
     assert table.scan().count() == rows
     for copy in copies(table):
         assert copy.scan().count() == rows

@@ -71,29 +71,6 @@ def test_damage_inside_a_file_is_found_when_it_is_read(bad, tmp_path):
         scan.to_arrow()
 
 
-@pytest.mark.parametrize(
-    ("name", "builtin"),
-    [
-        ("missing-path", FileNotFoundError),
-        ("not-a-table", FileNotFoundError),
-        ("partition-of-a-table", FileNotFoundError),
-        ("unknown-query-type", ValueError),
-        ("no-instant", ValueError),
-        ("future-instant", ValueError),
-        ("cleaned-instant", ValueError),
-        ("version-11", NotImplementedError),
-        ("foreign-payload", NotImplementedError),
-        ("missing-base-file", FileNotFoundError),
-        ("truncated-base-file", RuntimeError),
-        ("truncated-log-file", RuntimeError),
-    ],
-)
-def test_error_is_also_what_a_caller_without_our_classes_catches(name, builtin, tmp_path):
-    bad = BAD_INPUTS_BY_NAME[name]
-    with pytest.raises(builtin):
-        read(bad.prepare(tmp_path), bad.options)
-
-
 def test_bad_inputs_differ_in_class_wherever_a_caller_would_act_differently():
     classes = {bad.name: bad.error for bad in BAD_INPUTS}
     apart = ["not-a-table", "missing-path", "partition-of-a-table", "unknown-query-type"]

@@ -144,7 +144,7 @@ def test_state_whose_files_are_gone_is_refused_or_read_as_it_is_now(tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"range_merge": "table"}, "range_merge needs hoodie.datasource.query.type=incremental"),
+        ({"range_merge": "table"}, "range_merge needs the query type incremental"),
         ({"cdc": "true", "begin": "000", "range_merge": "table"}, "combined with a CDC query"),
         ({"query_type": "incremental", "begin": "0", "range_merge": "all"}, "known: range, table"),
     ],

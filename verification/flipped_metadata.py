@@ -238,7 +238,7 @@ class Flips:
             for name in sorted(view.config.metadata_partitions)
         ]
         sizes = opened.file_records.sizes([path or records.UNPARTITIONED for path in partitions])
-        return partitions, sizes, opened.recorded_commits, slices
+        return partitions, sizes, opened.commits.listed, slices
 
 
 def _stored(entries: Entries) -> tuple[list[str], list[bytes], bytes]:

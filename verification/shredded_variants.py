@@ -86,9 +86,9 @@ def main(arguments: Sequence[str]) -> int:
 def write_shredded(spark: SparkSession, folder: Path, seed: int) -> Path:
     """Let Spark write variants, shredded in a random way, and return the file."""
     random = Random(seed)
-    typed = _random_type(random, depth=3, at_top=True)
+    typed = random_type(random, depth=3, at_top=True)
     # Half of the schemas fit many of the values.
-    shredding = typed if random.random() < 0.4 else _random_type(random, depth=3, at_top=True)
+    shredding = typed if random.random() < 0.4 else random_type(random, depth=3, at_top=True)
     spark.conf.set("spark.sql.variant.writeShredding.enabled", "true")
     is_inferred = random.random() < 0.25  # by Spark, from the first rows
     spark.conf.set("spark.sql.variant.inferShreddingSchema", str(is_inferred))
@@ -98,7 +98,7 @@ def write_shredded(spark: SparkSession, folder: Path, seed: int) -> Path:
     rows = []
     for number in range(ROWS):
         kind = random.choice(["json", "typed", "typed", "null"] if number else ["typed"])
-        value = _random_value(random, typed) if kind == "typed" else _random_json(random, 3)
+        value = random_value(random, typed) if kind == "typed" else random_json(random, 3)
         rows.append((number, kind, json.dumps({"r": value})))
     frame = spark.createDataFrame(rows, "id int, kind string, j string")
     of_type = f"from_json(j, 'r {_ddl(typed)}', map('timeZone', 'UTC')).r"
@@ -194,14 +194,14 @@ def without_empty_values(group: pa.Array) -> pa.Array:
     )
 
 
-def _random_type(random: Random, depth: int, *, at_top: bool = False) -> Any:
+def random_type(random: Random, depth: int, *, at_top: bool = False) -> Any:
     """Return a dict of fields, a list of one item, or the name of a type."""
     draw = random.random() * (0.75 if at_top else 1)
     if depth and draw < 0.5:
         names = random.sample(_NAMES, random.randrange(1, 6))
-        return {name: _random_type(random, depth - 1) for name in names}
+        return {name: random_type(random, depth - 1) for name in names}
     if depth and draw < 0.7:
-        return [_random_type(random, depth - 1)]
+        return [random_type(random, depth - 1)]
     return random.choice(list(_LEAVES))
 
 
@@ -211,28 +211,28 @@ def _ddl(kind: Any) -> str:
     return f"array<{_ddl(kind[0])}>" if isinstance(kind, list) else str(kind)
 
 
-def _random_value(random: Random, kind: Any) -> Any:
+def random_value(random: Random, kind: Any) -> Any:
     """Return a value of a type; nulls and missing fields among its parts."""
     if isinstance(kind, dict):
         return {
-            name: None if random.random() < 0.1 else _random_value(random, part)
+            name: None if random.random() < 0.1 else random_value(random, part)
             for name, part in kind.items()
             if random.random() < 0.85
         }
     if isinstance(kind, list):
         many = [300] if isinstance(kind[0], str) else []
         length = random.choice([0, 0, 1, 1, 1, 3, 3, 3, *many])
-        return [_random_value(random, kind[0]) for _ in range(length)]
+        return [random_value(random, kind[0]) for _ in range(length)]
     return _LEAVES[kind](random)
 
 
-def _random_json(random: Random, depth: int) -> Any:
+def random_json(random: Random, depth: int) -> Any:
     draw = random.random()
     if depth and draw < 0.55:
         names = random.sample(_NAMES, random.randrange(len(_NAMES)))
-        return {name: _random_json(random, depth - 1) for name in names}
+        return {name: random_json(random, depth - 1) for name in names}
     if depth and draw < 0.7:
-        return [_random_json(random, depth - 1) for _ in range(random.randrange(4))]
+        return [random_json(random, depth - 1) for _ in range(random.randrange(4))]
     return random.choice([None, True, 1, -300, 70_000, 2**40, 0.5, "text", "l" * 70])
 
 

@@ -229,4 +229,4 @@ def _call(
     except FileNotFoundError:
         raise CatalogError(f"the catalog does not have {mask(url)}") from None
     except StorageError as error:
-        raise CatalogError(f"the catalog at {mask(url)}: {error.problem}") from None
+        raise CatalogError(f"the catalog at {mask(url)}: {error.found}") from None

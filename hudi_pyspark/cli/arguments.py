@@ -1,6 +1,5 @@
 """The arguments, options and exit codes that commands share."""
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
@@ -12,8 +11,9 @@ import pyarrow as pa
 
 from hudi_pyspark import HudiTable
 from hudi_pyspark.cli.printing import Output, show
+from hudi_pyspark.hudi_table import find_in_catalog, open_storage
 from hudi_pyspark.storage import ArrowStorage
-from hudi_pyspark.storage_options import from_environment, to_environment
+from hudi_pyspark.storage.options import check_names
 
 Decorator = Callable[[Callable[..., None]], Callable[..., None]]
 
@@ -74,8 +74,22 @@ class Listing:
         show(table, self.output, brief=() if self.wide else brief)
 
 
+@dataclass(frozen=True)
+class Settings:
+    """What the command line sets for every table of a command: the object of its context."""
+
+    storage_options: Mapping[str, str]
+
+    @classmethod
+    def of_command(cls) -> "Settings":
+        """Return the settings of the command that runs, a `StorageCommand`."""
+        settings = click.get_current_context().find_object(cls)
+        assert settings is not None
+        return settings
+
+
 class StorageCommand(click.Command):
-    """A command with ``--storage-option``: its settings are environment variables meanwhile."""
+    """A command with ``--storage-option``, whose values are its `Settings`."""
 
     def __init__(self, *arguments: Any, **settings: Any) -> None:  # noqa: ANN401  (of Click)
         super().__init__(*arguments, **settings)
@@ -89,14 +103,10 @@ class StorageCommand(click.Command):
         self.params.append(option)
 
     def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401  (of Click)
-        environment = dict(os.environ)
-        try:
-            for name, value in ctx.params.pop("storage_option").items():
-                os.environ.update(to_environment(name, value))
-            return super().invoke(ctx)
-        finally:
-            os.environ.clear()
-            os.environ.update(environment)
+        options = ctx.params.pop("storage_option")
+        check_names(options)
+        ctx.obj = Settings(options)
+        return super().invoke(ctx)
 
 
 def open_table(path: str, *, catalog: Sequence[str] = ()) -> HudiTable:
@@ -107,7 +117,10 @@ def open_table(path: str, *, catalog: Sequence[str] = ()) -> HudiTable:
         HudiError: as from `HudiTable` and `HudiTable.from_catalog`.
     """
     settings = _settings(catalog, "--catalog")
-    return HudiTable.from_catalog(path, settings) if settings else HudiTable(path)
+    storage_options = Settings.of_command().storage_options
+    if settings:
+        return HudiTable.from_catalog(path, settings, storage_options=storage_options)
+    return HudiTable(path, storage_options=storage_options)
 
 
 def _settings(texts: Sequence[str], option: str) -> dict[str, str]:
@@ -187,7 +200,7 @@ def read_options(query: Mapping[str, Any], columns: str | None = None) -> dict[s
 def storage_at(path: str, catalog: Sequence[str] = ()) -> ArrowStorage:
     """Return the storage of a path, or of a name in a catalog, without opening the table.
 
-    The storage options are those of the environment.
+    The storage options are those of the command line and of the environment.
 
     Raises:
         InvalidOptionError: the path contains settings, or an option is unknown or has a wrong
@@ -195,11 +208,10 @@ def storage_at(path: str, catalog: Sequence[str] = ()) -> ArrowStorage:
         StorageError: the storage does not answer, or there are no credentials.
         CatalogError: the catalog fails, or does not have the table.
     """
+    storage_options = Settings.of_command().storage_options
     if catalog:
-        from hudi_pyspark.hudi_table import find_in_catalog  # noqa: PLC0415  (few need it)
-
-        return find_in_catalog(path, _settings(catalog, "--catalog"))[1]
-    return ArrowStorage.parse(path, environment=from_environment(os.environ))
+        return find_in_catalog(path, _settings(catalog, "--catalog"), storage_options)[1]
+    return open_storage(path, storage_options)
 
 
 def names_in(columns: str | None) -> list[str] | None:

@@ -89,7 +89,7 @@ def _find(file: str) -> tuple[HudiTable, str]:
     while folder and not folder.endswith("/"):
         with suppress(FileNotFoundError, NotADirectoryError):
             arguments.storage_at(folder).open_input(PROPERTIES_FILE).close()
-            return HudiTable(folder), below
+            return arguments.open_table(folder), below
         folder, _, name = folder.rpartition("/")
         below = f"{name}/{below}"
     raise TableNotFoundError(

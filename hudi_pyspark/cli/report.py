@@ -76,7 +76,7 @@ def _openers(paths: Sequence[str], catalog: Sequence[str]) -> Iterator[tuple[str
             folders = filter(None, find_tables(arguments.storage_at(path)))
             below = [f"{path.rstrip('/')}/{folder}" for folder in folders]
             for place in below or [path]:  # if there are no tables, opening the path says why
-                yield place, partial(HudiTable, place)
+                yield place, partial(arguments.open_table, place)
 
 
 def _entry(place: str, opener: Opener) -> IndexEntry:

@@ -41,7 +41,7 @@ def check_logs(stored: StoredFiles, track: Track, *, deep: bool) -> Iterator[Fin
                     timestamps.look_at(path, _decode(block))
                 blocks += 1
         except CorruptLogBlockError as error:
-            message = f"at byte {error.offset}: {error.problem}"
+            message = f"at byte {error.offset}: {error.found}"
             # Readers never open a file that no commit names, unless a later commit appends to it.
             severity = Severity.PROBLEM if error.offset < committed else Severity.WARNING
             findings.append(Finding(severity, LOGS, path, message, _RESTORE))

@@ -159,8 +159,8 @@ def _recorded(view: TableView) -> dict[str, str]:
         if view.config.metadata_partitions:
             metadata = MetadataTable.open(view)
             pending = {i.requested_time for i in view.timeline.pending}
-            pending &= metadata.uncommitted_commits
-            return dict.fromkeys(pending, COMPLETED_OR_FAILED) | metadata.lost_commits
+            pending &= metadata.commits.uncommitted
+            return dict.fromkeys(pending, COMPLETED_OR_FAILED) | metadata.commits.lost
     return {}
 
 

@@ -112,7 +112,7 @@ def differences(
     Raises:
         MissingFileError, CorruptTableError: a file of the metadata table is gone or damaged.
     """
-    for time in metadata.missing_commits:
+    for time in metadata.commits.missing:
         yield Difference("commits", time, None, time, "the commit is missing on its timeline")
     names = metadata.table.config.metadata_partitions
     if records.FILES in names:

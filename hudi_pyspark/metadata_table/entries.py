@@ -8,6 +8,7 @@ from functools import partial
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from hudi_pyspark import thresholds
 from hudi_pyspark.cached_property import cached_property
 from hudi_pyspark.errors import CorruptLogBlockError, CorruptTableError, MissingFileError
 from hudi_pyspark.format.avro.schema import parse_schema
@@ -26,7 +27,6 @@ from hudi_pyspark.table.log_files import LogFiles, SliceBlocks
 from hudi_pyspark.table.on_damage import OnDamage
 from hudi_pyspark.table.timeline import CommittedTimes
 
-MOST_BYTES_AS_A_WHOLE = 512 << 10  # of a base file, which one request reads
 _MOST_BYTES = 1 << 62  # of log files: all are read into memory
 
 
@@ -102,7 +102,7 @@ class MetadataSlice:
             errors = partial(_errors, self.storage.describe(base.path))
             with errors():
                 opened = self.storage.open_input(base.path)
-                if base.size <= MOST_BYTES_AS_A_WHOLE:
+                if base.size <= thresholds.MOST_BYTES_AS_A_WHOLE:
                     source: BytesSource = memoryview(opened.read())
                 else:
                     fetch_end(opened)

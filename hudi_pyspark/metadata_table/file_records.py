@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from hudi_pyspark import thresholds
 from hudi_pyspark.cached_property import cached_property
 from hudi_pyspark.format.file_name import parse_data_file_name
-from hudi_pyspark.metadata_table.entries import MOST_BYTES_AS_A_WHOLE, Entries, MetadataSlice
+from hudi_pyspark.metadata_table.entries import Entries, MetadataSlice
 from hudi_pyspark.metadata_table.records import LISTINGS, merged_values
 
 ALL_PARTITIONS = "__all_partitions__"  # the record whose value names the partitions
@@ -35,7 +36,9 @@ class FileRecords:
         To decode a small listing once costs less than to decode parts of it several times.
         """
         base_files = [file_slice.file_slice.base_file for file_slice in self.slices]
-        if any(base is not None and base.size > MOST_BYTES_AS_A_WHOLE for base in base_files):
+        if any(
+            base is not None and base.size > thresholds.MOST_BYTES_AS_A_WHOLE for base in base_files
+        ):
             return None
         return _merged_sizes(file_slice.all() for file_slice in self.slices)
 

@@ -68,7 +68,7 @@ class MetadataListing:
         if self._relisted:
             return ()
         return self._ask(
-            lambda _: self._current.opened.recorded_commits,
+            lambda _: self._current.opened.commits.listed,
             lambda folders: folders.recorded_commits(),
         )
 
@@ -128,6 +128,6 @@ class _Current(PickledWithoutCache):
     def opened(self) -> MetadataTable:
         """Open the metadata table; CorruptTableError if it lags behind the table."""
         metadata = MetadataTable.open(self._table)
-        if missing := metadata.missing_commits:
+        if missing := metadata.commits.missing:
             raise CorruptTableError(f"the metadata table lacks commit {missing[0]} of the table")
         return metadata

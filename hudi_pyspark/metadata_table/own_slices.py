@@ -118,6 +118,7 @@ class OwnSlices:
 
         Up to table version 7 a missing log file may have been appended to another one.
         """
+        self._check_names(file_slice)
         base = file_slice.base_file
         if base is None:
             first = file_slice.log_files[0]
@@ -129,6 +130,20 @@ class OwnSlices:
         if base is not None and record is not None and record.size not in (0, base.size):
             problem = f"has {base.size} bytes, but its commit says {record.size}"
             raise self._corrupt(base.path, problem)
+
+    def _check_names(self, file_slice: FileSlice) -> None:
+        """Refuse log files that name another base instant than that of their slice.
+
+        Apache Hudi compacts the metadata table before it downgrades it. So these log files are from
+        before a downgrade, and the slice that the compaction began is lost with its commit.
+        """
+        if self.view.config.has_completion_times:
+            return
+        planned = {instant.requested_time for instant in self.view.timeline.pending_compactions}
+        for file in _of_other_slices(file_slice):
+            if file.instant_time not in planned:
+                problem = f"is in the slice of {file_slice.base_instant_time}: a later one is lost"
+                raise self._corrupt(file.path, problem)
 
     def _completed_at(self, time: str) -> str:
         return self.view.history.completion_time(time) or time

@@ -5,8 +5,10 @@ completes there first.
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 
+from hudi_pyspark.cached_property import cached_property
 from hudi_pyspark.format.timeline.instant import Action, Instant
 from hudi_pyspark.metadata_table.file_records import FileRecords
 from hudi_pyspark.metadata_table.records import INITIAL_INSTANTS
@@ -18,89 +20,124 @@ from hudi_pyspark.table.view import TableView
 _OWN_INSTANT_LENGTH = 20  # of instants that only the metadata table has, up to table version 7
 
 
-def missing_commits(own: Timeline, table: TableView) -> list[str]:
-    """Return the requested times of the table's commits that the metadata table lacks, in order."""
-    completed = set(_times(own.completed))
-    # The metadata table's base files have the commits before its own timeline. They lack a commit
-    # that is pending there: its completed instant is lost.
-    first = min((time for time in completed if not time.startswith(INITIAL_INSTANTS)), default="")
-    pending = set(_times(own.pending))
-    missing = set(_times(table.commits)) - completed
-    return sorted(time for time in missing if time >= first or time in pending)
+@dataclass(eq=False)
+class RecordedCommits:
+    """The commits of a table, as its metadata table has recorded them."""
 
+    own: TableView  # of the metadata table
+    table: TableView
+    files: Callable[[], FileRecords]  # loads the listing of the table's files
 
-def recorded_commits(own: Timeline, table: TableView, files: FileRecords) -> frozenset[str]:
-    """Return the table's commits whose files are certainly listed as they were committed.
+    @cached_property
+    def missing(self) -> list[str]:
+        """The requested times of the table's commits that the metadata table lacks, in order."""
+        timeline = self.own.timeline
+        completed = set(_times(timeline.completed))
+        # The metadata table's base files have the commits before its own timeline. They lack a
+        # commit that is pending there: its completed instant is lost.
+        own_times = (time for time in completed if not time.startswith(INITIAL_INSTANTS))
+        first = min(own_times, default="")
+        pending = set(_times(timeline.pending))
+        missing = set(_times(self.table.commits)) - completed
+        return sorted(time for time in missing if time >= first or time in pending)
 
-    The result is empty if the metadata table is ahead of the table: a clean may have removed files
-    from the listing that this state of the table needs.
+    @cached_property
+    def listed(self) -> frozenset[str]:
+        """The table's commits whose files are certainly listed as they were committed.
 
-    The files of all other commits were listed on the storage when the metadata table was built,
-    which may have missed some. A commit without a log block counts only if the listing has files of
-    it or of a later commit. The name of a base file may be newer than its content: if a file named
-    after commit 3 is an older copy with commit 1, it lacks the files of commits 2 and 3.
-    """
-    delta_commits = _delta_commits(own)
-    if max(delta_commits, default="") > max(_times(table.timeline.completed), default=""):
-        return frozenset()
-    recorded = delta_commits.intersection(_times(table.commits))
-    without_block = recorded - files.block_instants
-    newest = files.newest_instant(ignoring=files.block_instants) if without_block else ""
-    return frozenset(recorded - {time for time in without_block if time > newest})
+        There is none if the metadata table is ahead of the table: a clean may have removed files
+        from the listing that this state of the table needs.
 
+        The files of all other commits were listed on the storage when the metadata table was built,
+        which may have missed some. A commit without a log block counts only if the listing has
+        files of it or of a later commit. The name of a base file may be newer than its content: if
+        a file named after commit 3 is an older copy with commit 1, it lacks the files of commits 2
+        and 3.
+        """
+        delta_commits = _delta_commits(self.own.timeline)
+        newest_of_table = max(_times(self.table.timeline.completed), default="")
+        if max(delta_commits, default="") > newest_of_table:
+            return frozenset()
+        files = self.files()
+        recorded = delta_commits.intersection(_times(self.table.commits))
+        without_block = recorded - files.block_instants
+        newest = files.newest_instant(ignoring=files.block_instants) if without_block else ""
+        return frozenset(recorded - {time for time in without_block if time > newest})
 
-def uncommitted_commits(own: Timeline, table: Timeline) -> frozenset[str]:
-    """Return the delta commits that completed in the metadata table, but not in the table.
+    @property
+    def uncommitted(self) -> frozenset[str]:
+        """The delta commits that completed in the metadata table, but not in the table.
 
-    The writer of a commit may be about to complete it or may have failed in between; the
-    commit may have been undone or archived since; or the table's timeline has lost it. A few are
-    table services of the metadata table itself.
-    """
-    return _delta_commits(own) - _completed_commits(table)
+        The writer of a commit may be about to complete it or may have failed in between; the commit
+        may have been undone or archived since; or the table's timeline has lost it. A few are table
+        services of the metadata table itself.
+        """
+        return _delta_commits(self.own.timeline) - _completed_commits(self.table.timeline)
 
+    @cached_property
+    def lost(self) -> dict[str, str]:
+        """The proof for each commit that the table's timeline has lost, by requested time.
 
-def lost_commits(
-    own: TableView, table: TableView, files: Callable[[], FileRecords]
-) -> dict[str, str]:
-    """Return the proof for each commit that the table's timeline has lost, by requested time.
+        ======================  ===================================================================
+        in the table it is      and the commit is lost if
+        ======================  ===================================================================
+        pending                 another instant has completed since, or it is older than a day
+        missing                 it added files, and was neither undone nor archived
+        ======================  ===================================================================
 
-    ======================  =======================================================================
-    in the table it is      and the commit is lost if
-    ======================  =======================================================================
-    pending                 another instant has completed since, or it is older than a day
-    missing                 it added files, and was neither undone nor archived
-    ======================  =======================================================================
+        Nothing is requested if no commit seems to be lost. Else the timeline is listed once more,
+        since a writer may have completed or undone commits meanwhile.
 
-    Nothing is requested if no commit seems to be lost. Else the timeline is listed once more, since
-    a writer may have completed or undone commits meanwhile.
+        Raises:
+            MissingFileError: a writer archives or rolls back faster than files can be listed.
+            CorruptTableError: the listing of files, or a rollback, is damaged.
+        """
+        pending = set(_times(self.table.timeline.pending))
+        suspects: dict[str, str] = {}
+        for time in sorted(self.uncommitted):
+            if time in pending:
+                proof = _proof_of_pending(time, self.own.timeline, self.table)
+            else:
+                proof = COMPLETED if _is_missing(time, self.table, self.files) else ""
+            if proof:
+                suspects[time] = proof
+        return self._still_lost(suspects, pending) if suspects else {}
 
-    Raises:
-        MissingFileError: a writer archives or rolls back faster than files can be listed.
-        CorruptTableError: the listing of files, or a rollback, is damaged.
-    """
-    pending = set(_times(table.timeline.pending))
-    suspects: dict[str, str] = {}
-    for time in sorted(uncommitted_commits(own.timeline, table.timeline)):
-        if time in pending:
-            proof = _proof_of_pending(time, own.timeline, table)
-        else:
-            proof = COMPLETED if _is_missing(time, table, files) else ""
-        if proof:
-            suspects[time] = proof
-    if not suspects:
-        return {}
-    again = load_timeline(table.storage, table.config)
-    still_pending = set(_times(again.pending))
-    completed = _completed_commits(again)
-    undone = rolled_back_times(table) if suspects.keys() - pending else frozenset()
+    def _still_lost(self, suspects: dict[str, str], pending: set[str]) -> dict[str, str]:
+        """Return the suspects that are lost according to the timeline as it is now."""
+        again = load_timeline(self.table.storage, self.table.config)
+        still_pending = set(_times(again.pending))
+        completed = _completed_commits(again)
+        undone = rolled_back_times(self.table) if suspects.keys() - pending else frozenset()
 
-    def is_lost(time: str) -> bool:
-        if time in completed or (time in pending) != (time in still_pending):
-            return False
-        is_service = own.commit_metadata[time].operation_type.is_table_service
-        return time in pending or not (time in undone or is_service)
+        def is_lost(time: str) -> bool:
+            if time in completed or (time in pending) != (time in still_pending):
+                return False
+            is_service = self.own.commit_metadata[time].operation_type.is_table_service
+            return time in pending or not (time in undone or is_service)
 
-    return {time: proof for time, proof in suspects.items() if is_lost(time)}
+        return {time: proof for time, proof in suspects.items() if is_lost(time)}
+
+    @cached_property
+    def valid(self) -> CommittedTimes:
+        """The instants whose records count without asking what was rolled back since."""
+        valid = set(_times(self.table.timeline.completed))
+        pending = set(_times(self.table.timeline.pending))
+        for instant in self.own.timeline.completed:
+            time = instant.requested_time
+            is_undoing = instant.action in (Action.ROLLBACK, Action.RESTORE)
+            if time.startswith(INITIAL_INSTANTS) or is_undoing:
+                valid.add(time)
+            elif instant.action in (Action.DELTA_COMMIT, Action.COMMIT):
+                # From layout 2 on, instants of the metadata table are as long as those of the
+                # table.
+                has_completion_times = self.table.config.has_completion_times
+                is_own = has_completion_times or len(time) == _OWN_INSTANT_LENGTH
+                if is_own and time not in pending:
+                    valid.add(time)
+        # Instants before the active timeline of the table have committed, or were rolled back.
+        first = min(_times(self.table.timeline.instants), default="")
+        return CommittedTimes(frozenset(valid), first, frozenset(pending))
 
 
 def _proof_of_pending(time: str, own: Timeline, table: TableView) -> str:
@@ -132,24 +169,6 @@ def _is_missing(time: str, table: TableView, files: Callable[[], FileRecords]) -
         max(_times(timeline.of_action(Action.RESTORE)), default=""),
     ) or any(i.action in (Action.ROLLBACK, Action.RESTORE) for i in timeline.pending)
     return not may_be_undone and files().has_files_added_by(time)
-
-
-def valid_instants(own: Timeline, table: TableView) -> CommittedTimes:
-    """Return the instants whose records count without asking what was rolled back since."""
-    valid = set(_times(table.timeline.completed))
-    pending = set(_times(table.timeline.pending))
-    for instant in own.completed:
-        time = instant.requested_time
-        if time.startswith(INITIAL_INSTANTS) or instant.action in (Action.ROLLBACK, Action.RESTORE):
-            valid.add(time)
-        elif instant.action in (Action.DELTA_COMMIT, Action.COMMIT):
-            # From layout 2 on, instants of the metadata table are as long as those of the table.
-            is_own = table.config.has_completion_times or len(time) == _OWN_INSTANT_LENGTH
-            if is_own and time not in pending:
-                valid.add(time)
-    # Instants before the active timeline of the table have committed, or were rolled back.
-    first = min(_times(table.timeline.instants), default="")
-    return CommittedTimes(frozenset(valid), first, frozenset(pending))
 
 
 def _delta_commits(own: Timeline) -> frozenset[str]:

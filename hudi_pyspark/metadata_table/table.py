@@ -8,11 +8,12 @@ from uuid import UUID
 
 from hudi_pyspark.cached_property import cached_property
 from hudi_pyspark.errors import CorruptTableError, MissingFileError, TableNotFoundError
-from hudi_pyspark.metadata_table import recorded_commits, records
+from hudi_pyspark.metadata_table import records
 from hudi_pyspark.metadata_table.column_stats import BoundsCache
 from hudi_pyspark.metadata_table.entries import Entries, MetadataSlice
 from hudi_pyspark.metadata_table.file_records import ALL_PARTITIONS, FileRecords
 from hudi_pyspark.metadata_table.own_slices import OwnSlices
+from hudi_pyspark.metadata_table.recorded_commits import RecordedCommits
 from hudi_pyspark.metadata_table.shards import Shards, shards_of
 from hudi_pyspark.options.option import Index
 from hudi_pyspark.table.config import METADATA_FOLDER
@@ -59,24 +60,9 @@ class MetadataTable:
         return cls(table, replace(opened, listing=listing))
 
     @cached_property
-    def missing_commits(self) -> list[str]:
-        """See `recorded_commits.missing_commits`."""
-        return recorded_commits.missing_commits(self.view.timeline, self.table)
-
-    @cached_property
-    def recorded_commits(self) -> frozenset[str]:
-        """See `recorded_commits.recorded_commits`."""
-        return recorded_commits.recorded_commits(self.view.timeline, self.table, self.file_records)
-
-    @property
-    def uncommitted_commits(self) -> frozenset[str]:
-        """See `recorded_commits.uncommitted_commits`."""
-        return recorded_commits.uncommitted_commits(self.view.timeline, self.table.timeline)
-
-    @cached_property
-    def lost_commits(self) -> dict[str, str]:
-        """See `recorded_commits.lost_commits`."""
-        return recorded_commits.lost_commits(self.view, self.table, lambda: self.file_records)
+    def commits(self) -> RecordedCommits:
+        """What it has recorded of the table's commits."""
+        return RecordedCommits(self.view, self.table, lambda: self.file_records)
 
     def slices(self, partition: str, *, check_files: bool) -> list[MetadataSlice]:
         """Return a partition's slices, by file id; ``check_files`` refuses incomplete ones.
@@ -192,13 +178,10 @@ class MetadataTable:
         rolled back since count as well, since the records of the rollback follow; such instants are
         looked up only if they matter.
         """
-        if all(time in self._valid for time in times):
-            return self._valid
-        return replace(self._valid, times=self._valid.times | rolled_back_times(self.table))
-
-    @cached_property
-    def _valid(self) -> CommittedTimes:
-        return recorded_commits.valid_instants(self.view.timeline, self.table)
+        valid = self.commits.valid
+        if all(time in valid for time in times):
+            return valid
+        return replace(valid, times=valid.times | rolled_back_times(self.table))
 
 
 def _file_id(place: Mapping[str, Any]) -> str:

@@ -1,7 +1,7 @@
 """Parse instants from text that users write."""
 
 import re
-from datetime import date, datetime, timezone
+from datetime import date, datetime, timedelta, timezone
 
 from hudi_pyspark.errors import InvalidInstantError
 from hudi_pyspark.table.config import TableConfig
@@ -102,6 +102,13 @@ def wall_clock(moment: datetime, config: TableConfig) -> datetime:
     """Return the time that a table's timeline shows at a moment; it has no zone."""
     zone = timezone.utc if config.timeline_timezone == "UTC" else moment.tzinfo
     return moment.astimezone(zone).replace(tzinfo=None)
+
+
+def present_instant(config: TableConfig, now: datetime) -> str:
+    """Return the present time as the timeline's clock shows it at most, in digits."""
+    # The zone of a LOCAL timeline is not recorded, but no zone is more than 14 hours ahead of UTC.
+    lead = timedelta(hours=0 if config.timeline_timezone == "UTC" else 14)
+    return (now.astimezone(timezone.utc) + lead).strftime("%Y%m%d%H%M%S%f")[:17]
 
 
 def local_now() -> datetime:

@@ -17,6 +17,7 @@ from hudi_pyspark.options.instant_text import (
     parse_range_end,
     parse_range_instant,
 )
+from hudi_pyspark.wording import did_you_mean
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -98,7 +99,7 @@ class Kind(Generic[_T_co]):
     """The values that an option takes."""
 
     values: str  # for docs/options.md, as Markdown
-    # Takes the option's key, for errors, and a value, typed or as text; returns the typed value.
+    # Takes the option's name, for errors, and a value, typed or as text; returns the typed value.
     parse: Callable[[str, object], _T_co]
     default: _T_co
 
@@ -119,13 +120,26 @@ class Option:
         """All names of the option: key, short name, other keys."""
         return tuple(name for name in (self.key, self.short_name, *self.other_keys) if name)
 
-    def parse(self, value: object) -> object:
+    def called(self, written: str = "") -> str:
+        """Return the name for messages: as the user wrote it, or else the short one; and the key.
+
+        Args:
+            written: a name of the option, in any case; "" if the user did not write any.
+        """
+        name = written or self.short_name or self.key
+        return name if name.lower() == self.key.lower() else f"{name} ({self.key})"
+
+    def parse(self, value: object, written: str = "") -> object:
         """Return a value, typed or as text, as a typed value.
+
+        Args:
+            value: of the option.
+            written: the name under which the user gave it, for errors.
 
         Raises:
             InvalidOptionError: the option does not take the value.
         """
-        return self.kind.parse(self.key, value)
+        return self.kind.parse(self.called(written), value)
 
 
 def option(kind: Kind[_T], keys: str = "", *, changes_rows: bool, in_streams: bool = True) -> _T:
@@ -201,7 +215,8 @@ def _words(
         text = as_text(value)
         word = text.strip().lower()
         if word not in meanings:
-            raise error(f"{name} is {text!r}; known: {', '.join(meanings)}")
+            hint = did_you_mean(word, meanings, cutoff=0.8)
+            raise error(f"{name} is {text!r}; known: {', '.join(meanings)}{hint}")
         return meanings[word]
 
     return Kind(", ".join(map(" or ".join, synonyms.values())), parse, default)

@@ -37,7 +37,7 @@ from hudi_pyspark.options.option import (
     whole_number,
     word,
 )
-from hudi_pyspark.storage_options import is_storage_option
+from hudi_pyspark.storage.options import is_storage_option
 from hudi_pyspark.table.merge_mode import DELETE_FIELD, DELETE_MARKER, MergeCache
 from hudi_pyspark.table.on_damage import OnDamage
 from hudi_pyspark.wording import nearest
@@ -150,13 +150,13 @@ class IncrementalOptions:
         """
         if given_options.has("as_of"):
             raise InvalidOptionError(
-                f"{key_of('as_of')} cannot be combined with an incremental query; set "
-                f"{key_of('end')} (end) instead"
+                f"{given_options.called('as_of')} cannot be combined with an incremental query; "
+                f"set {given_options.called('end')} instead"
             )
         if not given_options.has("begin"):
             raise InvalidOptionError(
-                f"an incremental query needs {key_of('begin')} (begin): an instant, exclusive, or "
-                "earliest"
+                f"an incremental query needs {given_options.called('begin')}: an instant, "
+                "exclusive, or earliest"
             )
         options = given_options.parse(cls)
         if options.cdc and options.range_merge is RangeMerge.TABLE:
@@ -166,8 +166,10 @@ class IncrementalOptions:
             )
         for name in ("skip_compaction", "skip_clustering"):
             if options.cdc and given_options.has(name):
-                problem = f"{key_of(name)} has no effect on a CDC query: compaction and clustering "
-                warn(problem + "change no rows", stacklevel=2)
+                warn(
+                    f"{given_options.called(name)} has no effect on a CDC query: compaction and "
+                    "clustering change no rows"
+                )
         return options
 
 
@@ -314,15 +316,18 @@ class ReadOptions:
             if name.lower() not in BY_NAME:
                 _check_other_option(name.lower(), as_text(value))
         keys = {k: v for k, v in (defaults or {}).items() if "." in k}
-        given_options = GivenOptions(GivenOptions.of(keys).values | GivenOptions.of(options).values)
+        default_options = GivenOptions.of(keys)
+        given_options = default_options.overridden_by(GivenOptions.of(options))
         value = given_options.value
         query_type = value("query_type")
         if (value("delete_field") == "") != (value("delete_marker") == ""):
-            raise InvalidOptionError(f"give both {DELETE_FIELD} and {DELETE_MARKER}, or neither")
+            names = f"{given_options.called('delete_field')} and "
+            names += given_options.called("delete_marker")
+            raise InvalidOptionError(f"give both {names}, or neither")
         if given_options.has("merge_type") and query_type is QueryType.READ_OPTIMIZED:
             raise InvalidOptionError(
-                f"{key_of('merge_type')} cannot be combined with query type read_optimized, which "
-                "reads no log files; leave it out"
+                f"{given_options.called('merge_type')} cannot be combined with query type "
+                "read_optimized, which reads no log files; leave it out"
             )
         if query_type is QueryType.INCREMENTAL:
             return given_options.parse(cls, incremental=IncrementalOptions.of(given_options))
@@ -394,6 +399,7 @@ class GivenOptions:
     """The options that a user set, with values as the user wrote them; asking for one parses it."""
 
     values: dict[str, object]  # by the key of the option
+    written: dict[str, str]  # the name that the user wrote, by the key of the option
 
     @classmethod
     def of(cls, options: Mapping[str, object]) -> GivenOptions:
@@ -406,6 +412,7 @@ class GivenOptions:
         """
         query_type = key_of("query_type")
         values: dict[str, object] = {}
+        written: dict[str, str] = {}
         for name, value in options.items():
             option = BY_NAME.get(name.lower())
             if option is None or (option.key == query_type and value == ""):
@@ -413,15 +420,20 @@ class GivenOptions:
             first = values.get(option.key, value)
             if first != value and option.parse(first) != option.parse(value):
                 raise InvalidOptionError(
-                    f"option {option.key} is set twice with different values, {first!r} and "
-                    f"{value!r}: leave one of them out"
+                    f"option {option.called(name)} is set twice with different values, {first!r} "
+                    f"and {value!r}: leave one of them out"
                 )
             values[option.key] = value
-        given_options = cls(values)
+            written[option.key] = name
+        given_options = cls(values, written)
         is_range = any(map(given_options.has, ("begin", "end"))) or given_options.value("cdc")
         if query_type not in values and is_range:
             values[query_type] = QueryType.INCREMENTAL
         return given_options
+
+    def overridden_by(self, others: GivenOptions) -> GivenOptions:
+        """Return these options and others, which take precedence."""
+        return GivenOptions(self.values | others.values, self.written | others.written)
 
     def has(self, field_name: str) -> bool:
         """Return whether the user set an option, by the name of its field."""
@@ -435,7 +447,14 @@ class GivenOptions:
         """
         option = _BY_FIELD[field_name]
         is_set = option.key in self.values
-        return option.parse(self.values[option.key]) if is_set else option.kind.default
+        if not is_set:
+            return option.kind.default
+        return option.parse(self.values[option.key], self.written.get(option.key, ""))
+
+    def called(self, field_name: str) -> str:
+        """Return the name of an option for messages: as the user wrote it, with its key."""
+        option = _BY_FIELD[field_name]
+        return option.called(self.written.get(option.key, ""))
 
     def parse(self, owner: type[_T], **other_fields: object) -> _T:
         """Make an instance of a class of options from the set options and other fields.
@@ -467,12 +486,16 @@ def columns_text(columns: object) -> str:
 
 def _check_no_range(given_options: GivenOptions) -> None:
     """Refuse options of a range in a query that is not incremental."""
-    stray = [key_of(name) for name in ("begin", "end", "range_merge") if given_options.has(name)]
-    stray += [key_of("cdc")] if given_options.value("cdc") else []
+    stray = [name for name in ("begin", "end", "range_merge") if given_options.has(name)]
+    stray += ["cdc"] if given_options.value("cdc") else []
     if stray:
         # Spark asks for the columns of a stream with the options of the stream.
         hint = "; a stream has start_offset instead" if given_options.has("begin") else ""
-        raise InvalidOptionError(f"{stray[0]} needs {key_of('query_type')}=incremental{hint}")
+        name, query_type = given_options.called(stray[0]), given_options.called("query_type")
+        raise InvalidOptionError(
+            f"{name} needs the query type incremental, but {query_type} is "
+            f"{as_text(given_options.value('query_type'))}{hint}"
+        )
 
 
 # Query features of Apache Hudi, and a switch of hudi-rs, that would change the rows if they were
@@ -564,7 +587,7 @@ def _check_other_option(name: str, value: str) -> None:
     near = near or nearest(name, {alias: option.key for alias, option in BY_NAME.items()})
     hint = f"; did you mean {near}?" if near else ""
     if is_key:
-        warn(f"unknown option {name} is ignored{hint}", stacklevel=2)
+        warn(f"unknown option {name} is ignored{hint}")
         return
     known = f" (known: {', '.join(sorted(short_names.values()))}, and the keys of Apache Hudi)"
     raise InvalidOptionError(f"unknown option {name!r}{hint or known}")

@@ -69,7 +69,7 @@ _FEW_FILES = 8
 _FEW_SLICES = 4  # of which not enough are left out to be worth a proof
 _MOST_FILES = 512  # whose keys one plan reads
 _LARGE = 16 << 20  # bytes of slices that are worth a proof even if there are few
-_GLANCED = 8  # slices of a partition, to see whether it may have the index
+_GLANCED = 8  # slices, to see whether they may have the index
 _FAILURES = (HudiError, pa.ArrowException, OSError, ValueError)
 
 _File: TypeAlias = BaseFile | LogFile
@@ -171,7 +171,7 @@ class BucketIndex:
         keys = {
             path: (self.told, path, *(file.path for s in of_path for file in s.files))
             for path, of_path in slices.items()
-            if _seem_bucketed(of_path)
+            if seem_bucketed(of_path)
         }
         undecided: dict[str, _Partition] = {}
         for path in [path for path, key in keys.items() if key not in kept]:
@@ -317,8 +317,11 @@ class BucketIndex:
         )
 
 
-def _seem_bucketed(slices: Sequence[FileSlice]) -> bool:
-    """Return whether some file ids begin with a bucket, or have the form of those of a ring."""
+def seem_bucketed(slices: Sequence[FileSlice]) -> bool:
+    """Return whether some file ids begin with a bucket, or have the form of those of a ring.
+
+    Tables of other indexes have none, and pay no more than this.
+    """
     file_ids = (s.file_id for s in slices[:: len(slices) // _GLANCED or 1])
     return any(bucket_of(file_id) is not None or is_uuid_of_name(file_id) for file_id in file_ids)
 

@@ -133,7 +133,6 @@ def plan_changes(
         warn(
             f"changes after {options.begin}: they begin at {begin}, later than requested, since "
             f"{moved} (on_missing=fail refuses)",
-            stacklevel=2,
         )
     tasks = [t for t in tasks if requested.matches_glob(_task_paths(t))]
     _log.info("changes after %s up to %s, inclusive: %d tasks", begin, end, len(tasks))
@@ -283,12 +282,12 @@ class _ChangePlanner:
         for path in paths:
             if path.rpartition("/")[2] not in listed_names:
                 place = self.view.storage.describe(path)
-                problem = f"{place}, a CDC log file, is not on the storage"
-                raise self._gone(time, errors.MissingFileError(problem))
+                problem = "is a CDC log file, and not on the storage"
+                raise self._gone(time, errors.MissingFileError(problem, place))
 
     def _gone(self, time: str, error: errors.MissingFileError) -> errors.IncrementalRangeError:
         return errors.IncrementalRangeError(
-            f"the changes of commit {time} are no longer known: {error.args[0]}. Begin the range "
+            f"the changes of commit {time} are no longer known: {error.reason()}. Begin the range "
             f"at {time} or later (on_missing=earliest does)"
         )
 

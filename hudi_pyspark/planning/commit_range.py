@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 from hudi_pyspark import errors
 from hudi_pyspark.cached_property import PickledWithoutCache, cached_property
 from hudi_pyspark.format.timeline.instant import COMMIT_ACTIONS, Action, Instant
+from hudi_pyspark.format.timeline.times import FIRST_OFFSET, LAST_OFFSET
 from hudi_pyspark.messages import logger, warn
+from hudi_pyspark.options.instant_text import local_now, present_instant
 from hudi_pyspark.options.option import HollowCommits, OnMissing, RangeMerge
 from hudi_pyspark.options.read_options import IncrementalOptions
-from hudi_pyspark.planning.stream_offsets import FIRST_OFFSET, LAST_OFFSET
 from hudi_pyspark.table.commit_slices import commits_without_files, slices_of_groups, written_slices
 from hudi_pyspark.table.config import has_completion_times
 from hudi_pyspark.table.file_group import FileSlice
@@ -87,7 +88,9 @@ class RequestedRange(PickledWithoutCache):
         return answerable
 
     def check_bounds(self) -> None:
-        """Refuse a range that ends before it begins, and warn if it begins after the last commit.
+        """Refuse a range that ends before it begins, and warn if it begins in the future.
+
+        A range without new commits is usual: a job may run more often than writers write.
 
         Raises:
             InvalidInstantError: the begin is after the end.
@@ -101,7 +104,9 @@ class RequestedRange(PickledWithoutCache):
             message = f"the range begins at {begin}, after the last commit of the table, {last}"
             if self.options.on_missing is OnMissing.FAIL:
                 raise errors.IncrementalRangeError(f"{message}: begin there, or earlier")
-            warn(f"{message}: no rows (on_missing=fail refuses)", stacklevel=3)
+            if begin > present_instant(self.view.config, local_now()):
+                warn(f"{message}, and in the future: no rows (on_missing=fail refuses)")
+            _log.info("%s: no rows", message)
 
     def slices(
         self, commit_range: CommitRange, choice: PartitionChoice | None = None
@@ -257,7 +262,7 @@ class RequestedRange(PickledWithoutCache):
                 "has become COPY_ON_WRITE, where they do not count. Begin there, or read a snapshot"
             )
         for difference in differences:
-            warn(f"incremental query of {commit_range.bounds}: {difference}", stacklevel=3)
+            warn(f"incremental query of {commit_range.bounds}: {difference}")
 
     def _ignored_delta_commits(self, commit_range: CommitRange) -> list[str]:
         """Return the delta commits of a COPY_ON_WRITE table in the range, which do not count."""

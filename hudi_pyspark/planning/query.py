@@ -72,7 +72,7 @@ def check_lost_commits(query: Query, planner: TablePlanner) -> None:
     options = planner.options
     recorded: Mapping[str, str] = {}
     with suppress(HudiError):  # no metadata table, or one that cannot be read
-        recorded = planner.metadata().lost_commits if planner.metadata is not None else {}
+        recorded = planner.metadata().commits.lost if planner.metadata is not None else {}
     loss = find_loss(query.view, recorded, query.schema_instant)
     if loss is None:
         return
@@ -80,7 +80,7 @@ def check_lost_commits(query: Query, planner: TablePlanner) -> None:
     fails = incremental is not None and incremental.on_missing is OnMissing.FAIL
     if loss.repeats_rows or fails or options.fails_on_missing:
         raise loss.error()
-    warn(loss.error(" (on_missing=fail refuses)").reason(), stacklevel=2)
+    warn(loss.error(" (on_missing=fail refuses)").reason())
 
 
 @dataclass(frozen=True, eq=False)

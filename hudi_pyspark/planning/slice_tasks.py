@@ -25,7 +25,7 @@ from hudi_pyspark.format.column_names import find_path
 from hudi_pyspark.metadata_table.pruning import IndexQuestion, prune_slices
 from hudi_pyspark.options.option import Index, RangeMerge, values_that_change_rows
 from hudi_pyspark.planning import needed_columns
-from hudi_pyspark.planning.bucket_index import BucketIndex, ToldBuckets
+from hudi_pyspark.planning.bucket_index import BucketIndex, ToldBuckets, seem_bucketed
 from hudi_pyspark.planning.partition_pruning import PartitionPruner
 from hudi_pyspark.planning.partition_values import keep_undecided, resolve_partition_values
 from hudi_pyspark.table import merge_mode
@@ -204,8 +204,9 @@ class TablePlanner:
         is_told = options.index_type.upper() == "BUCKET"
         if Index.BUCKET_INDEX not in options.data_skipping or (options.index_type and not is_told):
             return slices, ()
-        may_rename = self.schema_on_read is not None or self.merger is not None
-        if predicate is None or len(slices) < 2 or may_rename:
+        if predicate is None or len(slices) < 2 or not seem_bucketed(slices):
+            return slices, ()
+        if self.schema_on_read is not None or self.merger is not None:
             return slices, ()
         requested = RequestedKeys.of(predicate, self.config, self.table_schema)
         if requested is None:
@@ -290,6 +291,11 @@ class TablePlanner:
             self.table_schema, self.rule, self.key_fields, self.merger
         )
 
+    @cached_property
+    def _row_options(self) -> tuple[tuple[str, object], ...]:
+        """The options that change rows and do not have their defaults, with their values."""
+        return values_that_change_rows(self.options)
+
     def _indexes(self, *, by_key: bool) -> frozenset[Index]:
         """Return the indexes of the metadata table that may decide which slices are read."""
         options = self.options
@@ -373,7 +379,7 @@ class TablePlanner:
             merges_whole_table=(
                 incremental is not None and incremental.range_merge is RangeMerge.TABLE
             ),
-            row_options=tuple(name for name, _ in values_that_change_rows(self.options)),
+            row_options=tuple(name for name, _ in self._row_options),
             outcome_key_basis=self._outcome_key_basis(query) if merges else "",
         )
 
@@ -418,7 +424,7 @@ class TablePlanner:
             self.key_fields,
             self.table_schema.serialize().to_pybytes(),
             self.schema_on_read,
-            values_that_change_rows(self.options),
+            self._row_options,
         )
         return sha256(repr(basis).encode()).hexdigest()
 

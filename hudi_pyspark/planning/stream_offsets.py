@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from hudi_pyspark.format.timeline.times import FIRST_OFFSET, LAST_OFFSET
 from hudi_pyspark.options.option import QueryType, options_of
 from hudi_pyspark.options.read_options import BY_NAME, GivenOptions, StreamOptions, key_of
 
@@ -12,10 +13,6 @@ if TYPE_CHECKING:
     from hudi_pyspark.table.view import TableView
 
 OFFSET_KEY = "offsetCommitTime"
-FIRST_OFFSET = "00000000000000"
-"""Before every commit, bootstraps included. Apache Hudi has the same constant."""
-LAST_OFFSET = "99999999999999999"
-"""After every commit: a range that begins here is empty."""
 # Options that the query of a batch sets itself, or does not have.
 _REPLACED_KEYS = {key_of("query_type"), *(o.key for o in options_of(StreamOptions).values())}
 _REPLACED_NAMES = {name for name, option in BY_NAME.items() if option.key in _REPLACED_KEYS}

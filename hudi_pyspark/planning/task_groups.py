@@ -8,14 +8,13 @@ from itertools import pairwise, repeat, starmap
 
 import numpy as np
 
+from hudi_pyspark import thresholds
 from hudi_pyspark.format.base_file_formats import PARQUET
 from hudi_pyspark.table.file_group import LogFile
 from hudi_pyspark.tasks import CdcTask, ReadTask, ScanTask
 
 # Log records are decoded by this package, sorted and merged; base files are only decompressed.
 _LOG_WEIGHT = 3
-# Each group is a task of Spark, and its driver keeps an account of every task.
-_MAX_GROUPS = 100_000
 # Opening a file and reading its footer costs about as much as reading this many bytes.
 _OPENING = 512 * 1024
 # Row groups are rarely smaller, and a task whose part contains no row group does nothing.
@@ -50,7 +49,7 @@ def group_tasks(
     whole_tasks = list(zip(tasks, merged or repeat(0, len(tasks)), strict=True))
     costs_of = partial(cost, columns=columns)
     costs = np.fromiter(starmap(costs_of, whole_tasks), np.int64, len(whole_tasks))
-    target = max(target, int(costs.sum()) // _MAX_GROUPS)
+    target = max(target, int(costs.sum()) // thresholds.MOST_GROUPS)
     pieces = [(piece, kept) for task, kept in whole_tasks for piece in _pieces(task, target)]
     if len(pieces) > len(whole_tasks):
         costs = np.fromiter(starmap(costs_of, pieces), np.int64, len(pieces))

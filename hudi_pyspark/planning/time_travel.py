@@ -1,10 +1,15 @@
 """Check the instants of time-travel queries against the history of the table."""
 
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timezone
 
 from hudi_pyspark.errors import FutureInstantError, InvalidInstantError, TimeTravelError
 from hudi_pyspark.messages import warn
-from hudi_pyspark.options.instant_text import OF_THE_SESSION, ZONED_INSTANT, parse_instant
+from hudi_pyspark.options.instant_text import (
+    OF_THE_SESSION,
+    ZONED_INSTANT,
+    parse_instant,
+    present_instant,
+)
 from hudi_pyspark.table.view import TableView
 
 
@@ -32,11 +37,8 @@ def resolve_as_of(text: str, view: TableView, now: datetime) -> str:
         # The offset is that of the day itself: summer and winter differ.
         midnight = datetime.strptime(instant[:14], "%Y%m%d%H%M%S").astimezone(timezone.utc)
         instant = midnight.strftime("%Y%m%d%H%M%S") + "000"
-    # The zone of a LOCAL timeline is not recorded, but no zone is more than 14 hours ahead of UTC.
-    lead = timedelta(0) if is_utc else timedelta(hours=14)
-    latest_now = (now.astimezone(timezone.utc) + lead).strftime("%Y%m%d%H%M%S%f")[:17]
     last = max((i.requested_time for i in view.timeline.instants), default="")
-    if instant > latest_now and instant > last:
+    if instant > present_instant(view.config, now) and instant > last:
         raise FutureInstantError(
             f"as.of.instant {text!r} is in the future, so the answer could still change. The last "
             f"instant of the table is {last or 'none'}; leave the option out to read the latest"
@@ -107,4 +109,4 @@ def check_first_commit(as_of: str, view: TableView, *, fails: bool) -> None:
     message = f"as.of.instant {as_of} is before {first}, the first commit of the table"
     if fails:
         raise TimeTravelError(f"{message}. Ask for that instant or a later one")
-    warn(f"{message}: no rows (on_missing=fail refuses)", stacklevel=2)
+    warn(f"{message}: no rows (on_missing=fail refuses)")

@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from hudi_pyspark import thresholds
 from hudi_pyspark.arrow_values import to_arrow
 from hudi_pyspark.columns.arrays import as_one_array, is_true, repeat
 from hudi_pyspark.columns.schema_evolution import conform
@@ -33,7 +34,6 @@ from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 from hudi_pyspark.tasks import CHANGELOG_COLUMNS, CdcTask, ChangeSource, ScanTask
 
 _CHANGE_TYPES = ("delete", "update_preimage", "insert", "update_postimage")
-_FEW_KEYS = 20_000  # choosing the rows of more keys costs more than it saves
 ReadSlice = Callable[[ScanTask], Iterator[pa.Table]]
 
 
@@ -82,7 +82,7 @@ def _changes_of_log(
             before is not None
             and before.shared.merger is None  # a user's merger may give a row another key
             and isinstance(log, LogInMemory)
-            and len(log.records) <= _FEW_KEYS
+            and len(log.records) <= thresholds.FEW_KEYS
         ):
             keys = log.records.keys.unique().to_pylist()
             before = before.with_plan(record_keys=tuple(keys))

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from hudi_pyspark import thresholds
 from hudi_pyspark.arrow_values import to_arrow
 from hudi_pyspark.columns.arrays import repeat
 from hudi_pyspark.errors import HudiError
@@ -27,7 +28,7 @@ from hudi_pyspark.reading.merge.base_rows import record_keys
 from hudi_pyspark.reading.merge.fold import PairRule
 from hudi_pyspark.reading.merge.merge import MergePass
 from hudi_pyspark.reading.slice_log import log_decoder, slice_blocks
-from hudi_pyspark.reading.small_slices import FEWEST_SLICES, MOST_JOINED_BYTES, is_tiny
+from hudi_pyspark.reading.small_slices import is_tiny
 from hudi_pyspark.storage.protocol import Storage
 from hudi_pyspark.table.log_files import LogFiles
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
@@ -71,7 +72,7 @@ def merge_together(group: Sequence[ReadTask], storage: Storage) -> list[pa.Table
         The rows in no promised order; None if each task has to be read by itself: the slices are
         few, they are not alike, or one of them cannot be read, and reading it says why.
     """
-    if len(group) >= FEWEST_SLICES:
+    if len(group) >= thresholds.FEWEST_JOINED_SLICES:
         slices = [t for t in group if isinstance(t, ScanTask) and _is_small(t, storage)]
         with suppress(HudiError):
             return _merged(slices, storage) if len(slices) == len(group) else None
@@ -160,7 +161,7 @@ def _base_tables(tasks: Sequence[ScanTask], storage: Storage) -> list[pa.Table] 
             tables.append(table)
             numbers += [number] * table.num_rows
             nbytes += table.nbytes
-            if nbytes > MOST_JOINED_BYTES:
+            if nbytes > thresholds.MOST_JOINED_BYTES:
                 return None
     if not numbers:
         return []

@@ -1,39 +1,97 @@
 """Keep the outcomes of merges, by keys of all that they depend on."""
 
+from __future__ import annotations
+
 import os
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
+from typing import NamedTuple
 
 import pyarrow as pa
 
+from hudi_pyspark import thresholds
 from hudi_pyspark.columns.arrays import repeat
 from hudi_pyspark.format.base_file_formats import PARQUET
 from hudi_pyspark.reading.file_states import UNKNOWN, FileVersions, states_of_files
-from hudi_pyspark.reading.merge.outcome import MOST_BYTES, MergeOutcome, OutcomeStore
+from hudi_pyspark.reading.merge.outcome import (
+    BaseKeys,
+    KeptOutcome,
+    Outcome,
+    OutcomeStore,
+    Resumable,
+    Resumed,
+)
 from hudi_pyspark.reading.merge.outcome_files import OutcomesOnDisk
 from hudi_pyspark.storage.protocol import Storage
 from hudi_pyspark.table.file_group import FileSlice
+from hudi_pyspark.table.live_blocks import BlockFilter
 from hudi_pyspark.table.merge_mode import MergeCache
 from hudi_pyspark.table.on_damage import OnDamage
 from hudi_pyspark.tasks import ReadTask, ScanTask
 
 _MOST_EARLIER = 100  # outcomes of fewer log files to look for
-_MOST_TASKS = 1000  # to look for on a disk; each takes about 0.1 ms
+
+
+class EarlierMerge(NamedTuple):
+    """A kept merge of the first log files of a slice, which can be resumed."""
+
+    log_count: int
+    key: str
+    outcome: Outcome
+    resumable: Resumable
+
+
+@dataclass(frozen=True, slots=True)
+class OutcomeKey:
+    """What the outcome of a slice's merge depends on, as digests and as versions of files."""
+
+    digests: tuple[str, ...]  # of the base file alone, with the first log file, with two, …
+    base_count: int  # number of the files before the log files
+    file_versions: FileVersions  # of the files of the whole slice
+
+    @classmethod
+    def of(cls, task: ScanTask, storage: Storage) -> OutcomeKey:
+        """Return the key of a task's slice.
+
+        Raises:
+            OSError: a local file is gone, or may not be read.
+        """
+        files = task.file_slice.files
+        states = states_of_files(files, storage)
+        versions = FileVersions(files, states, storage)
+        return cls(_digests(task, storage, states), _count_base_files(task.file_slice), versions)
+
+    @property
+    def log_count(self) -> int:
+        """Number of the slice's log files."""
+        return len(self.digests) - 1
+
+    def versions(self, log_count: int) -> tuple[str, ...]:
+        """Return the versions of the base file and the first log files before they were read.
+
+        Call it before the files are read, since they may be replaced meanwhile.
+        """
+        return self.file_versions.before_reading(self.base_count + log_count)
 
 
 @dataclass(frozen=True, slots=True)
 class KeptMerge:
-    """The kept outcomes of a slice's merge: of all log files, and of the first of them."""
+    """The place of a slice's merge in a store: its outcome, and what later merges need.
 
-    task: ScanTask
+    A store is a cache around `merged_slices.merge_slice`: all that it has may be merged anew.
+    """
+
+    key: OutcomeKey
     store: OutcomeStore
-    keys: tuple[str, ...]  # of the base file alone, with the first log file, with the first two, …
-    file_versions: FileVersions  # of the files of the whole slice
+    block_filter: BlockFilter  # which blocks count for the query
+    # Whether damage fails the query. Damage that is skipped has to be reported at each read, so
+    # no outcome is kept or resumed.
+    is_sound: bool
 
     @classmethod
-    def of(cls, task: ReadTask, storage: Storage, store: OutcomeStore | None) -> "KeptMerge | None":
-        """Return the kept outcomes of a task's slice; None if nothing is merged or kept.
+    def of(cls, task: ReadTask, storage: Storage, store: OutcomeStore | None) -> KeptMerge | None:
+        """Return the place of a task's slice in a store; None if nothing is merged or kept.
 
         Outcomes are kept in ``store``, unless the task's option keeps them on disk.
         """
@@ -50,119 +108,100 @@ class KeptMerge:
             return None
         if store is None or (store.is_shared and not storage.identity):
             return None
-        files = task.file_slice.files
         try:
-            states = states_of_files(files, storage)
+            key = OutcomeKey.of(task, storage)
         except OSError:  # reading the file says what is wrong
             return None
-        keys = outcome_keys(task, storage, states)
-        return cls(task, store, keys, FileVersions(files, states, storage))
-
-    @property
-    def key(self) -> str:
-        """Key of the outcome of the whole slice."""
-        return self.keys[-1]
-
-    @property
-    def is_sound(self) -> bool:
-        """Whether damage fails the query; skipped damage has to be reported at each read."""
-        return self.task.settings.on_damage is OnDamage.FAIL
-
-    def earlier(self) -> Iterator["KeptMerge"]:
-        """Yield the merges of the slice with fewer of its log files, with most files first."""
-        file_slice = self.task.file_slice
-        for count in range(len(file_slice.log_files) - 1, 0, -1)[:_MOST_EARLIER]:
-            earlier_slice = replace(file_slice, log_files=file_slice.log_files[:count])
-            yield replace(
-                self,
-                task=replace(self.task, file_slice=earlier_slice),
-                keys=self.keys[: count + 1],
-            )
-
-    def versions(self) -> tuple[str, ...]:
-        """Return the versions of the slice's files, as they were before `find` was called first."""
-        return self.file_versions.before_reading(len(self.task.file_slice.files))
+        is_sound = task.settings.on_damage is OnDamage.FAIL
+        return cls(key, store, task.shared.block_filter, is_sound)
 
     def find(
         self,
         names: Collection[str] | None = None,
         *,
+        log_count: int | None = None,
         check_files: bool = True,
-        to_carry_on: bool = False,
-    ) -> MergeOutcome | None:
+        to_resume: bool = False,
+    ) -> KeptOutcome | None:
         """Return the kept outcome, if it was merged from the blocks that count for the query.
 
         Args:
             names: columns to load; the outcome may lack some. None loads all columns.
+            log_count: of the slice with so many of its log files; None for all of them.
             check_files: whether to ask the storage for replaced files if their states prove
                 nothing; see `file_states`.
-            to_carry_on: return an outcome only if later log files can carry the merge on.
+            to_resume: return an outcome only if its merge can be resumed.
         """
+        count = self.key.log_count if log_count is None else log_count
         if check_files:
-            self.versions()  # asked before a merge reads the files: they may be replaced meanwhile
-        outcome = self.store.find(self.key, names, to_carry_on=to_carry_on)
-        if outcome is None:
+            self.key.versions(count)  # asked before a merge reads the files
+        kept = self.store.find(self.key.digests[count], names, to_resume=to_resume)
+        if kept is None:
             return None
-        if check_files and not self.file_versions.are_still(outcome.versions):
+        if check_files and not self.key.file_versions.are_still(kept.versions):
             return None
-        counting = self.task.shared.block_filter.counting(outcome.block_instants)
-        return outcome if outcome.counting_instants == counting else None
+        counting = self.block_filter.counting(kept.outcome.block_instants)
+        return kept if kept.outcome.counting_instants == counting else None
 
-    def put(self, outcome: MergeOutcome, earlier_key: str = "") -> None:
+    def find_earlier(self) -> EarlierMerge | None:
+        """Return the kept merge of most of the slice's log files, from which to resume."""
+        if not self.is_sound:
+            return None
+        for count in range(self.key.log_count - 1, 0, -1)[:_MOST_EARLIER]:
+            kept = self.find(log_count=count, to_resume=True)
+            if kept is not None and kept.resumable is not None and len(kept.resumable.winners.log):
+                return EarlierMerge(count, self.key.digests[count], kept.outcome, kept.resumable)
+        return None
+
+    def put(
+        self, outcome: Outcome, resumable: Resumable | None = None, resumed: Resumed | None = None
+    ) -> None:
         """Keep an outcome, and the columns that the kept outcome of the slice has.
 
-        It is not kept if nothing would tell that a file was replaced, or if damage may have been
-        skipped, which has to be reported at each read. ``earlier_key`` is that of the outcome from
-        which the merge was resumed.
+        Nothing is kept if nothing would tell that a file was replaced. Other arguments are as for
+        `OutcomeStore.put`.
         """
-        outcome = replace(outcome, versions=self.versions())
-        if UNKNOWN in outcome.versions or not self.is_sound:
+        if not self.is_sound:
             return
-        cached_outcome = self.find(to_carry_on=True) or self.find()
-        if cached_outcome is not None and cached_outcome.decides_like(outcome):
-            winners = cached_outcome.winners or outcome.winners
-            outcome = replace(cached_outcome.with_columns(outcome.records), winners=winners)
-        bounded_outcome = outcome.within(MOST_BYTES)
-        if bounded_outcome is not None:
-            self.store.put(self.key, bounded_outcome, earlier_key)
+        versions = self.key.versions(self.key.log_count)
+        if UNKNOWN in versions:
+            return
+        kept = KeptOutcome(outcome, versions, resumable)
+        known = self.find(to_resume=True) or self.find()
+        if known is not None and known.outcome.decides_like(outcome):
+            both = known.outcome.with_columns(outcome.records)
+            kept = KeptOutcome(both, versions, known.resumable or resumable)
+        bounded = kept.within(thresholds.OUTCOME_BYTES)
+        if bounded is not None:
+            self.store.put(self.key.digests[-1], bounded, resumed)
 
-    def stored_base_rows(
-        self, base_rows: Iterable[pa.Table], row_count: int, *, by_position: bool
-    ) -> Iterable[pa.Table]:
-        """Return what identifies the rows of the base file to log records, from the store.
-
-        To read the rows from there takes a tenth of the time of decoding keys in a Parquet file. A
-        store on disk keeps them once, for all outcomes of the base file; in memory they stay with
-        the newest outcome.
+    def find_base_keys(self, row_count: int, *, by_position: bool) -> tuple[pa.Table, ...] | None:
+        """Return what identifies the rows of the base file to log records, if it is kept.
 
         Args:
-            base_rows: the rows as the file has them; only read if the store lacks them.
-            row_count: of the file.
+            row_count: of the base file.
             by_position: whether positions identify the rows, or keys.
-
-        Returns:
-            A tuple to be kept with the outcome, or an iterator that asks a store on disk.
         """
-        if not self.store.is_shared:
-            return tuple(base_rows)
-        return self._shared_base_rows(base_rows, row_count, by_position=by_position)
+        self.key.versions(0)  # asked before a merge reads the file
+        base_keys = self.store.find_base_keys(self._base_key(by_position=by_position))
+        if base_keys is None or base_keys.row_count != row_count:
+            return None
+        is_same = self.key.file_versions.are_still(base_keys.versions)
+        return base_keys.tables if is_same else None
 
-    def _shared_base_rows(
-        self, base_rows: Iterable[pa.Table], row_count: int, *, by_position: bool
-    ) -> Iterator[pa.Table]:
-        key = f"{self.keys[0]}-{'positions' if by_position else 'keys'}"
-        versions = self.file_versions.before_reading(_count_base_files(self.task.file_slice))
-        outcome = self.store.find(key, [])
-        is_same = outcome is not None and self.file_versions.are_still(outcome.versions)
-        if outcome is None or not is_same or outcome.row_count != row_count:
-            outcome = MergeOutcome.of_base_file(row_count, pa.schema([]))
-            outcome = replace(outcome, base_rows=tuple(base_rows), versions=versions)
-            if outcome.nbytes <= MOST_BYTES and UNKNOWN not in versions:
-                self.store.put(key, outcome)
-        yield from outcome.base_rows
+    def put_base_keys(
+        self, row_count: int, tables: tuple[pa.Table, ...], *, by_position: bool
+    ) -> None:
+        """Keep what identifies the rows of the base file; arguments as for `find_base_keys`."""
+        base_keys = BaseKeys(row_count, tables, self.key.versions(0))
+        if base_keys.nbytes <= thresholds.OUTCOME_BYTES and UNKNOWN not in base_keys.versions:
+            self.store.put_base_keys(self._base_key(by_position=by_position), base_keys)
+
+    def _base_key(self, *, by_position: bool) -> str:
+        return f"{self.key.digests[0]}-{'positions' if by_position else 'keys'}"
 
 
-def outcome_keys(
+def _digests(
     task: ScanTask, storage: Storage, states: Sequence[tuple[int, ...]]
 ) -> tuple[str, ...]:
     """Return digests of everything that the outcome of a slice's merge depends on.
@@ -232,11 +271,11 @@ def merged_on_disk(tasks: Sequence[ReadTask], storage: Storage) -> list[int | No
         For each task, a number; None if there is no merge, or its outcome is not kept on a disk.
         [] for more than 1,000 tasks, of which nothing is looked for.
     """
-    if len(tasks) > _MOST_TASKS:
+    if len(tasks) > thresholds.SEARCHED_TASKS:
         return []
     merges = [KeptMerge.of(task, storage, None) for task in tasks]
     return [
-        _count_merged_logs(merge.keys, merge.store)
+        _count_merged_logs(merge.key.digests, merge.store)
         if merge and isinstance(merge.store, OutcomesOnDisk)
         else None
         for merge in merges

@@ -19,24 +19,24 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from hudi_pyspark import thresholds
 from hudi_pyspark.arrow_values import to_arrow
 from hudi_pyspark.columns.arrays import ONLY_ROW_COUNT
 from hudi_pyspark.format.column_names import case_variants
 from hudi_pyspark.reading import slice_log
 from hudi_pyspark.reading.base_files.base_file import open_base_file, read_base_rows
 from hudi_pyspark.reading.base_files.page_reads import PagedFile
-from hudi_pyspark.reading.merge.outcome import MOST_BYTES, MergeOutcome
+from hudi_pyspark.reading.merge.outcome import Outcome, Resumable
 from hudi_pyspark.reading.merge.spilled_merge import LogInMemory
 from hudi_pyspark.reading.merge.whole_records import WholeRecords
-from hudi_pyspark.reading.merge.winners import Winners
-from hudi_pyspark.reading.small_slices import SMALL_BASE_FILE
+from hudi_pyspark.reading.merge.winners import MergeDecision
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 from hudi_pyspark.tasks import ScanTask
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-    from hudi_pyspark.reading.kept_merges import KeptMerge
+    from hudi_pyspark.reading.kept_merges import EarlierMerge, KeptMerge
     from hudi_pyspark.reading.slice_merge import MergeSides
     from hudi_pyspark.storage.protocol import Storage
     from hudi_pyspark.table.live_blocks import LogScan
@@ -45,21 +45,23 @@ _ROWS_AT_ONCE = 1 << 20  # of a base file: the keys of each group of rows are ha
 
 
 class MergedSlice(NamedTuple):
-    """The outcome of a slice's merge."""
+    """What the merge of a slice results in."""
 
-    outcome: MergeOutcome
-    base: list[pa.Table] | None  # all rows of a small base file; None to read the file
+    outcome: Outcome
+    log_records: int  # number of the records that were decoded
+    resumable: Resumable | None = None  # None if records are combined
+    base: list[pa.Table] | None = None  # all rows of a small base file; None to read the file
 
 
 def merge_slice(
     task: ScanTask, storage: Storage, log: LogInMemory, sides: MergeSides
 ) -> MergedSlice:
-    """Merge a slice into an outcome.
+    """Merge a slice whose records win as a whole.
 
     Args:
         task: of the slice.
         storage: of the table.
-        log: records of all log files of the slice, which win as a whole.
+        log: records of all log files of the slice.
         sides: of the merge, to which the log belongs.
 
     Raises:
@@ -67,15 +69,16 @@ def merge_slice(
         CorruptBaseFileError: the base file cannot be decoded.
     """
     base_file = task.file_slice.base_file
-    if base_file is None or base_file.size < SMALL_BASE_FILE:
+    if base_file is None or base_file.size < thresholds.SMALL_BASE_FILE:
         tables = _whole_if_small(sides.base)
         if tables is not None:
             row_count = sum(table.num_rows for table in tables)
-            return MergedSlice(_merge_anew(task, log, sides.scan, tables, row_count), tables)
+            merged = _merge_anew(task, log, sides.scan, tables, row_count)
+            return merged._replace(base=tables)
     with open_base_file(task, storage) as file:
         assert file is not None  # there is a base file
         identities = read_identities(task, storage, file, by_position=log.by_position)
-        return MergedSlice(_merge_anew(task, log, sides.scan, identities, file.row_count), None)
+        return _merge_anew(task, log, sides.scan, identities, file.row_count)
 
 
 def rows_of(task: ScanTask, storage: Storage, merged: MergedSlice) -> Iterator[pa.Table]:
@@ -84,7 +87,8 @@ def rows_of(task: ScanTask, storage: Storage, merged: MergedSlice) -> Iterator[p
     Raises:
         MissingFileError, CorruptBaseFileError: as `read_base_rows`.
     """
-    outcome, tables = merged
+    outcome = merged.outcome
+    tables = merged.base
     if tables is None:
         with open_needed_file(task, storage) as file:
             yield from outcome_rows(task, storage, outcome, file)
@@ -103,7 +107,7 @@ def _whole_if_small(base: Iterable[pa.Table]) -> list[pa.Table] | None:
     for table in base:
         tables.append(table)
         nbytes += table.nbytes
-        if nbytes > MOST_BYTES:
+        if nbytes > thresholds.OUTCOME_BYTES:
             return None
     return tables
 
@@ -114,81 +118,79 @@ def _merge_anew(
     scan: LogScan,
     base_rows: Iterable[pa.Table],
     row_count: int,
-) -> MergeOutcome:
-    of_no_logs = replace(
-        MergeOutcome.of_base_file(row_count, task.shared.planned_columns.requested),
-        winners=Winners.none(log.records, log.pair_rule.rule),
-    )
-    return _continue_merge(task, of_no_logs, log, scan, base_rows)
+) -> MergedSlice:
+    keeps_all = MergeDecision(np.zeros(row_count, np.bool_), np.empty(0, np.bool_))
+    merge = WholeRecords(log.records, log.pair_rule, keeps_all)
+    if merge.needs_base_rows:
+        for table in base_rows:
+            merge.match(table)
+    no_records = pa.Table.from_batches([], task.shared.planned_columns.requested)
+    before = Outcome(keeps_all, no_records, 0, (), ())
+    return _finished(task, merge, before, log, scan)
 
 
-def resumed_outcome(task: ScanTask, storage: Storage, kept_merge: KeptMerge) -> MergeOutcome | None:
-    """Resume the merge of fewer log files of a slice, and keep the outcome.
+def resume_slice(
+    task: ScanTask, storage: Storage, earlier: EarlierMerge, kept_merge: KeptMerge
+) -> MergedSlice | None:
+    """Resume the merge of fewer log files of a slice.
 
     Args:
         task: of the slice.
         storage: of the table.
-        kept_merge: the kept outcomes of the slice.
+        earlier: what the first log files were merged into.
+        kept_merge: of the slice; keeps what identifies the base rows.
 
     Returns:
-        None if no such merge is kept, or the later log files change what earlier files say: then
-        the slice is merged anew.
+        None if the later log files change what earlier files say: then the slice is merged anew.
 
     Raises:
         MissingFileError: a file of the slice is gone.
         CorruptLogBlockError, CorruptBaseFileError: a file cannot be decoded.
         CorruptTableError, SchemaEvolutionError: as `slice_reader.read`.
     """
-    for earlier in kept_merge.earlier() if kept_merge.is_sound else ():
-        outcome = earlier.find(to_carry_on=True)
-        if outcome is not None and outcome.winners is not None and len(outcome.winners.log):
-            break
-    else:
-        return None
-    assert outcome is not None
-    assert outcome.winners is not None
-    loaded = _load_later_log(task, storage, outcome, len(earlier.task.file_slice.log_files))
+    loaded = _load_later_log(task, storage, earlier)
     if loaded is None:
         return None
     log, scan = loaded
-    with _base_rows_of(task, storage, kept_merge, outcome) as base_rows:
-        if base_rows is None:
-            return None
-        resumed = _continue_merge(task, outcome, log, scan, base_rows)
-    if isinstance(base_rows, tuple):
-        resumed = replace(resumed, base_rows=base_rows)
-    if kept_merge.store.is_shared and 4 * len(log.records) < len(outcome.winners.log):
-        # To write all winners for each commit would cost more than to fold a few records again.
-        kept_merge.put(replace(resumed, winners=None))
-    else:
-        kept_merge.put(resumed, earlier.key)
-    return resumed
+    outcome = earlier.outcome
+    winners = earlier.resumable.winners
+    merge = WholeRecords(log.records, log.pair_rule, outcome.decision, winners)
+    if merge.needs_base_rows:
+        by_position = winners.log.positions is not None
+        with _base_keys(task, storage, kept_merge, outcome, by_position=by_position) as tables:
+            if tables is None:
+                return None
+            for table in tables:
+                merge.match(table)
+    compacted = earlier.resumable.compacted_instants
+    return _finished(task, merge, outcome, log, scan, compacted_before=compacted)
 
 
 def _load_later_log(
-    task: ScanTask, storage: Storage, outcome: MergeOutcome, earlier_files: int
+    task: ScanTask, storage: Storage, earlier: EarlierMerge
 ) -> tuple[LogInMemory, LogScan] | None:
-    """Load the records of the log files that an outcome lacks.
+    """Load the records of the log files that an earlier merge lacks.
 
     None if the merge cannot be resumed with them: they change which earlier blocks count, take
     values of earlier records, are identified in another way, or are too many.
     """
-    assert outcome.winners is not None
-    by_position = outcome.winners.log.positions is not None
+    outcome = earlier.outcome
+    by_position = earlier.resumable.winners.log.positions is not None
     columns = _columns_to_decode(outcome, task, by_position=by_position)
     if columns is None:
         return None
-    later_slice = replace(task.file_slice, log_files=task.file_slice.log_files[earlier_files:])
+    later_files = task.file_slice.log_files[earlier.log_count :]
+    later_slice = replace(task.file_slice, log_files=later_files)
     key_fields = () if by_position else task.shared.key_fields
     later = replace(task, file_slice=later_slice).with_columns(
         columns, record_keys=None, key_fields=key_fields
     )
     with slice_log.live_blocks(later, storage) as scan:
-        instants = {*outcome.block_instants, *outcome.compacted_instants}
+        instants = {*outcome.block_instants, *earlier.resumable.compacted_instants}
         if not scan.follows(instants, outcome.counting_instants):
             return None
         log = slice_log.load_log_records(later, scan.blocks, by_position=by_position)
-    if not isinstance(log, LogInMemory) or log.records.nbytes > MOST_BYTES:
+    if not isinstance(log, LogInMemory) or log.records.nbytes > thresholds.OUTCOME_BYTES:
         log.close()
         return None
     is_identified_otherwise = len(log.records) > 0 and log.by_position != by_position
@@ -198,43 +200,47 @@ def _load_later_log(
 
 
 @contextmanager
-def _base_rows_of(
-    task: ScanTask, storage: Storage, kept_merge: KeptMerge, outcome: MergeOutcome
+def _base_keys(
+    task: ScanTask,
+    storage: Storage,
+    kept_merge: KeptMerge,
+    outcome: Outcome,
+    *,
+    by_position: bool,
 ) -> Iterator[Iterable[pa.Table] | None]:
-    """Yield what identifies the base rows of a kept outcome to new log records.
+    """Yield what identifies the base rows to new log records: kept tables, or those of the file.
 
-    Rows that are kept open no file; the rows of large files are read when they are iterated. None
-    if the outcome is not that of the base file.
+    To read kept tables takes a tenth of the time of decoding keys in a Parquet file. None if the
+    outcome is not that of the base file.
     """
-    assert outcome.winners is not None
-    by_position = outcome.winners.log.positions is not None
-    if outcome.base_rows:
-        yield outcome.base_rows
+    row_count = len(outcome.decision.dropped_base_rows)
+    kept_tables = kept_merge.find_base_keys(row_count, by_position=by_position)
+    if kept_tables is not None:
+        yield kept_tables
         return
     with open_base_file(task, storage) as file:
         if file is None:
             yield ()
         elif not is_of_file(outcome, file):
             yield None
+        elif row_count > _ROWS_AT_ONCE:
+            yield read_identities(task, storage, file, by_position=by_position)
         else:
-            rows: Iterable[pa.Table] = read_identities(task, storage, file, by_position=by_position)
-            if file.row_count <= _ROWS_AT_ONCE:
-                rows = kept_merge.stored_base_rows(rows, file.row_count, by_position=by_position)
-            yield rows
+            tables = tuple(read_identities(task, storage, file, by_position=by_position))
+            kept_merge.put_base_keys(row_count, tables, by_position=by_position)
+            yield tables
 
 
-def _continue_merge(
+def _finished(
     task: ScanTask,
-    outcome: MergeOutcome,
+    merge: WholeRecords,
+    outcome: Outcome,
     log: LogInMemory,
     scan: LogScan,
-    base_rows: Iterable[pa.Table],
-) -> MergeOutcome:
-    """Return the outcome of a slice after the records of some more log files."""
-    merge = WholeRecords(log.records, log.pair_rule, outcome.decision, outcome.winners)
-    if merge.needs_base_rows:
-        for table in base_rows:
-            merge.keep(table)
+    *,
+    compacted_before: Iterable[str] = (),
+) -> MergedSlice:
+    """Return the result of a merge that has met all base rows, on top of an earlier outcome."""
     decision, winners = merge.finish()
     kept_before = outcome.decision.kept_log_rows
     assert kept_before is not None  # as of all whole records
@@ -245,20 +251,20 @@ def _continue_merge(
         later_rows = log.records.rows.select(records.schema.names).filter(to_arrow(later))
         records = pa.concat_tables([records.filter(to_arrow(before[kept_before])), later_rows])
     instants = tuple(sorted({*outcome.block_instants, *scan.seen}))
-    return MergeOutcome(
-        decision=decision,
-        records=records,
-        record_count=int(decision.kept_log_rows.sum()),
-        block_instants=instants,
-        counting_instants=task.shared.block_filter.counting(instants),
-        compacted_instants=tuple(sorted({*outcome.compacted_instants, *scan.compacted})),
-        winners=winners,
+    return MergedSlice(
+        Outcome(
+            decision=decision,
+            records=records,
+            record_count=int(decision.kept_log_rows.sum()),
+            block_instants=instants,
+            counting_instants=task.shared.block_filter.counting(instants),
+        ),
+        len(log.records),
+        Resumable(winners, tuple(sorted({*compacted_before, *scan.compacted}))),
     )
 
 
-def _columns_to_decode(
-    outcome: MergeOutcome, task: ScanTask, *, by_position: bool
-) -> pa.Schema | None:
+def _columns_to_decode(outcome: Outcome, task: ScanTask, *, by_position: bool) -> pa.Schema | None:
     """Return the outcome's columns, and columns that the merge needs.
 
     None if an earlier query has asked for a part of a column's nested fields only.
@@ -302,13 +308,13 @@ def open_needed_file(task: ScanTask, storage: Storage) -> AbstractContextManager
     return open_base_file(task, storage) if reads_columns else nullcontext()
 
 
-def is_of_file(outcome: MergeOutcome, file: PagedFile | None) -> bool:
+def is_of_file(outcome: Outcome, file: PagedFile | None) -> bool:
     """Return whether an outcome may be that of an open base file: it has as many rows."""
     return file is None or file.row_count == len(outcome.decision.dropped_base_rows)
 
 
 def outcome_rows(
-    task: ScanTask, storage: Storage, outcome: MergeOutcome, file: PagedFile | None
+    task: ScanTask, storage: Storage, outcome: Outcome, file: PagedFile | None
 ) -> Iterator[pa.Table]:
     """Yield the base rows that remain, then the log rows that remain.
 
@@ -339,7 +345,7 @@ def outcome_rows(
     yield from log_rows(task, outcome)
 
 
-def log_rows(task: ScanTask, outcome: MergeOutcome) -> Iterator[pa.Table]:
+def log_rows(task: ScanTask, outcome: Outcome) -> Iterator[pa.Table]:
     """Yield the log rows that remain, with the columns that the task requests."""
     names = task.shared.planned_columns.requested.names
     only_count = pa.table([pa.nulls(outcome.record_count)], schema=ONLY_ROW_COUNT)

@@ -21,20 +21,22 @@ from contextlib import closing
 
 import pyarrow as pa
 
+from hudi_pyspark import thresholds
 from hudi_pyspark.filter.evaluation import filter_rows
 from hudi_pyspark.format.column_names import case_variants
 from hudi_pyspark.messages import logger
 from hudi_pyspark.reading import slice_log
 from hudi_pyspark.reading.base_files.base_file import read_base_rows
 from hudi_pyspark.reading.kept_merges import KeptMerge, has_plain_base
-from hudi_pyspark.reading.merge.outcome import MOST_BYTES, MergeOutcome, OutcomeStore
+from hudi_pyspark.reading.merge.outcome import Outcome, OutcomeStore, Resumed
 from hudi_pyspark.reading.merge.spilled_merge import LoadedLog, LogInMemory
 from hudi_pyspark.reading.merged_slices import (
+    MergedSlice,
     is_of_file,
     merge_slice,
     open_needed_file,
     outcome_rows,
-    resumed_outcome,
+    resume_slice,
     rows_of,
 )
 from hudi_pyspark.reading.slice_merge import MergeSides, load_merge_sides
@@ -88,10 +90,10 @@ def slice_tables(task: ScanTask, storage: Storage) -> Iterator[pa.Table]:
             yield from _streamed_tables(task, log, sides)
 
 
-def merge_outcome(task: ScanTask, storage: Storage, store: OutcomeStore) -> MergeOutcome | None:
+def merge_outcome(task: ScanTask, storage: Storage, store: OutcomeStore) -> Outcome | None:
     """Return the outcome of a slice's merge with all columns of the task; merge if need be.
 
-    None if the outcome is not kept, for example of a merge in several passes.
+    None if no outcome may be kept, for example of a merge in several passes.
 
     Raises:
         CorruptTableError, UnsupportedMergeError: as `slice_tables`.
@@ -100,12 +102,21 @@ def merge_outcome(task: ScanTask, storage: Storage, store: OutcomeStore) -> Merg
     if kept_merge is None:
         return None
     outcome = _find_outcome(task, storage, kept_merge)
-    tables = _merged_anew(task, storage, kept_merge) if outcome is None else ()
-    for _ in tables:  # an outcome of whole records is kept before the first row
-        outcome = _find_outcome(task, storage, kept_merge)
-        if outcome is not None:
-            return outcome
-    return outcome or _find_outcome(task, storage, kept_merge)
+    if outcome is not None or not kept_merge.is_sound:
+        return outcome
+    sides = load_merge_sides(task, storage)
+    with closing(sides.log) as log:
+        if not (isinstance(log, LogInMemory) and _may_become_outcome(task, log, sides)):
+            return None
+        if log.pair_rule.wins_whole_records:
+            merged = merge_slice(task, storage, log, sides)
+        else:
+            merge_pass = _RecordedPass(task, log, sides)
+            for _ in merge_pass.tables():
+                pass
+            merged = MergedSlice(merge_pass.outcome(), len(log.records))
+    kept_merge.put(merged.outcome, merged.resumable)
+    return merged.outcome
 
 
 def _merged_tables(
@@ -123,14 +134,15 @@ def _merged_tables(
     yield from _merged_anew(task, storage, kept_merge)
 
 
-def _find_outcome(task: ScanTask, storage: Storage, kept_merge: KeptMerge) -> MergeOutcome | None:
+def _find_outcome(task: ScanTask, storage: Storage, kept_merge: KeptMerge) -> Outcome | None:
     """Find the outcome of an earlier merge with all columns that the task requests.
 
     The merge of earlier log files is resumed. Columns that the outcome lacks are decoded from the
     log. None if only a new merge has them.
     """
     requested = task.shared.planned_columns.requested
-    outcome = kept_merge.find(requested.names) or resumed_outcome(task, storage, kept_merge)
+    kept = kept_merge.find(requested.names)
+    outcome = kept.outcome if kept is not None else _resumed_outcome(task, storage, kept_merge)
     if outcome is None:
         return None
     lacking = case_variants(outcome.lacking(requested).names, requested)
@@ -146,6 +158,17 @@ def _find_outcome(task: ScanTask, storage: Storage, kept_merge: KeptMerge) -> Me
     return outcome
 
 
+def _resumed_outcome(task: ScanTask, storage: Storage, kept_merge: KeptMerge) -> Outcome | None:
+    """Resume the kept merge of fewer log files, and keep the outcome; None if there is none."""
+    earlier = kept_merge.find_earlier()
+    merged = resume_slice(task, storage, earlier, kept_merge) if earlier is not None else None
+    if earlier is None or merged is None:
+        return None
+    growth = merged.log_records / len(earlier.resumable.winners.log)
+    kept_merge.put(merged.outcome, merged.resumable, Resumed(earlier.key, growth))
+    return merged.outcome
+
+
 def _merged_anew(
     task: ScanTask, storage: Storage, kept_merge: KeptMerge | None
 ) -> Iterator[pa.Table]:
@@ -156,11 +179,13 @@ def _merged_anew(
             if log.pair_rule.wins_whole_records:
                 merged = merge_slice(task, storage, log, sides)
                 if kept_merge is not None:
-                    kept_merge.put(merged.outcome)
+                    kept_merge.put(merged.outcome, merged.resumable)
                 yield from rows_of(task, storage, merged)
                 return
             if kept_merge is not None:
-                yield from _recorded_tables(task, log, sides, kept_merge)
+                merge_pass = _RecordedPass(task, log, sides)
+                yield from merge_pass.tables()
+                kept_merge.put(merge_pass.outcome())
                 return
         yield from _streamed_tables(task, log, sides)
 
@@ -171,35 +196,43 @@ def _may_become_outcome(task: ScanTask, log: LogInMemory, sides: MergeSides) -> 
     A filter on record keys leaves records out, and a commit range base rows.
     """
     is_whole = task.shared.record_keys is None and sides.row_filter is None
-    return is_whole and has_plain_base(task) and log.records.nbytes <= MOST_BYTES
+    return is_whole and has_plain_base(task) and log.records.nbytes <= thresholds.OUTCOME_BYTES
 
 
-def _recorded_tables(
-    task: ScanTask, log: LogInMemory, sides: MergeSides, kept_merge: KeptMerge
-) -> Iterator[pa.Table]:
-    """Merge a slice in one pass; after the last row, keep the outcome.
+class _RecordedPass:
+    """A merge in one pass that combines records; its outcome is known after the last row.
 
     Its records have the columns that the task requests.
     """
-    requested = task.shared.planned_columns.requested
-    merge_pass = sides.merge_pass(log.records)
-    tables = [pa.Table.from_batches([], requested)]
-    row_count = 0
-    for rows, is_of_base in merge_pass.rows(sides.base, task.settings.batch_rows):
-        if not is_of_base:
-            tables.append(rows.select(requested.names))
-            row_count += rows.num_rows
-        yield rows
-    instants = tuple(sorted(sides.scan.seen))
-    kept_merge.put(
-        MergeOutcome(
-            decision=merge_pass.decision(),
-            records=pa.concat_tables(tables),
-            record_count=row_count,
+
+    def __init__(self, task: ScanTask, log: LogInMemory, sides: MergeSides) -> None:
+        self._task = task
+        self._sides = sides
+        self._merge_pass = sides.merge_pass(log.records)
+        self._requested = task.shared.planned_columns.requested
+        self._tables = [pa.Table.from_batches([], self._requested)]
+        self._row_count = 0
+
+    def tables(self) -> Iterator[pa.Table]:
+        """Yield the rows of the merged slice."""
+        for rows, is_of_base in self._merge_pass.rows(
+            self._sides.base, self._task.settings.batch_rows
+        ):
+            if not is_of_base:
+                self._tables.append(rows.select(self._requested.names))
+                self._row_count += rows.num_rows
+            yield rows
+
+    def outcome(self) -> Outcome:
+        """Return the outcome, once `tables` is used up."""
+        instants = tuple(sorted(self._sides.scan.seen))
+        return Outcome(
+            decision=self._merge_pass.decision(),
+            records=pa.concat_tables(self._tables),
+            record_count=self._row_count,
             block_instants=instants,
-            counting_instants=task.shared.block_filter.counting(instants),
+            counting_instants=self._task.shared.block_filter.counting(instants),
         )
-    )
 
 
 def _streamed_tables(task: ScanTask, log: LoadedLog, sides: MergeSides) -> Iterator[pa.Table]:

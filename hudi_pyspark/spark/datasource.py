@@ -25,6 +25,11 @@ if TYPE_CHECKING:
     from hudi_pyspark.spark.stream import HudiStreamReader
 
 _ONLY_READS = "this source only reads: write tables with Apache Hudi, format('hudi')"
+_SECOND_NAME_ONLY_READS = (
+    "in this session format('hudi') is hudi-pyspark, which only reads, since register(spark, "
+    "tables=True) gave it this name. Write in a session that has Apache Hudi's bundle and does not "
+    "call register(spark, tables=True)"
+)
 
 
 class HudiDataSource(DataSource):
@@ -35,6 +40,12 @@ class HudiDataSource(DataSource):
 
     # The secret with which a client of Spark Connect signs; see hudi_pyspark.spark.hints.
     client_secret: ClassVar[str] = ""
+
+    # What a write says.
+    only_reads: ClassVar[str] = _ONLY_READS
+
+    # Whether options may be those of SQL; see hudi_pyspark.spark.sql_options.
+    takes_sql: ClassVar[bool] = False
 
     # What the optimizer's rule says about a query. The rule adds it to the pickle of this source.
     hints: GivenHints = {}  # noqa: RUF012  (never changed, and Spark pickles only what differs)
@@ -74,10 +85,10 @@ class HudiDataSource(DataSource):
 
     @only_message()
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:  # noqa: FBT001, ARG002
-        raise UnsupportedQueryError(_ONLY_READS)
+        raise UnsupportedQueryError(self.only_reads)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:  # noqa: N802, FBT001, ARG002  (Spark's)
-        raise UnsupportedQueryError(_ONLY_READS)
+        raise UnsupportedQueryError(self.only_reads)
 
     # Spark sends the source to the process of a stream. That machine has the files of
     # ``addArtifacts`` and ``--py-files``, but the process looks for them in a folder that does not
@@ -114,7 +125,7 @@ class HudiDataSource(DataSource):
                     "before the session starts: PYSPARK_PYTHON in the environment, or the setting "
                     "spark.pyspark.python"
                 ) from error
-            self._planner = Planner(self.options, self.client_secret)
+            self._planner = Planner(self.options, self.client_secret, takes_sql=self.takes_sql)
             keep_modules()
         return self._planner
 
@@ -122,9 +133,20 @@ class HudiDataSource(DataSource):
 class SecondNameDataSource(HudiDataSource):
     """The same source under the name ``hudi``, the provider that metastores record."""
 
+    only_reads = _SECOND_NAME_ONLY_READS
+
     @classmethod
     def name(cls) -> str:
         return HUDI
+
+
+class CatalogDataSource(HudiDataSource):
+    """The same source for the tables of the catalogs in `jvm/`, with the options of SQL.
+
+    It is registered under no name, so that no read can choose it: the catalogs have the object.
+    """
+
+    takes_sql = True
 
 
 class SignedDataSource(HudiDataSource):

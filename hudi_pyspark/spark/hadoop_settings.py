@@ -6,23 +6,8 @@ from pyspark.sql import SparkSession
 
 from hudi_pyspark.errors import UnsupportedQueryError
 from hudi_pyspark.storage.locations import Location
-from hudi_pyspark.storage_options import COMMON, SETTINGS
+from hudi_pyspark.storage.stores import STORES
 
-_S3 = "fs.s3a."
-_NAMES = [
-    name
-    for settings in (COMMON, *SETTINGS.values())
-    for name in " ".join(settings.values()).split()
-    if name.startswith((_S3, "fs.gs.", "fs.oss."))
-]
-# Storage options by Hadoop's names, to which a setting may append the host of the account.
-_AZURE = {
-    "fs.azure.account.key": "adls.account-key",
-    "fs.azure.sas.fixed.token": "adls.sas-token",
-    "fs.azure.account.oauth2.client.id": "adls.client-id",
-    "fs.azure.account.oauth2.client.secret": "adls.client-secret",
-}
-_AZURE_TENANT = "fs.azure.account.oauth2.client.endpoint"  # https://host/TENANT/oauth2/token
 _DEFAULTS = "core-default.xml"
 
 
@@ -31,7 +16,9 @@ def is_hadoop_setting(name: str) -> bool:
 
     Spark makes further Hadoop settings by itself.
     """
-    return name in _NAMES or name.startswith((f"{_S3}bucket.", *_AZURE))
+    return any(
+        name in store.names_in_hadoop() or name.startswith(store.hadoop_scopes) for store in STORES
+    )
 
 
 def storage_options_from_spark(spark: SparkSession, path: str) -> dict[str, str]:
@@ -67,21 +54,5 @@ def storage_options_from_spark(spark: SparkSession, path: str) -> dict[str, str]
         return ""
 
     location = Location.parse(path)
-    of_bucket = f"{_S3}bucket.{location.authority}."
-    options = {
-        name: first_value(name.replace(_S3, of_bucket), name)
-        for name in _NAMES
-        if location.kind == "s3" or not name.startswith(_S3)
-    }
-    if location.kind == "s3":
-        endpoint = options["fs.s3a.endpoint"]
-        ssl = first_value("fs.s3a.connection.ssl.enabled")
-        if endpoint and "://" not in endpoint and ssl == "false":
-            options["fs.s3a.endpoint"] = f"http://{endpoint}"
-    if location.kind == "abfs":
-        host = location.authority.rpartition("@")[2]
-        for name, option in _AZURE.items():
-            options[option] = first_value(f"{name}.{host}", name)
-        endpoint_parts = first_value(f"{_AZURE_TENANT}.{host}", _AZURE_TENANT).split("/")
-        options["adls.tenant-id"] = endpoint_parts[3] if len(endpoint_parts) > 3 else ""
+    options = location.store.options_from_hadoop(location.authority, first_value)
     return {name: value for name, value in options.items() if value}

@@ -16,10 +16,11 @@ from pyspark.sql.types import StructType
 from hudi_pyspark.columns.schema_evolution import conform
 from hudi_pyspark.errors import InvalidOptionError, PathNotFoundError, UnsupportedQueryError
 from hudi_pyspark.filter.sql_text import parse_filter
+from hudi_pyspark.format.timeline.times import LAST_OFFSET
 from hudi_pyspark.hudi_table import HudiTable
 from hudi_pyspark.messages import logger
 from hudi_pyspark.options.read_options import INSPECT, GivenOptions, StreamOptions, opens_table
-from hudi_pyspark.planning.stream_offsets import LAST_OFFSET, schema_options
+from hudi_pyspark.planning.stream_offsets import schema_options
 from hudi_pyspark.short_name import SHORT_NAME
 from hudi_pyspark.spark.hints import OPTION, REQUEST, ClientHints, read_hints
 from hudi_pyspark.spark.reader import HudiPartition, HudiReader
@@ -37,6 +38,7 @@ from hudi_pyspark.spark.sql_options import (
     entry_columns,
     is_by_name,
     is_of_entry,
+    options_of_users,
     plain_options,
     stream_options,
 )
@@ -97,15 +99,16 @@ class Planner:
     Args:
         options: of the read.
         client_secret: with which a client signs its hints; "" if the session has no such client.
+        takes_sql: whether a catalog gave the options. Otherwise those of SQL are ignored.
     """
 
-    def __init__(self, options: Mapping[str, str], client_secret: str = "") -> None:
-        self._given = dict(options)
-        self._options = {
-            key: value
-            for key, value in plain_options(options).items()
-            if key not in (OPTION, REQUEST)
-        }
+    def __init__(
+        self, options: Mapping[str, str], client_secret: str = "", *, takes_sql: bool = False
+    ) -> None:
+        self._given = dict(options) if takes_sql else options_of_users(options)
+        self._options = plain_options(
+            {key: value for key, value in self._given.items() if key not in (OPTION, REQUEST)}
+        )
         self._client = ClientHints.of_read(options, client_secret)
         self.opened: HudiTable | None = None
 
@@ -251,9 +254,11 @@ class Planner:
                 if not path or "://" in path or path.startswith(("/", "file:/")):
                     raise
                 raise PathNotFoundError(
-                    f"{error.args[0]}. {path!r} is a relative path, and the process that plans the "
-                    "query looks for it in its own folder: with Spark Connect a temporary one on "
-                    "the server. Give an absolute path or a URI"
+                    error.found,
+                    error.place,
+                    f"{path!r} is a relative path, and the process that plans the query looks for "
+                    "it in its own folder: with Spark Connect a temporary one on the server. Give "
+                    "an absolute path or a URI",
                 ) from None
         return self.opened
 

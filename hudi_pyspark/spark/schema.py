@@ -79,7 +79,7 @@ def requested_columns(requested: StructType, table: pa.Schema) -> list[str]:
     try:
         conform(pa.table(nulls, pa.schema(available)), nullable_target, {}, source=".schema(...)")
     except SchemaEvolutionError as error:
-        raise InvalidOptionError(str(error.args[0])) from error
+        raise InvalidOptionError(error.reason()) from error
     return list(target.names)
 
 

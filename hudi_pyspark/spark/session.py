@@ -4,6 +4,7 @@ import json
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import date
 from functools import partial
 from pathlib import Path
@@ -20,7 +21,12 @@ from hudi_pyspark.messages import warn
 from hudi_pyspark.options.option import as_text
 from hudi_pyspark.options.read_options import BY_NAME, GivenOptions, columns_text
 from hudi_pyspark.short_name import HUDI, SHORT_NAME
-from hudi_pyspark.spark.datasource import HudiDataSource, SecondNameDataSource, SignedDataSource
+from hudi_pyspark.spark.datasource import (
+    CatalogDataSource,
+    HudiDataSource,
+    SecondNameDataSource,
+    SignedDataSource,
+)
 from hudi_pyspark.spark.hadoop_settings import is_hadoop_setting
 from hudi_pyspark.spark.hints import ClientHints, GivenHints, Hints, read_hints
 from hudi_pyspark.spark.optimizer import (
@@ -32,7 +38,13 @@ from hudi_pyspark.spark.optimizer import (
     only_public,
 )
 from hudi_pyspark.spark.sql_options import plain_options
-from hudi_pyspark.spark.tables import mount_catalog, registered_sources, switch_tables
+from hudi_pyspark.spark.tables import (
+    has_catalogs,
+    mount_catalog,
+    registered_sources,
+    set_source,
+    switch_tables,
+)
 
 WORKER_PATH = str(Path(__file__).with_name("worker_path"))
 """The folder that goes on the path of this source's Python processes; see `sitecustomize`."""
@@ -96,6 +108,8 @@ def register(
     _use_this_python(spark)
     _warn_of_settings(spark)
     _register(spark, HudiDataSource, narrow_scans(spark))
+    if is_classic(spark) and (tables or catalogs or has_catalogs()):
+        _serve_catalogs(spark)
     if tables is None and not catalogs:
         return
     if not is_classic(spark):
@@ -127,20 +141,30 @@ def _check_running(spark: SparkSession) -> None:
         )
 
 
+def _serve_catalogs(spark: SparkSession) -> None:
+    """Give the catalogs of a session a source that knows the registered mergers.
+
+    If a part of Spark is out of reach, there are no catalogs, and `switch_tables` says why.
+    """
+    if only_public(spark):
+        return
+    with suppress(*OUT_OF_REACH):
+        source = _with_members(CatalogDataSource, {"payload_mergers": registered_payloads()})
+        set_source(spark, _in_jvm(spark, source))
+
+
 def _register(spark: SparkSession, source: type[HudiDataSource], client_secret: str = "") -> None:
     """Register a source that knows the registered mergers, and the secret of a client."""
     members = {"payload_mergers": registered_payloads(), "client_secret": client_secret}
-    if not any(members.values()):
-        register_source(spark, source)
-    elif register_source(spark, _with_members(source, members)):
+    if register_source(spark, _with_members(source, members)) or not any(members.values()):
         return
-    elif members["payload_mergers"]:
+    if members["payload_mergers"]:
         raise UnsupportedQueryError(
             "this version of Spark does not replace the source that it loaded by itself, which "
             "does not have the registered mergers. Use a newer Spark, or give each read the "
             "option payload_merger=module:function, whose module HUDI_PYSPARK_FUNCTIONS allows"
         )
-    elif register_source(spark, _with_members(SignedDataSource, members)):
+    if register_source(spark, _with_members(SignedDataSource, members)):
         from hudi_pyspark.spark.connect.session import rename_reads  # noqa: PLC0415  (needs grpc)
 
         rename_reads(spark, SignedDataSource.name())
@@ -149,6 +173,8 @@ def _register(spark: SparkSession, source: type[HudiDataSource], client_secret: 
 def _with_members(
     source: type[HudiDataSource], members: Mapping[str, object]
 ) -> type[HudiDataSource]:
+    if not any(members.values()):
+        return source
     # Spark plans in another Python process. Pickle sends a class of the module __main__ by value,
     # together with its functions, wherever the user defined them.
     return type(source.__name__, (source,), {**members, "__module__": "__main__"})
@@ -164,7 +190,7 @@ def _warn_of_settings(spark: SparkSession) -> None:
             advice += "; hudi_pyspark.storage_options_from_spark(spark, path) has those of Hadoop"
         some = ", ".join(ignored[:3])
         text = f"a Python data source does not see settings of the session such as {some}: {advice}"
-        warn(text, stacklevel=3)
+        warn(text)
 
 
 def narrow_scans(spark: SparkSession) -> str:
@@ -229,7 +255,8 @@ def register_source(spark: SparkSession, source: type[HudiDataSource]) -> bool:
     return True
 
 
-def _register_in_jvm(spark: SparkSession, source: type[HudiDataSource]) -> bool:
+def _in_jvm(spark: SparkSession, source: type[HudiDataSource]) -> Any:  # noqa: ANN401
+    """Return the object of the JVM for a source, which Spark makes when it registers one."""
     from pyspark.sql.udf import _wrap_function  # noqa: PLC0415  (a later Spark may lack it)
 
     function: Any = _wrap_function(spark.sparkContext, source)
@@ -240,7 +267,11 @@ def _register_in_jvm(spark: SparkSession, source: type[HudiDataSource]) -> bool:
     variables["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
     jvm: Any = spark._jvm  # noqa: SLF001  (the only way to the JVM)
     sources = jvm.org.apache.spark.sql.execution.datasources.v2.python
-    jvm_source = sources.UserDefinedPythonDataSource(function)
+    return sources.UserDefinedPythonDataSource(function)
+
+
+def _register_in_jvm(spark: SparkSession, source: type[HudiDataSource]) -> bool:
+    jvm_source = _in_jvm(spark, source)
     manager: Any = spark._jsparkSession.sessionState().dataSourceManager()  # noqa: SLF001
     sources = registered_sources(manager)
     sources.put(source.name(), jvm_source)

@@ -1,7 +1,9 @@
 """What SQL says about a read: options that the catalogs in `jvm/` pass on, and their meaning.
 
 A catalog knows nothing of this package's options. It passes on what an entry of a metastore says,
-the instant of ``VERSION AS OF`` and ``TIMESTAMP AS OF``, and the options of ``WITH (…)``.
+the instant of ``VERSION AS OF`` and ``TIMESTAMP AS OF``, and the options of ``WITH (…)``. Its names
+for them begin with `_PREFIX`. They count only from a catalog, whose source is `CatalogDataSource`.
+In the options of any other read they are ignored: see `options_of_users`.
 """
 
 import json
@@ -15,11 +17,13 @@ from hudi_pyspark.catalogs.entry_columns import EntryColumns
 from hudi_pyspark.catalogs.hive_entry import READ_OPTIMIZED, reads_base_files
 from hudi_pyspark.errors import InvalidOptionError, PathNotFoundError, UnsupportedQueryError
 from hudi_pyspark.format.timeline.instant import moment_of
+from hudi_pyspark.messages import logger
 from hudi_pyspark.options.instant_text import OF_THE_SESSION
 from hudi_pyspark.options.option import CdcFormat, QueryType
 from hudi_pyspark.options.read_options import BY_NAME, INSPECT, GivenOptions, key_of
 from hudi_pyspark.short_name import SHORT_NAME
-from hudi_pyspark.storage_options import is_storage_option
+from hudi_pyspark.spark.hints import OPTION, REQUEST
+from hudi_pyspark.storage.options import is_storage_option
 
 _INTERNAL = f"{SHORT_NAME}."  # begins each option that this package gives, and no user
 _PREFIX = f"{_INTERNAL}sql."
@@ -54,6 +58,7 @@ _NEVER_STORED = (
 # How Spark's own options begin, in lower case; Spark 4.2 passes them on beside the range.
 _OF_CHANGES = ("starting", "ending", "deduplicationmode", "computeupdates")
 _NET_CHANGES = "NET_CHANGES"
+_log = logger(__name__)
 _VERSIONS = re.compile(
     r"VersionRange\[startingVersion=(.*), endingVersion=Optional(?:\.empty|\[(.*)\]), "
     r"startingBoundInclusive=(true|false), endingBoundInclusive=(true|false)\]"
@@ -87,6 +92,8 @@ SQL_WORDS = {
     "text, a whole number, a boolean, a day or a time",
     "NO_FILES": f"{_INVALID} %s: spark.sql.runSQLOnFiles is false, so SQL does not read the path "
     "%s. Give the name of a table",
+    "NO_SOURCE": f"{_UNSUPPORTED} %s: the session has another source with the name {SHORT_NAME} "
+    "than hudi_pyspark.register gave it. Call hudi_pyspark.register(spark) once more",
     "NO_OPTION": f"{_INVALID} unknown option '%s': names that begin like this are not for users",
     "LIKE_OTHER": f"{_INVALID} CREATE TABLE %s LIKE %s would make a table without files: "
     "hudi-pyspark makes entries of tables that exist. Use CREATE TABLE … USING hudi LOCATION '…'",
@@ -108,6 +115,21 @@ SQL_WORDS = {
     "its data",
 }
 """The constants that the catalogs in Java share with Python, by name; messages have ``%s``."""
+
+
+def options_of_users(options: Mapping[str, str]) -> dict[str, str]:
+    """Return the options of a read without the names that only this package gives.
+
+    A client of Spark Connect gives two of them, which count if it has signed them: see `hints.py`.
+    """
+    ignored = sorted(
+        name
+        for name in options
+        if name.lower().startswith(_INTERNAL) and name not in (OPTION, REQUEST)
+    )
+    if ignored:
+        _log.warning("options of this package's own are ignored: %.300s", ", ".join(ignored))
+    return {name: value for name, value in options.items() if name not in ignored}
 
 
 def plain_options(options: Mapping[str, str]) -> dict[str, str]:

@@ -15,7 +15,7 @@ from hudi_pyspark.catalogs import check_settings
 from hudi_pyspark.errors import InvalidOptionError
 from hudi_pyspark.messages import logger
 from hudi_pyspark.options.read_options import CATALOG_PREFIX
-from hudi_pyspark.short_name import HUDI
+from hudi_pyspark.short_name import HUDI, SHORT_NAME
 from hudi_pyspark.spark import optimizer
 from hudi_pyspark.spark.sql_options import TABLE_FUNCTIONS
 
@@ -32,6 +32,24 @@ _SETTING = "spark.sql.catalog.spark_catalog"
 _BUILTIN = "builtin"
 _BUNDLE = "org.apache.hudi.DefaultSource"
 _log = logger(__name__)
+
+
+def has_catalogs() -> bool:
+    """Return whether a session of this process has, or had, a catalog of this package."""
+    return catalog_classes.cache_info().currsize > 0
+
+
+def set_source(spark: SparkSession, source: Any) -> None:  # noqa: ANN401  (of the JVM)
+    """Give the catalogs of a classic session the source with which they read.
+
+    Args:
+        spark: the session, with which this package's source is registered.
+        source: of the class `CatalogDataSource`, as the JVM has it.
+    """
+    session: Any = spark._jsparkSession  # noqa: SLF001
+    registered = session.sessionState().dataSourceManager().lookupDataSource(SHORT_NAME)
+    tables = optimizer.class_of(catalog_classes(spark._jvm).loader, "ReadTable")  # noqa: SLF001
+    tables.getField("PYTHON_CLASSES").get(None).put(registered, source)
 
 
 def switch_tables(spark: SparkSession, *, is_on: bool, register_hudi: Callable[[], None]) -> str:

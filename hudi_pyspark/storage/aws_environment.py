@@ -11,8 +11,8 @@ from pathlib import Path
 import pyarrow.fs as pafs
 
 from hudi_pyspark.errors import InvalidOptionError, StorageAccessError, StorageError
-from hudi_pyspark.storage.preflight import connection_problem
-from hudi_pyspark.storage_options import Options, Value
+from hudi_pyspark.storage.hosts import connection_problem
+from hudi_pyspark.storage.stores.setting import Options, Value
 
 _METADATA_SERVICE = "http://169.254.169.254"  # of the machine, which may have a role
 _METADATA_SECONDS = 0.5  # without an answer until the machine counts as not being of AWS

@@ -10,7 +10,7 @@ from hudi_pyspark.errors import HudiError, InvalidOptionError, StorageAccessErro
 from hudi_pyspark.fork_safe_lock import ForkSafeLock
 from hudi_pyspark.imported_function import import_function
 from hudi_pyspark.storage.masking import mask
-from hudi_pyspark.storage_options import CREDENTIALS_PROVIDER, Options
+from hudi_pyspark.storage.stores.setting import CREDENTIALS_PROVIDER, Options
 
 EXPIRES_AT: Final = "expires_at"
 # Credentials are renewed when a fifth of their lifetime is left, at most a minute before the end.

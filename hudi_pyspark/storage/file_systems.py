@@ -11,11 +11,11 @@ from typing import Any, Protocol, TypeVar
 import pyarrow as pa
 import pyarrow.fs as pafs
 
+from hudi_pyspark import thresholds
 from hudi_pyspark.errors import StorageAccessError, StorageError
 from hudi_pyspark.storage.protocol import FileInfo
 
 _T = TypeVar("_T")
-_PAGE = 1_000  # entries in one of S3's answers to a listing
 _WITHOUT_REASON = re.compile(r"(HTTP status (301|400)\)|ACCESS_DENIED) during HeadObject")
 _OTHER_REGION = re.compile(r"HTTP status 301|PermanentRedirect")
 _REGION = re.compile(r"(?:expecting|the bucket is located in) '([a-z0-9-]+)'")
@@ -94,7 +94,8 @@ class ArrowFileSystem(FileSystem):
         entries = self._entries(path)
         # If S3, or a proxy in front of it, answers the request for the next page with anything but
         # a list, pyarrow ends the listing. The folder itself may be an object of a page.
-        may_be_cut = entries and len(entries) % _PAGE in (0, _PAGE - 1)
+        page = thresholds.LISTING_PAGE
+        may_be_cut = entries and len(entries) % page in (0, page - 1)
         if self.filesystem.type_name != "s3" or not may_be_cut:
             return entries
         second_entries = self._entries(path)

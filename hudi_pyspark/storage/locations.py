@@ -7,17 +7,11 @@ from dataclasses import dataclass
 from urllib.parse import quote, unquote, unquote_to_bytes
 
 from hudi_pyspark.errors import InvalidOptionError
+from hudi_pyspark.storage.paths import trim
+from hudi_pyspark.storage.stores import Authority, Store, store_of
 
 LOCAL = ""
-# Hadoop has several schemes for the same store.
-_KINDS = {"s3a": "s3", "s3n": "s3", "gcs": "gs"}
-_KINDS |= dict.fromkeys(("abfss", "wasb", "wasbs", "az"), "abfs")
-_BUCKETS = frozenset({"s3", "gs", "oss"})  # their paths begin with the bucket
-# URIs of these kinds begin with a host, which is not part of the path. The ports are the defaults.
-_PORTS = {"hdfs": ":8020", "webhdfs": ":9870"}
 _VOLUMES = "/Volumes/"  # where Databricks mounts volumes, on every machine
-_SEPARATOR = re.compile(r"[/\\]")
-_SECRETS = re.compile(r"(?<=://)[^/@]*:[^/@]*@|\?.*", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,14 +19,20 @@ class Location:
     """A folder of a storage."""
 
     scheme: str  # as the user wrote it, for messages; "" for a local path
-    kind: str  # canonical scheme, "" for local files
+    kind: str  # the scheme of its store, "" for local files
     authority: str  # bucket, container and account, or host and port; decoded
     path: str  # inside the file system, absolute, without a slash at its end
 
     @property
+    def store(self) -> Store:
+        """The store of the location; one that cannot be connected to for local files."""
+        return store_of(self.kind)
+
+    @property
     def host(self) -> str:
         """Host and port of HDFS, without a user; "" for other storages, or if the URI has none."""
-        return self.authority.rpartition("@")[2] if self.kind in _PORTS else ""
+        is_host = self.store.authority is Authority.HOST
+        return self.authority.rpartition("@")[2] if is_host else ""
 
     @staticmethod
     def uri_of(text: str) -> str:
@@ -42,20 +42,22 @@ class Location:
         return text if is_local else f"{scheme}{separator}{quote(place, safe='/@:')}"
 
     @property
-    def store(self) -> tuple[str, str, str]:
+    def origin(self) -> tuple[str, str, str]:
         """Kind, host or account, and bucket or container: the unit that credentials are for.
 
         The host is "" if the settings of the storage name it, or if the kind has no hosts.
         """
         _, at, host = self.authority.lower().rpartition("@")
-        bucket = self.path.partition("/")[0] if self.kind in {*_BUCKETS, "abfs"} else ""
-        if self.kind == "abfs" and (at or "." in host):
+        form = self.store.authority
+        begins_with_bucket = form in (Authority.BUCKET, Authority.CONTAINER)
+        bucket = self.path.partition("/")[0] if begins_with_bucket else ""
+        if form is Authority.CONTAINER and (at or "." in host):
             # An account has a host for each of its protocols: account.dfs.domain, account.blob.…
             host = re.sub(r"\.(dfs|blob)\.", ".", host)
-        elif bucket or self.kind == "memory":
+        elif bucket or form is Authority.FOLDER:
             host = ""
-        elif host and ":" not in host:
-            host += _PORTS.get(self.kind, "")
+        elif host and ":" not in host and self.store.default_port:
+            host += f":{self.store.default_port}"
         return self.kind, host, bucket
 
     @classmethod
@@ -85,19 +87,19 @@ class Location:
         scheme, separator, place = uri.partition("://")
         if not separator:
             return cls(LOCAL, LOCAL, "", trim(posixpath.abspath(_without_tilde(uri))))
-        kind = _KINDS.get(scheme, scheme)
+        store = store_of(scheme)
         authority, _, inside = unquote(place).partition("/")
-        if kind in _BUCKETS:
+        if store.authority is Authority.BUCKET:
             path = f"{authority}/{inside}"
-        elif kind == "abfs":
+        elif store.authority is Authority.CONTAINER:
             # Without a container, the host of the account stands in its place.
             container = "" if "@" not in authority and "." in authority else authority
             path = f"{container.partition('@')[0]}/{inside}".lstrip("/")
-        elif kind == "memory":  # has no hosts
+        elif store.authority is Authority.FOLDER:
             path = f"/{unquote(place).lstrip('/')}"
         else:
             path = f"/{inside}"
-        return cls(scheme, kind, authority, trim(path))
+        return cls(scheme, store.scheme, authority, trim(path))
 
 
 def _without_tilde(path: str) -> str:
@@ -136,26 +138,7 @@ def _local_path(uri: str) -> str:
     return decoded if not os.path.lexists(path) and os.path.lexists(decoded) else path
 
 
-def rises(path: str) -> bool:
-    """Return whether a path contains ``..`` on any file system.
-
-    Some file systems take a backslash for a separator, and some decode percent signs.
-    """
-    texts = path, unquote(path)
-    return any(".." in text and ".." in _SEPARATOR.split(text) for text in texts)
-
-
 def same_store(scheme: str, other_scheme: str) -> bool:
     """Return whether two schemes mean one store, whose buckets have the same credentials."""
-    kind = _KINDS.get(scheme, scheme)
-    return kind in _BUCKETS and kind == _KINDS.get(other_scheme, other_scheme)
-
-
-def trim(path: str) -> str:
-    """Remove the slashes at the end of a path; ``/`` stays."""
-    return path.rstrip("/") or "/"
-
-
-def without_secrets(uri: str) -> str:
-    """Remove user, password and query from a URI, where people put credentials."""
-    return _SECRETS.sub("", uri) if "://" in uri else uri
+    store = store_of(scheme)
+    return store.authority is Authority.BUCKET and store.scheme == store_of(other_scheme).scheme

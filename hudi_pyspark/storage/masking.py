@@ -2,7 +2,7 @@
 
 import errno
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from urllib.parse import quote, quote_plus, unquote
 
 from hudi_pyspark.errors import HudiError
@@ -57,7 +57,8 @@ def masked_error(error: Exception, secrets: Iterable[str] = (), place: str = "")
     if text == str(error):
         return error
     if isinstance(error, HudiError):  # which keeps nothing but its arguments
-        return type(error)(*map(masked, error.args))
+        make: Callable[..., HudiError] = type(error)
+        return make(*map(masked, error.args))
     if isinstance(error, OSError):
         parts = (masked(error.strerror or str(error)), masked(error.filename or place))
         return type(error)(error.errno or errno.EIO, *parts)

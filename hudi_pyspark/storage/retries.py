@@ -13,31 +13,21 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Final, TypeVar
 
-from hudi_pyspark import errors
+from hudi_pyspark import errors, thresholds
 from hudi_pyspark.messages import logger
 from hudi_pyspark.storage.masking import mask, masked_error
 from hudi_pyspark.storage.protocol import Storage
+from hudi_pyspark.storage.stores import STORES
 
 _T = TypeVar("_T")
 _log = logger(__name__)
 
 _DEFAULT_ATTEMPTS: Final = 5
 _THROTTLED_SECONDS: Final = 65.0  # for which a store may throttle, unless a setting says otherwise
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0  # seconds; a pause is random, at least half of its bound
+_LONGEST_PAUSE = 5.0  # seconds; a pause is random, at least half of its bound
 
-# pyarrow has one class for all failures, so only the text says what the storage answered. The
-# answer to a HEAD request has no body: there, S3 refuses an expired token with a bare 400.
-_ANSWERS = (
-    re.compile(
-        r"AWS Error (\w+(?: \(HTTP status \d+\))?|\[code \d+\]) during \w+ operation: "
-        r"(?:Unable to parse ExceptionName: (\w+))?"
-    ),
-    re.compile(
-        r"google::cloud::Status\((\w+):(?:.*(?:http_status_code=|HTTP status code: )(\d+))?",
-        re.DOTALL,
-    ),
-    re.compile(r"Azure Error: \[(\w*)\] (\d{3} [\w ]+)?"),
-)
+# Of all stores, since a file system that is passed as an object does not say which one it is of.
+_ANSWERS = tuple(store.answer for store in STORES if store.answer is not None)
 _URL = re.compile(r"\w+://\S+")
 _PATH = re.compile(r"\S*[/\\]\S*")
 _REFUSED = re.compile(
@@ -126,7 +116,7 @@ class RetryPolicy:
                 if is_last:
                     advice = self.advice if kind is _Kind.THROTTLED else ""
                     raise errors.StorageError(place, problem.strip() + advice, attempt) from None
-            longest = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2 ** min(attempt, 20))
+            longest = min(_LONGEST_PAUSE, thresholds.FIRST_PAUSE * 2 ** min(attempt, 20))
             pause = random.uniform(longest / 2, longest)
             _log.debug("%s: attempt %d failed, next in %.1f s: %s", place, attempt, pause, problem)
             time.sleep(pause)

@@ -13,14 +13,15 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 
 from hudi_pyspark.errors import InvalidOptionError, PathOutsideTableError
-from hudi_pyspark.storage.aws_environment import find_endpoint_and_region, region_of
 from hudi_pyspark.storage.connection import Connection, GivenFileSystem
 from hudi_pyspark.storage.credentials import CredentialsProvider, NamedProvider
 from hudi_pyspark.storage.file_systems import ArrowFileSystem, FileSystem, FsspecFileSystem
-from hudi_pyspark.storage.locations import LOCAL, Location, rises, same_store, trim, without_secrets
+from hudi_pyspark.storage.locations import LOCAL, Location, same_store
+from hudi_pyspark.storage.options import common_settings, file_system_arguments
+from hudi_pyspark.storage.paths import rises, trim, without_secrets
 from hudi_pyspark.storage.protocol import FileInfo, Storage
 from hudi_pyspark.storage.remote_file import RemoteFile
-from hudi_pyspark.storage_options import Options, common_settings, file_system_arguments
+from hudi_pyspark.storage.stores.setting import Options
 
 _LOCAL_FILES = ArrowFileSystem(pafs.LocalFileSystem())
 
@@ -75,11 +76,9 @@ class ArrowStorage(Storage):
         options, environment = options or {}, environment or {}
         reference, max_attempts = common_settings(options, environment)
         provider = NamedProvider(reference) if reference and provider is None else provider
-        arguments = file_system_arguments(location.kind, options, environment)
-        if location.kind == "s3":  # looked up once for all processes
-            arguments |= find_endpoint_and_region(arguments, os.environ)
-            if provider is None and "region" not in arguments:
-                arguments["region"] = region_of(location.authority)
+        arguments = file_system_arguments(location.store, options, environment)
+        found = location.store.look_up(location.authority, arguments, provider is not None)
+        arguments = {**arguments, **found}
         connection = Connection(location, arguments, provider, max_attempts)
         connection.current()  # raises now if the location cannot be reached
         settings = {**environment, **options}
@@ -191,8 +190,8 @@ class ArrowStorage(Storage):
         if not (self.scheme or self.is_local or ":/" in location):
             return location  # on a file system that was passed as an object
         place = Location.parse(Location.uri_of(location))
-        kind, host, bucket = place.store
-        ours = self.files.store or Location.parse(Location.uri_of(here)).store
+        kind, host, bucket = place.origin
+        ours = self.files.origin or Location.parse(Location.uri_of(here)).origin
         # A URI without a host means the host of the settings, which is that of the table.
         is_own = (kind, host or ours[1], bucket) == ours
         return place.path if is_own else None

@@ -204,7 +204,7 @@ def _completed_entries(storage: Storage, path: str, fields: Sequence[str]) -> It
                     if entry.get("actionState") in (None, InstantState.COMPLETED.name):
                         yield entry
     except CorruptLogBlockError as error:
-        raise CorruptTimelineError(path, f"{error.problem} at byte {error.offset}") from error
+        raise CorruptTimelineError(path, f"{error.found} at byte {error.offset}") from error
 
 
 def _records(schema_text: str, content: memoryview, fields: Sequence[str]) -> Iterator[Any]:

@@ -10,7 +10,7 @@ from hudi_pyspark import errors
 from hudi_pyspark.format.hfile import HFileError
 from hudi_pyspark.format.hfile.reader import read_hfile
 from hudi_pyspark.format.timeline import instant_body
-from hudi_pyspark.storage.locations import rises
+from hudi_pyspark.storage.paths import rises
 from hudi_pyspark.storage.protocol import Storage
 from hudi_pyspark.table.config import METADATA_FOLDER, TableConfig
 from hudi_pyspark.table.file_group import FileSlice
@@ -153,7 +153,7 @@ def _is_folder(storage: Storage, location: str, *, is_given: bool = False) -> bo
     """Return whether there is a folder with something in it; None if the store does not tell."""
     try:
         return bool(storage.at(location, is_given=is_given).list_directory(""))
-    except (OSError, ValueError):
+    except (errors.InvalidOptionError, OSError, ValueError):
         return None  # a file, or a store that is not reached from here: reading it says why
 
 

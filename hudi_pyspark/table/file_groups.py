@@ -10,6 +10,7 @@ from operator import attrgetter
 from sys import intern
 from typing import TYPE_CHECKING, TypeAlias
 
+from hudi_pyspark import thresholds
 from hudi_pyspark.cached_property import PickledWithoutCache, cached_property
 from hudi_pyspark.errors import CorruptTableError, UnsupportedTableError
 from hudi_pyspark.format import file_name
@@ -22,10 +23,6 @@ if TYPE_CHECKING:
     from hudi_pyspark.table.commit_history import CommitHistory
     from hudi_pyspark.table.config import TableConfig
 
-PARTITIONS_AT_ONCE = 2_000
-# Newest commits whose files must be there. Reading one takes a request, and a timeline may have
-# very many, although writers archive all but some tens by default.
-CHECKED_COMMITS = 1_000
 FOREIGN_NAME_ADVICE = (
     "Its rows would be missing from every answer, so the table is not read. Let the writer name "
     "files as Apache Hudi does, or read them as Parquet"
@@ -86,7 +83,7 @@ class FileGroups(PickledWithoutCache):
         metadata = self.history.commit_metadata
         recorded = self._recorded_commits(until)
         times = [time for time in metadata if time <= until and time not in recorded]
-        times = times[-CHECKED_COMMITS:]
+        times = times[-thresholds.CHECKED_COMMITS :]
         if not self.history.config.has_completion_times or len(times) == len(metadata):
             return self.committed_files
         return committed_files(metadata.of(times))
@@ -201,8 +198,8 @@ class FileGroups(PickledWithoutCache):
 
     def listed(self, partitions: Sequence[str]) -> Iterator[tuple[str, list[FileInfo]]]:
         """Yield partitions with their files; only a few partitions are in memory at a time."""
-        for start in range(0, len(partitions), PARTITIONS_AT_ONCE):
-            some = partitions[start : start + PARTITIONS_AT_ONCE]
+        for start in range(0, len(partitions), thresholds.PARTITIONS_AT_ONCE):
+            some = partitions[start : start + thresholds.PARTITIONS_AT_ONCE]
             files = self.listing.files(some)
             yield from ((partition, files[partition]) for partition in some)
 

@@ -1,6 +1,6 @@
 """File slices of a table at an instant."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import islice
@@ -172,6 +172,7 @@ class FileSlices(PickledWithoutCache):
                 return None
             return FileSlice(group.partition_path, group.file_id, until, None, ()).with_logs(late)
         latest = visible[-1]
+        late += self._misplaced(visible, until)
         if late:
             latest = latest.with_logs((*latest.log_files, *late))
         if latest.base_instant_time != self.groups.pending_compaction(group):
@@ -182,6 +183,23 @@ class FileSlices(PickledWithoutCache):
             return latest
         previous = visible[-2]
         return previous.with_logs((*previous.log_files, *latest.log_files))
+
+    def _misplaced(self, visible: Sequence[FileSlice], until: str) -> list[LogFile]:
+        """Return the log files that the newest slice lacks, since their commits misname them.
+
+        Up to table version 7 log files name the slice that they are written to, and a commit writes
+        to the newest one. What it names in an older slice, and no listing has, was written to the
+        newest.
+        """
+        if self.history.config.has_completion_times:
+            return []
+        newest = visible[-1].base_instant_time
+        return [
+            log
+            for file_slice in visible[:-1]
+            for log in file_slice.log_files
+            if not log.is_listed and newest <= log.committed_by <= until
+        ]
 
     def _base_only(self, group: FileGroup, until: str) -> FileSlice | None:
         planned = self.groups.pending_compaction(group)

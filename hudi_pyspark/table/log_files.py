@@ -7,6 +7,7 @@ from typing import IO
 
 import pyarrow as pa
 
+from hudi_pyspark import thresholds
 from hudi_pyspark.errors import CorruptLogBlockError, MissingFileError
 from hudi_pyspark.format.bytes_source import BytesSource, StoredBytes
 from hudi_pyspark.format.log.log_block import LogBlock, LogBlockType
@@ -19,7 +20,6 @@ from hudi_pyspark.table.live_blocks import BlockFilter, LogScan, scan_blocks
 from hudi_pyspark.table.on_damage import OnDamage
 
 _NATIVE_IN_MEMORY = 1 << 20  # bytes: larger native logs are read by columns
-_PIECE = 4 << 20  # bytes: few enough to hold, enough for one request to an object store
 _log = logger(__name__)
 
 
@@ -123,7 +123,7 @@ class SliceBlocks:
             if not file.is_native:
                 raise
             # A native log is one block. Failed commits may leave half of one, but are not read.
-            self.on_damage.report(error.problem, place, error.offset)
+            self.on_damage.report(error.found, place, error.offset)
 
 
 def _instants_of(block: LogBlock) -> set[str]:
@@ -166,8 +166,8 @@ class LogFiles:
         if path != self._path or not in_piece:
             file = self._opened(path)
             file.seek(start)
-            octets = memoryview(file.read(max(stop - start, _PIECE)))
-            if stop - start >= _PIECE:
+            octets = memoryview(file.read(max(stop - start, thresholds.LOG_PIECE)))
+            if stop - start >= thresholds.LOG_PIECE:
                 return octets
             self._piece = octets
             self._start = start

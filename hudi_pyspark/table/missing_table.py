@@ -43,7 +43,7 @@ def missing_table_error(storage: Storage) -> HudiError:
     for levels in range(1, 17):
         try:
             storage.read_bytes(f".{'/..' * levels}/{PROPERTIES_FILE}")
-        except (OSError, ValueError):
+        except (HudiError, OSError, ValueError):
             continue
         base_path = "/".join(here.rstrip("/").split("/")[:-levels])
         return PathInsideTableError(

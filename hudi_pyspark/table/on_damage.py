@@ -5,6 +5,10 @@ import enum
 from hudi_pyspark.errors import CorruptLogBlockError, CorruptTableError
 from hudi_pyspark.messages import logger
 
+_READ_ON = (
+    "Restore the file from a copy, or read on without what is damaged with the option "
+    "on_damage=warn (on_damage=ignore does so silently, as Apache Hudi does)"
+)
 _log = logger(__name__)
 
 
@@ -27,12 +31,8 @@ class OnDamage(enum.Enum):
             CorruptLogBlockError: the option is ``fail``. Else a warning is logged, or nothing is
                 done.
         """
-        advice = (
-            ". Restore the file from a copy, or read on without what is damaged with the option "
-            "on_damage=warn (on_damage=ignore does so silently, as Apache Hudi does)"
-        )
-        advice = advice if self is OnDamage.FAIL else ""
-        self.handle(CorruptLogBlockError(f"{problem}{advice}", path, offset))
+        advice = _READ_ON if self is OnDamage.FAIL else ""
+        self.handle(CorruptLogBlockError(problem, path, offset, advice))
 
     def handle(self, error: CorruptTableError) -> None:
         """Raise an error, log it as a warning, or do nothing, as the option says.

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from hudi_pyspark import thresholds
 from hudi_pyspark.errors import UnsupportedTableError
 from hudi_pyspark.format.log.data_block import decode_first_records, decode_native_deletes
 from hudi_pyspark.format.log.delete_block import decode_deletes
@@ -23,7 +24,6 @@ from hudi_pyspark.table.log_files import LogFiles
 from hudi_pyspark.table.meta_columns import COMMIT_TIME_COLUMN, RECORD_KEY_COLUMN
 
 MOST_KEYS = 1_000  # of a block, and of each commit in a base file
-_MOST_BYTES = 4 << 20  # of a log file, and of the columns of a base file
 _MOST_ROWS = 1 << 16  # that are decoded at once
 _BUFFER = 1 << 20  # bytes of a column that are read at once
 _PLACEHOLDERS = {None: "__null__", "": "__empty__"}
@@ -64,7 +64,7 @@ def stored_keys(
     block_instants: set[str] = set()
     with closing(LogFiles(storage)) as files:
         for block in frame_log_file(files.open(file.path), path=file.path):
-            if block.offset >= _MOST_BYTES:
+            if block.offset >= thresholds.LOOKED_AT_BYTES:
                 break
             keys += _keys_of_block(block, columns, key_fields)
             block_instants.add(block.instant_time or "")
@@ -108,7 +108,7 @@ def _row_groups(metadata: pq.FileMetaData, names: Collection[str]) -> list[int]:
     for group in reversed(range(metadata.num_row_groups)):
         chunks = map(metadata.row_group(group).column, range(metadata.num_columns))
         size += sum(c.total_compressed_size for c in chunks if c.path_in_schema in names)
-        if size > _MOST_BYTES:
+        if size > thresholds.LOOKED_AT_BYTES:
             break
         groups.append(group)
     return groups

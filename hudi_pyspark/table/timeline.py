@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
+from hudi_pyspark import thresholds
 from hudi_pyspark.cached_property import PickledWithoutCache, cached_property
 from hudi_pyspark.errors import MissingFileError, StorageError
 from hudi_pyspark.format.timeline.instant import Action, Instant, InstantState, NotAnInstant
@@ -16,10 +17,6 @@ from hudi_pyspark.table.config import METADATA_FOLDER, TableConfig
 _COPY_ON_WRITE_ACTIONS = frozenset({Action.COMMIT, Action.REPLACE_COMMIT, Action.CLUSTERING})
 _MERGE_ON_READ_ACTIONS = _COPY_ON_WRITE_ACTIONS | {Action.DELTA_COMMIT}
 
-# Local folders are listed in parts of 32 KB, about 400 names of instants and of their checksum
-# files; object stores and HDFS list 1,000 at a time. A commit that completes between two parts may
-# be missed although a later one is seen, and a stream would never come back to it.
-_LISTED_AT_ONCE = 200
 _MOST_LISTINGS = 5
 
 
@@ -125,7 +122,7 @@ def load_timeline(storage: Storage, config: TableConfig) -> Timeline:
         StorageError: a store lists nothing where a table is.
     """
     instants = _listed_instants(storage, config)
-    if not config.has_completion_times or len(instants) <= _LISTED_AT_ONCE:
+    if not config.has_completion_times or len(instants) <= thresholds.LISTED_AT_ONCE:
         return Timeline.collapse(instants)
     for _ in range(_MOST_LISTINGS):
         again = _listed_instants(storage, config)

@@ -10,7 +10,7 @@ from socket import SHUT_RDWR
 
 import pytest
 
-from hudi_pyspark import CatalogError, HudiTable, InvalidOptionError
+from hudi_pyspark import CatalogError, HudiTable, InvalidOptionError, thresholds
 from hudi_pyspark.catalogs import find_table
 from hudi_pyspark.catalogs.catalog_table import CatalogTable
 from hudi_pyspark.catalogs.entry_columns import EntryColumns
@@ -18,6 +18,7 @@ from hudi_pyspark.reading.read_task import read_task
 from tests.catalogs.rest_server import serve_catalog
 from tests.cli.command import in_process
 from tests.damage import unpack
+from tests.emptied_state import empty
 from tests.storage import servers, short_lived
 from tests.storage.clock import Clock
 from tests.storage.s3_server import serve
@@ -39,8 +40,8 @@ def catalog():
 
 @pytest.fixture
 def s3(golden_table, monkeypatch):
-    monkeypatch.setattr("hudi_pyspark.storage.credentials._cached_credentials", {})
-    monkeypatch.setattr("hudi_pyspark.storage.retries._FIRST_PAUSE", 0.001)
+    empty(monkeypatch, "credentials")
+    monkeypatch.setattr(thresholds, "FIRST_PAUSE", 0.001)
     with serve(golden_table(MOR).parent) as server:
         server.accepts = short_lived.is_valid
         yield server

@@ -2,8 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from hudi_pyspark import HudiTable
-from hudi_pyspark.reading.base_files import page_reads
+from hudi_pyspark import HudiTable, thresholds
 from tests.golden.case import load_cases
 from tests.golden.deviations import accepted_deviations
 from tests.golden.filters import filtered_differences, filters_of
@@ -18,9 +17,9 @@ PARTITION_VALUES = [case for case in EXTRA if "_pv_" in case.name or "_pt_" in c
 @pytest.fixture(autouse=True)
 def _small_files_are_read_like_large_ones(monkeypatch):
     """Golden tables are small: what only pays for large files is tried on them, too."""
-    monkeypatch.setattr(page_reads, "_FEWEST_BYTES", 0)
-    monkeypatch.setattr(page_reads, "_MOST_PAGES", 1.0)
-    monkeypatch.setattr(page_reads, "_ROWS_OF_PAGE", 0)
+    monkeypatch.setattr(thresholds, "PAGED_COLUMN_BYTES", 0)
+    monkeypatch.setattr(thresholds, "MOST_PAGES", 1.0)
+    monkeypatch.setattr(thresholds, "ROWS_OF_PAGE", 0)
 
 
 def known_queries(case):

@@ -15,6 +15,7 @@ from hudi_pyspark import (
     InvalidOptionError,
     TimeTravelError,
     UnsupportedTableError,
+    thresholds,
 )
 from hudi_pyspark.format.properties import parse_properties
 from tests.conftest import GOLDEN
@@ -54,7 +55,7 @@ REFUSED = {
     "v6_mor_clean_only/as_of_c5": (TimeTravelError, "earliest commit that the cleaner kept"),
     "v9_cow_incr_options/incr_no_begin": (
         InvalidOptionError,
-        r"an incremental query needs hoodie\.datasource\.read\.begin\.instanttime \(begin\)",
+        r"an incremental query needs begin \(hoodie\.datasource\.read\.begin\.instanttime\)",
     ),
     "v9_cow_incr_options/as_of_bad": (InvalidInstantError, "'yesterday' is not an instant"),
     "v9_cow_no_meta_fields/incr_all": (UnsupportedTableError, NO_COMMIT_TIMES),
@@ -130,7 +131,7 @@ def cases_of_small_slices() -> list[Case]:
 def test_every_query_answers_the_same_when_small_slices_are_merged_together(
     case, is_whole, monkeypatch
 ):
-    monkeypatch.setattr("hudi_pyspark.reading.joint_slices.FEWEST_SLICES", 1)
+    monkeypatch.setattr(thresholds, "FEWEST_JOINED_SLICES", 1)
     outcomes = run_case(case if is_whole else with_some_queries(case))
     assert [(o.query.name, o.problems) for o in outcomes if o.problems] == []
 

@@ -7,9 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from hudi_pyspark import CorruptTableError, HudiTable, MissingFileError
+from hudi_pyspark import (
+    CorruptTableError,
+    CorruptTimelineError,
+    HudiTable,
+    MissingFileError,
+    thresholds,
+)
 from hudi_pyspark.inspection.metadata import listed_files
 from hudi_pyspark.metadata_table.listing import MetadataListing
+from hudi_pyspark.metadata_table.recorded_commits import RecordedCommits
 from hudi_pyspark.metadata_table.table import MetadataTable
 from hudi_pyspark.reading.read_task import read_task
 from hudi_pyspark.storage import ArrowStorage
@@ -57,8 +64,7 @@ def test_slices_are_those_of_the_folders(golden_table, name):
 @pytest.mark.parametrize("name", LISTED)
 def test_slices_by_a_large_listing_are_those_of_the_folders(golden_table, name, monkeypatch):
     """Of a large listing only the partitions that are asked for are decoded."""
-    monkeypatch.setattr("hudi_pyspark.metadata_table.file_records.MOST_BYTES_AS_A_WHOLE", 0)
-    monkeypatch.setattr("hudi_pyspark.metadata_table.entries.MOST_BYTES_AS_A_WHOLE", 0)
+    monkeypatch.setattr(thresholds, "MOST_BYTES_AS_A_WHOLE", 0)
     view = HudiTable(str(golden_table(name)))._view
     by_metadata = view.with_listing(MetadataListing(view))
     assert by_metadata.slices.as_of() == view.slices.as_of()
@@ -93,14 +99,15 @@ def test_no_folder_of_a_partition_is_listed(path, expected, monkeypatch):
     assert [folder for folder in folders if "/.hoodie" not in folder] == []
 
 
-def test_commits_that_it_recorded_are_not_read(path, monkeypatch):
+def test_commits_that_it_recorded_are_not_read(path):
     view = HudiTable(str(path))._view
     expected = view.slices.as_of()
     view = HudiTable(str(path))._view
     slices = view.with_listing(MetadataListing(view)).slices.as_of
-    monkeypatch.setattr(view.commit_metadata, "_load", None)  # a commit that is read fails
+    for commit in (path / ".hoodie/timeline").glob("*commit"):
+        commit.write_bytes(b"not a commit")
     assert slices() == expected
-    with pytest.raises(TypeError):
+    with pytest.raises(CorruptTimelineError):
         slices(view.commits[-2].requested_time)
 
 
@@ -131,7 +138,7 @@ def test_commits_are_read_if_it_turns_out_to_be_damaged(path, monkeypatch):
 @pytest.fixture
 def created_late(monkeypatch):
     """It lists files of commits from before its creation, and may have missed some."""
-    monkeypatch.setattr(MetadataTable, "recorded_commits", frozenset())
+    monkeypatch.setattr(RecordedCommits, "listed", frozenset())
 
 
 @pytest.mark.usefixtures("created_late")

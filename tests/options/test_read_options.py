@@ -111,7 +111,10 @@ def test_delete_field_comes_with_its_marker(keys):
 
 @pytest.mark.parametrize("key", [DELETE_FIELD, "delete_marker"])
 def test_half_a_delete_marker_is_refused(key):
-    with pytest.raises(InvalidOptionError, match=f"give both {DELETE_FIELD} and {DELETE_MARKER}"):
+    names = {DELETE_FIELD: f"delete_field ({DELETE_FIELD})"}
+    names["delete_marker"] = f"delete_marker ({DELETE_MARKER})"
+    field, marker = {**names, key: key if "." in key else names[key]}.values()
+    with pytest.raises(InvalidOptionError, match=re.escape(f"give both {field} and {marker}")):
         parse({key: "D"})
 
 
@@ -160,18 +163,20 @@ def test_every_option_of_the_list_is_known(name):
     ("options", "problem"),
     [
         pytest.param({"batch_rows": "0"}, "batch_rows is '0'; give a whole number from 1", id="0"),
-        pytest.param({"merge_memory": "0"}, "merge.max.size is '0'; give a whole", id="no-memory"),
-        pytest.param({"merge_memory": "1g"}, "merge.max.size is '1g'", id="memory-with-unit"),
-        pytest.param({"merge_memory": str(2**63)}, "merge.max.size is '9", id="too-much-memory"),
+        pytest.param(
+            {"merge_memory": "0"}, "merge.max.size\\) is '0'; give a whole", id="no-memory"
+        ),
+        pytest.param({"merge_memory": "1g"}, "merge.max.size\\) is '1g'", id="memory-with-unit"),
+        pytest.param({"merge_memory": str(2**63)}, "merge.max.size\\) is '9", id="too-much-memory"),
         pytest.param({"batch_rows": "-1"}, "batch_rows is '-1'", id="negative"),
         pytest.param({"batch_rows": "1e3"}, "batch_rows is '1e3'", id="scientific"),
         pytest.param({"batch_rows": "2147483648"}, "batch_rows is '2147483648'", id="too-large"),
         pytest.param({"batch_rows": "٣"}, "batch_rows is '٣'", id="digit-of-another-script"),
         pytest.param({"batch_rows": ""}, "batch_rows is ''", id="no-number"),
         pytest.param({"include_meta_columns": "yes"}, "is 'yes'; known: true, false", id="yes"),
-        pytest.param({"schema_on_read": "1"}, "schema.on.read.enable is '1'", id="one"),
+        pytest.param({"schema_on_read": "1"}, "schema.on.read.enable\\) is '1'", id="one"),
         pytest.param(
-            {"use_record_positions": ""}, "positions is ''; known: true, false", id="bool"
+            {"use_record_positions": ""}, "positions\\) is ''; known: true, false", id="bool"
         ),
         pytest.param({"on_damage": "skip"}, "on_damage is 'skip'; known: fail, warn", id="damage"),
         pytest.param(
@@ -197,7 +202,63 @@ def test_bad_values_are_refused_with_what_is_allowed(options, problem):
 def test_unknown_query_type_is_refused_with_the_known_ones(text):
     pattern = f"query.type is '{text}'; known: snapshot, read_optimized, incremental"
     with pytest.raises(UnknownQueryTypeError, match=pattern):
+        parse({"hoodie.datasource.query.type": text})
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            {"use_metadata_table": "no"},
+            "use_metadata_table (hoodie.metadata.enable) is 'no'; known: true, false",
+        ),
+        (
+            {"Hoodie.Metadata.Enable": "no"},
+            "Hoodie.Metadata.Enable is 'no'; known: true, false",
+        ),
+        (
+            {"hoodie.datasource.view.type": "base"},
+            "hoodie.datasource.view.type (hoodie.datasource.query.type) is 'base'; known: snapshot",
+        ),
+        (
+            {"cdc": "yes"},
+            "cdc (hoodie.datasource.query.incremental.format) is 'yes'; known: latest_state, false",
+        ),
+        (
+            {"hoodie.datasource.query.type": "incremantal"},
+            "hoodie.datasource.query.type is 'incremantal'; known: snapshot, read_optimized, inc",
+        ),
+        (
+            {"on_missing": "fial"},
+            "on_missing (hoodie.datasource.read.incr.fallback.fulltablescan.enable) is 'fial'; k",
+        ),
+        (
+            {"begin": "2024", "query_type": "read_optimized"},
+            "begin (hoodie.datasource.read.begin.instanttime) needs the query type incremental, bu",
+        ),
+        (
+            {"end": "2024"},
+            "an incremental query needs begin (hoodie.datasource.read.begin.instanttime)",
+        ),
+        ({"batch_rows": "x"}, "batch_rows is 'x'"),  # its only name
+    ],
+    ids=str,
+)
+def test_errors_name_options_as_the_user_wrote_them(options, message):
+    with pytest.raises(InvalidOptionError, match=re.escape(f"] {message}")):
+        parse(options)
+
+
+def test_value_that_is_nearly_right_is_suggested():
+    with pytest.raises(InvalidOptionError, match=r"; did you mean incremental\?$"):
+        parse({"query_type": "incremantal"})
+
+
+@pytest.mark.parametrize("text", ["false", "realtime"])
+def test_only_a_close_value_is_suggested(text):
+    with pytest.raises(InvalidOptionError) as caught:
         parse({"query_type": text})
+    assert "did you mean" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -324,7 +385,7 @@ def test_fallback_of_apache_hudi_says_what_to_do_about_missing_commits(given, ex
 
 def test_fallback_and_what_to_do_must_agree():
     options = {"query_type": "incremental", "begin": "000", FALLBACK: "true"}
-    with pytest.raises(InvalidOptionError, match=f"option {FALLBACK} is set twice"):
+    with pytest.raises(InvalidOptionError, match=f"{FALLBACK}\\) is set twice"):
         parse({**options, "on_missing": "fail"})
 
 
@@ -336,13 +397,13 @@ def test_format_cdc_asks_for_an_incremental_query(given):
     assert found.query_type is QueryType.INCREMENTAL
     assert found.incremental is not None
     assert found.incremental.cdc
-    with pytest.raises(InvalidOptionError, match=f"{FORMAT} needs"):
+    with pytest.raises(InvalidOptionError, match=rf"{FORMAT}\)? needs"):
         parse({"query_type": "snapshot", **given})
 
 
 def test_key_of_hudi_rs_and_an_alias_must_agree():
     options = {"hoodie.read.as.of.timestamp": "20260101000000000", "as_of": "20260102000000000"}
-    with pytest.raises(InvalidOptionError, match=r"as\.of\.instant is set twice"):
+    with pytest.raises(InvalidOptionError, match=r"as_of \(as\.of\.instant\) is set twice"):
         ReadOptions.parse(options)
 
 

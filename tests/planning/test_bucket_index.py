@@ -6,7 +6,7 @@ import numpy as np
 import polars
 import pytest
 
-from hudi_pyspark import HudiTable, scan_polars
+from hudi_pyspark import HudiTable, scan_polars, thresholds
 from hudi_pyspark.errors import CorruptTableError, InvalidOptionError
 from hudi_pyspark.format.bucket_keys import Rule
 from hudi_pyspark.planning import bucket_index
@@ -278,7 +278,7 @@ def test_tables_of_other_indexes_are_not_looked_at(tmp_path, monkeypatch):
 
 
 def test_large_base_file_is_read_in_part(tmp_path, monkeypatch):
-    monkeypatch.setattr("hudi_pyspark.table.stored_keys._MOST_BYTES", 100)
+    monkeypatch.setattr(thresholds, "LOOKED_AT_BYTES", 100)
     writer = write(tmp_path, {"p0": 16})
     writer.compact(list(writer.rows))
     assert len(slices_read(by_id(HudiTable(str(tmp_path / "t")), a_row(writer)[1]["id"]))) == 1

@@ -555,7 +555,7 @@ class TestGoldenTables:
 
     def test_time_travel_is_refused_in_a_range(self, table):
         with pytest.raises(
-            InvalidOptionError, match=r"as\.of\.instant cannot be combined with an incr"
+            InvalidOptionError, match=r"as\.of\.instant\) cannot be combined with an incr"
         ):
             table.scan(query_type="incremental", begin="000", as_of="20261121064531390")
 

@@ -1,14 +1,15 @@
-"""An instant before the first commit, or a range that begins after the last one, is no silence."""
+"""What is said of an instant before the first commit, and of a begin after the last one."""
 
 import warnings
+from datetime import datetime, timedelta, timezone
 
 import pytest
 
 from hudi_pyspark import HudiTable
 from hudi_pyspark.errors import IncrementalRangeError, TimeTravelError
+from hudi_pyspark.format.timeline.times import LAST_OFFSET
 from hudi_pyspark.options.read_options import ReadOptions
 from hudi_pyspark.planning.query import resolve_query
-from hudi_pyspark.planning.stream_offsets import LAST_OFFSET
 from hudi_pyspark.planning.time_travel import check_first_commit
 from tests.table.tiny_table import TinyTable
 
@@ -46,13 +47,32 @@ RANGES = [
 
 
 @pytest.mark.parametrize(("version", "cdc", "begin", "last"), RANGES)
-def test_begin_after_the_last_commit_warns_or_fails(version, cdc, begin, last):
+def test_begin_after_the_last_commit_is_answered_in_silence_or_fails(version, cdc, begin, last):
     view = table(version, table__cdc__enabled="true")
     message = f"begins at {begin}, after the last commit of the table, {last}"
-    with pytest.warns(UserWarning, match=f"{message}: no rows"):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
         resolve(view, begin=begin, cdc=cdc)
     with pytest.raises(IncrementalRangeError, match=f"{message}: begin there, or earlier"):
         resolve(view, begin=begin, cdc=cdc, on_missing="fail")
+
+
+@pytest.mark.parametrize("begin", ["2999", "2999-01-01", "29990101000000000"])
+@pytest.mark.parametrize("zone", ["UTC", "LOCAL"])
+def test_begin_in_the_future_warns(zone, begin):
+    view = table(9, table__timeline__timezone=zone)
+    with pytest.warns(UserWarning, match="after the last commit of the table, .*, and in the fut"):
+        resolve(view, begin=begin)
+
+
+def test_begin_may_be_a_time_with_a_zone():
+    """As for ``as_of``: on a timeline in UTC, whatever the zone of this machine."""
+    view = table(9, table__timeline__timezone="UTC")
+    begin = datetime(2024, 1, 1, 0, 0, 0, 123_000, tzinfo=timezone.utc)
+    for moment in (begin, begin.astimezone(timezone(timedelta(hours=9)))):
+        found = resolve(view, begin=moment, end=moment + timedelta(days=1))
+        assert found.commit_range.begin == "20240101000000123"
+        assert found.commit_range.end == "20240102000000123"
 
 
 @pytest.mark.parametrize(

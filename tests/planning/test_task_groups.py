@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hudi_pyspark import thresholds
 from hudi_pyspark.filter.sql_text import parse_filter
-from hudi_pyspark.planning import task_groups
 from hudi_pyspark.planning.task_groups import cost, group_tasks
 from hudi_pyspark.reading.small_slices import are_tiny
 from hudi_pyspark.tasks import CdcTask, ChangeSource, CommitRange, ScanTask
@@ -131,7 +131,7 @@ def test_longest_tasks_go_first_each_to_the_group_that_has_least(sizes, target):
 
 
 def test_reads_of_very_many_bytes_have_larger_groups_instead_of_more(monkeypatch):
-    monkeypatch.setattr(task_groups, "_MAX_GROUPS", 4)
+    monkeypatch.setattr(thresholds, "MOST_GROUPS", 4)
     groups = packed(tasks_of(*[200 * MIB] * 8), 64 * MIB)
     assert [len(group) for group in groups] == [2] * 4
     assert all(task.byte_range is None for group in groups for task in group)

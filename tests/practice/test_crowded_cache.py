@@ -19,6 +19,7 @@ from hudi_pyspark import HudiTable
 from hudi_pyspark.reading.merge import outcome_files
 from hudi_pyspark.reading.merge.outcome_files import OutcomesOnDisk
 from tests.damage import unpack
+from tests.emptied_state import empty
 from tests.reading.merge.kept_outcomes import folder_in, outcome_of, same
 
 MANY = 50_000
@@ -64,8 +65,7 @@ def calls(monkeypatch) -> Calls:
 @pytest.fixture(autouse=True)
 def _first_look_is_late(monkeypatch):
     monkeypatch.setattr("hudi_pyspark.reading.merge.outcome_files.random.randrange", lambda _: 0)
-    monkeypatch.setattr(outcome_files, "_uses", {})
-    monkeypatch.setattr(outcome_files, "_warned", set())
+    empty(monkeypatch, "uses of folders", "warnings of folders")
 
 
 @pytest.fixture(scope="module")
@@ -168,10 +168,10 @@ def test_full_disk_makes_room_for_a_later_outcome(number, tmp_path, monkeypatch)
     full = sum(size for _, size, _ in store.files())
     write = outcome_files._store
 
-    def write_if_there_is_room(file, key, outcome):
+    def write_if_there_is_room(file, facts, tables):
         if sum(size for _, size, _ in store.files()) + 2000 > full:
             raise OSError(number, os.strerror(number))
-        write(file, key, outcome)
+        write(file, facts, tables)
 
     monkeypatch.setattr(outcome_files, "_store", write_if_there_is_room)
     store.put("new", outcome_of())

@@ -72,3 +72,15 @@ def test_newest_base_file_that_only_the_archive_names_is_told(unpacked, caplog):
     assert expected
     problems = [f.message for f in HudiTable(str(path)).doctor() if f.severity.value == "problem"]
     assert any(base.name in message for message in problems)
+
+
+@pytest.mark.parametrize(("name", "kept"), CASES)
+def test_lost_end_of_a_compaction_loses_no_row(unpacked, name, kept):
+    """Its base file looks uncommitted, and what is below it may be of other rules for slices."""
+    path = unpacked(name, kept)
+    expected = sorted(row["_hoodie_record_key"] for row in answer_of_hudi(name)[1])
+    for end in sorted((path / METADATA / ".hoodie").rglob("*.commit")):
+        content = end.read_bytes()
+        end.unlink()
+        assert keys_of(path) == expected, end
+        end.write_bytes(content)

@@ -12,7 +12,8 @@ import pytest
 from hudi_pyspark import HudiTable, InvalidOptionError, StorageError
 from hudi_pyspark.reading.base_files import base_file
 from hudi_pyspark.reading.merge.outcome_files import cache_folder
-from hudi_pyspark.storage import connection, preflight
+from hudi_pyspark.storage import hosts
+from hudi_pyspark.storage.stores import gcs
 from tests.cli.command import in_process
 from tests.damage import unpack
 from tests.memory_storage import MemoryStorage
@@ -87,12 +88,12 @@ def test_no_login_of_google_is_looked_for_beside_the_process(tmp_path, monkeypat
     login.parent.mkdir(parents=True)
     login.write_text("{}")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(preflight, "is_proxied", lambda: False)
-    monkeypatch.setattr(preflight, "connection_problem", lambda *_: "refused")
+    monkeypatch.setattr(hosts, "is_proxied", lambda: False)
+    monkeypatch.setattr(hosts, "connection_problem", lambda *_: "refused")
     monkeypatch.delenv("GOOGLE_APPLICATION_CREDENTIALS", raising=False)
-    assert not connection._has_google_identity()
+    assert not gcs._has_identity()
     monkeypatch.setenv("HOME", str(tmp_path / "None"))
-    assert connection._has_google_identity()
+    assert gcs._has_identity()
 
 
 def test_machine_without_a_folder_for_temporary_files_names_what_it_is_for(monkeypatch):

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from hudi_pyspark import HudiTable, scan_polars
+from hudi_pyspark import HudiTable, InvalidOptionError, scan_polars
 from hudi_pyspark.columns.text import json_text
 from hudi_pyspark.tasks import ScanTask
 
@@ -104,7 +104,7 @@ def test_engines_take_such_literals(practice_table):
 
 @pytest.mark.parametrize("text", ["DATE '10000-13-01'", "DATE 'x'", "TIMESTAMP '900000-01-01Z'"])
 def test_wrong_literals_are_refused_by_name(table, text):
-    with pytest.raises(ValueError, match=r"filter|column"):
+    with pytest.raises(InvalidOptionError, match=r"filter|column"):
         table.scan(filter=f"{'dt' if 'DATE' in text else 't'} = {text}")
 
 

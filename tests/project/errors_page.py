@@ -51,7 +51,7 @@ def error_classes() -> list[type[errors.HudiError]]:
 def render() -> str:
     tree = "\n".join(_tree(errors.HudiError))
     rows = [_row(error) for error in error_classes()]
-    table = ["| Code | Class, and a built-in one | Raised for |", "|---|---|---|", *rows]
+    table = ["| Code | Class | Raised for |", "|---|---|---|", *rows]
     return f"{HEAD}```text\n{tree}\n```\n\n" + "\n".join(table) + f"\n\n{BEFORE.read_text()}"
 
 
@@ -63,12 +63,10 @@ def _tree(error: type[errors.HudiError], indent: str = "") -> Iterator[str]:
 
 
 def _row(error: type[errors.HudiError]) -> str:
-    classes = [error, *(base for base in error.__bases__ if base.__module__ == "builtins")]
-    names = ", ".join(f"`{name.__name__}`" for name in classes)
     meaning = (error.__doc__ or "").split("\n\n")[0].replace("\n", " ").replace("``", "`")
     if issubclass(error, errors.CorruptTableError):
         meaning += " [What to do](my-table-is-broken.md)."
-    return f"| `{error.code}` | {names} | {meaning} |"
+    return f"| `{error.code}` | `{error.__name__}` | {meaning} |"
 
 
 if __name__ == "__main__":

@@ -4,8 +4,8 @@ The arrows come from the import statements; only the places of the boxes are cho
 that a chain of others already implies is left out, and so are `errors.py` and `messages.py`, which
 nearly all import, `arrow_values.py`, `cached_property.py`, `demo.py`, `exact_decimals.py`,
 `extras.py`, `fork_safe_lock.py`, `html_table.py`, `imported_function.py`, `short_name.py`,
-`version.py`, `wording.py`, and `__init__.py`, which only lists the public names. Run as a module,
-it writes the picture.
+`thresholds.py`, `version.py`, `wording.py`, and `__init__.py`, which only lists the public names.
+Run as a module, it writes the picture.
 """
 
 from __future__ import annotations
@@ -40,7 +40,9 @@ NOT_DRAWN = {
     "hudi_pyspark",
     "imported_function",
     "messages",
+    "names_elsewhere",
     "short_name",
+    "thresholds",
     "version",
     "wording",
 }
@@ -50,7 +52,7 @@ PLACES = {
     "cli": (1, 0, "the command hudi-py"),
     "spark": (2, 0, "the data source for Spark"),
     "hudi_table": (1.5, 1, "the entry without Spark"),
-    "storage": (4, 9, "file systems"),
+    "storage": (4, 9, "file systems, credentials"),
     "catalogs": (4, 1, "tables by their names"),
     "doctor": (1, 2, "checks of a table"),
     "report": (3, 2, "a page about a table"),
@@ -68,7 +70,6 @@ PLACES = {
     "options": (1, 9, "text to typed options"),
     "filter": (1, 7, "conditions and bounds"),
     "columns": (3, 8, "types, schemas, texts"),
-    "storage_options": (4, 10, "credentials and settings"),
     "table": (2, 10, "which files are the table"),
     "format/log": (1, 11, "blocks of log files"),
     "format/parquet": (2, 11, "pages, Spark's calendar"),

@@ -45,6 +45,9 @@ _BEHIND = {
     "getBytecodes",
     "CollectionConverters",
 }
+# Names that modules of this package share: ruff has their list.
+_PYPROJECT = (SPARK.parents[1] / "pyproject.toml").read_text(encoding="utf-8")
+_SHARED = set(re.findall(r'"(_\w+)"', _PYPROJECT.partition("flake8-self]")[2].partition("]")[0]))
 # Methods of public classes of Scala that Spark keeps to itself.
 _METHODS = ("listeners",)
 
@@ -61,6 +64,8 @@ def names_of_python(text: str) -> Iterator[str]:
                     ):
                         yield imported
             case ast.Attribute(value=ast.Name(id="self" | "cls")):
+                pass
+            case ast.Attribute(attr=name) if name in _SHARED:
                 pass
             case ast.Attribute(attr=name) if re.match("_[a-z]", name) or name in _BEHIND:
                 yield name

@@ -1,6 +1,7 @@
 import inspect
 import pickle
 import re
+from collections.abc import Callable
 
 import pytest
 
@@ -9,17 +10,17 @@ from tests.project.errors_page import PAGE, error_classes, render
 
 EXAMPLES = {
     "path": "city=sf/.f1-0_20250316025816068.log.1_0-1-0",
-    "problem": "expected magic b'#HUDI#', found b'PAR1'",
+    "found": "expected magic b'#HUDI#', found b'PAR1'",
     "offset": 18342,
     "record": 7,
     "field": "fare.amount",
     "attempts": 5,
+    "place": "partition 'sf'",
+    "advice": "read older rows",
 }
 
 
-def example(error: type[errors.HudiError]) -> errors.HudiError:
-    if "__init__" not in vars(error):
-        return error("what was found, where, and what to do")
+def example(error: Callable[..., errors.HudiError]) -> errors.HudiError:
     names = list(inspect.signature(error).parameters)
     return error(*(EXAMPLES[name] for name in names))
 
@@ -45,6 +46,20 @@ def test_message_begins_with_the_code_in_brackets(error):
 def test_message_has_every_argument(error):
     message = str(example(error))
     assert all(str(argument) in message for argument in example(error).args)
+
+
+@each_class
+def test_no_error_is_an_error_of_python_which_callers_swallow(error):
+    """Spark takes a NotImplementedError for "nothing to plan", and a library an OSError for EOF."""
+    assert set(error.__mro__) <= {*error_classes(), Exception, BaseException, object}
+
+
+@each_class
+def test_message_consists_of_values(error):
+    text = str(example(error))
+    values = vars(example(error))
+    for value in (values["place"], values["found"], values["advice"]):
+        assert value in text
 
 
 def test_every_class_has_a_code_of_its_own():

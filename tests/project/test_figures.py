@@ -6,12 +6,10 @@ from pathlib import Path
 import pytest
 
 import hudi_pyspark
-from hudi_pyspark import scan
+from hudi_pyspark import scan, thresholds
 from hudi_pyspark.metadata_table import pruning
-from hudi_pyspark.planning import task_groups
 from hudi_pyspark.reading.merge import spill_file
 from hudi_pyspark.spark.sql_options import TABLE_FUNCTIONS
-from hudi_pyspark.table import file_groups
 from tests.project.shipped_tables import shipped
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -29,7 +27,7 @@ FIGURES = [
     (
         "docs/how-a-read-works.md",
         r"only the newest (\S+) commits up to the instant",
-        [file_groups.CHECKED_COMMITS],
+        [thresholds.CHECKED_COMMITS],
     ),
     (
         "docs/how-a-read-works.md",
@@ -47,7 +45,7 @@ FIGURES = [
         r"at most (\w+)\. Small slices on another machine get up to (\w+) threads more",
         [scan._MAX_THREADS, scan._MAX_EXTRA_THREADS],
     ),
-    ("docs/options.md", r"there are at most (\S+) tasks", [task_groups._MAX_GROUPS]),
+    ("docs/options.md", r"there are at most (\S+) tasks", [thresholds.MOST_GROUPS]),
     (
         "docs/tuning.md",
         r"`RuntimeFilters` in the plan\): up to (\S+) keys",

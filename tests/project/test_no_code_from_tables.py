@@ -160,8 +160,9 @@ def test_each_input_has_a_door_and_a_test(row):
 def test_all_inputs_are_there():
     assert [row[0] for row in INPUTS] == [
         "Files of a table", "Properties", "Timeline", "Entry of a metastore, or of a catalog",
-        "Metadata of columns", "Options", "Hints of a client", "Environment",
-        "Offsets and checkpoints", "Kept merges on disk", "Artifacts", "The pickled source",
+        "Metadata of columns", "Options", "Options of SQL (`hudi-py.sql.…`)", "Hints of a client",
+        "Environment", "Offsets and checkpoints", "Kept merges on disk", "Artifacts",
+        "The pickled source",
     ]  # fmt: skip
 
 

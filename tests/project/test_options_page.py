@@ -12,7 +12,7 @@ from hudi_pyspark.options.read_options import (
     StreamOptions,
     key_of,
 )
-from hudi_pyspark.storage_options import SETTINGS
+from hudi_pyspark.storage.stores import STORES
 from tests.project.options_page import PAGE, default_text, render
 
 # Options that belong to a range have a meaning only in one; so has every other, but the query type.
@@ -79,6 +79,6 @@ def test_page_lists_every_other_key():
 
 def test_page_lists_the_settings_of_each_storage():
     listed = set(re.findall(r"`([^`]+)`", section("Storage")))
-    known = {name for settings in SETTINGS.values() for name in settings}
+    known = {setting.argument for store in STORES for setting in store.settings}
     azure_endpoints = {name for name in known if name.startswith(("blob_", "dfs_"))}
     assert known - listed == azure_endpoints

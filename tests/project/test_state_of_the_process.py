@@ -24,7 +24,7 @@ STATIC_FIELD = re.compile(r"\bstatic (?:final )?[\w.\[\]]+ (\w+)(?: =\s*([^;]+))
 # What a static field may hold: constants, and what forgets the objects of a session.
 KEPT = re.compile(
     r"[\"'{]|-?\d|Arrays\.asList\(new Object\[\] \{"
-    r"|Collections\.newSetFromMap\(new WeakHashMap\(\)\)|new ThreadLocal\(\)"
+    r"|Collections\.newSetFromMap\(new WeakHashMap\(\)\)|new WeakHashMap\(\)|new ThreadLocal\(\)"
     r"|LoggerFactory\.|new Need\(null, new ArrayList\(\)"
 )
 # Names asks for the session that runs a query: Spark raises an error if there is none.

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from hudi_pyspark import thresholds
 from hudi_pyspark.errors import CorruptAvroError
-from hudi_pyspark.format.avro import decoder
 from hudi_pyspark.format.avro.decoder import decode_records
 from hudi_pyspark.format.avro.schema import AvroRecord, arrow_schema, parse_schema
 from tests.property.avro_strategies import decode, encode, tables
@@ -60,7 +60,7 @@ def test_runs_of_any_length_give_the_same_rows(table, run_records):
     parsed = parse_schema(json.dumps(schema))
     expected = decode_records(parsed, raw, starts, ends).to_pylist()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(decoder, "RUN_RECORDS", run_records)
+        patch.setattr(thresholds, "RUN_RECORDS", run_records)
         assert decode_records(parsed, raw, starts, ends).to_pylist() == expected
 
 

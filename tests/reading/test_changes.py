@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from hudi_pyspark import thresholds
 from hudi_pyspark.custom_mergers import PayloadMerger
 from hudi_pyspark.errors import (
     CorruptLogBlockError,
@@ -24,7 +25,6 @@ from hudi_pyspark.options.option import CdcFormat, HollowCommits, OnMissing
 from hudi_pyspark.options.read_options import IncrementalOptions, ReadOptions
 from hudi_pyspark.planning.changes import changes_schema, check_changes, plan_changes
 from hudi_pyspark.planning.commit_range import RequestedRange
-from hudi_pyspark.reading import changes as reading_changes
 from hudi_pyspark.reading import read_task
 from hudi_pyspark.reading.changes import read_changes
 from hudi_pyspark.reading.slice_reader import slice_tables
@@ -433,7 +433,7 @@ class TestLogFileChanges:
     @pytest.fixture(autouse=True, params=["rows of the log's keys", "all rows"])
     def read_of_the_slice_before(self, request, monkeypatch):
         if request.param == "all rows":
-            monkeypatch.setattr(reading_changes, "_FEW_KEYS", 0)
+            monkeypatch.setattr(thresholds, "FEW_KEYS", 0)
         return request.param
 
     @staticmethod

@@ -6,6 +6,7 @@ from random import Random
 import pyarrow as pa
 import pytest
 
+from hudi_pyspark import thresholds
 from hudi_pyspark.errors import CorruptLogBlockError, MissingFileError
 from hudi_pyspark.filter.sql_text import parse_filter
 from hudi_pyspark.options.option import MergeType
@@ -109,7 +110,7 @@ def merged_together(monkeypatch):
         return tables
 
     monkeypatch.setattr(joint_slices, "_merged", counted)
-    monkeypatch.setattr(joint_slices, "FEWEST_SLICES", 2)
+    monkeypatch.setattr(thresholds, "FEWEST_JOINED_SLICES", 2)
     return counts
 
 
@@ -167,14 +168,14 @@ def test_tables_have_no_more_rows_than_a_batch(slices, merged_together):
 
 
 def test_few_slices_are_merged_one_by_one(slices, merged_together, monkeypatch):
-    monkeypatch.setattr(joint_slices, "FEWEST_SLICES", 5)
+    monkeypatch.setattr(thresholds, "FEWEST_JOINED_SLICES", 5)
     assert slices.read(slices.tasks(KEY, "v")) == sorted(MERGED * SLICES)
     assert merged_together == [5]
 
 
 def test_large_rows_of_small_files_are_merged_one_by_one(slices, merged_together, monkeypatch):
     (table,) = read_base_rows(slices.tasks(KEY, "v")[0], MemoryStorage(slices.files))
-    monkeypatch.setattr(joint_slices, "MOST_JOINED_BYTES", 4 * table.nbytes)
+    monkeypatch.setattr(thresholds, "MOST_JOINED_BYTES", 4 * table.nbytes)
     assert slices.read(slices.tasks(KEY, "v")) == sorted(MERGED * SLICES)
     assert merged_together == [2, 4, 0]
 

@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
-from weakref import WeakSet
 
 import numpy as np
 import pyarrow as pa
@@ -17,11 +16,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from hudi_pyspark import HudiTable
+from hudi_pyspark import HudiTable, thresholds
 from hudi_pyspark.filter.sql_text import parse_filter
 from hudi_pyspark.reading.kept_merges import KeptMerge, count_merged
-from hudi_pyspark.reading.merge import outcome as outcome_module
-from hudi_pyspark.reading.merge.outcome import MergeOutcome, OutcomesInMemory
+from hudi_pyspark.reading.merge.outcome import KeptOutcome, Outcome, OutcomesInMemory
 from hudi_pyspark.reading.merge.outcome_files import OutcomesOnDisk
 from hudi_pyspark.reading.merge.winners import MergeDecision
 from hudi_pyspark.reading.slice_reader import read
@@ -30,6 +28,7 @@ from hudi_pyspark.table.merge_mode import MergeCache, RecordMergeMode
 from hudi_pyspark.table.on_damage import OnDamage
 from hudi_pyspark.tasks import PartitionValues
 from tests.conftest import GOLDEN
+from tests.emptied_state import empty
 from tests.golden.case import load_case
 from tests.reading.log_records.log_files import KEY, delete_block, rollback_block, wrapped
 from tests.reading.slices_in_memory import (
@@ -344,17 +343,17 @@ def test_largest_outcome_that_is_kept(storage, store, monkeypatch):
     kept = KeptMerge.of(task(), storage, store)
     assert kept is not None
     most_bytes = outcome_of(9).nbytes
-    monkeypatch.setattr("hudi_pyspark.reading.kept_merges.MOST_BYTES", most_bytes)
+    monkeypatch.setattr(thresholds, "OUTCOME_BYTES", most_bytes)
     kept.put(outcome_of(9))
     found = kept.find()
     assert found is not None
-    assert found.records.num_columns
+    assert found.outcome.records.num_columns
     kept.put(outcome_of(10))  # another decision: its columns are left out
     found = kept.find()
     assert found is not None
-    assert (found.records.num_columns, found.record_count) == (0, 10)
-    monkeypatch.setattr("hudi_pyspark.reading.kept_merges.MOST_BYTES", found.nbytes - 1)
-    assert outcome_of(10).within(found.nbytes - 1) is None
+    assert (found.outcome.records.num_columns, found.outcome.record_count) == (0, 10)
+    monkeypatch.setattr(thresholds, "OUTCOME_BYTES", found.nbytes - 1)
+    assert kept_of(10).within(found.nbytes - 1) is None
 
 
 @pytest.mark.parametrize("on_damage", [OnDamage.WARN, OnDamage.IGNORE])
@@ -443,7 +442,7 @@ def test_local_files_are_known_by_their_states_and_must_be_readable(tmp_path, mo
     os.utime(tmp_path / BASE_PATH, ns=(state.st_atime_ns, state.st_mtime_ns))
     other = KeptMerge.of(task(), files, memory)
     assert other is not None
-    assert other.key != known.key
+    assert other.key.digests != known.key.digests
     monkeypatch.setattr("os.access", lambda path, _mode: not path.endswith(LOG_PATHS[1]))
     assert KeptMerge.of(task(), files, memory) is None
 
@@ -451,23 +450,27 @@ def test_local_files_are_known_by_their_states_and_must_be_readable(tmp_path, mo
 def outcome_of(count):
     column = pa.array([0] * count, pa.uint8())
     decision = MergeDecision(np.zeros(8, np.bool_), None)
-    return MergeOutcome(decision, pa.table({"a": column}), count, (), ())
+    return Outcome(decision, pa.table({"a": column}), count, (), ())
+
+
+def kept_of(count):
+    return KeptOutcome(outcome_of(count), ())
 
 
 def test_least_recently_used_outcomes_go_first():
     store = OutcomesInMemory(100)
 
     def known():
-        return [key for key in "abcd" if key in store._outcomes]
+        return [key for key in "abcd" if key in store._entries]
 
-    store.put("a", outcome_of(32))
-    store.put("b", outcome_of(32))
+    store.put("a", kept_of(32))
+    store.put("b", kept_of(32))
     store.find("a", None)
-    store.put("c", outcome_of(32))
+    store.put("c", kept_of(32))
     assert known() == ["a", "c"]
-    store.put("c", outcome_of(33))
+    store.put("c", kept_of(33))
     assert known() == ["a", "c"]
-    store.put("d", outcome_of(101))
+    store.put("d", kept_of(101))
     assert known() == []
 
 
@@ -495,30 +498,31 @@ def test_outcome_of_another_number_of_records_replaces_the_known_one(storage, st
     assert merge is not None
     merge.put(outcome_of(3))
     merge.put(replace(outcome_of(4), records=pa.table({"b": [1, 2, 3, 4]})))
-    found = store.find(merge.key, None)
-    assert found is not None
+    kept = store.find(merge.key.digests[-1], None)
+    assert kept is not None
+    found = kept.outcome
     assert (found.record_count, found.records.column_names) == (4, ["b"])
 
 
 def test_limit_of_bytes_is_exact():
     store = OutcomesInMemory(80)
     size = outcome_of(32).nbytes
-    store.put("a", outcome_of(32))
-    store.put("b", outcome_of(32))
+    store.put("a", kept_of(32))
+    store.put("b", kept_of(32))
     assert 2 * size == store.most_bytes
-    assert list(store._outcomes) == ["a", "b"]
-    store.put("b", outcome_of(33))
-    assert list(store._outcomes) == ["b"]
+    assert list(store._entries) == ["a", "b"]
+    store.put("b", kept_of(33))
+    assert list(store._entries) == ["b"]
     store = OutcomesInMemory(2 * size - 1)
-    store.put("a", outcome_of(32))
-    store.put("b", outcome_of(32))
-    assert list(store._outcomes) == ["b"]
+    store.put("a", kept_of(32))
+    store.put("b", kept_of(32))
+    assert list(store._entries) == ["b"]
 
 
 @pytest.fixture
 def _no_other_table(monkeypatch):
     """Tables of other tests may still be in memory, with their bounds."""
-    monkeypatch.setattr(outcome_module, "_in_use", WeakSet())
+    empty(monkeypatch, "stores of outcomes")
 
 
 @pytest.mark.usefixtures("_no_other_table")
@@ -528,15 +532,15 @@ def test_all_tables_of_a_process_share_one_bound():
     stores = [OutcomesInMemory(10 * size) for _ in range(200)]
 
     def known():
-        return {n for n, store in enumerate(stores) if store._outcomes}
+        return {n for n, store in enumerate(stores) if store._entries}
 
     for store in stores:
-        store.put("a", outcome_of(32))
+        store.put("a", kept_of(32))
     assert known() == {*range(190, 200)}
     assert stores[190].find("a", None) is not None
-    stores[0].put("a", outcome_of(32))
+    stores[0].put("a", kept_of(32))
     assert known() == {0, 190, *range(192, 200)}
-    stores[5].put("a", outcome_of(10 * size - 8))
+    stores[5].put("a", kept_of(10 * size - 8))
     assert known() == {5}
     assert sum(store.nbytes for store in stores) == 10 * size
 
@@ -546,11 +550,11 @@ def test_table_that_is_gone_leaves_its_memory_to_others():
     size = outcome_of(32).nbytes
     stores = [OutcomesInMemory(2 * size) for _ in range(2)]
     for store in stores:
-        store.put("a", outcome_of(32))
+        store.put("a", kept_of(32))
     del stores[0], store
     (store,) = stores
-    store.put("b", outcome_of(32))
-    assert list(store._outcomes) == ["a", "b"]
+    store.put("b", kept_of(32))
+    assert list(store._entries) == ["a", "b"]
 
 
 def test_small_bound_of_a_table_is_its_own():
@@ -558,10 +562,10 @@ def test_small_bound_of_a_table_is_its_own():
     large = OutcomesInMemory(3 * size)
     small = OutcomesInMemory(1)
     for key in "abc":
-        large.put(key, outcome_of(32))
-    small.put("a", outcome_of(32))
-    assert list(large._outcomes) == [*"abc"]
-    assert list(small._outcomes) == []
+        large.put(key, kept_of(32))
+    small.put("a", kept_of(32))
+    assert list(large._entries) == [*"abc"]
+    assert list(small._entries) == []
 
 
 @pytest.mark.usefixtures("_no_other_table")
@@ -571,17 +575,17 @@ def test_threads_that_put_into_many_tables_stay_within_the_bound():
 
     def fill(number: int) -> None:
         for turn in range(50):
-            stores[(number + turn) % 20].put(f"{number}.{turn}", outcome_of(32))
+            stores[(number + turn) % 20].put(f"{number}.{turn}", kept_of(32))
 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(fill, range(8)))
-    stores[0].put("last", outcome_of(32))
+    stores[0].put("last", kept_of(32))
     assert 0 < sum(store.nbytes for store in stores) <= 5 * size
 
 
 def test_copy_in_another_process_begins_empty():
     store = OutcomesInMemory(100)
-    store.put("a", outcome_of(1))
+    store.put("a", kept_of(1))
     assert store.find("a", None) is not None
     assert pickle.loads(pickle.dumps(store)).find("a", None) is None
 

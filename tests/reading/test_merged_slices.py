@@ -8,18 +8,19 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from hudi_pyspark import HudiTable
+from hudi_pyspark import HudiTable, thresholds
 from hudi_pyspark.errors import HudiError
 from hudi_pyspark.format.log.log_block import HeaderKey
 from hudi_pyspark.reading import merged_slices, slice_reader
 from hudi_pyspark.reading.kept_merges import KeptMerge
 from hudi_pyspark.reading.merge.outcome import OutcomesInMemory
 from hudi_pyspark.reading.merge.outcome_files import OutcomesOnDisk
-from hudi_pyspark.reading.merged_slices import resumed_outcome
+from hudi_pyspark.reading.merged_slices import resume_slice
 from hudi_pyspark.table.file_group import LogFile
 from hudi_pyspark.table.merge_mode import MergeCache
 from tests.growing_table import commits_of, table_at
 from tests.reading.log_records.log_files import (
+    KEY,
     data_block,
     delete_block,
     rollback_block,
@@ -27,10 +28,12 @@ from tests.reading.log_records.log_files import (
 from tests.reading.random_slices import COLUMNS, RandomSlice
 from tests.reading.slices_in_memory import (
     AVRO,
+    BASE_PATH,
     FILES,
     LOG_PATHS,
     LOGS,
     RemoteFiles,
+    base_content,
     keyed,
     read_files,
     rows,
@@ -70,7 +73,8 @@ def resumes(logs, storage, store, **options):
     asked = task(logs=logs, until="004", **options)
     kept_merge = KeptMerge.of(asked, storage, store)
     assert kept_merge is not None
-    return resumed_outcome(asked, storage, kept_merge) is not None
+    earlier = kept_merge.find_earlier()
+    return earlier is not None and resume_slice(asked, storage, earlier, kept_merge) is not None
 
 
 def test_only_the_later_log_file_is_read(storage, store):
@@ -161,18 +165,15 @@ def test_earlier_file_that_changed_is_merged_anew(storage, store):
     assert not resumes((first, replace(second, write_token="0-2-0"), third), storage, store)
 
 
-def test_small_file_with_many_bytes_of_rows_is_not_held_in_memory(storage, store, monkeypatch):
-    held: list[object] = []
-    whole_if_small = merged_slices._whole_if_small
-
-    def recorded(base):
-        held.append(whole_if_small(base))
-        return held[-1]
-
-    monkeypatch.setattr(merged_slices, "_whole_if_small", recorded)
-    monkeypatch.setattr(merged_slices, "MOST_BYTES", 10)
-    assert rows(task(), storage, store) == [("a", "log"), ("c", "base c")]
-    assert held == [None]
+def test_small_file_with_many_bytes_of_rows_is_not_held_in_memory(storage, monkeypatch):
+    many = [{KEY: f"{n:03}", "ts": 10, "v": "base", "p": "sf"} for n in range(300)]
+    storage.files[BASE_PATH] = base_content(many)
+    found = rows(task(), storage, None)
+    assert len(found) == 301
+    assert read_files(storage)[0] == 1
+    monkeypatch.setattr(thresholds, "OUTCOME_BYTES", 3_000)  # more than the log's, fewer than these
+    assert rows(task(), storage, None) == found
+    assert read_files(storage)[0] == 3  # begun as a whole, then for the keys and for the columns
 
 
 def test_skipped_damage_is_reported_at_each_read(storage, store):
@@ -185,13 +186,13 @@ def test_outcome_without_room_for_columns_still_resumes_the_merge(storage, store
     rows(task(), storage, store)
     kept_merge = KeptMerge.of(task(), storage, store)
     assert kept_merge is not None
-    outcome = kept_merge.find()
-    assert outcome is not None
-    assert outcome.winners is not None
-    most = outcome.nbytes - outcome.records.nbytes + 10
-    assert (outcome.within(most) or outcome).records.num_columns == 0
-    monkeypatch.setattr("hudi_pyspark.reading.kept_merges.MOST_BYTES", most)
-    kept_merge.put(outcome)
+    kept = kept_merge.find()
+    assert kept is not None
+    assert kept.resumable is not None
+    most = kept.nbytes - kept.outcome.records.nbytes + 10
+    assert (kept.within(most) or kept).outcome.records.num_columns == 0
+    monkeypatch.setattr(thresholds, "OUTCOME_BYTES", most)
+    kept_merge.put(kept.outcome, kept.resumable)
     logs = with_third(storage, upsert("z", 20, "004"))
     assert resumes(logs, storage, store, columns=())
 
@@ -202,12 +203,12 @@ def test_random_slices_have_the_rows_of_a_new_merge(is_whole, small_file, tmp_pa
     are_resumed = set()
 
     def recorded(*arguments):
-        outcome = resumed_outcome(*arguments)
-        are_resumed.add(outcome is not None)
-        return outcome
+        merged = resume_slice(*arguments)
+        are_resumed.add(merged is not None)
+        return merged
 
-    monkeypatch.setattr(slice_reader, "resumed_outcome", recorded)
-    monkeypatch.setattr(merged_slices, "SMALL_BASE_FILE", small_file)
+    monkeypatch.setattr(slice_reader, "resume_slice", recorded)
+    monkeypatch.setattr(thresholds, "SMALL_BASE_FILE", small_file)
     for seed in range(4000 if is_whole else 60):
         check_random_slice(Random(seed), tmp_path / f"{seed}")
     assert are_resumed == {True, False}
@@ -255,7 +256,7 @@ GROWING = [
 @pytest.mark.parametrize("merge_cache", ["memory", "disk"])
 @pytest.mark.parametrize("case", GROWING)
 def test_table_that_is_read_after_each_commit(case, merge_cache, tmp_path, monkeypatch):
-    monkeypatch.setattr(merged_slices, "SMALL_BASE_FILE", 0)
+    monkeypatch.setattr(thresholds, "SMALL_BASE_FILE", 0)
     instants = [*commits_of(case)]
     growing = table_at(case, instants[0], tmp_path)
     table = HudiTable(str(growing.path))
@@ -281,11 +282,13 @@ def test_refreshed_table_and_one_of_the_same_path_know_what_was_merged(tmp_path,
     assert later is not table
     assert later.last_instant > table.last_instant
     resumed = []
-    monkeypatch.setattr(
-        slice_reader,
-        "resumed_outcome",
-        lambda *arguments: resumed.append(resumed_outcome(*arguments) is not None),
-    )
+
+    def recorded(*arguments):
+        merged = resume_slice(*arguments)
+        resumed.append(merged is not None)
+        return merged
+
+    monkeypatch.setattr(slice_reader, "resume_slice", recorded)
     HudiTable(str(growing.path)).scan().to_arrow()
     later.scan().to_arrow()
     assert any(resumed)
@@ -335,10 +338,7 @@ def test_query_for_a_key_resumes_with_the_records_of_all_keys(storage, store):
 def test_query_of_more_columns_leaves_the_winners_on_disk(storage, on_disk):
     rows(task(logs=LOGS[:1], columns=(), **on_disk), storage, None)
     rows(task(logs=LOGS[:1], **on_disk), storage, None)
-    asked = task(**on_disk)
-    kept_merge = KeptMerge.of(asked, storage, None)
-    assert kept_merge is not None
-    assert resumed_outcome(asked, storage, kept_merge) is not None
+    assert resumes(LOGS, storage, None, **on_disk)
 
 
 def test_only_keys_and_ordering_values_of_base_rows_are_kept(storage, store):
@@ -346,9 +346,9 @@ def test_only_keys_and_ordering_values_of_base_rows_are_kept(storage, store):
     rows(task(), storage, store)
     kept_merge = KeptMerge.of(task(), storage, store)
     assert kept_merge is not None
-    outcome = kept_merge.find()
-    assert outcome is not None
-    (base_rows,) = outcome.base_rows
+    base_keys = kept_merge.find_base_keys(3, by_position=False)
+    assert base_keys is not None
+    (base_rows,) = base_keys
     assert base_rows.schema.names == ["_hoodie_record_key", "ts"]
 
 
@@ -361,8 +361,7 @@ def test_keys_of_base_rows_on_disk_are_of_all_outcomes(storage, on_disk, monkeyp
     second = insert("y", "003", LOG_PATHS[1])
     rows(task(logs=(first, second), **on_disk), storage, None)
 
-    # Asked for, and read only if the store lacks the rows.
-    monkeypatch.setattr(merged_slices, "read_identities", lambda *_, **__: iter([None]))
+    monkeypatch.setattr(merged_slices, "read_identities", None)  # which is not needed
     logs = (first, second, insert("c", "004", THIRD))
     found = rows(task(logs=logs, until="004", **on_disk), storage, None)
     monkeypatch.undo()
@@ -378,7 +377,7 @@ def test_base_rows_of_another_number_are_not_used(storage, on_disk):
     wrong = pa.table({"_hoodie_record_key": ["z"], "ts": pa.array([1], pa.int64())})
     kept_merge = KeptMerge.of(later, storage, None)
     assert kept_merge is not None
-    assert [*kept_merge.stored_base_rows([wrong], 1, by_position=False)] == [wrong]
+    kept_merge.put_base_keys(1, (wrong,), by_position=False)
     assert rows(later, storage, None) == rows(task(logs=(first, second)), storage, None)
 
 

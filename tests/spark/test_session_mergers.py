@@ -13,6 +13,7 @@ from hudi_pyspark import custom_mergers
 from hudi_pyspark.imported_function import ALLOWED
 from tests.conftest import GOLDEN
 from tests.damage import set_property, unpack
+from tests.emptied_state import empty
 from tests.golden.case import Query, load_case
 from tests.spark.frames import assert_same_rows, hudi_rows
 
@@ -33,7 +34,7 @@ def own_payload(tmp_path):
 @pytest.fixture
 def register(spark, monkeypatch):
     """Register a merger, then the source; the session is left as it was."""
-    monkeypatch.setattr(custom_mergers, "_registered", {})
+    empty(monkeypatch, "mergers")
 
     def register(merger, **options):
         hudi_pyspark.register_payload(OWN, merger, **options)

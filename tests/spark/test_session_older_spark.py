@@ -15,6 +15,7 @@ from hudi_pyspark import UnsupportedQueryError
 from hudi_pyspark.spark.connect.plan import sources_of
 from hudi_pyspark.spark.connect.session import NarrowPlans
 from hudi_pyspark.spark.hints import ClientHints
+from tests.emptied_state import empty
 
 pytestmark = pytest.mark.spark
 
@@ -83,12 +84,12 @@ def session(condition: str = "DATA_SOURCE_ALREADY_EXISTS") -> Any:
 
 def test_source_that_spark_has_found_by_itself_needs_no_registration(monkeypatch):
     # Other tests of this process may have registered mergers.
-    monkeypatch.setattr("hudi_pyspark.custom_mergers._registered", {})
+    empty(monkeypatch, "mergers")
     hudi_pyspark.register(session())
 
 
 def test_client_reads_a_source_of_another_name_where_spark_keeps_the_one_that_it_found(monkeypatch):
-    monkeypatch.setattr("hudi_pyspark.custom_mergers._registered", {})
+    empty(monkeypatch, "mergers")
     registered = []
 
     def register(source):

@@ -22,7 +22,7 @@ def test_error_names_the_options_that_are_missing(location, option, monkeypatch,
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("PATH", str(tmp_path))  # no az
     monkeypatch.setattr(
-        "hudi_pyspark.storage.preflight.connection_problem", lambda *_: "no machine's identity"
+        "hudi_pyspark.storage.hosts.connection_problem", lambda *_: "no machine's identity"
     )
     with pytest.raises(StorageAccessError, match=f"there are no credentials.*{option}") as found:
         ArrowStorage.parse(location).read_bytes("f")

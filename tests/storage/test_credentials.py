@@ -11,6 +11,7 @@ from hudi_pyspark import HudiTable, InvalidOptionError, StorageAccessError
 from hudi_pyspark.imported_function import ALLOWED
 from hudi_pyspark.reading.read_task import read_task
 from hudi_pyspark.storage.credentials import Credentials, NamedProvider, current_credentials
+from tests.emptied_state import empty
 from tests.storage import short_lived
 from tests.storage.s3_server import serve
 
@@ -24,7 +25,7 @@ def calls(tmp_path, monkeypatch):
     monkeypatch.setenv(short_lived.CALLS, str(file))
     monkeypatch.setenv(short_lived.LIFETIME, "1")
     monkeypatch.setenv(ALLOWED, f"{short_lived.__name__}, os, no_such_module")
-    monkeypatch.setattr("hudi_pyspark.storage.credentials._cached_credentials", {})
+    empty(monkeypatch, "credentials")
     return file
 
 

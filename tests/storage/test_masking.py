@@ -7,8 +7,10 @@ import pytest
 
 from hudi_pyspark.errors import InvalidOptionError, MissingFileError, StorageAccessError
 from hudi_pyspark.storage.masking import mask
+from hudi_pyspark.storage.options import secret_values
 from hudi_pyspark.storage.retries import RetryPolicy
-from hudi_pyspark.storage_options import secret_values
+from hudi_pyspark.storage.stores.azure import AZURE
+from hudi_pyspark.storage.stores.s3 import S3
 
 SECRET = "K3sig+abc/def="
 TOKEN = f"sv=2024-11-04&se=2030-01-01&sr=c&sp=rl&sig={SECRET}"
@@ -52,7 +54,7 @@ def test_other_texts_stay_as_they_are(text):
 @pytest.mark.parametrize("text", [SECRET, ENCODED, f"signature {SECRET} is not valid", TOKEN])
 @pytest.mark.parametrize("given", [TOKEN, f"?{TOKEN}", f"?sig={ENCODED}&sv=2024-11-04"])
 def test_signature_of_a_token_is_cut_out_however_it_is_spelled(text, given):
-    shown = mask(f"failed: {text}", secret_values({"sas_token": given}))
+    shown = mask(f"failed: {text}", secret_values(AZURE, {"sas_token": given}))
     assert "K3sig" not in shown
     assert shown.startswith("failed: ")
 
@@ -74,10 +76,10 @@ def test_short_secret_that_is_part_of_the_path_stays():
     assert mask("key 'lake/t' in bucket 'lake'", ["lake"], "s3://lake/t").count("lake") == 2
 
 
-@pytest.mark.parametrize("name", ["secret_key", "proxy_options", "endpoint_override", "sas_token"])
+@pytest.mark.parametrize("name", ["secret_key", "proxy_options", "endpoint_override"])
 def test_passwords_of_settings_are_secrets(name):
     value = "very-secret" if name == "secret_key" else "http://me:very-secret@host:1"
-    assert mask("it is very-secret", secret_values({name: value})) == "it is ***"
+    assert mask("it is very-secret", secret_values(S3, {name: value})) == "it is ***"
 
 
 @pytest.mark.parametrize(

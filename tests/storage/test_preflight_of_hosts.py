@@ -6,7 +6,9 @@ import socket
 import pytest
 
 from hudi_pyspark import StorageError
-from hudi_pyspark.storage.preflight import connection_problem, reach_endpoint
+from hudi_pyspark.storage.hosts import connection_problem
+from hudi_pyspark.storage.preflight import reach_endpoint
+from hudi_pyspark.storage.stores import store_of
 from hudi_pyspark.storage.table_storage import ArrowStorage
 
 
@@ -86,15 +88,15 @@ def test_connection_that_fails_is_made_as_often_as_a_request(connected, clock):
 @pytest.mark.parametrize("variable", ["HTTPS_PROXY", "http_proxy", "ALL_PROXY"])
 def test_nothing_connects_past_a_proxy(connected, monkeypatch, variable):
     monkeypatch.setenv(variable, "http://127.0.0.1:1")
-    reach_endpoint("abfs", {"account_name": "acme"})
-    reach_endpoint("gs", {"endpoint_override": "name"})
+    reach_endpoint(store_of("abfs"), {"account_name": "acme"})
+    reach_endpoint(store_of("gs"), {"endpoint_override": "name"})
     ArrowStorage.parse("gs://lake/t")  # credentials of the machine are not asked for, either
     assert connected == []
 
 
 def test_gcs_and_s3_without_an_endpoint_are_left_to_their_clients(connected):
-    reach_endpoint("gs", {"access_token": "t"})
-    reach_endpoint("s3", {"endpoint_override": "name:1"})
+    reach_endpoint(store_of("gs"), {"access_token": "t"})
+    reach_endpoint(store_of("s3"), {"endpoint_override": "name:1"})
     assert connected == []
 
 

@@ -7,7 +7,7 @@ import pickle
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
-from hudi_pyspark import CorruptTableError, HudiTable, StorageAccessError, StorageError
+from hudi_pyspark import CorruptTableError, HudiTable, StorageAccessError, StorageError, thresholds
 from hudi_pyspark.reading.read_task import read_task
 from hudi_pyspark.storage import ArrowStorage
 from hudi_pyspark.storage.file_systems import OpenFile
@@ -318,7 +318,7 @@ def test_timeline_without_a_list_is_no_empty_table(s3, answer):
 
 @pytest.fixture
 def small_pages(monkeypatch):
-    monkeypatch.setattr("hudi_pyspark.storage.file_systems._PAGE", 4)
+    monkeypatch.setattr(thresholds, "LISTING_PAGE", 4)
     return 4
 
 

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hudi_pyspark import thresholds
 from hudi_pyspark.errors import MissingFileError
 from hudi_pyspark.format.log.log_block import LogBlockType, frame_blocks
-from hudi_pyspark.table import log_files
 from hudi_pyspark.table.log_files import LogFiles
 from tests.format.log.log_writer import MAGIC, write_block
 from tests.memory_storage import MemoryStorage
@@ -40,7 +40,7 @@ class CountingStorage(MemoryStorage):
 
 @pytest.fixture
 def small_pieces(monkeypatch):
-    monkeypatch.setattr(log_files, "_PIECE", 64)
+    monkeypatch.setattr(thresholds, "LOG_PIECE", 64)
 
 
 @pytest.mark.property
@@ -84,7 +84,7 @@ def test_framing_leaves_contents_unread():
 
 @pytest.mark.parametrize("gap", [-3, -1, 0, 1])
 def test_magic_is_found_where_searched_pieces_meet(gap, monkeypatch):
-    monkeypatch.setattr("hudi_pyspark.format.log.log_block._SEARCHED_AT_ONCE", 100)
+    monkeypatch.setattr(thresholds, "SEARCHED_AT_ONCE", 100)
     block = write_block(LogBlockType.AVRO_DATA_BLOCK, {}, b"x")
     corrupt = MAGIC + bytes(100 + gap)
     found = [b.offset for b in frame_blocks(corrupt + block, path=PATH)]

@@ -56,3 +56,18 @@ def test_later_log_files_prove_a_lost_base_file(lost_in_turn, kept):
         problems.append(proof)
     assert COMMIT_NAMES_IT in problems
     assert (LOG_FILE_NAMES_IT in problems) == (kept == 1)
+
+
+@pytest.mark.parametrize(
+    "instant", ["20261121061(19849", "20251121061819849", "20261121061819848", "20261121061819850"]
+)
+def test_log_file_that_its_commit_misnames_loses_no_row(instant):
+    """A commit writes to the newest slice, so what it names in an older one is missed."""
+    files = files_of("v6_mor_inmemory_logonly")
+    commit = ".hoodie/20261121061819849.deltacommit"
+    named = files[commit].replace(b"20261121061819849.log.1", f"{instant}.log.1".encode())
+    assert named != files[commit]
+    try:
+        assert count({**files, commit: named}) == count(files)
+    except MissingFileError as error:
+        assert f"{instant}.log.1" in str(error)  # noqa: PT017

@@ -1,5 +1,6 @@
 import pytest
 
+from hudi_pyspark import thresholds
 from hudi_pyspark.errors import MissingFileError
 from hudi_pyspark.format.timeline.instant import Action, Instant, InstantState
 from hudi_pyspark.table.config import TableConfig
@@ -214,7 +215,7 @@ class ChangingFolder(MemoryStorage):
 
 @pytest.fixture
 def long_timelines(monkeypatch):
-    monkeypatch.setattr("hudi_pyspark.table.timeline._LISTED_AT_ONCE", 1)
+    monkeypatch.setattr(thresholds, "LISTED_AT_ONCE", 1)
 
 
 LAYOUT_2 = TableConfig.parse({"hoodie.table.version": "9"})

@@ -2,10 +2,10 @@
 
 import pytest
 
+from hudi_pyspark import thresholds
 from hudi_pyspark.errors import CorruptTimelineError, MissingFileError
 from hudi_pyspark.options.read_options import IncrementalOptions
 from hudi_pyspark.planning.commit_range import RequestedRange
-from hudi_pyspark.table import file_groups
 from tests.memory_storage import MemoryStorage
 from tests.table.tiny_table import TinyTable, archive, base, log, shape
 
@@ -14,7 +14,7 @@ TIMES = ("010", "020", "030", "040")
 
 @pytest.fixture(autouse=True)
 def checked_commits(monkeypatch):
-    monkeypatch.setattr(file_groups, "CHECKED_COMMITS", 2)
+    monkeypatch.setattr(thresholds, "CHECKED_COMMITS", 2)
 
 
 def table_of(version=9):
@@ -98,7 +98,7 @@ def test_slices_do_not_depend_on_how_many_partitions_are_listed_together(monkeyp
     for time, partition in zip(TIMES, "abca", strict=True):
         table.write(time, "commit", f"{partition}/{base('f', time)}")
     together = table.open().slices.as_of()
-    monkeypatch.setattr(file_groups, "PARTITIONS_AT_ONCE", 1)
+    monkeypatch.setattr(thresholds, "PARTITIONS_AT_ONCE", 1)
     assert table.open().slices.as_of() == together
     assert [s.partition_path for s in together] == ["a", "b", "c"]
 

@@ -17,7 +17,6 @@ from hudi_pyspark import (
     CorruptLogBlockError,
     HudiError,
     HudiTable,
-    InvalidOptionError,
     Scan,
     TableNotFoundError,
 )
@@ -112,13 +111,9 @@ def catch(path: str) -> str:
     except TableNotFoundError as error:
         assert_type(error.code, str)
         assert_type(error.reason(), str)
-        not_found: FileNotFoundError = error
-        return str(not_found)
+        return f"{error.place} {error.found} {error.advice}"
     except CorruptLogBlockError as error:
         assert_type(error.offset, int)
-    except InvalidOptionError as error:
-        invalid: ValueError = error
-        return str(invalid)
     except HudiError as error:
         return error.code
     return ""

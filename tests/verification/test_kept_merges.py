@@ -27,12 +27,13 @@ def test_answers_with_kept_merges_are_those_of_apache_hudi(path, tmp_path):
 def test_wrong_outcome_is_seen(path, tmp_path, monkeypatch):
     find = OutcomesOnDisk.find
 
-    def find_another(store, key, names):
-        outcome = find(store, key, names)
-        if outcome is None:
+    def find_another(store, key, names, **_):
+        kept = find(store, key, names)
+        if kept is None:
             return None
-        wrong = outcome.decision._replace(dropped_base_rows=~outcome.decision.dropped_base_rows)
-        return replace(outcome, decision=wrong)
+        decision = kept.outcome.decision
+        wrong = decision._replace(dropped_base_rows=~decision.dropped_base_rows)
+        return replace(kept, outcome=replace(kept.outcome, decision=wrong))
 
     monkeypatch.setattr(OutcomesOnDisk, "find", find_another)
     assert any(ask(CASE, path, tmp_path / "kept", 1.0, 3))

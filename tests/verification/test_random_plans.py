@@ -10,14 +10,15 @@ import pytest
 from hudi_pyspark.filter.predicate import IsNull
 from hudi_pyspark.frames import polars
 from tests.conftest import PROJECT
+from verification.common.archives import unpack
 from verification.random_plans.conditions import random_condition, to_sql
-from verification.random_plans.ends import compare_engine, unpack
+from verification.random_plans.ends import ARCHIVE, compare_engine
 from verification.random_plans.extremes import rows
 
 
 @pytest.fixture(scope="module")
 def tables_of_ends(tmp_path_factory):
-    return unpack(tmp_path_factory.mktemp("ends"))
+    return unpack(ARCHIVE, tmp_path_factory.mktemp("ends"))
 
 
 def test_rows_of_ends_are_those_that_were_written(tables_of_ends):

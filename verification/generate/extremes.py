@@ -12,13 +12,14 @@ import os
 import random
 import sys
 import tempfile
-import zipfile
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from verification.common.archives import pack
 from verification.generate.session import hudi_session
+from verification.random_plans.ends import ARCHIVE
 from verification.random_plans.extremes import rows
 
 _OPTIONS = {
@@ -71,13 +72,7 @@ def main() -> None:
                     str(folder / kind)
                 )
         pq.write_table(final, folder / "rows.parquet")
-        target = Path(__file__).parents[1] / "random_plans" / "extremes.zip"
-        with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
-            for path in sorted(folder.rglob("*")):
-                top = path.relative_to(folder).parts[0]
-                is_one = top in ("cow", "mor", "rows.parquet") and path.suffix != ".crc"
-                if path.is_file() and is_one:
-                    archive.write(path, path.relative_to(folder))
+        pack(folder, ARCHIVE, ("cow", "mor", "rows.parquet"))
     spark.stop()
 
 

@@ -11,11 +11,11 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-import zipfile
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 
+from verification.common.archives import pack
 from verification.generate.session import hudi_session
 from verification.random_plans.names import tables
 
@@ -41,10 +41,7 @@ def main() -> None:
             answer.coalesce(1).write.parquet(str(folder / f"{table}.parquet"))
         for table in tables.PARQUET_TABLES:
             _frame(spark, table, tables.rows(table)).write.parquet(str(folder / f"{table}.parquet"))
-        with zipfile.ZipFile(tables.ARCHIVE, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
-            for path in sorted(folder.rglob("*")):
-                if path.is_file() and path.suffix != ".crc" and path.name != "_SUCCESS":
-                    archive.write(path, path.relative_to(folder))
+        pack(folder, tables.ARCHIVE)
     spark.stop()
 
 

@@ -10,9 +10,9 @@ import argparse
 import json
 import os
 import shutil
-import zipfile
 from pathlib import Path
 
+from verification.common.archives import pack
 from verification.histories.avro_generation import JAVA
 from verification.histories.bundles import bundle
 from verification.histories.history import Column, History, Step, StepKind
@@ -182,14 +182,6 @@ def write(history, worker):
     return path
 
 
-def pack(path, target):
-    """Zip a table, without checksums of Hadoop's local file system."""
-    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
-        for file in sorted(path.rglob("*")):
-            if file.is_file() and file.suffix != ".crc":
-                archive.write(file, Path(path.name) / file.relative_to(path))
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("cases", nargs="+", choices=["java_client", "rust"])
@@ -228,7 +220,7 @@ def main():
             "queries_that_fail": [entry for entry in entries if "error" in entry],
         }
         (folder / "case.json").write_text(json.dumps(description, indent=1) + "\n")
-        pack(path, folder / "table.zip")
+        pack(path.parent, folder / "table.zip", (path.name,))
         print(history.name, len(commits), "commits", len(entries), "queries", flush=True)
     spark.stop()
 

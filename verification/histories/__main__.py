@@ -82,7 +82,7 @@ def _run(hudi: str, given: argparse.Namespace, folder: Path) -> None:
     suspects = []
     with (folder / f"{hudi}-{given.seed}-{given.first}.jsonl").open("w") as results:
         for number in range(given.first, given.first + given.count):
-            history = _history(given.seed, number, hudi)
+            history = history_of(given.seed, number, hudi)
             found = examine(history, worker, tables, given.queries)
             if worker.hudi != NEWEST and _is_open(found):
                 suspects.append(found)
@@ -97,7 +97,7 @@ def _run(hudi: str, given: argparse.Namespace, folder: Path) -> None:
     worker.stop()
 
 
-def _history(seed: int, number: int, hudi: str) -> History:
+def history_of(seed: int, number: int, hudi: str) -> History:
     if hudi == FLINK:
         return flink_history(seed, number)
     if hudi == RUST:

@@ -235,7 +235,7 @@ def _text(error: Exception) -> str:
 def write_batches(table: LiveTable, number: int, seed: int) -> None:
     """Write batch after batch until the time is up."""
     writer, dice = WRITERS[number], random.Random(f"{seed} {number}")
-    for batch, upserts, deletes in _batches(writer, dice):
+    for batch, upserts, deletes in batches(writer, dice):
         if time.time() > table.until:
             return
         with table.turns[number]:
@@ -243,7 +243,7 @@ def write_batches(table: LiveTable, number: int, seed: int) -> None:
         time.sleep(dice.random())
 
 
-def _batches(
+def batches(
     writer: str, dice: random.Random
 ) -> Iterator[tuple[int, tuple[str, ...], tuple[str, ...]]]:
     keys = list(keys_of(writer))

@@ -41,7 +41,7 @@ PARTS = {
 LEFT_OUT = (
     *("spark", "storage", "catalogs", "cli", "project", "doctor", "typing", "format"),
     *("options", "verification", "test_scan_bad_input.py", "test_procedures.py"),
-    *("test_inspection.py", "test_inspection_of_logs.py", "test_storage_options.py"),
+    *("test_inspection.py", "test_inspection_of_logs.py"),
 )
 REPEATED = "test_every_query_of_log_files_answers_the_same or test_filtered_read"
 LEAST = 0.95  # share of the mutants that must be killed

@@ -17,31 +17,35 @@ again.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import random
 import sys
 import tempfile
-import zipfile
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
 
 import hudi_pyspark
 from tests.conftest import GOLDEN, set_spark_environment
-from tests.spark.deployment import connect_server
-from verification.random_plans.conditions import OF_A_VALUE
+from verification.common.answers import (
+    OF_A_VALUE,
+    error_answer,
+    print_differences,
+    without_ansi,
+)
+from verification.common.archives import unpack
+from verification.common.sessions import Sessions, read_as_written
 from verification.random_plans.table import Table
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from collections.abc import Iterator
+
+    from pyspark.sql import DataFrame, SparkSession
 
 CASES = ("v9_mor_compaction_inline", "v9_mor_all_types", "v8_mor_keygen_complex_hive")
 NAMES = ("orders", "types", "complex")
-_ANSI = "spark.sql.ansi.enabled"
 _TIME_TRAVEL = "UNSUPPORTED_FEATURE.TIME_TRAVEL"
 
 
@@ -103,7 +107,7 @@ class Side:
         except PySparkException as error:
             if error.getCondition() in (None, "RETRIES_EXCEEDED"):
                 raise  # of the server, not of the query
-            return text, f"{type(error).__name__} {error.getCondition()}"
+            return text, error_answer(error)
         except UnicodeDecodeError as error:  # Spark casts any bytes to text
             return text, str(error)
 
@@ -112,11 +116,8 @@ def _spared(side: Side, seed: int, answer: Any) -> Any:
     """Return the answer without the error of a value, which Spark need not meet in a row."""
     if not isinstance(answer, str) or not answer.endswith(OF_A_VALUE):
         return answer
-    side.spark.conf.set(_ANSI, "false")
-    try:
+    with without_ansi(side.spark):
         return side.answer(seed)[1]
-    finally:
-        side.spark.conf.set(_ANSI, "true")
 
 
 def _rows(frame: DataFrame, dice: random.Random) -> Any:
@@ -143,8 +144,7 @@ def _plain(value: Any) -> Any:
 def _tables(spark: SparkSession, folder: Path) -> dict[str, Table]:
     found = {}
     for name, case in zip(NAMES, CASES, strict=True):
-        with zipfile.ZipFile(GOLDEN / case / "table.zip") as archive:
-            archive.extractall(folder)
+        unpack(GOLDEN / case / "table.zip", folder)
         path, copy = str(folder / case), str(folder / f"{case}.parquet")
         frame = spark.read.format("hudi-py").load(path)
         frame.coalesce(1).write.parquet(copy)
@@ -153,11 +153,11 @@ def _tables(spark: SparkSession, folder: Path) -> dict[str, Table]:
     return found
 
 
-def compare(narrowed: Side, plain: Side, seeds: range, log: Any = None) -> list[dict[str, Any]]:
-    """Ask both sides and return the queries that they answer differently."""
+def compare(narrowed: Side, plain: Side, seeds: range, log: Any = None) -> Iterator[dict[str, Any]]:
+    """Ask both sides, and yield the queries that they answer differently."""
     narrowed.make_views()
     plain.make_views()
-    different, errors = [], 0
+    different = errors = 0
     for seed in seeds:
         text, found = narrowed.answer(seed)
         _, wanted = plain.answer(seed)
@@ -165,41 +165,44 @@ def compare(narrowed: Side, plain: Side, seeds: range, log: Any = None) -> list[
         if narrowed.is_by_name and _TIME_TRAVEL in str(wanted):
             continue  # tables by name have it, copies have not
         if found != wanted and found != _spared(plain, seed, wanted):
-            different.append({"seed": seed, "query": text, "found": found, "wanted": wanted})
-            print(json.dumps(different[-1], default=str)[:3000], flush=True)
+            different += 1
+            yield {"seed": seed, "query": text, "found": found, "wanted": wanted}
         if log and seed % 50 == 0:
-            print(f"{seed}: {len(different)} different, {errors} errors", file=log, flush=True)
+            print(f"{seed}: {different} different, {errors} errors", file=log, flush=True)
     print("ERRORS", errors, flush=True)
-    return different
 
 
-def _sessions(mode: str, port: str, stack: ExitStack) -> tuple[SparkSession, SparkSession]:
-    if mode == "connect":
-        url = f"sc://127.0.0.1:{port or stack.enter_context(connect_server())}"
-        sessions = [SparkSession.builder.remote(url).create() for _ in range(2)]
-    else:
-        builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
-        builder = builder.config("spark.python.daemon.module", "hudi_pyspark.spark.daemon")
-        first = builder.config("spark.sql.session.timeZone", "UTC").getOrCreate()
-        sessions = [first, first.newSession()]
-    for session in sessions:
-        session.conf.set("spark.sql.session.timeZone", "UTC")
-        session.conf.set("spark.sql.shuffle.partitions", "2")
-        # Parquet's statistics do not have NaN, so Spark's own reader skips it: no referee's work.
-        session.conf.set("spark.sql.parquet.filterPushdown", "false")
-    return sessions[0], sessions[1]
+def _compare_golden(
+    chosen: argparse.Namespace, folder: Path, seeds: range, stack: ExitStack
+) -> Iterator[dict[str, Any]]:
+    """Yield the plans on golden tables that are answered differently."""
+    sessions = Sessions(chosen.mode, folder, stack, port=chosen.port)
+    one = sessions.new()
+    other = sessions.new()
+    read_as_written(other)
+    tables = _tables(other, folder)
+    is_by_name = chosen.mode == "names"
+    hudi_pyspark.register(one, tables=True if is_by_name else None)
+    narrowed = Side(one, tables, is_source=True, is_by_name=is_by_name)
+    plain = Side(other, tables, is_source=chosen.reference == "source")
+    return compare(narrowed, plain, seeds, sys.stderr)
 
 
-def _compare_ends(mode: str, port: str, folder: Path, seeds: range, stack: ExitStack) -> int:
-    """Compare plans on the tables of ends; return how many differ."""
+def _compare_ends(
+    mode: str, port: str, folder: Path, seeds: range, stack: ExitStack
+) -> Iterator[dict[str, Any]]:
+    """Yield the plans on the tables of ends that are answered differently."""
     from verification.random_plans import ends
 
-    ends.unpack(folder)
+    unpack(ends.ARCHIVE, folder)
     if mode in ("duckdb", "polars"):
-        return ends.report(ends.compare_engine(mode, folder, seeds))
-    one, other = _sessions(mode, port, stack)
+        return ends.compare_engine(mode, folder, seeds)
+    sessions = Sessions(mode, folder, stack, port=port)
+    one = sessions.new()
+    other = sessions.new()
+    read_as_written(other)
     if mode == "filter":
-        return ends.report(ends.compare_filters(other, folder, seeds))
+        return ends.compare_filters(other, folder, seeds)
     if mode != "plain":
         hudi_pyspark.register(one)
     narrowed = ends.SparkSide(one, folder, is_copy=False)
@@ -208,17 +211,20 @@ def _compare_ends(mode: str, port: str, folder: Path, seeds: range, stack: ExitS
         from hudi_pyspark.spark.datasource import HudiDataSource
 
         one.dataSource.register(HudiDataSource)
-    return ends.report(ends.compare_in_spark(narrowed, plain, seeds, sys.stderr))
+    return ends.compare_in_spark(narrowed, plain, seeds, sys.stderr)
 
 
 def _compare_names(
     chosen: argparse.Namespace, folder: Path, seeds: range, stack: ExitStack
 ) -> bool:
     """Compare plans on the tables whose columns share names; return whether some differ."""
-    from verification.random_plans.names.compare import Referee, sessions
+    from verification.random_plans.names.compare import SIDES, Referee, keep_checkpoints
     from verification.random_plans.names.plan import draw
 
-    made = sessions(chosen.mode, chosen.port, folder, stack)
+    if chosen.mode == "connect":
+        keep_checkpoints()
+    sessions = Sessions(chosen.mode, folder, stack, port=chosen.port)
+    made = {name: sessions.new() for name in SIDES}
     asked = [seed for seed in seeds if not chosen.feature or chosen.feature in draw(seed).features]
     outcome = Referee(made, folder).compare(asked, shrinks=chosen.shrinks)
     print(outcome.summary(), flush=True)
@@ -243,24 +249,14 @@ def main() -> None:
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         seeds = range(chosen.seed, chosen.seed + chosen.count)
-        if chosen.tables == "ends":
-            count = _compare_ends(chosen.mode, chosen.port, folder, seeds, stack)
-            print(f"ANSWERS {chosen.mode}: {len(seeds)} plans, {count} different")
-            sys.exit(bool(count))
         if chosen.tables == "names":
             sys.exit(_compare_names(chosen, folder, seeds, stack))
-        one, other = _sessions(chosen.mode, chosen.port, stack)
-        tables = _tables(other, folder)
-        is_by_name = chosen.mode == "names"
-        hudi_pyspark.register(one, tables=True if is_by_name else None)
-        different = compare(
-            Side(one, tables, is_source=True, is_by_name=is_by_name),
-            Side(other, tables, is_source=chosen.reference == "source"),
-            seeds,
-            sys.stderr,
-        )
-        one.stop()
-    print("ANSWERS", json.dumps({"asked": len(seeds), "different": different}, default=str))
+        if chosen.tables == "ends":
+            found = _compare_ends(chosen.mode, chosen.port, folder, seeds, stack)
+        else:
+            found = _compare_golden(chosen, folder, seeds, stack)
+        different = print_differences(found)
+    print(f"ANSWERS {chosen.mode}: {len(seeds)} plans, {len(different)} different")
     sys.exit(bool(different))
 
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     import polars as pl
     from pyspark.sql import Column
 
-# Errors of a value in a row that another condition leaves out: Spark need not meet it.
-OF_A_VALUE = ("CAST_INVALID_INPUT", "CAST_OVERFLOW", "DIVIDE_BY_ZERO")
 _SIGNS = ["=", "<>", "<", "<=", ">", ">=", "IN", "NOT IN", "BETWEEN", "IS NULL", "IS NOT NULL"]
 _KEYS = [f"k{number:04}" for number in range(-1, COUNT + 9)]
 _VALUES: dict[str, list[Any]] = {**VALUES, "k": _KEYS, "part": ["a", "b", "it's", "ü", "d=e", ""]}

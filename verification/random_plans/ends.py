@@ -8,10 +8,8 @@ referees read the Parquet copy.
 
 from __future__ import annotations
 
-import json
 import random
 import sys
-import zipfile
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow.parquet as pq
 
 import hudi_pyspark
+from verification.common.answers import OF_A_VALUE, error_answer, without_ansi
 from verification.random_plans.conditions import (
-    OF_A_VALUE,
     converted,
     has_special_numbers,
     random_condition,
@@ -68,13 +66,6 @@ SELECT {k} FROM (SELECT {k}, explode_outer(arr) AS e, i FROM {t} WHERE {c}) WHER
 SELECT st.x, st.s, {k} FROM {t} WHERE {c}
 SELECT structs.n, {k} FROM {t} WHERE {c}
 """.strip().splitlines()
-
-
-def unpack(folder: Path) -> Path:
-    """Unpack the tables and their copy."""
-    with zipfile.ZipFile(ARCHIVE) as archive:
-        archive.extractall(folder)
-    return folder
 
 
 class SparkSide:
@@ -196,13 +187,8 @@ class SparkSide:
 
     def answer_without_errors(self, seed: int) -> Any:
         """Ask one plan without ANSI mode, in which a value that does not fit is null."""
-        ansi = "spark.sql.ansi.enabled"
-        before = self.spark.conf.get(ansi) or "true"
-        self.spark.conf.set(ansi, "false")
-        try:
+        with without_ansi(self.spark):
             return self.answer_or_error(seed)
-        finally:
-            self.spark.conf.set(ansi, before)
 
     def answer_or_error(self, seed: int) -> Any:
         """Ask one plan; text of an error."""
@@ -211,7 +197,7 @@ class SparkSide:
         try:
             return self.answer([seed])[seed]
         except PySparkException as error:
-            return f"{type(error).__name__} {error.getCondition()}"
+            return error_answer(error)
         except (OverflowError, ValueError, TypeError) as error:  # of literals of Python
             return f"{type(error).__name__} {error}"
 
@@ -342,12 +328,3 @@ def _ask_polars(source: Any, condition: Any) -> list[str]:
     is_table = isinstance(source, hudi_pyspark.HudiTable)
     frame: Any = hudi_pyspark.scan_polars(source) if is_table else pl.LazyFrame(source)
     return sorted(frame.filter(to_polars(condition)).select("k").collect()["k"].to_list())
-
-
-def report(differences: Iterator[dict[str, Any]]) -> int:
-    """Print differences as they come, and return their number."""
-    count = 0
-    for difference in differences:
-        count += 1
-        print(json.dumps(difference, default=str, ensure_ascii=False)[:3_000], flush=True)
-    return count

@@ -17,23 +17,23 @@ import sys
 import tempfile
 from collections import Counter
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pyspark.sql import SparkSession
 from pyspark.sql import functions as sf
 
 import hudi_pyspark
 from tests.conftest import set_spark_environment
-from tests.spark.deployment import connect_server
-from verification.random_plans.names.compare import classic_builder, quiet
+from verification.common.sessions import Sessions
+from verification.common.shrinking import shortest
 from verification.states.growth import CASES, COLUMNS, Growth
 from verification.states.program import KEPT, NEWEST, Program, draw
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
 _TRIALS = 40
 ICEBERG = "iceberg"  # the catalog of tables into which rows are merged
@@ -209,28 +209,21 @@ class Referee:
             if wrong:
                 self.different.append(seed)
                 if len(self.different) <= shrinks:
-                    program, wrong = self._shortest(program, wrong)
+                    program = shortest(
+                        program, partial(self._fails_likewise, wrong=wrong), trials=_TRIALS
+                    )
+                    wrong = self.wrong_reads(program)
                 print(f"--- seed {seed} of {CASES[program.case]}\n{program.text}")
                 print("\n".join(f"WRONG {each}" for each in wrong), flush=True)
             if self.programs % 10 == 0:
                 print(self.summary(), file=sys.stderr, flush=True)
 
-    def _shortest(self, program: Program, wrong: list[str]) -> tuple[Program, list[str]]:
+    def _fails_likewise(self, program: Program, wrong: list[str]) -> bool:
+        """Return whether a shorter program reads something wrong, or ends by an error, as well."""
+        found = self.wrong_reads(program)
+        is_broken = any("NameError" in each for each in found)  # a part was needed
         is_error = wrong[0].startswith("error")
-        trials = 0
-        while trials < _TRIALS:
-            for shorter in program.shorter():
-                if trials == _TRIALS:
-                    return program, wrong
-                trials += 1
-                found = self.wrong_reads(shorter)
-                is_broken = any("NameError" in each for each in found)  # a part was needed
-                if found and not is_broken and found[0].startswith("error") == is_error:
-                    program, wrong = shorter, found
-                    break
-            else:
-                return program, wrong
-        return program, wrong
+        return bool(found) and not is_broken and found[0].startswith("error") == is_error
 
     def summary(self) -> str:
         """Return the counts as text."""
@@ -252,34 +245,6 @@ def iceberg_settings(jar: str, folder: Path) -> dict[str, str]:
     }
 
 
-def sessions(
-    mode: str, port: str, folder: Path, stack: ExitStack, iceberg: str
-) -> Callable[[], SparkSession]:
-    """Return a function that makes registered sessions."""
-    if mode == "connect":
-        quiet(folder)
-        url = f"sc://127.0.0.1:{port or stack.enter_context(connect_server())}"
-
-        def make() -> SparkSession:
-            session: SparkSession = SparkSession.builder.remote(url).create()
-            hudi_pyspark.register(session)
-            return session
-
-        return make
-    more = iceberg_settings(iceberg, folder) if iceberg else {}
-    first = classic_builder(folder).config(map=more).getOrCreate()
-    stack.callback(first.stop)
-
-    def make_classic() -> SparkSession:
-        session: SparkSession = first.newSession()
-        for name, value in {"shuffle.partitions": "2", "session.timeZone": "UTC"}.items():
-            session.conf.set(f"spark.sql.{name}", value)
-        hudi_pyspark.register(session)
-        return session
-
-    return make_classic
-
-
 def main() -> None:
     """Run as described above; the exit code is 1 if a read is wrong."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -298,7 +263,14 @@ def main() -> None:
     views = chosen.views or {"classic": NEWEST, "connect": KEPT}[chosen.mode]
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        make = sessions(chosen.mode, chosen.port, folder, stack, chosen.iceberg)
+        more = iceberg_settings(chosen.iceberg, folder) if chosen.iceberg else None
+        sessions = Sessions(chosen.mode, folder, stack, port=chosen.port, settings=more)
+
+        def make() -> SparkSession:
+            session = sessions.new()
+            hudi_pyspark.register(session)
+            return session
+
         referee = Referee(
             make, views=views, is_connect=chosen.mode == "connect", merges=bool(chosen.iceberg)
         )

@@ -14,6 +14,7 @@ from functools import lru_cache, partial
 import numpy as np
 import pyarrow as pa
 
+from hudi_pyspark import thresholds
 from hudi_pyspark.errors import CorruptAvroError, UnsupportedTypeError
 from hudi_pyspark.format.avro import nested, values
 from hudi_pyspark.format.avro.cursor import PADDING, Cursor, Int64s, RecordBytes, ValueReader
@@ -33,12 +34,8 @@ from hudi_pyspark.format.avro.schema import (
     arrow_field,
 )
 
-RUN_RECORDS = 16_384  # in a run: their bytes and positions stay in the cache
-RUN_BYTES = 1 << 25  # in a run, unless a single record is larger
-
 _RECORD_LENGTH = struct.Struct(">i")
 _CHAIN_RECORDS = 32  # records of one chain of lengths, and so the number of numpy calls
-_LEAST_CHAINS = 64  # fewer records are found faster one by one
 _MOST_CHAINS = 1024
 _BEGINNING = 16  # bytes of a record by which further records are found
 _PRIMITIVE_READERS: Mapping[Primitive, Callable[[AvroType, str], ValueReader]] = {
@@ -125,7 +122,7 @@ def _spans_from_many_places(
     """
     places = min(count // _CHAIN_RECORDS, _MOST_CHAINS)
     size = len(data)
-    if places < _LEAST_CHAINS:
+    if places < thresholds.LEAST_CHAINS:
         return None
     beginning = bytes(data[offset + 4 : offset + 4 + _BEGINNING])
     second = offset + 8 + int.from_bytes(data[offset : offset + 4], "big")
@@ -218,11 +215,14 @@ _reader_of = lru_cache(maxsize=64)(_TopLevelReader)
 
 
 def _runs(starts: Int64s, ends: Int64s) -> Iterator[tuple[int, int]]:
-    """Cut the records into runs of at most `RUN_RECORDS` records and about `RUN_BYTES` bytes."""
+    """Cut the records into runs of at most `RUN_RECORDS` records and `RUN_BYTES` bytes."""
     first = 0
     while first < len(starts):
-        last = min(first + RUN_RECORDS, len(starts))
-        while last - first > 1 and ends[first:last].max() - starts[first:last].min() > RUN_BYTES:
+        last = min(first + thresholds.RUN_RECORDS, len(starts))
+        while (
+            last - first > 1
+            and ends[first:last].max() - starts[first:last].min() > thresholds.RUN_BYTES
+        ):
             last = (first + last + 1) // 2
         yield first, last
         first = last

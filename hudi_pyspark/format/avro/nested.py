@@ -258,7 +258,7 @@ class ListReader(ValueReader):
                     after.append(self._walk_items(octets, position, end, count, begins))
             except CorruptAvroError as error:
                 record = int(cursor.record[row])
-                raise CorruptAvroError(error.problem, record, error.field) from error
+                raise CorruptAvroError(error.found, record, error.field) from error
             lengths.append(len(begins) - before)
         cursor.position = np.array(after, np.int64)
         return np.array(lengths, np.int64), np.array(begins, np.int64)

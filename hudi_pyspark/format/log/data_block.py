@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from hudi_pyspark import thresholds
 from hudi_pyspark.arrow_values import text_scalar
 from hudi_pyspark.errors import CorruptAvroError, CorruptLogBlockError, UnsupportedTableError
 from hudi_pyspark.format.avro.cursor import Int64s
@@ -25,8 +26,6 @@ from hudi_pyspark.format.parquet.legacy_calendar import LegacyCalendar, with_ins
 _VERSION_AND_COUNT = struct.Struct(">ii")
 _RECORD_LENGTH = struct.Struct(">i")
 _MOST_SEARCHED = 8
-_SMALL_BLOCK = 1 << 18  # bytes of a block that is decoded with its neighbours
-_LARGEST_RUN = 1 << 20  # bytes of blocks that are decoded together
 _LARGEST_WHOLE = 4 << 20  # bytes of a block that is read for its first records
 _NO_RECORDS = np.empty(0, np.int64)
 _CONTENT_VERSIONS = (1, 2, 3)  # the same for a reader; version 0 had no record count
@@ -99,7 +98,7 @@ def decode_first_records(block: LogBlock, columns: Sequence[str], most: int) -> 
         if block.content_length > _LARGEST_WHOLE and not block.native_extension:
             raise UnsupportedTableError(f"{block.path}: {block.content_length} bytes in a block")
         return decode_data_block(block, columns).slice(0, most)
-    length = min(block.content_length, _LARGEST_RUN)
+    length = min(block.content_length, thresholds.LARGEST_RUN)
     content = block.file[block.content_offset : block.content_offset + length]
     if len(content) < _VERSION_AND_COUNT.size:
         raise block.corrupt(f"expected version and record count, found {len(content)} bytes")
@@ -135,10 +134,13 @@ def runs_of_blocks(
     size = 0
     for block in blocks:
         kind = None
-        if block.block_type is LogBlockType.AVRO_DATA_BLOCK and block.content_length < _SMALL_BLOCK:
+        if (
+            block.block_type is LogBlockType.AVRO_DATA_BLOCK
+            and block.content_length < thresholds.SMALL_BLOCK
+        ):
             kind = block.schema_text, kind_of(block)
         size += block.content_length
-        if run and (kind is None or kind != run_kind or size > _LARGEST_RUN):
+        if run and (kind is None or kind != run_kind or size > thresholds.LARGEST_RUN):
             yield run
             run = []
             size = block.content_length
@@ -208,8 +210,8 @@ def salvage_data_block(block: LogBlock) -> tuple[pa.Table, str]:
     except CorruptLogBlockError as error:
         cause = error.__cause__
         if isinstance(cause, CorruptAvroError) and block.block_type in AVRO_BLOCKS:
-            return _first_records(block, cause.record), error.problem
-        return pa.table({}), error.problem
+            return _first_records(block, cause.record), error.found
+        return pa.table({}), error.found
     except UnsupportedTableError as error:
         return pa.table({}), error.reason()
 

@@ -9,6 +9,7 @@ from typing import IO, TypeAlias
 
 import pyarrow as pa
 
+from hudi_pyspark import thresholds
 from hudi_pyspark.errors import CorruptAvroError, CorruptLogBlockError
 from hudi_pyspark.format.avro.schema import AvroRecord, parse_schema
 from hudi_pyspark.format.bytes_source import BytesSource, StoredBytes
@@ -19,7 +20,6 @@ LOG_FORMAT_VERSION = 1  # of the frame around each block: HoodieLogFormat.CURREN
 _MAGIC_PATTERN = re.compile(re.escape(MAGIC))  # searches a memoryview without copying it
 _LONG = struct.Struct(">q")
 _INT = struct.Struct(">i")
-_SEARCHED_AT_ONCE = 1 << 20  # bytes
 _DAMAGED_NAME = re.compile('"name" *: *"[^"]*\ufffd')
 _ROLLBACK_COMMAND = "0"  # the only command that any release has written
 
@@ -242,7 +242,7 @@ def _salvage_block(file: BytesSource, offset: int, path: str, report: Report) ->
     except CorruptLogBlockError as error:
         place = f" (at byte {error.offset})" if error.offset != offset else ""
         corrupt = corrupt_block(file, offset, end, path)
-        return SalvagedBlock(corrupt, error.problem + place, error)
+        return SalvagedBlock(corrupt, error.found + place, error)
 
 
 def _block_end(file: BytesSource, offset: int) -> tuple[int, str]:
@@ -268,8 +268,8 @@ def _block_end(file: BytesSource, offset: int) -> tuple[int, str]:
 
 def _next_magic(file: BytesSource, start: int) -> int:
     """Return the offset of the next magic, or the end of the file."""
-    for at in range(start, len(file), _SEARCHED_AT_ONCE):
-        match = _MAGIC_PATTERN.search(file[at : at + _SEARCHED_AT_ONCE + len(MAGIC) - 1])
+    for at in range(start, len(file), thresholds.SEARCHED_AT_ONCE):
+        match = _MAGIC_PATTERN.search(file[at : at + thresholds.SEARCHED_AT_ONCE + len(MAGIC) - 1])
         if match:
             return at + match.start()
     return len(file)

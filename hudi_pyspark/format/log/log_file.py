@@ -59,7 +59,7 @@ def salvage_log_file(data: bytes | BytesSource, *, path: str) -> Iterator[log_bl
     try:
         yield from map(log_block.SalvagedBlock, frame_log_file(data, path=path))
     except (CorruptLogBlockError, UnsupportedTableError) as error:
-        problem = error.problem if isinstance(error, CorruptLogBlockError) else error.reason()
+        problem = error.found if isinstance(error, CorruptLogBlockError) else error.reason()
         file = memoryview(data) if isinstance(data, bytes) else data
         yield log_block.SalvagedBlock(log_block.corrupt_block(file, 0, len(file), path), problem)
 

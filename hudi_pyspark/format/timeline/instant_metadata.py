@@ -12,6 +12,7 @@ from typing import Any
 
 from fastavro.schema import SchemaParseException
 
+from hudi_pyspark import thresholds
 from hudi_pyspark.cached_property import PickledWithoutCache, cached_property
 from hudi_pyspark.errors import CorruptTimelineError
 from hudi_pyspark.format.timeline.instant import WriteOperationType
@@ -28,8 +29,6 @@ from hudi_pyspark.format.timeline.instant_body import (
     read_ends,
     undecodable_as_corrupt,
 )
-
-_LARGE = 1 << 18  # bytes of a commit's file: several hundred write stats
 
 
 @dataclass(slots=True, unsafe_hash=True)
@@ -121,7 +120,7 @@ def parse_commit_metadata(body: bytes, *, path: str) -> CommitMetadata:
             raise it on first use.
     """
     parse_whole = partial(_parse_whole, body, path=path)
-    if len(body) < _LARGE or not body.startswith(AVRO_MAGIC):
+    if len(body) < thresholds.LARGE_COMMIT or not body.startswith(AVRO_MAGIC):
         return parse_whole()
     try:
         item, record = read_ends(body)

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from hudi_pyspark import thresholds
 from hudi_pyspark.cached_property import cached_property
 from hudi_pyspark.columns.arrays import Mask, RowNumbers, is_true
 from hudi_pyspark.format.bytes_source import FileSource
@@ -20,9 +21,6 @@ from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 
 File: TypeAlias = pa.NativeFile | IO[bytes]
 
-_FEWEST_BYTES = 1 << 16  # of a column on average, uncompressed: smaller columns have one page
-_ROWS_OF_PAGE = 20_000  # at most, by parquet-mr's default: tells in how many pages rows may be
-_MOST_PAGES = 0.7  # of all pages, or of their bytes; above that, reading all pages is as fast
 _BATCH_ROWS = 1 << 14
 
 
@@ -115,11 +113,11 @@ def read_keyed_rows(
     metadata = file.parquet.metadata
     row_group = metadata.row_group(group)
     other_columns = [name for name in columns if name != RECORD_KEY_COLUMN]
-    share_of_page = min(1, _ROWS_OF_PAGE / max(row_group.num_rows, 1))
+    share_of_page = min(1, thresholds.ROWS_OF_PAGE / max(row_group.num_rows, 1))
     if (
         not other_columns
-        or 1 - (1 - share_of_page) ** len(keys) > _MOST_PAGES  # keys may be anywhere
-        or row_group.total_byte_size < _FEWEST_BYTES * metadata.num_columns
+        or 1 - (1 - share_of_page) ** len(keys) > thresholds.MOST_PAGES  # keys may be anywhere
+        or row_group.total_byte_size < thresholds.PAGED_COLUMN_BYTES * metadata.num_columns
     ):
         return None
     file.prefetch([group], [RECORD_KEY_COLUMN])
@@ -168,7 +166,7 @@ def _read_pages(
         column_masks = _choose_pages([pages[leaf] for leaf in of_column], rows)
         masks.update(zip(of_column, column_masks, strict=True))
     size = sum(int(pages[leaf].sizes[masks[leaf]].sum()) for leaf in all_leaves)
-    if size > _MOST_PAGES * sum(int(pages[leaf].sizes.sum()) for leaf in all_leaves):
+    if size > thresholds.MOST_PAGES * sum(int(pages[leaf].sizes.sum()) for leaf in all_leaves):
         return {}
     parts = file.parts(s for leaf in all_leaves for s in pages[leaf].spans(masks[leaf]))
     values: dict[str, pa.ChunkedArray] = {}

@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from hudi_pyspark import thresholds
 from hudi_pyspark.arrow_values import to_arrow
 from hudi_pyspark.columns.arrays import Mask
 from hudi_pyspark.columns.nested_fields import leaf_paths, narrow_fields
@@ -27,7 +28,6 @@ from hudi_pyspark.storage.remote_file import fetch_end
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 
 _BUFFER = 1 << 16  # bytes of a column that are read from a local file at once
-_MOST_BYTES = 64 << 20  # of a table, by the average size of its rows in the footer
 _log = logger(__name__)
 
 
@@ -129,14 +129,14 @@ def _rows_at_once(
 ) -> int:
     """Return the rows of a table: ``most``, or fewer if these would take too much memory."""
     row_groups = [metadata.row_group(group) for group in groups]
-    if sum(row_group.total_byte_size for row_group in row_groups) <= _MOST_BYTES:
+    if sum(row_group.total_byte_size for row_group in row_groups) <= thresholds.TABLE_BYTES:
         return most
     chunks = [row_group.column(i) for row_group in row_groups for i in range(metadata.num_columns)]
     size = sum(
         chunk.total_uncompressed_size for chunk in chunks if is_among(leaves, chunk.path_in_schema)
     )
     rows = sum(row_group.num_rows for row_group in row_groups)
-    return max(1, min(most, int(rows * _MOST_BYTES // max(size, 1))))
+    return max(1, min(most, int(rows * thresholds.TABLE_BYTES // max(size, 1))))
 
 
 def _read_row_groups(

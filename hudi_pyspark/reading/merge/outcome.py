@@ -21,11 +21,10 @@ from hudi_pyspark.fork_safe_lock import ForkSafeLock
 from hudi_pyspark.reading.merge.winners import MergeDecision, Winners
 
 IN_MEMORY = 512 << 20  # bytes of all outcomes of a process
-MOST_BYTES = 128 << 20  # of one outcome, and of the log records that were merged
 
 
 @dataclass(frozen=True, slots=True)
-class MergeOutcome:
+class Outcome:
     """What the merge of a file slice decided, and the log records that remain."""
 
     decision: MergeDecision
@@ -33,41 +32,12 @@ class MergeOutcome:
     record_count: int  # of the remaining records
     block_instants: tuple[str, ...]  # of all blocks of the log files, ascending
     counting_instants: tuple[str, ...]  # the block instants that count
-    versions: tuple[str, ...] = ()  # of the slice's files, from `FileVersions.before_reading`
-    compacted_instants: tuple[str, ...] = ()  # that log compactions among the blocks name
-    winners: Winners | None = None  # from which the merge is carried on; None to merge anew
-    base_rows: tuple[pa.Table, ...] = ()  # in which new keys are looked up; () to read the file
-
-    @classmethod
-    def of_base_file(cls, row_count: int, columns: pa.Schema) -> MergeOutcome:
-        """Return the outcome of a slice without log files, which keeps each row.
-
-        Its records have no rows, and the given columns.
-        """
-        decision = MergeDecision(np.zeros(row_count, np.bool_), np.empty(0, np.bool_))
-        return cls(decision, pa.Table.from_batches([], columns), 0, (), ())
 
     @property
     def nbytes(self) -> int:
         """Bytes in memory."""
-        dropped, kept = self.decision
-        parts = [dropped, kept, self.records, self.winners, *self.base_rows]
+        parts = [*self.decision, self.records]
         return int(sum(part.nbytes for part in parts if part is not None))
-
-    def within(self, most_bytes: int) -> MergeOutcome | None:
-        """Return the outcome without what it can do without, if it takes more bytes than allowed.
-
-        Base rows go first, then columns of the records, then winners. None if the decision alone
-        takes more.
-        """
-        if self.nbytes <= most_bytes:
-            return self
-        outcome = self
-        for less in ({"base_rows": ()}, {"records": self.records.select([])}, {"winners": None}):
-            outcome = replace(outcome, **less)
-            if outcome.nbytes <= most_bytes:
-                return outcome
-        return None
 
     @property
     def row_count(self) -> int:
@@ -75,8 +45,8 @@ class MergeOutcome:
         dropped = self.decision.dropped_base_rows
         return len(dropped) - int(dropped.sum()) + self.record_count
 
-    def decides_like(self, other: MergeOutcome) -> bool:
-        """Say whether two merges of a slice made the same decision."""
+    def decides_like(self, other: Outcome) -> bool:
+        """Return whether two merges of a slice made the same decision."""
         dropped = self.decision.dropped_base_rows
         other_dropped = other.decision.dropped_base_rows
         return self.record_count == other.record_count and np.array_equal(dropped, other_dropped)
@@ -85,7 +55,7 @@ class MergeOutcome:
         """Return the requested columns that the records lack, or have with another type."""
         return pa.schema(column for column in requested if not _has(self.records, column))
 
-    def with_columns(self, more: pa.Table) -> MergeOutcome:
+    def with_columns(self, more: pa.Table) -> Outcome:
         """Return the outcome with more columns of the records; these replace columns by name."""
         fields = [*more.schema]
         columns = [*more.columns]
@@ -97,35 +67,104 @@ class MergeOutcome:
         return replace(self, records=records)
 
 
+@dataclass(frozen=True, slots=True)
+class Resumable:
+    """What a merge of whole records leaves behind, to be resumed when later log files come."""
+
+    winners: Winners
+    compacted_instants: tuple[str, ...]  # that log compactions among the blocks name
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in memory."""
+        return self.winners.nbytes
+
+
+@dataclass(frozen=True, slots=True)
+class KeptOutcome:
+    """What a store keeps of a merge."""
+
+    outcome: Outcome
+    versions: tuple[str, ...]  # of the slice's files, from `FileVersions.before_reading`
+    resumable: Resumable | None = None  # None if later log files need a new merge
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in memory."""
+        return self.outcome.nbytes + (self.resumable.nbytes if self.resumable is not None else 0)
+
+    def within(self, most_bytes: int) -> KeptOutcome | None:
+        """Return what fits into some bytes: columns of the records go first, then the winners.
+
+        None if the decision alone takes more.
+        """
+        if self.nbytes <= most_bytes:
+            return self
+        without_columns = replace(self.outcome, records=self.outcome.records.select([]))
+        for resumable in (self.resumable, None):
+            kept = KeptOutcome(without_columns, self.versions, resumable)
+            if kept.nbytes <= most_bytes:
+                return kept
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class BaseKeys:
+    """What identifies the rows of a base file to log records, for all merges with the file."""
+
+    row_count: int
+    tables: tuple[pa.Table, ...]  # keys unless positions identify rows, and ordering values
+    versions: tuple[str, ...]  # of the base file, from `FileVersions.before_reading`
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in memory."""
+        return int(sum(table.nbytes for table in self.tables))
+
+
+class Resumed(NamedTuple):
+    """The kept outcome from which a merge was resumed."""
+
+    key: str
+    growth: float  # log records that came later, per winner of the earlier merge
+
+
 class OutcomeStore(Protocol):
     """A best-effort cache of merge outcomes. Entries may disappear; no method raises."""
 
-    is_shared: ClassVar[bool]  # by reads with other credentials
+    is_shared: ClassVar[bool]  # by reads with other credentials: only known readers may use it
 
     def find(
-        self, key: str, names: Collection[str] | None, /, *, to_carry_on: bool = False
-    ) -> MergeOutcome | None:
-        """Return the outcome of a key, or None.
+        self, key: str, names: Collection[str] | None, /, *, to_resume: bool = False
+    ) -> KeptOutcome | None:
+        """Return what is kept under a key, or None.
 
         Args:
             key: of the slice.
             names: columns to load; the outcome may have more. None loads all columns.
-            to_carry_on: load the winners; return no outcome without them.
+            to_resume: load what resumes the merge; return no outcome without it.
         """
 
-    def put(self, key: str, outcome: MergeOutcome, earlier_key: str = "") -> None:
+    def put(self, key: str, kept: KeptOutcome, resumed: Resumed | None = None) -> None:
         """Keep an outcome; it replaces the outcome that the key has.
 
         Args:
             key: of the slice.
-            outcome: of its merge.
-            earlier_key: of the outcome from which the merge was carried on, "" if there is none.
+            kept: the outcome of its merge.
+            resumed: the outcome from which the merge was resumed, which may be removed; None if
+                the merge began anew.
         """
 
+    def find_base_keys(self, key: str, /) -> BaseKeys | None:
+        """Return the base keys that are kept under a key, or None."""
 
-class _Kept(NamedTuple):
+    def put_base_keys(self, key: str, base_keys: BaseKeys, /) -> None:
+        """Keep the base keys of a base file; no outcome has their key."""
+
+
+class _Entry(NamedTuple):
     last_use: int  # from `_uses`
-    outcome: MergeOutcome
+    kept: KeptOutcome | BaseKeys
 
 
 class OutcomesInMemory:
@@ -139,47 +178,69 @@ class OutcomesInMemory:
 
     def __init__(self, most_bytes: int = IN_MEMORY) -> None:
         self.most_bytes = most_bytes
-        self.nbytes = 0  # of all outcomes
-        self._outcomes: OrderedDict[str, _Kept] = OrderedDict()  # oldest use first
+        self.nbytes = 0  # of all entries
+        self._entries: OrderedDict[str, _Entry] = OrderedDict()  # oldest use first
         self._lock = ForkSafeLock()  # threads share the outcomes
 
     def __reduce__(self) -> tuple[object, ...]:
         return type(self), (self.most_bytes,)
 
     def find(
-        self, key: str, _names: Collection[str] | None, /, *, to_carry_on: bool = False
-    ) -> MergeOutcome | None:
-        with self._lock:
-            kept = self._outcomes.get(key)
-            if kept is None or (to_carry_on and kept.outcome.winners is None):
-                return None
-            self._outcomes[key] = _Kept(next(_uses), kept.outcome)
-            self._outcomes.move_to_end(key)
-            return kept.outcome
+        self, key: str, _names: Collection[str] | None, /, *, to_resume: bool = False
+    ) -> KeptOutcome | None:
+        kept = self._find(key)
+        if not isinstance(kept, KeptOutcome) or (to_resume and kept.resumable is None):
+            return None
+        return kept
 
-    def put(self, key: str, outcome: MergeOutcome, earlier_key: str = "") -> None:
+    def put(self, key: str, kept: KeptOutcome, resumed: Resumed | None = None) -> None:
+        if resumed is not None:
+            self._remove(resumed.key)
+        self._put(key, kept)
+
+    def find_base_keys(self, key: str, /) -> BaseKeys | None:
+        kept = self._find(key)
+        return kept if isinstance(kept, BaseKeys) else None
+
+    def put_base_keys(self, key: str, base_keys: BaseKeys, /) -> None:
+        self._put(key, base_keys)
+
+    def _find(self, key: str) -> KeptOutcome | BaseKeys | None:
         with self._lock:
-            for replaced_key in (key, earlier_key):
-                replaced = self._outcomes.pop(replaced_key, None)
-                self.nbytes -= replaced.outcome.nbytes if replaced is not None else 0
-            self._outcomes[key] = _Kept(next(_uses), outcome)
-            self.nbytes += outcome.nbytes
+            entry = self._entries.get(key)
+            if entry is None:
+                return None
+            self._entries[key] = _Entry(next(_uses), entry.kept)
+            self._entries.move_to_end(key)
+            return entry.kept
+
+    def _put(self, key: str, kept: KeptOutcome | BaseKeys) -> None:
+        with self._lock:
+            replaced = self._entries.pop(key, None)
+            self.nbytes -= replaced.kept.nbytes if replaced is not None else 0
+            self._entries[key] = _Entry(next(_uses), kept)
+            self.nbytes += kept.nbytes
         while self.nbytes > self.most_bytes:
             self.remove_oldest()
         _bound_all_tables(self)
 
+    def _remove(self, key: str) -> None:
+        with self._lock:
+            entry = self._entries.pop(key, None)
+            self.nbytes -= entry.kept.nbytes if entry is not None else 0
+
     @property
     def oldest_use(self) -> int | None:
-        """When the least recently used outcome was used; None if there is no outcome."""
+        """When the least recently used entry was used; None if there is no entry."""
         with self._lock:
-            return next((kept.last_use for kept in self._outcomes.values()), None)
+            return next((entry.last_use for entry in self._entries.values()), None)
 
     def remove_oldest(self) -> None:
-        """Remove the least recently used outcome, if there is one."""
+        """Remove the least recently used entry, if there is one."""
         with self._lock:
-            if self._outcomes:
-                _, oldest = self._outcomes.popitem(last=False)
-                self.nbytes -= oldest.outcome.nbytes
+            if self._entries:
+                _, oldest = self._entries.popitem(last=False)
+                self.nbytes -= oldest.kept.nbytes
 
 
 _uses = count()  # of outcomes in memory, of all tables

@@ -1,8 +1,8 @@
 """Keep outcomes of merges in files of a local folder, for all processes of one user.
 
-    parts     Arrow streams: dropped base rows, kept log rows, each column of the records, winners,
-              base rows in which keys are looked up
-    header    JSON: what the outcome is, with length and checksum of each part
+    parts     Arrow streams. Of an outcome: dropped base rows, kept log rows, each column of the
+              records, winners. Of a base file: what identifies its rows to log records
+    header    JSON: what the file holds, with length and checksum of each part
     tail      of fixed length: length and checksum of the header, magic
 
 A part is read when it is needed, and compared with its checksum. So each byte of a file is covered
@@ -15,6 +15,8 @@ comes at a random time, so that short-lived processes look as often for all the 
 write.
 """
 
+from __future__ import annotations
+
 import errno
 import json
 import os
@@ -23,12 +25,12 @@ import struct
 import tempfile
 import time
 import zlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from itertools import accumulate
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import IO, Any, ClassVar
+from typing import IO, Any, ClassVar, TypeAlias, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -36,12 +38,18 @@ import pyarrow as pa
 from hudi_pyspark.arrow_values import to_arrow, to_numpy
 from hudi_pyspark.columns.arrays import Mask, as_one_array
 from hudi_pyspark.messages import logger
-from hudi_pyspark.reading.merge.outcome import MergeOutcome
+from hudi_pyspark.reading.merge.outcome import (
+    BaseKeys,
+    KeptOutcome,
+    Outcome,
+    Resumable,
+    Resumed,
+)
 from hudi_pyspark.reading.merge.spill_file import table_bytes
 from hudi_pyspark.reading.merge.winners import MergeDecision, Winners
 from hudi_pyspark.tasks import ReadSettings
 
-OUTCOME_FORMAT = 6
+OUTCOME_FORMAT = 7
 """Layout of these files. Their keys depend on the version of the package."""
 
 DAMAGE = (OSError, ValueError, struct.error, pa.ArrowException)
@@ -50,14 +58,16 @@ DAMAGE = (OSError, ValueError, struct.error, pa.ArrowException)
 _ON_DISK = 4 << 30
 _TAIL = struct.Struct("<II8s")  # length of the header, its checksum, magic
 _MAGIC = b"hudi-py\n"
-# Fields of an outcome with several texts, which the header has as they are.
-_TEXTS = ("block_instants", "counting_instants", "versions", "compacted_instants")
 _DROPPED, _KEPT = 0, 1  # places of the masks among the parts; columns follow
+# To write all winners for each commit costs more than to fold a few records again.
+_LEAST_GROWTH = 0.25
 _IN_USE = 3600  # seconds since the last use
 _LOOKS = 16  # while as many bytes are written as a folder may hold
 _FULL_DISK = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))
 _log = logger(__name__)
 _warned: set[Path] = set()
+_Kept = TypeVar("_Kept")
+_Facts: TypeAlias = Mapping[str, object]  # of the header
 
 
 @dataclass(slots=True)
@@ -85,7 +95,7 @@ class OutcomesOnDisk:
     most_bytes: int = _ON_DISK
 
     @classmethod
-    def of(cls, settings: ReadSettings, environment: Mapping[str, str]) -> "OutcomesOnDisk | None":
+    def of(cls, settings: ReadSettings, environment: Mapping[str, str]) -> OutcomesOnDisk | None:
         """Return the store that the settings name, else the usual one; see `cache_folder`.
 
         None if there is no folder: then no outcome is kept.
@@ -94,13 +104,19 @@ class OutcomesOnDisk:
         return cls(folder, settings.merge_cache_bytes or _ON_DISK) if folder is not None else None
 
     def find(
-        self, key: str, names: Collection[str] | None, *, to_carry_on: bool = False
-    ) -> MergeOutcome | None:
+        self, key: str, names: Collection[str] | None, *, to_resume: bool = False
+    ) -> KeptOutcome | None:
+        return self._load(key, partial(_read_outcome, names=names, to_resume=to_resume))
+
+    def find_base_keys(self, key: str, /) -> BaseKeys | None:
+        return self._load(key, _read_base_keys)
+
+    def _load(self, key: str, read: Callable[[_StoredParts], _Kept | None]) -> _Kept | None:
         path = self._path(key)
         try:
             self._check_owner()
             with path.open("rb") as file:
-                outcome = _read(file, key, names, to_carry_on=to_carry_on)
+                kept = read(_StoredParts.of(file, key))
         except FileNotFoundError:
             return None
         except DAMAGE as error:
@@ -108,30 +124,46 @@ class OutcomesOnDisk:
             return None
         with suppress(OSError):  # the folder may be read-only
             os.utime(path)
-        return outcome
+        return kept
 
     def has_file(self, key: str) -> bool:
         """Say whether an outcome has a file, without a look into the file."""
         return os.path.exists(self._path(key))  # noqa: PTH110  (for many keys)
 
-    def put(self, key: str, outcome: MergeOutcome, earlier_key: str = "") -> None:
-        if outcome.nbytes > self.most_bytes:
-            return
-        if outcome.base_rows and not self._has_room(outcome.nbytes):
-            return
+    def put(self, key: str, kept: KeptOutcome, resumed: Resumed | None = None) -> None:
+        if resumed is not None and resumed.growth < _LEAST_GROWTH:
+            kept = replace(kept, resumable=None)
+            resumed = None  # its file stays: the next merge is resumed from it once more
+        is_kept = self._keep(key, kept.nbytes, partial(_parts_of_outcome, kept))
+        if is_kept and resumed is not None:
+            with suppress(OSError):
+                self._path(resumed.key).unlink(missing_ok=True)
+
+    def put_base_keys(self, key: str, base_keys: BaseKeys, /) -> None:
+        if self._has_room(base_keys.nbytes):
+            self._keep(key, base_keys.nbytes, partial(_parts_of_base_keys, base_keys))
+
+    def _keep(
+        self, key: str, nbytes: int, make_parts: Callable[[], tuple[_Facts, list[pa.Table]]]
+    ) -> bool:
+        """Write a file, and return whether that worked."""
+        if nbytes > self.most_bytes:
+            return False
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._check_owner()
-            size = self._write(key, outcome)
-            if earlier_key:
-                self._path(earlier_key).unlink(missing_ok=True)
+            facts, tables = make_parts()
+            size = self._write(key, facts, tables)
             self._remove_in_time(size)
         except FileNotFoundError as error:
             _log.debug("%s: another process has removed it", error.filename)
         except (OSError, pa.ArrowException) as error:
             _warn_once(self.folder, f"outcomes of merges are not kept: {error}")
             if isinstance(error, OSError) and error.errno in _FULL_DISK:
-                self._make_room_on_disk(outcome.nbytes)
+                self._make_room_on_disk(nbytes)
+        else:
+            return True
+        return False
 
     def files(self) -> list[tuple[int, int, Path]]:
         """List time of the last use (ns since the epoch), size in bytes and path of all files."""
@@ -149,9 +181,9 @@ class OutcomesOnDisk:
         self._remove(self._look(), -1)
 
     def _has_room(self, nbytes: int) -> bool:
-        """Say whether base rows leave half of the space to outcomes that were used lately.
+        """Return whether base keys leave half of the space to files that were used lately.
 
-        Otherwise the base rows of a large table would remove each other at each commit.
+        Otherwise the base keys of a large table would remove each other at each commit.
         """
         if self._use.unseen + nbytes >= self._bytes_per_look:
             self._look()
@@ -218,7 +250,7 @@ class OutcomesOnDisk:
                 path.unlink()
             size -= length
 
-    def _write(self, key: str, outcome: MergeOutcome) -> int:
+    def _write(self, key: str, facts: _Facts, tables: Sequence[pa.Table]) -> int:
         """Write a file beside its place, with mode 0600, and rename it: nobody sees half a file.
 
         Returns:
@@ -227,7 +259,7 @@ class OutcomesOnDisk:
         number, beside = tempfile.mkstemp(dir=self.folder)
         try:
             with os.fdopen(number, "wb") as file:
-                _store(file, key, outcome)
+                _store(file, {"key": key, **facts}, tables)
                 size = file.tell()
             Path(beside).replace(self._path(key))
         except (OSError, pa.ArrowException):
@@ -258,86 +290,125 @@ def _home_caches() -> str:
         return ""
 
 
-def _store(file: IO[bytes], key: str, outcome: MergeOutcome) -> None:
-    dropped, kept = outcome.decision
-    records = outcome.records
-    parts = []
-    masks = dropped, np.empty(0, np.bool_) if kept is None else kept
+def _parts_of_outcome(kept: KeptOutcome) -> tuple[_Facts, list[pa.Table]]:
+    outcome = kept.outcome
+    dropped, kept_rows = outcome.decision
+    masks = dropped, np.empty(0, np.bool_) if kept_rows is None else kept_rows
     tables = [pa.table({"": to_arrow(mask)}) for mask in masks]
-    tables += [records.select([name]) for name in records.schema.names]
-    tables += [outcome.winners.to_table()] if outcome.winners is not None else []
-    tables += [pa.concat_tables(outcome.base_rows)] if outcome.base_rows else []
+    tables += [outcome.records.select([name]) for name in outcome.records.schema.names]
+    compacted = None
+    if kept.resumable is not None:
+        compacted = kept.resumable.compacted_instants
+        tables.append(kept.resumable.winners.to_table())
+    facts = {
+        "versions": kept.versions,
+        "record_count": outcome.record_count,
+        "block_instants": outcome.block_instants,
+        "counting_instants": outcome.counting_instants,
+        "is_whole": kept_rows is not None,
+        "columns": outcome.records.schema.names,
+        "compacted_instants": compacted,  # null if the merge cannot be resumed
+    }
+    return facts, tables
+
+
+def _parts_of_base_keys(base_keys: BaseKeys) -> tuple[_Facts, list[pa.Table]]:
+    facts = {"versions": base_keys.versions, "row_count": base_keys.row_count}
+    return facts, [pa.concat_tables(base_keys.tables)] if base_keys.tables else []
+
+
+def _store(file: IO[bytes], facts: _Facts, tables: Sequence[pa.Table]) -> None:
+    parts = []
     for table in tables:
         octets = table_bytes(table)
         parts.append([len(octets), zlib.crc32(octets)])
         file.write(octets)
-    header = json.dumps(
-        {
-            "key": key,
-            "record_count": outcome.record_count,
-            "texts": {name: getattr(outcome, name) for name in _TEXTS},
-            "has_winners": outcome.winners is not None,
-            "is_whole": kept is not None,
-            "columns": records.schema.names,
-            "has_base_rows": bool(outcome.base_rows),
-            "parts": parts,
-        }
-    ).encode()
+    header = json.dumps({**facts, "parts": parts}).encode()
     file.write(header)
     file.write(_TAIL.pack(len(header), zlib.crc32(header), _MAGIC))
 
 
-def _read(
-    file: IO[bytes], key: str, names: Collection[str] | None, *, to_carry_on: bool = False
-) -> MergeOutcome | None:
-    """Read an open file; raises one of `DAMAGE` if it is damaged.
+@dataclass(frozen=True, slots=True)
+class _StoredParts:
+    """An open file; each part is read and checked when it is asked for, or raises `DAMAGE`."""
 
-    None if it should have winners and has none.
-    """
+    file: IO[bytes]
+    header: Mapping[str, Any]
 
-    def checked(begin: int, length: int, checksum: int) -> bytes:
-        file.seek(begin)
-        octets = file.read(length)  # fewer, if the file has been cut by now
-        if zlib.crc32(octets) != checksum:
-            raise ValueError("checksum mismatch")
-        return octets
+    @classmethod
+    def of(cls, file: IO[bytes], key: str) -> _StoredParts:
+        """Read the header.
 
-    end = file.seek(0, os.SEEK_END) - _TAIL.size
-    file.seek(end)
-    length, checksum, magic = _TAIL.unpack(file.read())
-    if magic != _MAGIC:
-        raise ValueError("not a merge outcome (bad magic)")
-    # A damaged length leads in front of the file, which cannot be sought: no memory is asked for.
-    header = json.loads(checked(end - length, length, checksum))
-    if header["key"] != key:
-        raise ValueError("key mismatch")
-    if to_carry_on and not header["has_winners"]:
+        Raises:
+            one of `DAMAGE`: the file is damaged, or is that of another key.
+        """
+        end = file.seek(0, os.SEEK_END) - _TAIL.size
+        file.seek(end)
+        length, checksum, magic = _TAIL.unpack(file.read())
+        if magic != _MAGIC:
+            raise ValueError("not a merge outcome (bad magic)")
+        # A damaged length leads in front of the file, which cannot be sought: no memory is asked
+        # for.
+        header = json.loads(_checked(file, end - length, length, checksum))
+        if header["key"] != key:
+            raise ValueError("key mismatch")
+        return cls(file, header)
+
+    @property
+    def count(self) -> int:
+        return len(self.header["parts"])
+
+    def table(self, place: int) -> pa.Table:
+        parts = self.header["parts"]
+        begin = sum(length for length, _ in parts[:place])
+        return pa.ipc.open_stream(_checked(self.file, begin, *parts[place])).read_all()
+
+    def mask(self, place: int) -> Mask:
+        return to_numpy(as_one_array(self.table(place).column(0)))
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        return tuple(self.header[name])
+
+
+def _checked(file: IO[bytes], begin: int, length: int, checksum: int) -> bytes:
+    file.seek(begin)
+    octets = file.read(length)  # fewer, if the file has been cut by now
+    if zlib.crc32(octets) != checksum:
+        raise ValueError("checksum mismatch")
+    return octets
+
+
+def _read_outcome(
+    stored: _StoredParts, names: Collection[str] | None, *, to_resume: bool
+) -> KeptOutcome | None:
+    """Return the outcome of a file; None if a merge is to be resumed from it and cannot be."""
+    header = stored.header
+    is_resumable = header["compacted_instants"] is not None
+    if to_resume and not is_resumable:
         return None
-    begins = accumulate((size for size, _ in header["parts"]), initial=0)
-    parts = [(begin, *part) for begin, part in zip(begins, header["parts"], strict=False)]
-
-    def table(place: int) -> pa.Table:
-        return pa.ipc.open_stream(checked(*parts[place])).read_all()
-
-    def mask(place: int) -> Mask:
-        return to_numpy(as_one_array(table(place).column(0)))
-
     columns = [
-        table(place)
+        stored.table(place)
         for place, name in enumerate(header["columns"], _KEPT + 1)
         if names is None or name in names
     ]
     schema = pa.schema(column.schema.field(0) for column in columns)
-    winners = _KEPT + 1 + len(header["columns"])
-    texts: dict[str, Any] = {name: tuple(header["texts"][name]) for name in _TEXTS}
-    return MergeOutcome(
-        MergeDecision(mask(_DROPPED), mask(_KEPT) if header["is_whole"] else None),
+    outcome = Outcome(
+        MergeDecision(stored.mask(_DROPPED), stored.mask(_KEPT) if header["is_whole"] else None),
         pa.Table.from_arrays([column.column(0) for column in columns], schema=schema),
         header["record_count"],
-        winners=Winners.from_table(table(winners)) if to_carry_on else None,
-        base_rows=(table(-1),) if header["has_base_rows"] else (),
-        **texts,
+        stored.texts("block_instants"),
+        stored.texts("counting_instants"),
     )
+    resumable = None
+    if to_resume:
+        winners = Winners.from_table(stored.table(stored.count - 1))
+        resumable = Resumable(winners, stored.texts("compacted_instants"))
+    return KeptOutcome(outcome, stored.texts("versions"), resumable)
+
+
+def _read_base_keys(stored: _StoredParts) -> BaseKeys:
+    tables = tuple(stored.table(place) for place in range(stored.count))
+    return BaseKeys(stored.header["row_count"], tables, stored.texts("versions"))
 
 
 def _warn_once(folder: Path, problem: str) -> None:

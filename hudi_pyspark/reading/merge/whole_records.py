@@ -5,8 +5,8 @@
         remaining = table.filter(merge.keep(table))
     decision, winners = merge.finish()            # with the log rows that remain
 
-The caller decides whether it needs rows of the base tables, or only the decision: for that, tables
-of record keys and ordering values are enough.
+Who needs only the decision calls `match` instead of `keep`. Tables of record keys and ordering
+values are enough for it.
 
 With the decision and the winners, a merge is resumed when later log records come. Folding is
 associative (`fold.py`), so the winners stand for all records that were folded. Only winners whose
@@ -22,6 +22,7 @@ from hudi_pyspark.columns.arrays import Mask, RowNumbers, is_true
 from hudi_pyspark.reading.log_records.records import NO_ROW, LogRecords
 from hudi_pyspark.reading.merge.base_rows import (
     BaseRowMatcher,
+    Match,
     RowFilter,
     base_wins,
     compared_ordering,
@@ -70,8 +71,10 @@ class WholeRecords:
         older = self._winners.log
         self._is_refolded = _has_keys_of(older, log)  # per winner
         refolded = np.flatnonzero(self._is_refolded)
-        numbered = number_rows(log, self._winners.row_count)
-        self._folded = fold_log(LogRecords.concat([older.take(refolded), numbered]), pair_rule)
+        records = number_rows(log, self._winners.row_count)
+        if len(refolded):
+            records = LogRecords.concat([older.take(refolded), records])
+        self._folded = fold_log(records, pair_rule)
         # Per folded record, the ordinal of the winner of its key, whose base row it has.
         self._source = _ordinals_of_winners(self._folded, older, refolded)
         self._new_keys = np.flatnonzero(self._source == NO_ROW)
@@ -86,10 +89,8 @@ class WholeRecords:
         """Whether the decision depends on base tables: the log has new keys."""
         return len(self._new_keys) > 0
 
-    def keep(self, table: pa.Table) -> Mask:
-        """Return a mask of the rows of the next base table that stay.
-
-        In a resumed merge, only rows with new keys are decided here; `finish` has all of them.
+    def match(self, table: pa.Table) -> Match:
+        """Look up the new keys of the log in the next base table.
 
         Args:
             table: with the record key column unless positions identify the records, and in
@@ -103,8 +104,18 @@ class WholeRecords:
         ordering = compared_ordering(match, self._rule)
         self._matched.append(MatchedRows(match.rows + first_row, ordering))
         self._matched_keys.append(match.winners)
+        return match
+
+    def keep(self, table: pa.Table) -> Mask:
+        """Match the next base table, and return a mask of its rows that stay.
+
+        In a resumed merge, only rows with new keys are decided here; `finish` has all of them.
+        Arguments and errors are as for `match`.
+        """
+        match = self.match(table)
         marks = self._matcher.winners.marks.take(match.winners)
-        return match.without(match.rows[~base_wins(marks, ordering, self._rule)])
+        base_won = base_wins(marks, self._matched[-1].ordering, self._rule)
+        return match.without(match.rows[~base_won])
 
     def finish(self) -> tuple[MergeDecision, Winners]:
         """Return the decision on all base rows and log rows, and the winners to resume from."""
@@ -141,7 +152,7 @@ class WholeRecords:
     def _all_winners(self, matched: MatchedRows) -> Winners:
         """Return the folded records, behind the earlier winners whose keys no later record has."""
         earlier = self._winners
-        row_count = self._winners.row_count + self._log_row_count
+        row_count = earlier.row_count + self._log_row_count
         if not len(earlier.log):
             return Winners(self._folded, matched, row_count)
         others = np.flatnonzero(~self._is_refolded)

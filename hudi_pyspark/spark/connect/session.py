@@ -25,6 +25,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.connect.proto import base_pb2, relations_pb2
 from pyspark.sql.types import StructType
 
+from hudi_pyspark import thresholds
 from hudi_pyspark.messages import logger
 from hudi_pyspark.short_name import SHORT_NAME
 from hudi_pyspark.spark.connect.expressions import OPERATORS
@@ -42,7 +43,6 @@ _INPUTS = {
 }
 # The server may answer any other statement with its plan, which the client sends as a relation.
 _WRITES = re.compile(r"(\s|--[^\n]*\n|/\*.*?\*/)*(CREATE|INSERT)\b", re.IGNORECASE | re.DOTALL)
-_MAX_MESSAGE = 127 << 20  # the bytes that gRPC allows, with room for the rest of the request
 _HOOK = "_hudi_pyspark_hook"
 
 
@@ -169,7 +169,7 @@ class NarrowPlans:
         for each in plans:
             changed = deepcopy(request)
             _pack(each, changed.plan)
-            if changed.ByteSize() < _MAX_MESSAGE:
+            if changed.ByteSize() < thresholds.MOST_MESSAGE_BYTES:
                 return changed
         return request
 

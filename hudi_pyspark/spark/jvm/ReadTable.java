@@ -5,6 +5,7 @@ import java.util.EnumSet;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
+import java.util.WeakHashMap;
 import org.apache.spark.sql.connector.catalog.SupportsRowLevelOperations;
 import org.apache.spark.sql.connector.catalog.Table;
 import org.apache.spark.sql.connector.catalog.TableCapability;
@@ -17,6 +18,7 @@ import org.apache.spark.sql.connector.write.RowLevelOperationInfo;
 import org.apache.spark.sql.connector.write.WriteBuilder;
 import org.apache.spark.sql.execution.datasources.v2.python.PythonDataSourceV2;
 import org.apache.spark.sql.execution.datasources.v2.python.PythonTable;
+import org.apache.spark.sql.execution.datasources.v2.python.UserDefinedPythonDataSource;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
 /**
@@ -25,6 +27,12 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
  * <p>Spark's own table of a Python data source forgets the location of a catalog's entry.
  */
 public class ReadTable extends PythonTable implements SupportsRowLevelOperations, TruncatableTable {
+  /**
+   * The Python classes with which catalogs read, by the class that a session has under the name of
+   * the source; Python adds them. No read can name them, and only they take the options of SQL.
+   */
+  public static final Map PYTHON_CLASSES = new WeakHashMap();
+
   private final String label;
   private final Map options;
   private final Table entry; // as Spark describes it; null without an entry
@@ -46,8 +54,18 @@ public class ReadTable extends PythonTable implements SupportsRowLevelOperations
    * @param options of the read
    * @param entry what DESCRIBE shows; null for a table that has no entry
    */
-  public static ReadTable open(String label, Map options, Table entry) {
-    PythonDataSourceV2 source = new PythonDataSourceV2();
+  public static ReadTable open(final String label, Map options, Table entry) {
+    PythonDataSourceV2 source =
+        new PythonDataSourceV2() {
+          public UserDefinedPythonDataSource source() {
+            Object found = PYTHON_CLASSES.get(super.source());
+            if (found == null) {
+              throw new IllegalArgumentException(
+                  String.format(Words.NO_SOURCE, new Object[] {label}));
+            }
+            return (UserDefinedPythonDataSource) found;
+          }
+        };
     source.setShortName(Words.SOURCE);
     return new ReadTable(source, label, options, entry);
   }

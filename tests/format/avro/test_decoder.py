@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from hudi_pyspark import thresholds
 from hudi_pyspark.errors import CorruptAvroError, UnsupportedTypeError
-from hudi_pyspark.format.avro import decoder
 from hudi_pyspark.format.avro.decoder import decode_records, record_spans
 from hudi_pyspark.format.avro.schema import AvroRecord, parse_schema
 
@@ -346,7 +346,7 @@ def test_span_outside_the_data_is_refused(start, end):
 
 
 def test_runs_stay_short_in_bytes(monkeypatch):
-    monkeypatch.setattr(decoder, "RUN_BYTES", 10)
+    monkeypatch.setattr(thresholds, "RUN_BYTES", 10)
     raw = [b"\x02" + bytes([97 + i]) for i in range(26)]
     table = decode(schema_of(c="string"), *raw)
     assert table["c"].to_pylist() == [chr(97 + i) for i in range(26)]
@@ -415,7 +415,7 @@ BEGINNING = b"\x02\x2220261124074720116"  # of each record, by which others are 
 )
 @pytest.mark.parametrize("count", [1, 2, 63, 64, 1000, 40_000])
 def test_spans_of_records_that_begin_alike_are_found(count, decoy, monkeypatch):
-    monkeypatch.setattr(decoder, "_LEAST_CHAINS", 2)
+    monkeypatch.setattr(thresholds, "LEAST_CHAINS", 2)
     sizes = np.random.default_rng(count).integers(0, 90, count)
     records = [BEGINNING + (decoy if size % 7 == 0 else b"") + bytes(size) for size in sizes]
     data = b"".join(struct.pack(">i", len(record)) + record for record in records)
@@ -446,9 +446,9 @@ def test_wrong_length_has_the_same_outcome_as_one_by_one(monkeypatch, wrong, len
     sizes = [length if number == wrong else len(r) for number, r in enumerate(records)]
     pairs = zip(sizes, records, strict=True)
     data = b"".join(struct.pack(">i", size) + record for size, record in pairs)
-    monkeypatch.setattr(decoder, "_LEAST_CHAINS", 2)
+    monkeypatch.setattr(thresholds, "LEAST_CHAINS", 2)
     found = spans_or_error(data, 1000)
-    monkeypatch.setattr(decoder, "_LEAST_CHAINS", 1000)
+    monkeypatch.setattr(thresholds, "LEAST_CHAINS", 1000)
     assert found == spans_or_error(data, 1000)
 
 

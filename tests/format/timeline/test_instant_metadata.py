@@ -4,8 +4,8 @@ import json
 import fastavro
 import pytest
 
+from hudi_pyspark import thresholds
 from hudi_pyspark.errors import CorruptTimelineError
-from hudi_pyspark.format.timeline import instant_metadata
 from hudi_pyspark.format.timeline.instant import WriteOperationType
 from hudi_pyspark.format.timeline.instant_metadata import (
     CleanedPartition,
@@ -151,7 +151,7 @@ def test_commit_says_the_same_as_json_and_as_avro(body):
 
 @pytest.fixture
 def counts_as_large(monkeypatch):
-    monkeypatch.setattr(instant_metadata, "_LARGE", 0)
+    monkeypatch.setattr(thresholds, "LARGE_COMMIT", 0)
 
 
 @pytest.mark.usefixtures("counts_as_large")
@@ -209,7 +209,7 @@ def test_damaged_stat_of_a_large_commit_is_refused_when_it_is_asked_for():
     assert found.schema_text == "{}"
     with pytest.raises(CorruptTimelineError, match="UnicodeDecodeError") as raised:
         list(found.all_stats())
-    assert raised.value.path == PATH
+    assert raised.value.place == PATH
 
 
 def test_stats_come_with_their_partition():
@@ -275,7 +275,7 @@ GOOD_AVRO = container(COMMIT_SCHEMA, {**COMMIT, "version": None})
 def test_undecodable_commit_is_refused_with_its_path(body, problem):
     with pytest.raises(CorruptTimelineError, match=problem) as raised:
         parse_commit_metadata(body, path=PATH)
-    assert raised.value.path == PATH
+    assert raised.value.place == PATH
     assert raised.value.__cause__ is not None
 
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from hudi_pyspark import HudiTable
+from hudi_pyspark import HudiTable, thresholds
 from hudi_pyspark.columns.schema_evolution import conform
 from hudi_pyspark.errors import (
     CorruptBaseFileError,
@@ -20,7 +20,6 @@ from hudi_pyspark.errors import (
 from hudi_pyspark.format.base_file_formats import check_readable
 from hudi_pyspark.format.parquet.legacy_calendar import INT96_ZONE
 from hudi_pyspark.format.parquet.thrift_compact import ThriftStruct, parse_struct, struct_bytes
-from hudi_pyspark.reading.base_files import parquet as parquet_file
 from hudi_pyspark.reading.base_files.base_file import read_base_file
 from tests.memory_storage import MemoryStorage
 from tests.reading.base_files.parquet_bytes import with_unknown_page
@@ -64,7 +63,7 @@ def test_columns_that_the_file_lacks_are_left_out():
 
 
 def test_tables_of_wide_rows_are_bounded_in_bytes(monkeypatch):
-    monkeypatch.setattr(parquet_file, "_MOST_BYTES", 100_000)
+    monkeypatch.setattr(thresholds, "TABLE_BYTES", 100_000)
     rows = pa.table({"a": range(1_000), "b": [f"{i:04d}" * 250 for i in range(1_000)]})
     content = parquet(rows, use_dictionary=False, row_group_size=300)
     wide = read(content, ["a", "b"], batch_rows=500)

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from hudi_pyspark import thresholds
 from hudi_pyspark.format.parquet.pages import ParquetPagesError
 from hudi_pyspark.reading.base_files import page_reads
 from hudi_pyspark.reading.base_files.page_reads import PagedFile, read_keyed_rows
@@ -87,9 +88,9 @@ def pick(data, group, columns, wanted):
 @pytest.fixture
 def _from_any_pages(monkeypatch):
     """Rows are picked from pages even where reading all of them would be as fast."""
-    monkeypatch.setattr(page_reads, "_FEWEST_BYTES", 0)
-    monkeypatch.setattr(page_reads, "_MOST_PAGES", 1.0)
-    monkeypatch.setattr(page_reads, "_ROWS_OF_PAGE", 0)
+    monkeypatch.setattr(thresholds, "PAGED_COLUMN_BYTES", 0)
+    monkeypatch.setattr(thresholds, "MOST_PAGES", 1.0)
+    monkeypatch.setattr(thresholds, "ROWS_OF_PAGE", 0)
 
 
 @pytest.mark.parametrize("settings", SETTINGS)
@@ -149,8 +150,8 @@ def test_file_without_what_it_takes_is_left_to_be_read_whole(settings):
 
 
 def test_when_most_pages_may_be_wanted_all_are_left_to_be_read(monkeypatch):
-    monkeypatch.setattr(page_reads, "_FEWEST_BYTES", 0)
-    monkeypatch.setattr(page_reads, "_ROWS_OF_PAGE", 1_000)
+    monkeypatch.setattr(thresholds, "PAGED_COLUMN_BYTES", 0)
+    monkeypatch.setattr(thresholds, "ROWS_OF_PAGE", 1_000)
     one = [TABLE[KEY][9].as_py()]
     data = file_with("no dictionary")
     assert pick(data, 0, ["number", "text"], one).num_rows == 1

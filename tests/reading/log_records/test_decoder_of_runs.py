@@ -8,9 +8,8 @@ from collections.abc import Sequence
 import pyarrow as pa
 import pytest
 
-from hudi_pyspark import CorruptLogBlockError, HudiError
+from hudi_pyspark import CorruptLogBlockError, HudiError, thresholds
 from hudi_pyspark.columns.schema_evolution import SchemaOnRead
-from hudi_pyspark.format.log import data_block as data_blocks
 from hudi_pyspark.format.log.log_block import HeaderKey, LogBlock, LogBlockType
 from hudi_pyspark.format.timeline.internal_schema import InternalField, InternalSchema, StructPart
 from hudi_pyspark.options.read_options import ReadOptions
@@ -137,9 +136,9 @@ def test_another_kind_of_block_ends_a_part(between):
 def test_large_blocks_and_many_blocks_are_several_parts(monkeypatch):
     block = rows("a")
     content_length = framed(block)[0].content_length
-    monkeypatch.setattr(data_blocks, "_LARGEST_RUN", 3 * content_length)
+    monkeypatch.setattr(thresholds, "LARGEST_RUN", 3 * content_length)
     assert count_parts(*[block] * 7) == 3
-    monkeypatch.setattr(data_blocks, "_SMALL_BLOCK", content_length)
+    monkeypatch.setattr(thresholds, "SMALL_BLOCK", content_length)
     assert count_parts(*[block] * 7) == 7
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from hudi_pyspark.reading.merge.outcome import MergeOutcome
+from hudi_pyspark.reading.merge.outcome import KeptOutcome, Outcome
 from hudi_pyspark.reading.merge.outcome_files import cache_folder
 from hudi_pyspark.reading.merge.winners import MergeDecision
 
@@ -22,7 +22,7 @@ def folder_in(parent: Path) -> Path:
 def outcome_of(rows_kept=3, *, is_whole=True, text="v"):
     dropped = np.array([True, False, False, True, False])
     kept = np.array([False, *([True] * rows_kept)]) if is_whole else None
-    return MergeOutcome(
+    outcome = Outcome(
         decision=MergeDecision(dropped, kept),
         records=pa.table(
             {"n": list(range(rows_kept)), "v": [f"{text}{n}" for n in range(rows_kept)]}
@@ -31,9 +31,13 @@ def outcome_of(rows_kept=3, *, is_whole=True, text="v"):
         block_instants=("001", "002"),
         counting_instants=("001",),
     )
+    return KeptOutcome(outcome, versions=("", "v1"))
 
 
-def same(found, expected):
+def same(found_entry, expected_entry):
+    assert found_entry.versions == expected_entry.versions
+    found = found_entry.outcome
+    expected = expected_entry.outcome
     for mask, expected_mask in zip(found.decision, expected.decision, strict=True):
         assert (mask is None) == (expected_mask is None)
         assert mask is None or np.array_equal(mask, expected_mask)

@@ -22,13 +22,12 @@ import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 import pytest
 
-from hudi_pyspark import HudiTable
+from hudi_pyspark import HudiTable, thresholds
 from hudi_pyspark.planning import slice_tasks
 from hudi_pyspark.planning.task_groups import cost
-from hudi_pyspark.reading import kept_merges
 from hudi_pyspark.reading.kept_merges import merged_on_disk
 from hudi_pyspark.reading.merge import outcome_files
-from hudi_pyspark.reading.merge.outcome import MergeOutcome
+from hudi_pyspark.reading.merge.outcome import BaseKeys, KeptOutcome, Outcome, Resumed
 from hudi_pyspark.reading.merge.outcome_files import OUTCOME_FORMAT, OutcomesOnDisk, cache_folder
 from hudi_pyspark.reading.merge.winners import MergeDecision
 from hudi_pyspark.reading.read_task import read_task
@@ -64,7 +63,7 @@ def store(tmp_path):
 
 
 def test_earlier_outcome_that_another_process_has_removed_is_no_problem(store, caplog):
-    store.put(SECRET, outcome_of(), OTHER)
+    store.put(SECRET, outcome_of(), Resumed(OTHER, 1.0))
     assert store.find(SECRET, None) is not None
     assert caplog.text == ""
 
@@ -79,35 +78,37 @@ def test_outcome_comes_back_as_it_was(store, is_whole):
 
 def test_only_wanted_columns_are_read(store):
     store.put(SECRET, outcome_of())
-    assert store.find(SECRET, ["v"]).records.schema.names == ["v"]
-    none = store.find(SECRET, [])
+    assert store.find(SECRET, ["v"]).outcome.records.schema.names == ["v"]
+    none = store.find(SECRET, []).outcome
     assert (none.records.schema.names, none.record_count, none.row_count) == ([], 3, 6)
 
 
-def test_base_rows_are_kept_as_long_as_half_of_the_space_is_left(store):
-    base_rows = (pa.table({"key": ["k" * 100] * 10}), pa.table({"key": ["l"]}))
-    of_base_file = replace(MergeOutcome.of_base_file(11, pa.schema([])), base_rows=base_rows)
-    store.put(SECRET, of_base_file)
-    outcome = store.find(SECRET, [])
-    assert outcome is not None
-    (found,) = outcome.base_rows
-    assert found.equals(pa.concat_tables(base_rows))
+def test_base_keys_are_kept_as_long_as_half_of_the_space_is_left(store):
+    tables = (pa.table({"key": ["k" * 100] * 10}), pa.table({"key": ["l"]}))
+    base_keys = BaseKeys(11, tables, ("v1",))
+    store.put_base_keys(SECRET, base_keys)
+    found = store.find_base_keys(SECRET)
+    assert found is not None
+    assert (found.row_count, found.versions) == (11, ("v1",))
+    assert pa.concat_tables(found.tables).equals(pa.concat_tables(tables))
     (file,) = store.files()
-    tight = OutcomesOnDisk(store.folder, most_bytes=2 * (file[1] + of_base_file.nbytes) - 2)
-    tight.put(OTHER, of_base_file)
-    assert tight.find(OTHER, []) is None
+    tight = OutcomesOnDisk(store.folder, most_bytes=2 * (file[1] + base_keys.nbytes) - 2)
+    tight.put_base_keys(OTHER, base_keys)
+    assert tight.find_base_keys(OTHER) is None
     old = time.time_ns() - 2 * 3600 * 10**9
     os.utime(file[2], ns=(old, old))  # so it is not in use
-    tight.put(OTHER, of_base_file)
-    assert tight.find(OTHER, []) is not None
+    tight.put_base_keys(OTHER, base_keys)
+    assert tight.find_base_keys(OTHER) is not None
 
 
 def test_outcome_without_columns_or_records(store):
     nothing = np.zeros(0, np.bool_)
-    empty = MergeOutcome(MergeDecision(nothing, nothing), pa.table({}), 0, (), ())
+    outcome = Outcome(MergeDecision(nothing, nothing), pa.table({}), 0, (), ())
+    empty = KeptOutcome(outcome, ())
     store.put(SECRET, empty)
     assert same(store.find(SECRET, None), empty)
-    empty = replace(empty, records=pa.schema({"t": pa.list_(pa.date32())}).empty_table())
+    no_records = pa.schema({"t": pa.list_(pa.date32())}).empty_table()
+    empty = KeptOutcome(replace(outcome, records=no_records), ())
     store.put(SECRET, empty)
     assert same(store.find(SECRET, None), empty)
 
@@ -158,13 +159,19 @@ class FileInMemory(io.BytesIO):
 
 def written(outcome):
     file = io.BytesIO()
-    outcome_files._store(file, SECRET, outcome)
+    facts, tables = outcome_files._parts_of_outcome(outcome)
+    outcome_files._store(file, {"key": SECRET, **facts}, tables)
     return file.getvalue()
+
+
+def outcome_in(file):
+    stored = outcome_files._StoredParts.of(file, SECRET)
+    return outcome_files._read_outcome(stored, None, to_resume=False)
 
 
 def is_refused(content, reads=1 << 30):
     with pytest.raises(outcome_files.DAMAGE):
-        outcome_files._read(FileInMemory(content, reads), SECRET, None)
+        outcome_in(FileInMemory(content, reads))
     return True
 
 
@@ -176,7 +183,7 @@ def test_any_byte_that_changes_and_any_length_that_is_cut():
         damaged[place] ^= 0xFF
         assert is_refused(damaged), f"byte {place} of {len(content)}"
         assert is_refused(content[:place]), place
-    assert same(outcome_files._read(FileInMemory(content), SECRET, None), outcome)
+    assert same(outcome_in(FileInMemory(content)), outcome)
 
 
 def test_damaged_file_is_not_used_and_named_once(store, caplog):
@@ -200,7 +207,7 @@ def test_file_that_is_cut_while_it_is_read_is_not_used(reads):
     """Its length is known by then."""
     content = written(outcome_of())
     assert is_refused(content, reads)
-    assert same(outcome_files._read(FileInMemory(content, 6), SECRET, None), outcome_of())
+    assert same(outcome_in(FileInMemory(content, 6)), outcome_of())
 
 
 def test_file_under_the_name_of_another_is_not_used(store):
@@ -366,14 +373,15 @@ def test_killed_writers_leave_all_of_an_outcome_or_none(store):
         while found is None or count < 50:  # the first outcome takes a while
             found = store.find(SECRET, None)
             count = count + 1
-            assert found is None or found.record_count == found.records.num_rows
+            assert found is None or len(found.outcome.records) == found.outcome.record_count
         time.sleep(random.random() / 50)
         process.kill()
         process.wait()
         process.stdout.close()
         found = store.find(SECRET, None)
         assert found is not None
-        assert found.records["n"].to_pylist() == list(range(found.record_count))
+        numbers = found.outcome.records["n"]
+        assert numbers.to_pylist() == list(range(found.outcome.record_count))
     assert outcome_files._warned == set()
 
 
@@ -485,7 +493,7 @@ def test_groups_of_tasks_leave_out_logs_whose_merges_lie_on_the_disk(tmp_path, m
     assert groups() == 1
     assert groups(merge_cache="off") == groups(merge_cache="memory") == 2
     assert groups(merge_cache_folder=str(tmp_path / "other")) == 2
-    monkeypatch.setattr(kept_merges, "_MOST_TASKS", len(group) - 1)
+    monkeypatch.setattr(thresholds, "SEARCHED_TASKS", len(group) - 1)
     assert groups() == 2  # of very many nothing is looked for
 
 

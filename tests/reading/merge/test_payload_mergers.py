@@ -10,11 +10,12 @@ import pyarrow.compute as pc
 import pytest
 
 import hudi_pyspark
-from hudi_pyspark import HudiTable, InvalidOptionError, UnsupportedMergeError, custom_mergers
+from hudi_pyspark import HudiTable, InvalidOptionError, UnsupportedMergeError
 from hudi_pyspark.custom_mergers import PayloadMerger, find_merger, registered_payloads
 from hudi_pyspark.imported_function import ALLOWED
 from tests.conftest import GOLDEN
 from tests.damage import set_property, unpack
+from tests.emptied_state import empty
 from tests.golden.case import load_case
 from tests.golden.compare import differences
 from tests.reading.log_records.log_files import KEY, wrapped
@@ -37,7 +38,7 @@ def add_up(older: pa.Table, newer: pa.Table) -> pa.Table:
 
 @pytest.fixture(autouse=True)
 def nothing_registered(monkeypatch):
-    monkeypatch.setattr(custom_mergers, "_registered", {})
+    empty(monkeypatch, "mergers")
 
 
 def custom_rule(payload=OWN, strategy=""):

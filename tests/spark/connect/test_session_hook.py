@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import pytest
 from pyspark.sql.connect.proto import base_pb2, expressions_pb2, relations_pb2
 
+from hudi_pyspark import thresholds
 from hudi_pyspark.spark.connect import session as session_module
 from hudi_pyspark.spark.connect.expressions import OPERATORS
 from hudi_pyspark.spark.connect.plan import sources_of
@@ -149,9 +150,9 @@ def test_request_without_reads_of_this_package_is_unchanged(hook):
 
 def test_reads_have_all_columns_where_the_hints_would_be_too_large(hook, monkeypatch):
     given = request(chosen(read(), "id"))
-    monkeypatch.setattr(session_module, "_MAX_MESSAGE", given.ByteSize() + 30)
+    monkeypatch.setattr(thresholds, "MOST_MESSAGE_BYTES", given.ByteSize() + 30)
     assert options_in(hook.on_execute_plan(given).plan) == [{"path": "/orders", REQUEST: "o"}]
-    monkeypatch.setattr(session_module, "_MAX_MESSAGE", given.ByteSize())
+    monkeypatch.setattr(thresholds, "MOST_MESSAGE_BYTES", given.ByteSize())
     assert hook.on_execute_plan(given) is given
 
 

@@ -133,7 +133,10 @@ def test_functions(answers):
     ("question", "text"),
     [
         ("missing", "[HUDI_PATH_NOT_FOUND] /nowhere does not exist"),
-        ("bad_option", "[HUDI_UNKNOWN_QUERY_TYPE] hoodie.datasource.query.type is 'foo'"),
+        (
+            "bad_option",
+            "[HUDI_UNKNOWN_QUERY_TYPE] query_type (hoodie.datasource.query.type) is 'foo'",
+        ),
     ],
 )
 def test_error_reaches_the_client_with_its_code(answers, question, text):

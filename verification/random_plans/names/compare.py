@@ -8,7 +8,6 @@ class. The copy is Parquet files with the rows that Apache Hudi read; its sessio
 from __future__ import annotations
 
 import logging
-import os
 import sys
 import time
 from collections import Counter
@@ -16,31 +15,28 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from pyspark.sql import SparkSession
 from pyspark.sql.connect.plan import CachedRemoteRelation
 
 import hudi_pyspark
 from hudi_pyspark.spark.optimizer import ENABLED
-from tests.spark.deployment import connect_server
+from verification.common.archives import unpack
+from verification.common.sessions import read_as_written
+from verification.common.shrinking import shortest
 from verification.random_plans.names import tables, variants
 from verification.random_plans.names.plan import Plan, draw
 from verification.random_plans.names.sides import Rows, Side
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from contextlib import ExitStack
     from pathlib import Path
+
+    from pyspark.sql import SparkSession
 
 _TRIALS = 60  # of plans that may be shorter
 SIDES = ("on", "off", "copy")
 # Over Spark Connect, a frame of a checkpoint may belong to another session of the process, which
 # does not know it: no answer of a plan.
 _UNANSWERED = ("CONNECT_INVALID_PLAN.DATAFRAME_NOT_FOUND", "SESSION_NOT_SAME")
-_QUIET = {"spark.log.level": "OFF", "spark.ui.showConsoleProgress": "false"}
-_CLASSIC = {
-    "spark.ui.enabled": "false",
-    "spark.python.daemon.module": "hudi_pyspark.spark.daemon",
-}
 
 
 @dataclass
@@ -85,7 +81,7 @@ class Referee:
         """
         for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
             logging.getLogger(name).setLevel(logging.CRITICAL)
-        tables.unpack(folder)
+        unpack(tables.ARCHIVE, folder)
         variants.write(sessions["copy"], folder)
         sessions["off"].conf.set(ENABLED, "false")
         for name in ("on", "off"):
@@ -97,8 +93,7 @@ class Referee:
         for side, thread in zip(self._sides, self._threads, strict=True):
             side.reader = sessions["copy"]
             side.spark.conf.set("spark.sql.shuffle.partitions", "2")
-            # Parquet's statistics do not have NaN, so Spark's own reader skips it.
-            side.spark.conf.set("spark.sql.parquet.filterPushdown", "false")
+            read_as_written(side.spark)
             side.spark.conf.set("spark.sql.legacy.createHiveTableByDefault", "false")
             thread.submit(side.prepare).result()
 
@@ -121,21 +116,6 @@ class Referee:
         """Return whether the sides have different answers."""
         answers = self.answers(plan)
         return _is_answered(answers) and any(other != answers[0] for other in answers[1:])
-
-    def shortest(self, plan: Plan) -> Plan:
-        """Return the plan without the parts whose answers differ without them as well."""
-        trials = 0
-        while trials < _TRIALS:
-            for shorter in plan.shorter():
-                if trials == _TRIALS:
-                    return plan
-                trials += 1
-                if self.differs(shorter):
-                    plan = shorter
-                    break
-            else:
-                return plan
-        return plan
 
     def compare(
         self, seeds: Iterable[int], *, shrinks: int = 20, plan_of: Callable[[int], Plan] = draw
@@ -166,7 +146,7 @@ class Referee:
             if any(answer != wanted for answer in answers) and self.differs(plan):
                 outcome.different.append(seed)
                 if len(outcome.different) <= shrinks:
-                    plan = self.shortest(plan)
+                    plan = shortest(plan, self.differs, trials=_TRIALS)
                     answers = self.answers(plan)
                 _print(plan, answers)
             outcome.seconds = time.monotonic() - begin
@@ -184,46 +164,12 @@ def _is_answered(answers: list[Rows | str]) -> bool:
     return not any(isinstance(each, str) and each in _UNANSWERED for each in answers)
 
 
-def classic_builder(folder: Path) -> Any:
-    """Return the builder of a quiet classic session, whose files are in a folder."""
-    builder = SparkSession.builder.master("local[2]").config(map=_settings(folder))
-    for name, value in _CLASSIC.items():
-        builder = builder.config(name, value)
-    return builder
+def keep_checkpoints() -> None:
+    """Let clients of Connect forget no checkpoint.
 
-
-def quiet(folder: Path) -> None:
-    """Set what a Connect server that starts in a child process takes over."""
-    given = " ".join(f"-D{name}={value}" for name, value in _settings(folder).items())
-    os.environ["SPARK_SUBMIT_OPTS"] = f"{os.environ.get('SPARK_SUBMIT_OPTS', '')} {given}"
-
-
-def _settings(folder: Path) -> dict[str, Any]:
-    places = {"spark.sql.warehouse.dir": "warehouse", "spark.checkpoint.dir": "checkpoints"}
-    return {**_QUIET, **{name: str(folder / place) for name, place in places.items()}}
-
-
-def sessions(mode: str, port: str, folder: Path, stack: ExitStack) -> dict[str, SparkSession]:
-    """Make the sessions of a referee.
-
-    Args:
-        mode: ``classic`` or ``connect``.
-        port: of a Connect server that runs already; "" to start one.
-        folder: for tables and checkpoints of Spark.
-        stack: ends the server.
+    One that does tells the server, and may wait for the answer for ever.
     """
-    if mode == "connect":
-        # A client that forgets a checkpoint tells the server, and may wait for the answer for ever.
-        CachedRemoteRelation.__del__ = lambda _: None  # type: ignore[method-assign]
-        quiet(folder)
-        url = f"sc://127.0.0.1:{port or stack.enter_context(connect_server())}"
-        made = {name: SparkSession.builder.remote(url).create() for name in SIDES}
-        for session in made.values():
-            stack.callback(session.stop)
-        return made
-    first = classic_builder(folder).getOrCreate()
-    stack.callback(first.stop)
-    return {name: first.newSession() for name in SIDES}
+    CachedRemoteRelation.__del__ = lambda _: None  # type: ignore[method-assign]
 
 
 def _progress(outcome: Outcome) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import random
-import zipfile
 from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
 from pathlib import Path
@@ -118,10 +117,3 @@ def _value(dice: random.Random, name: str, kind: str) -> Any:  # noqa: PLR0911  
         "timestamp": datetime(day.year, day.month, day.day, tzinfo=timezone.utc)
         + timedelta(hours=dice.choice([0, 0, 12]), microseconds=dice.choice([0, 0, 1])),
     }[kind]
-
-
-def unpack(folder: Path) -> Path:
-    """Unpack the tables and their rows."""
-    with zipfile.ZipFile(ARCHIVE) as archive:
-        archive.extractall(folder)
-    return folder

@@ -8,13 +8,14 @@ import pytest
 from hudi_pyspark import HudiTable, InvalidOptionError, UnsupportedQueryError
 from hudi_pyspark.reading.read_task import read_task
 from hudi_pyspark.storage import ArrowStorage
-from hudi_pyspark.storage_options import (
-    SETTINGS,
+from hudi_pyspark.storage.options import (
     file_system_arguments,
     from_environment,
     secret_values,
     storage_options_of,
 )
+from hudi_pyspark.storage.stores import store_of
+from hudi_pyspark.storage.stores.s3 import S3
 from tests.storage.s3_server import serve
 
 MOR = "v9_mor_compaction_inline"
@@ -126,19 +127,20 @@ def s3(golden_table):
     ],
 )
 def test_names_that_people_know_become_arguments(scheme, given, arguments):
-    assert file_system_arguments(scheme, given, {}) == arguments
+    assert file_system_arguments(store_of(scheme), given, {}) == arguments
 
 
 @pytest.mark.parametrize("scheme", ["s3", "gs"])  # Azure's have grown with each release
 def test_every_setting_is_an_argument_of_pyarrows_file_system(scheme):
     system = {"s3": pafs.S3FileSystem, "gs": pafs.GcsFileSystem}[scheme]
     signature = (system.__doc__ or "").partition("\n")[0]
-    assert [name for name in SETTINGS[scheme] if f"{name}=" not in signature] == []
+    names = [setting.argument for setting in store_of(scheme).settings]
+    assert [name for name in names if f"{name}=" not in signature] == []
 
 
 def test_given_settings_go_before_those_of_the_environment():
     environment = {"fs.s3a.access.key": "theirs", "fs.s3a.endpoint.region": "r", "fs.gs.x": "?"}
-    arguments = file_system_arguments("s3", {"access_key": "mine"}, environment)
+    arguments = file_system_arguments(S3, {"access_key": "mine"}, environment)
     assert arguments == {"access_key": "mine", "region": "r"}
 
 
@@ -178,13 +180,13 @@ def test_storage_options_are_told_from_read_options():
 )
 def test_wrong_settings_are_refused_without_telling_secrets(given, problem):
     with pytest.raises(InvalidOptionError, match=problem) as caught:
-        file_system_arguments("s3", given, {})
+        file_system_arguments(S3, given, {})
     assert "very-secret" not in str(caught.value)
 
 
 def test_setting_that_only_hadoop_has_is_ignored_with_a_warning():
     with pytest.warns(UserWarning, match=r"fs\.s3a\.threads\.max is ignored"):
-        assert file_system_arguments("s3", {"fs.s3a.threads.max": "9"}, {}) == {}
+        assert file_system_arguments(S3, {"fs.s3a.threads.max": "9"}, {}) == {}
 
 
 @pytest.mark.parametrize(
@@ -192,7 +194,7 @@ def test_setting_that_only_hadoop_has_is_ignored_with_a_warning():
 )
 def test_key_of_a_google_service_account_is_refused_rather_than_ignored(name):
     with pytest.raises(InvalidOptionError, match="GOOGLE_APPLICATION_CREDENTIALS") as caught:
-        file_system_arguments("gs", {name: "very-secret"}, {})
+        file_system_arguments(store_of("gs"), {name: "very-secret"}, {})
     assert "very-secret" not in str(caught.value)
 
 
@@ -201,9 +203,22 @@ def test_names_of_delta_rs_need_no_mark_among_read_options():
     assert storage_options_of(options) == {"aws_region": "r", "azure_storage_account_name": "n"}
 
 
-@pytest.mark.parametrize("name", ["aws_secret_access_key", "azure_storage_access_key", "sas_key"])
-def test_secrets_are_known_by_every_name(name):
-    assert secret_values({name: "very-secret"}) == ["very-secret"]
+@pytest.mark.parametrize(
+    ("scheme", "name"),
+    [
+        ("s3", "aws_secret_access_key"),
+        ("abfs", "azure_storage_access_key"),
+        ("abfs", "access_key"),
+        ("abfs", "SAS_key"),
+        ("s3", "what_no_store_knows"),
+    ],
+)
+def test_secrets_are_known_by_every_name(scheme, name):
+    assert secret_values(store_of(scheme), {name: "very-secret"}) == ["very-secret"]
+
+
+def test_names_of_keys_are_no_secrets():
+    assert secret_values(S3, {"access_key": "AKID", "region": "r"}) == []
 
 
 def test_scheme_that_nothing_reaches_is_refused():
