@@ -356,10 +356,14 @@ class Scan:
 
     def explain(self) -> str:
         """Explain what the scan will read, and why, one fact per line. Files are not opened."""
+        return "\n".join(f"{label:<10} {fact}" for label, fact in self._facts().items())
+
+    def _facts(self) -> dict[str, str]:
+        """Return the facts of `explain` by label."""
         planned = self._grouped_plan()
-        text = planned.explain()
         merged, merges = count_merged(planned.tasks, self.storage, self._store)
-        return f"{text}\nkept       {merged} of {merges} slices merged before" if merges else text
+        kept = {"kept": f"{merged} of {merges} slices merged before"} if merges else {}
+        return {**planned.facts(), **kept}
 
     def count(self) -> int:
         """Count the rows. Only the columns that merging needs are decoded.
@@ -427,10 +431,9 @@ class Scan:
         """Show the columns and, if planning needs no request, the plan."""
         from hudi_pyspark.html_table import html_table  # noqa: PLC0415  (only notebooks need it)
 
-        plan = self.explain().splitlines() if self.storage.is_local else []
-        facts = [("columns", ", ".join(f"{f.name} {f.type}" for f in self._result))]
-        facts += [(line[:11].strip(), line[11:]) for line in plan if line[:7] != "columns"]
-        return html_table(f"Scan of {self}", facts)
+        columns = ", ".join(f"{field.name} {field.type}" for field in self._result)
+        facts = {**self._facts(), "columns": columns} if self.storage.is_local else {}
+        return html_table(f"Scan of {self}", [*({"columns": columns} | facts).items()])
 
 
 def choose_scan(

@@ -137,10 +137,6 @@ class Plan(PickledWithoutCache):
         )
         return sum(slice_bytes) + self.file_bytes[2]
 
-    def explain(self) -> str:
-        """Return the facts of the plan, one per line."""
-        return "\n".join(f"{label:<10} {printable(text)}" for label, text in self.facts().items())
-
     def facts(self) -> dict[str, str]:
         """Return the facts of the plan by label, in the order in which they are shown.
 
@@ -169,7 +165,7 @@ class Plan(PickledWithoutCache):
         }
         if self.planner.schema_on_read is not None:
             facts["schema"] = "columns of older files are matched by id (schema on read)"
-        return facts
+        return {label: printable(fact) for label, fact in facts.items()}
 
 
 def summary(plan: Plan) -> str:

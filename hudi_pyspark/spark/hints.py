@@ -40,12 +40,8 @@ REQUEST = f"{_PREFIX}request"
 A server keeps the plans of a session, and with them the state of a table, as long as a read looks
 the same.
 """
-EXPLAINED = "\0hudi-py\0"
-"""Marks the row bytes, an explanation and the number of slices that await their merge.
-
-Each of the three ends with ``\\0``. The optimizer's rule searches the pickle of a partition for the
-mark.
-"""
+_BEGIN = "\0hudi-py\0"
+_END = "\0"
 
 
 class Hint(str, Enum):
@@ -64,9 +60,29 @@ class Hint(str, Enum):
     STATE = "state"
 
 
+class Answer(str, Enum):
+    """The words of the planning process: the names in the JSON object of `written_answer`."""
+
+    ROW_BYTES = "row_bytes"  # estimated, of the rows with all columns
+    FACTS = "facts"  # what explains the scan, by label
+    AWAITING = "awaiting"  # the number of slices that await their merge
+    NEWEST = "newest"  # the pickled source with the opened table in Base64; null if unchanged
+
+
+ANSWER_WORDS = {"ANSWER": _BEGIN, "END": _END, **{word.name: word.value for word in Answer}}
+"""The words with which the rule finds and reads an answer, by the names of its constants."""
+
 GivenHints: TypeAlias = Mapping[str, str | bytes]
 """The hints that a source has, by their words; a state is the bytes of a pickle."""
 _log = logger(__name__)
+
+
+def written_answer(values: Mapping[Answer, object]) -> str:
+    """Write what the rule reads from the first partition of a plan, as `jvm/Answer.java` does.
+
+    It is a JSON object in ASCII between two marks, for which the rule searches a pickle.
+    """
+    return f"{_BEGIN}{json.dumps({word.value: value for word, value in values.items()})}{_END}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from pyspark.sql import SparkSession
 
 from hudi_pyspark.messages import logger
 from hudi_pyspark.short_name import HUDI, SHORT_NAME
-from hudi_pyspark.spark.hints import ATTRIBUTE, EXPLAINED, Hint
+from hudi_pyspark.spark.hints import ANSWER_WORDS, ATTRIBUTE, Hint
 from hudi_pyspark.spark.sql_options import SQL_WORDS
 
 try:
@@ -46,7 +46,7 @@ READS_MORE = "scans read more than a query needs, since a part of Spark is out o
 _RULE = "NarrowScans"
 CORE = (
     _RULE, "Need", "PlanCheck", "Parts", "KeptScans", "NarrowedScan", "Planned", "PythonScans",
-    "Hints", "Reflection", "Log",
+    "Hints", "Answer", "Reflection", "Log",
 )  # fmt: skip
 _READERS = "ArrowReaders"
 
@@ -74,9 +74,9 @@ _WORDS = {
     "SOURCE": SHORT_NAME,
     "ENABLED": ENABLED,
     "COLUMNAR": COLUMNAR,
-    "EXPLAINED": EXPLAINED,
     "ATTRIBUTE": ATTRIBUTE,
     "HUDI": HUDI,
+    **ANSWER_WORDS,
     **SQL_WORDS,
     **{hint.name: hint.value for hint in Hint},
 }

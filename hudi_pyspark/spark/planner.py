@@ -22,7 +22,14 @@ from hudi_pyspark.messages import logger
 from hudi_pyspark.options.read_options import INSPECT, GivenOptions, StreamOptions, opens_table
 from hudi_pyspark.planning.stream_offsets import schema_options
 from hudi_pyspark.short_name import SHORT_NAME
-from hudi_pyspark.spark.hints import OPTION, REQUEST, ClientHints, read_hints
+from hudi_pyspark.spark.hints import (
+    OPTION,
+    REQUEST,
+    Answer,
+    ClientHints,
+    read_hints,
+    written_answer,
+)
 from hudi_pyspark.spark.reader import HudiPartition, HudiReader
 from hudi_pyspark.spark.schema import (
     arrow_schema_of,
@@ -81,10 +88,10 @@ class _InspectionReader(DataSourceReader):
 class _StateReader(DataSourceReader):
     """Reads no rows: its partition brings the newest state of a table to the optimizer's rule."""
 
-    text: str  # the pickled source with the opened table; "" if the table has not changed
+    state: str | None  # the pickled source with the opened table; None if it has not changed
 
     def partitions(self) -> list[InputPartition]:
-        return [HudiPartition(b"", explained=self.text)]
+        return [HudiPartition(b"", answer=written_answer({Answer.NEWEST: self.state}))]
 
     def read(self, _partition: InputPartition) -> Iterator[pa.RecordBatch]:
         return iter(())
@@ -169,7 +176,7 @@ class Planner:
         elif old_table is None or old_table._view.timeline != sharing.opened._view.timeline:
             self.opened = sharing.opened
         if self.opened is old_table:
-            return _StateReader("")
+            return _StateReader(None)
         return _StateReader(b64encode(_PICKLER.dumps(source)).decode())
 
     def settings(self) -> dict[str, str]:

@@ -24,7 +24,7 @@ from hudi_pyspark.columns.schema_evolution import conform
 from hudi_pyspark.errors import HudiError
 from hudi_pyspark.messages import logger
 from hudi_pyspark.reading.read_task import read_tasks
-from hudi_pyspark.spark.hints import EXPLAINED
+from hudi_pyspark.spark.hints import Answer, written_answer
 from hudi_pyspark.spark.worker_process import only_message
 from hudi_pyspark.tasks import CdcTask, ReadTask, ScanTask, SharedPlan
 
@@ -88,14 +88,12 @@ class HudiPartition(InputPartition):
     Args:
         tasks: one of the groups from `pack`.
         shared: the plans of the tasks, unless the reader has them.
-        explained: what the optimizer's rule reads from the partition; see `hints.EXPLAINED`.
+        answer: what the optimizer's rule reads from the partition; see `written_answer`.
     """
 
-    def __init__(
-        self, tasks: bytes, shared: Sequence[SharedPlan] = (), explained: str | None = None
-    ) -> None:
+    def __init__(self, tasks: bytes, shared: Sequence[SharedPlan] = (), answer: str = "") -> None:
         # The first attribute in the pickle, so that no text of a table precedes it.
-        self.explained = "" if explained is None else f"{EXPLAINED}{explained}\0"
+        self.answer = answer
         super().__init__(tasks)
         self.shared = shared
 
@@ -191,7 +189,7 @@ class HudiReader(DataSourceReader):
     def __post_init__(self) -> None:
         self._planned: list[bytes] | None = None  # pickled groups of tasks
         self._shared: Sequence[SharedPlan] = ()
-        self._explained: str | None = None  # None if nothing shows it
+        self._answer = ""  # "" if nothing asks for it
 
     def __getstate__(self) -> dict[str, object]:
         if self.scan is not None:
@@ -224,8 +222,8 @@ class HudiReader(DataSourceReader):
             # Without groups, Spark would make a partition of its own, which has no explanation.
             first, *later_groups = self._plan(self.scan) or pack([()])[0]
             shared = self._shared if self.is_filtered_by_keys else ()
-            explained = HudiPartition(first, shared, self._explained)
-            return [explained, *(HudiPartition(tasks, shared) for tasks in later_groups)]
+            leading = HudiPartition(first, shared, self._answer)
+            return [leading, *(HudiPartition(tasks, shared) for tasks in later_groups)]
         except NotImplementedError as error:
             # To Spark a NotImplementedError says that the reader has no partitions(). Spark would
             # go on with one partition that is None, and an unsupported table would look empty.
@@ -238,8 +236,12 @@ class HudiReader(DataSourceReader):
             self._planned, self._shared = pack(plan.groups)
             if self.is_narrowed:
                 # A new plan may be better once fewer slices await their merge.
-                awaiting = plan.merged.count(0)
-                self._explained = f"{plan.row_bytes}\0{plan.explain()}\0{awaiting}"
+                answer = {
+                    Answer.ROW_BYTES: plan.row_bytes,
+                    Answer.FACTS: plan.facts(),
+                    Answer.AWAITING: plan.merged.count(0),
+                }
+                self._answer = written_answer(answer)
             else:
                 warn_of_all_columns()
         return self._planned

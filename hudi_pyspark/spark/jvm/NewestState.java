@@ -1,6 +1,6 @@
 package hudi_pyspark;
 
-import java.util.Base64;
+import com.fasterxml.jackson.databind.JsonNode;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.Map;
@@ -89,15 +89,16 @@ public class NewestState extends KeptScans {
     byte[] state = shared == null ? new byte[0] : PythonScans.pickleOf(madeOf(shared));
     Map question = Collections.singletonMap(Words.STATE, state);
     PythonScan stateScan = PythonScans.withHints(scan, made, scan.readSchema(), question);
-    String answer = Planned.explained(stateScan.toBatch())[0];
-    if (answer.isEmpty() && !isBetterPlanned(last)) {
+    JsonNode answer = Answer.of(stateScan.toBatch()).get(Words.NEWEST);
+    boolean isUnchanged = answer.isNull();
+    if (isUnchanged && !isBetterPlanned(last)) {
       return last; // with its planned scans
     }
     PythonDataSourceV2 fresh = PythonScans.copy(last);
-    if (answer.isEmpty()) {
+    if (isUnchanged) {
       awaited.put(fresh, awaitedWhenRead(last));
     } else {
-      byte[] pickle = Base64.getDecoder().decode(answer);
+      byte[] pickle = answer.binaryValue();
       fresh = PythonScans.holding(PythonScans.withPickle(made, pickle));
     }
     newest.put(loaded, fresh);
@@ -114,9 +115,9 @@ public class NewestState extends KeptScans {
     Map scans = scansOf(source);
     for (Object key : scans.keySet()) {
       Planned planned = (Planned) scans.get(key);
-      String slices = planned.awaitingMerges();
-      boolean isAsBefore = planned.isRead && slices.equals(before.get(key));
-      if (!slices.equals("0") && !isAsBefore) {
+      int slices = planned.awaitingMerges();
+      boolean isAsBefore = planned.isRead && Integer.valueOf(slices).equals(before.get(key));
+      if (slices > 0 && !isAsBefore) {
         return true;
       }
     }
@@ -133,7 +134,7 @@ public class NewestState extends KeptScans {
     for (Object key : scans.keySet()) {
       Planned planned = (Planned) scans.get(key);
       if (planned.isRead) {
-        all.put(key, planned.awaitingMerges());
+        all.put(key, Integer.valueOf(planned.awaitingMerges()));
       }
     }
     return all;

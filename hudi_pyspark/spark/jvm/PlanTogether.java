@@ -39,7 +39,7 @@ public class PlanTogether implements Consumer {
     public void run() {
       for (Planned next = (Planned) waiting.poll(); next != null; next = (Planned) waiting.poll()) {
         try {
-          next.explained();
+          next.answer();
         } catch (Throwable error) {
           Log.RULE.debug("a scan is not planned: " + error); // reading raises what is wrong
         }

@@ -1,11 +1,11 @@
 package hudi_pyspark;
 
-import java.nio.charset.StandardCharsets;
+import com.fasterxml.jackson.databind.JsonNode;
+import java.util.Iterator;
 import java.util.Map;
 import java.util.OptionalLong;
 import java.util.TreeMap;
 import org.apache.spark.sql.connector.read.Batch;
-import org.apache.spark.sql.execution.datasources.v2.python.PythonInputPartition;
 import org.apache.spark.sql.execution.datasources.v2.python.PythonScan;
 import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.types.StructType;
@@ -26,7 +26,7 @@ public class Planned {
   public volatile boolean isRead;
 
   private Batch batch;
-  private String[] explained;
+  private JsonNode answer;
 
   public Planned(
       PythonScan scan,
@@ -62,19 +62,19 @@ public class Planned {
   }
 
   /** The number of slices that await their merge; if it falls, a new plan may be better. */
-  public String awaitingMerges() {
+  public int awaitingMerges() {
     try {
-      return isStarted ? explained()[2] : "0";
+      return isStarted ? answer().get(Words.AWAITING).intValue() : 0;
     } catch (Exception error) {
       Log.RULE.debug("a scan is not planned: " + error); // reading raises what is wrong
-      return "0";
+      return 0;
     }
   }
 
   /** The bytes of the rows with all columns; -1 if unknown. */
   public long bytes() {
     try {
-      return Long.parseLong(explained()[0]);
+      return answer().get(Words.ROW_BYTES).longValue();
     } catch (Exception error) {
       Log.RULE.debug("the size of the scan is unknown: " + error); // reading raises what is wrong
       return -1;
@@ -89,15 +89,17 @@ public class Planned {
     return bytes < 0 ? OptionalLong.empty() : OptionalLong.of((long) (bytes * factor));
   }
 
-  /** Adds the lines of the explanation to the metadata that EXPLAIN FORMATTED shows. */
+  /** Adds the facts of the explanation to the metadata that EXPLAIN FORMATTED shows. */
   public Object withFacts(Object metadata) {
     scala.collection.immutable.Map facts = (scala.collection.immutable.Map) metadata;
     try {
-      String[] lines = explained()[1].split("\n");
-      for (int i = 0; i < lines.length; i++) {
-        String label = Character.toUpperCase(lines[i].charAt(0)) + lines[i].substring(1, 10);
-        String fact = lines[i].substring(10).trim();
-        facts = (scala.collection.immutable.Map) facts.updated(label.trim(), fact);
+      Iterator explained = answer().get(Words.FACTS).fields();
+      while (explained.hasNext()) {
+        Map.Entry fact = (Map.Entry) explained.next();
+        String label = (String) fact.getKey();
+        label = Character.toUpperCase(label.charAt(0)) + label.substring(1);
+        String text = ((JsonNode) fact.getValue()).textValue();
+        facts = (scala.collection.immutable.Map) facts.updated(label, text);
       }
     } catch (Exception error) {
       Log.RULE.debug("the scan is not explained: " + error); // reading raises what is wrong
@@ -105,20 +107,11 @@ public class Planned {
     return facts;
   }
 
-  /** The row bytes, the explanation and the number of awaited merges. */
-  public synchronized String[] explained() throws Exception {
-    if (explained == null) {
-      explained = explained(batch());
+  /** What the planning process says about the scan. */
+  public synchronized JsonNode answer() throws Exception {
+    if (answer == null) {
+      answer = Answer.of(batch());
     }
-    return explained;
-  }
-
-  /** The texts in the first partition, which precede all texts of a table. */
-  public static String[] explained(Batch batch) {
-    Object first = batch.planInputPartitions()[0];
-    String pickle =
-        new String(((PythonInputPartition) first).pickedPartition(), StandardCharsets.UTF_8);
-    int begin = pickle.indexOf(Words.EXPLAINED) + Words.EXPLAINED.length();
-    return pickle.substring(begin).split("\0", 4);
+    return answer;
   }
 }
