@@ -9,7 +9,8 @@ a partition is asked what its *law* is, by some of its keys:
 =============  =====================================================================================
 Candidates     Each subset of the key fields with each `Rule`, or the fields that the caller names.
 Evidence       Keys of files of the same partition: of each commit that its files show, and of at
-               least `_SAMPLED` slices. The writer of a commit has one number of buckets.
+               least two slices; of `_SAMPLED_IF_MIXED` if base files have rows of several commits.
+               The writer of a commit has one number of buckets.
 Proof          A candidate is a law if all keys fit: g, the greatest common divisor of hash - bucket
                over all keys, is above the largest bucket of the partition; on a ring, each hash is
                on the arc of its file group. There must be `_LEAST_KEYS` different hashes, so that a
@@ -61,14 +62,14 @@ if TYPE_CHECKING:
 
 COUNT_OPTION = "hoodie.bucket.index.num.buckets"
 FIELDS_OPTION = "hoodie.bucket.index.hash.field"
-_SAMPLED = 4  # slices whose keys are looked at, at least
-_SAMPLED_IF_TOLD = 2  # if the caller says the number of buckets
-_MORE_SAMPLED = (16, 64)  # if they have too few keys
+_SAMPLED_IF_MIXED = 8
+_SAMPLES = (2, _SAMPLED_IF_MIXED, 32)  # slices whose keys are looked at, until there are enough
 _SHARE = 4  # of the files of a partition, one in so many is read, or `_FEW_FILES`
-_FEW_FILES = 2 * _SAMPLED
+_FEW_FILES = 8
+_FEW_SLICES = 4  # of which not enough are left out to be worth a proof
 _MOST_FILES = 512  # whose keys one plan reads
 _LARGE = 16 << 20  # bytes of slices that are worth a proof even if there are few
-_GLANCED = 8  # slices of a partition, to see whether it may have the index
+_GLANCED = 8  # slices, to see whether they may have the index
 _FAILURES = (HudiError, pa.ArrowException, OSError, ValueError)
 
 _File: TypeAlias = BaseFile | LogFile
@@ -170,7 +171,7 @@ class BucketIndex:
         keys = {
             path: (self.told, path, *(file.path for s in of_path for file in s.files))
             for path, of_path in slices.items()
-            if _seem_bucketed(of_path)
+            if seem_bucketed(of_path)
         }
         undecided: dict[str, _Partition] = {}
         for path in [path for path, key in keys.items() if key not in kept]:
@@ -180,11 +181,11 @@ class BucketIndex:
             else:
                 kept[keys[path]] = partition
         found: _Found = {}
-        for sampled in (_SAMPLED_IF_TOLD if self.told.count else _SAMPLED, *_MORE_SAMPLED):
+        for sampled in _SAMPLES:
             asked = self._asked(undecided, sampled, len(found))
             found |= self._read(asked.values(), found.keys())
             for path, evidence in asked.items():
-                kept[keys[path]] = self._verdict(undecided[path].layout, evidence, found)
+                kept[keys[path]] = self._verdict(undecided[path], evidence, found)
             undecided = {path: undecided[path] for path in asked if kept[keys[path]].needs_more}
         return {path: verdict for path, key in keys.items() if (verdict := kept.get(key))}
 
@@ -221,10 +222,10 @@ class BucketIndex:
                 return Verdict((), str(error))
         known = sorted((s for s in slices if layout.knows(s.file_id)), key=lambda s: s.file_id)
         size = sum(file.size for s in known for file in s.files)
-        if len(known) < 2 or (len(known) <= _SAMPLED and size < _LARGE):
+        if len(known) < 2 or (len(known) <= _FEW_SLICES and size < _LARGE):
             return None
         partition = _Partition(layout, known)
-        evidence = self._evidence(partition, _SAMPLED)
+        evidence = self._evidence(partition, _SAMPLES[0])
         if len(evidence.files) > max(_FEW_FILES, len(partition.files) // _SHARE):
             return Verdict((), f"keys of {len(evidence.files)} files would have to be looked at")
         return partition
@@ -267,7 +268,7 @@ class BucketIndex:
         except _FAILURES as error:
             return f"{self.view.storage.describe(file.path)} has no keys that can be read: {error}"
 
-    def _verdict(self, layout: Layout, evidence: _Evidence, found: _Found) -> Verdict:
+    def _verdict(self, partition: _Partition, evidence: _Evidence, found: _Found) -> Verdict:
         """Return what the keys of the evidence show.
 
         Raises:
@@ -275,16 +276,18 @@ class BucketIndex:
         """
         keys: list[tuple[str, str]] = []
         commits: set[str] = set()
+        is_mixed = False
         for path, (file_id, _) in evidence.files.items():
             of_file = found[path]
             if isinstance(of_file, str):
                 return Verdict((), of_file)
             keys += [(file_id, key) for key in of_file.keys]
             commits |= of_file.instants
+            is_mixed |= not of_file.is_of_one_commit
         if missing := evidence.commits - commits:
             return Verdict((), f"the keys of commit {min(missing)} are not where its files begin")
         possible = candidates(self.key_fields, self.told.hash_fields)
-        laws, is_contradicted = find_laws(layout, keys, possible)
+        laws, is_contradicted = find_laws(partition.layout, keys, possible)
         files = counted(len(evidence.files), "file")
         if is_contradicted and self.told != ToldBuckets():
             place = self.view.storage.describe(min(evidence.files))
@@ -295,6 +298,13 @@ class BucketIndex:
             )
             reason = f"the keys of {files} {problem}"
             return Verdict((), reason, needs_more=not is_contradicted)
+        sampled = len({file_id for file_id, _ in evidence.files.values()})
+        if (
+            is_mixed
+            and not self.told.count
+            and sampled < min(_SAMPLED_IF_MIXED, len(partition.slices))
+        ):
+            return Verdict((), "more files would have to be looked at", needs_more=True)
         name = f"{self.key_fields[0]}:" if self.key_fields else ""
         return Verdict(laws, "", names_field=any(key.startswith(name) for _, key in keys))
 
@@ -307,8 +317,11 @@ class BucketIndex:
         )
 
 
-def _seem_bucketed(slices: Sequence[FileSlice]) -> bool:
-    """Return whether some file ids begin with a bucket, or have the form of those of a ring."""
+def seem_bucketed(slices: Sequence[FileSlice]) -> bool:
+    """Return whether some file ids begin with a bucket, or have the form of those of a ring.
+
+    Tables of other indexes have none, and pay no more than this.
+    """
     file_ids = (s.file_id for s in slices[:: len(slices) // _GLANCED or 1])
     return any(bucket_of(file_id) is not None or is_uuid_of_name(file_id) for file_id in file_ids)
 

@@ -146,13 +146,19 @@ def find_laws(
     """
     keys = list(dict.fromkeys(located_keys))
     sample = keys[:: len(keys) // _SCREENED or 1]
+    # All rules take the whole of a key without separators.
+    are_plain = not any("," in key or ":" in key for _, key in keys)
     is_of_several = len({file_id for file_id, _ in keys}) > 1
     laws: list[Law] = []
     fits = not keys
     shown: dict[tuple[Values | None, ...], tuple[Layout | None, int]] = {}
     for fields, rule in candidates:
         for some_keys in (sample, keys):
-            rows = tuple(values_in_key(key, fields, rule) for _, key in some_keys)
+            rows: tuple[Values | None, ...]
+            if are_plain:
+                rows = tuple((key,) for _, key in some_keys)
+            else:
+                rows = tuple(values_in_key(key, fields, rule) for _, key in some_keys)
             if rows not in shown:
                 shown[rows] = _shown(layout, rows, [file_id for file_id, _ in some_keys])
             layout_of_keys, count = shown[rows]

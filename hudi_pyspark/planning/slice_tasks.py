@@ -25,7 +25,7 @@ from hudi_pyspark.format.column_names import find_path
 from hudi_pyspark.metadata_table.pruning import IndexQuestion, prune_slices
 from hudi_pyspark.options.option import Index, RangeMerge, values_that_change_rows
 from hudi_pyspark.planning import needed_columns
-from hudi_pyspark.planning.bucket_index import BucketIndex, ToldBuckets
+from hudi_pyspark.planning.bucket_index import BucketIndex, ToldBuckets, seem_bucketed
 from hudi_pyspark.planning.partition_pruning import PartitionPruner
 from hudi_pyspark.planning.partition_values import keep_undecided, resolve_partition_values
 from hudi_pyspark.table import merge_mode
@@ -204,8 +204,9 @@ class TablePlanner:
         is_told = options.index_type.upper() == "BUCKET"
         if Index.BUCKET_INDEX not in options.data_skipping or (options.index_type and not is_told):
             return slices, ()
-        may_rename = self.schema_on_read is not None or self.merger is not None
-        if predicate is None or len(slices) < 2 or may_rename:
+        if predicate is None or len(slices) < 2 or not seem_bucketed(slices):
+            return slices, ()
+        if self.schema_on_read is not None or self.merger is not None:
             return slices, ()
         requested = RequestedKeys.of(predicate, self.config, self.table_schema)
         if requested is None:

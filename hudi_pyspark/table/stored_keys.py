@@ -35,6 +35,7 @@ class StoredKeys:
 
     keys: tuple[str, ...]
     instants: frozenset[str]
+    is_of_one_commit: bool = True  # false also if rows do not say which commit wrote them
 
 
 def stored_keys(
@@ -57,16 +58,17 @@ def stored_keys(
     if isinstance(file, BaseFile):
         commit_times, rows = _rows_of_each_commit(storage, file.path, columns)
         keys_of_rows = tuple(_keys(rows, key_fields))
-        return StoredKeys(keys_of_rows, frozenset({file.instant_time, *commit_times}))
+        instants = frozenset({file.instant_time, *commit_times})
+        return StoredKeys(keys_of_rows, instants, commit_times == [file.instant_time])
     keys: list[str] = []
-    instants: set[str] = set()
+    block_instants: set[str] = set()
     with closing(LogFiles(storage)) as files:
         for block in frame_log_file(files.open(file.path), path=file.path):
             if block.offset >= thresholds.LOOKED_AT_BYTES:
                 break
             keys += _keys_of_block(block, columns, key_fields)
-            instants.add(block.instant_time or "")
-    return StoredKeys(tuple(keys), frozenset(instants))
+            block_instants.add(block.instant_time or "")
+    return StoredKeys(tuple(keys), frozenset(block_instants))
 
 
 def _rows_of_each_commit(

@@ -3,10 +3,11 @@
 import random
 
 import numpy as np
+import polars
 import pytest
 
-from hudi_pyspark import HudiTable, thresholds
-from hudi_pyspark.errors import InvalidOptionError
+from hudi_pyspark import HudiTable, scan_polars, thresholds
+from hudi_pyspark.errors import CorruptTableError, InvalidOptionError
 from hudi_pyspark.format.bucket_keys import Rule
 from hudi_pyspark.planning import bucket_index
 from hudi_pyspark.planning.bucket_laws import HashingRing, SimpleBuckets, candidates, find_laws
@@ -281,3 +282,32 @@ def test_large_base_file_is_read_in_part(tmp_path, monkeypatch):
     writer = write(tmp_path, {"p0": 16})
     writer.compact(list(writer.rows))
     assert len(slices_read(by_id(HudiTable(str(tmp_path / "t")), a_row(writer)[1]["id"]))) == 1
+
+
+def damaged_elsewhere(folder):
+    """Write a table of base files, and damage those that neither evidence nor a look-up reads."""
+    writer = Writer(
+        folder / "t", random.Random(3), KINDS["counted"], is_old=False, counts={"p0": 16}
+    )
+    add(writer, 1200, as_base=True)
+    (_, file_id), row = next(
+        (group, row)
+        for group, rows in writer.rows.items()
+        for row in rows.values()
+        if group[1].startswith("00000007")
+    )
+    for path in (folder / "t" / "p0").glob("*.parquet"):
+        if path.name[:8] not in ("00000000", "00000015", file_id[:8]):
+            path.write_bytes(b"x" * path.stat().st_size)
+    return str(folder / "t"), row
+
+
+def test_engines_read_only_the_bucket_of_a_key(tmp_path):
+    path, row = damaged_elsewhere(tmp_path)
+    scan = HudiTable(path).scan(["id", "ts"])
+    text = f"SELECT ts FROM t WHERE id = '{row['id']}'"
+    assert scan.to_duckdb("t").sql(text).fetchall() == [(row["ts"],)]
+    frame = scan_polars(path, ["id", "ts"]).filter(polars.col("id") == row["id"])
+    assert frame.collect()["ts"].to_list() == [row["ts"]]
+    with pytest.raises(CorruptTableError):
+        scan.to_arrow()

@@ -25,15 +25,14 @@ def lost_rows(tmp_path, monkeypatch, layout, seeds):
 
 
 def test_mutant_that_takes_evidence_of_another_partition_loses_rows(tmp_path, monkeypatch):
-    first = []
-    verdict = bucket_index.BucketIndex._verdict
+    verdicts = bucket_index.BucketIndex._verdicts
 
-    def of_first_partition(self, *evidence):
-        first.append(verdict(self, *evidence))
-        return first[0]
+    def of_first_partition(self, slices):
+        found = verdicts(self, slices)
+        return dict.fromkeys(found, next(iter(found.values()), None))
 
     assert lost_rows(tmp_path / "whole", monkeypatch, "by partition", range(3)) == 0
-    monkeypatch.setattr(bucket_index.BucketIndex, "_verdict", of_first_partition)
+    monkeypatch.setattr(bucket_index.BucketIndex, "_verdicts", of_first_partition)
     assert lost_rows(tmp_path / "mutant", monkeypatch, "by partition", range(3)) > 0
 
 

@@ -1,0 +1,65 @@
+"""Seconds and requests to look up keys in a table with a bucket index.
+
+    python -m benchmarks.bucket_index FOLDER [ROWS]
+
+FOLDER is what ``write_bucket_table`` wrote, with that number of rows. Each look-up is made cold, in
+a table that has just been opened, and warm, in the same one again with other keys; on this machine,
+and as if each request took 20 ms. ``no buckets`` is the same look-up without the index.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from benchmarks.counted_storage import CountedStorage
+from hudi_pyspark import HudiTable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+LATENCIES = (0.0, 0.02)
+KEYS = (1, 100)
+WITHOUT = "column_stats,bloom_filters"
+
+
+def main(folder: str, rows: str = "2000000") -> None:
+    print("| look-up | latency | state | processor s | seconds | requests | slices |")
+    print("|---|---|---|---|---|---|---|")
+    for latency in LATENCIES:
+        CountedStorage.latency = latency
+        for skipping in ("bucket_index", WITHOUT):
+            name = "by buckets" if skipping == "bucket_index" else "no buckets"
+            for count in KEYS:
+                begin = time.perf_counter(), time.process_time()
+                table = HudiTable(f"{folder}/table")
+                CountedStorage.count(table)
+                for state in ("cold", "warm"):
+                    step = int(rows) // (count + 1)
+                    offset = 1 if state == "cold" else 7
+                    keys = [f"key-{offset + number * step}" for number in range(count)]
+                    slices = look_up(table, keys, skipping)
+                    seconds = time.perf_counter() - begin[0]
+                    processor = time.process_time() - begin[1]
+                    print(
+                        f"| {count} keys, {name} | {latency * 1000:.0f} ms | {state} "
+                        f"| {processor:.2f} | {seconds:.2f} | {CountedStorage.requests:,} "
+                        f"| {slices:,} |",
+                        flush=True,
+                    )
+                    CountedStorage.requests = 0
+                    begin = time.perf_counter(), time.process_time()
+
+
+def look_up(table: HudiTable, keys: Sequence[str], skipping: str) -> int:
+    """Look up keys, each of which has a row; return how many slices were read."""
+    text = ", ".join(f"'{key}'" for key in keys)
+    scan = table.scan(["id", "fare"], filter=f"id IN ({text})", data_skipping=skipping)
+    found = scan.to_arrow()
+    assert sorted(found["id"].to_pylist()) == sorted(keys)
+    return len(scan.plan())
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
