@@ -63,7 +63,7 @@ def report(
         verb = "replaced" if target.is_file() or (target / "index.html").is_file() else "written to"
         problems = sum(finding == "problem" for finding in content.severities())
         say_aside(f"{verb} {content.save(target)}: {counted(problems, 'problem')} found")
-        if len(openers) == 1:
+        if not isinstance(content, ReportIndex):
             say_aside(content.content["unchecked"])
     if fail_on is not None and worst([content.severity, Severity(fail_on)]) is content.severity:
         raise Exit(arguments.ExitCode.PROBLEM)
