@@ -23,7 +23,7 @@ def load_ipython_extension(ipython: Any) -> None:  # noqa: ANN401  (its class is
     Args:
         ipython: the `InteractiveShell` whose displays change.
     """
-    ipython.display_formatter.formatters["text/html"].for_type(pa.Table, arrow_html)
+    ipython.display_formatter.formatters["text/html"].for_type(pa.Table, _arrow_html)
 
 
 def unload_ipython_extension(ipython: Any) -> None:  # noqa: ANN401
@@ -35,7 +35,7 @@ def unload_ipython_extension(ipython: Any) -> None:  # noqa: ANN401
     ipython.display_formatter.formatters["text/html"].pop(pa.Table, None)
 
 
-def arrow_html(table: pa.Table) -> str | None:
+def _arrow_html(table: pa.Table) -> str | None:
     """Format the first rows of a table as HTML, with the number of all rows.
 
     Returns:

@@ -87,11 +87,11 @@ def show_pairs(pairs: Mapping[str, object], output: Output) -> None:
     if output == "json":
         emit(json.dumps(pairs, indent=2, ensure_ascii=False) + "\n")
     elif output == "csv":
-        row = {name: pair_text(value) for name, value in pairs.items()}
+        row = {name: _pair_text(value) for name, value in pairs.items()}
         show(pa.Table.from_pylist([row]), output)
     else:
         texts = [
-            (name, number_text(name, v) if type(v) is int else printable(pair_text(v)))
+            (name, _number_text(name, v) if type(v) is int else printable(_pair_text(v)))
             for name, v in pairs.items()
         ]
         console = _console()
@@ -101,7 +101,7 @@ def show_pairs(pairs: Mapping[str, object], output: Output) -> None:
             _print_plain(texts, [False, False])
 
 
-def pair_text(value: object) -> str:
+def _pair_text(value: object) -> str:
     """Format a value for people: yes and no, three digits of a float, commas in a list."""
     if isinstance(value, bool):
         return "yes" if value else "no"
@@ -112,7 +112,7 @@ def pair_text(value: object) -> str:
     return NOTHING if value is None else str(value)
 
 
-def number_text(name: str, number: int) -> str:
+def _number_text(name: str, number: int) -> str:
     """Format a whole number for people; with a unit if it is called ``bytes`` or ``…_bytes``."""
     return byte_text(number) if name == "bytes" or name.endswith("_bytes") else str(number)
 
@@ -201,7 +201,7 @@ def _print_cells(table: pa.Table, null: str) -> None:
 
 def _cells(name: str, column: pa.ChunkedArray, null: str) -> list[str]:
     if pa.types.is_integer(column.type):
-        return [null if n is None else number_text(name, n) for n in column.to_pylist()]
+        return [null if n is None else _number_text(name, n) for n in column.to_pylist()]
     return [null if text is None else printable(text) for text in cell_texts(column)]
 
 

@@ -135,7 +135,7 @@ def examine(
             checks.append((LOGS, check_logs(stored, track, deep=deep)))
             checks.append((BASES, check_base_files(stored, track, deep=deep)))
         checks += [(METADATA_TABLE, check_metadata_table(stored)), (MERGES, _kept_merges(view))]
-    findings = [*check_properties(view.storage, view.config), *check_timeline(view, committed)]
+    findings = [*_check_properties(view.storage, view.config), *check_timeline(view, committed)]
     for check, found in checks:
         places = {f.subject: i for i, f in enumerate(findings) if f.check in (FILES, SIZES)}
         try:
@@ -207,7 +207,7 @@ def _failed(check: str, reason: str, findings: list[Finding], committed: Timelin
     return Finding(Severity.PROBLEM, check, "", f"the check failed: {reason}")
 
 
-def check_properties(storage: Storage, config: TableConfig) -> Iterator[Finding]:
+def _check_properties(storage: Storage, config: TableConfig) -> Iterator[Finding]:
     """Check the properties of a table that could be opened."""
     try:
         stored = load_properties(storage)

@@ -158,7 +158,7 @@ def resolve_name(written: str, names: Sequence[str]) -> str:
     )
 
 
-def named_fields(data_type: pa.DataType) -> list[pa.Field]:
+def _named_fields(data_type: pa.DataType) -> list[pa.Field]:
     """Return the fields that dotted names reach: those of a struct, but none of a variant."""
     return list(data_type) if pa.types.is_struct(data_type) and not is_variant(data_type) else []
 
@@ -177,7 +177,7 @@ def resolve_field(written: str, schema: pa.Schema) -> pa.Field:
     head, *parts = [written] if is_column else written.split(".")
     column = schema.field(resolve_name(head, schema.names))
     for part in parts:
-        fields = {f"{column.name}.{field.name}": field for field in named_fields(column.type)}
+        fields = {f"{column.name}.{field.name}": field for field in _named_fields(column.type)}
         # A column without fields has none of that name, even if a column has the dotted name.
         names = list(fields) or [name for name in schema.names if "." not in name]
         name = resolve_name(f"{column.name}.{part}", names)

@@ -88,10 +88,10 @@ def shares_folder(value: pa.Scalar, config: TableConfig) -> bool:
     """Return whether rows with other values lie in the folder of this value of a column."""
     if not pa.types.is_string(value.type):
         return False
-    return not value.is_valid or is_old_null(value.as_py(), config)
+    return not value.is_valid or _is_old_null(value.as_py(), config)
 
 
-def is_old_null(text: str | None, config: TableConfig) -> bool:
+def _is_old_null(text: str | None, config: TableConfig) -> bool:
     """Return whether the text of a folder may stand for null in an old table."""
     return text == _OLD_NULL_PARTITION_VALUE and config.version <= _LAST_VERSION_WITH_OLD_NULL
 
@@ -218,7 +218,7 @@ def partition_scalars(
 
 def _typed_text(text: str | None, data_type: pa.DataType, config: TableConfig) -> str | None:
     """Return the text of a value; None for `default` of an old table, unless it may be a text."""
-    is_null = is_old_null(text, config) and not pa.types.is_string(data_type)
+    is_null = _is_old_null(text, config) and not pa.types.is_string(data_type)
     return None if is_null else text
 
 

@@ -96,7 +96,7 @@ def install_optimizer(spark: SparkSession) -> str:
     try:
         if spark.conf.get(ENABLED, "true") != "true":
             return f"{ENABLED} is not true"
-        add_rule(spark, _RULE, lambda: make_rule(spark, rule_classes(spark._jvm)))  # noqa: SLF001
+        add_rule(spark, _RULE, lambda: _make_rule(spark, rule_classes(spark._jvm)))  # noqa: SLF001
     except OUT_OF_REACH as error:
         # E.g. Spark Connect, a shared cluster that forbids py4j, or a Spark with other classes.
         reason = reason_of(error)
@@ -218,7 +218,7 @@ def _core(sources: Mapping[str, str]) -> str:
     return one_text((sources[name] for name in CORE), "public class Words {", *words, "}")
 
 
-def make_rule(spark: SparkSession, classes: "RuleClasses") -> Any:  # noqa: ANN401  (of the JVM)
+def _make_rule(spark: SparkSession, classes: "RuleClasses") -> Any:  # noqa: ANN401  (of the JVM)
     """Return a new rule for a session, with all parts that were compiled.
 
     If the session has columnar readers, this also sends their classes to the executors.

@@ -107,7 +107,7 @@ def register(
     _check_running(spark)
     _use_this_python(spark)
     _warn_of_settings(spark)
-    _register(spark, HudiDataSource, narrow_scans(spark))
+    _register(spark, HudiDataSource, _narrow_scans(spark))
     if is_classic(spark) and (tables or catalogs or has_catalogs()):
         _serve_catalogs(spark)
     if tables is None and not catalogs:
@@ -193,7 +193,7 @@ def _warn_of_settings(spark: SparkSession) -> None:
         warn(text)
 
 
-def narrow_scans(spark: SparkSession) -> str:
+def _narrow_scans(spark: SparkSession) -> str:
     """Let a session's scans read only what its queries need; if that fails, log why.
 
     Returns:

@@ -78,9 +78,9 @@ def load_archive(
     unique: dict[tuple[str, Action], ArchivedInstant] = {}
     for folder in folders:
         if layout >= 2:
-            loaded = load_history_v2(storage, folder, since, until)
+            loaded = _load_history_v2(storage, folder, since, until)
         else:
-            loaded = load_archive_v1(storage, folder)
+            loaded = _load_archive_v1(storage, folder)
         unique.update({(i.requested_time, i.action): i for i in loaded})
     return tuple(unique[key] for key in sorted(unique))
 
@@ -131,7 +131,7 @@ def load_archived_metadata(
     return tuple(metadata)
 
 
-def load_archive_v1(storage: Storage, folder: str) -> Iterator[ArchivedInstant]:
+def _load_archive_v1(storage: Storage, folder: str) -> Iterator[ArchivedInstant]:
     """Yield the completed entries of all archive files; the same entry may come several times."""
     files = list_nonempty(storage, folder)
     names = sorted(file.name for file in files if _ARCHIVE_FILE.fullmatch(file.name))
@@ -151,7 +151,7 @@ def load_archive_v1(storage: Storage, folder: str) -> Iterator[ArchivedInstant]:
             yield _archived_instant(entry["commitTime"], entry["actionType"], None, path=path)
 
 
-def load_history_v2(
+def _load_history_v2(
     storage: Storage, folder: str, since: str = "", until: str = ""
 ) -> Iterator[ArchivedInstant]:
     """Yield the instants of files of the current manifest; metadata columns are not read."""

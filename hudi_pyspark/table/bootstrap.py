@@ -87,7 +87,7 @@ class BootstrapSources:
 def load_bootstrap_sources(
     storage: Storage, config: TableConfig, base_path: str = ""
 ) -> BootstrapSources:
-    """Read the bootstrap index, and find its sources; without ``base_path`` by `locate_sources`.
+    """Read the bootstrap index, and find its sources; without ``base_path`` by `_locate_sources`.
 
     Raises:
         MissingFileError: the index is gone.
@@ -95,7 +95,7 @@ def load_bootstrap_sources(
         UnsupportedTableError: the table has no index, or one of another kind.
     """
     index = _load_index(storage, config)
-    folder = base_path or locate_sources(storage, config.bootstrap_base_path)
+    folder = base_path or _locate_sources(storage, config.bootstrap_base_path)
     return BootstrapSources(storage, config, index, folder, is_given=bool(base_path))
 
 
@@ -134,7 +134,7 @@ def _parse_index(data: bytes, path: str) -> dict[tuple[str, str], str]:
     return index
 
 
-def locate_sources(storage: Storage, recorded: str) -> str:
+def _locate_sources(storage: Storage, recorded: str) -> str:
     """Return the folder of a bootstrap's source files: the recorded one, or a sibling of the table.
 
     The sibling has the name of the recorded folder. It counts only if the recorded folder does

@@ -319,7 +319,7 @@ class StoredProperties:
     problem: str = ""  # why the backup is read instead of the file; "" if it is not
 
 
-def read_properties(storage: Storage, path: str) -> dict[str, str]:
+def _read_properties(storage: Storage, path: str) -> dict[str, str]:
     """Read a file of properties, if it is as a writer of Apache Hudi left it.
 
     The checksum covers the name of the table, which may stand anywhere in the file. So it proves
@@ -361,7 +361,7 @@ def load_properties(storage: Storage) -> StoredProperties:
     problems: dict[str, str] = {}
     for path in (PROPERTIES_FILE, BACKUP_FILE, PROPERTIES_FILE):
         try:
-            values = read_properties(storage, path)
+            values = _read_properties(storage, path)
         except FileNotFoundError:
             if path == PROPERTIES_FILE:
                 problems[path] = "is missing"
@@ -390,7 +390,7 @@ def _unless_cut(storage: Storage, values: Mapping[str, str]) -> StoredProperties
     if not lacks_ordering_fields(values):
         return believed
     try:
-        backup = read_properties(storage, BACKUP_FILE)
+        backup = _read_properties(storage, BACKUP_FILE)
     except (FileNotFoundError, ValueError):
         return believed
     if lacks_ordering_fields(backup) or backup.get(_VERSION) != values.get(_VERSION):

@@ -66,7 +66,8 @@ def test_begin_of_a_stream_leads_to_start_offset(spark, table):
 
 def test_write_under_the_second_name_says_whose_name_it_is(sql, tmp_path):
     """After ``register(spark, tables=True)``, a job that writes hits the reader."""
+    rows = sql.createDataFrame([(1,)], "id int")  # makes this session the active one
     message = r"\[HUDI_UNSUPPORTED_QUERY\] in this session format\('hudi'\) is hudi-pyspark"
     with pytest.raises(AnalysisException, match=message) as raised:
-        sql.range(1).write.format("hudi").mode("append").save(str(tmp_path))
+        rows.write.format("hudi").mode("append").save(str(tmp_path))
     assert "Traceback" not in str(raised.value)

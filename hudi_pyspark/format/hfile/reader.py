@@ -59,7 +59,7 @@ class Trailer:
     codec: int
 
 
-def parse_trailer(octets: memoryview, offset: int, path: str) -> Trailer:
+def _parse_trailer(octets: memoryview, offset: int, path: str) -> Trailer:
     """Parse the last 4,096 bytes of an HFile.
 
     Args:
@@ -192,7 +192,7 @@ class HFileReader:
             raise HFileError(f"{problem}, found {len(source)} bytes in all", 0)
         tail_at = max(0, len(source) - _TAIL)
         tail = read_range(source, tail_at, len(source) - tail_at)
-        trailer = parse_trailer(tail[trailer_at - tail_at :], trailer_at, path)
+        trailer = _parse_trailer(tail[trailer_at - tail_at :], trailer_at, path)
         start = trailer.load_on_open_offset
         info_at = trailer.file_info_offset
         if not start <= info_at <= trailer_at:

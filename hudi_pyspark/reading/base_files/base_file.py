@@ -265,7 +265,7 @@ def _join_columns(left: pa.Table, right: pa.Table) -> pa.Table:
     return pa.Table.from_arrays([*left.columns, *right.columns], schema=schema)
 
 
-def read_parquet_file(
+def _read_parquet_file(
     storage: Storage,
     path: str,
     columns: Sequence[str],
@@ -285,7 +285,7 @@ def read_parquet_file(
         yield from read_parquet_rows(file, columns, batch_rows, row_groups, fields=fields)
 
 
-def read_hfile_file(
+def _read_hfile_file(
     storage: Storage, path: str, columns: Sequence[str], batch_rows: int
 ) -> Iterator[pa.Table]:
     """Read a whole HFile and decode some columns; see `read_base_file`.
@@ -314,7 +314,7 @@ def read_hfile_file(
         yield table.slice(start, min(batch_rows, table.num_rows - start))
 
 
-def read_lance_file(
+def _read_lance_file(
     storage: Storage, path: str, columns: Sequence[str], batch_rows: int
 ) -> Iterator[pa.Table]:
     """Stream a Lance file; see `read_base_file`.
@@ -368,8 +368,8 @@ def _local_file(storage: Storage, path: str) -> Iterator[Path]:
 # Each takes the storage, the path, the columns and the rows per table; that of a format with row
 # groups also takes the other arguments of `read_base_file`.
 _READERS: Mapping[BaseFileFormat, Callable[..., Iterator[pa.Table]]] = {
-    BaseFileFormat.PARQUET: read_parquet_file,
+    BaseFileFormat.PARQUET: _read_parquet_file,
     BaseFileFormat.ORC: read_orc_file,
-    BaseFileFormat.HFILE: read_hfile_file,
-    BaseFileFormat.LANCE: read_lance_file,
+    BaseFileFormat.HFILE: _read_hfile_file,
+    BaseFileFormat.LANCE: _read_lance_file,
 }

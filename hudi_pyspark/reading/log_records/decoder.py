@@ -205,7 +205,7 @@ class LogDecoder:
         names = self.rule.ordering_fields
         if not names and self.rule.mode is RecordMergeMode.EVENT_TIME_ORDERING:
             _check_without_ordering(records, block)
-        ordering, has_other_class = delete_ordering(records, self.schema, names)
+        ordering, has_other_class = _delete_ordering(records, self.schema, names)
         keys: pa.Array = records.record_keys
         if self.slice_numbers is not None:
             keys = as_one_array(number_keys(keys, np.full(length, self.slice_numbers[block.path])))
@@ -283,7 +283,7 @@ def _default_ordering(rows: pa.Table, fields: Sequence[str]) -> Mask:
     return default
 
 
-def delete_ordering(
+def _delete_ordering(
     records: DeleteRecords, schema: pa.Schema, names: Sequence[str]
 ) -> tuple[OrderingValues, Mask]:
     """Make the ordering values of deleted records comparable with the values of rows.
