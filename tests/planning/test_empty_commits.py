@@ -3,7 +3,6 @@
 The expected rows are those that Apache Hudi read from the whole table.
 """
 
-import json
 import warnings
 
 import pytest
@@ -123,8 +122,8 @@ def test_a_savepoint_without_content_does_not_save_an_instant():
 
 def test_empty_files_that_are_usual_do_not_warn():
     table = TinyTable(9, "COPY_ON_WRITE").write("010", "commit", base("f", "010"))
-    nothing = {"partitionToWriteStats": {}, "extraMetadata": {}}  # of a write without rows
-    table.instant("020_025.commit", json.dumps(nothing).encode())
+    nothing = b'{"partitionToWriteStats": {}, "extraMetadata": {}}'  # of a write without rows
+    table.instant("020_025.commit", nothing)
     for name in ("030_035.clean", "040_045.rollback", "050.commit.requested", "050.inflight"):
         table.instant(name)
     history = table.open().history

@@ -95,12 +95,13 @@ def merged_first(path: Path, query: Query, all_rows: pa.Table) -> str:
         How the rows differ; "" where they do not.
     """
     table = HudiTable(str(path))
+    options = {**query.own, **query.options}  # of which the latter go before the former
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            scan = table.scan(**query.own, **query.options)
+            scan = table.scan(**options)
             names = [f.name for f in scan.schema if is_exact_type(f.type)]
-            chosen = table.scan(**query.own, **query.options, columns=tuple(names))
+            chosen = table.scan(**{**options, "columns": tuple(names)})
             database = chosen.to_duckdb("t", merge_first=True)
             found = database.sql("FROM t").to_arrow_table().cast(chosen.schema)
     except Exception as error:  # noqa: BLE001  (a finding)
