@@ -141,8 +141,9 @@ def _obstacles(
     base = task.file_slice.base_file
     if not scan.storage.is_local:
         yield "the table is not on this machine"
-    is_read_by_engines = base is None or BaseFileFormat.of(base.path).is_read_by_engines
-    if not is_read_by_engines or (base is not None and base.bootstrap_source):
+    is_readable = base is None or BaseFileFormat.of(base.path).is_read_by_engines
+    has_source = base is not None and base.bootstrap_source
+    if has_source or not is_readable:
         yield f"{path} is not a Parquet file of its own rows"
     if _WILDCARDS & {*path}:
         yield f"the name of {path} has wildcards"
