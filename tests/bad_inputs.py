@@ -191,13 +191,13 @@ BAD_INPUTS = (
     BadInput(
         "empty-properties",
         errors.CorruptTableError,
-        ("/.hoodie/hoodie.properties cannot be read: ", ". It has no .backup. Restore the file"),
+        ("/.hoodie/hoodie.properties: cannot be read: ", ". It has no .backup. Restore the file"),
         harm=_overwrite_properties(b""),
     ),
     BadInput(
         "garbled-properties",
         errors.CorruptTableError,
-        ("/.hoodie/hoodie.properties cannot be read: ", ". It has no .backup. Restore the file"),
+        ("/.hoodie/hoodie.properties: cannot be read: ", ". It has no .backup. Restore the file"),
         harm=_overwrite_properties(bytes(range(256))),
     ),
     BadInput(

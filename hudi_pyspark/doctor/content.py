@@ -62,7 +62,9 @@ def check_logs(
                 severity = Severity.PROBLEM if error.offset < committed else Severity.WARNING
                 findings.append(Finding(severity, LOGS, path, message, _RESTORE))
             except (HudiError, OSError) as error:
-                findings.append(Finding(Severity.PROBLEM, LOGS, path, reason_of(error), _RESTORE))
+                findings.append(
+                    Finding(Severity.PROBLEM, LOGS, path, reason_of(error, path), _RESTORE)
+                )
     yield from findings
     if paths and worst(finding.severity for finding in findings) is not Severity.PROBLEM:
         how = "all records decoded" if deep else "whole"
@@ -154,7 +156,7 @@ def check_base_files(stored: StoredFiles, track: Track, *, deep: bool) -> Iterat
             for table in read_base_file(stored.view.storage, path, columns.names, _BATCH_ROWS):
                 timestamps.look_at(path, table.schema)
         except (HudiError, OSError) as error:  # noqa: PERF203  (each file may be damaged)
-            findings.append(Finding(Severity.PROBLEM, BASES, path, reason_of(error)))
+            findings.append(Finding(Severity.PROBLEM, BASES, path, reason_of(error, path), RESTORE))
     yield from findings
     if paths and not findings:
         how = "read with all columns" if deep else "opened"

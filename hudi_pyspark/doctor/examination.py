@@ -10,10 +10,11 @@ from hudi_pyspark.doctor.content import BASES, LOGS, check_base_files, check_log
 from hudi_pyspark.doctor.files import FILES, SIZES, check_files, check_sizes, collect_stored_files
 from hudi_pyspark.doctor.finding import (
     RESTORE,
-    RESTORE_PROPERTIES,
     Finding,
     Severity,
     Track,
+    reason_of,
+    restore_properties,
     silently,
     worst,
 )
@@ -96,15 +97,16 @@ def examine_table(
     except TableNotFoundError:
         raise
     except HudiError as error:
-        yield unopened(error)
+        yield unopened(storage, error)
         return
     yield from examine(view, deep=deep, track=track)
 
 
-def unopened(error: HudiError) -> Finding:
+def unopened(storage: Storage, error: HudiError) -> Finding:
     """Return the only finding of a table that cannot be opened."""
-    reason = error.reason()
-    return Finding(Severity.PROBLEM, PROPERTIES, PROPERTIES_FILE, reason, RESTORE_PROPERTIES)
+    reason = reason_of(error, PROPERTIES_FILE)
+    advice = error.advice or restore_properties(storage)
+    return Finding(Severity.PROBLEM, PROPERTIES, PROPERTIES_FILE, reason, advice)
 
 
 def examine(
@@ -218,7 +220,7 @@ def _check_properties(storage: Storage, config: TableConfig) -> Iterator[Finding
     try:
         stored = load_properties(storage)
     except (FileNotFoundError, CorruptTableError) as error:  # since the table was opened
-        yield Finding(Severity.PROBLEM, PROPERTIES, PROPERTIES_FILE, str(error), RESTORE_PROPERTIES)
+        yield Finding(Severity.PROBLEM, PROPERTIES, PROPERTIES_FILE, str(error), RESTORE)
         return
     if stored.path != PROPERTIES_FILE:
         message = f"it {stored.problem}; {BACKUP_FILE} is read instead"
@@ -232,7 +234,8 @@ def _check_properties(storage: Storage, config: TableConfig) -> Iterator[Finding
         f"{_RELEASES[config.version]} refuses it"
     )
     yield Finding(Severity.OK, PROPERTIES, "hoodie.table.version", message)
-    yield _checksum(config)
+    restore = restore_properties(storage)
+    yield _checksum(config, restore)
     if lacks_ordering_fields(config.properties):
         is_lost = has_lost_ordering_fields(config.properties)
         yield Finding(
@@ -244,11 +247,11 @@ def _check_properties(storage: Storage, config: TableConfig) -> Iterator[Finding
             if is_lost
             else "records are ordered by event time, and no field says by which: the later of two "
             "records of a key wins, as in Apache Hudi",
-            RESTORE_PROPERTIES,
+            restore,
         )
     for key, reason in _refused(config):
         message = f"{reason}: Apache Hudi refuses the table, which is read here"
-        yield Finding(Severity.NOTE, PROPERTIES, key, message, RESTORE_PROPERTIES)
+        yield Finding(Severity.NOTE, PROPERTIES, key, message, restore)
 
 
 def _refused(config: TableConfig) -> Iterator[tuple[str, str]]:
@@ -264,7 +267,7 @@ def _refused(config: TableConfig) -> Iterator[tuple[str, str]]:
     yield from ((key, "missing") for key in needed if not properties.get(key))
 
 
-def _checksum(config: TableConfig) -> Finding:
+def _checksum(config: TableConfig, restore: str) -> Finding:
     """Say whether the properties have a checksum; a table whose checksum is wrong is not opened."""
     recorded = config.properties.get(CHECKSUM)
     if recorded is not None:
@@ -277,7 +280,7 @@ def _checksum(config: TableConfig) -> Finding:
         CHECKSUM,
         f"none is recorded, although Apache Hudi records one in tables of version {config.version}:"
         " the file was edited, or is cut",
-        RESTORE_PROPERTIES,
+        restore,
     )
 
 

@@ -7,14 +7,11 @@ from typing import Any, TypeAlias
 
 from hudi_pyspark.errors import HudiError, printable
 from hudi_pyspark.html_table import html_table
-from hudi_pyspark.table.config import PROPERTIES_FILE
+from hudi_pyspark.storage import Storage
+from hudi_pyspark.table.config import BACKUP_FILE, PROPERTIES_FILE
 from hudi_pyspark.wording import counted
 
 RESTORE = "Restore the file from a copy of the table"
-RESTORE_PROPERTIES = (
-    "Unless a writer of Apache Hudi set this, the file was edited or is damaged: restore it from a "
-    f"copy of the table, or from {PROPERTIES_FILE}.backup if there is one"
-)
 
 
 class Severity(Enum):
@@ -68,6 +65,24 @@ def silently(items: Sequence[Any], _description: str) -> Iterable[Any]:
     return items
 
 
-def reason_of(error: Exception) -> str:
-    """Return the text of an error, without the path that the finding already names."""
-    return error.reason() if isinstance(error, HudiError) else str(error)
+def restore_properties(storage: Storage) -> str:
+    """Return the advice about properties that look damaged; it names the backup if there is one."""
+    advice = (
+        f"Unless a writer of Apache Hudi set this, {PROPERTIES_FILE} was edited or is damaged: "
+        "restore it from a copy of the table"
+    )
+    try:
+        storage.open_input(BACKUP_FILE).close()
+    except (HudiError, OSError):
+        return advice
+    return f"{advice}, or from {BACKUP_FILE}"
+
+
+def reason_of(error: Exception, subject: str) -> str:
+    """Return what an error found, and where in the file that is the subject of the finding."""
+    if not isinstance(error, HudiError):
+        return str(error)
+    _, named, within = error.place.rpartition(subject)
+    if not named:
+        return error.reason()
+    return f"{within.strip()}: {error.found}" if within else error.found

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
-from hudi_pyspark.doctor.finding import RESTORE_PROPERTIES, Finding, Severity
+from hudi_pyspark.doctor.finding import Finding, Severity, restore_properties
 from hudi_pyspark.errors import CorruptTableError, UnsupportedMergeError
 from hudi_pyspark.format.avro.schema import (
     AvroField,
@@ -17,7 +17,7 @@ from hudi_pyspark.format.avro.schema import (
 from hudi_pyspark.format.column_names import find_path
 from hudi_pyspark.format.nested_types import find_field
 from hudi_pyspark.inspection.commits import known_schema
-from hudi_pyspark.table.config import KEY_GENERATORS, PROPERTIES_FILE, TableConfig
+from hudi_pyspark.table.config import KEY_GENERATORS, PROPERTIES_FILE
 from hudi_pyspark.table.merge_mode import check_supported, resolve_merge_rule
 from hudi_pyspark.table.view import TableView
 from hudi_pyspark.wording import counted
@@ -42,9 +42,9 @@ def check_schema(view: TableView) -> Iterator[Finding]:
     if not schema.names:
         return  # nothing was committed yet
     findings = [
-        *_merging(view.config, schema),
-        *_fields(view.config, schema),
-        *_key_generator(view.config),
+        *_merging(view, schema),
+        *_fields(view, schema),
+        *_key_generator(view),
         *_columns_without_nulls(view),
     ]
     yield from findings
@@ -53,21 +53,23 @@ def check_schema(view: TableView) -> Iterator[Finding]:
         yield Finding(Severity.OK, SCHEMA, "", message)
 
 
-def _merging(config: TableConfig, schema: pa.Schema) -> Iterator[Finding]:
+def _merging(view: TableView, schema: pa.Schema) -> Iterator[Finding]:
     """Check the merge rule and its ordering fields."""
+    config = view.config
+    restore = restore_properties(view.storage)
     key = next((key for key in _ORDERING if config.properties.get(key)), _ORDERING[0])
     try:
         rule = resolve_merge_rule(config, "", "")
         if config.is_merge_on_read:
             check_supported(rule, has_merger=False)
     except CorruptTableError as error:
-        yield Finding(Severity.PROBLEM, SCHEMA, PROPERTIES_FILE, error.reason(), RESTORE_PROPERTIES)
+        yield Finding(Severity.PROBLEM, SCHEMA, PROPERTIES_FILE, error.reason(), restore)
         return
     except UnsupportedMergeError as error:
         yield Finding(Severity.WARNING, SCHEMA, PROPERTIES_FILE, error.reason())
         return
     advice = (
-        f"{RESTORE_PROPERTIES}. Without a copy set {key} to the column by which records are "
+        f"{restore}. Without a copy set {key} to the column by which records are "
         "ordered: another one, or none, changes which rows win"
     )
     severity = Severity.PROBLEM if config.is_merge_on_read else Severity.WARNING
@@ -76,14 +78,16 @@ def _merging(config: TableConfig, schema: pa.Schema) -> Iterator[Finding]:
         yield from _field(schema, name, Finding(severity, SCHEMA, key, message, advice))
 
 
-def _fields(config: TableConfig, schema: pa.Schema) -> Iterator[Finding]:
+def _fields(view: TableView, schema: pa.Schema) -> Iterator[Finding]:
     """Check the fields of record keys and of partition paths."""
+    config = view.config
+    restore = restore_properties(view.storage)
     key_severity = Severity.WARNING if config.populate_meta_fields else Severity.PROBLEM
     for key, names, severity in (
         (_RECORD_KEY, config.record_key_fields, key_severity),
         (_PARTITION, config.partition_fields, Severity.WARNING),
     ):
-        advice = f"{RESTORE_PROPERTIES}. Without a copy set {key} to the columns that writers use"
+        advice = f"{restore}. Without a copy set {key} to the columns that writers use"
         for name in names:
             message = f"the table's schema lacks {name}, which Apache Hudi's writers need"
             yield from _field(schema, name, Finding(severity, SCHEMA, key, message, advice))
@@ -104,8 +108,9 @@ def _field(schema: pa.Schema, name: str, missing: Finding) -> Iterator[Finding]:
         yield Finding(Severity.WARNING, SCHEMA, key, message, advice)
 
 
-def _key_generator(config: TableConfig) -> Iterator[Finding]:
+def _key_generator(view: TableView) -> Iterator[Finding]:
     """Check that the key generator fits the fields that it gets."""
+    config = view.config
     generator = config.key_generator
     keys = len(config.record_key_fields)
     partitions = len(config.partition_fields)
@@ -119,7 +124,7 @@ def _key_generator(config: TableConfig) -> Iterator[Finding]:
     if problem:
         message = f"the key generator is {generator}, {problem}: Apache Hudi's writers may fail"
         key = "hoodie.table.keygenerator.type"
-        yield Finding(Severity.WARNING, SCHEMA, key, message, RESTORE_PROPERTIES)
+        yield Finding(Severity.WARNING, SCHEMA, key, message, restore_properties(view.storage))
 
 
 def _columns_without_nulls(view: TableView) -> Iterator[Finding]:

@@ -5,7 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hudi_pyspark.doctor.finding import RESTORE, RESTORE_PROPERTIES, Finding, Severity, reason_of
+from hudi_pyspark.doctor.finding import (
+    RESTORE,
+    Finding,
+    Severity,
+    reason_of,
+    restore_properties,
+)
 from hudi_pyspark.errors import HudiError
 from hudi_pyspark.format.timeline import instant_metadata
 from hudi_pyspark.format.timeline.instant import COMMIT_ACTIONS, Action, Instant
@@ -81,7 +87,7 @@ def _ignored(view: TableView) -> Iterator[Finding]:
             "that follow the first commit"
         )
         first = deltas[0].requested_time
-        yield Finding(Severity.PROBLEM, CHECK, first, message, RESTORE_PROPERTIES)
+        yield Finding(Severity.PROBLEM, CHECK, first, message, restore_properties(view.storage))
 
 
 def _pending(view: TableView) -> Iterator[Finding]:
@@ -119,7 +125,7 @@ def _problem_of_plan(view: TableView, instant: Instant) -> str:
     except FileNotFoundError:
         return ""
     except (HudiError, OSError) as error:
-        return reason_of(error)
+        return reason_of(error, path)
     return "" if body or instant.action is not Action.LOG_COMPACTION else "it is empty"
 
 
@@ -140,7 +146,8 @@ def collect_timeline_files(view: TableView, track: Track) -> TimelineFiles:
             commits[instant.requested_time] = metadata
         except (HudiError, OSError) as error:
             path = instant_path(instant, view.config)
-            problem = f"the completed {instant.action} cannot be decoded: {reason_of(error)}"
+            reason = reason_of(error, path)
+            problem = f"the completed {instant.action} cannot be decoded: {reason}"
             undecodable.append(Finding(Severity.PROBLEM, CHECK, path, problem, RESTORE))
     files = committed_files(commits)
     unreadable = unreadable_files(files, view.config)

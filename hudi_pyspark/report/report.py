@@ -75,7 +75,7 @@ class Report:
         content = {
             "unchecked": "Not looked at: timeline and files, since the table cannot be opened.",
             "table": {**table, "type": None, "version": None},
-            "findings": _ordered([unopened(error)]),
+            "findings": _ordered([unopened(storage, error)]),
         }
         return cls._made(local_now(), content)
 

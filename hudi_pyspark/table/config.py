@@ -374,9 +374,11 @@ def load_properties(storage: Storage) -> StoredProperties:
         return _unless_cut(storage, values)
     if problems == {PROPERTIES_FILE: "is missing"}:
         raise FileNotFoundError(PROPERTIES_FILE)
-    found = "; ".join(f"{storage.describe(path)} {problem}" for path, problem in problems.items())
-    missing = "" if BACKUP_FILE in problems else ". It has no .backup"
-    raise CorruptTableError(f"{found}{missing}. Restore the file from a copy")
+    has_backup = BACKUP_FILE in problems
+    backup = f"Its .backup {problems[BACKUP_FILE]}" if has_backup else "It has no .backup"
+    found = f"{problems[PROPERTIES_FILE]}. {backup}"
+    place = storage.describe(PROPERTIES_FILE)
+    raise CorruptTableError(found, place, "Restore the file from a copy")
 
 
 def _unless_cut(storage: Storage, values: Mapping[str, str]) -> StoredProperties:

@@ -56,9 +56,11 @@ def missing_table_error(storage: Storage) -> HudiError:
         folders = METADATA_FOLDER, f"{METADATA_FOLDER}/timeline"  # of any timeline layout
         if any(name.endswith(_INSTANTS) for f in folders for name in storage.list_file_names(f)):
             return CorruptTableError(
-                f"{here} has a timeline, but neither {PROPERTIES_FILE} nor its .backup: the table "
-                "has lost its properties. Restore the file from a copy. Without a copy, write it "
-                "anew with what its writer had set: name, type, version, key and ordering fields"
+                "neither the file nor its .backup is there, but a timeline is: the table has lost "
+                "its properties",
+                storage.describe(PROPERTIES_FILE),
+                "Restore the file from a copy. Without a copy, write it anew with what its writer "
+                "had set: name, type, version, key and ordering fields",
             )
         if found := _found_instead(storage, entries):
             return TableNotFoundError(f"{here} {found}")

@@ -126,7 +126,7 @@ def test_flipped_byte_in_a_property_comes_with_advice(tmp_path, key):
     found = the_one(examine(table))
     assert (found.check, found.subject) == ("properties", ".hoodie/hoodie.properties")
     assert key in found.message
-    assert "hoodie.properties.backup" in found.advice
+    assert "restore it from a copy of the table" in found.advice
 
 
 def test_lost_table_type_is_found_by_the_delta_commits(tmp_path):
@@ -137,7 +137,7 @@ def test_lost_table_type_is_found_by_the_delta_commits(tmp_path):
     assert (found.check, found.subject) == ("timeline", "20261121062949338")
     assert of(findings, Severity.WARNING) == []
     assert "says COPY_ON_WRITE, so reads ignore the log files of 5 delta commits" in found.message
-    assert "hoodie.properties.backup" in found.advice
+    assert "restore it from a copy of the table" in found.advice
 
 
 def test_checksum_that_does_not_fit_the_name(tmp_path):
@@ -525,3 +525,27 @@ def test_log_files_that_were_appended_to_another_are_not_missing(golden_table):
     }
     assert any(not (table / path).exists() for path in named)
     assert of(examine(table), Severity.WARNING, Severity.PROBLEM) == []
+
+
+@pytest.mark.parametrize("has_backup", [False, True])
+def test_advice_names_a_backup_only_if_there_is_one(tmp_path, has_backup):
+    table = unpack(MOR, tmp_path)
+    if has_backup:
+        properties = table / ".hoodie" / "hoodie.properties"
+        shutil.copy(properties, properties.with_name("hoodie.properties.backup"))
+    set_property(table, "hoodie.table.type", "")
+    assert ("hoodie.properties.backup" in the_one(examine(table)).advice) == has_backup
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [".hoodie/timeline/*.deltacommit", "*/*.parquet", "*/.*.log.*", ".hoodie/*.properties"],
+)
+def test_finding_names_its_file_once(tmp_path, pattern):
+    table = unpack(MOR, tmp_path)
+    file = min(table.glob(pattern))
+    file.write_bytes(b"x" * file.stat().st_size)
+    found = the_one(examine(table))
+    assert found.subject == relative(table, file)
+    assert file.name not in found.message
+    assert found.advice
