@@ -160,10 +160,11 @@ def plan(table: HudiTable, **options: Any) -> int:
 
 def pack(table: HudiTable) -> int:
     """Return the number of partitions that Spark gets, which are in memory at once."""
-    from hudi_pyspark.spark.reader import HudiPartition, PackedTasks
+    from hudi_pyspark.spark.reader import HudiPartition
+    from hudi_pyspark.spark.reader import pack as pack_groups
 
-    packed = PackedTasks.of(table.scan()._plan_groups())
-    return len([HudiPartition(tasks) for tasks in packed.groups])
+    groups, shared = pack_groups(table.scan()._plan_groups())
+    return len([HudiPartition(tasks, shared) for tasks in groups])
 
 
 def look_up(table: HudiTable, keys: int, wanted: int) -> int:

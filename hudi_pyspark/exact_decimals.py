@@ -14,31 +14,29 @@ from decimal import (
     ROUND_HALF_UP,
     Context,
     Decimal,
+    DecimalException,
     Inexact,
 )
 from decimal import InvalidOperation as NotADecimalError
 
-# Each field is given: the others would be those of `decimal.DefaultContext`, which anybody may set.
-_EXACT = Context(
-    prec=MAX_PREC,
-    rounding=ROUND_HALF_EVEN,
-    Emin=MIN_EMIN,
-    Emax=MAX_EMAX,
-    capitals=1,
-    clamp=0,
-    flags=[],
-    traps=[NotADecimalError, Inexact],  # nothing is rounded silently
-)
-_ROUNDING = Context(
-    prec=100,
-    rounding=ROUND_HALF_UP,
-    Emin=MIN_EMIN,
-    Emax=MAX_EMAX,
-    capitals=1,
-    clamp=0,
-    flags=[],
-    traps=[NotADecimalError],
-)
+
+def _context(digits: int, rounding: str, *traps: type[DecimalException]) -> Context:
+    """Return a context that raises an error of ``traps`` or of an invalid operation."""
+    # Each field is given: others would be those of `decimal.DefaultContext`, which anybody may set.
+    return Context(
+        prec=digits,
+        rounding=rounding,
+        Emin=MIN_EMIN,
+        Emax=MAX_EMAX,
+        capitals=1,
+        clamp=0,
+        flags=[],
+        traps=[NotADecimalError, *traps],
+    )
+
+
+_EXACT = _context(MAX_PREC, ROUND_HALF_EVEN, Inexact)  # nothing is rounded silently
+_ROUNDING = _context(100, ROUND_HALF_UP)
 _NO_NUMBER = _EXACT.create_decimal("NaN")
 
 

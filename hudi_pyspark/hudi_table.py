@@ -517,7 +517,8 @@ class HudiTable:
     def report(self) -> Report:
         """Report on the state of the table, as a page and as JSON (extra ``report``).
 
-        Opens no data file, except the footers of some files whose statistics no index has.
+        Of data files it reads only the headers of some log files, and the footers of some base
+        files whose statistics no index has. The page begins with what was not looked at.
 
         Raises:
             ImportError: the extra ``report`` is not installed.

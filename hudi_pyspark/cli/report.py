@@ -12,7 +12,7 @@ from hudi_pyspark import HudiTable
 from hudi_pyspark.cli import arguments
 from hudi_pyspark.cli.printing import emit, say_aside
 from hudi_pyspark.doctor.finding import Severity, worst
-from hudi_pyspark.errors import HudiError
+from hudi_pyspark.errors import CorruptTableError, HudiError, UnsupportedTableError
 from hudi_pyspark.report.index import IndexEntry, ReportIndex, find_tables
 from hudi_pyspark.wording import counted
 
@@ -52,9 +52,9 @@ def report(
     """
     openers = dict(_openers(paths, catalog))
     if tuple(openers) == paths and len(paths) == 1:
-        content: Report | ReportIndex = openers[paths[0]]().report()
+        content: Report | ReportIndex = _report(paths[0], openers[paths[0]], catalog)
     else:
-        entries = (_entry(place, opener) for place, opener in openers.items())
+        entries = (_entry(place, opener, catalog) for place, opener in openers.items())
         content = ReportIndex(", ".join(paths), tuple(entries))
     if output == "json":
         emit(f"{content.to_json()}\n")
@@ -63,6 +63,8 @@ def report(
         verb = "replaced" if target.is_file() or (target / "index.html").is_file() else "written to"
         problems = sum(finding == "problem" for finding in content.severities())
         say_aside(f"{verb} {content.save(target)}: {counted(problems, 'problem')} found")
+        if not isinstance(content, ReportIndex):
+            say_aside(content.content["unchecked"])
     if fail_on is not None and worst([content.severity, Severity(fail_on)]) is content.severity:
         raise Exit(arguments.ExitCode.PROBLEM)
 
@@ -79,9 +81,20 @@ def _openers(paths: Sequence[str], catalog: Sequence[str]) -> Iterator[tuple[str
                 yield place, partial(arguments.open_table, place)
 
 
-def _entry(place: str, opener: Opener) -> IndexEntry:
+def _report(place: str, opener: Opener, catalog: Sequence[str]) -> "Report":
+    """Report on a table, even on one that is too damaged to be opened."""
+    from hudi_pyspark.report.report import Report  # noqa: PLC0415  (an optional extra)
+
+    try:
+        table = opener()
+    except (CorruptTableError, UnsupportedTableError) as error:
+        return Report.of_unopened(arguments.storage_at(place, catalog), error)
+    return table.report()
+
+
+def _entry(place: str, opener: Opener, catalog: Sequence[str]) -> IndexEntry:
     """Report on one table of several, or say why it cannot be read."""
     try:
-        return IndexEntry(place, opener().report())
+        return IndexEntry(place, _report(place, opener, catalog))
     except (HudiError, OSError) as error:
         return IndexEntry(place, None, str(error))

@@ -1,6 +1,7 @@
 """Checks of the contents of data files: log blocks are whole, base files can be opened."""
 
 from collections.abc import Iterator
+from contextlib import closing
 
 import pyarrow as pa
 
@@ -15,42 +16,59 @@ from hudi_pyspark.format.log.log_block import LogBlock, LogBlockType
 from hudi_pyspark.format.log.log_file import frame_log_file
 from hudi_pyspark.inspection.commits import known_schema
 from hudi_pyspark.reading.base_files.base_file import read_base_file
+from hudi_pyspark.table.log_files import LogFiles
 from hudi_pyspark.table.schema import resolve_schema
 from hudi_pyspark.wording import counted
 
 LOGS = "log files"
 BASES = "base files"
 _BATCH_ROWS = 65_536
+_HEADERS = 1 << 16  # bytes per request: enough for the headers of most blocks
 _RESTORE = f"{RESTORE}; `hudi-py log blocks` shows which parts are readable"
 
 
-def check_logs(stored: StoredFiles, track: Track, *, deep: bool) -> Iterator[Finding]:
-    """Split every log file into its blocks, and on request decode every record."""
+def check_logs(
+    stored: StoredFiles, track: Track, *, deep: bool, most_files: int | None = None
+) -> Iterator[Finding]:
+    """Split log files into their blocks, and on request decode every record.
+
+    Args:
+        stored: the files of the table.
+        track: shows the progress.
+        deep: decode the records, rather than read headers alone.
+        most_files: how many files are split, the newest first; None for all.
+    """
     paths = [path for path, name in stored.data_files.items() if isinstance(name, LogFileName)]
+    paths.sort(key=lambda path: stored.data_files[path].instant, reverse=True)
+    skipped = len(paths[most_files:]) if most_files is not None else 0
+    paths = paths[:most_files]
     timestamps = _Timestamps(known_schema(stored.view) if deep and paths else pa.schema([]))
     findings: list[Finding] = []
     blocks = 0
-    for path in track(paths, "Reading log files"):
-        committed = _committed_bytes(stored, path)
-        try:
-            for block in frame_log_file(stored.view.storage.read_bytes(path), path=path):
-                if block.block_type is LogBlockType.CORRUPT_BLOCK:
-                    findings.append(_corrupt_block(block, committed))
-                    continue
-                if deep:
-                    timestamps.look_at(path, _decode(block))
-                blocks += 1
-        except CorruptLogBlockError as error:
-            message = f"at byte {error.offset}: {error.found}"
-            # Readers never open a file that no commit names, unless a later commit appends to it.
-            severity = Severity.PROBLEM if error.offset < committed else Severity.WARNING
-            findings.append(Finding(severity, LOGS, path, message, _RESTORE))
-        except (HudiError, OSError) as error:
-            findings.append(Finding(Severity.PROBLEM, LOGS, path, reason_of(error), _RESTORE))
+    with closing(LogFiles(stored.view.storage, None if deep else _HEADERS)) as files:
+        for path in track(paths, "Reading log files"):
+            committed = _committed_bytes(stored, path)
+            try:
+                for block in frame_log_file(files.open(path), path=path):
+                    if block.block_type is LogBlockType.CORRUPT_BLOCK:
+                        findings.append(_corrupt_block(block, committed))
+                        continue
+                    if deep:
+                        timestamps.look_at(path, _decode(block))
+                    blocks += 1
+            except CorruptLogBlockError as error:
+                message = f"at byte {error.offset}: {error.found}"
+                # Readers open a file that no commit names only if a later commit appends to it.
+                severity = Severity.PROBLEM if error.offset < committed else Severity.WARNING
+                findings.append(Finding(severity, LOGS, path, message, _RESTORE))
+            except (HudiError, OSError) as error:
+                findings.append(Finding(Severity.PROBLEM, LOGS, path, reason_of(error), _RESTORE))
     yield from findings
     if paths and worst(finding.severity for finding in findings) is not Severity.PROBLEM:
         how = "all records decoded" if deep else "whole"
         message = f"{counted(blocks, 'block')} in {counted(len(paths), 'log file')}: {how}"
+        if skipped:
+            message += f"; {counted(skipped, 'older log file')} not read"
         yield Finding(Severity.OK, LOGS, "", message)
     yield from timestamps.findings(LOGS)
 

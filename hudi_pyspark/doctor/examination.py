@@ -96,10 +96,15 @@ def examine_table(
     except TableNotFoundError:
         raise
     except HudiError as error:
-        reason = error.reason()
-        yield Finding(Severity.PROBLEM, PROPERTIES, PROPERTIES_FILE, reason, RESTORE_PROPERTIES)
+        yield unopened(error)
         return
     yield from examine(view, deep=deep, track=track)
+
+
+def unopened(error: HudiError) -> Finding:
+    """Return the only finding of a table that cannot be opened."""
+    reason = error.reason()
+    return Finding(Severity.PROBLEM, PROPERTIES, PROPERTIES_FILE, reason, RESTORE_PROPERTIES)
 
 
 def examine(
@@ -107,7 +112,7 @@ def examine(
     *,
     deep: bool = False,
     files: bool = True,
-    contents: bool = True,
+    most_log_headers: int | None = None,
     track: Track = silently,
 ) -> Iterator[Finding]:
     """Check an open table; what several checks find about one file becomes one finding.
@@ -116,7 +121,8 @@ def examine(
         view: the table.
         deep: as of `examine_table`.
         files: compare the files on the storage with commits and with the metadata table.
-        contents: open data files and split log files into blocks.
+        most_log_headers: of how many log files to read the headers, the newest first, without
+            opening any base file; None to look at all data files.
         track: shows the progress of long checks.
     """
     committed = collect_timeline_files(view, track)
@@ -131,8 +137,8 @@ def examine(
         checks.append((FILES, [Finding(Severity.PROBLEM, FILES, "", error.reason())]))
     if stored is not None:
         checks += [(FILES, check_files(stored)), (SIZES, check_sizes(stored))]
-        if contents:
-            checks.append((LOGS, check_logs(stored, track, deep=deep)))
+        checks.append((LOGS, check_logs(stored, track, deep=deep, most_files=most_log_headers)))
+        if most_log_headers is None:
             checks.append((BASES, check_base_files(stored, track, deep=deep)))
         checks += [(METADATA_TABLE, check_metadata_table(stored)), (MERGES, _kept_merges(view))]
     findings = [*_check_properties(view.storage, view.config), *check_timeline(view, committed)]

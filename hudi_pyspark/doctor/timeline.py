@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hudi_pyspark.doctor.finding import RESTORE, RESTORE_PROPERTIES, Finding, Severity, reason_of
-from hudi_pyspark.errors import CorruptTableError, HudiError
+from hudi_pyspark.errors import HudiError
 from hudi_pyspark.format.timeline import instant_metadata
 from hudi_pyspark.format.timeline.instant import COMMIT_ACTIONS, Action, Instant
 from hudi_pyspark.format.timeline.instant_body import BodyParser, read_body
@@ -134,8 +134,9 @@ def collect_timeline_files(view: TableView, track: Track) -> TimelineFiles:
                 removed |= _removed_by(view, instant)
                 continue
             metadata = view.commit_metadata[instant.requested_time]
-            if metadata == CommitMetadata():
-                raise CorruptTableError("the file is empty")
+            if metadata.is_empty:
+                undecodable.append(_empty_commit(view, instant))
+                continue
             commits[instant.requested_time] = metadata
         except (HudiError, OSError) as error:
             path = instant_path(instant, view.config)
@@ -145,6 +146,20 @@ def collect_timeline_files(view: TableView, track: Track) -> TimelineFiles:
     unreadable = unreadable_files(files, view.config)
     lost = dict.fromkeys(view.history.lost_among(commits.values()), "later commits built on it")
     return TimelineFiles(by_path(files), unreadable, frozenset(removed), tuple(undecodable), lost)
+
+
+def _empty_commit(view: TableView, instant: Instant) -> Finding:
+    """Report a completed commit whose file has no content: what it wrote is unknown."""
+    if instant.action is Action.REPLACE_COMMIT:
+        consequence = "nobody knows which rows it replaced, so reads refuse the table from it on"
+    else:
+        consequence = (
+            "nobody knows what it wrote. Snapshots have its rows, incremental queries and streams "
+            "warn or refuse, and Apache Hudi leaves its rows out of them"
+        )
+    message = f"the file of this completed {instant.action} is empty: {consequence}"
+    path = instant_path(instant, view.config)
+    return Finding(Severity.PROBLEM, CHECK, path, message, RESTORE)
 
 
 def _removed_by(view: TableView, instant: Instant) -> set[str]:

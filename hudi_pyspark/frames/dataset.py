@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, starmap
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import pyarrow as pa
@@ -112,8 +114,11 @@ class HudiScanner:
 
         Raises:
             HudiError: the table cannot be read. The reader raises it.
+            KeyboardInterrupt: the user stopped the read. DuckDB raises an error of its own with
+                this name in it.
         """
-        return pa.RecordBatchReader.from_batches(self.projected_schema, self._batches())
+        batches = _interrupted_in_c(self._batches())
+        return pa.RecordBatchReader.from_batches(self.projected_schema, batches)
 
     def to_batches(self) -> Iterator[pa.RecordBatch]:
         """Yield the rows; see `to_reader`."""
@@ -274,3 +279,20 @@ class HudiFragment(HudiDataset):
     ) -> HudiScanner | ds.Scanner:
         names = schema.names if schema is not None and columns is None else columns
         return super().scanner(names, **options)
+
+
+def _interrupted_in_c(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Return the batches; KeyboardInterrupt comes without the traceback of this package.
+
+    pyarrow writes the traceback of an exception into the message that engines such as DuckDB show.
+    Only functions in C raise exceptions without one.
+    """
+    interrupts: list[tuple[int, None]] = []  # arguments of Python's own handler of the signal
+
+    def until_interrupted() -> Iterator[pa.RecordBatch]:
+        try:
+            yield from batches
+        except KeyboardInterrupt:
+            interrupts.append((signal.SIGINT, None))
+
+    return chain(until_interrupted(), starmap(signal.default_int_handler, interrupts))

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from hudi_pyspark.columns.arrays import Mask, any_of
 from hudi_pyspark.columns.timestamp_repair import is_as_declared
-from hudi_pyspark.format.base_file_formats import PARQUET
+from hudi_pyspark.format.base_file_formats import BaseFileFormat
 from hudi_pyspark.format.parquet.checked_file import has_only_value, open_parquet
 from hudi_pyspark.format.parquet.legacy_calendar import LegacyCalendar
 from hudi_pyspark.frames.dataset import Source
@@ -141,7 +141,9 @@ def _obstacles(
     base = task.file_slice.base_file
     if not scan.storage.is_local:
         yield "the table is not on this machine"
-    if base is not None and (base.bootstrap_source or not base.path.endswith(PARQUET)):
+    is_readable = base is None or BaseFileFormat.of(base.path).is_read_by_engines
+    has_source = base is not None and base.bootstrap_source
+    if has_source or not is_readable:
         yield f"{path} is not a Parquet file of its own rows"
     if _WILDCARDS & {*path}:
         yield f"the name of {path} has wildcards"

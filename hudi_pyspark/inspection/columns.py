@@ -7,6 +7,7 @@ import pyarrow as pa
 
 from hudi_pyspark.columns.text import scalar_text
 from hudi_pyspark.errors import CorruptBaseFileError, MissingFileError
+from hudi_pyspark.format.base_file_formats import BaseFileFormat
 from hudi_pyspark.format.parquet.checked_file import (
     chunk_bounds,
     chunk_statistics,
@@ -20,6 +21,9 @@ from hudi_pyspark.storage import Storage
 from hudi_pyspark.table.view import TableView
 
 METADATA_TABLE, PARQUET_FOOTER = "metadata_table", "parquet_footer"
+_WITH_STATISTICS = tuple(
+    base_format.suffix for base_format in BaseFileFormat if base_format.has_row_groups
+)
 INDEX = "column_stats"
 
 
@@ -48,7 +52,7 @@ def column_statistics(view: TableView, slices: pa.Table) -> InspectionRows:
     for path, partition in partition_of.items():
         name = path.rpartition("/")[2]
         file_rows = indexed_rows.get(name)
-        if file_rows is None and name.endswith(".parquet"):
+        if file_rows is None and name.endswith(_WITH_STATISTICS):
             file_rows = list(_footer_rows(view.storage, path))
         rows += [{"path": path, "partition_path": partition, **row} for row in file_rows or ()]
     return sorted(rows, key=lambda row: (str(row["path"]), str(row["column"])))

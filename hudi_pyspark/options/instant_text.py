@@ -1,10 +1,15 @@
 """Parse instants from text that users write."""
 
+from __future__ import annotations
+
 import re
 from datetime import date, datetime, timedelta, timezone
+from typing import TYPE_CHECKING
 
 from hudi_pyspark.errors import InvalidInstantError
-from hudi_pyspark.table.config import TableConfig
+
+if TYPE_CHECKING:
+    from hudi_pyspark.table.config import TableConfig
 
 ZONED_INSTANT = re.compile(
     r"(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\.\d{3}|\.\d{6})?)(Z|[+-]\d\d:\d\d)", re.ASCII

@@ -102,7 +102,8 @@ class IncrementalOptions:
     )
     """if commits or files of a range are gone:
     [what to answer](incremental-and-cdc.md#archived-commits-and-cleaned-files). `fail` also refuses
-    an `as_of` before the first commit, a `begin` after the last, and a lost commit"""
+    an `as_of` before the first commit, a `begin` after the last, and a commit that is lost or whose
+    empty file may hide columns"""
     range_merge: RangeMerge = option(word(RangeMerge), changes_rows=True)
     """merge rows of the range among themselves, or with all rows at its end;
     [which one to take](incremental-and-cdc.md#rows-that-arrive-late)"""

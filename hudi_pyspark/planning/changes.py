@@ -20,7 +20,7 @@ from hudi_pyspark.format.timeline.instant import WriteOperationType, moment_of
 from hudi_pyspark.format.timeline.instant_metadata import CommitMetadata, WriteStat
 from hudi_pyspark.messages import logger, warn
 from hudi_pyspark.options.option import CdcFormat, OnMissing
-from hudi_pyspark.planning.commit_range import RequestedRange
+from hudi_pyspark.planning.commit_range import RequestedRange, unknown_writes
 from hudi_pyspark.table.commit_slices import written_slices
 from hudi_pyspark.table.file_group import FileSlice, LogFile
 from hudi_pyspark.table.view import TableView
@@ -158,6 +158,8 @@ class _ChangePlanner:
     def commit_tasks(self, time: str) -> Iterator[CdcTask]:
         """Yield the tasks of a commit, given its requested time."""
         metadata = self.view.commit_metadata[time]
+        if metadata.is_empty:
+            raise self._gone(time, unknown_writes(self.view.history.empty_commits([time])))
         if metadata.operation_type is WriteOperationType.UNKNOWN and any(metadata.all_stats()):
             raise errors.UnsupportedTableError(
                 f"commit {time} does not record its operation, so it is unclear whether it changed "
@@ -247,11 +249,11 @@ class _ChangePlanner:
         try:
             file_slice = self.view.slices.before(time, partition, file_id)
         except errors.MissingFileError as error:
-            raise self._gone(time, error) from error
+            raise self._gone(time, error.reason()) from error
         if file_slice is None:
             if must_exist:
                 reason = f"no file is left of group {file_id} in {partition!r} as it was before"
-                raise self._gone(time, errors.MissingFileError(reason))
+                raise self._gone(time, reason)
             return None
         return self.plan([file_slice], self.view.history.instant_before(time))[0]
 
@@ -265,7 +267,7 @@ class _ChangePlanner:
             try:
                 slices = written_slices(self.view, [time])
             except errors.MissingFileError as error:
-                raise self._gone(time, error) from error
+                raise self._gone(time, error.reason()) from error
             self.slices_of_commit[time] = {(s.partition_path, s.file_id): s for s in slices}
         file_slice = self.slices_of_commit[time].get((partition, file_id))
         if file_slice is None:
@@ -283,11 +285,11 @@ class _ChangePlanner:
             if path.rpartition("/")[2] not in listed_names:
                 place = self.view.storage.describe(path)
                 problem = "is a CDC log file, and not on the storage"
-                raise self._gone(time, errors.MissingFileError(problem, place))
+                raise self._gone(time, errors.MissingFileError(problem, place).reason())
 
-    def _gone(self, time: str, error: errors.MissingFileError) -> errors.IncrementalRangeError:
+    def _gone(self, time: str, reason: str) -> errors.IncrementalRangeError:
         return errors.IncrementalRangeError(
-            f"the changes of commit {time} are no longer known: {error.reason()}. Begin the range "
+            f"the changes of commit {time} are no longer known: {reason}. Begin the range "
             f"at {time} or later (on_missing=earliest does)"
         )
 

@@ -113,18 +113,20 @@ class RequestedRange(PickledWithoutCache):
     ) -> tuple[CommitRange, list[FileSlice]]:
         """Return the commit range that can be answered, and the slices to read for it.
 
-        The slices consist of the files that the range's commits wrote. If one of the files is gone
-        and the options allow a full scan, the latest slices are returned instead, with a warning.
-        They have the rows whose present version was written in the range.
+        The slices consist of the files that the range's commits wrote. If one of the files is gone,
+        or the file of a commit is empty, and the options allow a full scan, the latest slices are
+        returned instead, with a warning. They have the rows whose present version was written in
+        the range.
 
         Args:
             commit_range: as `resolve` returns it.
             choice: of the partitions to list; None for all. Only a full scan lists partitions.
 
         Raises:
-            IncrementalRangeError: files are gone, and ``on_missing=fail``.
+            IncrementalRangeError: files are gone or empty, and ``on_missing=fail``.
         """
         slices: list[FileSlice] = []
+        commit_range = self._without_empty_commits(commit_range)
         while commit_range.commits and not commit_range.full_scan:
             try:
                 slices = written_slices(self.view, commit_range.commits)
@@ -140,6 +142,20 @@ class RequestedRange(PickledWithoutCache):
             slices = self.view.slices.as_of(choice=choice)
         self._announce(commit_range)
         return commit_range, [s for s in slices if self.matches_glob(f.path for f in s.files)]
+
+    def _without_empty_commits(self, commit_range: CommitRange) -> CommitRange:
+        """Return the part of a commit range whose commits say what they wrote.
+
+        Raises:
+            IncrementalRangeError: a commit does not, and ``on_missing=fail``.
+        """
+        if commit_range.full_scan:
+            return commit_range
+        empty = self.view.history.empty_commits(commit_range.commits)
+        if not empty:
+            return commit_range
+        times = {time: self.times[time] for time in empty}
+        return self._answerable(commit_range, unknown_writes(empty), times)
 
     def slices_at_end(
         self, commit_range: CommitRange, slices: Sequence[FileSlice], *, check_files: bool = False
@@ -311,6 +327,15 @@ class RequestedRange(PickledWithoutCache):
         if self.options.skip_compaction and is_compaction:
             return False
         return not (self.options.skip_clustering and self.view.history.is_clustering(commit))
+
+
+def unknown_writes(empty: Mapping[str, str]) -> str:
+    """Say in words that nobody knows what commits wrote, given the places of their empty files."""
+    time = min(empty)
+    return (
+        f"the file of completed commit {time} is empty, so nobody knows what it wrote (restore "
+        f"{empty[time]} from a copy of the table)"
+    )
 
 
 def end_of_state(view: TableView, as_of: str | None) -> str:

@@ -8,7 +8,7 @@ from typing import ClassVar
 import pyarrow as pa
 
 from hudi_pyspark.cached_property import cached_property
-from hudi_pyspark.errors import HudiError, UnsupportedQueryError
+from hudi_pyspark.errors import CorruptTimelineError, HudiError, UnsupportedQueryError
 from hudi_pyspark.filter.predicate import Predicate, top_level_columns
 from hudi_pyspark.messages import warn
 from hudi_pyspark.options.instant_text import local_now
@@ -25,6 +25,7 @@ from hudi_pyspark.planning.time_travel import (
 )
 from hudi_pyspark.table.file_group import FileSlice
 from hudi_pyspark.table.lost_commits import find_loss
+from hudi_pyspark.table.schema import commits_hiding_columns
 from hudi_pyspark.table.view import TableView
 from hudi_pyspark.tasks import (
     BOTH_IMAGES,
@@ -63,22 +64,34 @@ def resolve_query(view: TableView, options: ReadOptions) -> Query:
 
 
 def check_lost_commits(query: Query, planner: TablePlanner) -> None:
-    """Warn of commits that the timeline has lost, or fail.
+    """Warn of commits that the timeline has lost, or whose file is empty, or fail.
+
+    Empty files of commits matter here if they hide columns. Ranges find those that hide rows.
 
     Raises:
         CorruptTimelineError: rows that a lost commit replaced would be in the answer; or commits
-            are lost, and ``on_missing=fail``.
+            are lost or hide columns, and ``on_missing=fail``.
     """
     options = planner.options
+    incremental = options.incremental
+    fails = incremental is not None and incremental.on_missing is OnMissing.FAIL
+    fails = fails or options.fails_on_missing
+    if hiding := commits_hiding_columns(query.view, query.schema_instant):
+        time = max(hiding)
+        error = CorruptTimelineError(
+            hiding[time],
+            f"the file of completed commit {time} is empty: columns that it added are missing",
+        )
+        if fails:
+            raise error
+        warn(f"{error.reason()} (on_missing=fail refuses)")
     recorded: Mapping[str, str] = {}
     with suppress(HudiError):  # no metadata table, or one that cannot be read
         recorded = planner.metadata().commits.lost if planner.metadata is not None else {}
     loss = find_loss(query.view, recorded, query.schema_instant)
     if loss is None:
         return
-    incremental = options.incremental
-    fails = incremental is not None and incremental.on_missing is OnMissing.FAIL
-    if loss.repeats_rows or fails or options.fails_on_missing:
+    if loss.repeats_rows or fails:
         raise loss.error()
     warn(loss.error(" (on_missing=fail refuses)").reason())
 

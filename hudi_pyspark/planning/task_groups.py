@@ -9,7 +9,7 @@ from itertools import pairwise, repeat, starmap
 import numpy as np
 
 from hudi_pyspark import thresholds
-from hudi_pyspark.format.base_file_formats import PARQUET
+from hudi_pyspark.format.base_file_formats import BaseFileFormat
 from hudi_pyspark.table.file_group import LogFile
 from hudi_pyspark.tasks import CdcTask, ReadTask, ScanTask
 
@@ -128,4 +128,4 @@ def _divisible_bytes(task: ScanTask) -> int:
     base = task.file_slice.base_file
     if base is None or task.file_slice.log_files or base.bootstrap_source or _only_counts(task):
         return 0
-    return base.size if base.path.endswith(PARQUET) else 0
+    return base.size if BaseFileFormat.of(base.path).has_row_groups else 0

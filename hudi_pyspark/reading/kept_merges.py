@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from hudi_pyspark import thresholds
 from hudi_pyspark.columns.arrays import repeat
-from hudi_pyspark.format.base_file_formats import PARQUET
+from hudi_pyspark.format.base_file_formats import BaseFileFormat
 from hudi_pyspark.reading.file_states import UNKNOWN, FileVersions, states_of_files
 from hudi_pyspark.reading.merge.outcome import (
     BaseKeys,
@@ -242,9 +242,11 @@ def _digests(
 
 
 def has_plain_base(task: ScanTask) -> bool:
-    """Return whether a slice has no base file, or a Parquet file of its own rows."""
+    """Return whether a slice has no base file, or one of its own rows that allows kept merges."""
     base = task.file_slice.base_file
-    return base is None or (base.path.endswith(PARQUET) and not base.bootstrap_source)
+    if base is None:
+        return True
+    return BaseFileFormat.of(base.path).allows_kept_merges and not base.bootstrap_source
 
 
 def _count_base_files(file_slice: FileSlice) -> int:

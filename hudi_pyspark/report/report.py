@@ -2,20 +2,22 @@
 
 import json
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from html import escape
 from pathlib import Path
 from typing import Any, ClassVar
 
-from hudi_pyspark.doctor.examination import examine
+from hudi_pyspark.doctor.examination import examine, unopened
 from hudi_pyspark.doctor.finding import Finding, Severity, worst
-from hudi_pyspark.errors import CorruptTableError, InvalidOptionError, printable
+from hudi_pyspark.errors import CorruptTableError, HudiError, InvalidOptionError, printable
 from hudi_pyspark.options.instant_text import local_now
 from hudi_pyspark.report import sections
 from hudi_pyspark.report.advice import advise
 from hudi_pyspark.report.facts import Facts
 from hudi_pyspark.report.page import render
+from hudi_pyspark.storage import Storage
 from hudi_pyspark.table.view import TableView
 from hudi_pyspark.wording import counted
 
@@ -23,6 +25,7 @@ _FRAME_HEIGHT = 900  # pixels, in notebooks
 _SUFFIXES = (".html", ".json")
 _COUNTED = (Severity.PROBLEM.value, Severity.WARNING.value, Severity.NOTE.value)
 _MOST_ALIKE = 5  # findings of one check with the same advice
+_MOST_LOG_HEADERS = 200  # log files, each of which costs some requests
 FORMAT = 1  # version of the content, as JSON
 
 
@@ -57,6 +60,27 @@ class Report:
             content = _content(Facts.of(view, now), scan, changes)
         except CorruptTableError as error:
             content = _of_damaged(view, error)
+        return cls._made(now, content)
+
+    @classmethod
+    def of_unopened(cls, storage: Storage, error: HudiError) -> "Report":
+        """Report on a table that cannot be opened: the one finding is why.
+
+        Args:
+            storage: of the table.
+            error: the reason.
+        """
+        path = storage.describe("")
+        table = {"name": path.rstrip("/").rpartition("/")[2], "path": path}
+        content = {
+            "unchecked": "Not looked at: timeline and files, since the table cannot be opened.",
+            "table": {**table, "type": None, "version": None},
+            "findings": _ordered([unopened(error)]),
+        }
+        return cls._made(local_now(), content)
+
+    @classmethod
+    def _made(cls, now: datetime, content: Mapping[str, Any]) -> "Report":
         made_at = now.isoformat(timespec="seconds")
         # A report is equal to its loaded copy.
         return cls(json.loads(json.dumps({"format": FORMAT, "made_at": made_at, **content})))
@@ -133,25 +157,34 @@ def _content(
         "schema": sections.schema_section(facts),
         "reading": sections.reading_section(facts, scan, changes),
     }
-    findings = list(examine(facts.view, files=facts.is_listed, contents=False))
+    findings = list(_examine(facts.view, files=facts.is_listed))
     findings += advise(facts, parts["schema"]["columns"])
+    logs = sum(kind != "base" for kind in facts.files["kind"].to_pylist())
     return {
+        "unchecked": _unchecked(facts.view, is_listed=facts.is_listed, log_files=logs),
         "table": sections.head(facts),
         "statistics": facts.statistics,
         "findings": _ordered(findings),
-        "unchecked": _unchecked(facts),
         **parts,
     }
 
 
 def _of_damaged(view: TableView, error: CorruptTableError) -> dict[str, Any]:
     """Return the content for a table that is too damaged for the other sections."""
-    findings = list(examine(view, contents=False))
+    findings = list(_examine(view))
     if worst(f.severity for f in findings) is not Severity.PROBLEM:
         findings.append(Finding(Severity.PROBLEM, "report", "", error.reason()))
     config = view.config
     table = {"name": config.name, "path": view.storage.describe(""), "version": config.version}
-    return {"table": {**table, "type": config.table_type.value}, "findings": _ordered(findings)}
+    return {
+        "unchecked": _unchecked(view),
+        "table": {**table, "type": config.table_type.value},
+        "findings": _ordered(findings),
+    }
+
+
+def _examine(view: TableView, *, files: bool = True) -> Iterator[Finding]:
+    return examine(view, files=files, most_log_headers=_MOST_LOG_HEADERS)
 
 
 def _ordered(findings: list[Finding]) -> list[dict[str, Any]]:
@@ -168,10 +201,21 @@ def _ordered(findings: list[Finding]) -> list[dict[str, Any]]:
     ]
 
 
-def _unchecked(facts: Facts) -> str:
-    """Say what a report does not check; no finding, since it holds for every table."""
-    message = "The contents of data files were not checked"
-    if not facts.is_listed:
-        message += ", nor whether they are on the storage: the metadata table lists them"
-    path = shlex.quote(facts.view.storage.describe(""))
-    return f"{message}. hudi-py doctor {path} checks them."
+def _unchecked(view: TableView, *, is_listed: bool = True, log_files: int | None = None) -> str:
+    """Say what a report does not look at; no finding, since it holds for every table.
+
+    Args:
+        view: of the table.
+        is_listed: whether the storage was listed, not the metadata table.
+        log_files: how many there are; None if that is not known.
+    """
+    parts = ["base files", "the records in log files"]
+    if not is_listed:
+        parts = ["whether files are on the storage (the metadata table lists them)", "data files"]
+    elif log_files is None:
+        parts.append(f"any but the newest {_MOST_LOG_HEADERS} log files")
+    elif log_files > _MOST_LOG_HEADERS:
+        parts.append(f"the oldest {log_files - _MOST_LOG_HEADERS:,} of {log_files:,} log files")
+    path = shlex.quote(view.storage.describe(""))
+    what = ", ".join(parts[:-1]) + f" and {parts[-1]}"
+    return f"Not looked at: {what}. hudi-py doctor {path} --deep looks at them."

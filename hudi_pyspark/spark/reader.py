@@ -225,8 +225,8 @@ class HudiReader(DataSourceReader):
             leading = HudiPartition(first, shared, self._answer)
             return [leading, *(HudiPartition(tasks, shared) for tasks in later_groups)]
         except NotImplementedError as error:
-            # To Spark a NotImplementedError says that the reader has no partitions(). Spark would
-            # go on with one partition that is None, and an unsupported table would look empty.
+            # pyarrow raises it. To Spark it says that the reader has no partitions(): Spark would
+            # go on with one partition that is None, and a table that cannot be read look empty.
             raise RuntimeError(f"{type(error).__name__}: {error}") from error
 
     def _plan(self, scan: Scan) -> list[bytes]:

@@ -7,7 +7,7 @@ from operator import attrgetter
 from typing import TypeVar
 
 from hudi_pyspark.cached_property import cached_property
-from hudi_pyspark.errors import CorruptTableError, TimeTravelError
+from hudi_pyspark.errors import CorruptTableError, CorruptTimelineError, TimeTravelError
 from hudi_pyspark.format.timeline import instant_metadata
 from hudi_pyspark.format.timeline.instant import Action, Instant, InstantState, WriteOperationType
 from hudi_pyspark.format.timeline.instant_body import BodyParser
@@ -133,6 +133,20 @@ class CommitHistory:
         # The archive has the commits before the active timeline: a file group may be older than it.
         return max(active or [t for t in self.archived_times if t < time], default="")
 
+    def empty_commits(self, times: Iterable[str]) -> dict[str, str]:
+        """Return the commits whose file is empty, with the place of the file, by requested time.
+
+        Apache Hudi takes such a commit for one that wrote nothing. The files of commits that were
+        not read before are read.
+        """
+        metadata = self.commit_metadata.of(times)
+        empty = {time for time in metadata if metadata[time].is_empty}
+        commits = [commit for commit in self.commits if commit.requested_time in empty]
+        return {c.requested_time: self._place(c) for c in commits}
+
+    def _place(self, instant: Instant) -> str:
+        return self.storage.describe(instant_path(instant, self.config))
+
     def lost_among(self, commits: Iterable[instant_metadata.CommitMetadata]) -> set[str]:
         """Return instants that the timeline lacks, although some commits built on their files.
 
@@ -247,13 +261,13 @@ class CommitHistory:
         """Return the names of the files of a savepoint, by partition path.
 
         None if the instant has no completed savepoint, if the cleaner kept the files of all
-        commits from it on, or if the savepoint may lack files.
+        commits from it on, or if the savepoint may lack files, as an empty file does.
         """
         savepoints = (i for i in self.timeline.of_action(Action.SAVEPOINT) if i.is_completed)
         savepoint = next((i for i in savepoints if i.requested_time == as_of), None)
         if savepoint is None or as_of >= self._first_kept or not self._is_whole(savepoint):
             return None
-        return self.load(savepoint, instant_metadata.parse_savepoint_metadata).file_names
+        return self.load(savepoint, instant_metadata.parse_savepoint_metadata).file_names or None
 
     def _is_whole(self, savepoint: Instant) -> bool:
         """Decide whether a savepoint names all files of its instant.
@@ -281,18 +295,32 @@ class CommitHistory:
         )
 
     def replacements(self, until: str) -> Mapping[tuple[str, str], Collection[Instant]]:
-        """Return the commits up to one that replaced file groups, by partition path and file id."""
+        """Return the commits up to one that replaced file groups, by partition path and file id.
+
+        Raises:
+            CorruptTimelineError: the file of such a commit is empty, or cannot be decoded.
+        """
         if until not in self._replacements:
             commits = (c for c in self.commits if c.requested_time <= until)
             replacing = [c for c in commits if c.action is Action.REPLACE_COMMIT]
             by_group: dict[tuple[str, str], list[Instant]] = {}
             metadata_of = self.commit_metadata.of(commit.requested_time for commit in replacing)
             for commit, metadata in zip(replacing, metadata_of.values(), strict=True):
+                if metadata.is_empty:
+                    raise self._unknown_replacement(commit)
                 for partition, file_ids in metadata.replaced_file_ids.items():
                     for file_id in file_ids:
                         by_group.setdefault((partition, file_id), []).append(commit)
             self._replacements[until] = by_group
         return self._replacements[until]
+
+    def _unknown_replacement(self, commit: Instant) -> CorruptTimelineError:
+        return CorruptTimelineError(
+            self._place(commit),
+            f"the file of a completed {commit.action} is empty, so nobody knows what it replaced: "
+            "replaced rows would be read again. The table can be read as of an instant before "
+            f"{commit.requested_time}",
+        )
 
     def outlives(self, file: BaseFile | LogFile, replacement: Instant) -> bool:
         """Decide whether a file is still part of its group after a commit replaced the group.

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, TypeAlias
 
 from hudi_pyspark.errors import CorruptTableError, UnsupportedTableError, UnsupportedVersionError
+from hudi_pyspark.format.base_file_formats import BaseFileFormat
 from hudi_pyspark.format.properties import parse_properties, table_checksum
 from hudi_pyspark.storage.protocol import Storage
 
@@ -31,7 +32,6 @@ _IMPLY_EVENT_TIME = (
 _NEWER_THAN_VERSION_0 = (CHECKSUM, "hoodie.timeline.path")
 _IS_VERSION = re.compile(r"[0-9]{1,9}").fullmatch
 _IS_NUMBER = re.compile(r"[+-]?[0-9]{1,19}").fullmatch  # a long of Java
-_BASE_FILE_FORMATS = ("PARQUET", "ORC", "HFILE", "LANCE")
 _STORAGE_LAYOUTS = ("DEFAULT", "LSM_TREE")
 _CDC_LOGGING_MODES = ("DATA_BEFORE_AFTER", "DATA_BEFORE", "OP_KEY_ONLY")
 # Table versions whose timeline lives in .hoodie/timeline and carries completion times.
@@ -213,7 +213,7 @@ class TableConfig:
     base_file_format: str = _read(
         _one_of(
             "hoodie.table.base.file.format",
-            _BASE_FILE_FORMATS,
+            [base_format.value for base_format in BaseFileFormat],
             instead="hoodie.table.ro.file.format",
         )
     )

@@ -1,15 +1,14 @@
 """The schema of a table by its newest readable data file, for tables whose commits have none."""
 
-import posixpath
 from collections.abc import Callable, Mapping
 from contextlib import closing
-from typing import Any
 
 import pyarrow as pa
 from pyarrow import orc
 
 from hudi_pyspark.errors import HudiError, StorageError
 from hudi_pyspark.format.avro.schema import arrow_schema, parse_schema
+from hudi_pyspark.format.base_file_formats import BaseFileFormat
 from hudi_pyspark.format.bytes_source import BytesSource
 from hudi_pyspark.format.file_name import is_log_file_name
 from hudi_pyspark.format.hfile.reader import SCHEMA_INFO, read_hfile
@@ -23,10 +22,6 @@ from hudi_pyspark.storage.remote_file import failures_of
 from hudi_pyspark.table.log_files import LogFiles
 
 _AVRO_SCHEMA_KEYS = (b"parquet.avro.schema", b"orc.avro.schema")
-_FOOTER_READERS: Mapping[str, Callable[[Any], pa.Schema]] = {
-    ".parquet": lambda file: open_parquet(file, verify_checksums=False).schema_arrow,
-    ".orc": lambda file: orc.ORCFile(file).schema,
-}
 
 
 def newest_data_file_schema(
@@ -55,19 +50,13 @@ def _file_schema(storage: Storage, stat: WriteStat) -> pa.Schema | None:
         if is_log_file_name(stat.file_name):
             with closing(LogFiles(storage)) as files:
                 return _log_file_schema(files.open(path), path)
-        read_schema = _FOOTER_READERS.get(posixpath.splitext(path)[1])
-        if read_schema is not None:
-            with storage.open_input(path) as file, failures_of(file):
-                return _footer_schema(read_schema(file))
-        if path.endswith(".hfile"):
-            text = read_hfile(storage.read_bytes(path), path=path).file_info.get(SCHEMA_INFO)
-            return arrow_schema(parse_schema(str(text, "utf-8"))) if text else None
+        return _READERS[BaseFileFormat.of(path)](storage, path)
     except (StorageError, MemoryError):
         raise  # a guess would make a failure of the storage change the columns
     except (OSError, HudiError, pa.ArrowException, ValueError):  # ValueError: of HFiles and UTF-8
-        # Cleaned away or damaged: reading the rows says so, if the file is needed at all.
+        # Cleaned away, damaged or of an unknown format: reading the rows says so, if the file is
+        # needed at all.
         return None
-    return None
 
 
 def _log_file_schema(data: BytesSource, path: str) -> pa.Schema | None:
@@ -77,6 +66,25 @@ def _log_file_schema(data: BytesSource, path: str) -> pa.Schema | None:
         if block.block_type in DATA_BLOCKS and not block.is_partial and block.schema_text
     ]
     return arrow_schema(parse_schema(texts[-1])) if texts else None
+
+
+def _parquet_schema(storage: Storage, path: str) -> pa.Schema:
+    with storage.open_input(path) as file, failures_of(file):
+        return _footer_schema(open_parquet(file, verify_checksums=False).schema_arrow)
+
+
+def _orc_schema(storage: Storage, path: str) -> pa.Schema:
+    with storage.open_input(path) as file, failures_of(file):
+        return _footer_schema(orc.ORCFile(file).schema)
+
+
+def _hfile_schema(storage: Storage, path: str) -> pa.Schema | None:
+    text = read_hfile(storage.read_bytes(path), path=path).file_info.get(SCHEMA_INFO)
+    return arrow_schema(parse_schema(str(text, "utf-8"))) if text else None
+
+
+def _no_schema(_storage: Storage, _path: str) -> None:
+    """Return None: commits that write Lance files have the schema of the table."""
 
 
 def _footer_schema(schema: pa.Schema) -> pa.Schema:
@@ -94,3 +102,11 @@ def _whole(field: pa.Field) -> pa.Field:
     names = [part.name for part in field.type] if pa.types.is_struct(field.type) else []
     is_shredded = {"metadata", TYPED_VALUE} <= {*names}
     return field.with_type(VARIANT if is_shredded else with_fields(field.type, _whole))
+
+
+_READERS: Mapping[BaseFileFormat, Callable[[Storage, str], pa.Schema | None]] = {
+    BaseFileFormat.PARQUET: _parquet_schema,
+    BaseFileFormat.ORC: _orc_schema,
+    BaseFileFormat.HFILE: _hfile_schema,
+    BaseFileFormat.LANCE: _no_schema,
+}

@@ -14,6 +14,7 @@ from hudi_pyspark import thresholds
 from hudi_pyspark.cached_property import PickledWithoutCache, cached_property
 from hudi_pyspark.errors import CorruptTableError, UnsupportedTableError
 from hudi_pyspark.format import file_name
+from hudi_pyspark.format.base_file_formats import BaseFileFormat
 from hudi_pyspark.storage.protocol import FileInfo
 from hudi_pyspark.table.file_group import BaseFile, FileGroup, LogFile, group_files
 from hudi_pyspark.table.listing import FileListing, PartitionChoice, path_in
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 FOREIGN_NAME_ADVICE = (
     "Its rows would be missing from every answer, so the table is not read. Let the writer name "
     "files as Apache Hudi does, or read them as Parquet"
+)
+_IN_MIXED_TABLES = tuple(
+    base_format.suffix for base_format in BaseFileFormat if base_format.counts_in_mixed_tables
 )
 
 
@@ -435,8 +439,8 @@ def _repeated_instants(base_files: Sequence[BaseFile]) -> list[str]:
 
 def _extensions(config: TableConfig) -> tuple[str, ...]:
     """Return the extensions of the table's base files, with the dot."""
-    mixed = (".parquet", ".orc", ".hfile") if config.base_file_formats_mixed else ()
-    return (f".{config.base_file_format.lower()}", *mixed)
+    own = BaseFileFormat(config.base_file_format).suffix
+    return (own, *_IN_MIXED_TABLES) if config.base_file_formats_mixed else (own,)
 
 
 def _slice_file_name(

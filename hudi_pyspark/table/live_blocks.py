@@ -1,11 +1,16 @@
 """The log blocks of a slice that count, in the order of their merge."""
 
+from __future__ import annotations
+
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from hudi_pyspark.errors import CorruptLogBlockError
 from hudi_pyspark.format.log.log_block import RECORD_BLOCKS, LogBlock, LogBlockType
-from hudi_pyspark.table.timeline import CommittedTimes
+
+if TYPE_CHECKING:
+    from hudi_pyspark.table.timeline import CommittedTimes
 
 
 @dataclass(frozen=True, slots=True)

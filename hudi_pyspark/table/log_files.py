@@ -132,10 +132,16 @@ def _instants_of(block: LogBlock) -> set[str]:
 
 
 class LogFiles:
-    """The log files of a slice: at most one is open at a time, and one piece of it in memory."""
+    """The log files of a slice: at most one is open at a time, and one piece of it in memory.
 
-    def __init__(self, storage: Storage) -> None:
+    Args:
+        storage: of the table.
+        piece_size: bytes that a request reads at least; None for what reads of all blocks need.
+    """
+
+    def __init__(self, storage: Storage, piece_size: int | None = None) -> None:
         self._storage = storage
+        self._piece_size = thresholds.LOG_PIECE if piece_size is None else piece_size
         self._path = ""
         self._file: pa.NativeFile | IO[bytes] | None = None
         self._piece = memoryview(b"")
@@ -166,8 +172,8 @@ class LogFiles:
         if path != self._path or not in_piece:
             file = self._opened(path)
             file.seek(start)
-            octets = memoryview(file.read(max(stop - start, thresholds.LOG_PIECE)))
-            if stop - start >= thresholds.LOG_PIECE:
+            octets = memoryview(file.read(max(stop - start, self._piece_size)))
+            if stop - start >= self._piece_size:
                 return octets
             self._piece = octets
             self._start = start

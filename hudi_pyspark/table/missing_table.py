@@ -9,6 +9,7 @@ from hudi_pyspark.errors import (
     PathNotFoundError,
     TableNotFoundError,
 )
+from hudi_pyspark.format.base_file_formats import BaseFileFormat
 from hudi_pyspark.storage.protocol import FileInfo, Storage
 from hudi_pyspark.table.config import METADATA_FOLDER, PROPERTIES_FILE
 from hudi_pyspark.wording import did_you_mean
@@ -16,6 +17,7 @@ from hudi_pyspark.wording import did_you_mean
 _ADVICE = "Give the base path of one Hudi table, the folder that holds .hoodie"
 _MOST_SEARCHED = 20  # folders; each costs a request
 _MOST_NAMED = 3
+_READ_BY_SPARK = (BaseFileFormat.PARQUET.suffix, BaseFileFormat.ORC.suffix)
 _INSTANTS = (".commit", ".deltacommit", ".replacecommit")
 
 
@@ -86,6 +88,6 @@ def _found_instead(storage: Storage, entries: list[FileInfo]) -> str:
     if tables:
         names = ", ".join(tables[:_MOST_NAMED]) + (", …" if len(tables) > _MOST_NAMED else "")
         return f"is a folder with Hudi tables below it: {names}. Give the path of one of them"
-    if any(entry.name.endswith((".parquet", ".orc")) for entry in entries):
+    if any(entry.name.endswith(_READ_BY_SPARK) for entry in entries):
         return "has data files but no Hudi timeline. Read them with spark.read.parquet or .orc"
     return ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -118,11 +119,31 @@ def column_defaults(view: TableView, as_of: str | None = None) -> dict[str, pa.S
     }
 
 
+def commits_hiding_columns(view: TableView, as_of: str | None) -> dict[str, str]:
+    """Return the empty commits after the one whose schema counts, as `empty_commits` returns them.
+
+    A column that such a commit added is missing in the schema.
+
+    Args:
+        view: the table.
+        as_of: as for `resolve_schema`, which has read these commits.
+    """
+    metadata = view.commit_metadata
+    times = _newest_first(view, as_of)
+    later = takewhile(lambda time: not metadata[time].schema_text, times)
+    return view.history.empty_commits(list(later))
+
+
 def _committed_schema(view: TableView, as_of: str | None) -> str | None:
+    schemas = (view.commit_metadata[time].schema_text for time in _newest_first(view, as_of))
+    return next(filter(None, schemas), None)
+
+
+def _newest_first(view: TableView, as_of: str | None) -> list[str]:
+    """Return the requested times of the commits whose schema may count for an instant."""
     times = [c.requested_time for c in view.commits]
     until = [t for t in times if as_of is None or t <= as_of] or times
-    schemas = (view.commit_metadata[t].schema_text for t in reversed(until))
-    return next(filter(None, schemas), None)
+    return until[::-1]
 
 
 def _with_meta_columns(schema: pa.Schema, view: TableView) -> pa.Schema:

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 
 from hudi_pyspark import thresholds
 from hudi_pyspark.errors import UnsupportedTableError
+from hudi_pyspark.format.base_file_formats import BaseFileFormat
 from hudi_pyspark.format.log.data_block import decode_first_records, decode_native_deletes
 from hudi_pyspark.format.log.delete_block import decode_deletes
 from hudi_pyspark.format.log.log_block import DATA_BLOCKS, LogBlockType
@@ -93,7 +94,7 @@ def _rows_of_each_commit(
 
     A writer puts rows that are new behind those that it merges, so the last row groups come first.
     """
-    if not path.endswith(".parquet"):
+    if not BaseFileFormat.of(path).has_row_groups:
         raise UnsupportedTableError(f"{path}: keys are only looked at in Parquet base files")
     with storage.open_input(path) as source, failures_of(source):
         fetch_end(source)

@@ -2,6 +2,7 @@
 
 import gc
 import pickle
+import signal
 from collections import Counter
 from random import Random
 from typing import Any
@@ -19,6 +20,7 @@ from hypothesis import strategies as st
 import hudi_pyspark
 from hudi_pyspark import HudiTable, MissingFileError, UnsupportedQueryError
 from hudi_pyspark.filter.evaluation import holds
+from hudi_pyspark.frames.dataset import HudiScanner
 from hudi_pyspark.frames.expression import pruning
 from hudi_pyspark.frames.polars import parse_expression
 from tests.conftest import GOLDEN
@@ -197,6 +199,34 @@ def test_frames_stay_as_the_table_was_and_say_if_their_files_are_gone(tmp_path):
         frame.collect()
     with pytest.raises(duckdb.Error, match="is not on the storage"):
         opened.to_duckdb("orders").execute("FROM orders").fetchall()
+
+
+def interrupted(table, monkeypatch):
+    """The dataset of a table; the user presses Ctrl-C after each batch."""
+    dataset = table.dataset()
+    batches = HudiScanner._batches
+
+    def pressed(scanner):
+        for batch in batches(scanner):
+            yield batch
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(HudiScanner, "_batches", pressed)
+    return dataset
+
+
+def test_ctrl_c_in_duckdb_is_an_error_of_one_line(table, monkeypatch):
+    database = duckdb.connect()
+    database.register("t", interrupted(table, monkeypatch))
+    with pytest.raises(duckdb.Error, match="KeyboardInterrupt") as raised:
+        database.sql("SELECT sum(qty) FROM t").fetchall()
+    assert "Traceback" not in str(raised.value)
+    assert len(str(raised.value).splitlines()) == 1
+
+
+def test_ctrl_c_stops_a_reader_by_keyboard_interrupt(table, monkeypatch):
+    with pytest.raises(KeyboardInterrupt):
+        interrupted(table, monkeypatch).to_table()
 
 
 def test_arrow_consumers_take_scans_tables_and_scanners(table):

@@ -258,7 +258,9 @@ def test_files_are_looked_at_once(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("is_text", [False, True])
-def test_key_that_is_not_the_text_of_its_field_is_not_looked_up_by_it(tmp_path, is_text):
+def test_key_that_is_not_the_text_of_its_field_is_not_looked_up_by_it(
+    tmp_path, monkeypatch, is_text
+):
     # Some writers make a number of days of a date. The column is text now.
     class Days(Keys):
         def record_key(self, values):
@@ -273,7 +275,7 @@ def test_key_that_is_not_the_text_of_its_field_is_not_looked_up_by_it(tmp_path, 
 
     keys = Days({"id": "string"}, ["id"], draw)
     writer = Writer(tmp_path / "t", random.Random(3), keys, is_old=False, counts={"p0": 16})
-    writer.file_id = hashed
+    monkeypatch.setattr(writer, "file_id", hashed)
     add(writer, 1200, as_base=True)
     if not is_text:
         for path in (tmp_path / "t" / "p0").glob("*.parquet"):

@@ -3,6 +3,7 @@ import json
 import shlex
 from decimal import Decimal
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -13,6 +14,7 @@ from hudi_pyspark.errors import printable
 from hudi_pyspark.report.index import IndexEntry, ReportIndex, find_tables
 from hudi_pyspark.report.sections import files_per_value, histogram, order_of
 from hudi_pyspark.storage import ArrowStorage
+from hudi_pyspark.table.log_files import LogFiles
 from tests.cli.command import in_process
 from tests.conftest import GOLDEN
 from tests.damage import unpack
@@ -138,6 +140,101 @@ def test_table_with_a_damaged_file_is_reported(tmp_path):
     assert "Nulls and bounds are not shown: " in Elements(report.to_html()).text
 
 
+def log_file(table: Path) -> Path:
+    """Return the newest log file of a table."""
+    files = (path for path in table.rglob(".*.log.*") if ".hoodie" not in path.parts)
+    return max(files, key=lambda path: path.name.split("_")[1])
+
+
+@pytest.mark.parametrize("place", [0, 13], ids=["magic", "length"])
+@pytest.mark.parametrize("case", ["v9_mor_clustering", BASIC])
+def test_damaged_header_of_a_log_file_is_a_problem_as_for_the_doctor(tmp_path, case, place):
+    table = unpack(case, tmp_path)
+    file = log_file(table)
+    content = bytearray(file.read_bytes())
+    content[place] ^= 0x01
+    file.write_bytes(content)
+    doctor = [f for f in HudiTable(table).doctor() if f.severity.value == "problem"]
+    assert [f.subject for f in doctor] == [str(file.relative_to(table))]
+    report = HudiTable(table).report()
+    problems = [f for f in report.content["findings"] if f["severity"] == "problem"]
+    assert [(f["subject"], f["message"]) for f in problems] == [
+        (f.subject, f.message) for f in doctor
+    ]
+
+
+def test_of_log_files_only_headers_are_read(tmp_path, monkeypatch):
+    table = unpack("v9_mor_clustering", tmp_path)
+    asked: dict[str, set[int]] = {}
+    read = LogFiles.read
+
+    def counting(self, path, start, stop):
+        asked.setdefault(path, set()).update(range(start, stop))
+        return read(self, path, start, stop)
+
+    monkeypatch.setattr(LogFiles, "read", counting)
+    HudiTable(table).report()
+    logs = [path for path in table.rglob(".*.log.*") if ".hoodie" not in path.parts]
+    assert asked.keys() == {str(path.relative_to(table)) for path in logs}
+    for path, places in asked.items():
+        assert len(places) < (table / path).stat().st_size
+
+
+def test_log_files_that_were_not_looked_at_are_named_in_the_first_line(tmp_path, monkeypatch):
+    monkeypatch.setattr("hudi_pyspark.report.report._MOST_LOG_HEADERS", 1)
+    table = unpack("v9_mor_clustering", tmp_path)
+    newest = log_file(table)
+    logs = [path for path in table.rglob(".*.log.*") if ".hoodie" not in path.parts]
+    for file in logs:
+        if file != newest:
+            file.write_bytes(b"?" * file.stat().st_size)
+    report = HudiTable(table).report()
+    assert report.severity.value != "problem"
+    older = len(logs) - 1
+    assert f" and the oldest {older} of {len(logs)} log files. " in report.content["unchecked"]
+    messages = [f["message"] for f in report.content["findings"] if f["check"] == "log files"]
+    assert messages == [f"1 block in 1 log file: whole; {older} older log files not read"]
+    newest.write_bytes(b"?" * newest.stat().st_size)
+    assert HudiTable(table).report().severity.value == "problem"
+
+
+def test_page_and_command_begin_with_what_was_not_looked_at(golden_table, tmp_path):
+    page = tmp_path / "report.html"
+    ended = in_process("report", str(golden_table(BASIC)), "--to", str(page))
+    says = "Not looked at: base files and the records in log files. hudi-py doctor "
+    assert says in " ".join(ended.err.split())
+    text = " ".join(Elements(page.read_text()).text.split())
+    assert text.index(says) < text.index("Record key")
+
+
+@pytest.mark.parametrize("output", ["page", "json"])
+def test_table_without_its_properties_is_reported(tmp_path, output):
+    table = unpack(BASIC, tmp_path)
+    (table / ".hoodie" / "hoodie.properties").unlink()
+    page = tmp_path / "report.html"
+    ended = in_process(
+        "report", str(table), "--to", str(page), "-o", output, "--fail-on", "problem"
+    )
+    assert ended.code == 1
+    assert "1 problem found" in ended.err
+    text = " ".join(Elements(page.read_text()).text.split())
+    assert "Not looked at: timeline and files, since the table cannot be opened." in text
+    assert "the table has lost its properties" in text
+    if output == "json":
+        (finding,) = json.loads(ended.out)["findings"]
+        assert (finding["severity"], finding["check"]) == ("problem", "properties")
+
+
+def test_table_without_its_properties_has_a_page_in_an_index(tmp_path):
+    unpack("v6_mor_failed_rolled_back", tmp_path)
+    broken = unpack(BASIC, tmp_path)
+    (broken / ".hoodie" / "hoodie.properties").unlink()
+    ended = in_process("report", str(tmp_path), "--to", str(tmp_path / "site"), "-o", "json")
+    row = json.loads(ended.out)["tables"][0]
+    assert "the table has lost its properties" in row["error"]
+    assert (tmp_path / "site" / row["page"]).is_file()
+
+
 def test_page_is_one_file_with_all_sections(report):
     page = report.to_html()
     elements = Elements(page)
@@ -219,6 +316,7 @@ def test_tables_of_a_folder_come_worst_first(tmp_path):
     assert "99" in rows[0]["error"]
     assert {path.name for path in (tmp_path / "site").iterdir()} == {
         "index.html",
+        f"{BASIC}.html",
         "v6_mor_failed_rolled_back.html",
         "v9_mor_empty_table.html",
     }

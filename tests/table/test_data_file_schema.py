@@ -7,6 +7,7 @@ import pytest
 from pyarrow import orc
 
 from hudi_pyspark.errors import StorageError
+from hudi_pyspark.format.base_file_formats import BaseFileFormat
 from hudi_pyspark.format.timeline.instant_metadata import CommitMetadata, commit_metadata_of
 from hudi_pyspark.storage.file_systems import OpenFile
 from hudi_pyspark.storage.remote_file import RemoteFile
@@ -54,6 +55,14 @@ def test_schema_is_that_of_the_newest_file_that_can_be_read():
     with pytest.raises(pa.ArrowException, match="Unknown error"):
         orc.ORCFile(io.BytesIO(content))
     schema = newest_data_file_schema(storage, commits(t001=OLDER, t002=NEWER))
+    assert schema == pa.schema({"a": pa.int64(), "b": pa.string()})
+
+
+@pytest.mark.parametrize("newer", [*(f.suffix for f in BaseFileFormat), ".txt"])
+def test_damaged_file_of_any_format_is_passed_over(newer):
+    path = f"f-0_0-0-0_002{newer}"
+    storage = MemoryStorage({OLDER: GOOD, path: b"no file of any format"})
+    schema = newest_data_file_schema(storage, commits(t001=OLDER, t002=path))
     assert schema == pa.schema({"a": pa.int64(), "b": pa.string()})
 
 

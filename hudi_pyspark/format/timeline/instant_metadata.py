@@ -1,7 +1,10 @@
 """Decode timeline files to values: what a commit or a table service did, or plans to do.
 
-An empty completed file is an action without content, as in Hudi. Table services record full paths,
-of which only the file names are kept: the table may have been moved since.
+An empty completed file is an action without content, as in Hudi: a failed cleaner may leave one. An
+empty file of a commit hides what the commit wrote, and `CommitMetadata.is_empty` says so.
+
+Table services record full paths, of which only the file names are kept: the table may have been
+moved since.
 """
 
 from collections import UserDict
@@ -71,6 +74,8 @@ class CommitMetadata:
     operation_type: WriteOperationType = WriteOperationType.UNKNOWN
     # One of the write stats, if it takes long to decode all of them.
     sample: WriteStat | None = field(default=None, compare=False)
+    # Whether the file has no content: usual until a commit completes, and damage afterwards.
+    is_empty: bool = field(default=False, compare=False)
 
     @property
     def schema_text(self) -> str | None:
@@ -106,6 +111,7 @@ def commit_metadata_of(record: Mapping[str, Any]) -> CommitMetadata:
         replaced_file_ids={partition: get_texts(replaced, partition) for partition in replaced},
         extra_metadata={key: get_text(extra, key) for key in extra if extra[key] is not None},
         operation_type=WriteOperationType.parse(get_text(record, "operationType")),
+        is_empty=not record,
     )
 
 

@@ -10,7 +10,7 @@ data columns.
 import posixpath
 import sys
 import tempfile
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
@@ -24,7 +24,7 @@ from hudi_pyspark.columns.schema_evolution import conform, stored_columns
 from hudi_pyspark.columns.timestamp_repair import repair_timestamps
 from hudi_pyspark.filter.predicate import Predicate
 from hudi_pyspark.format.avro.schema import parse_schema
-from hudi_pyspark.format.base_file_formats import LANCE_MISSING, PARQUET, check_readable
+from hudi_pyspark.format.base_file_formats import LANCE_MISSING, BaseFileFormat, check_readable
 from hudi_pyspark.format.column_names import match_columns, rename_columns
 from hudi_pyspark.format.hfile import HFileError
 from hudi_pyspark.format.hfile.reader import SCHEMA_INFO, read_hfile
@@ -180,14 +180,14 @@ def read_base_file(
         UnsupportedTableError: its format, or a type in it, is not covered.
         SchemaEvolutionError: it has a requested column under several names.
     """
-    check_readable(path)
-    extension = posixpath.splitext(path)[1]
-    if extension == PARQUET:
-        with open_parquet_file(storage, path, verify_checksums=verify_checksums) as file:
-            yield from read_parquet_rows(file, columns, batch_rows, row_groups, fields=fields)
-        return
+    base_format = check_readable(path)
+    read = _READERS[base_format]
+    if base_format.has_row_groups:
+        read = partial(
+            read, row_groups=row_groups, fields=fields, verify_checksums=verify_checksums
+        )
     try:
-        yield from _READERS[extension](storage, path, columns, batch_rows)
+        yield from read(storage, path, columns, batch_rows)
     except FileNotFoundError as error:
         raise errors.MissingFileError.since_planning(storage.describe(path)) from error
 
@@ -263,6 +263,26 @@ def _join_columns(left: pa.Table, right: pa.Table) -> pa.Table:
         return left
     schema = pa.schema([*left.schema, *right.schema])
     return pa.Table.from_arrays([*left.columns, *right.columns], schema=schema)
+
+
+def _read_parquet_file(
+    storage: Storage,
+    path: str,
+    columns: Sequence[str],
+    batch_rows: int,
+    *,
+    row_groups: RowGroupFilter,
+    fields: pa.Schema,
+    verify_checksums: bool,
+) -> Iterator[pa.Table]:
+    """Stream a Parquet file; see `read_base_file`.
+
+    Raises:
+        MissingFileError, CorruptBaseFileError, UnsupportedTableError, SchemaEvolutionError: as
+            `read_base_file`.
+    """
+    with open_parquet_file(storage, path, verify_checksums=verify_checksums) as file:
+        yield from read_parquet_rows(file, columns, batch_rows, row_groups, fields=fields)
 
 
 def _read_hfile_file(
@@ -345,4 +365,11 @@ def _local_file(storage: Storage, path: str) -> Iterator[Path]:
         yield copy
 
 
-_READERS = {".orc": read_orc_file, ".hfile": _read_hfile_file, ".lance": _read_lance_file}
+# Each takes the storage, the path, the columns and the rows per table; that of a format with row
+# groups also takes the other arguments of `read_base_file`.
+_READERS: Mapping[BaseFileFormat, Callable[..., Iterator[pa.Table]]] = {
+    BaseFileFormat.PARQUET: _read_parquet_file,
+    BaseFileFormat.ORC: read_orc_file,
+    BaseFileFormat.HFILE: _read_hfile_file,
+    BaseFileFormat.LANCE: _read_lance_file,
+}

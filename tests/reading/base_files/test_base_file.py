@@ -17,7 +17,7 @@ from hudi_pyspark.errors import (
     SchemaEvolutionError,
     UnsupportedTableError,
 )
-from hudi_pyspark.format.base_file_formats import check_readable
+from hudi_pyspark.format.base_file_formats import BaseFileFormat, check_readable
 from hudi_pyspark.format.parquet.legacy_calendar import INT96_ZONE
 from hudi_pyspark.format.parquet.thrift_compact import ThriftStruct, parse_struct, struct_bytes
 from hudi_pyspark.reading.base_files.base_file import read_base_file
@@ -215,8 +215,15 @@ def test_other_formats_are_refused_by_name(path):
         check_readable(path)
 
 
-def test_parquet_is_readable():
-    check_readable(PATH)
+@pytest.mark.parametrize("base_format", BaseFileFormat)
+def test_every_format_has_a_reader(base_format):
+    if base_format.missing_library:
+        pytest.skip(base_format.missing_library)
+    path = f"f-0_0-0-0_001{base_format.suffix}"
+    assert check_readable(path) is base_format
+    problem = f"(?i){path}: not readable as {base_format.value}"
+    with pytest.raises(CorruptBaseFileError, match=problem):
+        list(read_base_file(MemoryStorage({path: b"no file of any format"}), path, ["a"], 10))
 
 
 def test_footer_with_bad_utf_8_is_corrupt():
