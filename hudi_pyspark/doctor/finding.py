@@ -1,15 +1,19 @@
 """The result of a check."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from hudi_pyspark.errors import HudiError, printable
 from hudi_pyspark.html_table import html_table
-from hudi_pyspark.storage import Storage
 from hudi_pyspark.table.config import BACKUP_FILE, PROPERTIES_FILE
 from hudi_pyspark.wording import counted
+
+if TYPE_CHECKING:
+    from hudi_pyspark.storage import Storage
 
 RESTORE = "Restore the file from a copy of the table"
 
