@@ -135,12 +135,24 @@ _WITHOUT_LOG_FILES = (
 class CorruptTableError(HudiError):
     """The table's files contradict the format or each other."""
 
+    is_skippable = False
+    """Whether option ``on_damage`` decides about the damage; to read on may fail all the same."""
+    _after_table: ClassVar[str] = ", "
+
+    def name_table(self, base_path: str) -> None:
+        """Make the table part of the place, unless the message has its path already."""
+        if base_path not in self.reason():
+            base = base_path.rstrip("/")
+            self.place = f"{base}{self._after_table}{self.place}" if self.place else base
+
     def __str__(self) -> str:
         return f"{super().__str__()}. Run hudi-py doctor on the table: it says what to restore"
 
 
 class CorruptTimelineError(CorruptTableError):
     """A timeline or archive file cannot be decoded."""
+
+    _after_table = "/"  # the place is a path
 
     def __init__(self, path: str, found: str) -> None:
         super().__init__(found, path, "Restore the file from a copy")
@@ -162,6 +174,8 @@ class CorruptLogBlockError(CorruptTableError):
         offset: bytes from the start of the log file to where the problem lies.
         advice: what to do about it.
     """
+
+    _after_table = "/"  # the place begins with a path
 
     def __init__(
         self, found: str, path: str, offset: int, advice: str = _WITHOUT_LOG_FILES

@@ -25,6 +25,8 @@ A slice that is left out cannot have a row of the key, even if none of its own k
 Its file id begins with a bucket below g, so a writer of this index made it; its commits used the N
 of the evidence, since keys of all commits that files show have been looked at; and Apache Hudi lets
 writers change N only by a rescale or an overwrite, which replaces all file groups of the partition.
+A filter on key fields asks for keys by the texts of their values, so it leaves out slices only if
+the keys of the evidence are made of these texts.
 Slices whose ids are no buckets are never left out: those of other indexes, of bulk inserts and of
 clustering.
 """
@@ -91,12 +93,15 @@ class Verdict:
     laws: tuple[Law, ...]  # () if no slice may be left out
     reason: str  # why there are none; "" if there are laws
     names_field: bool = False  # keys of a single field begin with its name
+    have_texts_of_fields: bool = True  # false if a key differs from the texts of its key fields
     needs_more: bool = False  # more keys may show a law
 
     def rules_out(self, slices: Sequence[FileSlice], requested: RequestedKeys) -> set[int]:
         """Return the slices, by identity, that have none of some record keys by any law."""
         known = [s for s in slices if self.laws and self.laws[0].layout.knows(s.file_id)]
         left_out = {id(s) for s in known}
+        if requested.record_keys is None and not self.have_texts_of_fields:
+            return set()
         for law in self.laws:
             rows = requested.values(*law.candidate, names_field=self.names_field)
             if rows is None:
@@ -260,9 +265,10 @@ class BucketIndex:
 
     def _keys(self, file: _File) -> StoredKeys | str:
         """Return keys of a file, or why it cannot be read."""
-        fields = () if self.keys_are_stored else self.key_fields
         try:
-            return stored_keys(self.view.storage, file, fields)
+            return stored_keys(
+                self.view.storage, file, self.key_fields, keys_are_stored=self.keys_are_stored
+            )
         except MemoryError:
             raise
         except _FAILURES as error:
@@ -277,6 +283,7 @@ class BucketIndex:
         keys: list[tuple[str, str]] = []
         commits: set[str] = set()
         is_mixed = False
+        have_texts = True
         for path, (file_id, _) in evidence.files.items():
             of_file = found[path]
             if isinstance(of_file, str):
@@ -284,6 +291,7 @@ class BucketIndex:
             keys += [(file_id, key) for key in of_file.keys]
             commits |= of_file.instants
             is_mixed |= not of_file.is_of_one_commit
+            have_texts &= of_file.have_texts_of_fields
         if missing := evidence.commits - commits:
             return Verdict((), f"the keys of commit {min(missing)} are not where its files begin")
         possible = candidates(self.key_fields, self.told.hash_fields)
@@ -306,7 +314,12 @@ class BucketIndex:
         ):
             return Verdict((), "more files would have to be looked at", needs_more=True)
         name = f"{self.key_fields[0]}:" if self.key_fields else ""
-        return Verdict(laws, "", names_field=any(key.startswith(name) for _, key in keys))
+        return Verdict(
+            laws,
+            "",
+            names_field=any(key.startswith(name) for _, key in keys),
+            have_texts_of_fields=have_texts,
+        )
 
     def _contradiction(self, found: str) -> InvalidOptionError:
         given = {COUNT_OPTION: self.told.count, FIELDS_OPTION: ",".join(self.told.hash_fields)}

@@ -1,6 +1,7 @@
 """Read tasks: the rows of file slices, or the changes of a commit and file group."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -13,7 +14,7 @@ from hudi_pyspark.reading.merge.outcome import OutcomeStore
 from hudi_pyspark.reading.slice_reader import read, slice_tables
 from hudi_pyspark.storage.protocol import Storage
 from hudi_pyspark.storage.retries import is_worth_retrying
-from hudi_pyspark.table.on_damage import OnDamage
+from hudi_pyspark.table.on_damage import READ_ON, OnDamage
 from hudi_pyspark.tasks import CdcTask, ReadTask, ScanTask
 
 
@@ -33,10 +34,11 @@ def read_group(
     Small slices are merged together, and no outcome of their merge is kept: to find it would take
     as long. Other arguments and errors are as for `read_task`.
     """
-    tables = merge_together(group, storage)
-    if tables is not None:
-        yield from tables
-        return
+    with _explaining(group, storage):
+        tables = merge_together(group, storage)
+        if tables is not None:
+            yield from tables
+            return
     for task in group:
         yield from read_task(task, storage, store)
 
@@ -58,7 +60,8 @@ def read_task(
         UnsupportedMergeError: the records cannot be merged by the table's rule.
     """
     try:
-        yield from _rows_of(task, storage, store)
+        with _explaining([task], storage):
+            yield from _rows_of(task, storage, store)
     except MissingFileError as error:
         lost = _lost_file(task, storage)
         if lost is None:
@@ -73,7 +76,8 @@ def _rows_of(task: ReadTask, storage: Storage, store: OutcomeStore | None) -> It
         return
     yielded_rows = 0
     try:
-        for table in _read(_refusing_damage(task), storage, store):
+        # Another read may find no damage, so this one does not skip any.
+        for table in _read(_with_on_damage(task, OnDamage.FAIL), storage, store):
             yielded_rows += table.num_rows
             yield table
     except CorruptTableError as error:
@@ -94,9 +98,31 @@ def _read(task: ReadTask, storage: Storage, store: OutcomeStore | None) -> Itera
     return read(task, storage, store)
 
 
-def _refusing_damage(task: ReadTask) -> ReadTask:
-    """Return the task without its permission to skip damage: another read may find none."""
-    settings = replace(task.settings, on_damage=OnDamage.FAIL)
+@contextmanager
+def _explaining(tasks: Sequence[ReadTask], storage: Storage) -> Iterator[None]:
+    """Name the table in errors about damage, and advise to read on if that works."""
+    try:
+        yield
+    except CorruptTableError as error:
+        if error.is_skippable and _can_read_on(tasks, storage):
+            error.advice = READ_ON
+        error.name_table(storage.describe(""))
+        raise
+
+
+def _can_read_on(tasks: Sequence[ReadTask], storage: Storage) -> bool:
+    """Try to read tasks without what is damaged."""
+    try:
+        for task in tasks:
+            for _ in _read(_with_on_damage(task, OnDamage.IGNORE), storage, None):
+                pass
+    except (HudiError, OSError):
+        return False
+    return True
+
+
+def _with_on_damage(task: ReadTask, on_damage: OnDamage) -> ReadTask:
+    settings = replace(task.settings, on_damage=on_damage)
     if settings == task.settings:
         return task
     if isinstance(task, ScanTask):

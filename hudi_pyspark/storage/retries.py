@@ -166,14 +166,18 @@ def is_worth_retrying(error: errors.CorruptTableError, storage: Storage) -> bool
 
 
 def retry_on_corruption(storage: Storage, read: Callable[[], _T]) -> _T:
-    """Read from a storage, and once more if that finds damage.
+    """Read from a storage, and once more if that finds damage; the error names the table.
 
     Raises:
         CorruptTableError: the second read finds damage as well, or `is_worth_retrying` says no.
     """
     try:
+        try:
+            return read()
+        except errors.CorruptTableError as error:
+            if not is_worth_retrying(error, storage):
+                raise
         return read()
     except errors.CorruptTableError as error:
-        if not is_worth_retrying(error, storage):
-            raise
-    return read()
+        error.name_table(storage.describe(""))
+        raise

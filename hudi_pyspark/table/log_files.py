@@ -113,8 +113,6 @@ class SliceBlocks:
             for block in frame_log_file(
                 data, path=file.path, report=lambda *problem: problems.append(problem)
             ):
-                if problems and self.on_damage is OnDamage.FAIL and block.schema_text is not None:
-                    block.avro_schema()  # its error says that no option reads on
                 for problem, offset in problems:
                     self.on_damage.report(problem, place, offset)
                 problems.clear()

@@ -5,9 +5,10 @@ import enum
 from hudi_pyspark.errors import CorruptLogBlockError, CorruptTableError
 from hudi_pyspark.messages import logger
 
-_READ_ON = (
-    "Restore the file from a copy, or read on without what is damaged with the option "
-    "on_damage=warn (on_damage=ignore does so silently, as Apache Hudi does)"
+# Advice about damage after which reading on was tried, and works.
+READ_ON = (
+    "Restore the file from a copy, or read what is left with the option on_damage=warn "
+    "(on_damage=ignore does so silently, as Apache Hudi does)"
 )
 _log = logger(__name__)
 
@@ -31,8 +32,7 @@ class OnDamage(enum.Enum):
             CorruptLogBlockError: the option is ``fail``. Else a warning is logged, or nothing is
                 done.
         """
-        advice = _READ_ON if self is OnDamage.FAIL else ""
-        self.handle(CorruptLogBlockError(problem, path, offset, advice))
+        self.handle(CorruptLogBlockError(problem, path, offset))
 
     def handle(self, error: CorruptTableError) -> None:
         """Raise an error, log it as a warning, or do nothing, as the option says.
@@ -41,6 +41,8 @@ class OnDamage(enum.Enum):
             CorruptTableError: the option is ``fail``.
         """
         if self is OnDamage.FAIL:
+            error.is_skippable = True
             raise error
+        error.advice = ""  # reading goes on
         if self is OnDamage.WARN:
             _log.warning("%s", error.reason())

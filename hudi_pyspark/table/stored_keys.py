@@ -1,6 +1,6 @@
 """Some record keys of a data file, read with one or two requests."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import islice
@@ -15,7 +15,7 @@ from hudi_pyspark.errors import UnsupportedTableError
 from hudi_pyspark.format.base_file_formats import BaseFileFormat
 from hudi_pyspark.format.log.data_block import decode_first_records, decode_native_deletes
 from hudi_pyspark.format.log.delete_block import decode_deletes
-from hudi_pyspark.format.log.log_block import DATA_BLOCKS, LogBlock, LogBlockType
+from hudi_pyspark.format.log.log_block import DATA_BLOCKS, LogBlockType
 from hudi_pyspark.format.log.log_file import frame_log_file
 from hudi_pyspark.format.parquet.checked_file import open_parquet
 from hudi_pyspark.storage.protocol import Storage
@@ -37,17 +37,23 @@ class StoredKeys:
     keys: tuple[str, ...]
     instants: frozenset[str]
     is_of_one_commit: bool = True  # false also if rows do not say which commit wrote them
+    have_texts_of_fields: bool = True  # false if a key differs from the texts of its key fields
 
 
 def stored_keys(
-    storage: Storage, file: BaseFile | LogFile, key_fields: Sequence[str]
+    storage: Storage,
+    file: BaseFile | LogFile,
+    key_fields: Sequence[str],
+    *,
+    keys_are_stored: bool,
 ) -> StoredKeys:
     """Read the first record keys of a file; those of the first blocks of a log file.
 
     Args:
         storage: of the table.
         file: a Parquet base file or any log file.
-        key_fields: fields that make up the record key if files do not contain it; else ().
+        key_fields: fields that make up the record key.
+        keys_are_stored: whether files contain record keys; if not, they are made of their fields.
 
     Raises:
         FileNotFoundError, MissingFileError: the file is gone.
@@ -55,21 +61,30 @@ def stored_keys(
         UnsupportedTableError: it is of another format, a block is too large to be read for a few
             keys, or key fields have types of which writers make text in several ways.
     """
-    columns = list(key_fields) or [RECORD_KEY_COLUMN]
+    columns = [*([RECORD_KEY_COLUMN] if keys_are_stored else ()), *key_fields]
     if isinstance(file, BaseFile):
         commit_times, rows = _rows_of_each_commit(storage, file.path, columns)
-        keys_of_rows = tuple(_keys(rows, key_fields))
+        keys_of_rows, have_texts = _keys(rows, key_fields, keys_are_stored=keys_are_stored)
         instants = frozenset({file.instant_time, *commit_times})
-        return StoredKeys(keys_of_rows, instants, commit_times == [file.instant_time])
+        is_of_one = commit_times == [file.instant_time]
+        return StoredKeys(tuple(keys_of_rows), instants, is_of_one, have_texts)
     keys: list[str] = []
+    have_texts = True
     block_instants: set[str] = set()
     with closing(LogFiles(storage)) as files:
         for block in frame_log_file(files.open(file.path), path=file.path):
             if block.offset >= thresholds.LOOKED_AT_BYTES:
                 break
-            keys += _keys_of_block(block, columns, key_fields)
+            if block.block_type in DATA_BLOCKS:
+                records = decode_first_records(block, columns, MOST_KEYS)
+                of_block, fit = _keys(records, key_fields, keys_are_stored=keys_are_stored)
+                keys += of_block
+                have_texts &= fit
+            elif block.block_type is LogBlockType.DELETE_BLOCK and keys_are_stored:
+                deletes = decode_deletes(block, decode_native_deletes(block))
+                keys += filter(None, deletes.record_keys[:MOST_KEYS].to_pylist())
             block_instants.add(block.instant_time or "")
-    return StoredKeys(tuple(keys), frozenset(block_instants))
+    return StoredKeys(tuple(keys), frozenset(block_instants), have_texts_of_fields=have_texts)
 
 
 def _rows_of_each_commit(
@@ -84,7 +99,8 @@ def _rows_of_each_commit(
     with storage.open_input(path) as source, failures_of(source):
         fetch_end(source)
         file = open_parquet(source, pre_buffer=False, buffer_size=_BUFFER)
-        names = [*columns, *({COMMIT_TIME_COLUMN} & {*file.schema_arrow.names})]
+        stored = file.schema_arrow.names
+        names = [n for n in (*columns, COMMIT_TIME_COLUMN) if n in stored or n == columns[0]]
         groups = _row_groups(file.metadata, names)
         batches = file.iter_batches(_MOST_ROWS, groups, names, use_threads=False)
         if not groups:
@@ -122,24 +138,44 @@ def _spread(rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     return rows[np.linspace(0, len(rows) - 1, MOST_KEYS).astype(np.int64)]
 
 
-def _keys_of_block(
-    block: LogBlock, columns: Sequence[str], key_fields: Sequence[str]
-) -> Iterable[str]:
-    if block.block_type in DATA_BLOCKS:
-        return _keys(decode_first_records(block, columns, MOST_KEYS), key_fields)
-    if block.block_type is LogBlockType.DELETE_BLOCK and not key_fields:
-        deletes = decode_deletes(block, decode_native_deletes(block))
-        return (key for key in deletes.record_keys[:MOST_KEYS].to_pylist() if key)
-    return ()
-
-
-def _keys(rows: pa.Table, key_fields: Sequence[str]) -> Iterator[str]:
-    """Yield the record keys of rows, or those that key generators make of their key fields."""
+def _keys(
+    rows: pa.Table, key_fields: Sequence[str], *, keys_are_stored: bool
+) -> tuple[list[str], bool]:
+    """Return the record keys of rows, and whether they have the texts of their key fields."""
     if not rows.num_columns or not rows.num_rows:
-        return
-    if not key_fields:
-        yield from (key for key in rows.column(RECORD_KEY_COLUMN).to_pylist() if key)
-        return
+        return [], True
+    if not keys_are_stored:
+        return [key for key in _made_keys(rows, key_fields) if key], True
+    keys = rows.column(RECORD_KEY_COLUMN).to_pylist()
+    return [key for key in keys if key], _have_texts_of_fields(rows, keys, key_fields)
+
+
+def _have_texts_of_fields(
+    rows: pa.Table, keys: Sequence[str | None], key_fields: Sequence[str]
+) -> bool:
+    """Return whether record keys are those that key generators make of texts and whole numbers.
+
+    A column that is text by now may have had another type, of which writers make text in several
+    ways: the key of a date may be a number of days.
+    """
+    if not key_fields or not {*key_fields} <= {*rows.column_names}:
+        return True  # a partial update need not have them
+    try:
+        made = _made_keys(rows, key_fields)
+    except UnsupportedTableError:
+        return False
+    name = key_fields[0]
+    return all(
+        not key or key in (text, f"{name}:{text}") for key, text in zip(keys, made, strict=True)
+    )
+
+
+def _made_keys(rows: pa.Table, key_fields: Sequence[str]) -> list[str | None]:
+    """Return the record keys that key generators make of key fields, without the name of one.
+
+    Raises:
+        UnsupportedTableError: a field has a type of which writers make text in several ways.
+    """
     fields = [rows.schema.field(name) for name in key_fields]
     if not all(pa.types.is_string(f.type) or pa.types.is_integer(f.type) for f in fields):
         raise UnsupportedTableError(f"the key fields {', '.join(key_fields)} are not texts")
@@ -148,8 +184,11 @@ def _keys(rows: pa.Table, key_fields: Sequence[str]) -> Iterator[str]:
         for field in fields
     ]
     if len(fields) == 1:
-        yield from (text for text in texts[0] if text)
-        return
-    for row in zip(*texts, strict=True):
-        parts = zip(key_fields, row, strict=True)
-        yield ",".join(f"{name}:{_PLACEHOLDERS.get(text, text)}" for name, text in parts)
+        return texts[0]
+    return [
+        ",".join(
+            f"{name}:{_PLACEHOLDERS.get(text, text)}"
+            for name, text in zip(key_fields, row, strict=True)
+        )
+        for row in zip(*texts, strict=True)
+    ]

@@ -1,9 +1,12 @@
 """The bucket index: what keys show, what is left out, and what is never left out."""
 
 import random
+from datetime import date
 
 import numpy as np
 import polars
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from hudi_pyspark import HudiTable, scan_polars, thresholds
@@ -16,7 +19,7 @@ from hudi_pyspark.table.stored_keys import stored_keys
 from tests.metadata_table.indexed import pruned
 from verification.bucket_tables.hashing import list_hash, ring_hash
 from verification.bucket_tables.referee import cluster
-from verification.bucket_tables.tables import KINDS, Writer
+from verification.bucket_tables.tables import KINDS, Keys, Writer
 
 ID = candidates(("id",))
 
@@ -227,9 +230,9 @@ def test_told_buckets_are_used_and_refused(tmp_path, monkeypatch):
     told = {"hoodie.index.type": "BUCKET", "hoodie.bucket.index.num.buckets": "16"}
     read = []
 
-    def counted_keys(storage, file, key_fields):
+    def counted_keys(storage, file, key_fields, **how):
         read.append(file.path)
-        return stored_keys(storage, file, key_fields)
+        return stored_keys(storage, file, key_fields, **how)
 
     monkeypatch.setattr(bucket_index, "stored_keys", counted_keys)
     assert len(slices_read(by_id(HudiTable(path), row["id"], **told))) == 1
@@ -252,6 +255,40 @@ def test_files_are_looked_at_once(tmp_path, monkeypatch):
     by_id(table, row["id"]).plan()
     monkeypatch.setattr(bucket_index, "stored_keys", None)
     assert len(slices_read(by_id(table, row["id"], "nobody"))) <= 2
+
+
+@pytest.mark.parametrize("is_text", [False, True])
+def test_key_that_is_not_the_text_of_its_field_is_not_looked_up_by_it(
+    tmp_path, monkeypatch, is_text
+):
+    # Some writers make a number of days of a date. The column is text now.
+    class Days(Keys):
+        def record_key(self, values):
+            return str(date.fromisoformat(values["id"]).toordinal() - 719_163)
+
+    def hashed(_partition, values):
+        bucket = list_hash([keys.record_key(values)]) % 16
+        return f"{bucket:08}-7cf7-49b2-b2d2-957bee7a5629-0"
+
+    def draw(rng):
+        return {"id": str(date.fromordinal(rng.randint(1, 700_000)))}
+
+    keys = Days({"id": "string"}, ["id"], draw)
+    writer = Writer(tmp_path / "t", random.Random(3), keys, is_old=False, counts={"p0": 16})
+    monkeypatch.setattr(writer, "file_id", hashed)
+    add(writer, 1200, as_base=True)
+    if not is_text:
+        for path in (tmp_path / "t" / "p0").glob("*.parquet"):
+            rows = pq.read_table(path, partitioning=None)
+            place = rows.schema.get_field_index("id")
+            dates = rows.column("id").cast(pa.date32())
+            pq.write_table(rows.set_column(place, "id", dates), path, store_schema=False)
+    table = HudiTable(str(tmp_path / "t"))
+    group, row = a_row(writer)
+    by_field = by_id(table, row["id"], on_damage="ignore")  # the sizes are not those of the commit
+    assert by_field.to_arrow()["ts"].to_pylist() == [row["ts"]]
+    by_key = table.scan(filter=[("_hoodie_record_key", "=", row["_hoodie_record_key"])])
+    assert slices_read(by_key) == {group}
 
 
 def test_damaged_evidence_keeps_all_slices(tmp_path):

@@ -12,6 +12,7 @@ from hudi_pyspark.errors import (
     MissingFileError,
     SchemaEvolutionError,
 )
+from hudi_pyspark.reading.read_task import read_task
 from hudi_pyspark.reading.slice_reader import read
 from hudi_pyspark.table.on_damage import OnDamage
 from hudi_pyspark.tasks import PartitionColumn, PartitionValues, ValueSource
@@ -120,7 +121,7 @@ DAMAGES = [
 class TestDamage:
     def test_fails_by_default(self, files, logs, left, problem):
         with pytest.raises(CorruptLogBlockError, match=problem) as caught:
-            rows(task(logs=logs), files)
+            list(read_task(task(logs=logs), MemoryStorage(files)))
         assert "on_damage=warn" in str(caught.value)
         assert left != MERGED
 

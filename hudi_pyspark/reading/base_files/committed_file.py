@@ -54,8 +54,8 @@ class CommittedFile(ConfinedStorage):
         is_of_size = committed < _LEAST_SIZE or committed == size
         if path == self.base.path and not is_of_size and not _is_named_by_rows(file, path):
             problem = (
-                f"the file has {size} bytes, but its commit says {committed}: another file has "
-                "taken its place (on_damage=warn reads what is there, as Apache Hudi does)"
+                f"the file has {size} bytes, but its commit says {committed}: it is cut, or "
+                "another file has taken its place"
             )
             self.on_damage.handle(CorruptBaseFileError(self.describe(path), problem))
 
