@@ -19,6 +19,7 @@ import pyspark
 from pyspark.sql import SparkSession
 
 from hudi_pyspark.messages import logger
+from hudi_pyspark.options.read_options import BY_NAME
 from hudi_pyspark.short_name import HUDI, SHORT_NAME
 from hudi_pyspark.spark.hints import ANSWER_WORDS, ATTRIBUTE, Hint
 from hudi_pyspark.spark.sql_options import SQL_WORDS
@@ -46,7 +47,7 @@ READS_MORE = "scans read more than a query needs, since a part of Spark is out o
 _RULE = "NarrowScans"
 CORE = (
     _RULE, "Need", "PlanCheck", "Parts", "KeptScans", "NarrowedScan", "Planned", "PythonScans",
-    "Hints", "Answer", "Reflection", "Log",
+    "Hints", "Answer", "IgnoredSettings", "Reflection", "Log",
 )  # fmt: skip
 _READERS = "ArrowReaders"
 
@@ -69,6 +70,11 @@ PARTS = {
     "MicroBatches": Part("microBatches", "streams read all columns"),
     _READERS: Part("columnar", "Spark copies the rows that it reads"),
 }
+_SETTINGS = sorted(name for name in BY_NAME if name.startswith("hoodie."))
+_IGNORED = (
+    "this query ignores the setting %s of the session, which a Python data source does not see: "
+    "give it to the read, by option('%1$s', ...), or to a table in SQL, by WITH (`%1$s` = ...)"
+)
 # The words that Java and Python share, by the name of their constant in the Java class Words.
 _WORDS = {
     "SOURCE": SHORT_NAME,
@@ -76,6 +82,8 @@ _WORDS = {
     "COLUMNAR": COLUMNAR,
     "ATTRIBUTE": ATTRIBUTE,
     "HUDI": HUDI,
+    "SETTINGS": ",".join(_SETTINGS),
+    "IGNORED": _IGNORED,
     **ANSWER_WORDS,
     **SQL_WORDS,
     **{hint.name: hint.value for hint in Hint},

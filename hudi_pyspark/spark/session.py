@@ -82,7 +82,8 @@ def register(
     ``register``.
 
     Settings of the session for reads (``hoodie.datasource.query.type``) and storages
-    (``fs.s3a.access.key``) do not reach a Python data source: a warning names them.
+    (``fs.s3a.access.key``) do not reach a Python data source: a warning names them. If one for
+    reads is set later, the first query of a classic session that ignores it logs a warning.
 
     Args:
         spark: the session.

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import hudi_pyspark
+from hudi_pyspark.spark.optimizer import ENABLED
 from hudi_pyspark.spark.session import _warn_of_settings
 from tests.spark.deployment import client, connect_server
 
@@ -60,6 +61,47 @@ def test_register_warns_of_a_setting_and_not_of_those_of_spark(spark):
         assert "storage_options_from_spark" in str(seen[0].message)
     finally:
         spark.conf.unset("hoodie.datasource.query.type")
+
+
+@pytest.fixture
+def log(spark):
+    """What the optimizer's rule logs at WARN or above."""
+    log4j = spark._jvm.org.apache.logging.log4j
+    writer = spark._jvm.java.io.StringWriter()
+    builder = log4j.core.appender.WriterAppender.newBuilder().setTarget(writer)
+    appender = builder.setName("settings").build()
+    appender.start()
+    logger = log4j.LogManager.getLogger("hudi_pyspark.NarrowScans")
+    logger.addAppender(appender)
+    logger.setLevel(log4j.Level.WARN)
+    yield writer
+    logger.setLevel(log4j.Level.ERROR)  # as the tests set it
+    logger.removeAppender(appender)
+    appender.stop()
+
+
+def test_first_query_that_ignores_a_later_setting_says_so_once(spark, golden_table, log):
+    session = spark.newSession()
+    session.conf.set(ENABLED, "true")
+    hudi_pyspark.register(session)
+    path = str(golden_table("v9_mor_archived"))
+
+    def count(**options):
+        return session.read.format("hudi-py").options(**options).load(path).count()
+
+    count()
+    session.sql("SET hoodie.datasource.query.type=read_optimized")
+    session.sql("SET hoodie.datasource.write.operation=upsert")
+    count(**{"hoodie.datasource.query.type": "snapshot"})
+    assert str(log.toString()) == ""
+    count()
+    count()
+    session.sql("SET hoodie.metadata.enable=false")
+    count()
+    lines = str(log.toString()).splitlines()
+    assert ["ignores the setting" in line for line in lines] == [True, True]
+    assert "option('hoodie.datasource.query.type', ...)" in lines[0]
+    assert "setting hoodie.metadata.enable of the session" in lines[1]
 
 
 CONNECT = """

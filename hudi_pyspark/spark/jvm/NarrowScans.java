@@ -42,6 +42,7 @@ public class NarrowScans extends Rule {
   private static final String ENCRYPTED = "spark.io.encryption.enabled";
 
   public final Parts parts = new Parts();
+  private final IgnoredSettings ignoredSettings = new IgnoredSettings();
 
   /**
    * The context of the session, which optimizer.py sets. The rule asks it alone: after the end of
@@ -173,7 +174,11 @@ public class NarrowScans extends Rule {
 
   private LogicalPlan narrow(DataSourceV2ScanRelation relation, Need need) throws Exception {
     PythonScan scan = PythonScans.ours(relation.scan());
-    if (scan == null || PythonScans.hasPushedFilters(scan)) {
+    if (scan == null) {
+      return relation;
+    }
+    ignoredSettings.check(scan);
+    if (PythonScans.hasPushedFilters(scan)) {
       // Spark may have dropped the conditions that it pushed, so the scan must not be replaced.
       return relation;
     }
