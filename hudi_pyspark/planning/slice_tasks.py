@@ -180,11 +180,16 @@ class TablePlanner:
         """Return the only record keys that can pass a filter before a merge; None for any key.
 
         None if the user has a merger, which may change key fields (Apache Hudi's rules never do),
-        and if the files do not contain keys, because delete blocks encode them differently.
+        and if the files do not contain keys, because delete blocks encode them differently. With a
+        schema on read, conditions on key fields admit any key: a field may have had another type,
+        whose values have other texts in record keys, such as a date that is a text by now.
         """
         if self.merger is not None or self.key_fields:
             return None
-        return requested_record_keys(predicate, self.config, self.table_schema)
+        config = self.config
+        if self.schema_on_read is not None:
+            config = replace(config, record_key_fields=())
+        return requested_record_keys(predicate, config, self.table_schema)
 
     def prune_by_buckets(
         self, slices: Sequence[FileSlice], predicate: Predicate | None

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hudi_pyspark import HudiTable
 from hudi_pyspark.errors import CorruptTableError, UnsupportedTableError
 from hudi_pyspark.filter.sql_text import parse_filter
 from hudi_pyspark.table.live_blocks import BlockFilter
@@ -171,3 +172,18 @@ def test_absent_ordering_field_matters_only_where_there_are_log_files():
     assert len(planned(slice_of("a", "1", logs=1), rule=rule_of(COMMIT_TIME, ["nowhere"]))) == 1
     with pytest.raises(CorruptTableError, match="ordering field nowhere"):
         planned(slice_of("a", "1", logs=1), rule=rule)
+
+
+@pytest.mark.parametrize(
+    ("case", "condition", "expected"),
+    [
+        ("v9_mor_schema_evolution", "id = '1'", ("id:1", "1")),
+        ("v9_mor_schema_on_read", "id = 1", None),  # it may have been a date
+        ("v9_mor_schema_on_read", "_hoodie_record_key = '1'", ("1",)),
+    ],
+)
+def test_record_keys_follow_from_key_fields_whose_types_never_changed(
+    golden_table, case, condition, expected
+):
+    scan = HudiTable(str(golden_table(case))).scan(filter=condition)
+    assert scan._planner.admitted_record_keys(scan._predicate) == expected
