@@ -215,6 +215,15 @@ def interrupted(table, monkeypatch):
     return dataset
 
 
+@pytest.fixture
+def ctrl_c():
+    """Let SIGINT raise KeyboardInterrupt: a process in the background of a shell ignores it."""
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, handler)
+
+
+@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_in_duckdb_is_an_error_of_one_line(table, monkeypatch):
     database = duckdb.connect()
     database.register("t", interrupted(table, monkeypatch))
@@ -224,6 +233,7 @@ def test_ctrl_c_in_duckdb_is_an_error_of_one_line(table, monkeypatch):
     assert len(str(raised.value).splitlines()) == 1
 
 
+@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_stops_a_reader_by_keyboard_interrupt(table, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         interrupted(table, monkeypatch).to_table()
