@@ -126,3 +126,8 @@ LISTING_PAGE = 1_000
 
 MOST_MESSAGE_BYTES = 127 << 20
 """The bytes of a message that gRPC allows, with room for the rest of the request."""
+
+# Inspection
+
+MOST_LOG_HEADERS = 200
+"""Newest log files whose block headers a report reads; each costs some requests."""

@@ -9,6 +9,7 @@ from html import escape
 from pathlib import Path
 from typing import Any, ClassVar
 
+from hudi_pyspark import thresholds
 from hudi_pyspark.doctor.examination import examine, unopened
 from hudi_pyspark.doctor.finding import Finding, Severity, worst
 from hudi_pyspark.errors import CorruptTableError, HudiError, InvalidOptionError, printable
@@ -25,7 +26,6 @@ _FRAME_HEIGHT = 900  # pixels, in notebooks
 _SUFFIXES = (".html", ".json")
 _COUNTED = (Severity.PROBLEM.value, Severity.WARNING.value, Severity.NOTE.value)
 _MOST_ALIKE = 5  # findings of one check with the same advice
-_MOST_LOG_HEADERS = 200  # log files, each of which costs some requests
 FORMAT = 1  # version of the content, as JSON
 
 
@@ -184,7 +184,7 @@ def _of_damaged(view: TableView, error: CorruptTableError) -> dict[str, Any]:
 
 
 def _examine(view: TableView, *, files: bool = True) -> Iterator[Finding]:
-    return examine(view, files=files, most_log_headers=_MOST_LOG_HEADERS)
+    return examine(view, files=files, most_log_headers=thresholds.MOST_LOG_HEADERS)
 
 
 def _ordered(findings: list[Finding]) -> list[dict[str, Any]]:
@@ -213,9 +213,11 @@ def _unchecked(view: TableView, *, is_listed: bool = True, log_files: int | None
     if not is_listed:
         parts = ["whether files are on the storage (the metadata table lists them)", "data files"]
     elif log_files is None:
-        parts.append(f"any but the newest {_MOST_LOG_HEADERS} log files")
-    elif log_files > _MOST_LOG_HEADERS:
-        parts.append(f"the oldest {log_files - _MOST_LOG_HEADERS:,} of {log_files:,} log files")
+        parts.append(f"any but the newest {thresholds.MOST_LOG_HEADERS} log files")
+    elif log_files > thresholds.MOST_LOG_HEADERS:
+        parts.append(
+            f"the oldest {log_files - thresholds.MOST_LOG_HEADERS:,} of {log_files:,} log files"
+        )
     path = shlex.quote(view.storage.describe(""))
     what = ", ".join(parts[:-1]) + f" and {parts[-1]}"
     return f"Not looked at: {what}. hudi-py doctor {path} --deep looks at them."

@@ -17,6 +17,7 @@ from hudi_pyspark.planning.bucket_laws import HashingRing, SimpleBuckets, candid
 from hudi_pyspark.table.hashing_rings import Arc
 from hudi_pyspark.table.stored_keys import stored_keys
 from tests.metadata_table.indexed import pruned
+from tests.planning.bucket_tables import add, damaged_elsewhere
 from verification.bucket_tables.hashing import list_hash, ring_hash
 from verification.bucket_tables.referee import cluster
 from verification.bucket_tables.tables import KINDS, Keys, Writer
@@ -31,11 +32,6 @@ def write(folder, counts, kind="counted", rows=1200, **changes):
     )
     add(writer, rows)
     return writer
-
-
-def add(writer, rows, partitions=None, **changes):
-    names, rng = partitions or list(writer.counts), writer.rng
-    writer.upsert([(rng.choice(names), writer.keys.draw(rng)) for _ in range(rows)], **changes)
 
 
 def a_row(writer, partition=None):
@@ -319,24 +315,6 @@ def test_large_base_file_is_read_in_part(tmp_path, monkeypatch):
     writer = write(tmp_path, {"p0": 16})
     writer.compact(list(writer.rows))
     assert len(slices_read(by_id(HudiTable(str(tmp_path / "t")), a_row(writer)[1]["id"]))) == 1
-
-
-def damaged_elsewhere(folder):
-    """Write a table of base files, and damage those that neither evidence nor a look-up reads."""
-    writer = Writer(
-        folder / "t", random.Random(3), KINDS["counted"], is_old=False, counts={"p0": 16}
-    )
-    add(writer, 1200, as_base=True)
-    (_, file_id), row = next(
-        (group, row)
-        for group, rows in writer.rows.items()
-        for row in rows.values()
-        if group[1].startswith("00000007")
-    )
-    for path in (folder / "t" / "p0").glob("*.parquet"):
-        if path.name[:8] not in ("00000000", "00000015", file_id[:8]):
-            path.write_bytes(b"x" * path.stat().st_size)
-    return str(folder / "t"), row
 
 
 def test_engines_read_only_the_bucket_of_a_key(tmp_path):

@@ -32,7 +32,8 @@ REASONS = {
     "_VOLUMES": "only Databricks mounts /Volumes",
     "_BUNDLE": "Apache Hudi's bundle does not run on this Spark",
     "_register_in_jvm": "each Spark that is installed has the private part",
-    "_verdict": "the referee of bucket indexes must notice an index with a defect",
+    "_batches": "nobody presses Ctrl-C at a given moment",
+    "_verdicts": "the referee of bucket indexes must notice an index with a defect",
     "_inflate": "the harness of flipped bytes must notice a reader without checksums",
 }
 

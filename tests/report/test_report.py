@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from hudi_pyspark import HudiTable, InvalidOptionError
+from hudi_pyspark import HudiTable, InvalidOptionError, thresholds
 from hudi_pyspark.errors import printable
 from hudi_pyspark.report.index import IndexEntry, ReportIndex, find_tables
 from hudi_pyspark.report.sections import files_per_value, histogram, order_of
@@ -181,7 +181,7 @@ def test_of_log_files_only_headers_are_read(tmp_path, monkeypatch):
 
 
 def test_log_files_that_were_not_looked_at_are_named_in_the_first_line(tmp_path, monkeypatch):
-    monkeypatch.setattr("hudi_pyspark.report.report._MOST_LOG_HEADERS", 1)
+    monkeypatch.setattr(thresholds, "MOST_LOG_HEADERS", 1)
     table = unpack("v9_mor_clustering", tmp_path)
     newest = log_file(table)
     logs = [path for path in table.rglob(".*.log.*") if ".hoodie" not in path.parts]

@@ -3,7 +3,7 @@
 import pytest
 from pyspark.sql import functions as sf
 
-from tests.planning.test_bucket_index import damaged_elsewhere
+from tests.planning.bucket_tables import damaged_elsewhere
 from tests.spark.frames import load
 
 pytestmark = pytest.mark.spark
