@@ -13,16 +13,15 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
  * ignores it. Settings that are there before the session is registered are named by Python as well.
  */
 public class IgnoredSettings {
-  private static final String[] NAMES = Words.SETTINGS.split(",");
-
+  private final String[] names = Words.SETTINGS.split(",");
   private final Set named = ConcurrentHashMap.newKeySet();
 
   /** Warns of each setting that is also an option of reads, unless the scan has this option. */
   public void check(PythonScan scan) throws Exception {
     CaseInsensitiveStringMap options = (CaseInsensitiveStringMap) Reflection.get(scan, "options");
     SQLConf settings = SQLConf.get();
-    for (int i = 0; i < NAMES.length; i++) {
-      String name = NAMES[i];
+    for (int i = 0; i < names.length; i++) {
+      String name = names[i];
       if (settings.contains(name) && !options.containsKey(name) && named.add(name)) {
         Log.RULE.warn(String.format(Words.IGNORED, new Object[] {name}));
       }
