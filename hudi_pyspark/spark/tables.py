@@ -23,8 +23,8 @@ _TABLES = "SessionTables"
 _CHECK = "CommandCheck"
 _FUNCTION = "TableFunction"
 CATALOGS = (
-    _TABLES, "MountedTables", "ReadTable", "Entries", "FileGuard", "Names", "Arguments", "Instants",
-    _CHECK, _FUNCTION,
+    _TABLES, "MountedTables", "CatalogSources", "ReadTable", "Entries", "FileGuard", "Names",
+    "Arguments", "Instants", _CHECK, _FUNCTION,
 )  # fmt: skip
 CHANGELOGS = "ChangelogTables"
 _PACKAGE = "hudi_pyspark"  # of the classes in Java
@@ -48,8 +48,8 @@ def set_source(spark: SparkSession, source: Any) -> None:  # noqa: ANN401  (of t
     """
     session: Any = spark._jsparkSession  # noqa: SLF001
     registered = session.sessionState().dataSourceManager().lookupDataSource(SHORT_NAME)
-    tables = optimizer.class_of(catalog_classes(spark._jvm).loader, "ReadTable")  # noqa: SLF001
-    tables.getField("PYTHON_CLASSES").get(None).put(registered, source)
+    sources = optimizer.class_of(catalog_classes(spark._jvm).loader, "CatalogSources")  # noqa: SLF001
+    sources.getField("ALL").get(None).add(registered, source)
 
 
 def switch_tables(spark: SparkSession, *, is_on: bool, register_hudi: Callable[[], None]) -> str:

@@ -25,6 +25,7 @@ STATIC_FIELD = re.compile(r"\bstatic (?:final )?[\w.\[\]]+ (\w+)(?: =\s*([^;]+))
 KEPT = re.compile(
     r"[\"'{]|-?\d|Arrays\.asList\(new Object\[\] \{"
     r"|Collections\.newSetFromMap\(new WeakHashMap\(\)\)|new WeakHashMap\(\)|new ThreadLocal\(\)"
+    r"|new CatalogSources\(\)"  # holds registered sources by weak references
     r"|LoggerFactory\.|new Need\(null, new ArrayList\(\)"
 )
 # Names asks for the session that runs a query: Spark raises an error if there is none.

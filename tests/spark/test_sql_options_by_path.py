@@ -10,8 +10,9 @@ import pytest
 from pyspark.errors import PySparkException
 
 import hudi_pyspark
-from hudi_pyspark.spark import datasource
+from hudi_pyspark.spark import datasource, optimizer
 from hudi_pyspark.spark.datasource import CatalogDataSource, HudiDataSource
+from hudi_pyspark.spark.tables import catalog_classes
 from tests.conftest import GOLDEN
 from tests.golden.case import load_case
 
@@ -87,3 +88,18 @@ def test_catalogs_refuse_to_read_with_a_source_that_ignores_their_options(sql, g
         sql.sql(call)
     hudi_pyspark.register(sql)
     assert sql.sql(call).count() == rows
+
+
+@pytest.mark.spark
+def test_each_session_has_a_source_of_its_own(sql):
+    """Registrations are equal to each other: a map by equality would forget one with another."""
+    jvm = sql._jvm
+    sources = optimizer.class_of(catalog_classes(jvm).loader, "CatalogSources").getField("ALL")
+    found = set()
+    for session in (sql, sql.newSession()):
+        hudi_pyspark.register(session, tables=True)
+        manager = session._jsparkSession.sessionState().dataSourceManager()
+        source = sources.get(None).of(manager.lookupDataSource("hudi-py"))
+        found.add(jvm.java.lang.System.identityHashCode(source))
+    assert len(found) == 2
+    assert jvm.java.lang.System.identityHashCode(None) not in found

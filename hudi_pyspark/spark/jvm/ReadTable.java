@@ -5,7 +5,6 @@ import java.util.EnumSet;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
-import java.util.WeakHashMap;
 import org.apache.spark.sql.connector.catalog.SupportsRowLevelOperations;
 import org.apache.spark.sql.connector.catalog.Table;
 import org.apache.spark.sql.connector.catalog.TableCapability;
@@ -27,12 +26,6 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
  * <p>Spark's own table of a Python data source forgets the location of a catalog's entry.
  */
 public class ReadTable extends PythonTable implements SupportsRowLevelOperations, TruncatableTable {
-  /**
-   * The Python classes with which catalogs read, by the class that a session has under the name of
-   * the source; Python adds them. No read can name them, and only they take the options of SQL.
-   */
-  public static final Map PYTHON_CLASSES = new WeakHashMap();
-
   private final String label;
   private final Map options;
   private final Table entry; // as Spark describes it; null without an entry
@@ -58,12 +51,12 @@ public class ReadTable extends PythonTable implements SupportsRowLevelOperations
     PythonDataSourceV2 source =
         new PythonDataSourceV2() {
           public UserDefinedPythonDataSource source() {
-            Object found = PYTHON_CLASSES.get(super.source());
+            UserDefinedPythonDataSource found = CatalogSources.ALL.of(super.source());
             if (found == null) {
               throw new IllegalArgumentException(
                   String.format(Words.NO_SOURCE, new Object[] {label}));
             }
-            return (UserDefinedPythonDataSource) found;
+            return found;
           }
         };
     source.setShortName(Words.SOURCE);
