@@ -105,13 +105,17 @@ def merge_by_own_rule() -> None:
     hudi_pyspark.register_payload("com.example.Latest", newer_record, columns=["amount"])
 
 
+def unpack_tables(folder: str) -> None:
+    hudi_pyspark.unpack_demo(folder)
+
+
 def catch(path: str) -> str:
     try:
         HudiTable(path)
     except TableNotFoundError as error:
         assert_type(error.code, str)
         assert_type(error.reason(), str)
-        return f"{error.place} {error.found} {error.advice}"
+        return f"[{error.code}] {error.found} {error.advice}{error.place}"
     except CorruptLogBlockError as error:
         assert_type(error.offset, int)
     except HudiError as error:

@@ -33,7 +33,7 @@ def test_no_combination_of_filter_and_indexes_loses_a_row(queries, is_whole):
     tables = {indexed.query.case for indexed in queries}
     assert {"x_v9_mor_ix_stats", "x_v8_mor_ix_secondary", "v6_mor_mdt_indexes"} <= tables
     count = 400 if is_whole else 200
-    outcome = try_combinations(queries, count, seed=1)
+    outcome = try_combinations(queries, count, seed=3)
     assert outcome.failures == []
     assert outcome.combinations >= count
     assert outcome.whole_reads >= count // 50
