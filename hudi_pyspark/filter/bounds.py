@@ -1,9 +1,7 @@
-"""What a filter rules out before any row is read: by bounds of columns, and by record keys."""
+"""What a filter rules out by bounds of columns, before any row is read."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
-from math import prod
 
 import numpy as np
 import pyarrow as pa
@@ -19,11 +17,8 @@ from hudi_pyspark.filter.predicate import (
     Operator,
     Predicate,
     columns_of,
-    conjuncts,
     fold,
 )
-from hudi_pyspark.table.config import KEY_GENERATORS, TableConfig
-from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -147,63 +142,6 @@ def _list_may_match(values: pa.Array, low: pa.Array, high: pa.Array) -> Mask:
     return np.less_equal(listed_ranks[np.searchsorted(listed_ranks, first)], last)
 
 
-MOST_KEYS = 10_000
-
-
-def requested_record_keys(
-    predicate: Predicate | None, config: TableConfig, schema: pa.Schema
-) -> tuple[str, ...] | None:
-    """Return the record keys to which a filter restricts a query; None if it restricts none.
-
-    All records of a row share their key, and so the fields that the key is made of: records of
-    other keys never change the result of the merge. None also if there are too many keys to look
-    up.
-
-    Args:
-        predicate: the filter; None matches every row.
-        config: of the table; its field names are spelled as in the schema.
-        schema: of the table.
-    """
-    parts = conjuncts(predicate)
-    keys = listed_values(parts, RECORD_KEY_COLUMN)
-    if keys is not None:
-        return tuple(str(key) for key in keys)
-    fields = config.record_key_fields
-    if not fields or config.key_generator not in KEY_GENERATORS.values():
-        return None
-    texts = [t for name in fields if (t := listed_texts(parts, name, schema)) is not None]
-    if len(texts) < len(fields) or prod(map(len, texts)) > MOST_KEYS:
-        return None
-    pairs = zip(fields, texts, strict=True)
-    named_texts = ([f"{name}:{text or '__empty__'}" for text in values] for name, values in pairs)
-    combined = [",".join(key) for key in product(*named_texts)]
-    # Of a single field: generators differ, even between releases, in whether its name comes first.
-    return tuple(dict.fromkeys([*combined, *texts[0]] if len(fields) == 1 else combined))
-
-
 def keys_array(keys: Sequence[str] | None) -> pa.Array | None:
     """Return record keys as an Arrow array; None stands for any key."""
     return pa.array(keys, pa.string()) if keys is not None else None
-
-
-def listed_texts(parts: Sequence[Predicate], name: str, schema: pa.Schema) -> list[str] | None:
-    """Return the values that a filter lists for a column of a key, as text; None if any value."""
-    data_type = schema.field(name).type if name in schema.names else pa.null()
-    if not (pa.types.is_string(data_type) or pa.types.is_integer(data_type)):
-        return None
-    values = listed_values(parts, name)
-    if values is None or not all(isinstance(value, str | int) for value in values):
-        return None
-    return [str(value) for value in values]
-
-
-def listed_values(parts: Sequence[Predicate], column: str) -> list[object] | None:
-    """Return the shortest list of values that a part allows for a column; None without a list."""
-    lists: list[list[object]] = []
-    for part in parts:
-        match part:
-            case IsIn(name, values, is_negated=False) if name == column:
-                lists.append(values.to_pylist())
-            case Comparison(name, Operator.EQUAL, value) if name == column:
-                lists.append([value.as_py()])
-    return min(lists, key=len, default=None)

@@ -9,12 +9,12 @@ from math import prod
 
 import pyarrow as pa
 
-from hudi_pyspark.filter.bounds import MOST_KEYS, listed_texts, listed_values
-from hudi_pyspark.filter.predicate import Predicate, conjuncts
+from hudi_pyspark.filter.predicate import Comparison, IsIn, Operator, Predicate, conjuncts
 from hudi_pyspark.format.bucket_keys import Rule, Values, values_in_key
 from hudi_pyspark.table.config import KEY_GENERATORS, TableConfig
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 
+_MOST_KEYS = 10_000  # that are looked up
 # Of a single field, these make keys that may begin with its name: releases and writers differ.
 _NAMES_FIELD = ("COMPLEX", "GLOBAL_DELETE")
 
@@ -36,17 +36,17 @@ class RequestedKeys:
 
         Args:
             predicate: the filter; None matches every row.
-            config: of the table; its field names are spelled as in the schema.
+            config: of the table. Key fields that the schema spells otherwise are not looked up.
             schema: of the table.
         """
         parts = conjuncts(predicate)
         fields = config.record_key_fields
-        record_keys = listed_values(parts, RECORD_KEY_COLUMN)
+        record_keys = _listed_values(parts, RECORD_KEY_COLUMN)
         if record_keys is not None:
             return cls([str(key) for key in record_keys], {}, fields, names_field=False)
         if not fields or config.key_generator not in KEY_GENERATORS.values():
             return None
-        found = {name: listed_texts(parts, name, schema) for name in fields}
+        found = {name: _listed_texts(parts, name, schema) for name in fields}
         texts = {name: values for name, values in found.items() if values is not None}
         unlisted = [name for name in fields if name not in texts]
         # The text of another field may have commas, which change what is hashed by some rules.
@@ -54,9 +54,22 @@ class RequestedKeys:
             name in schema.names and pa.types.is_integer(schema.field(name).type)
             for name in unlisted
         )
-        if not texts or not are_numbers or prod(map(len, texts.values())) > MOST_KEYS:
+        if not texts or not are_numbers or prod(map(len, texts.values())) > _MOST_KEYS:
             return None
         return cls(None, texts, fields, names_field=config.key_generator in _NAMES_FIELD)
+
+    @property
+    def whole_keys(self) -> tuple[str, ...] | None:
+        """All texts that the keys may have; None if the filter does not list each key field.
+
+        Of a single field, generators differ, even between releases, in whether its name comes
+        first.
+        """
+        if self.record_keys is not None:
+            return tuple(self.record_keys)
+        if len(self.texts) < len(self.key_fields):
+            return None
+        return tuple(dict.fromkeys(self._keys(names_field=True)))
 
     def values(
         self, hash_fields: Sequence[str], rule: Rule, *, names_field: bool
@@ -86,4 +99,45 @@ class RequestedKeys:
         keys = [",".join(parts) for parts in product(*named)]
         if len(self.key_fields) > 1:
             return keys
-        return [*self.texts[self.key_fields[0]], *(keys if names_field else ())]
+        return [*(keys if names_field else ()), *self.texts[self.key_fields[0]]]
+
+
+def requested_record_keys(
+    predicate: Predicate | None, config: TableConfig, schema: pa.Schema
+) -> tuple[str, ...] | None:
+    """Return the record keys to which a filter restricts a query; None if it restricts none.
+
+    All records of a row share their key, and so the fields that the key is made of: records of
+    other keys never change the result of the merge. None also if there are too many keys to look
+    up.
+
+    Args:
+        predicate: the filter; None matches every row.
+        config: of the table. Key fields that the schema spells otherwise are not looked up.
+        schema: of the table.
+    """
+    requested = RequestedKeys.of(predicate, config, schema)
+    return requested.whole_keys if requested is not None else None
+
+
+def _listed_texts(parts: Sequence[Predicate], name: str, schema: pa.Schema) -> list[str] | None:
+    """Return the values that a filter lists for a column of a key, as text; None if any value."""
+    data_type = schema.field(name).type if name in schema.names else pa.null()
+    if not (pa.types.is_string(data_type) or pa.types.is_integer(data_type)):
+        return None
+    values = _listed_values(parts, name)
+    if values is None or not all(isinstance(value, str | int) for value in values):
+        return None
+    return [str(value) for value in values]
+
+
+def _listed_values(parts: Sequence[Predicate], column: str) -> list[object] | None:
+    """Return the shortest list of values that a part allows for a column; None without a list."""
+    lists: list[list[object]] = []
+    for part in parts:
+        match part:
+            case IsIn(name, values, is_negated=False) if name == column:
+                lists.append(values.to_pylist())
+            case Comparison(name, Operator.EQUAL, value) if name == column:
+                lists.append([value.as_py()])
+    return min(lists, key=len, default=None)

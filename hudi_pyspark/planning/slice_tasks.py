@@ -17,9 +17,8 @@ import pyarrow as pa
 from hudi_pyspark.cached_property import cached_property
 from hudi_pyspark.columns.schema_evolution import SchemaOnRead
 from hudi_pyspark.custom_mergers import PayloadMerger, find_merger
-from hudi_pyspark.filter.bounds import requested_record_keys
 from hudi_pyspark.filter.predicate import Predicate, columns_of, top_level_columns
-from hudi_pyspark.filter.requested_keys import RequestedKeys
+from hudi_pyspark.filter.requested_keys import RequestedKeys, requested_record_keys
 from hudi_pyspark.format.base_file_formats import check_readable
 from hudi_pyspark.format.column_names import find_path
 from hudi_pyspark.metadata_table.pruning import IndexQuestion, prune_slices

@@ -1,7 +1,7 @@
 import pyarrow as pa
 import pytest
 
-from hudi_pyspark.filter.bounds import requested_record_keys
+from hudi_pyspark.filter.requested_keys import requested_record_keys
 from hudi_pyspark.filter.sql_text import parse_filter
 from hudi_pyspark.table.config import TableConfig
 
