@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -74,6 +74,19 @@ class _Layer:
         with self.errors():
             return Entries.of(self.content.find(keys))
 
+    def find_prefixes(self, prefixes: Sequence[str]) -> Entries:
+        if not isinstance(self.content, HFileReader):
+            masks = [pc.starts_with(self.content, pattern=prefix) for prefix in prefixes]
+            return Entries(self.content.filter(reduce(pc.or_, masks)), None)
+        with self.errors():
+            return Entries.of(self.content.find_prefixes([p.encode() for p in prefixes]))
+
+    def first_keys(self) -> list[str]:
+        if not isinstance(self.content, HFileReader):
+            return []
+        with self.errors():
+            return list(self.content.first_keys().cast(pa.string()).to_pylist())
+
 
 @dataclass(frozen=True, eq=False)
 class MetadataSlice:
@@ -92,6 +105,15 @@ class MetadataSlice:
     def find(self, keys: pa.StringArray) -> list[Entries]:
         """Return the entries with some keys, in the order in which they apply."""
         return [entries for layer in self._layers if len((entries := layer.find(keys)).keys)]
+
+    def find_prefixes(self, prefixes: Sequence[str]) -> list[Entries]:
+        """Return the entries whose keys begin with one of some texts, in the order they apply."""
+        found = (layer.find_prefixes(prefixes) for layer in self._layers)
+        return [entries for entries in found if len(entries.keys)]
+
+    def some_keys(self) -> list[str]:
+        """Return a few keys of each file that has some."""
+        return [key for layer in self._layers for key in layer.first_keys()]
 
     @cached_property
     def _layers(self) -> list[_Layer]:

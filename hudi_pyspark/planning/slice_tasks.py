@@ -21,7 +21,7 @@ from hudi_pyspark.filter.predicate import Predicate, columns_of, top_level_colum
 from hudi_pyspark.filter.requested_keys import RequestedKeys, requested_record_keys
 from hudi_pyspark.format.base_file_formats import check_readable
 from hudi_pyspark.format.column_names import find_path
-from hudi_pyspark.metadata_table.pruning import IndexQuestion, prune_slices
+from hudi_pyspark.metadata_table.pruning import NEED_TRUST, IndexQuestion, prune_slices
 from hudi_pyspark.options.option import Index, RangeMerge, values_that_change_rows
 from hudi_pyspark.planning import needed_columns
 from hudi_pyspark.planning.bucket_index import BucketIndex, ToldBuckets, seem_bucketed
@@ -239,6 +239,7 @@ class TablePlanner:
         if self.metadata is None or query.predicate is None or not indexes:
             return slices, ()
         key_fields = self.config.record_key_fields
+        options = self.options
         question = IndexQuestion(
             indexes,
             query.predicate,
@@ -246,7 +247,8 @@ class TablePlanner:
             self.config.partition_fields,
             query.record_keys,
             key_prefix=f"{key_fields[0]}:" if len(key_fields) == 1 else "",
-            keys_are_unique=self.options.unique_keys,
+            keys_are_unique=options.unique_keys or Index.RECORD_INDEX in options.trust_indexes,
+            trusted=options.trust_indexes,
             # Earlier versions append to log files, so statistics may be of one part of a file.
             logs_have_bounds=self.merger is None and self.view.config.has_completion_times,
         )
@@ -309,8 +311,8 @@ class TablePlanner:
         partitions = self.view.config.metadata_partitions
         indexes = {i for i in options.data_skipping if any(map(i.matches, partitions))}
         if not by_key or options.skip_merge:
-            # The record index has the place of a row's newest version.
-            indexes.discard(Index.RECORD_INDEX)
+            # They have the newest version of a row, or its place.
+            indexes -= {Index.RECORD_INDEX, *NEED_TRUST}
         return frozenset(indexes)
 
     def _with_bootstrap_sources(self, slices: Iterable[FileSlice]) -> Sequence[FileSlice]:
