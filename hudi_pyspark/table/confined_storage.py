@@ -10,7 +10,7 @@ from typing import IO, TypeVar
 import pyarrow as pa
 
 from hudi_pyspark.errors import CorruptTableError, PathOutsideTableError
-from hudi_pyspark.storage.paths import rises
+from hudi_pyspark.storage.locations import rises
 from hudi_pyspark.storage.protocol import FileInfo, Storage
 
 _T = TypeVar("_T")
