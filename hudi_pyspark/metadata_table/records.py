@@ -19,11 +19,10 @@ from hudi_pyspark.cached_property import cached_property
 from hudi_pyspark.columns.arrays import as_one_array
 from hudi_pyspark.format.file_name import parse_data_file_name
 from hudi_pyspark.format.hashes import xxhash64
-from hudi_pyspark.metadata_table.slices import Entries, MetadataSlice
 from hudi_pyspark.options.option import Index
 
 if TYPE_CHECKING:
-    from hudi_pyspark.metadata_table.slices import Entries
+    from hudi_pyspark.metadata_table.slices import Entries, MetadataSlice
     from hudi_pyspark.table.file_group import BaseFile, LogFile
 
 UNPARTITIONED = "."  # names the only partition of a table without partition columns

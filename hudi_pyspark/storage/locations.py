@@ -9,19 +9,9 @@ from urllib.parse import quote, unquote, unquote_to_bytes
 from hudi_pyspark.errors import InvalidOptionError
 from hudi_pyspark.storage.stores import Authority, Store, store_of
 
-_SEPARATOR = re.compile(r"[/\\]")
 _SECRETS = re.compile(r"(?<=://)[^/@]*:[^/@]*@|\?.*", re.DOTALL)
 LOCAL = ""
 _VOLUMES = "/Volumes/"  # where Databricks mounts volumes, on every machine
-
-
-def rises(path: str) -> bool:
-    """Return whether a path contains ``..`` on any file system.
-
-    Some file systems take a backslash for a separator, and some decode percent signs.
-    """
-    texts = path, unquote(path)
-    return any(".." in text and ".." in _SEPARATOR.split(text) for text in texts)
 
 
 def trim(path: str) -> str:

@@ -31,7 +31,7 @@ PARTS = {
     "packing": ("planning/plan", "joint_slices"),
     "log records": ("log_records/records", "log_records/decoder", "record_keys"),
     "live blocks": ("table/log_files",),
-    "slices": ("file_slices", "commit_slices", "table/file_groups", "file_group"),
+    "slices": ("file_slices", "table/file_groups", "file_group"),
     "ranges": ("commit_range", "planning/query", "commit_history"),
     "changes": ("planning/changes", "read_task"),
     "pruning": ("partitions", "filter/evaluation", "row_groups"),
