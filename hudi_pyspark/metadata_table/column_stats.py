@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from hudi_pyspark.columns.arrays import Mask, RowNumbers, as_one_array, is_true
 from hudi_pyspark.columns.nested_fields import nullable
 from hudi_pyspark.exact_decimals import scaled_decimal
-from hudi_pyspark.filter.bounds import ColumnBounds, may_match_merged
+from hudi_pyspark.filter.evaluation import ColumnBounds, may_match_merged
 from hudi_pyspark.filter.predicate import Predicate, columns_of
 from hudi_pyspark.format.nested_types import counts_milliseconds, find_field
 from hudi_pyspark.format.parquet.legacy_calendar import widen_bounds
@@ -26,7 +26,7 @@ from hudi_pyspark.table.meta_columns import META_COLUMNS
 if TYPE_CHECKING:
     from decimal import Decimal
 
-    from hudi_pyspark.metadata_table.entries import Entries
+    from hudi_pyspark.metadata_table.slices import Entries
     from hudi_pyspark.table.view import TableView
 
 # Ordinals of Hudi's ValueType, the logical type of a wrapped number or of wrapped bytes.

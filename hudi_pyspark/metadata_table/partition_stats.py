@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hudi_pyspark.filter.bounds import may_match_merged
+from hudi_pyspark.filter.evaluation import may_match_merged
 from hudi_pyspark.metadata_table.column_stats import bounds_of_files, newest_statistics
 from hudi_pyspark.metadata_table.records import column_keys, partition_keys
 from hudi_pyspark.options.option import Index

@@ -10,8 +10,7 @@ from datetime import datetime, timedelta, timezone
 
 from hudi_pyspark.cached_property import cached_property
 from hudi_pyspark.format.timeline.instant import Action, Instant
-from hudi_pyspark.metadata_table.file_records import FileRecords
-from hudi_pyspark.metadata_table.records import INITIAL_INSTANTS
+from hudi_pyspark.metadata_table.records import INITIAL_INSTANTS, FileRecords
 from hudi_pyspark.table.lost_commits import COMPLETED, COMPLETED_OR_FAILED
 from hudi_pyspark.table.table_services import rolled_back_times
 from hudi_pyspark.table.timeline import CommittedTimes, Timeline, compared_times, load_timeline

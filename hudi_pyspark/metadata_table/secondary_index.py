@@ -27,7 +27,7 @@ from hudi_pyspark.errors import CorruptTableError
 from hudi_pyspark.metadata_table.records import merged_values
 
 if TYPE_CHECKING:
-    from hudi_pyspark.metadata_table.shards import Shards
+    from hudi_pyspark.metadata_table.slices import Shards
 
 _SEPARATOR = "$"
 _SPECIAL = re.compile(r"([\\$\0])")

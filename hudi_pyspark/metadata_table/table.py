@@ -10,13 +10,12 @@ from hudi_pyspark.cached_property import cached_property
 from hudi_pyspark.errors import CorruptTableError, MissingFileError, TableNotFoundError
 from hudi_pyspark.metadata_table import records
 from hudi_pyspark.metadata_table.column_stats import BoundsCache
-from hudi_pyspark.metadata_table.entries import Entries, MetadataSlice
-from hudi_pyspark.metadata_table.file_records import ALL_PARTITIONS, FileRecords
 from hudi_pyspark.metadata_table.index_definitions import IndexDefinition, load_definitions
 from hudi_pyspark.metadata_table.own_slices import OwnSlices
 from hudi_pyspark.metadata_table.recorded_commits import RecordedCommits
+from hudi_pyspark.metadata_table.records import ALL_PARTITIONS, FileRecords
 from hudi_pyspark.metadata_table.secondary_index import record_keys_of
-from hudi_pyspark.metadata_table.shards import Shards, shards_of
+from hudi_pyspark.metadata_table.slices import Entries, MetadataSlice, Shards, shards_of
 from hudi_pyspark.options.option import Index
 from hudi_pyspark.table.config import METADATA_FOLDER
 from hudi_pyspark.table.file_group import FileSlice

@@ -42,7 +42,7 @@ class Index(enum.Enum):
         """Decide whether a partition of the metadata table holds this index."""
         if self is Index.SECONDARY_INDEX:  # users name such indexes
             return partition.startswith(f"{self.value}_")
-        return partition == self.value
+        return partition == str(self.value)
 
 
 # Indexes that may be silent about rows of the table, by the names under which a caller trusts them.

@@ -25,13 +25,16 @@ from hudi_pyspark.metadata_table.pruning import NEED_TRUST, IndexQuestion, prune
 from hudi_pyspark.options.option import Index, RangeMerge, values_that_change_rows
 from hudi_pyspark.planning import needed_columns
 from hudi_pyspark.planning.bucket_index import BucketIndex, ToldBuckets, seem_bucketed
-from hudi_pyspark.planning.partition_pruning import PartitionPruner
-from hudi_pyspark.planning.partition_values import keep_undecided, resolve_partition_values
+from hudi_pyspark.planning.partitions import (
+    PartitionPruner,
+    keep_undecided,
+    resolve_partition_values,
+)
 from hudi_pyspark.table import merge_mode
 from hudi_pyspark.table.bootstrap import BootstrapSources, is_skeleton, load_bootstrap_sources
 from hudi_pyspark.table.config import TableConfig
 from hudi_pyspark.table.file_group import FileSlice
-from hudi_pyspark.table.live_blocks import BlockFilter
+from hudi_pyspark.table.log_files import BlockFilter
 from hudi_pyspark.table.meta_columns import COMMIT_TIME_COLUMN
 from hudi_pyspark.table.schema import (
     column_defaults,

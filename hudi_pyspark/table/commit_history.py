@@ -4,7 +4,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from operator import attrgetter
-from typing import TypeVar
+from typing import Any, TypeVar
+
+import pyarrow as pa
 
 from hudi_pyspark.cached_property import cached_property
 from hudi_pyspark.errors import CorruptTableError, CorruptTimelineError, TimeTravelError
@@ -14,6 +16,7 @@ from hudi_pyspark.format.timeline.instant_body import BodyParser
 from hudi_pyspark.storage.protocol import Storage, read_together
 from hudi_pyspark.table.archive import ArchivedInstant, load_archive
 from hudi_pyspark.table.config import METADATA_FOLDER, TableConfig
+from hudi_pyspark.table.data_file_schema import newest_data_file_schema
 from hudi_pyspark.table.file_group import BaseFile, LogFile
 from hudi_pyspark.table.timeline import (
     CommittedTimes,
@@ -64,6 +67,16 @@ class CommitHistory:
         """The metadata of every completed commit of the active timeline, by requested time."""
         load = partial(self.load, parse=instant_metadata.parse_commit_metadata)
         return LazyMetadata(self.commits, load, is_local=self.storage.is_local)
+
+    @cached_property
+    def data_file_schema(self) -> pa.Schema | None:
+        """Schema of the newest data file that can be read, meta columns included."""
+        return newest_data_file_schema(self.storage, self.commit_metadata)
+
+    @cached_property
+    def bucket_verdicts(self) -> dict[object, Any]:
+        """What files have shown of a bucket index; `BucketIndex` keeps it here."""
+        return {}
 
     def load(self, instant: Instant, parse: BodyParser[_T]) -> _T:
         """Return what the file of an instant says.

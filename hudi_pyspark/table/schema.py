@@ -51,7 +51,7 @@ def resolve_schema(view: TableView, as_of: str | None = None) -> pa.Schema:
         CorruptTableError: the schema lacks some of the partition columns, and not all of them.
     """
     text = _committed_schema(view, as_of) or view.config.create_schema
-    schema = _table_columns(text) if text else view.data_file_schema
+    schema = _table_columns(text) if text else view.history.data_file_schema
     if schema is None:
         raise UnsupportedTableError(
             f"{view.storage.describe('')} has no schema yet: no commit has completed and "
@@ -153,7 +153,7 @@ def _with_meta_columns(schema: pa.Schema, view: TableView) -> pa.Schema:
     names = list(META_COLUMNS)
     # hoodie.allow.operation.metadata.field leaves no trace in properties or commits: only the
     # files show whether the column exists (golden table v9_mor_operation_field).
-    stored_schema = schema if OPERATION_COLUMN in schema.names else view.data_file_schema
+    stored_schema = schema if OPERATION_COLUMN in schema.names else view.history.data_file_schema
     if stored_schema is not None and OPERATION_COLUMN in stored_schema.names:
         names.append(OPERATION_COLUMN)
     return pa.schema([pa.field(name, pa.string()) for name in names] + data)

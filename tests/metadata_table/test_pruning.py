@@ -14,7 +14,7 @@ import pytest
 
 from hudi_pyspark import HudiTable
 from hudi_pyspark.errors import CorruptTableError, InvalidOptionError, UnsupportedQueryError
-from hudi_pyspark.filter.bounds import ColumnBounds, may_match_merged
+from hudi_pyspark.filter.evaluation import ColumnBounds, may_match_merged
 from hudi_pyspark.filter.sql_text import parse_filter
 from hudi_pyspark.format.nested_types import MILLISECONDS
 from hudi_pyspark.format.timeline.instant import Action, Instant, InstantState

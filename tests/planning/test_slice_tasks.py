@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hudi_pyspark import HudiTable
 from hudi_pyspark.errors import CorruptTableError, UnsupportedTableError
 from hudi_pyspark.filter.sql_text import parse_filter
-from hudi_pyspark.table.live_blocks import BlockFilter
+from hudi_pyspark.table.log_files import BlockFilter
 from hudi_pyspark.table.merge_mode import RecordMergeMode
 from hudi_pyspark.table.on_damage import OnDamage
 from tests.planning.planned_slices import (

@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from hudi_pyspark.errors import CorruptTableError
-from hudi_pyspark.planning.partition_values import partition_scalars, partition_texts
+from hudi_pyspark.planning.partitions import partition_scalars, partition_texts
 from hudi_pyspark.table.config import TableConfig
 
 NULL = "__HIVE_DEFAULT_PARTITION__"

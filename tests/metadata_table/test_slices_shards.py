@@ -14,7 +14,7 @@ import pytest
 
 from hudi_pyspark import HudiTable
 from hudi_pyspark.errors import MissingFileError
-from hudi_pyspark.metadata_table.shards import shards_of
+from hudi_pyspark.metadata_table.slices import shards_of
 from hudi_pyspark.table.file_group import FileSlice
 from tests.archiver import archive_in
 from tests.metadata_table.indexed import EXTRA, answer_of_hudi, pruned

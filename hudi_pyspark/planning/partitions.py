@@ -1,7 +1,7 @@
-"""Values of partition columns: from the path, or from data files if the path is ambiguous.
+"""Partition columns: their values in paths or data files, and the partitions that a filter needs.
 
 With a global index, a row may stay in its old folder although its partition value has changed.
-Apache Hudi 1.x shows the folder's value for the row, so the rows agree with pruning by path.
+Apache Hudi 1.x shows the value of the folder for the row, so the rows agree with pruning by path.
 
 Some values share a folder, and the file says which of them a row has:
 
@@ -13,6 +13,8 @@ Some values share a folder, and the file says which of them a row has:
 import re
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
+from itertools import compress
 from urllib.parse import unquote
 
 import numpy as np
@@ -20,8 +22,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hudi_pyspark.arrow_values import text_scalar
-from hudi_pyspark.columns.arrays import Mask, any_of, is_number, repeat
+from hudi_pyspark.columns.arrays import Mask, any_of, is_null, is_number, repeat
 from hudi_pyspark.errors import CorruptTableError
+from hudi_pyspark.filter.evaluation import ColumnBounds, holds, may_match_merged
 from hudi_pyspark.filter.literals import parse_date
 from hudi_pyspark.filter.predicate import Predicate, columns_of, conjunction, conjuncts
 from hudi_pyspark.format.nested_types import counts_milliseconds
@@ -32,6 +35,9 @@ NULL_PARTITION_VALUE = "__HIVE_DEFAULT_PARTITION__"
 _OLD_NULL_PARTITION_VALUE = "default"
 _LAST_VERSION_WITH_OLD_NULL = 4
 _DATE_FOLDERS = re.compile(r"(\d{4})/(\d{2})/(\d{2})")
+# Whether a folder name shows the whole value.
+_is_exact = any_of(pa.types.is_string, pa.types.is_boolean, pa.types.is_date, is_number)
+_AFTER_SLASH = "0"  # the character that follows the slash
 
 
 def resolve_partition_values(
@@ -122,10 +128,6 @@ def decided_by_path(partition_path: str, config: TableConfig, schema: pa.Schema)
         and name not in config.ordering_fields
         and _is_exact(schema.field(name).type)
     ]
-
-
-# Whether a folder name shows the whole value.
-_is_exact = any_of(pa.types.is_string, pa.types.is_boolean, pa.types.is_date, is_number)
 
 
 def path_type(field: pa.Field) -> pa.DataType:
@@ -239,3 +241,105 @@ def _cast(name: str, text: str | None, target: pa.DataType, partition_path: str)
             f"partition path {partition_path!r}: {text!r} is not a value of type {target} for "
             f"partition column {name!r}"
         ) from error
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _PathColumn:
+    """What folder names say about one column. Each array has one item per folder."""
+
+    values: pa.Array  # null if the value is null or unknown
+    is_exact: Mask  # all rows below the folder have the value
+    bounds: ColumnBounds  # of the rows below the folder
+
+
+@dataclass(frozen=True, eq=False)
+class PartitionPruner:
+    """Chooses partitions by the values that their paths give to rows.
+
+    `choose` decides about partitions, `containing` about the folders above them, which show only
+    the first values, and perhaps only a part of the last one.
+    """
+
+    predicate: Predicate | None  # None chooses all partitions
+    config: TableConfig
+    schema: pa.Schema  # of the table
+    always_from_path: bool  # the path gives all partition values
+
+    def choose(self, partition_paths: Sequence[str]) -> list[str]:
+        """Return the partitions that can have rows for which the filter is true, in their order.
+
+        A partition stays if its path does not have one folder per partition column.
+        """
+        return list(compress(partition_paths, self._may_pass(partition_paths, is_below=False)))
+
+    def containing(self, folders: Sequence[str]) -> list[str]:
+        """Return the folders that may contain a partition that passes the filter, in their order.
+
+        The folders have the same depth, and may be partitions themselves. A folder stays if its
+        name does not decide.
+        """
+        return list(compress(folders, self._may_pass(folders, is_below=True)))
+
+    def _may_pass(self, paths: Sequence[str], *, is_below: bool) -> Mask:
+        """Decide for each path whether rows may pass: rows in its folder, or ``is_below`` it."""
+        fields = self.config.partition_fields
+        parts = [p for p in conjuncts(self.predicate) if not columns_of(p).isdisjoint(fields)]
+        paths_folders = [partition_folders(path, self.config) for path in paths]
+        depth = min(map(len, paths_folders), default=0) if is_below else len(fields)
+        is_decided = np.array([depth == len(folders) <= len(fields) for folders in paths_folders])
+        decided = list(compress(paths_folders, is_decided))
+        if not parts or not decided:
+            return np.ones(len(paths), np.bool_)
+        usable_columns = decided_by_path("", self.config, self.schema)
+        if self.always_from_path:
+            usable_columns = self.schema.names
+        columns = {
+            name: self._column(name, [folders[place] for folders in decided], is_below=is_below)
+            for place, name in enumerate(fields[:depth])
+            if name in usable_columns
+        }
+        bounds = {name: column.bounds for name, column in columns.items()}
+        values = {name: column.values for name, column in columns.items()}
+        count = len(decided)
+        mask = np.ones(count, np.bool_)
+        for part in parts:
+            mask &= may_match_merged(part, bounds, np.arange(count), count)
+            if columns_of(part) <= columns.keys():
+                # Bounds decide no LIKE beyond its prefix, and no negated condition.
+                exact = [columns[name].is_exact for name in columns_of(part)]
+                mask &= ~np.logical_and.reduce(exact) | holds(part, pa.table(values))
+        is_decided[is_decided] = ~mask
+        return ~is_decided
+
+    def _column(self, name: str, folders: Sequence[str], *, is_below: bool) -> _PathColumn:
+        data_type = path_type(self.schema.field(name))
+        values, is_known = folder_values(name, folders, data_type, self.config)
+        may_continue = pa.types.is_string(data_type) and not self.config.url_encode_partitions
+        if not self.always_from_path and not self.config.url_encode_partitions:
+            # The value itself may contain what looks like an escape.
+            is_known &= np.array(["%" not in f or unquote(f) == f for f in folders], np.bool_)
+        has_value = is_known & ~is_null(values)
+        low = high = pc.if_else(pa.array(has_value), values, None)
+        is_shared = self._is_shared(values) & is_known
+        if is_shared.any():  # by null, "", and the value that the folder shows, if any
+            low = pc.if_else(pa.array(is_shared & has_value), "", low)
+        all_folders = np.ones(len(folders), np.bool_)
+        may_be_null = ~has_value | is_shared
+        if is_below:
+            # If slashes are not encoded, the value may continue in the folders below.
+            high = pc.binary_join_element_wise(high, _AFTER_SLASH, "") if may_continue else high
+            bounds = ColumnBounds(low, high, may_be_null, all_folders)
+            return _PathColumn(values, ~all_folders, bounds)
+        is_null_value = is_known & ~has_value
+        if is_shared.any():
+            shows_null = pa.array(is_shared & is_null_value)
+            low, high = (pc.if_else(shows_null, "", bound) for bound in (low, high))
+        bounds = ColumnBounds(low, high, may_be_null, ~is_null_value | is_shared)
+        return _PathColumn(values, is_known & ~is_shared, bounds)
+
+    def _is_shared(self, values: pa.Array) -> Mask:
+        """Say for each folder of a column whether rows with other values lie in it."""
+        if self.always_from_path or not pa.types.is_string(values.type):
+            return np.zeros(len(values), np.bool_)
+        shared = [shares_folder(value, self.config) for value in values]
+        return np.array(shared, np.bool_)
