@@ -102,24 +102,6 @@ class RequestedKeys:
         return [*(keys if names_field else ()), *self.texts[self.key_fields[0]]]
 
 
-def requested_record_keys(
-    predicate: Predicate | None, config: TableConfig, schema: pa.Schema
-) -> tuple[str, ...] | None:
-    """Return the record keys to which a filter restricts a query; None if it restricts none.
-
-    All records of a row share their key, and so the fields that the key is made of: records of
-    other keys never change the result of the merge. None also if there are too many keys to look
-    up.
-
-    Args:
-        predicate: the filter; None matches every row.
-        config: of the table. Key fields that the schema spells otherwise are not looked up.
-        schema: of the table.
-    """
-    requested = RequestedKeys.of(predicate, config, schema)
-    return requested.whole_keys if requested is not None else None
-
-
 def listed_texts(parts: Sequence[Predicate], name: str, schema: pa.Schema) -> list[str] | None:
     """Return the values that a filter lists for a column of a key, as text; None if any value."""
     data_type = schema.field(name).type if name in schema.names else pa.null()

@@ -68,7 +68,7 @@ def resolve_partition_values(
         if always_from_path:
             raise
         values = {}
-    decided = decided_by_path(partition_path, config, schema) if values else []
+    decided = _decided_by_path(partition_path, config, schema) if values else []
 
     def source_of(name: str) -> ValueSource:
         if name not in values:
@@ -108,12 +108,12 @@ def keep_undecided(predicate: Predicate | None, partition: PartitionValues) -> P
     return conjunction([p for p in parts if not columns_of(p) <= set(partition.from_path)])
 
 
-def decided_by_path(partition_path: str, config: TableConfig, schema: pa.Schema) -> list[str]:
+def _decided_by_path(partition_path: str, config: TableConfig, schema: pa.Schema) -> list[str]:
     """Return the partition columns whose folder names give their values without loss.
 
     With "" for the path, the columns of which this is true for all but unusual values.
     """
-    folders = partition_folders(partition_path, config)
+    folders = _partition_folders(partition_path, config)
     unclear: set[str] = set()
     if not config.url_encode_partitions:  # the value itself may contain what looks like an escape
         named_folders = zip(config.partition_fields, folders, strict=False)
@@ -149,7 +149,7 @@ def partition_texts(partition_path: str, config: TableConfig) -> dict[str, str |
     names = config.partition_fields
     if not names:
         return {}
-    folders = partition_folders(partition_path, config)
+    folders = _partition_folders(partition_path, config)
     if len(folders) != len(names):
         raise CorruptTableError(
             f"partition path {partition_path!r} has {len(folders)} folders, but "
@@ -161,13 +161,13 @@ def partition_texts(partition_path: str, config: TableConfig) -> dict[str, str |
     }
 
 
-def partition_folders(partition_path: str, config: TableConfig) -> list[str]:
+def _partition_folders(partition_path: str, config: TableConfig) -> list[str]:
     """Split a path into one folder per column; the value of a single column may have slashes."""
     is_single = len(config.partition_fields) == 1
     return [partition_path] if is_single else partition_path.split("/")
 
 
-def folder_values(
+def _folder_values(
     name: str, folders: Sequence[str], data_type: pa.DataType, config: TableConfig
 ) -> tuple[pa.Array, Mask]:
     """Return the value of a column for each folder, and which folder names are values of its type.
@@ -284,13 +284,13 @@ class PartitionPruner:
         """Decide for each path whether rows may pass: rows in its folder, or ``is_below`` it."""
         fields = self.config.partition_fields
         parts = [p for p in conjuncts(self.predicate) if not columns_of(p).isdisjoint(fields)]
-        paths_folders = [partition_folders(path, self.config) for path in paths]
+        paths_folders = [_partition_folders(path, self.config) for path in paths]
         depth = min(map(len, paths_folders), default=0) if is_below else len(fields)
         is_decided = np.array([depth == len(folders) <= len(fields) for folders in paths_folders])
         decided = list(compress(paths_folders, is_decided))
         if not parts or not decided:
             return np.ones(len(paths), np.bool_)
-        usable_columns = decided_by_path("", self.config, self.schema)
+        usable_columns = _decided_by_path("", self.config, self.schema)
         if self.always_from_path:
             usable_columns = self.schema.names
         columns = {
@@ -313,7 +313,7 @@ class PartitionPruner:
 
     def _column(self, name: str, folders: Sequence[str], *, is_below: bool) -> _PathColumn:
         data_type = path_type(self.schema.field(name))
-        values, is_known = folder_values(name, folders, data_type, self.config)
+        values, is_known = _folder_values(name, folders, data_type, self.config)
         may_continue = pa.types.is_string(data_type) and not self.config.url_encode_partitions
         if not self.always_from_path and not self.config.url_encode_partitions:
             # The value itself may contain what looks like an escape.

@@ -145,7 +145,7 @@ class Connection:
         location = self.location
         supplied = file_system_arguments(location.store, credentials.options, {})
         arguments = {**self.arguments, **supplied}
-        check_arguments(location, arguments)
+        _check_arguments(location, arguments)
         place = f"{location.scheme}://{location.host}"
         try:
             complete = dict(arguments)  # the store adds what the location names
@@ -165,7 +165,7 @@ class Connection:
         return refused is not None and self._credentials(refused=refused) is not refused
 
 
-def check_arguments(location: Location, arguments: Options) -> None:
+def _check_arguments(location: Location, arguments: Options) -> None:
     """Check the form of the arguments for the file system of a location.
 
     Raises:
