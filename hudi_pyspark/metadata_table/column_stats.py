@@ -85,7 +85,9 @@ class BoundsCache:
             return
         self.files, keys = _keys(list(fields), self.slices)
         by_slice = self.find(pa.concat_arrays([*keys.values()]).drop_null().to_pylist())
-        found_keys, statistics = _newest([entries for parts in by_slice for entries in parts])
+        found_keys, statistics = newest_statistics(
+            [entries for parts in by_slice for entries in parts]
+        )
         for name, of_column in keys.items():
             rows = pc.index_in(of_column, value_set=found_keys)
             bounds = bounds_of_files(statistics.take(rows), fields[name])
@@ -126,7 +128,7 @@ def _have_rows(
     return has_rows
 
 
-def _newest(layers: Sequence[Entries]) -> tuple[pa.Array, pa.Array]:
+def newest_statistics(layers: Sequence[Entries]) -> tuple[pa.Array, pa.Array]:
     """Return each key once, with its valid statistics or null.
 
     Statistics that are not tight extend older ones. They are rare, and become null.

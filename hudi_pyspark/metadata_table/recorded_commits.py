@@ -74,6 +74,22 @@ class RecordedCommits:
         return _delta_commits(self.own.timeline) - _completed_commits(self.table.timeline)
 
     @cached_property
+    def ahead(self) -> list[str]:
+        """The delta commits of the table that began after its timeline was read, in order.
+
+        Their records count (`valid`), so an index by keys may have lost what the older state has.
+        """
+        newest = max(_times(self.table.timeline.completed), default="")
+        later = self.uncommitted - set(_times(self.table.timeline.pending))
+        return sorted(
+            time
+            for time in later
+            if time > newest
+            and len(time) != _OWN_INSTANT_LENGTH
+            and not self.own.commit_metadata[time].operation_type.is_table_service
+        )
+
+    @cached_property
     def lost(self) -> dict[str, str]:
         """The proof for each commit that the table's timeline has lost, by requested time.
 

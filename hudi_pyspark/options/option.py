@@ -35,10 +35,22 @@ class Index(enum.Enum):
     COLUMN_STATS = "column_stats"
     BLOOM_FILTERS = "bloom_filters"
     RECORD_INDEX = "record_index"
+    PARTITION_STATS = "partition_stats"
+    SECONDARY_INDEX = "secondary_index"
 
     def matches(self, partition: str) -> bool:
         """Decide whether a partition of the metadata table holds this index."""
-        return partition == self.value
+        if self is Index.SECONDARY_INDEX:  # users name such indexes
+            return partition.startswith(f"{self.value}_")
+        return partition == str(self.value)
+
+
+# Indexes that may be silent about rows of the table, by the names under which a caller trusts them.
+TRUSTED: Mapping[str, Index] = {
+    "record": Index.RECORD_INDEX,
+    "secondary": Index.SECONDARY_INDEX,
+    "partition_stats": Index.PARTITION_STATS,
+}
 
 
 class QueryType(enum.Enum):
@@ -281,19 +293,23 @@ def parse_columns(name: str, value: object) -> tuple[str, ...]:
     return names
 
 
-def _parse_indexes(name: str, value: object) -> frozenset[Index]:
-    """Parse which indexes to use: all (true), none (false), or some by name."""
-    if isinstance(value, str) or not isinstance(value, Iterable):
-        value = as_text(value).split(",")
-    names = [as_text(item).strip().lower() for item in value]
-    if names in (["true"], ["false"]):
-        return frozenset(Index if names == ["true"] else ())
-    indexes = {index.value: index for index in Index}
-    if not names or not indexes.keys() >= set(names):
-        raise InvalidOptionError(
-            f"{name} is {', '.join(names)!r}; give true, false or some of {', '.join(indexes)}"
-        )
-    return frozenset(indexes[item] for item in names)
+def _indexes(indexes: Mapping[str, Index], *, default: bool) -> Kind[frozenset[Index]]:
+    """Make the kind of options that choose indexes: all (true), none (false), or some by name."""
+
+    def parse(name: str, value: object) -> frozenset[Index]:
+        if isinstance(value, str) or not isinstance(value, Iterable):
+            value = as_text(value).split(",")
+        names = [as_text(item).strip().lower() for item in value]
+        if names in (["true"], ["false"]):
+            return frozenset(indexes.values() if names == ["true"] else ())
+        if not names or not indexes.keys() >= set(names):
+            raise InvalidOptionError(
+                f"{name} is {', '.join(names)!r}; give true, false or some of {', '.join(indexes)}"
+            )
+        return frozenset(indexes[item] for item in names)
+
+    values = "`true`, `false`, or some of " + ", ".join(f"`{name}`" for name in indexes)
+    return Kind(values, parse, frozenset(indexes.values() if default else ()))
 
 
 def _parse_start(text: str) -> str:
@@ -306,11 +322,8 @@ SWITCH = Kind(BOOLEAN.values, BOOLEAN.parse, default=True)
 BOOLEAN_OR_TABLE: Kind[bool | None] = Kind(BOOLEAN.values, BOOLEAN.parse, None)
 CDC = _words({"latest_state": False, "false": False, "cdc": True, "true": True}, default=False)
 COLUMNS: Kind[tuple[str, ...] | None] = Kind("names with commas between", parse_columns, None)
-INDEXES = Kind(
-    "`true`, `false`, or some of " + ", ".join(f"`{index.value}`" for index in Index),
-    _parse_indexes,
-    frozenset(Index),
-)
+INDEXES = _indexes({index.value: index for index in Index}, default=True)
+TRUSTED_INDEXES = _indexes(TRUSTED, default=False)
 INSTANT: Kind[str | None] = Kind("an instant, see below", text("", parse_as_of).parse, None)
 ANY_NUMBER = whole_number(most=None)  # 0 for no limit
 FUNCTION = text("`module:function`")

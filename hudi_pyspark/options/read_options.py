@@ -22,6 +22,7 @@ from hudi_pyspark.options.option import (
     RANGE_INSTANT,
     START,
     SWITCH,
+    TRUSTED_INDEXES,
     CdcFormat,
     HollowCommits,
     Index,
@@ -265,8 +266,8 @@ class ReadOptions:
     data_skipping: frozenset[Index] = option(
         INDEXES, "hoodie.enable.data.skipping", changes_rows=False
     )
-    """skip files by their buckets, and by indexes of the metadata table; the record index only with
-    `unique_keys`"""
+    """skip files by their buckets, and by indexes of the metadata table; some only with
+    `trust_indexes`"""
     index_type: str = option(
         text("an index of Apache Hudi"), "hoodie.index.type", changes_rows=False
     )
@@ -282,7 +283,10 @@ class ReadOptions:
     it"""
     unique_keys: bool = option(BOOLEAN, changes_rows=False)
     """your word that no two rows have the same record key: the record index then
-    [leaves out file slices](tuning.md#look-up-rows-by-key)"""
+    [leaves out file slices](tuning.md#look-up-rows-by-key) for keys that it has"""
+    trust_indexes: frozenset[Index] = option(TRUSTED_INDEXES, changes_rows=False)
+    """your word that these indexes know all rows: they then
+    [leave out file slices](tuning.md#indexes-that-you-trust)"""
     incremental: IncrementalOptions | None = None  # None unless the query is incremental
     fails_on_missing: bool = False  # on_missing=fail, of queries that are not incremental
 

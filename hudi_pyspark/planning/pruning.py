@@ -16,7 +16,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hudi_pyspark.filter.requested_keys import RequestedKeys
-from hudi_pyspark.metadata_table.pruning import IndexQuestion, prune_slices
+from hudi_pyspark.metadata_table.pruning import NEED_TRUST, IndexQuestion, prune_slices
 from hudi_pyspark.options.option import Index
 from hudi_pyspark.planning.bucket_index import BucketIndex, ToldBuckets, seem_bucketed
 
@@ -104,8 +104,10 @@ def prune_by_indexes(
     partitions = planner.view.config.metadata_partitions
     indexes = {i for i in options.data_skipping if any(map(i.matches, partitions))}
     if not by_key or options.skip_merge:
-        # The record index has the place of a row's newest version.
-        indexes.discard(Index.RECORD_INDEX)
+        # They have the newest version of a row, or its place.
+        indexes -= {Index.RECORD_INDEX, *NEED_TRUST}
+    if planner.merger is not None:
+        indexes -= NEED_TRUST  # rows may have other values than all of their records
     if not indexes:
         return slices, ()
     key_fields = planner.config.record_key_fields
@@ -116,7 +118,8 @@ def prune_by_indexes(
         planner.config.partition_fields,
         query.record_keys,
         key_prefix=f"{key_fields[0]}:" if len(key_fields) == 1 else "",
-        keys_are_unique=options.unique_keys,
+        keys_are_unique=options.unique_keys or Index.RECORD_INDEX in options.trust_indexes,
+        trusted=options.trust_indexes,
         # Earlier versions append to log files, so statistics may be of one part of a file.
         logs_have_bounds=planner.merger is None and planner.view.config.has_completion_times,
     )
