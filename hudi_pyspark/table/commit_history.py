@@ -69,10 +69,10 @@ class CommitHistory:
         return LazyMetadata(self.commits, load, is_local=self.storage.is_local)
 
     @cached_property
-    def schema_commits(self) -> tuple[Instant, ...]:
-        """Completed commits that may say the schema, in order of requested time.
+    def all_commits(self) -> tuple[Instant, ...]:
+        """Completed commits, whatever the type of the table is now, in order of requested time.
 
-        Delta commits count in every table, since a COPY_ON_WRITE table may have been MERGE_ON_READ.
+        A COPY_ON_WRITE table may have been MERGE_ON_READ: then delta commits say its schema.
         Source: Hudi's TableSchemaResolver, which asks the active timeline whatever the type.
         """
         commits = self.timeline.commits(merge_on_read=True)
@@ -80,11 +80,11 @@ class CommitHistory:
 
     @cached_property
     def schema_metadata(self) -> "LazyMetadata":
-        """The metadata of `schema_commits`, by requested time."""
-        if self.schema_commits == self.commits:
+        """The metadata of `all_commits`, by requested time."""
+        if self.all_commits == self.commits:
             return self.commit_metadata
         load = partial(self.load, parse=instant_metadata.parse_commit_metadata)
-        return LazyMetadata(self.schema_commits, load, is_local=self.storage.is_local)
+        return LazyMetadata(self.all_commits, load, is_local=self.storage.is_local)
 
     @cached_property
     def data_file_schema(self) -> pa.Schema | None:
@@ -172,7 +172,7 @@ class CommitHistory:
         """
         metadata = self.schema_metadata.of(times)
         empty = {time for time in metadata if metadata[time].is_empty}
-        commits = [commit for commit in self.schema_commits if commit.requested_time in empty]
+        commits = [commit for commit in self.all_commits if commit.requested_time in empty]
         return {c.requested_time: self._place(c) for c in commits}
 
     def _place(self, instant: Instant) -> str:

@@ -142,7 +142,7 @@ def _committed_schema(view: TableView, as_of: str | None) -> str | None:
 
 def _newest_first(view: TableView, as_of: str | None) -> list[str]:
     """Return the requested times of the commits whose schema may count for an instant."""
-    times = [commit.requested_time for commit in view.history.schema_commits]
+    times = [commit.requested_time for commit in view.history.all_commits]
     until = [t for t in times if as_of is None or t <= as_of] or times
     return until[::-1]
 
@@ -170,7 +170,7 @@ def latest_internal_schema(view: TableView, as_of: str | None) -> InternalSchema
         CorruptTimelineError: a commit, or the schema that it carries, cannot be decoded.
     """
     has_history = bool(_history_files(view, view.storage.list_directory(SCHEMA_FOLDER)))
-    for commit in reversed(view.history.schema_commits):
+    for commit in reversed(view.history.all_commits):
         time = commit.requested_time
         if as_of is not None and time > as_of:
             continue
@@ -197,7 +197,7 @@ def internal_schema_versions(view: TableView) -> tuple[InternalSchema, ...]:
     metadata = view.history.schema_metadata.of(view.history.schema_metadata)
     schemas = [
         parse_internal_schema(text, path=instant_path(commit, view.config))
-        for commit in view.history.schema_commits
+        for commit in view.history.all_commits
         if (text := metadata[commit.requested_time].internal_schema_text)
     ]
     if completed := _history_files(view, list_nonempty(view.storage, SCHEMA_FOLDER)):
