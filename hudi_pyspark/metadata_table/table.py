@@ -11,7 +11,7 @@ from hudi_pyspark.errors import CorruptTableError, MissingFileError, TableNotFou
 from hudi_pyspark.metadata_table import records
 from hudi_pyspark.metadata_table.column_stats import BoundsCache
 from hudi_pyspark.metadata_table.index_definitions import IndexDefinition, load_definitions
-from hudi_pyspark.metadata_table.own_slices import OwnSlices
+from hudi_pyspark.metadata_table.own_slices import complete_slices, is_evident, listed_slices
 from hudi_pyspark.metadata_table.recorded_commits import RecordedCommits
 from hudi_pyspark.metadata_table.records import ALL_PARTITIONS, FileRecords
 from hudi_pyspark.metadata_table.secondary_index import record_keys_of
@@ -75,13 +75,11 @@ class MetadataTable:
             CorruptTableError: ``check_files`` is true, and a file is missing or shorter than
                 committed, or a slice may lack one.
         """
-        own = self._own_slices
-        slices = own.complete(partition) if check_files else own.listed(partition)
+        if check_files:
+            slices = complete_slices(self.view, partition)
+        else:
+            slices = listed_slices(self.view, partition, {})
         return [MetadataSlice(self.view.storage, s, self._valid_among) for s in slices]
-
-    @cached_property
-    def _own_slices(self) -> OwnSlices:
-        return OwnSlices(self.view)
 
     @cached_property
     def file_records(self) -> FileRecords:
@@ -91,7 +89,7 @@ class MetadataTable:
             CorruptTableError: a file is missing or damaged, so that files of commits are unknown.
         """
         slices = self.slices(records.FILES, check_files=False)
-        if not all(self._own_slices.is_evident(s.file_slice) for s in slices):
+        if not all(is_evident(self.view, s.file_slice) for s in slices):
             slices = self.slices(records.FILES, check_files=True)
         listing = FileRecords(slices)
         history = self.view.history

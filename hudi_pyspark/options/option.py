@@ -180,7 +180,20 @@ def option(kind: Kind[_T], keys: str = "", *, changes_rows: bool, in_streams: bo
 
 def options_of(owner: type[DataclassInstance]) -> dict[str, Option]:
     """Return the options among the fields of a dataclass, in order: name of the field to option."""
-    return {f.name: _option_of(f.name, **f.metadata) for f in fields(owner) if f.metadata}
+    found: dict[str, Option] = {}
+    for each in fields(owner):
+        if not each.metadata:
+            continue
+        key, *other_keys = each.metadata["keys"].split() or [each.name]
+        found[each.name] = Option(
+            key,
+            short_name=each.name if key.startswith(("hoodie.", "as.of.")) else "",
+            other_keys=tuple(other_keys),
+            kind=each.metadata["kind"],
+            changes_rows=each.metadata["changes_rows"],
+            in_streams=each.metadata["in_streams"],
+        )
+    return found
 
 
 def values_that_change_rows(options: DataclassInstance) -> tuple[tuple[str, object], ...]:
@@ -200,14 +213,6 @@ def values_that_change_rows(options: DataclassInstance) -> tuple[tuple[str, obje
         elif each.metadata.get("changes_rows") and value != each.default:
             found.append((each.name, value))
     return tuple(found)
-
-
-def _option_of(
-    name: str, kind: Kind[object], keys: str, *, changes_rows: bool, in_streams: bool
-) -> Option:
-    key, *other_keys = keys.split() or [name]
-    short_name = name if key.startswith(("hoodie.", "as.of.")) else ""
-    return Option(key, short_name, tuple(other_keys), kind, changes_rows, in_streams)
 
 
 def as_text(value: object) -> str:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from hudi_pyspark.errors import InvalidOptionError, UnknownQueryTypeError, UnsupportedQueryError
@@ -451,8 +451,7 @@ class GivenOptions:
             InvalidOptionError: the option does not take the value.
         """
         option = _BY_FIELD[field_name]
-        is_set = option.key in self.values
-        if not is_set:
+        if option.key not in self.values:
             return option.kind.default
         return option.parse(self.values[option.key], self.written.get(option.key, ""))
 
@@ -468,7 +467,8 @@ class GivenOptions:
             InvalidOptionError: an option does not take its value.
         """
         make: Callable[..., _T] = owner
-        return make(**{name: self.value(name) for name in options_of(owner)}, **other_fields)
+        names = [each.name for each in fields(owner) if each.name in _BY_FIELD]
+        return make(**{name: self.value(name) for name in names}, **other_fields)
 
 
 def columns_text(columns: object) -> str:

@@ -137,30 +137,6 @@ def path_type(field: pa.Field) -> pa.DataType:
     return field.type
 
 
-def partition_texts(partition_path: str, config: TableConfig) -> dict[str, str | None]:
-    """Return the text of each partition column in a path; None if the value is null.
-
-    A single column may span several folders (a value with slashes); otherwise there is one folder
-    per column.
-
-    Raises:
-        CorruptTableError: the path does not have one folder per partition column.
-    """
-    names = config.partition_fields
-    if not names:
-        return {}
-    folders = _partition_folders(partition_path, config)
-    if len(folders) != len(names):
-        raise CorruptTableError(
-            f"partition path {partition_path!r} has {len(folders)} folders, but "
-            f"hoodie.table.partition.fields names {len(names)} columns: {', '.join(names)}"
-        )
-    return {
-        name: _folder_value(name, folder, config)
-        for name, folder in zip(names, folders, strict=True)
-    }
-
-
 def _partition_folders(partition_path: str, config: TableConfig) -> list[str]:
     """Split a path into one folder per column; the value of a single column may have slashes."""
     is_single = len(config.partition_fields) == 1
@@ -174,7 +150,7 @@ def _folder_values(
 
     A value is null if the folder says so, or if its name is not a value of the type.
     """
-    texts = [_typed_text(_folder_value(name, f, config), data_type, config) for f in folders]
+    texts = [_folder_text(name, folder, data_type, config) for folder in folders]
     if pa.types.is_string(data_type) or pa.types.is_integer(data_type):
         with suppress(pa.ArrowInvalid):  # some texts are not numbers
             return pa.array(texts, pa.string()).cast(data_type), np.ones(len(texts), np.bool_)
@@ -187,7 +163,8 @@ def _folder_values(
     return pa.concat_arrays(values), is_known
 
 
-def _folder_value(name: str, folder: str, config: TableConfig) -> str | None:
+def _folder_text(name: str, folder: str, data_type: pa.DataType, config: TableConfig) -> str | None:
+    """Return the text of a column's value in the name of a folder; None if the value is null."""
     # The schema may spell the column differently from the properties and the folders. Like Apache
     # Hudi, go by the folder, whatever hoodie.datasource.write.hive_style_partitioning says.
     start = len(name) + 1
@@ -199,7 +176,8 @@ def _folder_value(name: str, folder: str, config: TableConfig) -> str | None:
         text = unquote(text)
     if config.slash_separated_dates and (match := _DATE_FOLDERS.fullmatch(text)):
         return "-".join(match.groups())
-    return text
+    is_null = _is_old_null(text, config) and not pa.types.is_string(data_type)
+    return None if is_null else text
 
 
 def partition_scalars(
@@ -207,21 +185,28 @@ def partition_scalars(
 ) -> dict[str, pa.Scalar]:
     """Return the values of a path's partition columns, as far as ``types`` names the columns.
 
+    A single column may span several folders (a value with slashes); otherwise there is one folder
+    per column.
+
     Raises:
         CorruptTableError: the path does not have one folder per partition column, or a folder name
             is not a value of the type.
     """
-    return {
-        name: _cast(name, _typed_text(text, types[name], config), types[name], partition_path)
-        for name, text in partition_texts(partition_path, config).items()
-        if name in types
-    }
-
-
-def _typed_text(text: str | None, data_type: pa.DataType, config: TableConfig) -> str | None:
-    """Return the text of a value; None for `default` of an old table, unless it may be a text."""
-    is_null = _is_old_null(text, config) and not pa.types.is_string(data_type)
-    return None if is_null else text
+    names = config.partition_fields
+    if not names:
+        return {}
+    folders = _partition_folders(partition_path, config)
+    if len(folders) != len(names):
+        raise CorruptTableError(
+            f"partition path {partition_path!r} has {len(folders)} folders, but "
+            f"hoodie.table.partition.fields names {len(names)} columns: {', '.join(names)}"
+        )
+    values: dict[str, pa.Scalar] = {}
+    for name, folder in zip(names, folders, strict=True):
+        if name in types:
+            text = _folder_text(name, folder, types[name], config)
+            values[name] = _cast(name, text, types[name], partition_path)
+    return values
 
 
 def _cast(name: str, text: str | None, target: pa.DataType, partition_path: str) -> pa.Scalar:
@@ -320,7 +305,9 @@ class PartitionPruner:
             is_known &= np.array(["%" not in f or unquote(f) == f for f in folders], np.bool_)
         has_value = is_known & ~is_null(values)
         low = high = pc.if_else(pa.array(has_value), values, None)
-        is_shared = self._is_shared(values) & is_known
+        is_shared = np.zeros(len(folders), np.bool_)  # whether rows with other values are there
+        if pa.types.is_string(data_type) and not self.always_from_path:
+            is_shared = is_known & [shares_folder(value, self.config) for value in values]
         if is_shared.any():  # by null, "", and the value that the folder shows, if any
             low = pc.if_else(pa.array(is_shared & has_value), "", low)
         all_folders = np.ones(len(folders), np.bool_)
@@ -336,10 +323,3 @@ class PartitionPruner:
             low, high = (pc.if_else(shows_null, "", bound) for bound in (low, high))
         bounds = ColumnBounds(low, high, may_be_null, ~is_null_value | is_shared)
         return _PathColumn(values, is_known & ~is_shared, bounds)
-
-    def _is_shared(self, values: pa.Array) -> Mask:
-        """Say for each folder of a column whether rows with other values lie in it."""
-        if self.always_from_path or not pa.types.is_string(values.type):
-            return np.zeros(len(values), np.bool_)
-        shared = [shares_folder(value, self.config) for value in values]
-        return np.array(shared, np.bool_)
