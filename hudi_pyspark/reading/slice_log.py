@@ -17,8 +17,7 @@ from hudi_pyspark.reading.merge.spill_file import MemoryLimits
 from hudi_pyspark.reading.merge.spilled_merge import LoadedLog, load_log
 from hudi_pyspark.storage.protocol import Storage
 from hudi_pyspark.table.file_group import BaseFile, LogFile
-from hudi_pyspark.table.live_blocks import LogScan
-from hudi_pyspark.table.log_files import LogFiles, SliceBlocks
+from hudi_pyspark.table.log_files import LogFiles, LogScan, SliceBlocks
 from hudi_pyspark.tasks import ReadSettings, ScanTask
 
 

@@ -18,7 +18,7 @@ from hudi_pyspark.reading.merge.base_rows import RowFilter
 from hudi_pyspark.reading.merge.merge import MergePass
 from hudi_pyspark.reading.merge.spilled_merge import LoadedLog
 from hudi_pyspark.storage.protocol import Storage
-from hudi_pyspark.table.live_blocks import LogScan
+from hudi_pyspark.table.log_files import LogScan
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 from hudi_pyspark.tasks import ScanTask
 

@@ -28,13 +28,13 @@ PARTS = {
     "merge": ("merge/merge", "merge/base_rows", "fold", "decision", "payload", "spilled_merge"),
     "merged slices": ("winners", "whole_records", "slice_merge", "slice_log", "merged_slices"),
     "kept merges": ("merge/outcome", "outcome_files", "kept_merges"),
-    "packing": ("task_groups", "joint_slices"),
+    "packing": ("planning/plan", "joint_slices"),
     "log records": ("log_records/records", "log_records/decoder", "record_keys"),
-    "live blocks": ("live_blocks", "log_files"),
-    "slices": ("file_slices", "commit_slices", "table/file_groups", "file_group"),
+    "live blocks": ("table/log_files",),
+    "slices": ("file_slices", "table/file_groups", "file_group"),
     "ranges": ("commit_range", "planning/query", "commit_history"),
     "changes": ("planning/changes", "read_task"),
-    "pruning": ("partition_values", "partition_pruning", "bounds", "row_groups"),
+    "pruning": ("partitions", "filter/evaluation", "row_groups"),
     "schema evolution": ("schema_evolution", "nested_fields"),
 }
 # Tests that say nothing of these modules, or the same as others in more time.

@@ -12,7 +12,7 @@ from hudi_pyspark.arrow_values import to_arrow
 from hudi_pyspark.columns.arrays import Mask
 from hudi_pyspark.columns.nested_fields import leaf_paths, narrow_fields
 from hudi_pyspark.errors import CorruptBaseFileError, MissingFileError
-from hudi_pyspark.filter.bounds import keys_array
+from hudi_pyspark.filter.evaluation import keys_array
 from hudi_pyspark.format.column_names import match_columns, rename_columns
 from hudi_pyspark.format.parquet.checked_file import (
     check_row_count,

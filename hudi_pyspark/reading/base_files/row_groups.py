@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from hudi_pyspark.columns.arrays import Mask
 from hudi_pyspark.columns.timestamp_repair import is_as_declared
-from hudi_pyspark.filter.bounds import ColumnBounds, may_match
+from hudi_pyspark.filter.evaluation import ColumnBounds, may_match
 from hudi_pyspark.filter.predicate import Predicate
 from hudi_pyspark.format.bloom_filter import BloomFilter, BloomFilterError
 from hudi_pyspark.format.nested_types import find_field
