@@ -138,7 +138,8 @@ class Writer:
     def rows(self, condition: str, options: dict[str, str]) -> list[dict[str, object]]:
         frame = self.spark.read.format("hudi").options(**options).load(str(self.path))
         names = [column.split()[0] for column in self.case.columns.split(", ")]
-        found = frame.where(condition).selectExpr(*names, "ts", "region").orderBy("id", "region")
+        names += ["ts", "region", "_hoodie_file_name"]
+        found = frame.where(condition).selectExpr(*names).orderBy("id", "region")
         return [json.loads(text) for text in found.toJSON().collect()]
 
 
@@ -328,6 +329,17 @@ def expression_mor(t: Writer) -> None:
         t.failures.append(f"update: {cause(error)}")
 
 
+def equalities(rows: list[dict[str, object]]) -> list[str]:
+    """Return a condition for each value of the columns that have an index of their values."""
+    found = {
+        f"{column} = {sql_text(each[column])}"
+        for each in rows
+        for column in ("city", "n")
+        if column in each
+    }
+    return sorted(found)
+
+
 def main(names: list[str]) -> None:
     jar = os.environ["HUDI_JAR"]
     scratch = Path(tempfile.mkdtemp())
@@ -339,7 +351,7 @@ def main(names: list[str]) -> None:
         chosen.write(t)
         expected = t.rows("true", WITHOUT_INDEXES)
         lost = {}
-        for condition in chosen.conditions:
+        for condition in (*chosen.conditions, *equalities(expected)):
             every = {str(r["id"]) for r in t.rows(condition, WITHOUT_INDEXES)}
             lost[condition] = sorted(every - {str(r["id"]) for r in t.rows(condition, {})})
         folder = FOLDER / name
