@@ -9,9 +9,11 @@ from hudi_pyspark.format.timeline.instant import (
     NotAnInstant,
     moment_of,
 )
+from hudi_pyspark.format.timeline.times import CompletionTime, RequestedTime
 
 REQUESTED, INFLIGHT, COMPLETED = InstantState
-T, C = "20250316025816068", "20250316025828811"
+T = RequestedTime("20250316025816068")
+C = CompletionTime("20250316025828811")
 
 
 @pytest.mark.parametrize("layout", [0, 1, 2])
