@@ -9,8 +9,13 @@ from typing import TYPE_CHECKING
 
 from hudi_pyspark import errors
 from hudi_pyspark.cached_property import PickledWithoutCache, cached_property
-from hudi_pyspark.format.timeline.instant import COMMIT_ACTIONS, Action, Instant
-from hudi_pyspark.format.timeline.times import FIRST_OFFSET, LAST_OFFSET
+from hudi_pyspark.format.timeline.instant import (
+    COMMIT_ACTIONS,
+    FIRST_OFFSET,
+    LAST_OFFSET,
+    Action,
+    Instant,
+)
 from hudi_pyspark.messages import logger, warn
 from hudi_pyspark.options.instant_text import local_now, present_instant
 from hudi_pyspark.options.option import HollowCommits, OnMissing, RangeMerge

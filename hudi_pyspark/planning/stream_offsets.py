@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from hudi_pyspark.format.timeline.times import FIRST_OFFSET, LAST_OFFSET
+from hudi_pyspark.format.timeline.instant import FIRST_OFFSET, LAST_OFFSET
 from hudi_pyspark.options.option import QueryType, options_of
 from hudi_pyspark.options.read_options import BY_NAME, GivenOptions, StreamOptions, key_of
 

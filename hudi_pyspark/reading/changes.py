@@ -25,9 +25,9 @@ from hudi_pyspark.errors import CorruptTableError
 from hudi_pyspark.filter.evaluation import filter_rows
 from hudi_pyspark.format.log.data_block import decode_data_block
 from hudi_pyspark.format.log.log_block import LogBlockType
+from hudi_pyspark.reading.merge.loaded_log import LogInMemory
 from hudi_pyspark.reading.merge.merge import changed_rows
-from hudi_pyspark.reading.merge.spilled_merge import LogInMemory
-from hudi_pyspark.reading.slice_log import live_blocks, load_log_records, slice_blocks
+from hudi_pyspark.reading.merge_sides import live_blocks, load_log_records, slice_blocks
 from hudi_pyspark.storage.protocol import Storage
 from hudi_pyspark.table.log_files import LogFiles
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN

@@ -23,13 +23,12 @@ from hudi_pyspark import thresholds
 from hudi_pyspark.arrow_values import to_arrow
 from hudi_pyspark.columns.arrays import ONLY_ROW_COUNT
 from hudi_pyspark.format.column_names import case_variants
-from hudi_pyspark.reading import slice_log
+from hudi_pyspark.reading import merge_sides
 from hudi_pyspark.reading.base_files.base_file import open_base_file, read_base_rows
 from hudi_pyspark.reading.base_files.page_reads import PagedFile
+from hudi_pyspark.reading.merge.loaded_log import LogInMemory
 from hudi_pyspark.reading.merge.outcome import Outcome, Resumable
-from hudi_pyspark.reading.merge.spilled_merge import LogInMemory
-from hudi_pyspark.reading.merge.whole_records import WholeRecords
-from hudi_pyspark.reading.merge.winners import MergeDecision
+from hudi_pyspark.reading.merge.whole_records import MergeDecision, WholeRecords
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 from hudi_pyspark.tasks import ScanTask
 
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from hudi_pyspark.reading.kept_merges import EarlierMerge, KeptMerge
-    from hudi_pyspark.reading.slice_merge import MergeSides
+    from hudi_pyspark.reading.merge_sides import MergeSides
     from hudi_pyspark.storage.protocol import Storage
     from hudi_pyspark.table.live_blocks import LogScan
 
@@ -185,11 +184,11 @@ def _load_later_log(
     later = replace(task, file_slice=later_slice).with_columns(
         columns, record_keys=None, key_fields=key_fields
     )
-    with slice_log.live_blocks(later, storage) as scan:
+    with merge_sides.live_blocks(later, storage) as scan:
         instants = {*outcome.block_instants, *earlier.resumable.compacted_instants}
         if not scan.follows(instants, outcome.counting_instants):
             return None
-        log = slice_log.load_log_records(later, scan.blocks, by_position=by_position)
+        log = merge_sides.load_log_records(later, scan.blocks, by_position=by_position)
     if not isinstance(log, LogInMemory) or log.records.nbytes > thresholds.OUTCOME_BYTES:
         log.close()
         return None

@@ -9,9 +9,9 @@ import pyarrow as pa
 
 from hudi_pyspark.errors import CorruptTableError, HudiError, MissingFileError
 from hudi_pyspark.reading.changes import read_changes
-from hudi_pyspark.reading.joint_slices import join_tasks, merge_together
 from hudi_pyspark.reading.merge.outcome import OutcomeStore
 from hudi_pyspark.reading.slice_reader import read, slice_tables
+from hudi_pyspark.reading.small_slices import join_tasks, merge_together
 from hudi_pyspark.storage.protocol import Storage
 from hudi_pyspark.storage.retries import is_worth_retrying
 from hudi_pyspark.table.on_damage import READ_ON, OnDamage

@@ -25,11 +25,12 @@ from hudi_pyspark import thresholds
 from hudi_pyspark.filter.evaluation import filter_rows
 from hudi_pyspark.format.column_names import case_variants
 from hudi_pyspark.messages import logger
-from hudi_pyspark.reading import slice_log
+from hudi_pyspark.reading import merge_sides
 from hudi_pyspark.reading.base_files.base_file import read_base_rows
 from hudi_pyspark.reading.kept_merges import KeptMerge, has_plain_base
+from hudi_pyspark.reading.merge.loaded_log import LoadedLog, LogInMemory
 from hudi_pyspark.reading.merge.outcome import Outcome, OutcomeStore, Resumed
-from hudi_pyspark.reading.merge.spilled_merge import LoadedLog, LogInMemory
+from hudi_pyspark.reading.merge_sides import MergeSides, load_merge_sides
 from hudi_pyspark.reading.merged_slices import (
     MergedSlice,
     is_of_file,
@@ -39,7 +40,6 @@ from hudi_pyspark.reading.merged_slices import (
     resume_slice,
     rows_of,
 )
-from hudi_pyspark.reading.slice_merge import MergeSides, load_merge_sides
 from hudi_pyspark.storage.protocol import Storage
 from hudi_pyspark.tasks import ScanTask
 
@@ -150,7 +150,7 @@ def _find_outcome(task: ScanTask, storage: Storage, kept_merge: KeptMerge) -> Ou
         return outcome
     if outcome.decision.kept_log_rows is None:
         return None
-    columns = slice_log.decode_kept_rows(task, storage, lacking, outcome.decision.kept_log_rows)
+    columns = merge_sides.decode_kept_rows(task, storage, lacking, outcome.decision.kept_log_rows)
     if columns is None:
         return None
     outcome = outcome.with_columns(columns)
@@ -246,12 +246,12 @@ def _streamed_tables(task: ScanTask, log: LoadedLog, sides: MergeSides) -> Itera
 
 def _unmerged_tables(task: ScanTask, storage: Storage) -> Iterator[pa.Table]:
     """Chain base rows and all rows of data blocks, even deletes."""
-    with slice_log.live_blocks(task, storage) as scan:
-        if slice_log.lacks_older_values(task, scan.blocks):
+    with merge_sides.live_blocks(task, storage) as scan:
+        if merge_sides.lacks_older_values(task, scan.blocks):
             yield from _unmerged_tables(task.of_whole_slice(), storage)
             return
         yield from read_base_rows(task, storage, task.shared.predicate)
         batch_rows = task.settings.batch_rows
-        for records in slice_log.log_decoder(task).decode(scan.blocks):
+        for records in merge_sides.log_decoder(task).decode(scan.blocks):
             for start in range(0, records.rows.num_rows, batch_rows):
                 yield records.rows.slice(start, batch_rows).combine_chunks()

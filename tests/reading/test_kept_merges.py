@@ -21,7 +21,7 @@ from hudi_pyspark.filter.sql_text import parse_filter
 from hudi_pyspark.reading.kept_merges import KeptMerge, count_merged
 from hudi_pyspark.reading.merge.outcome import KeptOutcome, Outcome, OutcomesInMemory
 from hudi_pyspark.reading.merge.outcome_files import OutcomesOnDisk
-from hudi_pyspark.reading.merge.winners import MergeDecision
+from hudi_pyspark.reading.merge.whole_records import MergeDecision
 from hudi_pyspark.reading.slice_reader import read
 from hudi_pyspark.storage import ArrowStorage
 from hudi_pyspark.table.merge_mode import MergeCache, RecordMergeMode

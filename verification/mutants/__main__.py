@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 PACKAGE = Path("hudi_pyspark")
 # Parts of the reader to the ends of their modules' paths.
 PARTS = {
-    "merge": ("merge/merge", "merge/base_rows", "fold", "decision", "payload", "spilled_merge"),
-    "merged slices": ("winners", "whole_records", "slice_merge", "slice_log", "merged_slices"),
+    "merge": ("merge/merge", "merge/base_rows", "fold", "decision", "payload", "loaded_log"),
+    "merged slices": ("whole_records", "merge_sides", "merged_slices"),
     "kept merges": ("merge/outcome", "outcome_files", "kept_merges"),
-    "packing": ("task_groups", "joint_slices"),
+    "packing": ("task_groups", "small_slices"),
     "log records": ("log_records/records", "log_records/decoder", "record_keys"),
     "live blocks": ("live_blocks", "log_files"),
     "slices": ("file_slices", "commit_slices", "table/file_groups", "file_group"),

@@ -1,4 +1,4 @@
-"""Parse and write names of timeline files: `Instant`.
+"""Parse and write names of timeline files, and read their times: `Instant`.
 
 Layouts 0 and 1 (table versions up to 7) name files by the requested time only. In layout 2 (from
 table version 8 on) the name of a completed file also has the completion time.
@@ -9,8 +9,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum, IntEnum
 from functools import lru_cache
+from typing import Final
 
 _NAME = re.compile(r"([0-9]+)(?:_([0-9]+))?\.([a-z]+(?:\.(?:requested|inflight))?)")
+FIRST_OFFSET: Final = "00000000000000"
+"""Before every commit, bootstraps included. Apache Hudi has the same constant."""
+LAST_OFFSET: Final = "99999999999999999"
+"""After every commit: a range that begins here is empty."""
 
 
 class NotAnInstant(ValueError):

@@ -32,8 +32,11 @@ from hudi_pyspark.format.log.data_block import decode_hfile_records
 from hudi_pyspark.reading.base_files.committed_file import CommittedFile
 from hudi_pyspark.reading.base_files.orc import read_orc_file
 from hudi_pyspark.reading.base_files.page_reads import PagedFile
-from hudi_pyspark.reading.base_files.parquet import open_parquet_file, read_parquet_rows
-from hudi_pyspark.reading.base_files.row_groups import RowGroupFilter
+from hudi_pyspark.reading.base_files.parquet import (
+    RowGroupFilter,
+    open_parquet_file,
+    read_parquet_rows,
+)
 from hudi_pyspark.reading.log_records.record_keys import with_record_key
 from hudi_pyspark.storage.protocol import Storage
 from hudi_pyspark.table.file_group import BaseFile

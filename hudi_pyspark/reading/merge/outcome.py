@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from hudi_pyspark.fork_safe_lock import ForkSafeLock
-from hudi_pyspark.reading.merge.winners import MergeDecision, Winners
+from hudi_pyspark.reading.merge.whole_records import MergeDecision, Winners
 
 IN_MEMORY = 512 << 20  # bytes of all outcomes of a process
 

@@ -38,6 +38,7 @@ import pyarrow as pa
 from hudi_pyspark.arrow_values import to_arrow, to_numpy
 from hudi_pyspark.columns.arrays import Mask, as_one_array
 from hudi_pyspark.messages import logger
+from hudi_pyspark.reading.merge.loaded_log import table_bytes
 from hudi_pyspark.reading.merge.outcome import (
     BaseKeys,
     KeptOutcome,
@@ -45,8 +46,7 @@ from hudi_pyspark.reading.merge.outcome import (
     Resumable,
     Resumed,
 )
-from hudi_pyspark.reading.merge.spill_file import table_bytes
-from hudi_pyspark.reading.merge.winners import MergeDecision, Winners
+from hudi_pyspark.reading.merge.whole_records import MergeDecision, Winners
 from hudi_pyspark.tasks import ReadSettings
 
 OUTCOME_FORMAT = 7

@@ -29,7 +29,7 @@ from hudi_pyspark.reading.kept_merges import merged_on_disk
 from hudi_pyspark.reading.merge import outcome_files
 from hudi_pyspark.reading.merge.outcome import BaseKeys, KeptOutcome, Outcome, Resumed
 from hudi_pyspark.reading.merge.outcome_files import OUTCOME_FORMAT, OutcomesOnDisk, cache_folder
-from hudi_pyspark.reading.merge.winners import MergeDecision
+from hudi_pyspark.reading.merge.whole_records import MergeDecision
 from hudi_pyspark.reading.read_task import read_task
 from hudi_pyspark.reading.slice_reader import read
 from hudi_pyspark.storage import ArrowStorage
