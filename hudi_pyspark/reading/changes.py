@@ -18,9 +18,8 @@ import pyarrow.compute as pc
 from hudi_pyspark import thresholds
 from hudi_pyspark.arrow_values import to_arrow
 from hudi_pyspark.columns.arrays import as_one_array, is_true, repeat
-from hudi_pyspark.columns.schema_evolution import conform
+from hudi_pyspark.columns.schema_evolution import conform, repair_timestamps
 from hudi_pyspark.columns.text import json_text
-from hudi_pyspark.columns.timestamp_repair import repair_timestamps
 from hudi_pyspark.errors import CorruptTableError
 from hudi_pyspark.filter.evaluation import filter_rows
 from hudi_pyspark.format.log.data_block import decode_data_block

@@ -21,7 +21,7 @@ from hudi_pyspark import thresholds
 from hudi_pyspark.arrow_values import to_arrow
 from hudi_pyspark.columns.arrays import Mask
 from hudi_pyspark.columns.nested_fields import leaf_paths, narrow_fields
-from hudi_pyspark.columns.timestamp_repair import is_as_declared
+from hudi_pyspark.columns.schema_evolution import is_as_declared
 from hudi_pyspark.errors import CorruptBaseFileError, MissingFileError
 from hudi_pyspark.filter.bounds import ColumnBounds, keys_array, may_match
 from hudi_pyspark.filter.predicate import Predicate

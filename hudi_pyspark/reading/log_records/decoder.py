@@ -8,56 +8,38 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hudi_pyspark.arrow_values import ZERO, to_arrow, to_numpy
-from hudi_pyspark.columns.arrays import Mask, RowNumbers, as_one_array, is_null, is_true
-from hudi_pyspark.columns.schema_evolution import SchemaOnRead, conform, stored_columns
-from hudi_pyspark.columns.timestamp_repair import repair_timestamps
+from hudi_pyspark.arrow_values import to_numpy
+from hudi_pyspark.columns.arrays import RowNumbers, as_one_array, is_true
+from hudi_pyspark.columns.schema_evolution import (
+    SchemaOnRead,
+    conform,
+    repair_timestamps,
+    stored_columns,
+)
 from hudi_pyspark.errors import CorruptTableError, HudiError
 from hudi_pyspark.format.column_names import match_columns, rename_columns
 from hudi_pyspark.format.log import data_block
 from hudi_pyspark.format.log.delete_block import (
     DeleteRecords,
-    OrderingGroup,
-    OrderingWrapper,
     decode_deletes,
 )
 from hudi_pyspark.format.log.log_block import LogBlock, LogBlockType
 from hudi_pyspark.format.log.record_positions import decode_positions
-from hudi_pyspark.format.nested_types import counts_milliseconds, find_field
-from hudi_pyspark.reading.log_records.deletes import deleting_rows
-from hudi_pyspark.reading.log_records.ordering import OrderingValues, comparable, ordering_field
+from hudi_pyspark.reading.log_records.marks import (
+    ALL_COLUMNS,
+    Marks,
+)
 from hudi_pyspark.reading.log_records.record_keys import (
     number_keys,
     with_numbered_keys,
     with_record_key,
 )
-from hudi_pyspark.reading.log_records.records import (
-    ALL_COLUMNS,
-    NO_ROW,
-    ColumnSets,
-    LogRecords,
-    Marks,
-    Records,
-)
+from hudi_pyspark.reading.log_records.records import NO_ROW, ColumnSets, LogRecords, Records
 from hudi_pyspark.table.config import PROPERTIES_FILE
 from hudi_pyspark.table.merge_mode import MergeRule, RecordMergeMode
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 
 _T = TypeVar("_T")
-# Apache Hudi takes higher values for microseconds, in a delete of a column in milliseconds.
-_LAST_MILLISECOND = 9_999_999_999_999
-# Wrappers that writers put around the ordering value in a delete block, by the column's type.
-_WRAPPERS = {
-    pa.int32(): (OrderingWrapper.INT,),
-    pa.int64(): (OrderingWrapper.LONG, OrderingWrapper.TIME_MICROS),
-    pa.float32(): (OrderingWrapper.FLOAT,),
-    pa.float64(): (OrderingWrapper.DOUBLE,),
-    pa.bool_(): (OrderingWrapper.BOOLEAN,),
-    pa.string(): (OrderingWrapper.STRING,),
-    pa.date32(): (OrderingWrapper.DATE, OrderingWrapper.LOCAL_DATE, OrderingWrapper.INT),
-    pa.timestamp("us", "UTC"): (OrderingWrapper.TIMESTAMP_MICROS, OrderingWrapper.LONG),
-    pa.timestamp("us"): (OrderingWrapper.TIMESTAMP_MICROS, OrderingWrapper.LONG),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,12 +130,7 @@ class LogDecoder:
         if block.is_partial:  # then its schema has the columns that its updates change
             stored, names = self._names_in(block)
             columns = self.column_sets.number(frozenset(n for n in stored if stored[n] in names))
-        marks = replace(
-            Records.of_rows(rows, self.rule.ordering_fields).marks,
-            is_delete=deleting_rows(rows, self.rule),
-            has_default_ordering=_default_ordering(rows, self.rule.ordering_fields),
-            columns=np.full(length, columns, np.int32),
-        )
+        marks = Marks.of_rows(rows, self.rule, columns)
         parts = [self._positions(*part) for part in zip(run, counts, strict=True)]
         known_positions = [part for part in parts if part is not None]
         has_all = known_positions and sum(map(len, known_positions)) == length
@@ -205,7 +182,6 @@ class LogDecoder:
         names = self.rule.ordering_fields
         if not names and self.rule.mode is RecordMergeMode.EVENT_TIME_ORDERING:
             _check_without_ordering(records, block)
-        ordering, has_other_class = _delete_ordering(records, self.schema, names)
         keys: pa.Array = records.record_keys
         if self.slice_numbers is not None:
             keys = as_one_array(number_keys(keys, np.full(length, self.slice_numbers[block.path])))
@@ -214,13 +190,7 @@ class LogDecoder:
             row=np.full(length, NO_ROW, np.int64),
             keys=keys,
             positions=self._positions(block, length),
-            marks=Marks(
-                is_delete=np.ones(length, np.bool_),
-                has_default_ordering=to_numpy(records.is_commit_time) | (not names),
-                has_other_class=has_other_class,
-                columns=np.full(length, ALL_COLUMNS, np.int32),
-                ordering=ordering,
-            ),
+            marks=Marks.of_deletes(records, self.schema, self.rule),
             column_sets=self.column_sets,
         )
         if self.wanted_keys is None:
@@ -268,79 +238,3 @@ def _check_without_ordering(records: DeleteRecords, block: LogBlock) -> None:
 
 def _place(block: LogBlock) -> str:
     return f"{block.path} at byte {block.offset}"
-
-
-def _default_ordering(rows: pa.Table, fields: Sequence[str]) -> Mask:
-    """Return the rows whose ordering value is the Integer 0: without a field, null, or int 0."""
-    if not fields:
-        return np.ones(rows.num_rows, np.bool_)
-    if len(fields) > 1:
-        return np.zeros(rows.num_rows, np.bool_)
-    values = ordering_field(rows, fields[0])
-    default = is_null(values)
-    if pa.types.is_int32(values.type):
-        default = default | is_true(pc.equal(values, ZERO))
-    return default
-
-
-def _delete_ordering(
-    records: DeleteRecords, schema: pa.Schema, names: Sequence[str]
-) -> tuple[OrderingValues, Mask]:
-    """Make the ordering values of deleted records comparable with the values of rows.
-
-    Args:
-        records: of one delete block.
-        schema: of the rows, with the ordering fields' columns.
-        names: of the ordering fields.
-
-    Returns:
-        The values, null if a value does not fit its column, and a mask of the records that have a
-        value of another Java class than the column.
-
-    Raises:
-        UnsupportedTableError: an ordering field has a type that Apache Hudi does not order.
-    """
-    length = len(records.record_keys)
-    groups_of_field: Sequence[Sequence[OrderingGroup]] = [records.ordering]
-    if len(names) > 1:
-        array_ordering = records.array_ordering
-        groups_of_field = array_ordering.fields if array_ordering else [()] * len(names)
-    has_other_class = np.zeros(length, np.bool_)
-    fields = []
-    for name, groups in zip(names, groups_of_field, strict=False):
-        data_type = ordering_field(pa.Table.from_batches([], schema), name).type
-        is_instant = pa.types.is_timestamp(data_type) and data_type.tz is not None
-        in_milliseconds = is_instant and counts_milliseconds(find_field(schema, name))
-        values = pa.nulls(length, data_type)
-        for group in groups:
-            decimal = (OrderingWrapper.DECIMAL,) if pa.types.is_decimal(data_type) else ()
-            if group.wrapper is not None and group.wrapper not in _WRAPPERS.get(data_type, decimal):
-                has_other_class[to_numpy(group.rows)] = True
-            if in_milliseconds and pa.types.is_int64(group.values.type):
-                group = replace(group, values=_microseconds(group.values))  # noqa: PLW2901
-            values = _scatter(values, group, data_type)
-        fields.append(comparable(values, name))
-    return OrderingValues(tuple(fields), length), has_other_class
-
-
-def _microseconds(values: pa.Array) -> pa.Array:
-    """Convert milliseconds to microseconds; higher numbers are microseconds already."""
-    is_milliseconds = pc.less_equal(values, _LAST_MILLISECOND)
-    return pc.if_else(is_milliseconds, pc.multiply(values, 1000), values)
-
-
-def _scatter(values: pa.Array, group: OrderingGroup, data_type: pa.DataType) -> pa.Array:
-    """Put a group's values at its rows; values that do not fit the type become null."""
-    converted = group.values
-    try:
-        if pa.types.is_date32(data_type) and pa.types.is_int32(converted.type):
-            converted = converted.cast(data_type)
-        elif pa.types.is_timestamp(data_type) and pa.types.is_int64(converted.type):
-            converted = converted.cast(pa.timestamp("us")).cast(data_type)
-        else:
-            converted = pc.cast(converted, data_type, safe=not pa.types.is_floating(data_type))
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        return values
-    mask = np.zeros(len(values), np.bool_)
-    mask[to_numpy(group.rows)] = True
-    return pc.replace_with_mask(values, to_arrow(mask), converted)

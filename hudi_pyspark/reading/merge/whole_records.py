@@ -26,7 +26,7 @@ import pyarrow.compute as pc
 
 from hudi_pyspark.arrow_values import to_arrow, to_numpy
 from hudi_pyspark.columns.arrays import Mask, RowNumbers, as_one_array, is_true
-from hudi_pyspark.reading.log_records.ordering import OrderingValues
+from hudi_pyspark.reading.log_records.marks import OrderingValues
 from hudi_pyspark.reading.log_records.records import NO_ROW, ColumnSets, LogRecords
 from hudi_pyspark.reading.merge.base_rows import (
     BaseRowMatcher,

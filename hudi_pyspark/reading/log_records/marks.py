@@ -1,0 +1,355 @@
+"""What a merge asks of records before it looks at their rows: `Marks`.
+
+Hudi compares ordering values in Java. Here they become Arrow arrays whose own order is the same. A
+row is a delete by flag, by operation, or by the table's delete marker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from functools import reduce
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hudi_pyspark.arrow_values import ZERO, to_arrow, to_numpy
+from hudi_pyspark.columns.arrays import Mask, RowNumbers, any_of, field_array, is_null, is_true
+from hudi_pyspark.columns.text import spark_value_text
+from hudi_pyspark.errors import UnsupportedTableError
+from hudi_pyspark.format.column_names import find_path
+from hudi_pyspark.format.log.delete_block import DeleteRecords, OrderingGroup, OrderingWrapper
+from hudi_pyspark.format.nested_types import counts_milliseconds, find_field
+from hudi_pyspark.table.merge_mode import MergeRule
+from hudi_pyspark.table.meta_columns import DELETED_COLUMN, OPERATION_COLUMN
+
+SetNumbers = npt.NDArray[np.int32]
+
+ALL_COLUMNS = -1  # number of the set of all columns
+_DELETING_OPERATIONS = ("D", "-U")
+# Apache Hudi takes higher values for microseconds, in a delete of a column in milliseconds.
+_LAST_MILLISECOND = 9_999_999_999_999
+# Wrappers that writers put around the ordering value in a delete block, by the column's type.
+_WRAPPERS = {
+    pa.int32(): (OrderingWrapper.INT,),
+    pa.int64(): (OrderingWrapper.LONG, OrderingWrapper.TIME_MICROS),
+    pa.float32(): (OrderingWrapper.FLOAT,),
+    pa.float64(): (OrderingWrapper.DOUBLE,),
+    pa.bool_(): (OrderingWrapper.BOOLEAN,),
+    pa.string(): (OrderingWrapper.STRING,),
+    pa.date32(): (OrderingWrapper.DATE, OrderingWrapper.LOCAL_DATE, OrderingWrapper.INT),
+    pa.timestamp("us", "UTC"): (OrderingWrapper.TIMESTAMP_MICROS, OrderingWrapper.LONG),
+    pa.timestamp("us"): (OrderingWrapper.TIMESTAMP_MICROS, OrderingWrapper.LONG),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class OrderingValues:
+    """Ordering values of some records, one comparable array per ordering field.
+
+    Without fields all values are equal. Null is smaller than every value, but an int column reads
+    null as 0 (Hudi's default ordering value is the Integer 0).
+    """
+
+    fields: tuple[pa.Array, ...]
+    length: int
+
+    @classmethod
+    def concat(cls, parts: Sequence[OrderingValues]) -> OrderingValues:
+        """Join the values of several parts, which have the same fields."""
+        arrays = zip(*(part.fields for part in parts), strict=True)
+        return cls(tuple(map(pa.concat_arrays, arrays)), sum(part.length for part in parts))
+
+    def take(self, rows: RowNumbers) -> OrderingValues:
+        """Return the values of some records, in the order of ``rows``."""
+        indices = to_arrow(rows)
+        return OrderingValues(tuple(f.take(indices) for f in self.fields), len(rows))
+
+    def ranks(self) -> RowNumbers:
+        """Return integers that have the order of the values; equal values have equal integers."""
+        if not self.fields:
+            return np.zeros(self.length, np.int64)
+        return reduce(_combine_ranks, (_rank(f) for f in self.fields))
+
+    def older_than(self, other: OrderingValues) -> Mask:
+        """Return, row by row, whether this value is smaller than the other."""
+        older = np.zeros(self.length, np.bool_)
+        tied = np.ones(self.length, np.bool_)
+        for own_field, other_field in zip(self.fields, other.fields, strict=True):
+            own_null, other_null = is_null(own_field), is_null(other_field)
+            smaller = is_true(pc.less(own_field, other_field)) | (own_null & ~other_null)
+            older |= tied & smaller
+            tied &= is_true(pc.equal(own_field, other_field)) | (own_null & other_null)
+        return older
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """Properties by which a merge decides between records; all arrays are parallel."""
+
+    ordering: OrderingValues
+    is_delete: Mask
+    has_default_ordering: Mask  # the Integer 0, with which Hudi marks a missing ordering value
+    has_other_class: Mask  # deletes whose ordering value has another Java class than the column
+    columns: SetNumbers  # number of the set of columns that the row has, ALL_COLUMNS for all
+
+    @classmethod
+    def of_rows(cls, rows: pa.Table, rule: MergeRule, columns: int = ALL_COLUMNS) -> Marks:
+        """Return the marks of rows of a data block.
+
+        Args:
+            rows: with the columns that the rule names.
+            rule: names ordering fields and delete markers.
+            columns: number of the set of columns that the block has.
+
+        Raises:
+            CorruptTableError: the rows lack an ordering field, or a nested delete field.
+            UnsupportedTableError: an ordering field has a type that Apache Hudi does not order.
+        """
+        names = rule.ordering_fields
+        values = [ordering_field(rows, name) for name in names]
+        has_default_ordering = np.full(rows.num_rows, not values)
+        if len(values) == 1:
+            has_default_ordering = is_null(values[0])
+            if pa.types.is_int32(values[0].type):
+                has_default_ordering |= is_true(pc.equal(values[0], ZERO))
+        return cls(
+            ordering=OrderingValues(tuple(map(comparable, values, names)), rows.num_rows),
+            is_delete=deleting_rows(rows, rule),
+            has_default_ordering=has_default_ordering,
+            has_other_class=np.zeros(rows.num_rows, np.bool_),
+            columns=np.full(rows.num_rows, columns, np.int32),
+        )
+
+    @classmethod
+    def of_deletes(cls, deletes: DeleteRecords, schema: pa.Schema, rule: MergeRule) -> Marks:
+        """Return the marks of the records of a delete block.
+
+        Args:
+            deletes: the records.
+            schema: of the rows, with the ordering fields' columns.
+            rule: names ordering fields.
+
+        Raises:
+            UnsupportedTableError: as `of_rows`.
+        """
+        length = len(deletes.record_keys)
+        names = rule.ordering_fields
+        ordering, has_other_class = _delete_ordering(deletes, schema, names)
+        return cls(
+            ordering=ordering,
+            is_delete=np.ones(length, np.bool_),
+            has_default_ordering=to_numpy(deletes.is_commit_time) | (not names),
+            has_other_class=has_other_class,
+            columns=np.full(length, ALL_COLUMNS, np.int32),
+        )
+
+    @classmethod
+    def concat(cls, parts: Sequence[Marks]) -> Marks:
+        """Join the marks of several parts, at least one, in their order."""
+        arrays = zip(*(part.arrays() for part in parts), strict=True)
+        ordering = OrderingValues.concat([part.ordering for part in parts])
+        return cls(ordering, *map(np.concatenate, arrays))
+
+    @classmethod
+    def from_spill_columns(cls, columns: Sequence[pa.Array], length: int) -> Marks:
+        """Return the marks whose columns `to_spill_columns` has returned."""
+        count = len(fields(cls)) - 1  # ordering values follow, one array per ordering field
+        ordering = OrderingValues(tuple(columns[count:]), length)
+        return cls(ordering, *map(to_numpy, columns[:count]))
+
+    def to_spill_columns(self) -> list[pa.Array]:
+        """Return the marks as columns, for rows that go to disk."""
+        return [*map(to_arrow, self.arrays()), *self.ordering.fields]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the marks in memory."""
+        return int(sum(array.nbytes for array in [*self.arrays(), *self.ordering.fields]))
+
+    @property
+    def is_commit_time_delete(self) -> Mask:
+        """Deletes that beat every older record."""
+        return self.is_delete & self.has_default_ordering
+
+    def take(self, indices: RowNumbers) -> Marks:
+        """Return the marks of some records, in that order."""
+        return Marks(self.ordering.take(indices), *(a[indices] for a in self.arrays()))
+
+    def arrays(self) -> list[npt.NDArray[Any]]:
+        """List all arrays except the ordering values."""
+        return [self.is_delete, self.has_default_ordering, self.has_other_class, self.columns]
+
+
+def comparable_ordering(table: pa.Table, fields: Sequence[str]) -> OrderingValues:
+    """Return the ordering values of a table's rows.
+
+    Args:
+        table: the rows.
+        fields: the ordering fields, nested ones by their dotted names; () if rows have none.
+
+    Raises:
+        CorruptTableError: the table lacks an ordering field.
+        UnsupportedTableError: an ordering field has a type that Apache Hudi does not order.
+    """
+    return OrderingValues(
+        tuple(comparable(ordering_field(table, name), name) for name in fields), table.num_rows
+    )
+
+
+def ordering_field(table: pa.Table, name: str) -> pa.Array:
+    """Return the values of an ordering field as they are in the table.
+
+    Raises:
+        CorruptTableError: the table lacks it.
+    """
+    return field_array(table, find_path(name, table.schema), role="ordering field")
+
+
+def comparable(values: pa.Array, name: str) -> pa.Array:
+    """Convert values to a type whose Arrow order is Hudi's order.
+
+    Args:
+        values: of an ordering field.
+        name: of the field, for errors.
+
+    Raises:
+        UnsupportedTableError: Hudi does not order the type, for example arrays.
+    """
+    data_type = values.type
+    if pa.types.is_int32(data_type):
+        return values.fill_null(ZERO).cast(pa.int64())
+    if _IS_ORDERED_AS_IN_JAVA(data_type):
+        return values
+    if pa.types.is_timestamp(data_type):
+        return values.cast(pa.int64())
+    if pa.types.is_date32(data_type):
+        return values.cast(pa.int32()).cast(pa.int64())
+    if pa.types.is_boolean(data_type):
+        return values.cast(pa.int8()).cast(pa.int64())
+    if pa.types.is_floating(data_type):
+        return _floating_order(values.cast(pa.float64()))
+    raise UnsupportedTableError(
+        f"ordering field {name!r} is of type {data_type}, which Apache Hudi cannot order either. "
+        "Read the base files alone with hoodie.datasource.query.type=read_optimized"
+    )
+
+
+_IS_ORDERED_AS_IN_JAVA = any_of(pa.types.is_int64, pa.types.is_string, pa.types.is_decimal)
+
+
+def _floating_order(values: pa.Array) -> pa.Array:
+    """Convert doubles to integers in the order of ``Double.compareTo``: -0.0 < 0.0, NaN last."""
+    filled = np.asarray(pc.fill_null(values, 0.0), np.float64)
+    numbers = np.where(np.isnan(filled), np.nan, filled)
+    bits = numbers.view(np.int64)
+    ordered = np.where(bits < 0, bits ^ np.int64(0x7FFF_FFFF_FFFF_FFFF), bits)
+    return pa.array(ordered, mask=is_null(values))
+
+
+def _rank(values: pa.Array) -> RowNumbers:
+    if pa.types.is_int64(values.type) and not values.null_count:
+        return to_numpy(values)
+    ranks = to_numpy(pc.rank(values, sort_keys="ascending", tiebreaker="dense")).astype(np.int64)
+    ranks[is_null(values)] = 0  # below the lowest rank, which is 1
+    return ranks
+
+
+def _combine_ranks(first: RowNumbers, second: RowNumbers) -> RowNumbers:
+    """Rank pairs: the first field decides, the second breaks its ties."""
+    order = np.lexsort((second, first))
+    changes = np.ones(len(order), np.int64)
+    changes[1:] = (np.diff(first[order]) != 0) | (np.diff(second[order]) != 0)
+    ranks = np.empty(len(order), np.int64)
+    ranks[order] = np.cumsum(changes)
+    return ranks
+
+
+def deleting_rows(rows: pa.Table, rule: MergeRule) -> Mask:
+    """Return the rows of a data block that delete their key.
+
+    Raises:
+        CorruptTableError: the delete field is nested, and the rows lack it.
+    """
+    deletes = flagged_rows(rows)
+    if OPERATION_COLUMN in rows.schema.names:
+        operation = rows.column(OPERATION_COLUMN)
+        deletes = deletes | is_true(pc.is_in(operation, pa.array(_DELETING_OPERATIONS)))
+    if {rule.delete_field, rule.delete_field.partition(".")[0]} & set(rows.schema.names):
+        marked = field_array(rows, rule.delete_field, role="delete field")
+        deletes = deletes | is_true(pc.equal(spark_value_text(marked), rule.delete_marker))
+    return deletes
+
+
+def flagged_rows(rows: pa.Table) -> Mask:
+    """Return the rows whose ``_hoodie_is_deleted`` is true."""
+    flag = find_field(rows.schema, DELETED_COLUMN)
+    if flag is None or not pa.types.is_boolean(flag.type):
+        return np.zeros(rows.num_rows, np.bool_)
+    return is_true(rows.column(DELETED_COLUMN))
+
+
+def _delete_ordering(
+    records: DeleteRecords, schema: pa.Schema, names: Sequence[str]
+) -> tuple[OrderingValues, Mask]:
+    """Make the ordering values of deleted records comparable with the values of rows.
+
+    Args:
+        records: of one delete block.
+        schema: of the rows, with the ordering fields' columns.
+        names: of the ordering fields.
+
+    Returns:
+        The values, null if a value does not fit its column, and a mask of the records that have a
+        value of another Java class than the column.
+
+    Raises:
+        UnsupportedTableError: an ordering field has a type that Apache Hudi does not order.
+    """
+    length = len(records.record_keys)
+    groups_of_field: Sequence[Sequence[OrderingGroup]] = [records.ordering]
+    if len(names) > 1:
+        array_ordering = records.array_ordering
+        groups_of_field = array_ordering.fields if array_ordering else [()] * len(names)
+    has_other_class = np.zeros(length, np.bool_)
+    fields = []
+    for name, groups in zip(names, groups_of_field, strict=False):
+        data_type = ordering_field(pa.Table.from_batches([], schema), name).type
+        is_instant = pa.types.is_timestamp(data_type) and data_type.tz is not None
+        in_milliseconds = is_instant and counts_milliseconds(find_field(schema, name))
+        values = pa.nulls(length, data_type)
+        for group in groups:
+            decimal = (OrderingWrapper.DECIMAL,) if pa.types.is_decimal(data_type) else ()
+            if group.wrapper is not None and group.wrapper not in _WRAPPERS.get(data_type, decimal):
+                has_other_class[to_numpy(group.rows)] = True
+            if in_milliseconds and pa.types.is_int64(group.values.type):
+                group = replace(group, values=_microseconds(group.values))  # noqa: PLW2901
+            values = _scatter(values, group, data_type)
+        fields.append(comparable(values, name))
+    return OrderingValues(tuple(fields), length), has_other_class
+
+
+def _microseconds(values: pa.Array) -> pa.Array:
+    """Convert milliseconds to microseconds; higher numbers are microseconds already."""
+    is_milliseconds = pc.less_equal(values, _LAST_MILLISECOND)
+    return pc.if_else(is_milliseconds, pc.multiply(values, 1000), values)
+
+
+def _scatter(values: pa.Array, group: OrderingGroup, data_type: pa.DataType) -> pa.Array:
+    """Put a group's values at its rows; values that do not fit the type become null."""
+    converted = group.values
+    try:
+        if pa.types.is_date32(data_type) and pa.types.is_int32(converted.type):
+            converted = converted.cast(data_type)
+        elif pa.types.is_timestamp(data_type) and pa.types.is_int64(converted.type):
+            converted = converted.cast(pa.timestamp("us")).cast(data_type)
+        else:
+            converted = pc.cast(converted, data_type, safe=not pa.types.is_floating(data_type))
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return values
+    mask = np.zeros(len(values), np.bool_)
+    mask[to_numpy(group.rows)] = True
+    return pc.replace_with_mask(values, to_arrow(mask), converted)
