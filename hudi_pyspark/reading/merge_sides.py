@@ -18,10 +18,8 @@ from hudi_pyspark.columns.arrays import Mask
 from hudi_pyspark.format.log.log_block import LogBlock, LogBlockType
 from hudi_pyspark.reading.base_files.base_file import read_base_rows
 from hudi_pyspark.reading.log_records.decoder import LogDecoder
-from hudi_pyspark.reading.log_records.records import LogRecords
 from hudi_pyspark.reading.merge.base_rows import RowFilter
 from hudi_pyspark.reading.merge.loaded_log import LoadedLog, MemoryLimits, load_log
-from hudi_pyspark.reading.merge.merge import MergePass
 from hudi_pyspark.storage.protocol import Storage
 from hudi_pyspark.table.file_group import BaseFile, LogFile
 from hudi_pyspark.table.live_blocks import LogScan
@@ -38,10 +36,6 @@ class MergeSides:
     base: Iterable[pa.Table]  # of the same schema; read when it is iterated
     scan: LogScan  # of the log files, without their blocks
     row_filter: RowFilter | None = None  # base rows that take part in the merge; None for all
-
-    def merge_pass(self, records: LogRecords) -> MergePass:
-        """Return one pass of the merge, with all log records or with some of them."""
-        return MergePass(records, self.log.pair_rule, self.row_filter)
 
 
 class RowIdentity(enum.Enum):

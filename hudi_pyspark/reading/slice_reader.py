@@ -16,7 +16,7 @@ Whole records are neither combined with other records nor filtered before the me
 `_may_become_outcome`. Only a kept outcome needs a cache: without one, a slice takes the same way.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 
 import pyarrow as pa
@@ -28,7 +28,9 @@ from hudi_pyspark.messages import logger
 from hudi_pyspark.reading import merge_sides
 from hudi_pyspark.reading.base_files.base_file import read_base_rows
 from hudi_pyspark.reading.kept_merges import KeptMerge, has_plain_base
+from hudi_pyspark.reading.log_records.records import LogRecords
 from hudi_pyspark.reading.merge.loaded_log import LoadedLog, LogInMemory
+from hudi_pyspark.reading.merge.merge import MergedTable, MergePass
 from hudi_pyspark.reading.merge.outcome import Outcome, OutcomeStore, Resumed
 from hudi_pyspark.reading.merge_sides import MergeSides, load_merge_sides
 from hudi_pyspark.reading.merged_slices import (
@@ -208,7 +210,7 @@ class _RecordedPass:
     def __init__(self, task: ScanTask, log: LogInMemory, sides: MergeSides) -> None:
         self._task = task
         self._sides = sides
-        self._merge_pass = sides.merge_pass(log.records)
+        self._merge_pass = MergePass(log.records, log.pair_rule, sides.row_filter)
         self._requested = task.shared.planned_columns.requested
         self._tables = [pa.Table.from_batches([], self._requested)]
         self._row_count = 0
@@ -238,10 +240,11 @@ class _RecordedPass:
 def _streamed_tables(task: ScanTask, log: LoadedLog, sides: MergeSides) -> Iterator[pa.Table]:
     """Merge a slice table by table, in several passes if its log records are on disk."""
     batch_rows = task.settings.batch_rows
-    tables = log.merge(
-        sides.base, lambda base, records: sides.merge_pass(records).rows(base, batch_rows)
-    )
-    yield from (table.rows for table in tables)
+
+    def merge(base: Iterable[pa.Table], records: LogRecords) -> Iterator[MergedTable]:
+        return MergePass(records, log.pair_rule, sides.row_filter).rows(base, batch_rows)
+
+    yield from (table.rows for table in log.merge(sides.base, merge))
 
 
 def _unmerged_tables(task: ScanTask, storage: Storage) -> Iterator[pa.Table]:
