@@ -27,8 +27,8 @@ from hudi_pyspark.reading import merge_sides
 from hudi_pyspark.reading.base_files.base_file import open_base_file, read_base_rows
 from hudi_pyspark.reading.base_files.page_reads import PagedFile
 from hudi_pyspark.reading.merge.loaded_log import LogInMemory
-from hudi_pyspark.reading.merge.outcome import Outcome, Resumable
-from hudi_pyspark.reading.merge.whole_records import MergeDecision, WholeRecords
+from hudi_pyspark.reading.merge.outcome import Outcome
+from hudi_pyspark.reading.merge.whole_records import MergeDecision, WholeRecords, Winners
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 from hudi_pyspark.tasks import ScanTask
 
@@ -48,7 +48,7 @@ class MergedSlice(NamedTuple):
 
     outcome: Outcome
     log_records: int  # number of the records that were decoded
-    resumable: Resumable | None = None  # None if records are combined
+    winners: Winners | None = None  # to resume the merge from; None if records are combined
     base: list[pa.Table] | None = None  # all rows of a small base file; None to read the file
 
 
@@ -152,7 +152,7 @@ def resume_slice(
         return None
     log, scan = loaded
     outcome = earlier.outcome
-    winners = earlier.resumable.winners
+    winners = earlier.winners
     merge = WholeRecords(log.records, log.pair_rule, outcome.decision, winners)
     if merge.needs_base_rows:
         by_position = winners.log.positions is not None
@@ -161,8 +161,7 @@ def resume_slice(
                 return None
             for table in tables:
                 merge.match(table)
-    compacted = earlier.resumable.compacted_instants
-    return _finished(task, merge, outcome, log, scan, compacted_before=compacted)
+    return _finished(task, merge, outcome, log, scan, compacted_before=winners.compacted_instants)
 
 
 def _load_later_log(
@@ -174,7 +173,7 @@ def _load_later_log(
     values of earlier records, are identified in another way, or are too many.
     """
     outcome = earlier.outcome
-    by_position = earlier.resumable.winners.log.positions is not None
+    by_position = earlier.winners.log.positions is not None
     columns = _columns_to_decode(outcome, task, by_position=by_position)
     if columns is None:
         return None
@@ -185,7 +184,7 @@ def _load_later_log(
         columns, record_keys=None, key_fields=key_fields
     )
     with merge_sides.live_blocks(later, storage) as scan:
-        instants = {*outcome.block_instants, *earlier.resumable.compacted_instants}
+        instants = {*outcome.block_instants, *earlier.winners.compacted_instants}
         if not scan.follows(instants, outcome.counting_instants):
             return None
         log = merge_sides.load_log_records(later, scan.blocks, by_position=by_position)
@@ -259,7 +258,7 @@ def _finished(
             counting_instants=task.shared.block_filter.counting(instants),
         ),
         len(log.records),
-        Resumable(winners, tuple(sorted({*compacted_before, *scan.compacted}))),
+        replace(winners, compacted_instants=tuple(sorted({*compacted_before, *scan.compacted}))),
     )
 
 

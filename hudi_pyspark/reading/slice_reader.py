@@ -117,7 +117,7 @@ def merge_outcome(task: ScanTask, storage: Storage, store: OutcomeStore) -> Outc
             for _ in merge_pass.tables():
                 pass
             merged = MergedSlice(merge_pass.outcome(), len(log.records))
-    kept_merge.put(merged.outcome, merged.resumable)
+    kept_merge.put(merged.outcome, merged.winners)
     return merged.outcome
 
 
@@ -166,8 +166,8 @@ def _resumed_outcome(task: ScanTask, storage: Storage, kept_merge: KeptMerge) ->
     merged = resume_slice(task, storage, earlier, kept_merge) if earlier is not None else None
     if earlier is None or merged is None:
         return None
-    growth = merged.log_records / len(earlier.resumable.winners.log)
-    kept_merge.put(merged.outcome, merged.resumable, Resumed(earlier.key, growth))
+    growth = merged.log_records / len(earlier.winners.log)
+    kept_merge.put(merged.outcome, merged.winners, Resumed(earlier.key, growth))
     return merged.outcome
 
 
@@ -181,7 +181,7 @@ def _merged_anew(
             if log.pair_rule.wins_whole_records:
                 merged = merge_slice(task, storage, log, sides)
                 if kept_merge is not None:
-                    kept_merge.put(merged.outcome, merged.resumable)
+                    kept_merge.put(merged.outcome, merged.winners)
                 yield from rows_of(task, storage, merged)
                 return
             if kept_merge is not None:

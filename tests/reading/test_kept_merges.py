@@ -442,7 +442,7 @@ def test_local_files_are_known_by_their_states_and_must_be_readable(tmp_path, mo
     os.utime(tmp_path / BASE_PATH, ns=(state.st_atime_ns, state.st_mtime_ns))
     other = KeptMerge.of(task(), files, memory)
     assert other is not None
-    assert other.key.digests != known.key.digests
+    assert other.digests != known.digests
     monkeypatch.setattr("os.access", lambda path, _mode: not path.endswith(LOG_PATHS[1]))
     assert KeptMerge.of(task(), files, memory) is None
 
@@ -498,7 +498,7 @@ def test_outcome_of_another_number_of_records_replaces_the_known_one(storage, st
     assert merge is not None
     merge.put(outcome_of(3))
     merge.put(replace(outcome_of(4), records=pa.table({"b": [1, 2, 3, 4]})))
-    kept = store.find(merge.key.digests[-1], None)
+    kept = store.find(merge.digests[-1], None)
     assert kept is not None
     found = kept.outcome
     assert (found.record_count, found.records.column_names) == (4, ["b"])

@@ -188,11 +188,11 @@ def test_outcome_without_room_for_columns_still_resumes_the_merge(storage, store
     assert kept_merge is not None
     kept = kept_merge.find()
     assert kept is not None
-    assert kept.resumable is not None
+    assert kept.winners is not None
     most = kept.nbytes - kept.outcome.records.nbytes + 10
     assert (kept.within(most) or kept).outcome.records.num_columns == 0
     monkeypatch.setattr(thresholds, "OUTCOME_BYTES", most)
-    kept_merge.put(kept.outcome, kept.resumable)
+    kept_merge.put(kept.outcome, kept.winners)
     logs = with_third(storage, upsert("z", 20, "004"))
     assert resumes(logs, storage, store, columns=())
 

@@ -56,48 +56,40 @@ class Block:
     octets: memoryview  # from its header to the end of its checksums
 
     @classmethod
-    def frame(cls, octets: memoryview, offset: int) -> Block:
+    def frame(cls, octets: memoryview, offset: int, magic: bytes, path: str) -> Block:
         """Cut out the block at the start of ``octets``.
 
         Args:
             octets: bytes of the HFile from the block on.
             offset: of the block in the HFile.
+            magic: eight bytes, the expected kind of block.
+            path: of the file, for errors.
 
         Raises:
-            HFileError: the bytes end within the block, or its size is negative.
+            HFileError: the bytes end within the block, its size is negative, or it is another kind
+                of block.
+            UnsupportedTableError: it is a data block with encoded entries.
         """
         if len(octets) < HEADER_SIZE:
             raise HFileError("expected an HFile block, found the end of the HFile", offset)
-        _, size, *_ = _HEADER.unpack_from(octets)
+        found, size, *_ = _HEADER.unpack_from(octets)
         if not 0 <= size <= len(octets) - HEADER_SIZE:
             raise HFileError(f"HFile block of {size} bytes does not fit", offset)
-        return cls(offset, octets[: HEADER_SIZE + size])
-
-    @property
-    def magic(self) -> bytes:
-        """Eight bytes that name the kind of block."""
-        return bytes(self.octets[: len(DATA_MAGIC)])
+        block = cls(offset, octets[: HEADER_SIZE + size])
+        if found == _ENCODED_DATA_MAGIC:
+            code = int.from_bytes(block.octets[HEADER_SIZE : HEADER_SIZE + 2], "big")
+            raise UnsupportedTableError(
+                f"{path}: the HFile has encoded data blocks ({_ENCODINGS.get(code, code)}); "
+                "only plain ones can be read"
+            )
+        if found != magic:
+            raise block.corrupt(f"expected HFile block {magic!r}, found {found!r}")
+        return block
 
     @property
     def content_size(self) -> int:
         """Bytes of the inflated content, according to the header."""
         return int(_HEADER.unpack_from(self.octets)[2])
-
-    def check_magic(self, magic: bytes, path: str) -> None:
-        """Check the kind of the block.
-
-        Raises:
-            UnsupportedTableError: it is a data block with encoded entries.
-            HFileError: it is another kind of block.
-        """
-        if self.magic == _ENCODED_DATA_MAGIC:
-            code = int.from_bytes(self.octets[HEADER_SIZE : HEADER_SIZE + 2], "big")
-            raise UnsupportedTableError(
-                f"{path}: the HFile has encoded data blocks ({_ENCODINGS.get(code, code)}); "
-                "only plain ones can be read"
-            )
-        if self.magic != magic:
-            raise self.corrupt(f"expected HFile block {magic!r}, found {self.magic!r}")
 
     def content(self, codec: int, path: str) -> bytes | memoryview:
         """Verify the checksums and inflate the content.
@@ -163,27 +155,6 @@ class Block:
         if len(content) <= size and (not inflater.eof or inflater.unused_data):
             raise self.corrupt("HFile block is not valid gzip: the stream and the block end apart")
         return content
-
-
-def block_content(
-    octets: memoryview, offset: int, magic: bytes, codec: int, path: str
-) -> bytes | memoryview:
-    """Check and inflate the block at the start of ``octets``.
-
-    Args:
-        octets: bytes of the HFile from the block on.
-        offset: of the block in the HFile.
-        magic: the expected kind of block.
-        codec: the compression, by the number in the trailer.
-        path: of the file, for errors.
-
-    Raises:
-        HFileError: see `Block.frame` and `Block.content`; or it is another kind of block.
-        UnsupportedTableError: its entries are encoded, or its codec is neither gz nor none.
-    """
-    block = Block.frame(octets, offset)
-    block.check_magic(magic, path)
-    return block.content(codec, path)
 
 
 def read_range(source: BytesSource, offset: int, length: int) -> memoryview:

@@ -26,7 +26,6 @@ from hudi_pyspark.format.hfile.blocks import (
     Block,
     BlockIndex,
     Place,
-    block_content,
     parse_lower_index,
     parse_root_index,
     read_range,
@@ -214,14 +213,14 @@ class HFileReader:
             octets = tail[start - tail_at : trailer_at - tail_at]
         else:
             octets = read_range(source, start, trailer_at - start)
-        root = block_content(octets, start, ROOT_INDEX_MAGIC, trailer.codec, path)
+        root_block = Block.frame(octets, start, ROOT_INDEX_MAGIC, path)
+        root = root_block.content(trailer.codec, path)
         keys, places = parse_root_index(root, trailer.index_count, start)
         if bool(keys) != bool(trailer.entry_count):
             problem = f"expected {trailer.entry_count} entries in the HFile"
             raise HFileError(f"{problem}, found {len(keys)} in its root index", start)
-        stored_info = octets[info_at - start :]
-        info = block_content(stored_info, info_at, FILE_INFO_MAGIC, trailer.codec, path)
-        file_info = parse_file_info(info, info_at, path)
+        info_block = Block.frame(octets[info_at - start :], info_at, FILE_INFO_MAGIC, path)
+        file_info = parse_file_info(info_block.content(trailer.codec, path), info_at, path)
         index = BlockIndex.of([row_of(key, start) for key in keys], places, start)
         return cls(trailer, file_info, source, path, index)
 
@@ -279,8 +278,8 @@ class HFileReader:
             start = run[0][0]
             octets = read_range(self._source, start, run[-1][0] + run[-1][1] - start)
             for offset, size in run:
-                block = Block.frame(octets[offset - start : offset - start + size], offset)
-                block.check_magic(magic, self._path)
+                stored = octets[offset - start : offset - start + size]
+                block = Block.frame(stored, offset, magic, self._path)
                 if len(block.octets) != size:
                     problem = f"expected an HFile block of {size} bytes, found {len(block.octets)}"
                     raise HFileError(problem, offset)

@@ -312,7 +312,9 @@ def _parse_block(file: BytesSource, offset: int, end: int, path: str, report: Re
     content_length = _LONG.unpack(reader.read_bytes(_LONG.size, "content length"))[0]
     content_offset = reader.skip(content_length, "content")
     reader.read_map("footer")  # always empty: no release defines a key of it
-    reader.expect_end()
+    if reader.offset != reader.end:
+        problem = f"{reader.end - reader.offset} bytes remain after the block's footer"
+        raise CorruptLogBlockError(problem, path, reader.offset)
     command = header.get(HeaderKey.COMMAND_BLOCK_TYPE)
     if block_type is LogBlockType.COMMAND_BLOCK and command != _ROLLBACK_COMMAND:
         problem = f"expected command '{_ROLLBACK_COMMAND}' (rollback), found {command!r}"
@@ -368,22 +370,17 @@ class _BlockReader:
         if count < 0:
             problem = f"expected a {what} entry count of 0 or more, found {count}"
             raise CorruptLogBlockError(problem, self.path, self.offset - _INT.size)
-        return dict(self._read_entry(what) for _ in range(count))
-
-    def _read_entry(self, what: str) -> tuple[int, str]:
-        key = self.read_int(f"{what} key")
-        text_at = self.offset
-        text = self.read_bytes(self.read_int(f"{what} value length"), f"{what} value")
-        try:
-            return key, str(text, "utf-8")
-        except UnicodeDecodeError as error:
-            problem = f"{what} value of key {key} is not UTF-8: {error}"
-            if self.report is None:
-                raise CorruptLogBlockError(problem, self.path, text_at) from error
-            self.report(problem, text_at)
-            return key, str(text, "utf-8", "replace")
-
-    def expect_end(self) -> None:
-        if self.offset != self.end:
-            problem = f"{self.end - self.offset} bytes remain after the block's footer"
-            raise CorruptLogBlockError(problem, self.path, self.offset)
+        texts: dict[int, str] = {}
+        for _ in range(count):
+            key = self.read_int(f"{what} key")
+            text_at = self.offset
+            text = self.read_bytes(self.read_int(f"{what} value length"), f"{what} value")
+            try:
+                texts[key] = str(text, "utf-8")
+            except UnicodeDecodeError as error:
+                problem = f"{what} value of key {key} is not UTF-8: {error}"
+                if self.report is None:
+                    raise CorruptLogBlockError(problem, self.path, text_at) from error
+                self.report(problem, text_at)
+                texts[key] = str(text, "utf-8", "replace")
+        return texts

@@ -120,13 +120,6 @@ class RowGroupFilter:
 
         return [g for g in groups if may_match(predicate, partial(bounds_of, group=g))], keys
 
-    def dropped_in(self, metadata: pq.FileMetaData) -> list[Mask]:
-        """Return the dropped rows of each row group of the file; [] if no row is dropped."""
-        if self.dropped is None:
-            return []
-        counts = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
-        return np.split(self.dropped, np.cumsum(counts)[:-1])
-
     def _keys_in(self, metadata: pq.FileMetaData) -> Sequence[str] | None:
         """Return the needed record keys that may be in a file, by its footer; None for any key."""
         if self.record_keys is None:
@@ -247,7 +240,7 @@ def read_parquet_rows(
         leaves=leaves,
         batch_rows=_rows_at_once(parquet.metadata, groups, leaves, batch_rows),
         keys=keys_as_stored(keys, schema_in_file),
-        masks=row_groups.dropped_in(parquet.metadata),
+        all_dropped=row_groups.dropped,
     ):
         if not stored_names:
             yield table
@@ -291,15 +284,20 @@ def _read_row_groups(
     leaves: Sequence[str],
     batch_rows: int,
     keys: pa.Array | None,
-    masks: Sequence[Mask],
+    all_dropped: Mask | None,
 ) -> Iterator[pa.Table]:
     """Read leaves of columns in file order; rows with other keys may be missing.
 
-    Rows of the masks, one mask for each row group of the file, are left out; [] for none.
+    The rows of ``all_dropped``, by row number in the file, are left out; None to leave out none.
 
     What a read fetches from another machine stays in memory until its end, so such a read has the
     columns of one row group.
     """
+    metadata = file.parquet.metadata
+    masks: Sequence[Mask] = []  # per row group of the file
+    if all_dropped is not None:
+        counts = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
+        masks = np.split(all_dropped, np.cumsum(counts)[:-1])
     if keys is not None or file.is_remote:
         parts = [[group] for group in groups]
     else:
@@ -321,7 +319,7 @@ def _read_row_groups(
             is_dropped = dropped[count : count + len(batch)] if dropped is not None else None
             count += len(batch)
             yield table if is_dropped is None else _without(table, is_dropped)
-        check_row_count(file.parquet.metadata, at_once, count)
+        check_row_count(metadata, at_once, count)
 
 
 def _without(table: pa.Table, dropped: Mask) -> pa.Table:

@@ -124,8 +124,12 @@ class LogDecoder:
         if self.wanted_keys is not None:
             is_wanted = pc.is_in(rows.column(RECORD_KEY_COLUMN), value_set=self.wanted_keys)
             rows = rows.filter(is_wanted)
-        keys = self._keys(block, rows)
         length = rows.num_rows
+        keys = pa.nulls(length, pa.string())
+        if self.has_keys:
+            keys = as_one_array(rows.column(RECORD_KEY_COLUMN))
+            if keys.null_count:
+                raise CorruptTableError(f"{_place(block)}: a record without record key")
         columns = ALL_COLUMNS
         if block.is_partial:  # then its schema has the columns that its updates change
             stored, names = self._names_in(block)
@@ -197,14 +201,6 @@ class LogDecoder:
             return deleted
         is_wanted = is_true(pc.is_in(deleted.keys, value_set=self.wanted_keys))
         return replace(deleted.take(np.flatnonzero(is_wanted)), positions=None)
-
-    def _keys(self, block: LogBlock, rows: pa.Table) -> pa.Array:
-        if not self.has_keys:
-            return pa.nulls(rows.num_rows, pa.string())
-        keys = as_one_array(rows.column(RECORD_KEY_COLUMN))
-        if keys.null_count:
-            raise CorruptTableError(f"{_place(block)}: a record without record key")
-        return keys
 
     def _positions(self, block: LogBlock, length: int) -> RowNumbers | None:
         """Return the row positions of a block's records; None unless each record has one."""

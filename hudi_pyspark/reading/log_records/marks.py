@@ -17,7 +17,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hudi_pyspark.arrow_values import ZERO, to_arrow, to_numpy
-from hudi_pyspark.columns.arrays import Mask, RowNumbers, any_of, field_array, is_null, is_true
+from hudi_pyspark.columns.arrays import (
+    Arrays,
+    Mask,
+    RowNumbers,
+    any_of,
+    field_array,
+    is_null,
+    is_true,
+)
 from hudi_pyspark.columns.text import spark_value_text
 from hudi_pyspark.errors import UnsupportedTableError
 from hudi_pyspark.format.column_names import find_path
@@ -47,7 +55,7 @@ _WRAPPERS = {
 
 
 @dataclass(frozen=True, slots=True)
-class OrderingValues:
+class OrderingValues(Arrays):
     """Ordering values of some records, one comparable array per ordering field.
 
     Without fields all values are equal. Null is smaller than every value, but an int column reads
@@ -87,7 +95,7 @@ class OrderingValues:
 
 
 @dataclass(frozen=True, slots=True)
-class Marks:
+class Marks(Arrays):
     """Properties by which a merge decides between records; all arrays are parallel."""
 
     ordering: OrderingValues
@@ -164,11 +172,6 @@ class Marks:
     def to_spill_columns(self) -> list[pa.Array]:
         """Return the marks as columns, for rows that go to disk."""
         return [*map(to_arrow, self.arrays()), *self.ordering.fields]
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the marks in memory."""
-        return int(sum(array.nbytes for array in [*self.arrays(), *self.ordering.fields]))
 
     @property
     def is_commit_time_delete(self) -> Mask:

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from hudi_pyspark.arrow_values import to_arrow, to_numpy
-from hudi_pyspark.columns.arrays import Mask, RowNumbers, as_one_array
+from hudi_pyspark.columns.arrays import Arrays, Mask, RowNumbers, as_one_array
 from hudi_pyspark.reading.log_records.marks import (
     ALL_COLUMNS,
     Marks,
@@ -111,7 +111,7 @@ class Records:
 
 
 @dataclass(frozen=True, slots=True)
-class LogRecords:
+class LogRecords(Arrays):
     """Records of a slice's log files, in the order in which they apply.
 
     A record is a row of a data block or a key of a delete block. The arrays are parallel; `rows` is
@@ -196,13 +196,6 @@ class LogRecords:
             *records.marks.to_spill_columns(),
         ]
         return pa.Table.from_arrays(arrays, names=[str(place) for place in range(len(arrays))])
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the records in memory, all of their rows included."""
-        arrays = [self.rows, self.row, self.keys, self.marks]
-        size: int = sum(array.nbytes for array in arrays)
-        return size + (self.positions.nbytes if self.positions is not None else 0)
 
     def take(self, indices: RowNumbers) -> LogRecords:
         """Return some of the records, in that order; they share all rows."""

@@ -25,7 +25,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hudi_pyspark.arrow_values import to_arrow, to_numpy
-from hudi_pyspark.columns.arrays import Mask, RowNumbers, as_one_array, is_true
+from hudi_pyspark.columns.arrays import Arrays, Mask, RowNumbers, as_one_array, is_true
 from hudi_pyspark.reading.log_records.marks import OrderingValues
 from hudi_pyspark.reading.log_records.records import NO_ROW, ColumnSets, LogRecords
 from hudi_pyspark.reading.merge.base_rows import (
@@ -50,7 +50,8 @@ class MergeDecision(NamedTuple):
     kept_log_rows: Mask | None
 
 
-class MatchedRows(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class MatchedRows(Arrays):
     """The base row that each of some log records meets."""
 
     row: RowNumbers  # row number in the base file, NO_ROW if the record meets none
@@ -69,11 +70,6 @@ class MatchedRows(NamedTuple):
         ordering = OrderingValues.concat([part.ordering for part in parts])
         return cls(np.concatenate([part.row for part in parts]), ordering)
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes in memory."""
-        return int(self.row.nbytes + sum(field.nbytes for field in self.ordering.fields))
-
     def take(self, places: RowNumbers) -> MatchedRows:
         """Return the base rows at some places, in that order; none for NO_ROW."""
         is_none = places == NO_ROW
@@ -84,7 +80,7 @@ class MatchedRows(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Winners:
+class Winners(Arrays):
     """What the log records of a slice were folded into: one record per key, and its base row.
 
     Deletes and records that lost against their base row stay: a later record may change who wins.
@@ -93,6 +89,7 @@ class Winners:
     log: LogRecords  # its rows have one column: the ordinal of the row among all data rows
     matched: MatchedRows
     row_count: int  # of all data rows
+    compacted_instants: tuple[str, ...] = ()  # that log compactions among the blocks name
 
     @classmethod
     def none(cls, log: LogRecords, rule: MergeRule) -> Winners:
@@ -100,13 +97,8 @@ class Winners:
         no_records = replace(log.take(np.empty(0, np.int64)), rows=log.rows.slice(0, 0))
         return cls(number_rows(no_records, 0), MatchedRows.none(log, rule), 0)
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes in memory."""
-        return self.log.nbytes + self.matched.nbytes
-
     def to_table(self) -> pa.Table:
-        """Return the winners as one table, a row for each; see `from_table`."""
+        """Return the winners as one table, a row for each, without the compacted instants."""
         table = self.log.to_spill_table()
         fields = self.matched.ordering.fields
         for array in (to_arrow(self.matched.row), *fields):
@@ -115,14 +107,15 @@ class Winners:
         return table.replace_schema_metadata(counts)
 
     @classmethod
-    def from_table(cls, table: pa.Table) -> Winners:
+    def from_table(cls, table: pa.Table, compacted_instants: tuple[str, ...] = ()) -> Winners:
         """Return the winners that `to_table` has made this table of."""
         counts = {name: int(count) for name, count in table.schema.metadata.items()}
         end = table.num_columns - counts[b"ordering_fields"]
         row, *fields = map(as_one_array, table.columns[end - 1 :])
         ordering = OrderingValues(tuple(fields), table.num_rows)
         log = LogRecords.from_spill_table(table.select(range(end - 1)), _ORDINALS, ColumnSets())
-        return cls(log, MatchedRows(to_numpy(row), ordering), counts[b"rows"])
+        matched = MatchedRows(to_numpy(row), ordering)
+        return cls(log, matched, counts[b"rows"], compacted_instants)
 
 
 def number_rows(log: LogRecords, first: int) -> LogRecords:
