@@ -72,7 +72,8 @@ def merge_slice(
         tables = _whole_if_small(sides.base)
         if tables is not None:
             row_count = sum(table.num_rows for table in tables)
-            merged = _merge_anew(task, log, sides.scan, tables, row_count)
+            at_once = [pa.concat_tables(tables)] if tables else []  # all keys are hashed once
+            merged = _merge_anew(task, log, sides.scan, at_once, row_count)
             return merged._replace(base=tables)
     with open_base_file(task, storage) as file:
         assert file is not None  # there is a base file
@@ -145,7 +146,7 @@ def resume_slice(
     Raises:
         MissingFileError: a file of the slice is gone.
         CorruptLogBlockError, CorruptBaseFileError: a file cannot be decoded.
-        CorruptTableError, SchemaEvolutionError: as `slice_reader.read`.
+        CorruptTableError, SchemaEvolutionError: as `read_task.read_slice`.
     """
     loaded = _load_later_log(task, storage, earlier)
     if loaded is None:

@@ -101,7 +101,7 @@ def _is_small(task: ScanTask, storage: Storage) -> bool:
     """Decide whether a slice is tiny, and merged by whole records with their keys.
 
     To merge a tiny slice with its neighbours costs about what a kept outcome costs to find. With
-    any option that changes rows, slices are merged one by one: `slice_reader` follows all of them.
+    any option that changes rows, slices are merged one by one: `read_slice` follows all of them.
     """
     shared = task.shared
     return (

@@ -22,7 +22,7 @@ from hudi_pyspark.reading.kept_merges import KeptMerge, count_merged
 from hudi_pyspark.reading.merge.outcome import KeptOutcome, Outcome, OutcomesInMemory
 from hudi_pyspark.reading.merge.outcome_files import OutcomesOnDisk
 from hudi_pyspark.reading.merge.whole_records import MergeDecision
-from hudi_pyspark.reading.slice_reader import read
+from hudi_pyspark.reading.read_task import read_slice
 from hudi_pyspark.storage import ArrowStorage
 from hudi_pyspark.table.merge_mode import MergeCache, RecordMergeMode
 from hudi_pyspark.table.on_damage import OnDamage
@@ -90,7 +90,7 @@ def test_second_query_reads_no_log_file(storage, store):
 def test_rows_are_counted_without_any_file(storage, store):
     assert rows(task(), storage, store) == MERGED
     read_files(storage)
-    tables = list(read(task(columns=(), batch_rows=1), storage, store))
+    tables = list(read_slice(task(columns=(), batch_rows=1), storage, store))
     assert [table.num_rows for table in tables] == [1, 1]
     assert read_files(storage) == (0, [])
 
@@ -221,7 +221,7 @@ def test_record_key_finds_its_pages_in_a_merged_slice(store):
 
 
 def stop_after_first_rows(asked, storage, store):
-    tables = read(asked, storage, store)
+    tables = read_slice(asked, storage, store)
     next(tables)
     tables.close()  # type: ignore[attr-defined]
     read_files(storage)

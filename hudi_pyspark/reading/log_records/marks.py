@@ -7,7 +7,7 @@ row is a delete by flag, by operation, or by the table's delete marker.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from functools import reduce
 from typing import Any
 
@@ -29,8 +29,7 @@ from hudi_pyspark.columns.arrays import (
 from hudi_pyspark.columns.text import spark_value_text
 from hudi_pyspark.errors import UnsupportedTableError
 from hudi_pyspark.format.column_names import find_path
-from hudi_pyspark.format.log.delete_block import DeleteRecords, OrderingGroup, OrderingWrapper
-from hudi_pyspark.format.nested_types import counts_milliseconds, find_field
+from hudi_pyspark.format.nested_types import find_field
 from hudi_pyspark.table.merge_mode import MergeRule
 from hudi_pyspark.table.meta_columns import DELETED_COLUMN, OPERATION_COLUMN
 
@@ -38,20 +37,6 @@ SetNumbers = npt.NDArray[np.int32]
 
 ALL_COLUMNS = -1  # number of the set of all columns
 _DELETING_OPERATIONS = ("D", "-U")
-# Apache Hudi takes higher values for microseconds, in a delete of a column in milliseconds.
-_LAST_MILLISECOND = 9_999_999_999_999
-# Wrappers that writers put around the ordering value in a delete block, by the column's type.
-_WRAPPERS = {
-    pa.int32(): (OrderingWrapper.INT,),
-    pa.int64(): (OrderingWrapper.LONG, OrderingWrapper.TIME_MICROS),
-    pa.float32(): (OrderingWrapper.FLOAT,),
-    pa.float64(): (OrderingWrapper.DOUBLE,),
-    pa.bool_(): (OrderingWrapper.BOOLEAN,),
-    pa.string(): (OrderingWrapper.STRING,),
-    pa.date32(): (OrderingWrapper.DATE, OrderingWrapper.LOCAL_DATE, OrderingWrapper.INT),
-    pa.timestamp("us", "UTC"): (OrderingWrapper.TIMESTAMP_MICROS, OrderingWrapper.LONG),
-    pa.timestamp("us"): (OrderingWrapper.TIMESTAMP_MICROS, OrderingWrapper.LONG),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,29 +115,6 @@ class Marks(Arrays):
             has_default_ordering=has_default_ordering,
             has_other_class=np.zeros(rows.num_rows, np.bool_),
             columns=np.full(rows.num_rows, columns, np.int32),
-        )
-
-    @classmethod
-    def of_deletes(cls, deletes: DeleteRecords, schema: pa.Schema, rule: MergeRule) -> Marks:
-        """Return the marks of the records of a delete block.
-
-        Args:
-            deletes: the records.
-            schema: of the rows, with the ordering fields' columns.
-            rule: names ordering fields.
-
-        Raises:
-            UnsupportedTableError: as `of_rows`.
-        """
-        length = len(deletes.record_keys)
-        names = rule.ordering_fields
-        ordering, has_other_class = _delete_ordering(deletes, schema, names)
-        return cls(
-            ordering=ordering,
-            is_delete=np.ones(length, np.bool_),
-            has_default_ordering=to_numpy(deletes.is_commit_time) | (not names),
-            has_other_class=has_other_class,
-            columns=np.full(length, ALL_COLUMNS, np.int32),
         )
 
     @classmethod
@@ -293,66 +255,3 @@ def flagged_rows(rows: pa.Table) -> Mask:
     if flag is None or not pa.types.is_boolean(flag.type):
         return np.zeros(rows.num_rows, np.bool_)
     return is_true(rows.column(DELETED_COLUMN))
-
-
-def _delete_ordering(
-    records: DeleteRecords, schema: pa.Schema, names: Sequence[str]
-) -> tuple[OrderingValues, Mask]:
-    """Make the ordering values of deleted records comparable with the values of rows.
-
-    Args:
-        records: of one delete block.
-        schema: of the rows, with the ordering fields' columns.
-        names: of the ordering fields.
-
-    Returns:
-        The values, null if a value does not fit its column, and a mask of the records that have a
-        value of another Java class than the column.
-
-    Raises:
-        UnsupportedTableError: an ordering field has a type that Apache Hudi does not order.
-    """
-    length = len(records.record_keys)
-    groups_of_field: Sequence[Sequence[OrderingGroup]] = [records.ordering]
-    if len(names) > 1:
-        array_ordering = records.array_ordering
-        groups_of_field = array_ordering.fields if array_ordering else [()] * len(names)
-    has_other_class = np.zeros(length, np.bool_)
-    fields = []
-    for name, groups in zip(names, groups_of_field, strict=False):
-        data_type = ordering_field(pa.Table.from_batches([], schema), name).type
-        is_instant = pa.types.is_timestamp(data_type) and data_type.tz is not None
-        in_milliseconds = is_instant and counts_milliseconds(find_field(schema, name))
-        values = pa.nulls(length, data_type)
-        for group in groups:
-            decimal = (OrderingWrapper.DECIMAL,) if pa.types.is_decimal(data_type) else ()
-            if group.wrapper is not None and group.wrapper not in _WRAPPERS.get(data_type, decimal):
-                has_other_class[to_numpy(group.rows)] = True
-            if in_milliseconds and pa.types.is_int64(group.values.type):
-                group = replace(group, values=_microseconds(group.values))  # noqa: PLW2901
-            values = _scatter(values, group, data_type)
-        fields.append(comparable(values, name))
-    return OrderingValues(tuple(fields), length), has_other_class
-
-
-def _microseconds(values: pa.Array) -> pa.Array:
-    """Convert milliseconds to microseconds; higher numbers are microseconds already."""
-    is_milliseconds = pc.less_equal(values, _LAST_MILLISECOND)
-    return pc.if_else(is_milliseconds, pc.multiply(values, 1000), values)
-
-
-def _scatter(values: pa.Array, group: OrderingGroup, data_type: pa.DataType) -> pa.Array:
-    """Put a group's values at its rows; values that do not fit the type become null."""
-    converted = group.values
-    try:
-        if pa.types.is_date32(data_type) and pa.types.is_int32(converted.type):
-            converted = converted.cast(data_type)
-        elif pa.types.is_timestamp(data_type) and pa.types.is_int64(converted.type):
-            converted = converted.cast(pa.timestamp("us")).cast(data_type)
-        else:
-            converted = pc.cast(converted, data_type, safe=not pa.types.is_floating(data_type))
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        return values
-    mask = np.zeros(len(values), np.bool_)
-    mask[to_numpy(group.rows)] = True
-    return pc.replace_with_mask(values, to_arrow(mask), converted)
