@@ -567,7 +567,7 @@ class HudiTable:
         """
         if self._defaults.keys().isdisjoint(GivenOptions.of(options).values):
             options = {**self._defaults, **options}
-        parsed = ReadOptions.parse(options, _settings_of_environment())
+        parsed = ReadOptions.parse(options, from_environment(os.environ))
         # Spark cannot be handed a file system object.
         spark_options = None if self._opened_by is None else {**options, **self._opened_by}
         return self._scan(parsed, mergers, limit=limit, spark_options=spark_options)
@@ -683,7 +683,7 @@ def find_in_catalog(
     """
     from hudi_pyspark.catalogs import find_table  # noqa: PLC0415  (few need it)
 
-    environment = _settings_of_environment()
+    environment = from_environment(os.environ)
     table = find_table(name, {**without_prefix(environment, CATALOG_PREFIX), **catalog})
     own_provider = (storage_options or {}).get(CREDENTIALS_PROVIDER)
     vended = None if own_provider else table.provider
@@ -702,11 +702,7 @@ def open_storage(
             value.
         StorageError: the storage does not answer, or there are no credentials.
     """
-    return ArrowStorage.parse(path, storage_options, _settings_of_environment())
-
-
-def _settings_of_environment() -> Mapping[str, str]:
-    return from_environment(os.environ)
+    return ArrowStorage.parse(path, storage_options, from_environment(os.environ))
 
 
 def _spark_settings(settings: Mapping[str, str | bool | float] | None) -> dict[str, object]:

@@ -23,10 +23,9 @@ from hudi_pyspark.names_elsewhere import OF_SCAN, look_elsewhere
 from hudi_pyspark.options.option import as_text
 from hudi_pyspark.options.read_options import ReadOptions, columns_text
 from hudi_pyspark.planning.needed_columns import result_schema
-from hudi_pyspark.planning.plan import Plan, Query, summary
+from hudi_pyspark.planning.plan import Plan, Query, cost, group_tasks, summary
 from hudi_pyspark.planning.query import check_lost_commits, resolve_query
 from hudi_pyspark.planning.slice_tasks import TablePlanner
-from hudi_pyspark.planning.task_groups import cost, group_tasks
 from hudi_pyspark.reading.kept_merges import count_merged, merged_on_disk
 from hudi_pyspark.reading.read_task import read_group
 from hudi_pyspark.reading.small_slices import are_tiny, join_tasks

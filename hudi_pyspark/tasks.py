@@ -20,7 +20,7 @@ from hudi_pyspark.columns.arrays import ONLY_ROW_COUNT, Mask, as_one_array, repe
 from hudi_pyspark.columns.nested_fields import narrow_fields
 from hudi_pyspark.custom_mergers import PayloadMerger
 from hudi_pyspark.errors import UnsupportedTableError
-from hudi_pyspark.filter.bounds import keys_array
+from hudi_pyspark.filter.evaluation import keys_array
 from hudi_pyspark.filter.predicate import Predicate
 from hudi_pyspark.format.column_names import case_variants
 from hudi_pyspark.table.file_group import FileSlice, LogFile
@@ -30,7 +30,7 @@ from hudi_pyspark.table.on_damage import OnDamage
 
 if TYPE_CHECKING:
     from hudi_pyspark.columns.schema_evolution import SchemaOnRead
-    from hudi_pyspark.table.live_blocks import BlockFilter
+    from hudi_pyspark.table.log_files import BlockFilter
 
 BOTH_IMAGES = frozenset({"before", "after"})
 CHANGELOG_COLUMNS = pa.schema(

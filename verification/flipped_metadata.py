@@ -28,8 +28,8 @@ from hudi_pyspark.errors import HudiError
 from hudi_pyspark.format.hfile.reader import SCHEMA_INFO
 from hudi_pyspark.format.timeline.instant_metadata import CommitMetadata
 from hudi_pyspark.metadata_table import records
-from hudi_pyspark.metadata_table.entries import Entries, MetadataSlice
 from hudi_pyspark.metadata_table.listing import MetadataListing
+from hudi_pyspark.metadata_table.slices import Entries, MetadataSlice
 from hudi_pyspark.metadata_table.table import MetadataTable
 from hudi_pyspark.storage import protocol
 from hudi_pyspark.table.commit_history import CommitHistory

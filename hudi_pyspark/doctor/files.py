@@ -160,6 +160,7 @@ def _uncommitted_writers(view: TableView, path: str) -> list[str]:
 
 
 def _unknown(stored: StoredFiles) -> Iterator[Finding]:
+    """Find files that no commit names, and files that are not of Hudi."""
     view = stored.view
     committed = stored.timeline
     if stored.data_files and not view.timeline.instants:
@@ -207,6 +208,11 @@ def _unknown(stored: StoredFiles) -> Iterator[Finding]:
             advice = _KEEP
         yield Finding(severity, FILES, subject, f"{files_of}. {message}", advice)
     yield from _forgotten(stored)
+    yield from _foreign(stored)
+
+
+def _foreign(stored: StoredFiles) -> Iterator[Finding]:
+    """Find files that Hudi did not write."""
     others = {path: path.rpartition("/")[2] for path in stored.sizes.keys() - stored.data_files}
     foreign = sorted(
         p for p, name in others.items() if not is_partition_marker(name) and name[0] not in "._"

@@ -46,7 +46,7 @@ class RequestedKeys:
             return cls([str(key) for key in record_keys], {}, fields, names_field=False)
         if not fields or config.key_generator not in KEY_GENERATORS.values():
             return None
-        found = {name: _listed_texts(parts, name, schema) for name in fields}
+        found = {name: listed_texts(parts, name, schema) for name in fields}
         texts = {name: values for name, values in found.items() if values is not None}
         unlisted = [name for name in fields if name not in texts]
         # The text of another field may have commas, which change what is hashed by some rules.
@@ -102,25 +102,7 @@ class RequestedKeys:
         return [*(keys if names_field else ()), *self.texts[self.key_fields[0]]]
 
 
-def requested_record_keys(
-    predicate: Predicate | None, config: TableConfig, schema: pa.Schema
-) -> tuple[str, ...] | None:
-    """Return the record keys to which a filter restricts a query; None if it restricts none.
-
-    All records of a row share their key, and so the fields that the key is made of: records of
-    other keys never change the result of the merge. None also if there are too many keys to look
-    up.
-
-    Args:
-        predicate: the filter; None matches every row.
-        config: of the table. Key fields that the schema spells otherwise are not looked up.
-        schema: of the table.
-    """
-    requested = RequestedKeys.of(predicate, config, schema)
-    return requested.whole_keys if requested is not None else None
-
-
-def _listed_texts(parts: Sequence[Predicate], name: str, schema: pa.Schema) -> list[str] | None:
+def listed_texts(parts: Sequence[Predicate], name: str, schema: pa.Schema) -> list[str] | None:
     """Return the values that a filter lists for a column of a key, as text; None if any value."""
     data_type = schema.field(name).type if name in schema.names else pa.null()
     if not (pa.types.is_string(data_type) or pa.types.is_integer(data_type)):

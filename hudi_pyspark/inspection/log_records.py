@@ -23,7 +23,7 @@ from hudi_pyspark.reading.log_records.record_keys import record_keys
 from hudi_pyspark.reading.merge.fold import PairRule, fold_log
 from hudi_pyspark.reading.merge_sides import log_decoder
 from hudi_pyspark.table.file_group import FileSlice
-from hudi_pyspark.table.live_blocks import scan_blocks
+from hudi_pyspark.table.log_files import scan_blocks
 from hudi_pyspark.table.merge_mode import MergeRule, resolve_merge_rule
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 from hudi_pyspark.table.schema import as_shown

@@ -10,7 +10,7 @@ from hudi_pyspark.errors import CorruptTableError
 from hudi_pyspark.inspection.commits import file_kind, known_schema
 from hudi_pyspark.inspection.definition import InspectionRows, schema_of, table_of, with_columns
 from hudi_pyspark.inspection.files import commits_of, committed_by_path
-from hudi_pyspark.planning.partition_values import partition_scalars, shares_folder
+from hudi_pyspark.planning.partitions import partition_scalars, shares_folder
 from hudi_pyspark.table.file_groups import CommittedFile
 from hudi_pyspark.table.view import TableView
 

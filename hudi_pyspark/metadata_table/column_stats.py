@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from hudi_pyspark.columns.arrays import Mask, RowNumbers, as_one_array, is_true
 from hudi_pyspark.columns.nested_fields import nullable
 from hudi_pyspark.exact_decimals import scaled_decimal
-from hudi_pyspark.filter.bounds import ColumnBounds, may_match_merged
+from hudi_pyspark.filter.evaluation import ColumnBounds, may_match_merged
 from hudi_pyspark.filter.predicate import Predicate, columns_of
 from hudi_pyspark.format.nested_types import counts_milliseconds, find_field
 from hudi_pyspark.format.parquet.legacy_calendar import widen_bounds
@@ -26,7 +26,7 @@ from hudi_pyspark.table.meta_columns import META_COLUMNS
 if TYPE_CHECKING:
     from decimal import Decimal
 
-    from hudi_pyspark.metadata_table.entries import Entries
+    from hudi_pyspark.metadata_table.slices import Entries
     from hudi_pyspark.table.view import TableView
 
 # Ordinals of Hudi's ValueType, the logical type of a wrapped number or of wrapped bytes.
@@ -85,7 +85,9 @@ class BoundsCache:
             return
         self.files, keys = _keys(list(fields), self.slices)
         by_slice = self.find(pa.concat_arrays([*keys.values()]).drop_null().to_pylist())
-        found_keys, statistics = _newest([entries for parts in by_slice for entries in parts])
+        found_keys, statistics = newest_statistics(
+            [entries for parts in by_slice for entries in parts]
+        )
         for name, of_column in keys.items():
             rows = pc.index_in(of_column, value_set=found_keys)
             bounds = bounds_of_files(statistics.take(rows), fields[name])
@@ -126,7 +128,7 @@ def _have_rows(
     return has_rows
 
 
-def _newest(layers: Sequence[Entries]) -> tuple[pa.Array, pa.Array]:
+def newest_statistics(layers: Sequence[Entries]) -> tuple[pa.Array, pa.Array]:
     """Return each key once, with its valid statistics or null.
 
     Statistics that are not tight extend older ones. They are rare, and become null.

@@ -18,7 +18,6 @@ records of the first commit follow in log files; later releases write them into 
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 
 from hudi_pyspark.errors import CorruptTableError
 from hudi_pyspark.format.timeline.instant import Action
@@ -32,124 +31,131 @@ from hudi_pyspark.table.view import TableView
 _CREATES_GROUP = (1, "0-0-0")  # version and write token of the log file that creates a file group
 
 
-@dataclass(frozen=True, eq=False)
-class OwnSlices:
-    """The latest file slices of the metadata table."""
+def complete_slices(view: TableView, partition: str) -> list[FileSlice]:
+    """Return a partition's slices, by file id.
 
-    view: TableView  # of the metadata table
+    Raises:
+        CorruptTableError: a file is missing or shorter than committed, or a slice may lack one.
+    """
+    active = view.commit_metadata
+    commits: Mapping[str, CommitMetadata] = active.of(active)
+    committed = _committed(view, partition, commits)
+    slices = listed_slices(view, partition, committed)
+    begins = {s.base_instant_time for s in slices} - active.keys()
+    if begins:
+        commits = {**_archived_since(view, min(begins), begins), **commits}
+        committed = _committed(view, partition, commits)
+        slices = listed_slices(view, partition, committed)
+    for file_slice in slices:
+        _check(view, file_slice, committed)
+    return slices
 
-    def listed(self, partition: str) -> list[FileSlice]:
-        """Return a partition's slices as their folder has them, by file id."""
-        return self._of(partition, {})
 
-    def complete(self, partition: str) -> list[FileSlice]:
-        """Return a partition's slices, by file id.
+def is_evident(view: TableView, file_slice: FileSlice) -> bool:
+    """Decide whether a listed slice has the newest base file, without reading commits.
 
-        Raises:
-            CorruptTableError: a file is missing or shorter than committed, or a slice may lack one.
-        """
-        active = self.view.commit_metadata
-        commits: Mapping[str, CommitMetadata] = active.of(active)
-        committed = self._committed(partition, commits)
-        slices = self._of(partition, committed)
-        begins = {s.base_instant_time for s in slices} - active.keys()
-        if begins:
-            commits = {**self._archived_since(min(begins), begins), **commits}
-            committed = self._committed(partition, commits)
-            slices = self._of(partition, committed)
-        for file_slice in slices:
-            self._check(file_slice, committed)
-        return slices
+    The caller compares its log blocks with the commits of the timeline. Lost base files of a
+    version that names base instants leave log files without one.
+    """
+    base = file_slice.base_file
+    if base is None or base.instant_time not in view.commit_metadata:
+        return False
+    return view.config.has_completion_times or not _of_other_slices(file_slice)
 
-    def is_evident(self, file_slice: FileSlice) -> bool:
-        """Decide whether a listed slice has the newest base file, without reading commits.
 
-        The caller compares its log blocks with the commits of the timeline. Lost base files of a
-        version that names base instants leave log files without one.
-        """
-        base = file_slice.base_file
-        if base is None or base.instant_time not in self.view.commit_metadata:
-            return False
-        return self.view.config.has_completion_times or not _of_other_slices(file_slice)
+def listed_slices(
+    view: TableView, partition: str, committed: Mapping[str, CommittedFile]
+) -> list[FileSlice]:
+    """Return a partition's slices as its folder has them, by file id.
 
-    def _of(self, partition: str, committed: Mapping[str, CommittedFile]) -> list[FileSlice]:
-        groups = self.view.groups.of([partition], {partition: committed})
-        return self.view.slices.of(groups, self.view.last_instant, replaced_until="")
+    Args:
+        view: of the metadata table.
+        partition: of the metadata table.
+        committed: what commits record of its files; {} to take all files as they are.
+    """
+    groups = view.groups.of([partition], {partition: committed})
+    return view.slices.of(groups, view.last_instant, replaced_until="")
 
-    def _committed(
-        self, partition: str, commits: Mapping[str, CommitMetadata]
-    ) -> dict[str, CommittedFile]:
-        """Return what commits, oldest first, record of a partition's files since it was last built.
 
-        A partition that is dropped leaves its commits behind.
-        """
-        initial = (time for time in commits if time.startswith(INITIAL_INSTANTS))
-        builds = (time for time in initial if partition in commits[time].write_stats)
-        built_at = max(map(self._completed_at, builds), default="")
-        files = committed_files(commits).get(partition, {})
-        return {
-            name: file
-            for name, file in files.items()
-            if self._completed_at(file.committed_by) >= built_at
-        }
+def _committed(
+    view: TableView, partition: str, commits: Mapping[str, CommitMetadata]
+) -> dict[str, CommittedFile]:
+    """Return what commits, oldest first, record of a partition's files since it was last built.
 
-    def _archived_since(self, first: str, begins: Collection[str]) -> dict[str, CommitMetadata]:
-        """Return the archived commits from an instant on, oldest first.
+    A partition that is dropped leaves its commits behind.
+    """
+    initial = (time for time in commits if time.startswith(INITIAL_INSTANTS))
+    builds = (time for time in initial if partition in commits[time].write_stats)
+    built_at = max((_completed_at(view, time) for time in builds), default="")
+    files = committed_files(commits).get(partition, {})
+    return {
+        name: file
+        for name, file in files.items()
+        if _completed_at(view, file.committed_by) >= built_at
+    }
 
-        Raises:
-            CorruptTableError: one of the instants with which slices begin is not archived.
-        """
-        archived: dict[str, ArchivedInstant] = {
-            instant.requested_time: instant
-            for instant in self.view.history.archived_between(since=first)
-            if instant.action in (Action.COMMIT, Action.DELTA_COMMIT)
-            and (instant.completion_time or instant.requested_time) >= first
-        }
-        if unknown := sorted(set(begins) - archived.keys()):
-            problem = f"neither its timeline nor its archive has {unknown[0]}, which began a slice"
-            raise self._corrupt("", problem)
-        metadata = load_archived_metadata(
-            self.view.storage, list(archived.values()), commit_metadata_of
-        )
-        return dict(zip(archived, metadata, strict=True))
 
-    def _check(self, file_slice: FileSlice, committed: Mapping[str, CommittedFile]) -> None:
-        """Refuse a slice that lacks a file, or the end of one, or has another base file.
+def _archived_since(
+    view: TableView, first: str, begins: Collection[str]
+) -> dict[str, CommitMetadata]:
+    """Return the archived commits from an instant on, oldest first.
 
-        Up to table version 7 a missing log file may have been appended to another one.
-        """
-        self._check_names(file_slice)
-        base = file_slice.base_file
-        if base is None:
-            first = file_slice.log_files[0]
-            if (first.version, first.write_token) != _CREATES_GROUP:
-                problem = "has neither a base file below it nor the first log file of its group"
-                raise self._corrupt(first.path, problem)
-        self.view.slices.check_files(file_slice)
-        record = committed.get(base.path.rpartition("/")[2]) if base is not None else None
-        if base is not None and record is not None and record.size not in (0, base.size):
-            problem = f"has {base.size} bytes, but its commit says {record.size}"
-            raise self._corrupt(base.path, problem)
+    Raises:
+        CorruptTableError: one of the instants with which slices begin is not archived.
+    """
+    archived: dict[str, ArchivedInstant] = {
+        instant.requested_time: instant
+        for instant in view.history.archived_between(since=first)
+        if instant.action in (Action.COMMIT, Action.DELTA_COMMIT)
+        and (instant.completion_time or instant.requested_time) >= first
+    }
+    if unknown := sorted(set(begins) - archived.keys()):
+        problem = f"neither its timeline nor its archive has {unknown[0]}, which began a slice"
+        raise _corrupt(view, "", problem)
+    metadata = load_archived_metadata(view.storage, list(archived.values()), commit_metadata_of)
+    return dict(zip(archived, metadata, strict=True))
 
-    def _check_names(self, file_slice: FileSlice) -> None:
-        """Refuse log files that name another base instant than that of their slice.
 
-        Apache Hudi compacts the metadata table before it downgrades it. So these log files are from
-        before a downgrade, and the slice that the compaction began is lost with its commit.
-        """
-        if self.view.config.has_completion_times:
-            return
-        planned = {instant.requested_time for instant in self.view.timeline.pending_compactions}
-        for file in _of_other_slices(file_slice):
-            if file.instant_time not in planned:
-                problem = f"is in the slice of {file_slice.base_instant_time}: a later one is lost"
-                raise self._corrupt(file.path, problem)
+def _check(view: TableView, file_slice: FileSlice, committed: Mapping[str, CommittedFile]) -> None:
+    """Refuse a slice that lacks a file, or the end of one, or has another base file.
 
-    def _completed_at(self, time: str) -> str:
-        return self.view.history.completion_time(time) or time
+    Up to table version 7 a missing log file may have been appended to another one.
+    """
+    _check_names(view, file_slice)
+    base = file_slice.base_file
+    if base is None:
+        first = file_slice.log_files[0]
+        if (first.version, first.write_token) != _CREATES_GROUP:
+            problem = "has neither a base file below it nor the first log file of its group"
+            raise _corrupt(view, first.path, problem)
+    view.slices.check_files(file_slice)
+    record = committed.get(base.path.rpartition("/")[2]) if base is not None else None
+    if base is not None and record is not None and record.size not in (0, base.size):
+        problem = f"has {base.size} bytes, but its commit says {record.size}"
+        raise _corrupt(view, base.path, problem)
 
-    def _corrupt(self, path: str, problem: str) -> CorruptTableError:
-        return CorruptTableError(f"{self.view.storage.describe(path)} {problem}")
+
+def _check_names(view: TableView, file_slice: FileSlice) -> None:
+    """Refuse log files that name another base instant than that of their slice.
+
+    Apache Hudi compacts the metadata table before it downgrades it. So these log files are from
+    before a downgrade, and the slice that the compaction began is lost with its commit.
+    """
+    if view.config.has_completion_times:
+        return
+    planned = {instant.requested_time for instant in view.timeline.pending_compactions}
+    for file in _of_other_slices(file_slice):
+        if file.instant_time not in planned:
+            problem = f"is in the slice of {file_slice.base_instant_time}: a later one is lost"
+            raise _corrupt(view, file.path, problem)
+
+
+def _completed_at(view: TableView, time: str) -> str:
+    return view.history.completion_time(time) or time
+
+
+def _corrupt(view: TableView, path: str, problem: str) -> CorruptTableError:
+    return CorruptTableError(f"{view.storage.describe(path)} {problem}")
 
 
 def _of_other_slices(file_slice: FileSlice) -> list[LogFile]:

@@ -7,6 +7,8 @@ index is behind the table, was built again, or lacks files or keys: what it lack
 - Column statistics and Bloom filters are stored by the name of a file. They are computed from all
   records that a writer puts into it, so absence is certain.
 - A record index is stored by key. It says nothing of any other file group; see `_by_record_index`.
+- Other indexes may be silent about rows: they are asked only if the caller trusts them
+  (``trust_indexes``).
 """
 
 from __future__ import annotations
@@ -19,24 +21,32 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from hudi_pyspark.errors import HudiError
+from hudi_pyspark.filter.predicate import conjuncts
+from hudi_pyspark.filter.requested_keys import listed_texts
 from hudi_pyspark.format.bloom_filter import BloomFilter, BloomFilterError
 from hudi_pyspark.messages import logger
 from hudi_pyspark.metadata_table.column_stats import columns_with_bounds, is_base_alone
+from hudi_pyspark.metadata_table.index_definitions import IDENTITY, IndexDefinition
+from hudi_pyspark.metadata_table.partition_stats import partitions_with_matches
 from hudi_pyspark.metadata_table.records import file_key, merged_values, partition_keys
 from hudi_pyspark.options.option import Index
+from hudi_pyspark.table.meta_columns import META_COLUMNS
 
 if TYPE_CHECKING:
     from hudi_pyspark.filter.predicate import Predicate
-    from hudi_pyspark.metadata_table.table import MetadataTable
+    from hudi_pyspark.metadata_table.table import FileGroupId, MetadataTable
     from hudi_pyspark.table.file_group import FileSlice
 
     Slices = Sequence[FileSlice]
-    Pruned = Slices | None  # None if an index says nothing
+    # The slices that are left, and by which index in words; None if an index says nothing.
+    Pruned = tuple[Slices, str] | None
 
 _log = logger(__name__)
 # Bloom filters are large. If there are more, tasks read them from the footers, in parallel.
 _MOST_BLOOM_FILTERS = 1_000
-_NOT_BY_RECORD_INDEX = "nothing by the record index, which may lack rows (see unique_keys)"
+_MOST_VALUES = 1_000  # that are looked up in a secondary index
+_MOST_KEYS = 10_000  # of them whose places are looked up
+_NOT_BY_RECORD_INDEX = "nothing by the record index, which may lack rows (see trust_indexes)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +63,7 @@ class IndexQuestion:
     keys_are_unique: bool  # the caller knows that no two rows have the same record key
     # The statistics of log files hold for all of their records, and merging invents no values.
     logs_have_bounds: bool
+    trusted: Collection[Index] = ()  # that know all rows, as the caller says
 
 
 def prune_slices(
@@ -71,45 +82,120 @@ def prune_slices(
     notes: list[str] = []
     if Index.RECORD_INDEX in question.indexes and question.record_keys is not None:
         notes += [] if question.keys_are_unique else [_NOT_BY_RECORD_INDEX]
-    for index, (name, prune) in _STEPS.items():
+    for index, prune in _STEPS.items():
         if index not in question.indexes or len(slices) < 2:
             continue
+        if index in NEED_TRUST and index not in question.trusted:
+            continue
         try:
-            kept_slices = prune(metadata(), slices, question)
+            pruned = prune(metadata(), slices, question)
         except HudiError as error:
             _log.warning("an index of the metadata table is not used: %s", error.reason())
             notes.append(f"not the metadata table's indexes: {error.reason()}")
             continue
-        if kept_slices is not None:
+        if pruned is not None:
             count = len(slices)
-            notes.append(f"{count - len(kept_slices)} of {count} file slices by {name}")
-            slices = kept_slices
+            slices, name = pruned
+            why = ", as trust_indexes says" if index in question.trusted else ""
+            notes.append(f"{count - len(slices)} of {count} file slices by {name}{why}")
     return slices, notes
 
 
 def _by_record_index(metadata: MetadataTable, slices: Slices, question: IndexQuestion) -> Pruned:
-    """Keep the file groups that the index names, if it names one for each key.
+    """Keep the file groups that the index names.
 
     Right only if no two rows have one key, so a caller has to say so. A key without an entry may be
     in any slice: Apache Hudi's writers remove the entry of a key that has rows elsewhere (a
-    partition is dropped, or rows are deleted in one), or whose delete loses against the row.
+    partition is dropped, or rows are deleted in one), or whose delete loses against the row. So
+    such a key keeps all slices, unless the caller trusts the index and no file group of it is lost.
     """
     if question.record_keys is None or not question.keys_are_unique:
         return None
-    present = {(s.partition_path, s.file_id) for s in slices}
-    located = {
-        key: groups
-        for key, of_key in metadata.locate(question.record_keys).items()
-        if (groups := present.intersection(of_key))
+    is_trusted = Index.RECORD_INDEX in question.trusted
+    places: dict[str, set[FileGroupId]] = {
+        key.removeprefix(question.key_prefix): set() for key in question.record_keys
     }
-    values, located_values = (
-        {key.removeprefix(question.key_prefix) for key in keys}
-        for keys in (question.record_keys, located)
-    )
-    if values != located_values:
+    for key, groups in metadata.locate(question.record_keys).items():
+        places[key.removeprefix(question.key_prefix)].update(groups)
+    absent = [key for key, groups in places.items() if not groups]
+    if absent and is_trusted and metadata.knows_absent(question.record_keys):
+        places = {key: groups for key, groups in places.items() if groups}
+    kept_slices = _slices_at(places, slices, may_be_elsewhere=is_trusted)
+    return None if kept_slices is None else (kept_slices, "the record index")
+
+
+def _by_secondary_indexes(
+    metadata: MetadataTable, slices: Slices, question: IndexQuestion
+) -> Pruned:
+    """Keep the file groups of the record keys that an index has for the values of its column.
+
+    The record index says where these keys are. If it lacks one, the two indexes contradict each
+    other, and all slices are kept.
+    """
+    if Index.RECORD_INDEX not in question.indexes:
         return None
-    named_groups = set().union(*located.values())
+    names = []
+    kept_slices = slices
+    for definition in metadata.definitions:
+        values = _looked_up(definition, question)
+        keys = metadata.secondary_keys(definition, values) if values else None
+        if keys is None or len(keys) > _MOST_KEYS:
+            continue
+        located = metadata.locate(sorted(keys))
+        places = {key: located.get(key, ()) for key in keys}
+        named_slices = _slices_at(places, slices, may_be_elsewhere=True)
+        if named_slices is not None:
+            kept_slices = _without(kept_slices, slices, named_slices)
+            names.append(definition.partition)
+    return (kept_slices, " and ".join(names)) if names else None
+
+
+def _looked_up(definition: IndexDefinition, question: IndexQuestion) -> Sequence[str]:
+    """Return the values that a filter asks a secondary index for; none if it is not asked.
+
+    Rows show partition columns as in their path, whatever the files and the index have.
+    """
+    is_usable = definition.kind == Index.SECONDARY_INDEX.value and definition.function == IDENTITY
+    if not is_usable or definition.column in question.partition_fields:
+        return ()
+    parts = conjuncts(question.predicate)
+    values = listed_texts(parts, definition.column, question.schema)
+    return () if values is None or len(values) > _MOST_VALUES else values
+
+
+def _slices_at(
+    places: Mapping[str, Collection[FileGroupId]], slices: Slices, *, may_be_elsewhere: bool
+) -> Slices | None:
+    """Return the slices of the file groups in which keys are; None if one is in none of them.
+
+    Args:
+        places: of each key.
+        slices: of the query.
+        may_be_elsewhere: whether a key may be in partitions of which the query has no slice.
+    """
+    present = {(s.partition_path, s.file_id) for s in slices}
+    partitions = {partition for partition, _ in present}
+    named_groups: set[FileGroupId] = set()
+    for groups in places.values():
+        here = present.intersection(groups)
+        is_elsewhere = groups and not partitions.intersection(path for path, _ in groups)
+        if not here and not (may_be_elsewhere and is_elsewhere):
+            return None
+        named_groups |= here
     return [s for s in slices if (s.partition_path, s.file_id) in named_groups]
+
+
+def _by_partition_stats(metadata: MetadataTable, slices: Slices, question: IndexQuestion) -> Pruned:
+    # Writers fill in the meta columns of log records, whatever the statistics say.
+    not_stored = {*question.partition_fields, *META_COLUMNS}
+    fields = columns_with_bounds(question.predicate, question.schema, not_stored)
+    may_ask = _has_logs_of_one_commit if question.logs_have_bounds else is_base_alone
+    in_doubt = {s.partition_path for s in slices if not may_ask(s)}
+    paths = sorted({s.partition_path for s in slices} - in_doubt)
+    if not fields or not paths:
+        return None
+    kept_paths = in_doubt | partitions_with_matches(metadata, paths, question.predicate, fields)
+    return [s for s in slices if s.partition_path in kept_paths], "partition statistics"
 
 
 def _by_column_stats(metadata: MetadataTable, slices: Slices, question: IndexQuestion) -> Pruned:
@@ -119,7 +205,8 @@ def _by_column_stats(metadata: MetadataTable, slices: Slices, question: IndexQue
     if not fields or not asked_slices:
         return None
     may_match = metadata.bounds_of(asked_slices).may_match(question.predicate, fields)
-    return _without(slices, asked_slices, list(compress(asked_slices, may_match)))
+    kept_slices = list(compress(asked_slices, may_match))
+    return _without(slices, asked_slices, kept_slices), "column statistics"
 
 
 def _has_logs_of_one_commit(file_slice: FileSlice) -> bool:
@@ -146,7 +233,7 @@ def _by_bloom_filters(metadata: MetadataTable, slices: Slices, question: IndexQu
         if not _may_contain(value, question.record_keys)
     }
     kept_slices = [s for name, s in zip(names, base_only, strict=True) if name not in ruled_out]
-    return _without(slices, base_only, kept_slices)
+    return _without(slices, base_only, kept_slices), "Bloom filters"
 
 
 def _may_contain(value: Mapping[str, Any], keys: Sequence[str]) -> bool:
@@ -163,9 +250,13 @@ def _without(slices: Slices, asked_slices: Slices, kept_slices: Slices) -> Slice
     return [s for s in slices if id(s) not in left_out]
 
 
+# Indexes whose answer is about more than the files that they name.
+NEED_TRUST = frozenset({Index.SECONDARY_INDEX, Index.PARTITION_STATS})
 # Indexes that leave the fewest slices come first.
-_STEPS: dict[Index, tuple[str, Callable[[MetadataTable, Slices, IndexQuestion], Pruned]]] = {
-    Index.RECORD_INDEX: ("the record index", _by_record_index),
-    Index.COLUMN_STATS: ("column statistics", _by_column_stats),
-    Index.BLOOM_FILTERS: ("Bloom filters", _by_bloom_filters),
+_STEPS: dict[Index, Callable[[MetadataTable, Slices, IndexQuestion], Pruned]] = {
+    Index.RECORD_INDEX: _by_record_index,
+    Index.SECONDARY_INDEX: _by_secondary_indexes,
+    Index.PARTITION_STATS: _by_partition_stats,
+    Index.COLUMN_STATS: _by_column_stats,
+    Index.BLOOM_FILTERS: _by_bloom_filters,
 }

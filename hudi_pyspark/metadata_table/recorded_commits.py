@@ -10,8 +10,7 @@ from datetime import datetime, timedelta, timezone
 
 from hudi_pyspark.cached_property import cached_property
 from hudi_pyspark.format.timeline.instant import Action, Instant
-from hudi_pyspark.metadata_table.file_records import FileRecords
-from hudi_pyspark.metadata_table.records import INITIAL_INSTANTS
+from hudi_pyspark.metadata_table.records import INITIAL_INSTANTS, FileRecords
 from hudi_pyspark.table.lost_commits import COMPLETED, COMPLETED_OR_FAILED
 from hudi_pyspark.table.table_services import rolled_back_times
 from hudi_pyspark.table.timeline import CommittedTimes, Timeline, compared_times, load_timeline
@@ -73,6 +72,22 @@ class RecordedCommits:
         services of the metadata table itself.
         """
         return _delta_commits(self.own.timeline) - _completed_commits(self.table.timeline)
+
+    @cached_property
+    def ahead(self) -> list[str]:
+        """The delta commits of the table that began after its timeline was read, in order.
+
+        Their records count (`valid`), so an index by keys may have lost what the older state has.
+        """
+        newest = max(_times(self.table.timeline.completed), default="")
+        later = self.uncommitted - set(_times(self.table.timeline.pending))
+        return sorted(
+            time
+            for time in later
+            if time > newest
+            and len(time) != _OWN_INSTANT_LENGTH
+            and not self.own.commit_metadata[time].operation_type.is_table_service
+        )
 
     @cached_property
     def lost(self) -> dict[str, str]:

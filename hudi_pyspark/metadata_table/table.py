@@ -10,11 +10,12 @@ from hudi_pyspark.cached_property import cached_property
 from hudi_pyspark.errors import CorruptTableError, MissingFileError, TableNotFoundError
 from hudi_pyspark.metadata_table import records
 from hudi_pyspark.metadata_table.column_stats import BoundsCache
-from hudi_pyspark.metadata_table.entries import Entries, MetadataSlice
-from hudi_pyspark.metadata_table.file_records import ALL_PARTITIONS, FileRecords
-from hudi_pyspark.metadata_table.own_slices import OwnSlices
+from hudi_pyspark.metadata_table.index_definitions import IndexDefinition, load_definitions
+from hudi_pyspark.metadata_table.own_slices import complete_slices, is_evident, listed_slices
 from hudi_pyspark.metadata_table.recorded_commits import RecordedCommits
-from hudi_pyspark.metadata_table.shards import Shards, shards_of
+from hudi_pyspark.metadata_table.records import ALL_PARTITIONS, FileRecords
+from hudi_pyspark.metadata_table.secondary_index import record_keys_of
+from hudi_pyspark.metadata_table.slices import Entries, MetadataSlice, Shards, shards_of
 from hudi_pyspark.options.option import Index
 from hudi_pyspark.table.config import METADATA_FOLDER
 from hudi_pyspark.table.file_group import FileSlice
@@ -26,6 +27,7 @@ from hudi_pyspark.table.view import TableView, open_table
 FileGroupId = tuple[str, str]  # partition path and file id
 
 _FOLDER = f"{METADATA_FOLDER}/metadata"
+_BY_FILE = (Index.COLUMN_STATS, Index.BLOOM_FILTERS)  # whose keys name a file
 # Of the record index: the encoding of a file id that is not a UUID, and a UUID without a number.
 _AS_TEXT = 1
 _NO_FILE_INDEX = -1
@@ -71,13 +73,11 @@ class MetadataTable:
             CorruptTableError: ``check_files`` is true, and a file is missing or shorter than
                 committed, or a slice may lack one.
         """
-        own = self._own_slices
-        slices = own.complete(partition) if check_files else own.listed(partition)
+        if check_files:
+            slices = complete_slices(self.view, partition)
+        else:
+            slices = listed_slices(self.view, partition, {})
         return [MetadataSlice(self.view.storage, s, self._valid_among) for s in slices]
-
-    @cached_property
-    def _own_slices(self) -> OwnSlices:
-        return OwnSlices(self.view)
 
     @cached_property
     def file_records(self) -> FileRecords:
@@ -87,7 +87,7 @@ class MetadataTable:
             CorruptTableError: a file is missing or damaged, so that files of commits are unknown.
         """
         slices = self.slices(records.FILES, check_files=False)
-        if not all(self._own_slices.is_evident(s.file_slice) for s in slices):
+        if not all(is_evident(self.view, s.file_slice) for s in slices):
             slices = self.slices(records.FILES, check_files=True)
         listing = FileRecords(slices)
         history = self.view.history
@@ -136,6 +136,26 @@ class MetadataTable:
         for shards in self._index(partition).values():
             yield from shards.find(keys)
 
+    def secondary_keys(self, definition: IndexDefinition, values: Sequence[str]) -> set[str] | None:
+        """Return the record keys that a secondary index has for values; see `record_keys_of`."""
+        shards = list(self._index(definition.partition).values())
+        if len(shards) > 1:
+            raise self._corrupt(definition.partition, "has file groups of several indexes")
+        return record_keys_of(shards[0], definition.version, values)
+
+    def knows_absent(self, keys: Sequence[str]) -> bool:
+        """Decide whether the record index has all file groups in which some keys can be.
+
+        Never if the index is partitioned: a partition may have none.
+        """
+        shards = list(self._index(records.RECORD_INDEX).values())
+        return len(shards) == 1 and shards[0].are_all(set(shards[0].numbers(keys).tolist()))
+
+    @cached_property
+    def definitions(self) -> list[IndexDefinition]:
+        """The definitions of the table's secondary and expression indexes."""
+        return load_definitions(self.table)
+
     def records(self, partition: str) -> Iterator[tuple[str, str, int, dict[str, Any]]]:
         """Yield file group, key, type and value of each record of a partition, by group and key.
 
@@ -160,8 +180,10 @@ class MetadataTable:
     def _index(self, partition: str) -> dict[str, Shards]:
         """Return the file groups of an index, which keep what they have read; at least one."""
         if partition not in self._indexes:
-            # Slices without statistics or Bloom filter are read. An outdated place loses rows.
-            is_exact = partition == records.RECORD_INDEX
+            # Of these a file without an entry is read. Outdated entries of others lose rows.
+            is_exact = not any(index.matches(partition) for index in _BY_FILE)
+            if is_exact and (ahead := self.commits.ahead):
+                raise self._corrupt(partition, f"has commit {ahead[0]}, which the table lacks")
             self._indexes[partition] = shards_of(self.slices(partition, check_files=is_exact))
         if not self._indexes[partition]:
             problem = "has no files, although hoodie.table.metadata.partitions names it"

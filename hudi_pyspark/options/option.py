@@ -35,10 +35,22 @@ class Index(enum.Enum):
     COLUMN_STATS = "column_stats"
     BLOOM_FILTERS = "bloom_filters"
     RECORD_INDEX = "record_index"
+    PARTITION_STATS = "partition_stats"
+    SECONDARY_INDEX = "secondary_index"
 
     def matches(self, partition: str) -> bool:
         """Decide whether a partition of the metadata table holds this index."""
-        return partition == self.value
+        if self is Index.SECONDARY_INDEX:  # users name such indexes
+            return partition.startswith(f"{self.value}_")
+        return partition == str(self.value)
+
+
+# Indexes that may be silent about rows of the table, by the names under which a caller trusts them.
+TRUSTED: Mapping[str, Index] = {
+    "record": Index.RECORD_INDEX,
+    "secondary": Index.SECONDARY_INDEX,
+    "partition_stats": Index.PARTITION_STATS,
+}
 
 
 class QueryType(enum.Enum):
@@ -166,7 +178,20 @@ def option(kind: Kind[_T], keys: str = "", *, changes_rows: bool, in_streams: bo
 
 def options_of(owner: type[DataclassInstance]) -> dict[str, Option]:
     """Return the options among the fields of a dataclass, in order: name of the field to option."""
-    return {f.name: _option_of(f.name, **f.metadata) for f in fields(owner) if f.metadata}
+    found: dict[str, Option] = {}
+    for each in fields(owner):
+        if not each.metadata:
+            continue
+        key, *other_keys = each.metadata["keys"].split() or [each.name]
+        found[each.name] = Option(
+            key,
+            short_name=each.name if key.startswith(("hoodie.", "as.of.")) else "",
+            other_keys=tuple(other_keys),
+            kind=each.metadata["kind"],
+            changes_rows=each.metadata["changes_rows"],
+            in_streams=each.metadata["in_streams"],
+        )
+    return found
 
 
 def values_that_change_rows(options: DataclassInstance) -> tuple[tuple[str, object], ...]:
@@ -186,14 +211,6 @@ def values_that_change_rows(options: DataclassInstance) -> tuple[tuple[str, obje
         elif each.metadata.get("changes_rows") and value != each.default:
             found.append((each.name, value))
     return tuple(found)
-
-
-def _option_of(
-    name: str, kind: Kind[object], keys: str, *, changes_rows: bool, in_streams: bool
-) -> Option:
-    key, *other_keys = keys.split() or [name]
-    short_name = name if key.startswith(("hoodie.", "as.of.")) else ""
-    return Option(key, short_name, tuple(other_keys), kind, changes_rows, in_streams)
 
 
 def as_text(value: object) -> str:
@@ -281,19 +298,23 @@ def parse_columns(name: str, value: object) -> tuple[str, ...]:
     return names
 
 
-def _parse_indexes(name: str, value: object) -> frozenset[Index]:
-    """Parse which indexes to use: all (true), none (false), or some by name."""
-    if isinstance(value, str) or not isinstance(value, Iterable):
-        value = as_text(value).split(",")
-    names = [as_text(item).strip().lower() for item in value]
-    if names in (["true"], ["false"]):
-        return frozenset(Index if names == ["true"] else ())
-    indexes = {index.value: index for index in Index}
-    if not names or not indexes.keys() >= set(names):
-        raise InvalidOptionError(
-            f"{name} is {', '.join(names)!r}; give true, false or some of {', '.join(indexes)}"
-        )
-    return frozenset(indexes[item] for item in names)
+def _indexes(indexes: Mapping[str, Index], *, default: bool) -> Kind[frozenset[Index]]:
+    """Make the kind of options that choose indexes: all (true), none (false), or some by name."""
+
+    def parse(name: str, value: object) -> frozenset[Index]:
+        if isinstance(value, str) or not isinstance(value, Iterable):
+            value = as_text(value).split(",")
+        names = [as_text(item).strip().lower() for item in value]
+        if names in (["true"], ["false"]):
+            return frozenset(indexes.values() if names == ["true"] else ())
+        if not names or not indexes.keys() >= set(names):
+            raise InvalidOptionError(
+                f"{name} is {', '.join(names)!r}; give true, false or some of {', '.join(indexes)}"
+            )
+        return frozenset(indexes[item] for item in names)
+
+    values = "`true`, `false`, or some of " + ", ".join(f"`{name}`" for name in indexes)
+    return Kind(values, parse, frozenset(indexes.values() if default else ()))
 
 
 def _parse_start(text: str) -> str:
@@ -306,11 +327,8 @@ SWITCH = Kind(BOOLEAN.values, BOOLEAN.parse, default=True)
 BOOLEAN_OR_TABLE: Kind[bool | None] = Kind(BOOLEAN.values, BOOLEAN.parse, None)
 CDC = _words({"latest_state": False, "false": False, "cdc": True, "true": True}, default=False)
 COLUMNS: Kind[tuple[str, ...] | None] = Kind("names with commas between", parse_columns, None)
-INDEXES = Kind(
-    "`true`, `false`, or some of " + ", ".join(f"`{index.value}`" for index in Index),
-    _parse_indexes,
-    frozenset(Index),
-)
+INDEXES = _indexes({index.value: index for index in Index}, default=True)
+TRUSTED_INDEXES = _indexes(TRUSTED, default=False)
 INSTANT: Kind[str | None] = Kind("an instant, see below", text("", parse_as_of).parse, None)
 ANY_NUMBER = whole_number(most=None)  # 0 for no limit
 FUNCTION = text("`module:function`")

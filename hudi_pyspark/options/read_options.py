@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from hudi_pyspark.errors import InvalidOptionError, UnknownQueryTypeError, UnsupportedQueryError
@@ -22,6 +22,7 @@ from hudi_pyspark.options.option import (
     RANGE_INSTANT,
     START,
     SWITCH,
+    TRUSTED_INDEXES,
     CdcFormat,
     HollowCommits,
     Index,
@@ -265,8 +266,8 @@ class ReadOptions:
     data_skipping: frozenset[Index] = option(
         INDEXES, "hoodie.enable.data.skipping", changes_rows=False
     )
-    """skip files by their buckets, and by indexes of the metadata table; the record index only with
-    `unique_keys`"""
+    """skip files by their buckets, and by indexes of the metadata table; some only with
+    `trust_indexes`"""
     index_type: str = option(
         text("an index of Apache Hudi"), "hoodie.index.type", changes_rows=False
     )
@@ -282,7 +283,10 @@ class ReadOptions:
     it"""
     unique_keys: bool = option(BOOLEAN, changes_rows=False)
     """your word that no two rows have the same record key: the record index then
-    [leaves out file slices](tuning.md#look-up-rows-by-key)"""
+    [leaves out file slices](tuning.md#look-up-rows-by-key) for keys that it has"""
+    trust_indexes: frozenset[Index] = option(TRUSTED_INDEXES, changes_rows=False)
+    """your word that these indexes know all rows: they then
+    [leave out file slices](tuning.md#indexes-that-you-trust)"""
     incremental: IncrementalOptions | None = None  # None unless the query is incremental
     fails_on_missing: bool = False  # on_missing=fail, of queries that are not incremental
 
@@ -447,8 +451,7 @@ class GivenOptions:
             InvalidOptionError: the option does not take the value.
         """
         option = _BY_FIELD[field_name]
-        is_set = option.key in self.values
-        if not is_set:
+        if option.key not in self.values:
             return option.kind.default
         return option.parse(self.values[option.key], self.written.get(option.key, ""))
 
@@ -464,7 +467,8 @@ class GivenOptions:
             InvalidOptionError: an option does not take its value.
         """
         make: Callable[..., _T] = owner
-        return make(**{name: self.value(name) for name in options_of(owner)}, **other_fields)
+        names = [each.name for each in fields(owner) if each.name in _BY_FIELD]
+        return make(**{name: self.value(name) for name in names}, **other_fields)
 
 
 def columns_text(columns: object) -> str:

@@ -172,7 +172,7 @@ class BucketIndex:
 
     def _verdicts(self, slices: Mapping[str, Sequence[FileSlice]]) -> dict[str, Verdict]:
         """Return what the partitions show that seem to have the index, by their paths."""
-        kept = self.view.bucket_verdicts
+        kept = self.view.history.bucket_verdicts
         keys = {
             path: (self.told, path, *(file.path for s in of_path for file in s.files))
             for path, of_path in slices.items()

@@ -21,7 +21,6 @@ from hudi_pyspark.format.timeline.instant_metadata import CommitMetadata, WriteS
 from hudi_pyspark.messages import logger, warn
 from hudi_pyspark.options.option import CdcFormat, OnMissing
 from hudi_pyspark.planning.commit_range import RequestedRange, unknown_writes
-from hudi_pyspark.table.commit_slices import written_slices
 from hudi_pyspark.table.file_group import FileSlice, LogFile
 from hudi_pyspark.table.view import TableView
 from hudi_pyspark.tasks import CHANGELOG_COLUMNS, CdcTask, ChangeSource, ScanTask, data_columns
@@ -265,7 +264,7 @@ class _ChangePlanner:
         """
         if time not in self.slices_of_commit:
             try:
-                slices = written_slices(self.view, [time])
+                slices = self.view.slices.written_by([time])
             except errors.MissingFileError as error:
                 raise self._gone(time, error.reason()) from error
             self.slices_of_commit[time] = {(s.partition_path, s.file_id): s for s in slices}

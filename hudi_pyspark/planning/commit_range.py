@@ -20,7 +20,6 @@ from hudi_pyspark.messages import logger, warn
 from hudi_pyspark.options.instant_text import local_now, present_instant
 from hudi_pyspark.options.option import HollowCommits, OnMissing, RangeMerge
 from hudi_pyspark.options.read_options import IncrementalOptions
-from hudi_pyspark.table.commit_slices import commits_without_files, slices_of_groups, written_slices
 from hudi_pyspark.table.config import has_completion_times
 from hudi_pyspark.table.file_group import FileSlice
 from hudi_pyspark.table.listing import PartitionChoice
@@ -134,12 +133,12 @@ class RequestedRange(PickledWithoutCache):
         commit_range = self._without_empty_commits(commit_range)
         while commit_range.commits and not commit_range.full_scan:
             try:
-                slices = written_slices(self.view, commit_range.commits)
+                slices = self.view.slices.written_by(commit_range.commits)
                 if self.options.range_merge is RangeMerge.TABLE:
                     commit_range, slices = self._checked_slices(commit_range, slices)
                 break
             except errors.MissingFileError:
-                lost = commits_without_files(self.view, commit_range.commits)
+                lost = self.view.slices.commits_without_files(commit_range.commits)
                 reason = f"a file that commit {min(lost)} wrote is gone"
                 incomplete = {time: self.times[time] for time in lost}
                 commit_range = self._answerable(commit_range, reason, incomplete)
@@ -170,8 +169,7 @@ class RequestedRange(PickledWithoutCache):
         Raises:
             MissingFileError: one of their files is gone, and ``check_files`` is set.
         """
-        return slices_of_groups(
-            self.view,
+        return self.view.slices.of_groups(
             {(s.partition_path, s.file_id) for s in slices},
             self.last_commit(commit_range),
             replaced_until=max(commit_range.commits, default=""),
@@ -313,7 +311,7 @@ class RequestedRange(PickledWithoutCache):
         if self.options.on_missing is OnMissing.EARLIEST:
             moved = commit_range.moved or reason
             return replace(commit_range, begin=last_missing, commits=later_commits, moved=moved)
-        incomplete = commits_without_files(self.view, later_commits) if later_commits else ()
+        incomplete = self.view.slices.commits_without_files(later_commits) if later_commits else ()
         earliest = max((self.times[t] for t in incomplete), default=last_missing)
         raise errors.IncrementalRangeError(
             f"the range can no longer be answered commit by commit: {reason}. The first commit "

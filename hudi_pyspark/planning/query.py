@@ -17,6 +17,11 @@ from hudi_pyspark.options.read_options import ReadOptions
 from hudi_pyspark.planning.changes import changes_schema, check_changes, plan_changes
 from hudi_pyspark.planning.commit_range import RequestedRange, end_of_state
 from hudi_pyspark.planning.plan import Plan, Query
+from hudi_pyspark.planning.pruning import (
+    admitted_record_keys,
+    prune_by_buckets,
+    prune_by_indexes,
+)
 from hudi_pyspark.planning.slice_tasks import SliceQuery, TablePlanner, read_settings
 from hudi_pyspark.planning.time_travel import (
     check_first_commit,
@@ -131,11 +136,12 @@ class SnapshotQuery(Query):
     def plan(self, planner: TablePlanner, result: pa.Schema, predicate: Predicate | None) -> Plan:
         slices = self.slices
         until = self.view.last_instant if self.as_of is None else self.as_of
-        record_keys = planner.admitted_record_keys(predicate)
+        record_keys = admitted_record_keys(planner, predicate)
         query = SliceQuery(result, until, predicate, record_keys)
-        slices, notes = planner.prune_by_buckets(slices, predicate)
+        slices, notes = prune_by_buckets(planner, slices, predicate)
         if self.as_of is None:
-            slices, index_notes = planner.prune(slices, query, by_key=not self.read_optimized)
+            by_key = not self.read_optimized
+            slices, index_notes = prune_by_indexes(planner, slices, query, by_key=by_key)
             notes = [*notes, *index_notes]
         tasks = planner.tasks(slices, query)
         return Plan(self, planner, result.names, predicate, tasks, notes)
@@ -174,7 +180,7 @@ class RangeQuery(Query):
         if commit_range.commits and not commit_range.full_scan:
             until = self.requested.last_commit(commit_range)
         whole_slices = self._whole_slices(commit_range, slices)
-        record_keys = planner.admitted_record_keys(predicate)
+        record_keys = admitted_record_keys(planner, predicate)
         query = SliceQuery(result, until, predicate, record_keys, commit_range, whole_slices)
         tasks = planner.tasks(slices, query)
         return Plan(self, planner, result.names, predicate, tasks)

@@ -1,7 +1,7 @@
 """Turn file slices into tasks.
 
-`TablePlanner` knows what all slices of a table have in common, prunes slices by the indexes of the
-metadata table, and makes one task per slice. A query asks it for tasks with a `SliceQuery`.
+`TablePlanner` knows what all slices of a table have in common, and makes one task per slice. A
+query asks it for tasks with a `SliceQuery`.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from hudi_pyspark.cached_property import cached_property
 from hudi_pyspark.columns.schema_evolution import SchemaOnRead
 from hudi_pyspark.custom_mergers import PayloadMerger, find_merger
 from hudi_pyspark.filter.predicate import Predicate, columns_of, top_level_columns
-from hudi_pyspark.filter.requested_keys import RequestedKeys, requested_record_keys
 from hudi_pyspark.format.base_file_formats import check_readable
 from hudi_pyspark.format.column_names import find_path
-from hudi_pyspark.metadata_table.pruning import IndexQuestion, prune_slices
-from hudi_pyspark.options.option import Index, RangeMerge, values_that_change_rows
+from hudi_pyspark.options.option import RangeMerge, values_that_change_rows
 from hudi_pyspark.planning import needed_columns
-from hudi_pyspark.planning.bucket_index import BucketIndex, ToldBuckets, seem_bucketed
-from hudi_pyspark.planning.partition_pruning import PartitionPruner
-from hudi_pyspark.planning.partition_values import keep_undecided, resolve_partition_values
+from hudi_pyspark.planning.partitions import (
+    PartitionPruner,
+    keep_undecided,
+    resolve_partition_values,
+)
 from hudi_pyspark.table import merge_mode
 from hudi_pyspark.table.bootstrap import BootstrapSources, is_skeleton, load_bootstrap_sources
 from hudi_pyspark.table.config import TableConfig
 from hudi_pyspark.table.file_group import FileSlice
-from hudi_pyspark.table.live_blocks import BlockFilter
+from hudi_pyspark.table.log_files import BlockFilter
 from hudi_pyspark.table.meta_columns import COMMIT_TIME_COLUMN
 from hudi_pyspark.table.schema import (
     column_defaults,
@@ -52,7 +52,6 @@ from hudi_pyspark.version import __version__
 if TYPE_CHECKING:
     from hudi_pyspark.metadata_table.table import MetadataTable
     from hudi_pyspark.options.read_options import ReadOptions
-    from hudi_pyspark.table.timeline import CommittedTimes
     from hudi_pyspark.table.view import TableView
 
 
@@ -63,7 +62,7 @@ class SliceQuery:
     result: pa.Schema  # columns of the answer
     until: str  # newest instant that the query sees, inclusive
     predicate: Predicate | None = None  # only rows for which it is true; None for all
-    # The only record keys that can pass the predicate, from `TablePlanner.admitted_record_keys`;
+    # The only record keys that can pass the predicate, from `pruning.admitted_record_keys`;
     # None for any key.
     record_keys: tuple[str, ...] | None = None
     commit_range: CommitRange | None = None  # only rows that its commits wrote; None for all
@@ -153,11 +152,6 @@ class TablePlanner:
             return None
         return SchemaOnRead(target, internal_schema_versions(self.view))
 
-    @cached_property
-    def committed(self) -> CommittedTimes:
-        """The instants that count."""
-        return self.view.history.committed
-
     @property
     def key_fields(self) -> tuple[str, ...]:
         """The fields that make up a record key; () if the files contain the keys themselves."""
@@ -174,83 +168,6 @@ class TablePlanner:
         if predicate is None or columns_of(predicate).isdisjoint(config.partition_fields):
             return None
         return PartitionPruner(predicate, config, self.table_schema, self.values_come_from_path)
-
-    def admitted_record_keys(self, predicate: Predicate | None) -> tuple[str, ...] | None:
-        """Return the only record keys that can pass a filter before a merge; None for any key.
-
-        None if the user has a merger, which may change key fields (Apache Hudi's rules never do),
-        and if the files do not contain keys, because delete blocks encode them differently. With a
-        schema on read, conditions on key fields admit any key: a field may have had another type,
-        whose values have other texts in record keys, such as a date that is a text by now.
-        """
-        if self.merger is not None or self.key_fields:
-            return None
-        config = self.config
-        if self.schema_on_read is not None:
-            config = replace(config, record_key_fields=())
-        return requested_record_keys(predicate, config, self.table_schema)
-
-    def prune_by_buckets(
-        self, slices: Sequence[FileSlice], predicate: Predicate | None
-    ) -> tuple[Sequence[FileSlice], Sequence[str]]:
-        """Leave out the slices whose buckets cannot have a row that passes a filter.
-
-        Nothing is left out if the user has a merger, which may change key fields, or if columns
-        may have had other names.
-
-        Returns:
-            The slices to read, and what the bucket index did in words.
-
-        Raises:
-            InvalidOptionError: the table contradicts what the options say of its buckets.
-        """
-        options = self.options
-        is_told = options.index_type.upper() == "BUCKET"
-        if Index.BUCKET_INDEX not in options.data_skipping or (options.index_type and not is_told):
-            return slices, ()
-        if predicate is None or len(slices) < 2 or not seem_bucketed(slices):
-            return slices, ()
-        if self.schema_on_read is not None or self.merger is not None:
-            return slices, ()
-        requested = RequestedKeys.of(predicate, self.config, self.table_schema)
-        if requested is None:
-            return slices, ()
-        told = ToldBuckets()
-        if is_told:
-            told = ToldBuckets(options.num_buckets, options.hash_field or ())
-        fields = self.config.record_key_fields
-        index = BucketIndex(self.view, fields, self.config.populate_meta_fields, told)
-        return index.prune(slices, requested)
-
-    def prune(
-        self, slices: Sequence[FileSlice], query: SliceQuery, *, by_key: bool
-    ) -> tuple[Sequence[FileSlice], Sequence[str]]:
-        """Ask the indexes of the metadata table which slices can have rows that pass a filter.
-
-        Args:
-            slices: the latest slices of file groups.
-            query: what is asked of them.
-            by_key: whether the record index may be asked, which knows the latest rows only.
-
-        Returns:
-            The slices to read, and for each index that was asked, what it did in words.
-        """
-        indexes = self._indexes(by_key=by_key)
-        if self.metadata is None or query.predicate is None or not indexes:
-            return slices, ()
-        key_fields = self.config.record_key_fields
-        question = IndexQuestion(
-            indexes,
-            query.predicate,
-            self.table_schema,
-            self.config.partition_fields,
-            query.record_keys,
-            key_prefix=f"{key_fields[0]}:" if len(key_fields) == 1 else "",
-            keys_are_unique=self.options.unique_keys,
-            # Earlier versions append to log files, so statistics may be of one part of a file.
-            logs_have_bounds=self.merger is None and self.view.config.has_completion_times,
-        )
-        return prune_slices(self.metadata, slices, question)
 
     def tasks(self, slices: Iterable[FileSlice], query: SliceQuery) -> list[ScanTask]:
         """Plan the slices whose partitions can have rows that pass the filter.
@@ -269,7 +186,9 @@ class TablePlanner:
             InvalidOptionError: the delete field is not a column whose values can be compared.
             MissingFileError: the source files of a bootstrap are gone.
         """
-        all_slices = self._with_bootstrap_sources(slices)
+        all_slices = list(slices)
+        if any(is_skeleton(s, self.config) for s in all_slices):
+            all_slices = self._bootstrap_sources.attach(all_slices)
         partitions = self._partitions({s.partition_path for s in all_slices}, query)
         chosen = [s for s in all_slices if s.partition_path in partitions]
         chosen.sort(key=attrgetter("partition_path", "file_id", "base_instant_time"))
@@ -294,30 +213,6 @@ class TablePlanner:
         return needed_columns.merge_columns(
             self.table_schema, self.rule, self.key_fields, self.merger
         )
-
-    @cached_property
-    def _row_options(self) -> tuple[tuple[str, object], ...]:
-        """The options that change rows and do not have their defaults, with their values."""
-        return values_that_change_rows(self.options)
-
-    def _indexes(self, *, by_key: bool) -> frozenset[Index]:
-        """Return the indexes of the metadata table that may decide which slices are read."""
-        options = self.options
-        # With a schema on read, files may have other names for the columns.
-        if not options.use_metadata_table or self.schema_on_read is not None:
-            return frozenset()
-        partitions = self.view.config.metadata_partitions
-        indexes = {i for i in options.data_skipping if any(map(i.matches, partitions))}
-        if not by_key or options.skip_merge:
-            # The record index has the place of a row's newest version.
-            indexes.discard(Index.RECORD_INDEX)
-        return frozenset(indexes)
-
-    def _with_bootstrap_sources(self, slices: Iterable[FileSlice]) -> Sequence[FileSlice]:
-        all_slices = list(slices)
-        if any(is_skeleton(s, self.config) for s in all_slices):
-            return self._bootstrap_sources.attach(all_slices)
-        return all_slices
 
     @cached_property
     def _bootstrap_sources(self) -> BootstrapSources:
@@ -366,13 +261,15 @@ class TablePlanner:
         """Plan what is the same for all slices of a kind."""
         predicate = keep_undecided(query.predicate, partition)
         incremental = self.options.incremental
+        row_options = values_that_change_rows(self.options)
         return SharedPlan(
             settings=read_settings(self.options),
             planned_columns=self._columns(query, predicate, merges=merges),
             rule=self.rule,
             # If a log file has only one commit and it does not count, the whole file is left out.
             block_filter=BlockFilter(
-                query.until, None if self.config.has_completion_times else self.committed
+                query.until,
+                None if self.config.has_completion_times else self.view.history.committed,
             ),
             predicate=predicate,
             key_fields=self.key_fields,
@@ -383,8 +280,8 @@ class TablePlanner:
             merges_whole_table=(
                 incremental is not None and incremental.range_merge is RangeMerge.TABLE
             ),
-            row_options=tuple(name for name, _ in self._row_options),
-            outcome_key_basis=self._outcome_key_basis(query) if merges else "",
+            row_options=tuple(name for name, _ in row_options),
+            outcome_key_basis=self._outcome_key_basis(query, row_options) if merges else "",
         )
 
     def _columns(
@@ -407,7 +304,9 @@ class TablePlanner:
             compares_values=self.merger is not None or self.rule.needs_fold,
         )
 
-    def _outcome_key_basis(self, query: SliceQuery) -> str:
+    def _outcome_key_basis(
+        self, query: SliceQuery, row_options: Sequence[tuple[str, object]]
+    ) -> str:
         """Digest all that the outcome of a merge depends on, except its slice.
 
         A merge outcome contains decoded values. A release of this package or of pyarrow may decode
@@ -428,7 +327,7 @@ class TablePlanner:
             self.key_fields,
             self.table_schema.serialize().to_pybytes(),
             self.schema_on_read,
-            self._row_options,
+            row_options,
         )
         return sha256(repr(basis).encode()).hexdigest()
 

@@ -102,7 +102,9 @@ def check_first_commit(as_of: str, view: TableView, *, fails: bool) -> None:
     Raises:
         TimeTravelError: there was no commit, and ``fails`` is set.
     """
-    first = view.commits[0].requested_time if view.commits else as_of
+    # Delta commits count: a table that became COPY_ON_WRITE still has the base files they wrote.
+    commits = view.history.all_commits
+    first = commits[0].requested_time if commits else as_of
     # The archive is read only if the active timeline begins after the instant.
     if as_of >= first or view.history.instant_before(f"{as_of}~"):
         return

@@ -24,7 +24,7 @@ from hudi_pyspark.reading.merge.outcome import (
 from hudi_pyspark.reading.merge.outcome_files import OutcomesOnDisk
 from hudi_pyspark.reading.merge.whole_records import Winners
 from hudi_pyspark.storage.protocol import Storage
-from hudi_pyspark.table.live_blocks import BlockFilter
+from hudi_pyspark.table.log_files import BlockFilter
 from hudi_pyspark.table.merge_mode import MergeCache
 from hudi_pyspark.table.on_damage import OnDamage
 from hudi_pyspark.tasks import ReadTask, ScanTask

@@ -22,8 +22,7 @@ from hudi_pyspark.reading.merge.base_rows import RowFilter
 from hudi_pyspark.reading.merge.loaded_log import LoadedLog, MemoryLimits, load_log
 from hudi_pyspark.storage.protocol import Storage
 from hudi_pyspark.table.file_group import BaseFile, LogFile
-from hudi_pyspark.table.live_blocks import LogScan
-from hudi_pyspark.table.log_files import LogFiles, SliceBlocks
+from hudi_pyspark.table.log_files import LogFiles, LogScan, SliceBlocks
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 from hudi_pyspark.tasks import ReadSettings, ScanTask
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from hudi_pyspark.reading.kept_merges import EarlierMerge, KeptMerge
     from hudi_pyspark.reading.merge_sides import MergeSides
     from hudi_pyspark.storage.protocol import Storage
-    from hudi_pyspark.table.live_blocks import LogScan
+    from hudi_pyspark.table.log_files import LogScan
 
 _ROWS_AT_ONCE = 1 << 20  # of a base file: the keys of each group of rows are hashed once
 

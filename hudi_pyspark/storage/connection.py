@@ -1,6 +1,13 @@
-"""The file system of a storage: connected in each process, with credentials that are valid."""
+"""The file system of a storage: connected in each process, with credentials that are valid.
+
+Settings and hosts are checked before a client uses them: without these checks the clients fail late
+and obscurely. Azure's client ends the process if an account key or a port is malformed, S3's client
+asks another port, other clients print the setting, and some repeat a connection to a missing host
+for minutes.
+"""
 
 import os
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import sha256
@@ -10,19 +17,22 @@ import pyarrow.fs as pafs
 
 from hudi_pyspark.errors import HudiError, InvalidOptionError, StorageError
 from hudi_pyspark.fork_safe_lock import ForkSafeLock
-from hudi_pyspark.storage import preflight
+from hudi_pyspark.storage import hosts
 from hudi_pyspark.storage.credentials import Credentials, CredentialsProvider, current_credentials
 from hudi_pyspark.storage.file_systems import FileSystem
 from hudi_pyspark.storage.locations import Location
 from hudi_pyspark.storage.masking import masked_error
 from hudi_pyspark.storage.options import file_system_arguments, secret_values
 from hudi_pyspark.storage.retries import RetryPolicy
-from hudi_pyspark.storage.stores.setting import Options
+from hudi_pyspark.storage.stores.setting import HOST_AND_PORT, Options, Setting, is_endpoint
+from hudi_pyspark.storage.stores.store import Authority, Store
 
 _T = TypeVar("_T")
 
 _THROTTLED_ADVICE = ". Run fewer tasks at a time, or raise the storage option attempts"
 _NO_CREDENTIALS = Credentials({}, float("inf"))  # if all settings are arguments
+_HAVE_HOSTS = (Authority.HOST, Authority.CONTAINER)
+_CONNECT_SECONDS = 1.5  # a lost first packet of a connection is sent again after one second
 
 
 class GivenFileSystem:
@@ -119,7 +129,7 @@ class Connection:
         """Return the file system; before the first request, its endpoint has to answer."""
         filesystem = self.current()
         if self._connected is not None and not self._is_reached:
-            preflight.reach_endpoint(self.location.store, self._connected.arguments)
+            reach_endpoint(self.location.store, self._connected.arguments)
             self._is_reached = True
         return filesystem
 
@@ -135,7 +145,7 @@ class Connection:
         location = self.location
         supplied = file_system_arguments(location.store, credentials.options, {})
         arguments = {**self.arguments, **supplied}
-        preflight.check_arguments(location, arguments)
+        _check_arguments(location, arguments)
         place = f"{location.scheme}://{location.host}"
         try:
             complete = dict(arguments)  # the store adds what the location names
@@ -153,3 +163,54 @@ class Connection:
     def _renew(self) -> bool:
         refused = self._connected and self._connected.credentials
         return refused is not None and self._credentials(refused=refused) is not refused
+
+
+def _check_arguments(location: Location, arguments: Options) -> None:
+    """Check the form of the arguments for the file system of a location.
+
+    Raises:
+        InvalidOptionError: a value has a form that no client understands. The message names the
+            option but not its value, which may be a secret.
+    """
+    store = location.store
+    by_argument = {setting.argument: setting for setting in store.settings}
+    for name, value in arguments.items():
+        setting = by_argument.get(name) or Setting(name)
+        if problem := setting.problem_of(str(value)):
+            raise InvalidOptionError(f"storage option {name}: {problem}")
+    if not store.has_empty_folders and "//" in location.path:
+        raise InvalidOptionError(
+            f"{location.scheme}://{location.path} has an empty folder name: give "
+            f"{location.scheme}://{re.sub('/+', '/', location.path)}"
+        )
+    authority = location.authority
+    if store.authority in _HAVE_HOSTS and authority and not is_endpoint(f"//{authority}"):
+        host = authority.rpartition("@")[2]
+        raise InvalidOptionError(f"{location.scheme}://{host}: {HOST_AND_PORT}")
+
+
+def reach_endpoint(store: Store, arguments: Options) -> None:
+    """Check that the host of a file system accepts connections.
+
+    Nothing is checked if the client of the store fails quickly by itself, and if a proxy is
+    configured, which may be the only way to the host.
+
+    Args:
+        store: of the file system.
+        arguments: of the file system, with what the path names: the account of Azure, or the host
+            and port of WebHDFS.
+
+    Raises:
+        ConnectionError: the host does not answer; the message names the storage option to check.
+    """
+    endpoint = store.endpoint_of(arguments)
+    if not endpoint or hosts.is_proxied():
+        return
+    protocol = arguments.get("scheme") or arguments.get("blob_storage_scheme")
+    problem = hosts.connection_problem(
+        endpoint, 80 if protocol == "http" else 443, _CONNECT_SECONDS
+    )
+    if problem:
+        raise ConnectionError(
+            f"{problem}. Check the path, or the storage option {store.endpoint_setting}"
+        )

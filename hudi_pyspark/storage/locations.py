@@ -7,11 +7,21 @@ from dataclasses import dataclass
 from urllib.parse import quote, unquote, unquote_to_bytes
 
 from hudi_pyspark.errors import InvalidOptionError
-from hudi_pyspark.storage.paths import trim
 from hudi_pyspark.storage.stores import Authority, Store, store_of
 
+_SECRETS = re.compile(r"(?<=://)[^/@]*:[^/@]*@|\?.*", re.DOTALL)
 LOCAL = ""
 _VOLUMES = "/Volumes/"  # where Databricks mounts volumes, on every machine
+
+
+def trim(path: str) -> str:
+    """Remove the slashes at the end of a path; ``/`` stays."""
+    return path.rstrip("/") or "/"
+
+
+def without_secrets(uri: str) -> str:
+    """Remove user, password and query from a URI, where people put credentials."""
+    return _SECRETS.sub("", uri) if "://" in uri else uri
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,16 +1,19 @@
 """The operations that the reader needs from a file system, and careful ways to call them."""
 
+import re
 from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import chain
 from time import perf_counter
 from typing import IO, Protocol, TypeVar
+from urllib.parse import unquote
 
 import pyarrow as pa
 
 _T = TypeVar("_T")
 _R = TypeVar("_R")
+_SEPARATOR = re.compile(r"[/\\]")
 _THREADS = 16
 _QUICK_CALL = 0.001  # seconds of a call that reads from a local storage
 _FIRST_CALLS = 0.005  # seconds in addition, in which a first call may import modules
@@ -98,6 +101,15 @@ class Storage(Protocol):
         Raises:
             PathOutsideTableError: the location is in another store, and the user did not name it.
         """
+
+
+def rises(path: str) -> bool:
+    """Return whether a path contains ``..`` on any file system.
+
+    Some file systems take a backslash for a separator, and some decode percent signs.
+    """
+    texts = path, unquote(path)
+    return any(".." in text and ".." in _SEPARATOR.split(text) for text in texts)
 
 
 def list_nonempty(storage: Storage, folder: str) -> list[FileInfo]:

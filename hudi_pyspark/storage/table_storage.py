@@ -16,10 +16,9 @@ from hudi_pyspark.errors import InvalidOptionError, PathOutsideTableError
 from hudi_pyspark.storage.connection import Connection, GivenFileSystem
 from hudi_pyspark.storage.credentials import CredentialsProvider, NamedProvider
 from hudi_pyspark.storage.file_systems import ArrowFileSystem, FileSystem, FsspecFileSystem
-from hudi_pyspark.storage.locations import LOCAL, Location, same_store
+from hudi_pyspark.storage.locations import LOCAL, Location, same_store, trim, without_secrets
 from hudi_pyspark.storage.options import common_settings, file_system_arguments
-from hudi_pyspark.storage.paths import rises, trim, without_secrets
-from hudi_pyspark.storage.protocol import FileInfo, Storage
+from hudi_pyspark.storage.protocol import FileInfo, Storage, rises
 from hudi_pyspark.storage.remote_file import RemoteFile
 from hudi_pyspark.storage.stores.setting import Options
 

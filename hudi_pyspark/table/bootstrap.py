@@ -10,8 +10,7 @@ from hudi_pyspark import errors
 from hudi_pyspark.format.hfile import HFileError
 from hudi_pyspark.format.hfile.reader import read_hfile
 from hudi_pyspark.format.timeline import instant_body
-from hudi_pyspark.storage.paths import rises
-from hudi_pyspark.storage.protocol import Storage
+from hudi_pyspark.storage.protocol import Storage, rises
 from hudi_pyspark.table.config import METADATA_FOLDER, TableConfig
 from hudi_pyspark.table.file_group import FileSlice
 

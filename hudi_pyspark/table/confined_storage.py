@@ -10,8 +10,7 @@ from typing import IO, TypeVar
 import pyarrow as pa
 
 from hudi_pyspark.errors import CorruptTableError, PathOutsideTableError
-from hudi_pyspark.storage.paths import rises
-from hudi_pyspark.storage.protocol import FileInfo, Storage
+from hudi_pyspark.storage.protocol import FileInfo, Storage, rises
 
 _T = TypeVar("_T")
 # Errors of the operating system for paths that are too long, circular or not in its encoding.

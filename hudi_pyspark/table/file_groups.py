@@ -370,65 +370,95 @@ def data_files(
     Raises:
         CorruptTableError: a base file that a commit names has no bytes.
     """
-    base_files: dict[str, BaseFile] = {}
-    log_files: list[LogFile] = []
-    other_names: list[str] = []
-    extensions = _extensions(config)
     infos = {file.name: file for file in listed_files}
-    folder = path_in(partition, "")
+    extensions = _extensions(config)
+    bases: dict[str, file_name.BaseFileName] = {}
+    logs: dict[str, file_name.LogFileName] = {}
+    other_names: list[str] = []
     for name in sorted({*infos, *names}):
         parsed = _slice_file_name(name, extensions)
         if parsed is None:
             other_names.append(name)
-            continue
+        elif isinstance(parsed, file_name.BaseFileName):
+            bases[name] = parsed
+        elif config.is_merge_on_read:  # else they are from before the table's type was changed
+            logs[name] = parsed
+    folder = path_in(partition, "")
+    base_files = _base_files(bases, folder, infos, committed, recorded)
+    return base_files, _log_files(logs, folder, infos, committed, recorded), other_names
+
+
+def _base_files(
+    names: Mapping[str, file_name.BaseFileName],
+    folder: str,
+    infos: Mapping[str, FileInfo],
+    committed: Mapping[str, CommittedFile],
+    recorded: Collection[str],
+) -> list[BaseFile]:
+    """Return base files; of several attempts at one, the one that counts comes last."""
+    files: list[BaseFile] = []
+    for name, parsed in names.items():
         info = infos.get(name, _UNLISTED)
-        path = folder + name
-        size = info.size
         is_listed = info is not _UNLISTED
+        if is_listed and not info.size and name in committed:
+            problem = "a committed base file of 0 bytes. Restore it from a copy"
+            raise CorruptTableError(f"{folder}{name}: {problem}")
         instant_time = intern(parsed.instant)  # one text for very many files
         stat = committed.get(name)
-        is_recorded = stat is None and instant_time in recorded
-        if isinstance(parsed, file_name.BaseFileName):
-            if is_listed and not size and name in committed:
-                problem = "a committed base file of 0 bytes. Restore it from a copy"
-                raise CorruptTableError(f"{path}: {problem}")
-            known_size = size if is_recorded else 0
-            if stat is not None:
-                known_size = stat.size
-            base_files[name] = BaseFile(
-                path,
+        known_size = info.size if instant_time in recorded else 0
+        if stat is not None:
+            known_size = stat.size
+        files.append(
+            BaseFile(
+                folder + name,
                 parsed.file_id,
                 instant_time,
-                size,
+                info.size,
                 is_listed,
                 known_size,
                 modified_ms=info.modified_ms,
             )
-        elif config.is_merge_on_read:  # else they are from before the table's type was changed
-            if is_recorded:
-                stat = CommittedFile(size, instant_time, instant_time, 0)
-            stat = stat or _UNKNOWN_FILE
-            log_files.append(
-                LogFile(
-                    path=path,
-                    file_id=parsed.file_id,
-                    instant_time=instant_time,
-                    version=parsed.version,
-                    write_token=parsed.write_token or "",
-                    size=size,
-                    committed_size=stat.size,
-                    is_listed=is_listed,
-                    committed_by=stat.committed_by,
-                    first_committed_by=stat.first_committed_by,
-                    is_native=bool(parsed.native_extension),
-                    is_deletes=parsed.kind is file_name.LogKind.DELETES,
-                    modified_ms=info.modified_ms,
-                )
+        )
+    # The attempt that a commit names counts; once the commit is archived, at least no attempt that
+    # wrote nothing.
+    start = len(folder)
+    return sorted(files, key=lambda file: (file.path[start:] in committed, file.size > 0))
+
+
+def _log_files(
+    names: Mapping[str, file_name.LogFileName],
+    folder: str,
+    infos: Mapping[str, FileInfo],
+    committed: Mapping[str, CommittedFile],
+    recorded: Collection[str],
+) -> list[LogFile]:
+    """Return log files, in order of name."""
+    files: list[LogFile] = []
+    for name, parsed in names.items():
+        info = infos.get(name, _UNLISTED)
+        instant_time = intern(parsed.instant)  # one text for very many files
+        stat = committed.get(name)
+        if stat is None and instant_time in recorded:
+            stat = CommittedFile(info.size, instant_time, instant_time, 0)
+        stat = stat or _UNKNOWN_FILE
+        files.append(
+            LogFile(
+                path=folder + name,
+                file_id=parsed.file_id,
+                instant_time=instant_time,
+                version=parsed.version,
+                write_token=parsed.write_token or "",
+                size=info.size,
+                committed_size=stat.size,
+                is_listed=info is not _UNLISTED,
+                committed_by=stat.committed_by,
+                first_committed_by=stat.first_committed_by,
+                is_native=bool(parsed.native_extension),
+                is_deletes=parsed.kind is file_name.LogKind.DELETES,
+                modified_ms=info.modified_ms,
             )
-    # Of several attempts at one base file, the one that the commit names comes last and counts;
-    # once the commit is archived, at least no attempt that wrote nothing.
-    attempts = sorted(base_files, key=lambda name: (name in committed, base_files[name].size > 0))
-    return [base_files[name] for name in attempts], log_files, other_names
+        )
+    return files
 
 
 def _repeated_instants(base_files: Sequence[BaseFile]) -> list[str]:

@@ -1,17 +1,28 @@
-"""File slices of a table at an instant."""
+"""File slices of a table: at an instant, as some commits wrote them, or of some file groups."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from hudi_pyspark.cached_property import PickledWithoutCache, cached_property
 from hudi_pyspark.errors import MissingFileError
-from hudi_pyspark.table.commit_history import CommitHistory
 from hudi_pyspark.table.file_group import BaseFile, FileGroup, FileSlice, LogFile
-from hudi_pyspark.table.file_groups import FileGroups, as_recorded, committed_files
+from hudi_pyspark.table.file_groups import (
+    CommittedFiles,
+    FileGroups,
+    as_recorded,
+    by_path,
+    committed_files,
+)
 from hudi_pyspark.table.listing import PartitionChoice
 from hudi_pyspark.table.timeline import CommittedTimes
+
+if TYPE_CHECKING:
+    from hudi_pyspark.table.commit_history import CommitHistory
 
 
 @dataclass(frozen=True)
@@ -149,6 +160,97 @@ class FileSlices(PickledWithoutCache):
         """
         slices = (self.latest(self.unreplaced(group, replaced_until), until) for group in groups)
         return [s for s in slices if s is not None and not s.is_empty]
+
+    def written_by(self, times: Collection[str]) -> list[FileSlice]:
+        """Return the slices that some commits wrote to, as of the last of these commits."""
+        return self.checked(lambda: self._written_by(times))
+
+    def commits_without_files(self, times: Collection[str]) -> list[str]:
+        """Return the commits with a file that is gone, although their slices still need it."""
+        missing = {
+            path
+            for file_slice in self._written_by(times)
+            for path, _ in self.missing_files(file_slice)
+        }
+        return [
+            time
+            for time, metadata in self.history.commit_metadata.of(sorted(times)).items()
+            if not missing.isdisjoint(by_path(committed_files({time: metadata})))
+        ]
+
+    def _written_by(self, times: Collection[str]) -> list[FileSlice]:
+        """Return the slices that some commits wrote, whether or not their files are still there."""
+        until = max(times)
+        # What other commits record of these files does not matter, so it is not read.
+        committed = committed_files(self.history.commit_metadata.of(sorted(times)))
+        names = {partition: set(files) for partition, files in committed.items()}
+        groups = self.groups.of(sorted(names), committed, only=names)
+        return self.of(groups, until, replaced_until=until)
+
+    def of_groups(
+        self,
+        file_groups: Collection[tuple[str, str]],
+        until: str,
+        *,
+        replaced_until: str = "",
+        completed_by: str = "",
+        check_files: bool = False,
+    ) -> list[FileSlice]:
+        """Return the slices of some file groups (partition path, file id) as of an instant.
+
+        Commits that replaced the file groups count up to ``replaced_until``, which may be earlier;
+        "" for none. Commits that completed after ``completed_by`` do not count, although they began
+        before; "" goes by requested times alone.
+
+        Raises:
+            MissingFileError: ``check_files`` is true, and a file that a commit wrote is gone.
+        """
+        if self.history.config.has_completion_times:
+            times = self._times_since(file_groups, until)
+            committed = committed_files(self.history.commit_metadata.of(times))
+        else:
+            committed = self.groups.committed_files
+        slices = self.completed(
+            lambda: self._of_groups(file_groups, committed, until, replaced_until=replaced_until)
+        )
+        if completed_by:
+
+            def is_completed(log: LogFile) -> bool:
+                return (self.history.completion_time(log.instant_time) or "") <= completed_by
+
+            slices = [s.filter_logs(is_completed) for s in slices]
+        if check_files:
+            for file_slice in slices:
+                self.check_files(file_slice)
+        return slices
+
+    def _times_since(self, file_groups: Collection[tuple[str, str]], until: str) -> list[str]:
+        """Return the commits that can have written to the present slices of some file groups.
+
+        From table version 8 on these are the ones that completed after its base file was begun.
+        """
+        present_slices = self._of_groups(file_groups, {}, until)
+        is_based = len(present_slices) == len(file_groups) and all(
+            s.base_file is not None for s in present_slices
+        )
+        since = min((s.base_instant_time for s in present_slices), default="") if is_based else ""
+        commits = (c for c in self.history.commits if c.requested_time <= until)
+        return [
+            c.requested_time for c in commits if (c.completion_time or c.requested_time) >= since
+        ]
+
+    def _of_groups(
+        self,
+        file_groups: Collection[tuple[str, str]],
+        committed: CommittedFiles,
+        until: str,
+        *,
+        replaced_until: str = "",
+    ) -> list[FileSlice]:
+        partitions = sorted({partition for partition, _ in file_groups})
+        groups = self.groups.of(partitions, committed)
+        chosen = (g for g in groups if (g.partition_path, g.file_id) in file_groups)
+        return self.of(chosen, until, replaced_until=replaced_until)
 
     def latest(self, group: FileGroup, until: str) -> FileSlice | None:
         """Return a group's newest visible slice up to an instant; None if it has none.

@@ -179,8 +179,18 @@ def resolve_merge_rule(
     # Version 9 writes the delete marker of a payload class into the properties.
     known_class = PAYLOADS.get(payload, UNKNOWN_PAYLOAD) if config.version < 9 else UNKNOWN_PAYLOAD
     implied_field, implied_marker = known_class.delete_marker
-    field = delete_field or _table_property(config, DELETE_FIELD) or implied_field
-    marker = delete_marker or _table_property(config, DELETE_MARKER) or implied_marker
+    field = (
+        delete_field
+        or config.merge_properties.get(DELETE_FIELD)
+        or config.properties.get(DELETE_FIELD)
+        or implied_field
+    )
+    marker = (
+        delete_marker
+        or config.merge_properties.get(DELETE_MARKER)
+        or config.properties.get(DELETE_MARKER)
+        or implied_marker
+    )
     if bool(field) != bool(marker):
         raise CorruptTableError(
             f"{DELETE_FIELD} is {field!r} and {DELETE_MARKER} is {marker!r}: set both or none"
@@ -228,7 +238,3 @@ def _mode(config: TableConfig, payload: str) -> RecordMergeMode:
     if config.ordering_fields:
         return RecordMergeMode.EVENT_TIME_ORDERING
     return RecordMergeMode.COMMIT_TIME_ORDERING
-
-
-def _table_property(config: TableConfig, key: str) -> str:
-    return config.merge_properties.get(key) or config.properties.get(key, "")

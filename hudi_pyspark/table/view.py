@@ -1,9 +1,6 @@
 """One consistent view of the table at a base path: its commits, file groups and file slices."""
 
 from dataclasses import dataclass, replace
-from typing import Any
-
-import pyarrow as pa
 
 from hudi_pyspark.cached_property import cached_property
 from hudi_pyspark.format.timeline.instant import Instant
@@ -12,7 +9,6 @@ from hudi_pyspark.storage.retries import retry_on_corruption
 from hudi_pyspark.table.commit_history import CommitHistory, LazyMetadata
 from hudi_pyspark.table.config import TableConfig, load_table_config
 from hudi_pyspark.table.confined_storage import ConfinedStorage
-from hudi_pyspark.table.data_file_schema import newest_data_file_schema
 from hudi_pyspark.table.file_groups import FileGroups
 from hudi_pyspark.table.file_slices import FileSlices
 from hudi_pyspark.table.listing import DirectoryListing, FileListing
@@ -30,7 +26,6 @@ class TableView:
 
     history: CommitHistory  # the table's commits, archived ones included
     listing: FileListing
-    _unlisted: "TableView | None" = None  # the same state, which keeps what no listing changes
 
     @property
     def storage(self) -> Storage:
@@ -59,7 +54,7 @@ class TableView:
 
     def with_listing(self, listing: FileListing) -> "TableView":
         """Return the same state of the table with another source of its files."""
-        return replace(self, listing=listing, _unlisted=self._unlisted or self)
+        return replace(self, listing=listing)
 
     @property
     def commits(self) -> tuple[Instant, ...]:
@@ -75,18 +70,6 @@ class TableView:
     def last_instant(self) -> str:
         """Requested time of the newest instant that may start a file slice; "" if none may."""
         return self.slices.last_instant
-
-    @cached_property
-    def bucket_verdicts(self) -> dict[object, Any]:
-        """What files have shown of a bucket index; `BucketIndex` keeps it here."""
-        return {} if self._unlisted is None else self._unlisted.bucket_verdicts
-
-    @cached_property
-    def data_file_schema(self) -> pa.Schema | None:
-        """Schema of the newest data file that can be read, meta columns included."""
-        if self._unlisted is not None:
-            return self._unlisted.data_file_schema
-        return newest_data_file_schema(self.storage, self.commit_metadata)
 
 
 def open_table(storage: Storage) -> TableView:

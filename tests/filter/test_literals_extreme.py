@@ -11,8 +11,7 @@ import pyarrow.compute as pc
 import pytest
 
 from hudi_pyspark.errors import HudiError, InvalidOptionError
-from hudi_pyspark.filter.bounds import ColumnBounds, may_match
-from hudi_pyspark.filter.evaluation import holds
+from hudi_pyspark.filter.evaluation import ColumnBounds, holds, may_match
 from hudi_pyspark.filter.sql_text import parse_filter
 from hudi_pyspark.frames.expression import predicate_of
 

@@ -9,8 +9,7 @@ import pytest
 
 from hudi_pyspark import HudiTable
 from hudi_pyspark.errors import InvalidOptionError
-from hudi_pyspark.filter.bounds import ColumnBounds, may_match
-from hudi_pyspark.filter.evaluation import holds
+from hudi_pyspark.filter.evaluation import ColumnBounds, holds, may_match
 from hudi_pyspark.filter.predicate import Or, columns_of, conjuncts, negate
 from hudi_pyspark.filter.sql_text import parse_filter
 

@@ -1,7 +1,7 @@
 import pyarrow as pa
 import pytest
 
-from hudi_pyspark.filter.requested_keys import requested_record_keys
+from hudi_pyspark.filter.requested_keys import RequestedKeys
 from hudi_pyspark.filter.sql_text import parse_filter
 from hudi_pyspark.table.config import TableConfig
 
@@ -22,7 +22,9 @@ def keys(text, fields="id", generator="SIMPLE"):
         "hoodie.table.recordkey.fields": fields,
         "hoodie.table.keygenerator.type": generator,
     }
-    found = requested_record_keys(parse_filter(text, SCHEMA), TableConfig.parse(properties), SCHEMA)
+    config = TableConfig.parse(properties)
+    requested = RequestedKeys.of(parse_filter(text, SCHEMA), config, SCHEMA)
+    found = None if requested is None else requested.whole_keys
     return None if found is None else set(found)
 
 

@@ -131,6 +131,27 @@ def test_keys_come_in_any_form(wanted):
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_entries_are_found_by_the_beginnings_of_their_keys(name):
+    entries = written(name)
+    reader = HFileReader.open(memoryview(octets(name)), path="f")
+    keys = [key for key, _ in entries]
+    beginnings = {key.decode()[:size].encode() for key in keys[::7] for size in (1, 3, 8)}
+    beginnings |= {b"", b"\0", b"zzz", "\U0010ffff".encode()}
+    for prefix in sorted(beginnings)[:200]:
+        wanted = [entry for entry in entries if entry[0].startswith(prefix)]
+        assert sorted(entries_of(reader.find_prefixes([prefix]))) == sorted(wanted), prefix
+    several = sorted(beginnings - {b""})[:3]
+    wanted = [entry for entry in entries if entry[0].startswith(tuple(several))]
+    assert sorted(entries_of(reader.find_prefixes(several))) == sorted(wanted)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_first_keys_are_those_of_the_first_block(name):
+    found = HFileReader.open(memoryview(octets(name)), path="f").first_keys().to_pylist()
+    assert found == [key for key, _ in written(name)][: len(found)] != []
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_parts_are_the_entries_in_bounded_pieces(name):
     parts = list(opened(name).entries(part_size=4000))
     assert len(parts) > 3

@@ -14,7 +14,7 @@ import pytest
 
 from hudi_pyspark import HudiTable
 from hudi_pyspark.errors import CorruptTableError, InvalidOptionError, UnsupportedQueryError
-from hudi_pyspark.filter.bounds import ColumnBounds, may_match_merged
+from hudi_pyspark.filter.evaluation import ColumnBounds, may_match_merged
 from hudi_pyspark.filter.sql_text import parse_filter
 from hudi_pyspark.format.nested_types import MILLISECONDS
 from hudi_pyspark.format.timeline.instant import Action, Instant, InstantState
@@ -77,7 +77,7 @@ def test_record_index_decides_nothing_where_keys_may_repeat(table):
     key = table.scan(["_hoodie_record_key"]).to_arrow()[0][0].as_py()
     text = f"_hoodie_record_key = '{key}'"
     scan = table.scan(filter=text, data_skipping="record_index")
-    assert "nothing by the record index, which may lack rows (see unique_keys)" in pruned(scan)
+    assert "nothing by the record index, which may lack rows (see trust_indexes)" in pruned(scan)
     assert len(scan.plan()) == len(table.scan().plan())
     assert "record index" not in pruned(table.scan(filter="ts > 0"))
 

@@ -18,7 +18,6 @@ from hudi_pyspark.errors import (
 from hudi_pyspark.options.option import HollowCommits, OnMissing, RangeMerge
 from hudi_pyspark.options.read_options import IncrementalOptions
 from hudi_pyspark.planning.commit_range import RequestedRange
-from hudi_pyspark.table.commit_slices import slices_of_groups
 from hudi_pyspark.table.meta_columns import COMMIT_TIME_COLUMN
 from hudi_pyspark.table.view import open_table
 from hudi_pyspark.tasks import CommitRange
@@ -454,7 +453,7 @@ class TestWhatPlanningReads:
 
         table = self.long_table("MERGE_ON_READ", "deltacommit", name_of)
         view, _, counts = self.planned(table, "1985")
-        (whole,) = slices_of_groups(view, {("p=3", "f3")}, "199")
+        (whole,) = view.slices.of_groups({("p=3", "f3")}, "199")
         assert [f.instant_time for f in whole.log_files] == ["187", "191", "195", "199"]
         assert whole.base_file is not None
         assert whole.base_file.instant_time == "183"
@@ -469,21 +468,21 @@ class TestWhatPlanningReads:
 
         table = self.long_table("MERGE_ON_READ", "deltacommit", name_of)
         view, _, _ = self.planned(table.without(f"p=3/{base('f3', '103')}"), "1985")
-        (whole,) = slices_of_groups(view, {("p=3", "f3")}, "199")
+        (whole,) = view.slices.of_groups({("p=3", "f3")}, "199")
         assert whole.base_file is not None
         assert not whole.base_file.is_listed
 
     def test_a_group_whose_files_are_all_gone_is_told_beside_a_later_one(self):
         table = TinyTable(9).write("010", "deltacommit", base("g", "010"))
         table.write("030", "deltacommit", base("f", "030")).without(base("g", "010"))
-        found = slices_of_groups(table.open(), {("", "f"), ("", "g")}, "030")
+        found = table.open().slices.of_groups({("", "f"), ("", "g")}, "030")
         assert shape(found) == {"f": [base("f", "030")], "g": [base("g", "010")]}
 
     def test_a_log_that_is_gone_is_told_beside_a_later_group(self):
         table = TinyTable(9).write("010", "deltacommit", base("f", "010"))
         table.write("020", "deltacommit", log("f", "020")).without(log("f", "020"))
         table.write("030", "deltacommit", base("g", "030"))
-        found = slices_of_groups(table.open(), {("", "f"), ("", "g")}, "030")
+        found = table.open().slices.of_groups({("", "f"), ("", "g")}, "030")
         assert shape(found)["f"] == [base("f", "010"), log("f", "020")]
 
 

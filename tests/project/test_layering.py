@@ -313,7 +313,6 @@ def test_python_worker_of_spark_loads_what_reads_and_nothing_else():
     listing = (
         "archive",
         "commit_history",
-        "commit_slices",
         "file_groups",
         "file_slices",
         "listing",

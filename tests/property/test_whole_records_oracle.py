@@ -12,7 +12,7 @@ from hypothesis import given
 
 from hudi_pyspark.reading.merge.fold import PairRule
 from hudi_pyspark.reading.merge.whole_records import MergeDecision, WholeRecords, Winners
-from hudi_pyspark.table.live_blocks import BlockFilter, scan_blocks
+from hudi_pyspark.table.log_files import BlockFilter, scan_blocks
 from tests.property.random_merges import (
     Slice,
     arrow_schema,

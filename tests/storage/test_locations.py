@@ -9,8 +9,7 @@ import pytest
 
 from hudi_pyspark import HudiTable, InvalidOptionError
 from hudi_pyspark.storage import ArrowStorage
-from hudi_pyspark.storage.locations import Location, same_store
-from hudi_pyspark.storage.paths import without_secrets
+from hudi_pyspark.storage.locations import Location, same_store, without_secrets
 
 
 @pytest.mark.parametrize(

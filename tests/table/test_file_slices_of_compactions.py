@@ -3,7 +3,6 @@
 import pytest
 
 from hudi_pyspark.errors import CorruptTableError, CorruptTimelineError
-from hudi_pyspark.table.commit_slices import written_slices
 from tests.table.tiny_table import F010, TinyTable, base, compacting, log, paths_of, shape
 
 LAYOUTS = pytest.mark.parametrize("version", [6, 9], ids=["layout-1", "layout-2"])
@@ -100,12 +99,12 @@ def test_range_of_a_delta_commit_across_the_planning_of_a_compaction_has_its_fil
     """A range of this commit alone has no other slice of the file group to add them to."""
     table, _ = compacting(9)
     table.write("025", "deltacommit", log("f", "025"), completed="035")
-    view = table.open()
-    assert shape(written_slices(view, ["025"])) == {"f": [log("f", "025")]}
-    assert shape(written_slices(view, ["020", "025"])) == {"f": [log("f", "020"), log("f", "025")]}
-    assert shape(written_slices(view, ["025", "040"])) == {"f": [log("f", "025"), log("f", "040")]}
+    slices = table.open().slices
+    assert shape(slices.written_by(["025"])) == {"f": [log("f", "025")]}
+    assert shape(slices.written_by(["020", "025"])) == {"f": [log("f", "020"), log("f", "025")]}
+    assert shape(slices.written_by(["025", "040"])) == {"f": [log("f", "025"), log("f", "040")]}
     table.write("030", "commit", F030)
-    assert shape(written_slices(table.open(), ["025"])) == {"f": [log("f", "025")]}
+    assert shape(table.open().slices.written_by(["025"])) == {"f": [log("f", "025")]}
 
 
 def test_time_before_a_compaction_was_planned_does_not_see_it():

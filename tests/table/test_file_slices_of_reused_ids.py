@@ -2,7 +2,6 @@
 
 import pytest
 
-from hudi_pyspark.table.commit_slices import written_slices
 from tests.table.tiny_table import TinyTable, base, log, shape
 
 LAYOUTS = pytest.mark.parametrize("version", [6, 9], ids=["layout-1", "layout-2"])
@@ -50,8 +49,8 @@ def test_slice_before_a_commit_leaves_out_what_was_replaced():
 
 def test_range_has_the_commits_after_a_replacement():
     view = table().open()
-    assert shape(written_slices(view, ["030", "050"])) == {"f": [NEW]}
-    assert shape(written_slices(view, ["010", "050"])) == {"f": [NEW]}
+    assert shape(view.slices.written_by(["030", "050"])) == {"f": [NEW]}
+    assert shape(view.slices.written_by(["010", "050"])) == {"f": [NEW]}
 
 
 def test_log_file_that_is_committed_after_a_replacement_counts():

@@ -4,7 +4,7 @@ import pytest
 
 from hudi_pyspark import Scan
 from hudi_pyspark.metadata_table import pruning
-from hudi_pyspark.metadata_table.file_records import FileRecords
+from hudi_pyspark.metadata_table.records import FileRecords
 from hudi_pyspark.options.option import Index
 from tests.sampling import SAMPLED
 from verification.index_combinations.combinations import (

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from hudi_pyspark import HudiTable
+from hudi_pyspark.planning.pruning import prune_by_buckets
 from verification.bucket_tables.tables import KINDS, Values, Writer
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def examine(folder: Path, seed: int, lookups: int) -> Findings:
             scan = table.scan(filter=condition, use_metadata_table=False)
             planner, query = scan._planner, scan._query  # planning alone is fast
             slices = query.slices or ()
-            kept, _ = planner.prune_by_buckets(slices, scan._predicate)
+            kept, _ = prune_by_buckets(planner, slices, scan._predicate)
             findings.lookups += 1
             findings.slices += len(slices)
             findings.left_out += len(slices) - len(kept)

@@ -40,7 +40,7 @@ from hudi_pyspark.format.timeline.internal_schema import (
     parse_internal_schema,
     parse_schema_history,
 )
-from hudi_pyspark.planning.partition_values import partition_scalars
+from hudi_pyspark.planning.partitions import partition_scalars
 from hudi_pyspark.table.archive import load_archive, load_archived_metadata
 from hudi_pyspark.table.config import TableConfig
 from tests.data_file_names import name_of

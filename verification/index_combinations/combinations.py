@@ -15,7 +15,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 from hudi_pyspark import HudiTable
-from hudi_pyspark.metadata_table.file_records import FileRecords
+from hudi_pyspark.metadata_table.records import FileRecords
 from hudi_pyspark.options.option import Index
 from hudi_pyspark.reading.read_task import read_task
 from hudi_pyspark.tasks import ScanTask

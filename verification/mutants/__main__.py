@@ -28,13 +28,13 @@ PARTS = {
     "merge": ("merge/merge", "merge/base_rows", "fold", "decision", "payload", "loaded_log"),
     "merged slices": ("whole_records", "merge_sides", "merged_slices"),
     "kept merges": ("merge/outcome", "outcome_files", "kept_merges"),
-    "packing": ("task_groups", "small_slices"),
+    "packing": ("planning/plan", "small_slices"),
     "log records": ("log_records/records", "log_records/decoder", "record_keys"),
-    "live blocks": ("live_blocks", "log_files"),
-    "slices": ("file_slices", "commit_slices", "table/file_groups", "file_group"),
+    "live blocks": ("table/log_files",),
+    "slices": ("file_slices", "table/file_groups", "file_group"),
     "ranges": ("commit_range", "planning/query", "commit_history"),
     "changes": ("planning/changes", "read_task"),
-    "pruning": ("partition_values", "partition_pruning", "bounds", "row_groups"),
+    "pruning": ("partitions", "filter/evaluation", "base_files/parquet"),
     "schema evolution": ("schema_evolution", "nested_fields"),
 }
 # Tests that say nothing of these modules, or the same as others in more time.

@@ -238,6 +238,20 @@ class BlockIndex:
             touched.update(_touched(self._as_utf16, as_utf16))
         return [self.places[i] for i in sorted(touched)]
 
+    def blocks_of_prefixes(self, prefixes: Sequence[bytes]) -> list[Place]:
+        """Return the blocks that may have a key that begins with one of some bytes, in file order.
+
+        Keys may go on with any character, so they are looked up in each order that the index is
+        sorted by.
+        """
+        touched: set[int] = set()
+        for prefix in prefixes:
+            if self._is_byte_sorted:
+                touched.update(_touched_by_prefix(self.keys, prefix))
+            if self._is_utf16_sorted:
+                touched.update(_touched_by_prefix(self._as_utf16, prefix.translate(_AS_UTF16)))
+        return [self.places[i] for i in sorted(touched)]
+
 
 def parse_root_index(
     content: bytes | memoryview, count: int, offset: int
@@ -316,6 +330,12 @@ def _touched(bounds: list[bytes], keys: list[bytes]) -> list[int]:
         covered = max(covered, end)
         i = len(keys) if covered == len(bounds) else bisect_left(keys, bounds[covered], i + 1)
     return touched
+
+
+def _touched_by_prefix(bounds: list[bytes], prefix: bytes) -> range:
+    """Return the ordinals of the blocks that may have a key that begins with a prefix."""
+    beyond = prefix + b"\xff\xff"  # no text goes on with these bytes
+    return range(max(bisect_left(bounds, prefix) - 1, 0), bisect_right(bounds, beyond))
 
 
 def row_of(key: bytes, offset: int) -> bytes:

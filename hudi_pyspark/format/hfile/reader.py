@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from itertools import pairwise
 from typing import Any, TypeAlias
 
@@ -237,9 +238,44 @@ class HFileReader:
             keys = pa.array(keys, pa.binary())
         values = pc.drop_null(pc.unique(keys.cast(pa.binary())))
         values = values.take(pc.array_sort_indices(values))
-        blocks = self._fetch(self._data_places(values.to_pylist()), DATA_MAGIC)
-        parts = self._decode(blocks, _PART)
-        found = [part.filter(pc.is_in(part.keys, value_set=values)) for part in parts]
+        listed = values.to_pylist()
+        return self._matching(
+            self._data_places(lambda index: index.blocks_of_keys(listed)),
+            lambda found: pc.is_in(found, value_set=values),
+        )
+
+    def find_prefixes(self, prefixes: Sequence[bytes]) -> HFile:
+        """Read the entries whose keys begin with one of some bytes, in file order.
+
+        Args:
+            prefixes: a few, in any order.
+
+        Raises:
+            HFileError: as `find`.
+        """
+
+        def begins(keys: pa.BinaryArray) -> pa.BooleanArray:
+            masks = [pc.starts_with(keys, pattern=prefix) for prefix in prefixes]
+            return reduce(pc.or_, masks, pa.repeat(False, len(keys)))  # noqa: FBT003
+
+        places = self._data_places(lambda index: index.blocks_of_prefixes(prefixes))
+        return self._matching(places, begins)
+
+    def first_keys(self) -> pa.BinaryArray:
+        """Read the keys of the first block; none of a file without entries.
+
+        Raises:
+            HFileError: as `find`.
+        """
+        places = self._data_places(lambda index: index.blocks_of_keys(None))[:1]
+        return self._matching(places, pc.is_valid).keys
+
+    def _matching(
+        self, places: Sequence[Place], matches: Callable[[pa.BinaryArray], pa.BooleanArray]
+    ) -> HFile:
+        """Read the entries of some data blocks whose keys match."""
+        parts = self._decode(self._fetch(places, DATA_MAGIC), _PART)
+        found = [part.filter(matches(part.keys)) for part in parts]
         return concat_hfiles(found, self.file_info)
 
     def entries(self, part_size: int = _PART) -> Iterator[HFile]:
@@ -250,7 +286,8 @@ class HFileReader:
                 parts have been yielded by then.
         """
         entry_count = 0
-        blocks = self._fetch(self._data_places(None), DATA_MAGIC)
+        every_place = self._data_places(lambda index: index.blocks_of_keys(None))
+        blocks = self._fetch(every_place, DATA_MAGIC)
         for part in self._decode(blocks, part_size):
             entry_count += len(part.keys)
             yield part
@@ -258,9 +295,9 @@ class HFileReader:
         if entry_count != expected:
             raise HFileError(f"expected {expected} entries in the HFile, found {entry_count}", 0)
 
-    def _data_places(self, keys: Sequence[bytes] | None) -> list[Place]:
-        """Return the data blocks that may have one of the keys, by the index; None for all keys."""
-        places = self._root.blocks_of_keys(keys)
+    def _data_places(self, choose: Callable[[BlockIndex], list[Place]]) -> list[Place]:
+        """Return data blocks by the index, each level of which chooses its blocks."""
+        places = choose(self._root)
         for level in range(self.trailer.index_levels - 1, 0, -1):
             if not places:
                 break
@@ -269,7 +306,7 @@ class HFileReader:
                 content = block.content(self.trailer.codec, self._path)
                 self._lower_indexes[block.offset] = parse_lower_index(content, block.offset)
             indexes = [self._lower_indexes[offset] for offset, _ in places]
-            places = BlockIndex.merge(indexes, places[0][0]).blocks_of_keys(keys)
+            places = choose(BlockIndex.merge(indexes, places[0][0]))
         return places
 
     def _fetch(self, places: Sequence[Place], magic: bytes) -> Iterator[Block]:

@@ -23,7 +23,7 @@ from hudi_pyspark.columns.arrays import Mask
 from hudi_pyspark.columns.nested_fields import leaf_paths, narrow_fields
 from hudi_pyspark.columns.schema_evolution import is_as_declared
 from hudi_pyspark.errors import CorruptBaseFileError, MissingFileError
-from hudi_pyspark.filter.bounds import ColumnBounds, keys_array, may_match
+from hudi_pyspark.filter.evaluation import ColumnBounds, keys_array, may_match
 from hudi_pyspark.filter.predicate import Predicate
 from hudi_pyspark.format.bloom_filter import BloomFilter, BloomFilterError
 from hudi_pyspark.format.column_names import match_columns, rename_columns

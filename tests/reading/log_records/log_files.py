@@ -19,7 +19,7 @@ from hudi_pyspark.reading.log_records.records import LogRecords, Records
 from hudi_pyspark.reading.merge.fold import PairRule
 from hudi_pyspark.reading.merge.loaded_log import MemoryLimits, load_log
 from hudi_pyspark.reading.merge.merge import MergePass
-from hudi_pyspark.table.live_blocks import BlockFilter, scan_blocks
+from hudi_pyspark.table.log_files import BlockFilter, scan_blocks
 from hudi_pyspark.table.merge_mode import MergeRule, RecordMergeMode
 from tests.format.log.delete_lists import DELETE_LIST, array_of, content, wrapped
 from tests.format.log.log_writer import avro_content, avro_records, write_block

@@ -24,7 +24,7 @@ import pytest
 
 from hudi_pyspark import HudiTable, thresholds
 from hudi_pyspark.planning import slice_tasks
-from hudi_pyspark.planning.task_groups import cost
+from hudi_pyspark.planning.plan import cost
 from hudi_pyspark.reading.kept_merges import merged_on_disk
 from hudi_pyspark.reading.merge import outcome_files
 from hudi_pyspark.reading.merge.outcome import BaseKeys, KeptOutcome, Outcome, Resumed

@@ -1,10 +1,13 @@
-"""A file slice of the metadata table: the entries of its base file and of its log blocks."""
+"""File slices of the metadata table: the entries of their files, and which slice can have a key."""
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, field
+from functools import partial, reduce
+from math import gcd
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -13,6 +16,7 @@ from hudi_pyspark.cached_property import cached_property
 from hudi_pyspark.errors import CorruptLogBlockError, CorruptTableError, MissingFileError
 from hudi_pyspark.format.avro.schema import parse_schema
 from hudi_pyspark.format.bytes_source import BytesSource, FileSource
+from hudi_pyspark.format.hashes import java_hash_codes
 from hudi_pyspark.format.hfile import HFileError
 from hudi_pyspark.format.hfile.reader import SCHEMA_INFO, HFile, HFileReader
 from hudi_pyspark.format.log.data_block import decode_hfile_records, decode_native_deletes
@@ -21,8 +25,7 @@ from hudi_pyspark.format.log.log_block import LogBlock, LogBlockType
 from hudi_pyspark.storage.protocol import Storage
 from hudi_pyspark.storage.remote_file import fetch_end
 from hudi_pyspark.table.file_group import FileSlice
-from hudi_pyspark.table.live_blocks import BlockFilter, LogScan, scan_blocks
-from hudi_pyspark.table.log_files import LogFiles, SliceBlocks
+from hudi_pyspark.table.log_files import BlockFilter, LogFiles, LogScan, SliceBlocks, scan_blocks
 from hudi_pyspark.table.on_damage import OnDamage
 from hudi_pyspark.table.timeline import CommittedTimes
 
@@ -73,6 +76,19 @@ class _Layer:
         with self.errors():
             return Entries.of(self.content.find(keys))
 
+    def find_prefixes(self, prefixes: Sequence[str]) -> Entries:
+        if not isinstance(self.content, HFileReader):
+            masks = [pc.starts_with(self.content, pattern=prefix) for prefix in prefixes]
+            return Entries(self.content.filter(reduce(pc.or_, masks)), None)
+        with self.errors():
+            return Entries.of(self.content.find_prefixes([p.encode() for p in prefixes]))
+
+    def first_keys(self) -> list[str]:
+        if not isinstance(self.content, HFileReader):
+            return []
+        with self.errors():
+            return list(self.content.first_keys().cast(pa.string()).to_pylist())
+
 
 @dataclass(frozen=True, eq=False)
 class MetadataSlice:
@@ -91,6 +107,15 @@ class MetadataSlice:
     def find(self, keys: pa.StringArray) -> list[Entries]:
         """Return the entries with some keys, in the order in which they apply."""
         return [entries for layer in self._layers if len((entries := layer.find(keys)).keys)]
+
+    def find_prefixes(self, prefixes: Sequence[str]) -> list[Entries]:
+        """Return the entries whose keys begin with one of some texts, in the order they apply."""
+        found = (layer.find_prefixes(prefixes) for layer in self._layers)
+        return [entries for entries in found if len(entries.keys)]
+
+    def some_keys(self) -> list[str]:
+        """Return a few keys of each file that has some."""
+        return [key for layer in self._layers for key in layer.first_keys()]
 
     @cached_property
     def _layers(self) -> list[_Layer]:
@@ -159,3 +184,69 @@ def _errors(location: str, block: LogBlock | None = None) -> Iterator[None]:
         raise CorruptLogBlockError(error.problem, location, offset) from error
     except FileNotFoundError as error:
         raise MissingFileError(f"{location} is gone since the metadata table was listed") from error
+
+
+@dataclass(eq=False, slots=True)
+class Shards:
+    """File groups of an index that share its keys: the hash of a key is the number of its group.
+
+    An index has one set of groups; a *partitioned record index* has one for each partition of the
+    table. No file names the number of groups: if the last ones are lost, keys are sought in wrong
+    groups and not found. So a key without an entry proves nothing, unless `are_all` says so.
+    """
+
+    slices: list[MetadataSlice] = field(default_factory=list)  # by number, without a gap
+
+    def find(self, keys: Sequence[str]) -> Iterator[list[Entries]]:
+        """Yield the entries of some keys, oldest first, for each file group that can have them."""
+        all_keys = pa.array(keys, pa.string())
+        numbers = self.numbers(keys)
+        for number, metadata_slice in enumerate(self.slices):
+            own_keys = all_keys.filter(pa.array(numbers == number))
+            if len(own_keys):
+                yield metadata_slice.find(own_keys)
+
+    def numbers(self, hashed_texts: Sequence[str]) -> npt.NDArray[np.int64]:
+        """Return the numbers of the groups to which texts belong."""
+        return _hashes(hashed_texts) % len(self.slices)
+
+    def are_all(
+        self, numbers: Iterable[int], hashed: Callable[[str], str] = lambda key: key
+    ) -> bool:
+        """Decide by the keys of some groups that no group is lost.
+
+        With n groups, n divides the distance of each hash from the number of its group. So it
+        divides the greatest common divisor of all distances. If that is the number of groups that
+        are there, there never were more: more would have to divide it.
+
+        Args:
+            numbers: of the groups whose keys are looked at.
+            hashed: returns the text of a key that is hashed.
+        """
+        divisor = 0
+        for number in numbers:
+            keys = [hashed(key) for key in self.slices[number].some_keys()]
+            divisor = gcd(divisor, *(_hashes(keys) - number).tolist())
+        return divisor == len(self.slices)
+
+
+def _hashes(texts: Sequence[str]) -> npt.NDArray[np.int64]:
+    hashes: npt.NDArray[np.int64] = np.abs(java_hash_codes(texts).astype(np.int64))
+    return hashes
+
+
+def shards_of(slices: Iterable[MetadataSlice]) -> dict[str, Shards]:
+    """Group the slices of an index, in order of file id, by their file ids without the number.
+
+    Raises:
+        MissingFileError: a number is missing before the last one.
+    """
+    shards: dict[str, Shards] = {}
+    for metadata_slice in slices:
+        name, _, number = metadata_slice.file_slice.file_id.removesuffix("-0").rpartition("-")
+        groups = shards.setdefault(name, Shards()).slices
+        if number != f"{len(groups):04d}":
+            location = metadata_slice.storage.describe(metadata_slice.file_slice.partition_path)
+            raise MissingFileError(f"{location} has no file group {name}-{len(groups):04d}-0")
+        groups.append(metadata_slice)
+    return shards

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hudi_pyspark.filter.sql_text import parse_filter
-from hudi_pyspark.planning.partition_pruning import PartitionPruner
+from hudi_pyspark.planning.partitions import PartitionPruner
 from hudi_pyspark.table.config import TableConfig
 
 TEXTS = ["a", "b", "a b", "x=1", "50%", "2024", "10", "9", "ü"]

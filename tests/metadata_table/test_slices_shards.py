@@ -14,7 +14,7 @@ import pytest
 
 from hudi_pyspark import HudiTable
 from hudi_pyspark.errors import MissingFileError
-from hudi_pyspark.metadata_table.shards import shards_of
+from hudi_pyspark.metadata_table.slices import shards_of
 from hudi_pyspark.table.file_group import FileSlice
 from tests.archiver import archive_in
 from tests.metadata_table.indexed import EXTRA, answer_of_hudi, pruned
@@ -73,6 +73,9 @@ def values_by_key(path, keys, column):
     for key in [*sorted(keys)[::4], "nobody"]:
         alone = table.lookup(key, [column], unique_keys=True).to_pylist()
         assert alone == [{column: values[key]} for _ in range(key in values)]
+        text = f"_hoodie_record_key = '{key}'"
+        trusting = table.scan([column], filter=text, trust_indexes="record").to_arrow()
+        assert trusting.to_pylist() == alone, key
     return values
 
 

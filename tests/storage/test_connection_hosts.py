@@ -6,8 +6,8 @@ import socket
 import pytest
 
 from hudi_pyspark import StorageError
+from hudi_pyspark.storage.connection import reach_endpoint
 from hudi_pyspark.storage.hosts import connection_problem
-from hudi_pyspark.storage.preflight import reach_endpoint
 from hudi_pyspark.storage.stores import store_of
 from hudi_pyspark.storage.table_storage import ArrowStorage
 

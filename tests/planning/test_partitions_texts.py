@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from hudi_pyspark.errors import CorruptTableError
-from hudi_pyspark.planning.partition_values import partition_scalars, partition_texts
+from hudi_pyspark.planning.partitions import partition_scalars
 from hudi_pyspark.table.config import TableConfig
 
 NULL = "__HIVE_DEFAULT_PARTITION__"
@@ -19,6 +19,12 @@ def config(fields, *flags, version="9"):
     }
     properties = {"hoodie.table.version": version, "hoodie.table.partition.fields": fields}
     return TableConfig.parse(properties | {keys[flag]: "true" for flag in flags})
+
+
+def texts(path, table):
+    """Texts of the values in a path, if all columns are text."""
+    types = dict.fromkeys(table.partition_fields, pa.string())
+    return {n: v.as_py() for n, v in partition_scalars(path, table, types).items()}
 
 
 @pytest.mark.parametrize(
@@ -52,17 +58,17 @@ def config(fields, *flags, version="9"):
     ],
 )
 def test_texts_of_a_partition_path(fields, flags, path, expected):
-    assert partition_texts(path, config(fields, *flags)) == expected
+    assert texts(path, config(fields, *flags)) == expected
 
 
 @pytest.mark.parametrize("flags", [[], ["hive"]], ids=["no-flag", "flag"])
 @pytest.mark.parametrize("path", ["sf", "p=sf"])
 def test_folders_say_whether_they_are_hive_style_and_the_property_does_not(path, flags):
-    assert partition_texts(path, config("p", *flags)) == {"p": "sf"}
+    assert texts(path, config("p", *flags)) == {"p": "sf"}
 
 
 def test_default_folder_of_old_versions_is_text():
-    assert partition_texts("default", config("p", version="4")) == {"p": "default"}
+    assert texts("default", config("p", version="4")) == {"p": "default"}
 
 
 @pytest.mark.parametrize(
@@ -72,7 +78,7 @@ def test_default_folder_of_old_versions_is_text():
 def test_wrong_number_of_folders_is_corrupt(fields, path, count):
     message = rf"{path!r} has {count} folders, but .* names {len(fields.split(','))} columns: p, q"
     with pytest.raises(CorruptTableError, match=message):
-        partition_texts(path, config(fields))
+        texts(path, config(fields))
 
 
 UTC = pa.timestamp("us", tz="UTC")

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from hudi_pyspark.filter.bounds import ColumnBounds, may_match, may_match_merged
+from hudi_pyspark.filter.evaluation import ColumnBounds, may_match, may_match_merged
 from hudi_pyspark.filter.predicate import IsIn, Like, negate
 from hudi_pyspark.filter.sql_text import parse_filter
 

@@ -1,7 +1,7 @@
-"""Values of partition columns: from the path, or from data files if the path is ambiguous.
+"""Partition columns: their values in paths or data files, and the partitions that a filter needs.
 
 With a global index, a row may stay in its old folder although its partition value has changed.
-Apache Hudi 1.x shows the folder's value for the row, so the rows agree with pruning by path.
+Apache Hudi 1.x shows the value of the folder for the row, so the rows agree with pruning by path.
 
 Some values share a folder, and the file says which of them a row has:
 
@@ -13,6 +13,8 @@ Some values share a folder, and the file says which of them a row has:
 import re
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
+from itertools import compress
 from urllib.parse import unquote
 
 import numpy as np
@@ -20,8 +22,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hudi_pyspark.arrow_values import text_scalar
-from hudi_pyspark.columns.arrays import Mask, any_of, is_number, repeat
+from hudi_pyspark.columns.arrays import Mask, any_of, is_null, is_number, repeat
 from hudi_pyspark.errors import CorruptTableError
+from hudi_pyspark.filter.evaluation import ColumnBounds, holds, may_match_merged
 from hudi_pyspark.filter.literals import parse_date
 from hudi_pyspark.filter.predicate import Predicate, columns_of, conjunction, conjuncts
 from hudi_pyspark.format.nested_types import counts_milliseconds
@@ -32,6 +35,9 @@ NULL_PARTITION_VALUE = "__HIVE_DEFAULT_PARTITION__"
 _OLD_NULL_PARTITION_VALUE = "default"
 _LAST_VERSION_WITH_OLD_NULL = 4
 _DATE_FOLDERS = re.compile(r"(\d{4})/(\d{2})/(\d{2})")
+# Whether a folder name shows the whole value.
+_is_exact = any_of(pa.types.is_string, pa.types.is_boolean, pa.types.is_date, is_number)
+_AFTER_SLASH = "0"  # the character that follows the slash
 
 
 def resolve_partition_values(
@@ -62,7 +68,7 @@ def resolve_partition_values(
         if always_from_path:
             raise
         values = {}
-    decided = decided_by_path(partition_path, config, schema) if values else []
+    decided = _decided_by_path(partition_path, config, schema) if values else []
 
     def source_of(name: str) -> ValueSource:
         if name not in values:
@@ -102,12 +108,12 @@ def keep_undecided(predicate: Predicate | None, partition: PartitionValues) -> P
     return conjunction([p for p in parts if not columns_of(p) <= set(partition.from_path)])
 
 
-def decided_by_path(partition_path: str, config: TableConfig, schema: pa.Schema) -> list[str]:
+def _decided_by_path(partition_path: str, config: TableConfig, schema: pa.Schema) -> list[str]:
     """Return the partition columns whose folder names give their values without loss.
 
     With "" for the path, the columns of which this is true for all but unusual values.
     """
-    folders = partition_folders(partition_path, config)
+    folders = _partition_folders(partition_path, config)
     unclear: set[str] = set()
     if not config.url_encode_partitions:  # the value itself may contain what looks like an escape
         named_folders = zip(config.partition_fields, folders, strict=False)
@@ -124,10 +130,6 @@ def decided_by_path(partition_path: str, config: TableConfig, schema: pa.Schema)
     ]
 
 
-# Whether a folder name shows the whole value.
-_is_exact = any_of(pa.types.is_string, pa.types.is_boolean, pa.types.is_date, is_number)
-
-
 def path_type(field: pa.Field) -> pa.DataType:
     """Return the type in which folder names show the values of a column."""
     if pa.types.is_timestamp(field.type) and counts_milliseconds(field):
@@ -135,44 +137,20 @@ def path_type(field: pa.Field) -> pa.DataType:
     return field.type
 
 
-def partition_texts(partition_path: str, config: TableConfig) -> dict[str, str | None]:
-    """Return the text of each partition column in a path; None if the value is null.
-
-    A single column may span several folders (a value with slashes); otherwise there is one folder
-    per column.
-
-    Raises:
-        CorruptTableError: the path does not have one folder per partition column.
-    """
-    names = config.partition_fields
-    if not names:
-        return {}
-    folders = partition_folders(partition_path, config)
-    if len(folders) != len(names):
-        raise CorruptTableError(
-            f"partition path {partition_path!r} has {len(folders)} folders, but "
-            f"hoodie.table.partition.fields names {len(names)} columns: {', '.join(names)}"
-        )
-    return {
-        name: _folder_value(name, folder, config)
-        for name, folder in zip(names, folders, strict=True)
-    }
-
-
-def partition_folders(partition_path: str, config: TableConfig) -> list[str]:
+def _partition_folders(partition_path: str, config: TableConfig) -> list[str]:
     """Split a path into one folder per column; the value of a single column may have slashes."""
     is_single = len(config.partition_fields) == 1
     return [partition_path] if is_single else partition_path.split("/")
 
 
-def folder_values(
+def _folder_values(
     name: str, folders: Sequence[str], data_type: pa.DataType, config: TableConfig
 ) -> tuple[pa.Array, Mask]:
     """Return the value of a column for each folder, and which folder names are values of its type.
 
     A value is null if the folder says so, or if its name is not a value of the type.
     """
-    texts = [_typed_text(_folder_value(name, f, config), data_type, config) for f in folders]
+    texts = [_folder_text(name, folder, data_type, config) for folder in folders]
     if pa.types.is_string(data_type) or pa.types.is_integer(data_type):
         with suppress(pa.ArrowInvalid):  # some texts are not numbers
             return pa.array(texts, pa.string()).cast(data_type), np.ones(len(texts), np.bool_)
@@ -185,7 +163,8 @@ def folder_values(
     return pa.concat_arrays(values), is_known
 
 
-def _folder_value(name: str, folder: str, config: TableConfig) -> str | None:
+def _folder_text(name: str, folder: str, data_type: pa.DataType, config: TableConfig) -> str | None:
+    """Return the text of a column's value in the name of a folder; None if the value is null."""
     # The schema may spell the column differently from the properties and the folders. Like Apache
     # Hudi, go by the folder, whatever hoodie.datasource.write.hive_style_partitioning says.
     start = len(name) + 1
@@ -197,7 +176,8 @@ def _folder_value(name: str, folder: str, config: TableConfig) -> str | None:
         text = unquote(text)
     if config.slash_separated_dates and (match := _DATE_FOLDERS.fullmatch(text)):
         return "-".join(match.groups())
-    return text
+    is_null = _is_old_null(text, config) and not pa.types.is_string(data_type)
+    return None if is_null else text
 
 
 def partition_scalars(
@@ -205,21 +185,28 @@ def partition_scalars(
 ) -> dict[str, pa.Scalar]:
     """Return the values of a path's partition columns, as far as ``types`` names the columns.
 
+    A single column may span several folders (a value with slashes); otherwise there is one folder
+    per column.
+
     Raises:
         CorruptTableError: the path does not have one folder per partition column, or a folder name
             is not a value of the type.
     """
-    return {
-        name: _cast(name, _typed_text(text, types[name], config), types[name], partition_path)
-        for name, text in partition_texts(partition_path, config).items()
-        if name in types
-    }
-
-
-def _typed_text(text: str | None, data_type: pa.DataType, config: TableConfig) -> str | None:
-    """Return the text of a value; None for `default` of an old table, unless it may be a text."""
-    is_null = _is_old_null(text, config) and not pa.types.is_string(data_type)
-    return None if is_null else text
+    names = config.partition_fields
+    if not names:
+        return {}
+    folders = _partition_folders(partition_path, config)
+    if len(folders) != len(names):
+        raise CorruptTableError(
+            f"partition path {partition_path!r} has {len(folders)} folders, but "
+            f"hoodie.table.partition.fields names {len(names)} columns: {', '.join(names)}"
+        )
+    values: dict[str, pa.Scalar] = {}
+    for name, folder in zip(names, folders, strict=True):
+        if name in types:
+            text = _folder_text(name, folder, types[name], config)
+            values[name] = _cast(name, text, types[name], partition_path)
+    return values
 
 
 def _cast(name: str, text: str | None, target: pa.DataType, partition_path: str) -> pa.Scalar:
@@ -239,3 +226,100 @@ def _cast(name: str, text: str | None, target: pa.DataType, partition_path: str)
             f"partition path {partition_path!r}: {text!r} is not a value of type {target} for "
             f"partition column {name!r}"
         ) from error
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _PathColumn:
+    """What folder names say about one column. Each array has one item per folder."""
+
+    values: pa.Array  # null if the value is null or unknown
+    is_exact: Mask  # all rows below the folder have the value
+    bounds: ColumnBounds  # of the rows below the folder
+
+
+@dataclass(frozen=True, eq=False)
+class PartitionPruner:
+    """Chooses partitions by the values that their paths give to rows.
+
+    `choose` decides about partitions, `containing` about the folders above them, which show only
+    the first values, and perhaps only a part of the last one.
+    """
+
+    predicate: Predicate | None  # None chooses all partitions
+    config: TableConfig
+    schema: pa.Schema  # of the table
+    always_from_path: bool  # the path gives all partition values
+
+    def choose(self, partition_paths: Sequence[str]) -> list[str]:
+        """Return the partitions that can have rows for which the filter is true, in their order.
+
+        A partition stays if its path does not have one folder per partition column.
+        """
+        return list(compress(partition_paths, self._may_pass(partition_paths, is_below=False)))
+
+    def containing(self, folders: Sequence[str]) -> list[str]:
+        """Return the folders that may contain a partition that passes the filter, in their order.
+
+        The folders have the same depth, and may be partitions themselves. A folder stays if its
+        name does not decide.
+        """
+        return list(compress(folders, self._may_pass(folders, is_below=True)))
+
+    def _may_pass(self, paths: Sequence[str], *, is_below: bool) -> Mask:
+        """Decide for each path whether rows may pass: rows in its folder, or ``is_below`` it."""
+        fields = self.config.partition_fields
+        parts = [p for p in conjuncts(self.predicate) if not columns_of(p).isdisjoint(fields)]
+        paths_folders = [_partition_folders(path, self.config) for path in paths]
+        depth = min(map(len, paths_folders), default=0) if is_below else len(fields)
+        is_decided = np.array([depth == len(folders) <= len(fields) for folders in paths_folders])
+        decided = list(compress(paths_folders, is_decided))
+        if not parts or not decided:
+            return np.ones(len(paths), np.bool_)
+        usable_columns = _decided_by_path("", self.config, self.schema)
+        if self.always_from_path:
+            usable_columns = self.schema.names
+        columns = {
+            name: self._column(name, [folders[place] for folders in decided], is_below=is_below)
+            for place, name in enumerate(fields[:depth])
+            if name in usable_columns
+        }
+        bounds = {name: column.bounds for name, column in columns.items()}
+        values = {name: column.values for name, column in columns.items()}
+        count = len(decided)
+        mask = np.ones(count, np.bool_)
+        for part in parts:
+            mask &= may_match_merged(part, bounds, np.arange(count), count)
+            if columns_of(part) <= columns.keys():
+                # Bounds decide no LIKE beyond its prefix, and no negated condition.
+                exact = [columns[name].is_exact for name in columns_of(part)]
+                mask &= ~np.logical_and.reduce(exact) | holds(part, pa.table(values))
+        is_decided[is_decided] = ~mask
+        return ~is_decided
+
+    def _column(self, name: str, folders: Sequence[str], *, is_below: bool) -> _PathColumn:
+        data_type = path_type(self.schema.field(name))
+        values, is_known = _folder_values(name, folders, data_type, self.config)
+        may_continue = pa.types.is_string(data_type) and not self.config.url_encode_partitions
+        if not self.always_from_path and not self.config.url_encode_partitions:
+            # The value itself may contain what looks like an escape.
+            is_known &= np.array(["%" not in f or unquote(f) == f for f in folders], np.bool_)
+        has_value = is_known & ~is_null(values)
+        low = high = pc.if_else(pa.array(has_value), values, None)
+        is_shared = np.zeros(len(folders), np.bool_)  # whether rows with other values are there
+        if pa.types.is_string(data_type) and not self.always_from_path:
+            is_shared = is_known & [shares_folder(value, self.config) for value in values]
+        if is_shared.any():  # by null, "", and the value that the folder shows, if any
+            low = pc.if_else(pa.array(is_shared & has_value), "", low)
+        all_folders = np.ones(len(folders), np.bool_)
+        may_be_null = ~has_value | is_shared
+        if is_below:
+            # If slashes are not encoded, the value may continue in the folders below.
+            high = pc.binary_join_element_wise(high, _AFTER_SLASH, "") if may_continue else high
+            bounds = ColumnBounds(low, high, may_be_null, all_folders)
+            return _PathColumn(values, ~all_folders, bounds)
+        is_null_value = is_known & ~has_value
+        if is_shared.any():
+            shows_null = pa.array(is_shared & is_null_value)
+            low, high = (pc.if_else(shows_null, "", bound) for bound in (low, high))
+        bounds = ColumnBounds(low, high, may_be_null, ~is_null_value | is_shared)
+        return _PathColumn(values, is_known & ~is_shared, bounds)

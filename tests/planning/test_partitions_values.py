@@ -7,8 +7,8 @@ import pytest
 from hudi_pyspark.errors import CorruptTableError
 from hudi_pyspark.filter.sql_text import parse_filter
 from hudi_pyspark.format.nested_types import MILLISECONDS
-from hudi_pyspark.planning.partition_pruning import PartitionPruner
-from hudi_pyspark.planning.partition_values import (
+from hudi_pyspark.planning.partitions import (
+    PartitionPruner,
     keep_undecided,
     path_type,
     resolve_partition_values,

@@ -2,7 +2,7 @@ import pytest
 
 from hudi_pyspark.errors import CorruptLogBlockError
 from hudi_pyspark.format.log.log_block import HeaderKey, LogBlockType
-from hudi_pyspark.table.live_blocks import BlockFilter, scan_blocks
+from hudi_pyspark.table.log_files import BlockFilter, scan_blocks
 from hudi_pyspark.table.timeline import CommittedTimes
 from tests.format.log.log_writer import write_block
 from tests.reading.log_records.log_files import framed, rollback_block

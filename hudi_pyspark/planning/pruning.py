@@ -1,0 +1,126 @@
+"""Leave out file slices that cannot have a row of a query, before their tasks are made.
+
+================  ==================================================================================
+record keys       A filter on key fields asks for a few keys: tasks look only for these.
+buckets           Of any state: slices of other buckets, if the table has a bucket index.
+indexes           Of the latest state: slices that the metadata table rules out.
+================  ==================================================================================
+
+Partitions are chosen before their files are listed, see `planning.partitions`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from hudi_pyspark.filter.requested_keys import RequestedKeys
+from hudi_pyspark.metadata_table.pruning import NEED_TRUST, IndexQuestion, prune_slices
+from hudi_pyspark.options.option import Index
+from hudi_pyspark.planning.bucket_index import BucketIndex, ToldBuckets, seem_bucketed
+
+if TYPE_CHECKING:
+    from hudi_pyspark.filter.predicate import Predicate
+    from hudi_pyspark.planning.slice_tasks import SliceQuery, TablePlanner
+    from hudi_pyspark.table.file_group import FileSlice
+
+
+def admitted_record_keys(
+    planner: TablePlanner, predicate: Predicate | None
+) -> tuple[str, ...] | None:
+    """Return the only record keys that can pass a filter before a merge; None for any key.
+
+    All records of a row share their key, and so the fields that the key is made of: records of
+    other keys never change the result of the merge.
+
+    None if the user has a merger, which may change key fields (Apache Hudi's rules never do), and
+    if the files do not contain keys, because delete blocks encode them differently. With a schema
+    on read, conditions on key fields admit any key: a field may have had another type, whose values
+    have other texts in record keys, such as a date that is a text by now.
+    """
+    if planner.merger is not None or planner.key_fields:
+        return None
+    config = planner.config
+    if planner.schema_on_read is not None:
+        config = replace(config, record_key_fields=())
+    requested = RequestedKeys.of(predicate, config, planner.table_schema)
+    return requested.whole_keys if requested is not None else None
+
+
+def prune_by_buckets(
+    planner: TablePlanner, slices: Sequence[FileSlice], predicate: Predicate | None
+) -> tuple[Sequence[FileSlice], Sequence[str]]:
+    """Leave out the slices whose buckets cannot have a row that passes a filter.
+
+    Nothing is left out if the user has a merger, which may change key fields, or if columns may
+    have had other names.
+
+    Returns:
+        The slices to read, and what the bucket index did in words.
+
+    Raises:
+        InvalidOptionError: the table contradicts what the options say of its buckets.
+    """
+    options = planner.options
+    is_told = options.index_type.upper() == "BUCKET"
+    if Index.BUCKET_INDEX not in options.data_skipping or (options.index_type and not is_told):
+        return slices, ()
+    if predicate is None or len(slices) < 2 or not seem_bucketed(slices):
+        return slices, ()
+    if planner.schema_on_read is not None or planner.merger is not None:
+        return slices, ()
+    requested = RequestedKeys.of(predicate, planner.config, planner.table_schema)
+    if requested is None:
+        return slices, ()
+    told = ToldBuckets()
+    if is_told:
+        told = ToldBuckets(options.num_buckets, options.hash_field or ())
+    fields = planner.config.record_key_fields
+    index = BucketIndex(planner.view, fields, planner.config.populate_meta_fields, told)
+    return index.prune(slices, requested)
+
+
+def prune_by_indexes(
+    planner: TablePlanner, slices: Sequence[FileSlice], query: SliceQuery, *, by_key: bool
+) -> tuple[Sequence[FileSlice], Sequence[str]]:
+    """Ask the indexes of the metadata table which slices can have rows that pass a filter.
+
+    Args:
+        planner: of the table.
+        slices: the latest slices of file groups.
+        query: what is asked of them.
+        by_key: whether the record index may be asked, which knows the latest rows only.
+
+    Returns:
+        The slices to read, and for each index that was asked, what it did in words.
+    """
+    options = planner.options
+    if planner.metadata is None or query.predicate is None:
+        return slices, ()
+    # With a schema on read, files may have other names for the columns.
+    if not options.use_metadata_table or planner.schema_on_read is not None:
+        return slices, ()
+    partitions = planner.view.config.metadata_partitions
+    indexes = {i for i in options.data_skipping if any(map(i.matches, partitions))}
+    if not by_key or options.skip_merge:
+        # They have the newest version of a row, or its place.
+        indexes -= {Index.RECORD_INDEX, *NEED_TRUST}
+    if planner.merger is not None:
+        indexes -= NEED_TRUST  # rows may have other values than all of their records
+    if not indexes:
+        return slices, ()
+    key_fields = planner.config.record_key_fields
+    question = IndexQuestion(
+        frozenset(indexes),
+        query.predicate,
+        planner.table_schema,
+        planner.config.partition_fields,
+        query.record_keys,
+        key_prefix=f"{key_fields[0]}:" if len(key_fields) == 1 else "",
+        keys_are_unique=options.unique_keys or Index.RECORD_INDEX in options.trust_indexes,
+        trusted=options.trust_indexes,
+        # Earlier versions append to log files, so statistics may be of one part of a file.
+        logs_have_bounds=planner.merger is None and planner.view.config.has_completion_times,
+    )
+    return prune_slices(planner.metadata, slices, question)

@@ -1,0 +1,301 @@
+"""Indexes that may be silent about rows: what they leave out if the caller trusts them.
+
+Rows are those of Apache Hudi; the file groups that are left are those in which they are.
+"""
+
+import json
+import logging
+import shutil
+from typing import Any
+
+import pytest
+
+from hudi_pyspark import HudiTable
+from hudi_pyspark.tasks import ScanTask
+from tests.damage import set_property
+from tests.metadata_table.indexed import answer_of_hudi, pruned
+
+SECONDARY = ["x_v9_cow_ix_secondary_base", "x_v9_mor_ix_secondary", "x_v8_mor_ix_secondary"]
+STATS = ["x_v9_cow_ix_stats_base", "x_v9_mor_ix_stats"]
+BY_PARTITION: dict[str, Any] = {
+    "trust_indexes": "partition_stats",
+    "data_skipping": "partition_stats",
+}
+ONE_TIME = "20991121063221404_20991121063222110"
+
+
+@pytest.fixture
+def copy_case(golden_table, tmp_path):
+    return lambda name: shutil.copytree(golden_table(name), tmp_path / name)
+
+
+def literal(value):
+    return repr(value) if isinstance(value, int) else "'" + value.replace("\\", "\\\\") + "'"
+
+
+def ids(rows):
+    return sorted(row["id"] for row in rows)
+
+
+def found(scan):
+    return sorted(scan.to_arrow()["id"].to_pylist())
+
+
+def groups(scan):
+    return {task.file_slice.file_id for task in scan.plan() if isinstance(task, ScanTask)}
+
+
+def groups_of(rows):
+    """The file groups in which rows are: base files have them in their names."""
+    return {row["_hoodie_file_name"].partition("_")[0] for row in rows}
+
+
+def conditions(rows):
+    """Every value of the indexed columns, and some that no row has."""
+    for column, missing in (("city", "nobody"), ("n", 99)):
+        values = {row[column] for row in rows} - {None}
+        for value in [*sorted(values), missing]:
+            yield column, value
+
+
+# Secondary indexes
+
+
+@pytest.mark.parametrize("name", SECONDARY)
+def test_secondary_index_leaves_the_file_groups_of_a_value(golden_table, name):
+    table = HudiTable(str(golden_table(name)))
+    _, rows = answer_of_hudi(name)
+    for column, value in conditions(rows):
+        wanted = [row for row in rows if row[column] == value]
+        partition = f"secondary_index_{column}_idx"
+        scan = table.scan(filter=f"{column} = {literal(value)}", trust_indexes="secondary")
+        assert found(scan) == ids(wanted)
+        if partition in table.config.metadata_partitions:
+            assert groups(scan) == groups_of(wanted), value
+            assert f"by {partition}, as trust_indexes says" in pruned(scan)
+        else:
+            assert "secondary_index" not in pruned(scan)
+
+
+@pytest.mark.parametrize("name", SECONDARY)
+def test_secondary_index_is_not_asked_unless_it_is_trusted(golden_table, name):
+    table = HudiTable(str(golden_table(name)))
+    text = "city = 'Oslo'"
+    for options in (
+        {},
+        {"unique_keys": True},
+        {"trust_indexes": "record,partition_stats"},
+        {"trust_indexes": "secondary", "data_skipping": "record_index"},
+        {"trust_indexes": "secondary", "data_skipping": "secondary_index"},
+        {"trust_indexes": "secondary", "use_metadata_table": False},
+        {"trust_indexes": "secondary", "query_type": "read_optimized"},
+    ):
+        assert "secondary_index" not in pruned(table.scan(filter=text, **options)), options
+
+
+def test_several_values_and_two_indexes_narrow_together(golden_table):
+    name = SECONDARY[0]
+    table = HudiTable(str(golden_table(name)))
+    _, rows = answer_of_hudi(name)
+    chosen = [row for row in rows if row["city"] in ("Oslo", "a$b") and row["n"] is not None]
+    first = chosen[0]
+    text = f"city IN ('Oslo', 'a$b') AND n = {first['n']}"
+    scan = table.scan(filter=text, trust_indexes="secondary")
+    assert "by secondary_index_city_idx and secondary_index_n_idx, as" in pruned(scan)
+    assert groups(scan) == groups_of([first])
+    assert found(scan) == [first["id"]]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["city != 'Oslo'", "city = 'Oslo' OR ts > 0", "city IS NULL", "city LIKE 'Os%'", "city > 'O'"],
+)
+def test_other_conditions_do_not_ask_a_secondary_index(golden_table, text):
+    scan = HudiTable(str(golden_table(SECONDARY[1]))).scan(filter=text, trust_indexes="secondary")
+    assert "secondary_index" not in pruned(scan)
+
+
+def test_partitions_that_the_filter_leaves_out_do_not_contradict_the_index(golden_table):
+    """The value has rows in other partitions as well."""
+    name = SECONDARY[0]
+    _, rows = answer_of_hudi(name)
+    wanted = [row for row in rows if row["city"] == "Oslo"]
+    here = wanted[0]["region"]
+    own = [row for row in wanted if row["region"] == here]
+    assert own != wanted
+    text = f"city = 'Oslo' AND region = '{here}'"
+    scan = HudiTable(str(golden_table(name))).scan(filter=text, trust_indexes="secondary")
+    assert groups(scan) == groups_of(own)
+    assert found(scan) == ids(own)
+
+
+@pytest.mark.parametrize("name", SECONDARY)
+def test_states_other_than_the_latest_ask_no_trusted_index(golden_table, name):
+    table = HudiTable(str(golden_table(name)))
+    for query in ("as_of_c1", "incr_all"):
+        given, rows = answer_of_hudi(name, query)
+        options: dict[str, Any] = {"trust_indexes": True, **given}
+        value = next(row["city"] for row in rows if row["city"])
+        scan = table.scan(filter=f"city = {literal(value)}", **options)
+        assert "trust_indexes" not in scan.explain()
+        assert found(scan) == ids(row for row in rows if row["city"] == value)
+
+
+@pytest.mark.parametrize("name", SECONDARY)
+@pytest.mark.parametrize(
+    ("change", "log"),
+    [
+        ({"indexName": "secondary_index_n_idx"}, "does not have the name"),
+        ({"sourceFields": ["city", "n"]}, "and not one"),
+        ({"indexOptions": {"expr": "lower"}}, "and its expression lower"),
+        ({"version": "V7"}, "its version is V7"),
+        ({"indexFunction": "lower"}, ""),
+        ({"indexType": "column_stats"}, ""),
+    ],
+)
+def test_definition_that_contradicts_itself_is_not_used(copy_case, name, change, log, caplog):
+    path = copy_case(name)
+    file = path / ".hoodie/.index_defs/index.json"
+    content = json.loads(file.read_text())
+    content["indexDefinitions"]["secondary_index_city_idx"].update(change)
+    file.write_text(json.dumps(content))
+    scan = HudiTable(str(path)).scan(filter="city = 'Oslo'", trust_indexes="secondary")
+    _, rows = answer_of_hudi(name)
+    with caplog.at_level(logging.WARNING):
+        assert found(scan) == ids(row for row in rows if row["city"] == "Oslo")
+    assert "secondary_index" not in pruned(scan)
+    assert log in "".join(record.message for record in caplog.records)
+
+
+@pytest.mark.parametrize("content", [None, "{", "[]", '{"indexDefinitions": 3}', "\udcff"])
+def test_definitions_that_cannot_be_read_are_logged(copy_case, content, caplog):
+    path = copy_case(SECONDARY[0])
+    file = path / ".hoodie/.index_defs/index.json"
+    file.unlink()
+    if content is not None:
+        file.write_bytes(content.encode(errors="surrogateescape"))
+    scan = HudiTable(str(path)).scan(filter="city = 'Oslo'", trust_indexes="secondary")
+    assert "secondary_index" not in pruned(scan)
+    assert "definitions of indexes cannot be read" in caplog.text
+
+
+@pytest.mark.parametrize("name", SECONDARY)
+def test_pending_index_is_not_used(copy_case, name):
+    path = copy_case(name)
+    partitions = HudiTable(str(path)).config.metadata_partitions
+    complete = [each for each in partitions if each != "secondary_index_city_idx"]
+    set_property(path, "hoodie.table.metadata.partitions", ",".join(complete))
+    set_property(path, "hoodie.table.metadata.partitions.inflight", "secondary_index_city_idx")
+    scan = HudiTable(str(path)).scan(filter="city = 'Oslo'", trust_indexes="secondary")
+    assert "secondary_index" not in pruned(scan)
+
+
+@pytest.mark.parametrize("name", SECONDARY)
+def test_index_of_a_metadata_table_that_is_ahead_is_not_used(copy_case, name):
+    """A commit that the table's state lacks may have moved values to other keys."""
+    path = copy_case(name)
+    timeline = path / ".hoodie/metadata/.hoodie/timeline"
+    (timeline / f"{ONE_TIME}.deltacommit").write_text('{"operationType": "UPSERT"}')
+    scan = HudiTable(str(path)).scan(filter="city = 'Oslo'", trust_indexes="secondary")
+    assert "secondary_index_city_idx has commit 2099" in pruned(scan)
+    _, rows = answer_of_hudi(name)
+    assert found(scan) == ids(row for row in rows if row["city"] == "Oslo")
+
+
+@pytest.mark.parametrize("name", SECONDARY)
+def test_file_of_a_secondary_index_that_is_gone_keeps_all_slices(copy_case, name):
+    path = copy_case(name)
+    files = sorted((path / ".hoodie/metadata/secondary_index_city_idx").glob("*-0001-0_*"))
+    files[-1].unlink()
+    table = HudiTable(str(path))
+    _, rows = answer_of_hudi(name)
+    for column, value in conditions(rows):
+        scan = table.scan(filter=f"{column} = {literal(value)}", trust_indexes="secondary")
+        assert found(scan) == ids(row for row in rows if row[column] == value)
+
+
+@pytest.mark.parametrize("name", SECONDARY)
+def test_record_index_without_a_key_of_the_secondary_index_keeps_all_slices(
+    golden_table, name, monkeypatch
+):
+    table = HudiTable(str(golden_table(name)))
+    _, rows = answer_of_hudi(name)
+    wanted = [row for row in rows if row["city"] == "Oslo"]
+    target = "hudi_pyspark.metadata_table.table.MetadataTable.locate"
+    monkeypatch.setattr(target, lambda *_: {})
+    scan = table.scan(filter="city = 'Oslo'", trust_indexes="secondary")
+    assert "secondary_index" not in pruned(scan)
+    assert found(scan) == ids(wanted)
+
+
+# Record index
+
+
+@pytest.mark.parametrize("name", ["x_v9_cow_ix_stats_base", "v9_mor_mdt_indexes"])
+def test_trusted_record_index_rules_out_keys_that_it_lacks(golden_table, name):
+    table = HudiTable(str(golden_table(name)))
+    key = table.scan(["_hoodie_record_key"]).to_arrow()[0][0].as_py()
+    nobody = table.scan(filter="_hoodie_record_key = 'nobody'", trust_indexes="record")
+    assert "by the record index, as trust_indexes says" in pruned(nobody)
+    assert nobody.plan() == []
+    text = f"_hoodie_record_key IN ('{key}', 'nobody')"
+    both = table.scan(filter=text, trust_indexes="record")
+    assert len(both.plan()) == 1
+    assert both.to_arrow()["_hoodie_record_key"].to_pylist() == [key]
+    assert len(table.scan(filter=text, unique_keys=True, data_skipping="record_index").plan()) > 1
+
+
+# Partition statistics
+
+
+@pytest.mark.parametrize("name", STATS)
+def test_partition_statistics_leave_out_whole_partitions(golden_table, name):
+    table = HudiTable(str(golden_table(name)))
+    _, rows = answer_of_hudi(name)
+    left_out = 0
+    for column in ("n", "ts", "city"):
+        for value in sorted({row[column] for row in rows} - {None})[::4]:
+            for sign, keep in (("=", value.__eq__), ("<", value.__gt__), (">=", value.__le__)):
+                wanted = [row for row in rows if row[column] is not None and keep(row[column])]
+                scan = table.scan(filter=f"{column} {sign} {literal(value)}", **BY_PARTITION)
+                assert found(scan) == ids(wanted), (column, sign, value)
+                assert "by partition statistics, as trust_indexes says" in pruned(scan)
+                left_out += "0 of" not in pruned(scan)
+    assert left_out > 5
+
+
+@pytest.mark.parametrize("name", [*STATS, "x_v9_cow_ix_added_column"])
+def test_partition_statistics_rule_out_no_nulls(golden_table, name):
+    """They count no nulls of files that lack the column."""
+    column = "more" if name.endswith("column") else "d"
+    _, rows = answer_of_hudi(name)
+    scan = HudiTable(str(golden_table(name))).scan(filter=f"{column} IS NULL", **BY_PARTITION)
+    assert " 0 of " in f" {pruned(scan)}"
+    assert found(scan) == ids(row for row in rows if row[column] is None)
+
+
+@pytest.mark.parametrize(
+    "text", ["x = 5.5e0", "x > 5", "region > 'zz'", "_hoodie_commit_time > 'z'"]
+)
+def test_partition_statistics_say_nothing_of_some_columns(golden_table, text):
+    """Of floating-point numbers, of partition columns and of columns that a writer fills in."""
+    scan = HudiTable(str(golden_table(STATS[1]))).scan(filter=text, **BY_PARTITION)
+    assert "0 of" in pruned(scan) or "partition statistics" not in pruned(scan)
+
+
+@pytest.mark.parametrize("name", STATS)
+def test_partitions_are_left_out_by_their_bounds(golden_table, name):
+    """By the writer's rows: regions c and d have numbers up to 230, a and b some beyond 5,000."""
+    scan = HudiTable(str(golden_table(name))).scan(filter="n = 5010", **BY_PARTITION)
+    paths = {task.file_slice.partition_path for task in scan.plan() if isinstance(task, ScanTask)}
+    left = {path.removeprefix("region=") for path in paths}
+    assert left == {"a", "b"}
+
+
+@pytest.mark.parametrize("trusted", ["secondary", "record", "partition_stats"])
+def test_trust_is_in_a_name(golden_table, trusted):
+    table = HudiTable(str(golden_table(STATS[0])))
+    scan = table.scan(filter="id = 'k010' AND n = 100", trust_indexes=trusted)
+    line = pruned(scan)
+    assert ("record index, as" in line) is (trusted == "record")
+    assert ("partition statistics, as" in line) is (trusted == "partition_stats")
