@@ -48,7 +48,7 @@ class RowIdentity(enum.Enum):
     def of(cls, task: ScanTask, blocks: Sequence[LogBlock]) -> "RowIdentity":
         """Return what the headers of all blocks allow; BY_KEY if there is no block."""
         base = task.file_slice.base_file
-        if base is None or not may_use_positions(task):
+        if base is None or not _may_use_positions(task):
             return cls.BY_KEY
         has_positions = {
             bool(block.record_positions_text) and block.positions_base_instant == base.instant_time
@@ -147,7 +147,7 @@ def log_decoder(
     """
     base = task.file_slice.base_file
     shared = task.shared
-    by_position = by_position and may_use_positions(task)
+    by_position = by_position and _may_use_positions(task)
     return LogDecoder(
         task.working,
         task.partition.constants,
@@ -206,7 +206,7 @@ def lacks_older_values(task: ScanTask, blocks: Sequence[LogBlock]) -> bool:
     )
 
 
-def may_use_positions(task: ScanTask) -> bool:
+def _may_use_positions(task: ScanTask) -> bool:
     """Decide whether record positions may identify base rows."""
     return task.settings.use_record_positions and not task.shared.rule.folds_base_rows
 

@@ -168,7 +168,7 @@ def read_hfile(data: bytes | memoryview, *, path: str) -> HFile:
             anything but gz.
     """
     reader = HFileReader.open(memoryview(data), path=path)
-    return concat_hfiles(list(reader.entries(part_size=len(data) << 11)), reader.file_info)
+    return _concat_hfiles(list(reader.entries(part_size=len(data) << 11)), reader.file_info)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -276,7 +276,7 @@ class HFileReader:
         """Read the entries of some data blocks whose keys match."""
         parts = self._decode(self._fetch(places, DATA_MAGIC), _PART)
         found = [part.filter(matches(part.keys)) for part in parts]
-        return concat_hfiles(found, self.file_info)
+        return _concat_hfiles(found, self.file_info)
 
     def entries(self, part_size: int = _PART) -> Iterator[HFile]:
         """Yield all entries in parts of about ``part_size`` inflated bytes.
@@ -379,7 +379,7 @@ class HFile:
         return HFile(self.keys.take(to_arrow(rows)), data, edges[:-1], edges[1:], self.file_info)
 
 
-def concat_hfiles(parts: Sequence[HFile], file_info: Mapping[str, bytes]) -> HFile:
+def _concat_hfiles(parts: Sequence[HFile], file_info: Mapping[str, bytes]) -> HFile:
     """Concatenate parts of an HFile; ``file_info`` is used if there are none or several."""
     if len(parts) == 1:
         return parts[0]

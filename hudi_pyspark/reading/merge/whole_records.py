@@ -95,7 +95,7 @@ class Winners(Arrays):
     def none(cls, log: LogRecords, rule: MergeRule) -> Winners:
         """Return the winners of no records, with which the merge of log records begins."""
         no_records = replace(log.take(np.empty(0, np.int64)), rows=log.rows.slice(0, 0))
-        return cls(number_rows(no_records, 0), MatchedRows.none(log, rule), 0)
+        return cls(_number_rows(no_records, 0), MatchedRows.none(log, rule), 0)
 
     def to_table(self) -> pa.Table:
         """Return the winners as one table, a row for each, without the compacted instants."""
@@ -118,7 +118,7 @@ class Winners(Arrays):
         return cls(log, matched, counts[b"rows"], compacted_instants)
 
 
-def number_rows(log: LogRecords, first: int) -> LogRecords:
+def _number_rows(log: LogRecords, first: int) -> LogRecords:
     """Return log records whose rows are their ordinals, from ``first`` on, instead of columns.
 
     Records that positions identify lose their keys.
@@ -129,8 +129,8 @@ def number_rows(log: LogRecords, first: int) -> LogRecords:
     return replace(log, rows=ordinals, keys=keys)
 
 
-def ordinals_of(log: LogRecords) -> RowNumbers:
-    """Return the ordinal of each record's row, as `number_rows` has numbered it, or NO_ROW."""
+def _ordinals_of(log: LogRecords) -> RowNumbers:
+    """Return the ordinal of each record's row, as `_number_rows` has numbered it, or NO_ROW."""
     ordinals = as_one_array(log.rows.column(0)).fill_null(_NO_ROW)
     return np.append(to_numpy(ordinals), NO_ROW)[log.row]
 
@@ -170,7 +170,7 @@ class WholeRecords:
         older = self._winners.log
         self._is_refolded = _has_keys_of(older, log)  # per winner
         refolded = np.flatnonzero(self._is_refolded)
-        records = number_rows(log, self._winners.row_count)
+        records = _number_rows(log, self._winners.row_count)
         if len(refolded):
             records = LogRecords.concat([older.take(refolded), records])
         self._folded = fold_log(records, pair_rule)
@@ -229,9 +229,9 @@ class WholeRecords:
         dropped[matched.row[has_row]] = ~base_won[has_row]
 
         kept = np.append(kept_before, np.zeros(self._log_row_count, np.bool_))
-        rows_before = ordinals_of(self._winners.log)[self._is_refolded]
+        rows_before = _ordinals_of(self._winners.log)[self._is_refolded]
         kept[rows_before[rows_before != NO_ROW]] = False
-        log_rows = ordinals_of(self._folded)
+        log_rows = _ordinals_of(self._folded)
         stays = (log_rows != NO_ROW) & ~self._folded.marks.is_delete & ~base_won
         kept[log_rows[stays]] = True
         return MergeDecision(dropped, kept), self._all_winners(matched)
