@@ -35,6 +35,10 @@ PARTS = {
     "ranges": ("commit_range", "planning/query", "commit_history"),
     "changes": ("planning/changes", "read_task"),
     "pruning": ("partitions", "filter/evaluation", "base_files/parquet"),
+    "trusted indexes": (
+        *("metadata_table/pruning", "secondary_index", "expression_index"),
+        *("partition_stats", "index_definitions", "metadata_table/slices"),
+    ),
     "schema evolution": ("schema_evolution", "nested_fields"),
 }
 # Tests that say nothing of these modules, or the same as others in more time.
