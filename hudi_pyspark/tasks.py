@@ -23,7 +23,7 @@ from hudi_pyspark.errors import UnsupportedTableError
 from hudi_pyspark.filter.evaluation import keys_array
 from hudi_pyspark.filter.predicate import Predicate
 from hudi_pyspark.format.column_names import case_variants
-from hudi_pyspark.format.timeline.times import RequestedTime
+from hudi_pyspark.format.timeline.instant import RequestedTime
 from hudi_pyspark.table.file_group import FileSlice, LogFile
 from hudi_pyspark.table.merge_mode import MergeCache, MergeRule
 from hudi_pyspark.table.meta_columns import COMMIT_TIME_COLUMN, META_COLUMNS, OPERATION_COLUMN

@@ -5,7 +5,7 @@ from contextlib import closing
 
 import pyarrow as pa
 
-from hudi_pyspark.columns.timestamp_repair import mislabelled_columns
+from hudi_pyspark.columns.schema_evolution import mislabelled_columns
 from hudi_pyspark.doctor.files import StoredFiles
 from hudi_pyspark.doctor.finding import RESTORE, Finding, Severity, Track, reason_of, worst
 from hudi_pyspark.errors import CorruptLogBlockError, HudiError

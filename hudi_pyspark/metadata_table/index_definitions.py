@@ -68,7 +68,7 @@ def load_definitions(table: TableView) -> list[IndexDefinition]:
         return []
     found = []
     for name in sorted(table.config.metadata_partitions):
-        if not Index.SECONDARY_INDEX.matches(name):
+        if not (Index.SECONDARY_INDEX.matches(name) or Index.EXPRESSION_INDEX.matches(name)):
             continue
         try:
             found.append(IndexDefinition.parse(name, entries.get(name)))

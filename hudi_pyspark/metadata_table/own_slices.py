@@ -20,9 +20,8 @@ records of the first commit follow in log files; later releases write them into 
 from collections.abc import Collection, Mapping
 
 from hudi_pyspark.errors import CorruptTableError
-from hudi_pyspark.format.timeline.instant import Action
+from hudi_pyspark.format.timeline.instant import Action, CompletionTime
 from hudi_pyspark.format.timeline.instant_metadata import CommitMetadata, commit_metadata_of
-from hudi_pyspark.format.timeline.times import CompletionTime
 from hudi_pyspark.metadata_table.records import INITIAL_INSTANTS
 from hudi_pyspark.table.archive import ArchivedInstant, load_archived_metadata
 from hudi_pyspark.table.file_group import FileSlice, LogFile

@@ -21,11 +21,12 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from hudi_pyspark.errors import HudiError
-from hudi_pyspark.filter.predicate import conjuncts
+from hudi_pyspark.filter.predicate import columns_of, conjuncts
 from hudi_pyspark.filter.requested_keys import listed_texts
 from hudi_pyspark.format.bloom_filter import BloomFilter, BloomFilterError
 from hudi_pyspark.messages import logger
 from hudi_pyspark.metadata_table.column_stats import columns_with_bounds, is_base_alone
+from hudi_pyspark.metadata_table.expression_index import Expression
 from hudi_pyspark.metadata_table.index_definitions import IDENTITY, IndexDefinition
 from hudi_pyspark.metadata_table.partition_stats import partitions_with_matches
 from hudi_pyspark.metadata_table.records import file_key, merged_values, partition_keys
@@ -220,20 +221,75 @@ def _has_logs_of_one_commit(file_slice: FileSlice) -> bool:
     return all(log.is_of_one_commit and log.instant_time != base_instant for log in logs)
 
 
+def _by_expression_indexes(
+    metadata: MetadataTable, slices: Slices, question: IndexQuestion
+) -> Pruned:
+    """Leave out base files whose values of an expression cannot pass the filter.
+
+    The index has what the expression is of the records of a log file, but a merge may take columns
+    from several.
+    """
+    not_indexed = {*question.partition_fields, *META_COLUMNS}
+    fields = columns_with_bounds(question.predicate, question.schema, not_indexed)
+    base_only = [s for s in slices if is_base_alone(s)]
+    kept_slices: Slices = base_only
+    names = []
+    for definition in metadata.definitions:
+        column = fields.get(definition.column)
+        expression = Expression.of(definition, column) if column is not None else None
+        if expression is None or not base_only:
+            continue
+        condition = expression.condition(question.predicate)
+        is_of_bounds = definition.kind == Index.COLUMN_STATS.value
+        if is_of_bounds and definition.column in columns_of(condition):
+            bounds = metadata.bounds_of(base_only, definition.partition)
+            may_match = bounds.may_match(condition, {definition.column: expression.field})
+            found: Slices = list(compress(base_only, may_match))
+        elif values := _filtered_values(expression, question):
+            found = _with_values(metadata, definition.partition, base_only, values)
+        else:
+            continue
+        kept_slices = _without(kept_slices, base_only, found)
+        names.append(definition.partition)
+    return (_without(slices, base_only, kept_slices), " and ".join(names)) if names else None
+
+
+def _filtered_values(expression: Expression, question: IndexQuestion) -> list[str]:
+    """Return the values for which a Bloom filter of an expression is asked; none to ask none.
+
+    Writers add the bytes of values in the encoding of their machine.
+    """
+    definition = expression.definition
+    is_usable = definition.kind == Index.BLOOM_FILTERS.value
+    parts = conjuncts(question.predicate)
+    texts = listed_texts(parts, definition.column, question.schema) if is_usable else None
+    values = expression.values_of(pa.array(texts, pa.string())) if texts else None
+    found = list(map(str, values.to_pylist())) if values is not None else []
+    return found if all(map(str.isascii, found)) else []
+
+
 def _by_bloom_filters(metadata: MetadataTable, slices: Slices, question: IndexQuestion) -> Pruned:
     base_only = [s for s in slices if is_base_alone(s)]
     if question.record_keys is None or not 0 < len(base_only) <= _MOST_BLOOM_FILTERS:
         return None
+    index = Index.BLOOM_FILTERS.value
+    kept_slices = _with_values(metadata, index, base_only, question.record_keys)
+    return _without(slices, base_only, kept_slices), "Bloom filters"
+
+
+def _with_values(
+    metadata: MetadataTable, index: str, base_only: Slices, values: Sequence[str]
+) -> Slices:
+    """Return the slices, without log files, whose Bloom filters in an index may have a value."""
     partitions = partition_keys({s.partition_path for s in base_only})
     names = [partitions[s.partition_path] + file_key(s.base_file) for s in base_only if s.base_file]
     ruled_out = {
         name
-        for entries in metadata.find(Index.BLOOM_FILTERS.value, names)
+        for entries in metadata.find(index, names)
         for name, _, value in merged_values(entries)
-        if not _may_contain(value, question.record_keys)
+        if not _may_contain(value, values)
     }
-    kept_slices = [s for name, s in zip(names, base_only, strict=True) if name not in ruled_out]
-    return _without(slices, base_only, kept_slices), "Bloom filters"
+    return [s for name, s in zip(names, base_only, strict=True) if name not in ruled_out]
 
 
 def _may_contain(value: Mapping[str, Any], keys: Sequence[str]) -> bool:
@@ -250,13 +306,14 @@ def _without(slices: Slices, asked_slices: Slices, kept_slices: Slices) -> Slice
     return [s for s in slices if id(s) not in left_out]
 
 
-# Indexes whose answer is about more than the files that they name.
-NEED_TRUST = frozenset({Index.SECONDARY_INDEX, Index.PARTITION_STATS})
+# Indexes whose answer is about more than files that they name, or depends on the writer's session.
+NEED_TRUST = frozenset({Index.SECONDARY_INDEX, Index.PARTITION_STATS, Index.EXPRESSION_INDEX})
 # Indexes that leave the fewest slices come first.
 _STEPS: dict[Index, Callable[[MetadataTable, Slices, IndexQuestion], Pruned]] = {
     Index.RECORD_INDEX: _by_record_index,
     Index.SECONDARY_INDEX: _by_secondary_indexes,
     Index.PARTITION_STATS: _by_partition_stats,
     Index.COLUMN_STATS: _by_column_stats,
+    Index.EXPRESSION_INDEX: _by_expression_indexes,
     Index.BLOOM_FILTERS: _by_bloom_filters,
 }

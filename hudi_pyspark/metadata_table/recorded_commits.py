@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 
 from hudi_pyspark.cached_property import cached_property
-from hudi_pyspark.format.timeline.instant import Action, Instant
-from hudi_pyspark.format.timeline.times import RequestedTime
+from hudi_pyspark.format.timeline.instant import Action, Instant, RequestedTime
 from hudi_pyspark.metadata_table.records import INITIAL_INSTANTS, FileRecords
 from hudi_pyspark.table.lost_commits import COMPLETED, COMPLETED_OR_FAILED
 from hudi_pyspark.table.table_services import rolled_back_times

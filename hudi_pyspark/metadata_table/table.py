@@ -8,7 +8,7 @@ from uuid import UUID
 
 from hudi_pyspark.cached_property import cached_property
 from hudi_pyspark.errors import CorruptTableError, MissingFileError, TableNotFoundError
-from hudi_pyspark.format.timeline.times import CompletionTime
+from hudi_pyspark.format.timeline.instant import CompletionTime
 from hudi_pyspark.metadata_table import records
 from hudi_pyspark.metadata_table.column_stats import BoundsCache
 from hudi_pyspark.metadata_table.index_definitions import IndexDefinition, load_definitions
@@ -28,7 +28,8 @@ from hudi_pyspark.table.view import TableView, open_table
 FileGroupId = tuple[str, str]  # partition path and file id
 
 _FOLDER = f"{METADATA_FOLDER}/metadata"
-_BY_FILE = (Index.COLUMN_STATS, Index.BLOOM_FILTERS)  # whose keys name a file
+# Their keys name a file.
+_BY_FILE = (Index.COLUMN_STATS, Index.BLOOM_FILTERS, Index.EXPRESSION_INDEX)
 # Of the record index: the encoding of a file id that is not a UUID, and a UUID without a number.
 _AS_TEXT = 1
 _NO_FILE_INDEX = -1
@@ -41,7 +42,8 @@ class MetadataTable:
     table: TableView  # that it describes
     view: TableView  # its own timeline and files
     _indexes: dict[str, dict[str, Shards]] = field(default_factory=dict, init=False)
-    _bounds: BoundsCache | None = field(default=None, init=False)  # of the last slices asked for
+    # Of the last slices asked for, by index.
+    _bounds: dict[str, BoundsCache] = field(default_factory=dict, init=False)
 
     @classmethod
     def open(cls, table: TableView) -> "MetadataTable":
@@ -117,12 +119,13 @@ class MetadataTable:
     def _completed_at(self, time: str) -> CompletionTime:
         return self.view.history.completion_time(time) or CompletionTime(time)
 
-    def bounds_of(self, slices: Sequence[FileSlice]) -> BoundsCache:
-        """Return the bounds of columns in slices, which are kept for the next filter."""
-        if self._bounds is None or self._bounds.slices != slices:
-            find = partial(self.find, Index.COLUMN_STATS.value)
-            self._bounds = BoundsCache(slices, self.table, find)
-        return self._bounds
+    def bounds_of(
+        self, slices: Sequence[FileSlice], index: str = Index.COLUMN_STATS.value
+    ) -> BoundsCache:
+        """Return the bounds in slices that an index has, which are kept for the next filter."""
+        if index not in self._bounds or self._bounds[index].slices != slices:
+            self._bounds[index] = BoundsCache(slices, self.table, partial(self.find, index))
+        return self._bounds[index]
 
     def find(self, partition: str, keys: Sequence[str]) -> Iterator[list[Entries]]:
         """Yield the entries of some keys, oldest first, for each file group that can have them.

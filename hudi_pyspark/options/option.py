@@ -37,10 +37,11 @@ class Index(enum.Enum):
     RECORD_INDEX = "record_index"
     PARTITION_STATS = "partition_stats"
     SECONDARY_INDEX = "secondary_index"
+    EXPRESSION_INDEX = "expr_index"
 
     def matches(self, partition: str) -> bool:
         """Decide whether a partition of the metadata table holds this index."""
-        if self is Index.SECONDARY_INDEX:  # users name such indexes
+        if self in (Index.SECONDARY_INDEX, Index.EXPRESSION_INDEX):  # users name such indexes
             return partition.startswith(f"{self.value}_")
         return partition == str(self.value)
 
@@ -49,6 +50,7 @@ class Index(enum.Enum):
 TRUSTED: Mapping[str, Index] = {
     "record": Index.RECORD_INDEX,
     "secondary": Index.SECONDARY_INDEX,
+    "expression": Index.EXPRESSION_INDEX,
     "partition_stats": Index.PARTITION_STATS,
 }
 

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 
 from hudi_pyspark import errors
 from hudi_pyspark.cached_property import PickledWithoutCache, cached_property
-from hudi_pyspark.format.timeline.instant import COMMIT_ACTIONS, Action, Instant
-from hudi_pyspark.format.timeline.times import (
+from hudi_pyspark.format.timeline.instant import (
+    COMMIT_ACTIONS,
     FIRST_OFFSET,
     LAST_OFFSET,
+    Action,
     ComparedTime,
     CompletionTime,
+    Instant,
     RequestedTime,
 )
 from hudi_pyspark.messages import logger, warn

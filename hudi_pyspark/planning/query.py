@@ -10,7 +10,7 @@ import pyarrow as pa
 from hudi_pyspark.cached_property import cached_property
 from hudi_pyspark.errors import CorruptTimelineError, HudiError, UnsupportedQueryError
 from hudi_pyspark.filter.predicate import Predicate, top_level_columns
-from hudi_pyspark.format.timeline.times import RequestedTime
+from hudi_pyspark.format.timeline.instant import RequestedTime
 from hudi_pyspark.messages import warn
 from hudi_pyspark.options.instant_text import local_now
 from hudi_pyspark.options.option import CdcFormat, OnMissing, QueryType

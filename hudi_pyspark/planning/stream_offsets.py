@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from hudi_pyspark.format.timeline.times import (
+from hudi_pyspark.format.timeline.instant import (
     FIRST_OFFSET,
     LAST_OFFSET,
     ComparedTime,

@@ -3,7 +3,7 @@
 from datetime import datetime, timezone
 
 from hudi_pyspark.errors import FutureInstantError, InvalidInstantError, TimeTravelError
-from hudi_pyspark.format.timeline.times import RequestedTime
+from hudi_pyspark.format.timeline.instant import RequestedTime
 from hudi_pyspark.messages import warn
 from hudi_pyspark.options.instant_text import (
     OF_THE_SESSION,
@@ -103,7 +103,9 @@ def check_first_commit(as_of: str, view: TableView, *, fails: bool) -> None:
     Raises:
         TimeTravelError: there was no commit, and ``fails`` is set.
     """
-    first = view.commits[0].requested_time if view.commits else as_of
+    # Delta commits count: a table that became COPY_ON_WRITE still has the base files they wrote.
+    commits = view.history.all_commits
+    first = commits[0].requested_time if commits else as_of
     # The archive is read only if the active timeline begins after the instant.
     if as_of >= first or view.history.instant_before(f"{as_of}~"):
         return

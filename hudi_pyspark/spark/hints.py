@@ -32,9 +32,10 @@ FieldPath: TypeAlias = tuple[str, ...]
 
 ATTRIBUTE = "hints"
 """The attribute of a source that holds the rule's hints."""
-_PREFIX = "hudi-py."
-OPTION = f"{_PREFIX}hints"
-REQUEST = f"{_PREFIX}request"
+INTERNAL = "hudi-py."
+"""Begins the name of each option that this package gives, and no user."""
+OPTION = f"{INTERNAL}hints"
+REQUEST = f"{INTERNAL}request"
 """The option that names a request, so that its reads look new to a server of Spark Connect.
 
 A server keeps the plans of a session, and with them the state of a table, as long as a read looks
@@ -114,7 +115,7 @@ def read_hints(given: GivenHints, schema: StructType) -> Hints:
         schema: that Spark requests. Its metadata says nothing: whoever made an entry of a metastore
             or a schema wrote it.
     """
-    ignored = sorted({name for name in _metadata_names(schema) if name.startswith(_PREFIX)})
+    ignored = sorted({name for name in _metadata_names(schema) if name.startswith(INTERNAL)})
     if ignored:
         _log.warning("the metadata of columns gives no hints: %.300s", ", ".join(ignored))
     texts = {word: text for word, text in given.items() if isinstance(text, str)}

@@ -22,6 +22,7 @@ from hudi_pyspark.messages import logger
 from hudi_pyspark.options.read_options import BY_NAME
 from hudi_pyspark.short_name import HUDI, SHORT_NAME
 from hudi_pyspark.spark.hints import ANSWER_WORDS, ATTRIBUTE, Hint
+from hudi_pyspark.spark.sql_messages import SQL_MESSAGES
 from hudi_pyspark.spark.sql_options import SQL_WORDS
 
 try:
@@ -47,7 +48,7 @@ READS_MORE = "scans read more than a query needs, since a part of Spark is out o
 _RULE = "NarrowScans"
 CORE = (
     _RULE, "Need", "PlanCheck", "Parts", "KeptScans", "NarrowedScan", "Planned", "PythonScans",
-    "Hints", "Answer", "IgnoredSettings", "Reflection", "Log",
+    "Hints", "Answer", "Json", "IgnoredSettings", "Reflection", "Log",
 )  # fmt: skip
 _READERS = "ArrowReaders"
 
@@ -86,6 +87,7 @@ _WORDS = {
     "IGNORED": _IGNORED,
     **ANSWER_WORDS,
     **SQL_WORDS,
+    **SQL_MESSAGES,
     **{hint.name: hint.value for hint in Hint},
 }
 _log = logger(__name__)

@@ -16,7 +16,7 @@ from pyspark.sql.types import StructType
 from hudi_pyspark.columns.schema_evolution import conform
 from hudi_pyspark.errors import InvalidOptionError, PathNotFoundError, UnsupportedQueryError
 from hudi_pyspark.filter.sql_text import parse_filter
-from hudi_pyspark.format.timeline.times import LAST_OFFSET
+from hudi_pyspark.format.timeline.instant import LAST_OFFSET
 from hudi_pyspark.hudi_table import HudiTable
 from hudi_pyspark.messages import logger
 from hudi_pyspark.options.read_options import INSPECT, GivenOptions, StreamOptions, opens_table
@@ -44,7 +44,6 @@ from hudi_pyspark.spark.sql_options import (
     check_declared,
     entry_columns,
     is_by_name,
-    is_of_entry,
     options_of_users,
     plain_options,
     stream_options,
@@ -142,7 +141,7 @@ class Planner:
         Columns that are not the table's own, such as ``_change_type``, stay in their places.
         """
         given = {**self._given, **self._options}
-        entry = entry_columns(given) if is_of_entry(given) else table._entry_columns
+        entry = entry_columns(given) or table._entry_columns
         own = [n for n in columns.names if n in table.schema.names and n not in _META_COLUMNS]
         commented = with_comments(columns, entry.comments_of(own))
         if not is_by_name(given):

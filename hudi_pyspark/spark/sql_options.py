@@ -6,38 +6,34 @@ for them begin with `_PREFIX`. They count only from a catalog, whose source is `
 In the options of any other read they are ignored: see `options_of_users`.
 """
 
+from __future__ import annotations
+
 import json
-import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any
 
 from pyspark.sql.types import StructType
 
 from hudi_pyspark.catalogs.entry_columns import EntryColumns
 from hudi_pyspark.catalogs.hive_entry import READ_OPTIMIZED, reads_base_files
-from hudi_pyspark.errors import InvalidOptionError, PathNotFoundError, UnsupportedQueryError
+from hudi_pyspark.errors import InvalidOptionError, UnsupportedQueryError
 from hudi_pyspark.format.timeline.instant import moment_of
 from hudi_pyspark.messages import logger
 from hudi_pyspark.options.instant_text import OF_THE_SESSION
 from hudi_pyspark.options.option import CdcFormat, QueryType
 from hudi_pyspark.options.read_options import BY_NAME, INSPECT, GivenOptions, key_of
-from hudi_pyspark.short_name import SHORT_NAME
-from hudi_pyspark.spark.hints import OPTION, REQUEST
+from hudi_pyspark.spark.hints import INTERNAL, OPTION, REQUEST
 from hudi_pyspark.storage.options import is_storage_option
 
-_INTERNAL = f"{SHORT_NAME}."  # begins each option that this package gives, and no user
-_PREFIX = f"{_INTERNAL}sql."
-_STORED = f"{_PREFIX}stored."  # before the name of a storage property of an entry
-_FORMAT = f"{_PREFIX}format"  # Hive's input format of an entry that Spark does not know
-_COLUMNS = f"{_PREFIX}columns"  # those of an entry or of CREATE TABLE, as Spark's JSON of a schema
-_PARTITIONS = f"{_PREFIX}partitions"  # the partition columns among them, with \0 between
-_STREAM = f"{_PREFIX}stream"  # whether a stream reads a table by name
+_PREFIX = f"{INTERNAL}sql."
+# What the catalogs give; the values of three are JSON objects.
+_ENTRY = f"{_PREFIX}entry"  # see `_Entry`
+_FUNCTION = f"{_PREFIX}function"  # a table function of Apache Hudi: its name and its arguments
+_CHANGES = f"{_PREFIX}changes"  # the mode of deduplication, and the range: see `_changes_options`
 _INSTANT = f"{_PREFIX}instant"
-_DECLARED = f"{_PREFIX}declared"  # the columns of CREATE TABLE, as Spark's JSON of a struct
-_FUNCTION = f"{_PREFIX}function"  # the name of a table function of Apache Hudi
-# Spark's words for CHANGES: the mode of deduplication, a blank, and the range.
-_CHANGES = f"{_PREFIX}changes"
-_ARGUMENT = f"{_PREFIX}argument."  # before the position of an argument, from 0
+_STREAM = f"{_PREFIX}stream"  # whether a stream reads a table by name
 TABLE_FUNCTIONS = (
     "hudi_query",
     "hudi_table_changes",
@@ -58,63 +54,43 @@ _NEVER_STORED = (
 # How Spark's own options begin, in lower case; Spark 4.2 passes them on beside the range.
 _OF_CHANGES = ("starting", "ending", "deduplicationmode", "computeupdates")
 _NET_CHANGES = "NET_CHANGES"
-_log = logger(__name__)
-_VERSIONS = re.compile(
-    r"VersionRange\[startingVersion=(.*), endingVersion=Optional(?:\.empty|\[(.*)\]), "
-    r"startingBoundInclusive=(true|false), endingBoundInclusive=(true|false)\]"
-)
-_ALL_VERSIONS = "UnboundedRange[]"
-_UNSUPPORTED = f"[{UnsupportedQueryError.code}]"
-_INVALID = f"[{InvalidOptionError.code}]"
 SQL_WORDS = {
-    "STORED": _STORED,
-    "FORMAT": _FORMAT,
-    "COLUMNS": _COLUMNS,
-    "PARTITIONS": _PARTITIONS,
+    "ENTRY": _ENTRY,
     "STREAM": _STREAM,
     "INSTANT": _INSTANT,
-    "DECLARED": _DECLARED,
     "FUNCTION": _FUNCTION,
-    "ARGUMENT": _ARGUMENT,
     "CHANGES": _CHANGES,
     "SESSION": OF_THE_SESSION,
-    "INTERNAL": _INTERNAL,
-    "READ_ONLY": f"{_UNSUPPORTED} %s is not supported for %s: hudi-pyspark only reads tables of "
-    "Apache Hudi. Use Apache Hudi, format('hudi'), in a session with its "
-    "bundle",
-    "NO_PATH": f"{_INVALID} CREATE TABLE %s has no path: hudi-pyspark makes entries of tables that "
-    "exist. Give LOCATION, or OPTIONS (path '...')",
-    "NO_FOLDER": f"[{PathNotFoundError.code}] CREATE TABLE %s LOCATION '%s': Spark puts a relative "
-    "location below the folder of the database, and %s does not exist: give the whole path",
-    "NO_TABLE": f"{_INVALID} %s: %s is neither a path, which has a slash, nor the name of a table "
-    "of Apache Hudi in the metastore: %s",
-    "NO_TEXT": f"{_INVALID} %s is refused: %s. Give each argument as a constant, in its place: a "
-    "text, a whole number, a boolean, a day or a time",
-    "NO_FILES": f"{_INVALID} %s: spark.sql.runSQLOnFiles is false, so SQL does not read the path "
-    "%s. Give the name of a table",
-    "NO_SOURCE": f"{_UNSUPPORTED} %s: the session has another source with the name {SHORT_NAME} "
-    "than hudi_pyspark.register gave it. Call hudi_pyspark.register(spark) once more",
-    "NO_OPTION": f"{_INVALID} unknown option '%s': names that begin like this are not for users",
-    "LIKE_OTHER": f"{_INVALID} CREATE TABLE %s LIKE %s would make a table without files: "
-    "hudi-pyspark makes entries of tables that exist. Use CREATE TABLE … USING hudi LOCATION '…'",
-    "LIKE_ENTRY": f"{_UNSUPPORTED} CREATE TABLE %s LIKE %s is refused, since the metastore may "
-    "have other columns than a table of Apache Hudi. Use CREATE TABLE … USING parquet AS SELECT * "
-    "FROM … LIMIT 0, or CREATE TABLE … USING hudi LOCATION '…' for another entry of the same table",
-    "OVERWRITES": f"{_UNSUPPORTED} INSERT OVERWRITE DIRECTORY %s is refused, since Spark deletes "
-    "what is there, and this is a table of Apache Hudi: %s. Give another folder, or delete the "
-    "table yourself",
-    "OTHER_COLUMNS": f"{_INVALID} the options of a query of %s change its columns, which SQL does "
-    "not allow: %s would become %s. Use VERSION AS OF for an instant, hudi_table_changes for a "
-    "range, or a view with these options",
-    "DROPS_ENTRY": f"{_UNSUPPORTED} DROP DATABASE %s is refused, since it has %s, the entry of a "
-    "table of Apache Hudi. Use DROP TABLE first, which leaves the files alone",
-    "DROPS_FOLDER": f"{_UNSUPPORTED} DROP DATABASE %s is refused, since Spark deletes its folder, "
-    "which holds a table of Apache Hudi: %s. Move the table, or delete it yourself",
-    "DROPS_FILES": f"{_UNSUPPORTED} DROP TABLE %s is refused, since the metastore would delete the "
-    "files of a table of Apache Hudi: %s. Drop the entry with the tools of the metastore, without "
-    "its data",
+    "INTERNAL": INTERNAL,
 }
-"""The constants that the catalogs in Java share with Python, by name; messages have ``%s``."""
+"""The names and marks that the catalogs in Java share with Python."""
+_log = logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """What Spark's metastore has of a table, or is about to get from ``CREATE TABLE``."""
+
+    stored: Mapping[str, str]  # storage properties, by name in lower case
+    hive_format: str  # Hive's input format, if Spark does not know the entry; else ""
+    fields: Sequence[Mapping[str, Any]]  # the columns, as Spark's JSON of a schema has them
+    partitions: tuple[str, ...]
+    is_new: bool  # whether CREATE TABLE is about to make it
+
+    @classmethod
+    def of_read(cls, options: Mapping[str, str]) -> _Entry | None:
+        """Return the entry that the options of a read name; None if they name none."""
+        text = next((value for name, value in options.items() if name.lower() == _ENTRY), None)
+        if text is None:
+            return None
+        given = json.loads(text)
+        return cls(
+            stored={name.lower(): value for name, value in given["stored"].items()},
+            hive_format=given["hive_format"],
+            fields=given["schema"]["fields"],
+            partitions=tuple(given["partitions"]),
+            is_new=given["is_new"],
+        )
 
 
 def options_of_users(options: Mapping[str, str]) -> dict[str, str]:
@@ -125,7 +101,7 @@ def options_of_users(options: Mapping[str, str]) -> dict[str, str]:
     ignored = sorted(
         name
         for name in options
-        if name.lower().startswith(_INTERNAL) and name not in (OPTION, REQUEST)
+        if name.lower().startswith(INTERNAL) and name not in (OPTION, REQUEST)
     )
     if ignored:
         _log.warning("options of this package's own are ignored: %.300s", ", ".join(ignored))
@@ -147,13 +123,12 @@ def plain_options(options: Mapping[str, str]) -> dict[str, str]:
     if len(plain) == len(options):
         return plain
     by_name = {name.lower(): value for name, value in options.items() if _is_of_sql(name)}
-    entry = _entry_options(by_name)
     if _FUNCTION in by_name:
-        arguments = [by_name[name] for name in sorted(by_name) if name.startswith(_ARGUMENT)]
-        plain |= function_options(by_name[_FUNCTION], arguments)
+        call = json.loads(by_name[_FUNCTION])
+        plain |= function_options(call["name"], call["arguments"])
     if _CHANGES in by_name:
         plain = {n: text for n, text in plain.items() if not n.lower().startswith(_OF_CHANGES)}
-        plain |= _changes_options(by_name[_CHANGES])
+        plain |= _changes_options(json.loads(by_name[_CHANGES]))
     if (instant := by_name.get(_INSTANT)) is not None:
         for name, value in plain.items():
             if _key(name) == _key("as_of") and value != instant:
@@ -161,39 +136,36 @@ def plain_options(options: Mapping[str, str]) -> dict[str, str]:
                     f"the query has two instants, {instant} and {value}: give one of them"
                 )
         plain[key_of("as_of")] = instant
+    entry = _Entry.of_read(options)
+    if entry is None:
+        return plain
+    stored_options = _entry_options(entry)
     if INSPECT in plain:
         return plain
     given = {_key(name) for name in plain}
-    return plain | {name: value for name, value in entry.items() if _key(name) not in given}
+    return plain | {n: value for n, value in stored_options.items() if _key(n) not in given}
 
 
-def _entry_options(by_name: Mapping[str, str]) -> dict[str, str]:
+def _entry_options(entry: _Entry) -> dict[str, str]:
     """Return the options of reads that an entry of a metastore stores.
-
-    Args:
-        by_name: the options of SQL, with names in lower case.
 
     Raises:
         InvalidOptionError: ``CREATE TABLE`` has options that an entry may not store.
     """
-    stored = {
-        name.removeprefix(_STORED): value
-        for name, value in by_name.items()
-        if name.startswith(_STORED) and name != f"{_STORED}path"
-    }
+    stored = {name: value for name, value in entry.stored.items() if name != "path"}
     refused = [
         name
         for name in stored
-        if is_storage_option(name) or _key(name) in _NEVER_STORED or name.startswith(_INTERNAL)
+        if is_storage_option(name) or _key(name) in _NEVER_STORED or name.startswith(INTERNAL)
     ]
-    if refused and _DECLARED in by_name:
+    if refused and entry.is_new:
         raise InvalidOptionError(
             f"CREATE TABLE cannot store {', '.join(refused)}: an entry names a table, and whoever "
             "may change the metastore could otherwise send the credentials of readers elsewhere, "
             "or run code in readers. Give these options to each query or view, or set storage "
             "options for all queries in the environment, as HOODIE_ENV_fs_DOT_s3a_DOT_endpoint"
         )
-    is_read_optimized = reads_base_files(stored, by_name.get(_FORMAT, ""))
+    is_read_optimized = reads_base_files(stored, entry.hive_format)
     options = {
         name: value
         for name, value in stored.items()
@@ -248,35 +220,38 @@ def _has_time(arguments: Sequence[str]) -> bool:
     return any(text.endswith(OF_THE_SESSION) for text in arguments)
 
 
-def _changes_options(text: str) -> dict[str, str]:
+def _changes_options(changes: Mapping[str, Any]) -> dict[str, str]:
     """Return the options of a read that ``CHANGES`` stands for.
+
+    Args:
+        changes: the mode of deduplication, and of a range of versions ``first``, ``last`` (None for
+            the newest), ``has_first`` and ``has_last``; of another range its text, which is empty
+            for all versions.
 
     Raises:
         UnsupportedQueryError: net changes are requested.
         InvalidOptionError: the range is not one of versions, or a version is not an instant.
     """
-    mode, _, bounds = text.partition(" ")
-    if mode == _NET_CHANGES:
+    if changes["mode"] == _NET_CHANGES:
         raise UnsupportedQueryError(
             "CHANGES has every change of a row, net changes are not supported: use "
             "hudi_table_changes(table, 'latest_state', begin)"
         )
-    changes = {"query_type": QueryType.INCREMENTAL.value, "cdc": "true"}
-    changes["cdc_format"] = CdcFormat.CHANGELOG.value
-    if bounds == _ALL_VERSIONS:
-        return {**changes, "begin": "earliest"}
-    versions = _VERSIONS.fullmatch(bounds)
-    if versions is None:
+    options = {"query_type": QueryType.INCREMENTAL.value, "cdc": "true"}
+    options["cdc_format"] = CdcFormat.CHANGELOG.value
+    if changes.get("other_range"):
         raise InvalidOptionError(
-            f"CHANGES has a range that is not one of versions: {bounds}. Give the requested times "
-            "of commits: CHANGES FROM VERSION 20261121062657910 TO VERSION …"
+            f"CHANGES has a range that is not one of versions: {changes['other_range']}. Give the "
+            "requested times of commits: CHANGES FROM VERSION 20261121062657910 TO VERSION …"
         )
-    first, last, has_first, has_last = versions.groups()
+    if "first" not in changes:
+        return {**options, "begin": "earliest"}
     # The begin of a range is exclusive, its end inclusive.
-    changes["begin"] = _before(first) if has_first == "true" else first
+    first, last = changes["first"], changes["last"]
+    options["begin"] = _before(first) if changes["has_first"] else first
     if last is not None:
-        changes["end"] = last if has_last == "true" else _before(last)
-    return changes
+        options["end"] = last if changes["has_last"] else _before(last)
+    return options
 
 
 def _before(version: str) -> str:
@@ -311,10 +286,11 @@ def stream_options(
     if _CHANGES in given:
         begin = options.pop("begin")
         options.pop("query_type")
-        if not given[_CHANGES].endswith(_ALL_VERSIONS):
+        changes = json.loads(given[_CHANGES])
+        if "first" in changes:
             # Versions are requested times, offsets completion times.
-            is_exclusive = "startingBoundInclusive=false" in given[_CHANGES]
-            options["start_offset"] = (is_exclusive and completion_time(begin)) or begin
+            completed = None if changes["has_first"] else completion_time(begin)
+            options["start_offset"] = completed or begin
     return options
 
 
@@ -327,18 +303,15 @@ def _key(name: str) -> str:
     return name.lower() if option is None else option.key
 
 
-def is_of_entry(options: Mapping[str, str]) -> bool:
-    """Return whether Spark's metastore has an entry of the table, or is about to get one."""
-    return _COLUMNS in options
-
-
-def entry_columns(options: Mapping[str, str]) -> EntryColumns:
-    """Return what an entry of Spark's metastore, or ``CREATE TABLE``, says about columns."""
-    fields = json.loads(options[_COLUMNS])["fields"]
-    comments = {field["name"]: field["metadata"].get("comment") for field in fields}
+def entry_columns(options: Mapping[str, str]) -> EntryColumns | None:
+    """Return what an entry of Spark's metastore says about columns; None without an entry."""
+    entry = _Entry.of_read(options)
+    if entry is None:
+        return None
+    comments = {field["name"]: field["metadata"].get("comment") for field in entry.fields}
     return EntryColumns(
-        partitions=tuple(filter(None, options.get(_PARTITIONS, "").split("\0"))),
-        is_of_hive=_FORMAT in options,
+        partitions=entry.partitions,
+        is_of_hive=bool(entry.hive_format),
         comments={name: comment for name, comment in comments.items() if comment},
     )
 
@@ -353,7 +326,7 @@ def is_by_name(options: Mapping[str, str]) -> bool:
         options: of the read, those of SQL included.
     """
     given = GivenOptions.of(options)
-    if not (is_of_entry(options) or given.has("table")):
+    if not (_ENTRY in options or given.has("table")):
         return False
     is_cdc = given.value("cdc") and given.value("cdc_format") is not CdcFormat.CHANGELOG
     return not (is_cdc or given.has("columns") or options.keys() & {_INSTANT, _FUNCTION, _STREAM})
@@ -369,11 +342,12 @@ def check_declared(options: Mapping[str, str], schema: StructType) -> None:
     Raises:
         InvalidOptionError: a column does not exist, or has another type.
     """
-    if _DECLARED not in options:
+    entry = _Entry.of_read(options)
+    if entry is None or not entry.is_new:
         return
     types = {field.name.lower(): field.dataType.simpleString() for field in schema}
     problems = []
-    for field in StructType.fromJson(json.loads(options[_DECLARED])):
+    for field in StructType.fromJson({"fields": entry.fields}):
         stored = types.get(field.name.lower())
         declared = field.dataType.simpleString()
         if stored is None:

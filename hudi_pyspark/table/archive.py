@@ -23,8 +23,13 @@ from hudi_pyspark.errors import CorruptLogBlockError, CorruptTimelineError
 from hudi_pyspark.format.log.log_block import LogBlockType, frame_blocks
 from hudi_pyspark.format.parquet.checked_file import open_parquet, read_columns
 from hudi_pyspark.format.timeline import instant_body
-from hudi_pyspark.format.timeline.instant import Action, Instant, InstantState
-from hudi_pyspark.format.timeline.times import CompletionTime, RequestedTime
+from hudi_pyspark.format.timeline.instant import (
+    Action,
+    CompletionTime,
+    Instant,
+    InstantState,
+    RequestedTime,
+)
 from hudi_pyspark.storage.protocol import Storage, list_nonempty, read_together
 
 _T = TypeVar("_T")

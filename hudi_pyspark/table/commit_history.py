@@ -11,9 +11,15 @@ import pyarrow as pa
 from hudi_pyspark.cached_property import cached_property
 from hudi_pyspark.errors import CorruptTableError, CorruptTimelineError, TimeTravelError
 from hudi_pyspark.format.timeline import instant_metadata
-from hudi_pyspark.format.timeline.instant import Action, Instant, InstantState, WriteOperationType
+from hudi_pyspark.format.timeline.instant import (
+    Action,
+    CompletionTime,
+    Instant,
+    InstantState,
+    RequestedTime,
+    WriteOperationType,
+)
 from hudi_pyspark.format.timeline.instant_body import BodyParser
-from hudi_pyspark.format.timeline.times import CompletionTime, RequestedTime
 from hudi_pyspark.storage.protocol import Storage, read_together
 from hudi_pyspark.table.archive import ArchivedInstant, load_archive
 from hudi_pyspark.table.config import METADATA_FOLDER, TableConfig
@@ -70,6 +76,24 @@ class CommitHistory:
         """The metadata of every completed commit of the active timeline, by requested time."""
         load = partial(self.load, parse=instant_metadata.parse_commit_metadata)
         return LazyMetadata(self.commits, load, is_local=self.storage.is_local)
+
+    @cached_property
+    def all_commits(self) -> tuple[Instant, ...]:
+        """Completed commits, whatever the type of the table is now, in order of requested time.
+
+        A COPY_ON_WRITE table may have been MERGE_ON_READ: then delta commits say its schema.
+        Source: Hudi's TableSchemaResolver, which asks the active timeline whatever the type.
+        """
+        commits = self.timeline.commits(merge_on_read=True)
+        return tuple(commit for commit in commits if commit.is_completed)
+
+    @cached_property
+    def schema_metadata(self) -> "LazyMetadata":
+        """The metadata of `all_commits`, by requested time."""
+        if self.all_commits == self.commits:
+            return self.commit_metadata
+        load = partial(self.load, parse=instant_metadata.parse_commit_metadata)
+        return LazyMetadata(self.all_commits, load, is_local=self.storage.is_local)
 
     @cached_property
     def data_file_schema(self) -> pa.Schema | None:
@@ -159,9 +183,9 @@ class CommitHistory:
         Apache Hudi takes such a commit for one that wrote nothing. The files of commits that were
         not read before are read.
         """
-        metadata = self.commit_metadata.of(times)
+        metadata = self.schema_metadata.of(times)
         empty = {time for time in metadata if metadata[time].is_empty}
-        commits = [commit for commit in self.commits if commit.requested_time in empty]
+        commits = [commit for commit in self.all_commits if commit.requested_time in empty]
         return {c.requested_time: self._place(c) for c in commits}
 
     def _place(self, instant: Instant) -> str:

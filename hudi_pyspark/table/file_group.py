@@ -4,7 +4,7 @@ import posixpath
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from hudi_pyspark.format.timeline.times import CompletionTime
+from hudi_pyspark.format.timeline.instant import CompletionTime
 
 
 # A large table has very many of these. They are not frozen, since frozen ones take three times as

@@ -22,7 +22,7 @@ from hudi_pyspark.table.listing import PartitionChoice
 from hudi_pyspark.table.timeline import CommittedTimes
 
 if TYPE_CHECKING:
-    from hudi_pyspark.format.timeline.times import CompletionTime
+    from hudi_pyspark.format.timeline.instant import CompletionTime
     from hudi_pyspark.table.commit_history import CommitHistory
 
 

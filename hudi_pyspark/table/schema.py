@@ -128,20 +128,21 @@ def commits_hiding_columns(view: TableView, as_of: str | None) -> dict[str, str]
         view: the table.
         as_of: as for `resolve_schema`, which has read these commits.
     """
-    metadata = view.commit_metadata
+    metadata = view.history.schema_metadata
     times = _newest_first(view, as_of)
     later = takewhile(lambda time: not metadata[time].schema_text, times)
     return view.history.empty_commits(list(later))
 
 
 def _committed_schema(view: TableView, as_of: str | None) -> str | None:
-    schemas = (view.commit_metadata[time].schema_text for time in _newest_first(view, as_of))
+    metadata = view.history.schema_metadata
+    schemas = (metadata[time].schema_text for time in _newest_first(view, as_of))
     return next(filter(None, schemas), None)
 
 
 def _newest_first(view: TableView, as_of: str | None) -> Sequence[str]:
     """Return the requested times of the commits whose schema may count for an instant."""
-    times = [c.requested_time for c in view.commits]
+    times = [commit.requested_time for commit in view.history.all_commits]
     until = [t for t in times if as_of is None or t <= as_of] or times
     return until[::-1]
 
@@ -169,11 +170,11 @@ def latest_internal_schema(view: TableView, as_of: str | None) -> InternalSchema
         CorruptTimelineError: a commit, or the schema that it carries, cannot be decoded.
     """
     has_history = bool(_history_files(view, view.storage.list_directory(SCHEMA_FOLDER)))
-    for commit in reversed(view.commits):
+    for commit in reversed(view.history.all_commits):
         time = commit.requested_time
         if as_of is not None and time > as_of:
             continue
-        metadata = view.commit_metadata[time]
+        metadata = view.history.schema_metadata[time]
         if metadata.internal_schema_text:
             path = instant_path(commit, view.config)
             return parse_internal_schema(metadata.internal_schema_text, path=path)
@@ -193,10 +194,10 @@ def internal_schema_versions(view: TableView) -> tuple[InternalSchema, ...]:
     Raises:
         CorruptTimelineError: a commit or the history file cannot be decoded.
     """
-    metadata = view.commit_metadata.of(view.commit_metadata)
+    metadata = view.history.schema_metadata.of(view.history.schema_metadata)
     schemas = [
         parse_internal_schema(text, path=instant_path(commit, view.config))
-        for commit in view.commits
+        for commit in view.history.all_commits
         if (text := metadata[commit.requested_time].internal_schema_text)
     ]
     if completed := _history_files(view, list_nonempty(view.storage, SCHEMA_FOLDER)):

@@ -8,8 +8,14 @@ from dataclasses import dataclass
 from hudi_pyspark import thresholds
 from hudi_pyspark.cached_property import PickledWithoutCache, cached_property
 from hudi_pyspark.errors import MissingFileError, StorageError
-from hudi_pyspark.format.timeline.instant import Action, Instant, InstantState, NotAnInstant
-from hudi_pyspark.format.timeline.times import CompletionTime, RequestedTime
+from hudi_pyspark.format.timeline.instant import (
+    Action,
+    CompletionTime,
+    Instant,
+    InstantState,
+    NotAnInstant,
+    RequestedTime,
+)
 from hudi_pyspark.storage.protocol import Storage
 from hudi_pyspark.table.config import METADATA_FOLDER, TableConfig
 

@@ -137,8 +137,7 @@ def test_each_index_has_its_own_switch(name, open_case):
 
 
 @pytest.mark.parametrize("text", ["t < TIMESTAMP '2024-01-01 00:00:00+00:00'", "id = 'k010'"])
-def test_expression_indexes_leave_nothing_out(text, open_case):
-    """What they hold depends on the session that wrote them, which the index does not record."""
+def test_expression_indexes_leave_nothing_out_unless_they_are_trusted(text, open_case):
     name = "x_v9_cow_ix_expression"
     _, rows = answer_of_hudi(name)
     table = open_case(name)

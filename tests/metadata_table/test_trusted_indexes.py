@@ -299,3 +299,41 @@ def test_trust_is_in_a_name(golden_table, trusted):
     line = pruned(scan)
     assert ("record index, as" in line) is (trusted == "record")
     assert ("partition statistics, as" in line) is (trusted == "partition_stats")
+
+
+# Expression indexes: of the day and the year of a timestamp, and of the lower-case form of the key
+
+EXPRESSION = "x_v9_cow_ix_expression"
+
+
+def test_bloom_filter_of_an_expression_leaves_the_files_of_a_value(golden_table):
+    table = HudiTable(str(golden_table(EXPRESSION)))
+    _, rows = answer_of_hudi(EXPRESSION)
+    options: dict[str, Any] = {"trust_indexes": "expression", "data_skipping": "expr_index"}
+    for row in rows:
+        scan = table.scan(filter=f"id = '{row['id']}'", **options)
+        assert "by expr_index_lower_idx, as trust_indexes says" in pruned(scan)
+        assert groups(scan) == groups_of([row])
+        assert found(scan) == [row["id"]]
+    assert table.scan(filter="id = 'nobody'", **options).plan() == []
+    assert len(table.scan(filter="id = 'K010'", **options).plan()) == 1  # K010 has the same bits
+
+
+@pytest.mark.parametrize("day", ["2023-12-31", "2024-01-01", "2030-01-01"])
+@pytest.mark.parametrize("zone", ["+00:00", "+09:00", "-11:00"])
+def test_expressions_of_a_zone_that_no_index_names_leave_nothing_out(golden_table, day, zone):
+    table = HudiTable(str(golden_table(EXPRESSION)))
+    options: dict[str, Any] = {"trust_indexes": "expression", "data_skipping": "expr_index"}
+    for condition in ("=", "<", ">="):
+        scan = table.scan(filter=f"t {condition} TIMESTAMP '{day} 00:00:00{zone}'", **options)
+        assert "expr_index" not in pruned(scan)
+        assert len(scan.plan()) == len(table.scan().plan())
+
+
+def test_file_that_an_expression_index_lacks_is_kept(golden_table, monkeypatch):
+    table = HudiTable(str(golden_table(EXPRESSION)))
+    options: dict[str, Any] = {"trust_indexes": "expression", "data_skipping": "expr_index"}
+    target = "hudi_pyspark.metadata_table.table.MetadataTable.find"
+    monkeypatch.setattr(target, lambda *_: iter(()))
+    scan = table.scan(filter="id = 'nobody'", **options)
+    assert "0 of 7 file slices by expr_index_lower_idx" in pruned(scan)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from hudi_pyspark import thresholds
 from hudi_pyspark.filter.sql_text import parse_filter
-from hudi_pyspark.format.timeline.times import RequestedTime
+from hudi_pyspark.format.timeline.instant import RequestedTime
 from hudi_pyspark.planning.plan import cost, group_tasks
 from hudi_pyspark.reading.small_slices import are_tiny
 from hudi_pyspark.tasks import CdcTask, ChangeSource, CommitRange, ScanTask

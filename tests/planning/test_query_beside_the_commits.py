@@ -7,11 +7,11 @@ import pytest
 
 from hudi_pyspark import HudiTable
 from hudi_pyspark.errors import IncrementalRangeError, TimeTravelError
-from hudi_pyspark.format.timeline.times import LAST_OFFSET
+from hudi_pyspark.format.timeline.instant import LAST_OFFSET
 from hudi_pyspark.options.read_options import ReadOptions
 from hudi_pyspark.planning.query import resolve_query
 from hudi_pyspark.planning.time_travel import check_first_commit
-from tests.table.tiny_table import TinyTable
+from tests.table.tiny_table import TinyTable, base
 
 FIRST, LAST = "20240101000000000", "20240102000000000"
 
@@ -109,3 +109,11 @@ def test_instant_of_an_archived_commit_is_not_before_the_first(golden_table):
         check_first_commit(archived, view, fails=True)
     with pytest.warns(UserWarning, match="the first commit of the table: no rows"):
         check_first_commit(f"{int(archived) - 1}", view, fails=False)
+
+
+def test_table_began_with_its_first_delta_commit_whatever_its_type_is_now():
+    table = TinyTable(6, "COPY_ON_WRITE").write("010", "deltacommit", base("f", "010"))
+    view = table.write("020", "commit", base("g", "020")).open()
+    check_first_commit("010", view, fails=True)
+    with pytest.raises(TimeTravelError, match="009 is before 010, the first commit"):
+        check_first_commit("009", view, fails=True)

@@ -1,5 +1,7 @@
 """What SQL says about a read becomes the options of a read."""
 
+import json
+
 import pytest
 from pyspark.sql.types import ArrayType, IntegerType, StringType, StructType
 
@@ -7,9 +9,15 @@ from hudi_pyspark import InvalidOptionError, UnsupportedQueryError
 from hudi_pyspark.spark.sql_options import check_declared, plain_options, stream_options
 
 QUERY_TYPE = "hoodie.datasource.query.type"
-STORED = "hudi-py.sql.stored."
 FORMATS = "org.apache.hudi.hadoop."
 INSTANT = "hudi-py.sql.instant"
+
+
+def entry(stored=(), *, hive_format="", schema=None, is_new=False):
+    """The option with which a catalog passes on an entry."""
+    values = {"stored": dict(stored), "hive_format": hive_format, "partitions": []}
+    values |= {"schema": schema or {"type": "struct", "fields": []}, "is_new": is_new}
+    return {"hudi-py.sql.entry": json.dumps(values)}
 
 
 @pytest.mark.parametrize(
@@ -17,48 +25,48 @@ INSTANT = "hudi-py.sql.instant"
     [
         pytest.param({"path": "/a", "Begin": "1"}, {"path": "/a", "Begin": "1"}, id="plain"),
         pytest.param(
-            {"path": "/a", f"{STORED}primaryKey": "id", f"{STORED}serialization.format": "1"},
+            {"path": "/a", **entry({"primaryKey": "id", "serialization.format": "1"})},
             {"path": "/a"},
             id="properties that are no options",
         ),
         pytest.param(
-            {f"{STORED}hoodie.query.as.ro.table": "true", f"{STORED}{QUERY_TYPE}": "snapshot"},
+            entry({"hoodie.query.as.ro.table": "true", QUERY_TYPE: "snapshot"}),
             {"query_type": "read_optimized"},
             id="read-optimized entry",
         ),
         pytest.param(
-            {f"{STORED}hoodie.query.as.ro.table": "FALSE"},
+            entry({"hoodie.query.as.ro.table": "FALSE"}),
             {"query_type": "snapshot"},
             id="snapshot entry",
         ),
         pytest.param(
-            {f"{STORED}{QUERY_TYPE}": "read_optimized", "query_type": "snapshot"},
+            {**entry({QUERY_TYPE: "read_optimized"}), "query_type": "snapshot"},
             {"query_type": "snapshot"},
             id="query before entry",
         ),
         pytest.param(
-            {f"{STORED}fs.s3a.access.key": "a", f"{STORED}path": "/b", "path": "/a"},
+            {**entry({"fs.s3a.access.key": "a", "path": "/b"}), "path": "/a"},
             {"path": "/a"},
             id="storage of the entry",
         ),
         pytest.param(
-            {f"{STORED}fs.s3a.endpoint": "a", "path": "/a", "fs.s3a.endpoint": "b"},
+            {**entry({"fs.s3a.endpoint": "a"}), "path": "/a", "fs.s3a.endpoint": "b"},
             {"path": "/a", "fs.s3a.endpoint": "b"},
             id="storage of the query",
         ),
         pytest.param(
-            {"hudi-py.sql.format": f"{FORMATS}HoodieParquetInputFormat"},
+            entry(hive_format=f"{FORMATS}HoodieParquetInputFormat"),
             {"query_type": "read_optimized"},
             id="format of base files",
         ),
         pytest.param(
-            {"hudi-py.sql.format": f"{FORMATS}realtime.HoodieParquetRealtimeInputFormat"},
+            entry(hive_format=f"{FORMATS}realtime.HoodieParquetRealtimeInputFormat"),
             {},
             id="format of snapshots",
         ),
         pytest.param({INSTANT: "2026"}, {"as.of.instant": "2026"}, id="instant"),
         pytest.param(
-            {INSTANT: "2026", f"{STORED}as_of": "2025"}, {"as.of.instant": "2026"}, id="instants"
+            {INSTANT: "2026", **entry({"as_of": "2025"})}, {"as.of.instant": "2026"}, id="instants"
         ),
     ],
 )
@@ -80,15 +88,15 @@ def test_options_of_sql_become_options_of_a_read(options, plain):
 )
 def test_entry_names_no_function_no_local_folder_and_no_place_for_requests(name):
     """Whoever may write to a metastore would run code in readers, or get their credentials."""
-    assert plain_options({"path": "/a", f"{STORED}{name}": "os:getcwd"}) == {"path": "/a"}
-    assert plain_options({f"{STORED}x": "1", name: "os:getcwd"}) == {name: "os:getcwd"}
+    assert plain_options({"path": "/a", **entry({name: "os:getcwd"})}) == {"path": "/a"}
+    assert plain_options({**entry({"x": "1"}), name: "os:getcwd"}) == {name: "os:getcwd"}
 
 
 @pytest.mark.parametrize(
     "name", ["fs.s3a.endpoint", "payload_merger", "bootstrap_base_path", "hudi-py.sql.instant"]
 )
 def test_statement_that_would_store_such_an_option_is_refused(name):
-    stored = {f"{STORED}{name}": "x", f"{STORED}path": "/a", "hudi-py.sql.declared": ""}
+    stored = entry({name: "x", "path": "/a"}, is_new=True)
     with pytest.raises(
         InvalidOptionError, match=rf"CREATE TABLE cannot store {name}: .*HOODIE_ENV"
     ):
@@ -96,13 +104,14 @@ def test_statement_that_would_store_such_an_option_is_refused(name):
 
 
 def test_options_of_rows_that_an_entry_stores_are_no_arguments_of_inspection_tables():
-    options = {f"{STORED}hoodie.query.as.ro.table": "true", "inspect": "timeline", "path": "/a"}
+    stored = entry({"hoodie.query.as.ro.table": "true"})
+    options = {**stored, "inspect": "timeline", "path": "/a"}
     assert plain_options(options) == {"inspect": "timeline", "path": "/a"}
 
 
 def call(function, *arguments):
-    named = {f"hudi-py.sql.argument.{place}": text for place, text in enumerate(arguments)}
-    return {"path": "/a", "hudi-py.sql.function": function, **named}
+    text = json.dumps({"name": function, "arguments": arguments})
+    return {"path": "/a", "hudi-py.sql.function": text}
 
 
 @pytest.mark.parametrize(
@@ -161,13 +170,13 @@ def test_calls_with_other_arguments_are_refused(options):
         plain_options(options)
 
 
+def changes(mode="DROP_CARRYOVERS", **span):
+    """The option with which a catalog passes on a range of changes; without a span all versions."""
+    return {"path": "/a", "hudi-py.sql.changes": json.dumps({"mode": mode, **span})}
+
+
 def versions(first, last, *, has_first=True, has_last=True, mode="DROP_CARRYOVERS"):
-    """Spark's range, as its class writes it."""
-    end = f"Optional[{last}]" if last else "Optional.empty"
-    bounds = (f"startingBoundInclusive={has_first}, endingBoundInclusive={has_last}").lower()
-    bounds = bounds.replace("boundinclusive", "BoundInclusive")
-    text = f"{mode} VersionRange[startingVersion={first}, endingVersion={end}, {bounds}]"
-    return {"path": "/a", "hudi-py.sql.changes": text}
+    return changes(mode, first=first, last=last or None, has_first=has_first, has_last=has_last)
 
 
 CHANGES = {"path": "/a", "query_type": "incremental", "cdc": "true", "cdc_format": "changelog"}
@@ -185,10 +194,7 @@ TIME, SECOND = "20261121062700000", "20261121062700"
             versions("1", TIME, has_first=False, has_last=False),
             {"begin": "1", "end": "20261121062659999"},
         ),
-        (
-            {"path": "/a", "hudi-py.sql.changes": "NONE UnboundedRange[]"},
-            {"begin": "earliest"},
-        ),
+        (changes(), {"begin": "earliest"}),
     ],
 )
 def test_changes_become_a_range_of_changelogs(options, ends):
@@ -211,7 +217,7 @@ def completion_time(version):
         (versions("20261121062700001", "", has_first=False), {"start_offset": TIME[:-1] + "1"}),
         # The millisecond before a version may be another commit, which completes later.
         (versions("20261121062700001", ""), {"start_offset": TIME}),
-        ({"path": "/a", "hudi-py.sql.changes": "NONE UnboundedRange[]"}, {}),
+        (changes(), {}),
     ],
 )
 def test_stream_of_changes_begins_at_an_offset(given, start):
@@ -230,7 +236,7 @@ def test_stream_without_changes_keeps_its_options():
         (versions("12", ""), InvalidOptionError, "version '12' is not an instant"),
         (versions("1", "", mode="NET_CHANGES"), UnsupportedQueryError, "net changes"),
         (
-            {"hudi-py.sql.changes": "NONE TimestampRange[startingTimestamp=1]"},
+            changes(other_range="TimestampRange[startingTimestamp=1]"),
             InvalidOptionError,
             "not one of versions: TimestampRange",
         ),
@@ -268,7 +274,7 @@ def test_table_without_declared_columns_has_its_own():
 )
 def test_declared_columns_are_those_of_the_table(spark, declared, problem):
     columns = spark._jvm.org.apache.spark.sql.types.StructType.fromDDL(declared)
-    options = {"hudi-py.sql.declared": columns.json()}
+    options = entry(schema=json.loads(columns.json()), is_new=True)
     if not problem:
         check_declared(options, COLUMNS)
         return

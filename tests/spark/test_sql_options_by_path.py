@@ -17,17 +17,24 @@ from tests.conftest import GOLDEN
 from tests.golden.case import load_case
 
 CASE = "v9_mor_compaction_inline"
+
+
+def _entry(hive_format="", *, is_new=False, **stored):
+    fields = [{"name": "id", "type": "string", "nullable": True, "metadata": {}}]
+    entry = {"stored": stored, "hive_format": hive_format, "partitions": ["id"], "is_new": is_new}
+    return json.dumps({**entry, "schema": {"type": "struct", "fields": fields}})
+
+
 # Each would change the columns or the rows of the read, if a catalog had given it.
 OPTIONS = [
     {"hudi-py.sql.instant": "20000101000000000"},
     {"Hudi-Py.SQL.Instant": "20000101000000000"},
-    {"hudi-py.sql.stored.query_type": "read_optimized"},
-    {"hudi-py.sql.stored.filter": "1 = 0"},
-    {"hudi-py.sql.format": "org.apache.hudi.hadoop.HoodieParquetInputFormat"},
-    {"hudi-py.sql.function": "hudi_query_timeline", "hudi-py.sql.argument.0": "/t"},
-    {"hudi-py.sql.changes": "NONE UnboundedRange[]"},
-    {"hudi-py.sql.declared": json.dumps({"type": "struct", "fields": []})},
-    {"hudi-py.sql.columns": json.dumps({"fields": [{"name": "id", "metadata": {}}]})},
+    {"hudi-py.sql.entry": _entry(query_type="read_optimized")},
+    {"hudi-py.sql.entry": _entry(filter="1 = 0")},
+    {"hudi-py.sql.entry": _entry("org.apache.hudi.hadoop.HoodieParquetInputFormat")},
+    {"hudi-py.sql.entry": _entry(is_new=True)},
+    {"hudi-py.sql.function": json.dumps({"name": "hudi_query_timeline", "arguments": ["/t"]})},
+    {"hudi-py.sql.changes": json.dumps({"mode": "NONE"})},
     {"hudi-py.sql.stream": "true"},
     {"hudi-py.sql.unknown": "x"},
     {"hudi-py.anything": "x"},
@@ -47,7 +54,8 @@ def test_options_of_the_catalogs_are_ignored_and_logged(golden_table, caplog, op
 
 def test_source_of_the_catalogs_takes_them(golden_table, caplog):
     path = str(golden_table(CASE))
-    call = {"hudi-py.sql.function": "hudi_query_timeline", "hudi-py.sql.argument.0": path}
+    arguments = {"name": "hudi_query_timeline", "arguments": [path]}
+    call = {"hudi-py.sql.function": json.dumps(arguments)}
     assert "Action" in CatalogDataSource({"path": path, **call}).schema().names
     assert caplog.messages == []
 

@@ -10,9 +10,8 @@ import pytest
 
 from hudi_pyspark.errors import CorruptTimelineError
 from hudi_pyspark.format.log.log_block import HeaderKey, LogBlockType
-from hudi_pyspark.format.timeline.instant import Action, InstantState
+from hudi_pyspark.format.timeline.instant import Action, InstantState, RequestedTime
 from hudi_pyspark.format.timeline.instant_metadata import CommitMetadata, commit_metadata_of
-from hudi_pyspark.format.timeline.times import RequestedTime
 from hudi_pyspark.storage import ArrowStorage
 from hudi_pyspark.table.archive import ArchivedInstant, load_archive, load_archived_metadata
 from tests.format.log.log_writer import avro_content, write_block

@@ -53,6 +53,19 @@ def names(table, as_of=None):
 
 
 @LAYOUTS
+def test_delta_commits_say_the_schema_of_a_table_whose_type_was_changed(version):
+    """Apache Hudi asks all commits for the schema, and those of the type for rows."""
+    table = TinyTable(version, "COPY_ON_WRITE")
+    table.write("010", "deltacommit", extra={"schema": avro("id", qty="int")})
+    assert names(table) == [*META, "id", "qty"]
+    table.write("020", "commit", extra={"schema": avro("id", "qty")})
+    types = [
+        resolve_schema(table.open(), time).field("qty").type for time in ("010", "015", "020", None)
+    ]
+    assert types == [pa.int32(), pa.int32(), pa.string(), pa.string()]
+
+
+@LAYOUTS
 def test_meta_columns_come_first_and_are_nullable_strings(version):
     schema = resolve_schema(written(version, avro("id", "name")).open())
     assert schema.names == [*META, "id", "name"]

@@ -93,6 +93,15 @@ def test_latest_as_of_an_instant(table, as_of, expected):
     assert latest(table, as_of) == expected
 
 
+def test_delta_commits_count_in_a_table_whose_type_was_changed(table):
+    changed = json.dumps(schema(10, "a"))
+    table.write("010", "deltacommit", extra={"latest_schema": changed})
+    assert latest(table) == ["a"]
+    written(table, "020", "b")
+    assert (latest(table, "010"), latest(table)) == (["a"], ["b"])
+    assert found(table) == {10: ["a"], 20: ["b"]}
+
+
 def test_versions_of_commits_are_sorted_and_one_per_id(table):
     written(table, "010", "a")
     written(table, "020", "b")

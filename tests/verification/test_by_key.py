@@ -38,7 +38,10 @@ def test_every_row_is_found_by_its_key(tmp_path, is_whole):
 def test_row_that_an_index_loses_is_noticed(golden_table, monkeypatch):
     path = golden_table("v9_mor_mdt_indexes")
     table = KeyedTable(path, HudiTable(path).scan(data_skipping=False).to_arrow())
-    losing = ("the record index", lambda _metadata, slices, _question: slices[:1])
+
+    def losing(_metadata, slices, _question):
+        return slices[:1], "the record index"
+
     monkeypatch.setitem(pruning._STEPS, Index.RECORD_INDEX, losing)
     found = [*table.problems(Random(1), most=8)]
     assert any("by a filter with {'data_skipping': 'record_index'}: lacks" in p for p in found)

@@ -18,9 +18,8 @@ from hudi_pyspark.format.avro.decoder import decode_records, record_spans
 from hudi_pyspark.format.avro.schema import arrow_schema, parse_schema
 from hudi_pyspark.format.bloom_filter import BloomFilter, BloomFilterError
 from hudi_pyspark.format.hfile import HFileError
-from hudi_pyspark.format.hfile.entries import decode_entries
-from hudi_pyspark.format.hfile.index import BlockIndex, parse_lower_index, parse_root_index
-from hudi_pyspark.format.hfile.reader import HFileReader, parse_file_info
+from hudi_pyspark.format.hfile.blocks import BlockIndex, parse_lower_index, parse_root_index
+from hudi_pyspark.format.hfile.reader import HFileReader, decode_entries, parse_file_info
 from hudi_pyspark.format.log.data_block import (
     decode_data_block,
     decode_native_deletes,

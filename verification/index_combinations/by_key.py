@@ -52,7 +52,8 @@ class KeyedTable:
     @cached_property
     def settings(self) -> list[dict[str, Any]]:
         """Options of a read: no index, each one alone, all of them; once more for unique keys."""
-        names = {index.value for index in Index} & set(self.table.config.metadata_partitions)
+        partitions = self.table.config.metadata_partitions
+        names = {index.value for index in Index if any(map(index.matches, partitions))}
         skipping: list[Any] = [False, *sorted(names), *([True] if names else [])]
         found: list[dict[str, Any]] = [{"data_skipping": value} for value in skipping]
         if Index.RECORD_INDEX.value in names and self.expected.num_rows == len(self.rows_by_key):

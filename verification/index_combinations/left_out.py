@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from hudi_pyspark.scan import Scan
 
-_LEFT_OUT = re.compile(r"([0-9]+) of [0-9]+ file slices by ([^;]+)")
+_LEFT_OUT = re.compile(r"([0-9]+) of [0-9]+ file slices by ([^;,]+)")
 
 
 def left_out(scan: Scan) -> Counter[str]:

@@ -1,4 +1,4 @@
-"""Parse and write names of timeline files: `Instant`.
+"""Parse and write names of timeline files, and read their times: `Instant`.
 
 Layouts 0 and 1 (table versions up to 7) name files by the requested time only. In layout 2 (from
 table version 8 on) the name of a completed file also has the completion time.
@@ -9,10 +9,21 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum, IntEnum
 from functools import lru_cache
-
-from hudi_pyspark.format.timeline.times import CompletionTime, RequestedTime
+from typing import Final, NewType, TypeAlias
 
 _NAME = re.compile(r"([0-9]+)(?:_([0-9]+))?\.([a-z]+(?:\.(?:requested|inflight))?)")
+# Texts of digits, mostly 17 (yyyyMMddHHmmssSSS), which sort by time. Names of files, log blocks and
+# records have requested times, and callers give them as text.
+RequestedTime = NewType("RequestedTime", str)
+"""When an instant was requested, which identifies it."""
+CompletionTime = NewType("CompletionTime", str)
+"""When an instant completed, as far as timelines have it: from table version 8 on."""
+ComparedTime: TypeAlias = RequestedTime | CompletionTime
+"""What a range of commits compares: the one for all commits, or the other."""
+FIRST_OFFSET: Final = "00000000000000"
+"""Before every commit, bootstraps included. Apache Hudi has the same constant."""
+LAST_OFFSET: Final = "99999999999999999"
+"""After every commit: a range that begins here is empty."""
 
 
 class NotAnInstant(ValueError):
@@ -106,7 +117,7 @@ _ACTIONS = {action.value: action for action in Action}
 class Instant:
     """One state of one action on the timeline. Compare times as text, not as dates."""
 
-    requested_time: RequestedTime  # digits, mostly 17 (yyyyMMddHHmmssSSS)
+    requested_time: RequestedTime
     action: Action
     state: InstantState
     # None while pending, and if the file name has none.

@@ -1,7 +1,6 @@
 package hudi_pyspark;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
 import java.nio.charset.StandardCharsets;
 import org.apache.spark.sql.connector.read.Batch;
 import org.apache.spark.sql.execution.datasources.v2.python.PythonInputPartition;
@@ -20,6 +19,6 @@ public final class Answer {
         new String(((PythonInputPartition) first).pickedPartition(), StandardCharsets.UTF_8);
     int begin = pickle.indexOf(Words.ANSWER) + Words.ANSWER.length();
     int end = pickle.indexOf(Words.END, begin); // which no JSON contains
-    return new ObjectMapper().readTree(pickle.substring(begin, end));
+    return Json.read(pickle.substring(begin, end));
   }
 }

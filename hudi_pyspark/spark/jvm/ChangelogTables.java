@@ -2,9 +2,11 @@ package hudi_pyspark;
 
 import java.util.HashMap;
 import java.util.Map;
+import java.util.TreeMap;
 import org.apache.spark.sql.catalyst.analysis.NoSuchTableException;
 import org.apache.spark.sql.connector.catalog.Changelog;
 import org.apache.spark.sql.connector.catalog.ChangelogContext;
+import org.apache.spark.sql.connector.catalog.ChangelogRange;
 import org.apache.spark.sql.connector.catalog.Column;
 import org.apache.spark.sql.connector.catalog.Identifier;
 import org.apache.spark.sql.connector.catalog.Table;
@@ -12,22 +14,35 @@ import org.apache.spark.sql.connector.catalog.TableCatalog;
 import org.apache.spark.sql.connector.read.ScanBuilder;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
-/**
- * The session catalog of Spark 4.2 and later, whose SQL has CHANGES.
- *
- * <p>Python reads the range of commits out of the text of Spark's range, see sql_options.py.
- */
+/** The session catalog of Spark 4.2 and later, whose SQL has CHANGES. */
 public class ChangelogTables extends SessionTables {
   public Changelog loadChangelog(
       Identifier identifier, ChangelogContext context, CaseInsensitiveStringMap query)
       throws NoSuchTableException {
     Map options = new HashMap(ReadTable.ofQuery(query));
-    options.put(Words.CHANGES, context.deduplicationMode() + " " + context.range());
+    options.put(Words.CHANGES, text(context));
     Table table = load(identifier, options);
     if (!(table instanceof ReadTable)) {
       return ((TableCatalog) delegate).loadChangelog(identifier, context, query);
     }
     return new Changes((ReadTable) table);
+  }
+
+  /** A range of changes as sql_options.py reads it. */
+  private static String text(ChangelogContext context) {
+    Map changes = new TreeMap();
+    changes.put("mode", String.valueOf(context.deduplicationMode()));
+    ChangelogRange range = context.range();
+    if (range instanceof ChangelogRange.VersionRange) {
+      ChangelogRange.VersionRange versions = (ChangelogRange.VersionRange) range;
+      changes.put("first", versions.startingVersion());
+      changes.put("last", versions.endingVersion().orElse(null));
+      changes.put("has_first", Boolean.valueOf(versions.startingBoundInclusive()));
+      changes.put("has_last", Boolean.valueOf(versions.endingBoundInclusive()));
+    } else if (!(range instanceof ChangelogRange.UnboundedRange)) {
+      changes.put("other_range", String.valueOf(range));
+    }
+    return Json.write(changes);
   }
 
   /** One row for each image, with the columns that Spark expects. */

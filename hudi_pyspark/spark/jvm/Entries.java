@@ -1,9 +1,12 @@
 package hudi_pyspark;
 
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
+import org.apache.spark.sql.types.StructType;
 import scala.Option;
 import scala.jdk.javaapi.CollectionConverters;
 
@@ -32,26 +35,32 @@ public final class Entries {
     return format.isDefined() ? (String) format.get() : "";
   }
 
-  /** The options that say which columns an entry has. */
-  public static Map columnsOf(CatalogTable entry) {
-    Map options = new HashMap();
-    options.put(Words.COLUMNS, entry.schema().json());
+  /** The options of a read of an entry's table. */
+  public static Map optionsOf(CatalogTable entry) {
+    Map stored = CollectionConverters.asJava(entry.storage().properties());
     List partitions = CollectionConverters.asJava(entry.partitionColumnNames());
-    options.put(Words.PARTITIONS, String.join("\0", partitions));
+    String format = isHive(entry) ? formatOf(entry) : "";
+    Map options = new HashMap();
+    options.put(Words.ENTRY, text(stored, format, entry.schema(), partitions, false));
+    options.put("path", entry.location().toString());
     return options;
   }
 
-  /** The options of a read of an entry's table, as sql_options.py expects them. */
-  public static Map optionsOf(CatalogTable entry) {
-    Map stored = CollectionConverters.asJava(entry.storage().properties());
-    Map options = new HashMap();
-    for (Object name : stored.keySet()) {
-      options.put(Words.STORED + name, stored.get(name));
-    }
-    if (isHive(entry)) {
-      options.put(Words.FORMAT, formatOf(entry));
-    }
-    options.put("path", entry.location().toString());
-    return options;
+  /** The option of an entry that CREATE TABLE is about to make. */
+  public static Map optionOfNew(Map stored, StructType declared) {
+    String text = text(stored, "", declared, Collections.emptyList(), true);
+    return Collections.singletonMap(Words.ENTRY, text);
+  }
+
+  /** An entry as sql_options.py reads it. */
+  private static String text(
+      Map stored, String format, StructType schema, List partitions, boolean isNew) {
+    Map entry = new TreeMap();
+    entry.put("stored", new TreeMap(stored));
+    entry.put("hive_format", format);
+    entry.put("schema", Json.read(schema.json()));
+    entry.put("partitions", partitions);
+    entry.put("is_new", Boolean.valueOf(isNew));
+    return Json.write(entry);
   }
 }

@@ -59,7 +59,6 @@ public class SessionTables extends DelegatingCatalogExtension {
       return table;
     }
     options.putAll(Entries.optionsOf(entry));
-    options.putAll(Entries.columnsOf(entry));
     String label = entry.identifier().unquotedString();
     if (FileGuard.isCalledBy(".DataFrameWriter.") && FileGuard.isCalledBy(".SparkSession.table(")) {
       throw ReadTable.readOnly(label, "saveAsTable"); // Spark would drop the entry next
@@ -144,10 +143,10 @@ public class SessionTables extends DelegatingCatalogExtension {
       String text = String.format(Words.NO_PATH, new Object[] {label});
       throw new IllegalArgumentException(text);
     }
-    Map options = new HashMap();
+    Map stored = new HashMap();
     for (Object name : properties.keySet()) {
       if (((String) name).startsWith("option.")) {
-        options.put(Words.STORED + ((String) name).substring(7), properties.get(name));
+        stored.put(((String) name).substring(7), properties.get(name));
       }
     }
     StructType declared = new StructType();
@@ -155,8 +154,7 @@ public class SessionTables extends DelegatingCatalogExtension {
       String comment = column.comment() == null ? "" : column.comment();
       declared = declared.add(column.name(), column.dataType(), true, comment);
     }
-    options.put(Words.DECLARED, declared.json());
-    options.put(Words.COLUMNS, declared.json());
+    Map options = new HashMap(Entries.optionOfNew(stored, declared));
     URI location = locationOf(identifier, (String) properties.get("location"));
     options.put("path", location.toString());
     ReadTable table = ReadTable.open(label, options, null);

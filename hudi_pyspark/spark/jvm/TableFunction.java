@@ -1,8 +1,10 @@
 package hudi_pyspark;
 
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation;
 import org.apache.spark.sql.internal.SQLConf;
@@ -18,15 +20,18 @@ public class TableFunction extends AbstractFunction1 {
   /** The relation that a call reads; the first argument is a path, or the name of a table. */
   public Object apply(Object arguments) {
     List expressions = CollectionConverters.asJava((Seq) arguments);
-    Map options = new HashMap();
+    List texts = new ArrayList();
     for (int i = 0; i < expressions.size(); i++) {
       String label = name + ": argument " + (i + 1);
-      options.put(Words.ARGUMENT + i, Arguments.text(label, (Expression) expressions.get(i)));
+      texts.add(Arguments.text(label, (Expression) expressions.get(i)));
     }
     // Python refuses a call without arguments, once it has a path.
-    String table = (String) options.getOrDefault(Words.ARGUMENT + 0, "/");
-    options.put(Words.FUNCTION, name);
-    options.putAll(optionsOf(table));
+    String table = texts.isEmpty() ? "/" : (String) texts.get(0);
+    Map call = new TreeMap();
+    call.put("name", name);
+    call.put("arguments", texts);
+    Map options = new HashMap(optionsOf(table));
+    options.put(Words.FUNCTION, Json.write(call));
     ReadTable read = ReadTable.open(name + " " + table, options, null);
     return DataSourceV2Relation.create(read, Option.empty(), Option.empty());
   }

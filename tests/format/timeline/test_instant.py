@@ -4,12 +4,13 @@ import pytest
 
 from hudi_pyspark.format.timeline.instant import (
     Action,
+    CompletionTime,
     Instant,
     InstantState,
     NotAnInstant,
+    RequestedTime,
     moment_of,
 )
-from hudi_pyspark.format.timeline.times import CompletionTime, RequestedTime
 
 REQUESTED, INFLIGHT, COMPLETED = InstantState
 T = RequestedTime("20250316025816068")
