@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 
 from hudi_pyspark.reading.base_files import parquet
 from hudi_pyspark.reading.base_files.base_file import read_base_file
-from hudi_pyspark.reading.base_files.row_groups import RowGroupFilter
+from hudi_pyspark.reading.base_files.parquet import RowGroupFilter
 from hudi_pyspark.storage import ArrowStorage
 
 KEY = "_hoodie_record_key"

@@ -26,10 +26,9 @@ from hudi_pyspark.planning.needed_columns import result_schema
 from hudi_pyspark.planning.plan import Plan, Query, cost, group_tasks, summary
 from hudi_pyspark.planning.query import check_lost_commits, resolve_query
 from hudi_pyspark.planning.slice_tasks import TablePlanner
-from hudi_pyspark.reading.joint_slices import join_tasks
 from hudi_pyspark.reading.kept_merges import count_merged, merged_on_disk
 from hudi_pyspark.reading.read_task import read_group
-from hudi_pyspark.reading.small_slices import are_tiny
+from hudi_pyspark.reading.small_slices import are_tiny, join_tasks
 from hudi_pyspark.reading.threads import read_in_parallel
 from hudi_pyspark.short_name import SHORT_NAME
 from hudi_pyspark.storage.retries import retry_on_corruption

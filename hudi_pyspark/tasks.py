@@ -23,6 +23,7 @@ from hudi_pyspark.errors import UnsupportedTableError
 from hudi_pyspark.filter.evaluation import keys_array
 from hudi_pyspark.filter.predicate import Predicate
 from hudi_pyspark.format.column_names import case_variants
+from hudi_pyspark.format.timeline.instant import RequestedTime
 from hudi_pyspark.table.file_group import FileSlice, LogFile
 from hudi_pyspark.table.merge_mode import MergeCache, MergeRule
 from hudi_pyspark.table.meta_columns import COMMIT_TIME_COLUMN, META_COLUMNS, OPERATION_COLUMN
@@ -67,13 +68,13 @@ class CommitRange:
     """The commits of an incremental query.
 
     ``begin`` is exclusive and ``end`` inclusive. From table version 8 on they are completion times,
-    before that requested times. ``commits`` always has requested times.
+    before that requested times.
     """
 
     begin: str
     end: str  # "" while the table has no commit
     by_completion_time: bool
-    commits: tuple[str, ...]  # requested times of all commits, even archived ones; ascending
+    commits: tuple[RequestedTime, ...]  # all, even archived ones; ascending
     full_scan: str  # why the latest slices are read instead of the range's files; "" if not
     moved: str = ""  # why the range begins later than requested; "" if it begins as requested
 

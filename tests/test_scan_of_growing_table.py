@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from hudi_pyspark import HudiTable, MissingFileError
-from hudi_pyspark.reading.slice_reader import read
+from hudi_pyspark.reading.read_task import read_slice
 from tests.growing_table import BEFORE_COMPACTION, GrowingTable, differs_from, table_at
 
 # Case, the earlier instant, and the golden query that answers as of it.
@@ -40,7 +40,7 @@ def grow_after_planning(growing: GrowingTable) -> pa.Table:
     scan = HudiTable(str(growing.path)).scan()
     tasks, storage = pickle.loads(pickle.dumps((scan.plan(), scan.storage)))
     growing.grow()
-    return pa.concat_tables([table for task in tasks for table in read(task, storage)])
+    return pa.concat_tables([table for task in tasks for table in read_slice(task, storage)])
 
 
 def grow_while_reading(growing: GrowingTable) -> pa.Table:
@@ -115,7 +115,7 @@ def test_file_that_the_cleaner_takes_after_planning_is_named(tmp_path):
     growing.grow()
     assert growing.remove("_20261121062657910.parquet") > 0
     with pytest.raises(MissingFileError, match="is not on the storage any more") as error:
-        list(read(tasks[0], scan.storage))
+        list(read_slice(tasks[0], scan.storage))
     assert "_20261121062657910.parquet" in str(error.value)
     assert "Load the table again" in str(error.value)
 

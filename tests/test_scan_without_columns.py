@@ -11,7 +11,7 @@ import hudi_pyspark
 from hudi_pyspark import HudiTable
 from hudi_pyspark.format.log.data_block import decode_data_block
 from hudi_pyspark.format.log.log_block import LogBlockType, frame_blocks
-from hudi_pyspark.reading.slice_reader import read
+from hudi_pyspark.reading.read_task import read_slice
 from hudi_pyspark.spark.reader import HudiPartition, pack, read_partition
 from hudi_pyspark.tasks import PlannedColumns
 from tests.cli.command import in_process
@@ -79,7 +79,7 @@ def test_log_records_replace_add_and_delete_rows(merge_memory, batch_rows):
     only_key = pa.schema([field for field in planned.working if field.name == KEY])
     columns = PlannedColumns(pa.schema([]), merge=only_key)
     planned = planned.with_plan(rule=rule_of(COMMIT_TIME), planned_columns=columns)
-    tables = list(read(planned, MemoryStorage(files)))
+    tables = list(read_slice(planned, MemoryStorage(files)))
     # a is replaced, b deleted, c stays, and x is added.
     assert sum(table.num_rows for table in tables) == 3
     assert all(table.num_columns == 0 for table in tables)

@@ -23,6 +23,22 @@ ONLY_ROW_COUNT = pa.schema([pa.field("", pa.null())])
 a table without columns. No file has this column."""
 
 
+class Arrays:
+    """Base of values that are made of arrays, of tables, and of other such values."""
+
+    __slots__: tuple[str, ...] = ()
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in memory: those of all parts."""
+        return _nbytes(getattr(self, name) for name in type(self).__slots__)
+
+
+def _nbytes(parts: Iterable[object]) -> int:
+    sizes = (_nbytes(p) if isinstance(p, tuple) else getattr(p, "nbytes", 0) for p in parts)
+    return int(sum(sizes))
+
+
 def first_rows(parts: Iterable[_Part], limit: int | None) -> Iterator[_Part]:
     """Yield tables or batches up to ``limit`` rows, None for all; later parts are not requested."""
     for part in parts:

@@ -14,14 +14,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hudi_pyspark.columns.arrays import Mask, any_of
-from hudi_pyspark.columns.timestamp_repair import is_as_declared
-from hudi_pyspark.format.base_file_formats import BaseFileFormat
+from hudi_pyspark.columns.schema_evolution import is_as_declared
+from hudi_pyspark.format.data_files import BaseFileFormat
 from hudi_pyspark.format.parquet.checked_file import has_only_value, open_parquet
 from hudi_pyspark.format.parquet.legacy_calendar import LegacyCalendar
 from hudi_pyspark.frames.dataset import Source
 from hudi_pyspark.messages import logger
 from hudi_pyspark.reading.merge.outcome import OutcomesInMemory, OutcomeStore
-from hudi_pyspark.reading.slice_reader import merge_outcome
+from hudi_pyspark.reading.read_task import merge_outcome
 from hudi_pyspark.tasks import ReadTask, ScanTask
 
 _TIMES = (pa.timestamp("us"), pa.timestamp("us", "UTC"))

@@ -7,11 +7,10 @@ import numpy as np
 import pyarrow as pa
 
 from hudi_pyspark.columns.arrays import field_array
-from hudi_pyspark.columns.schema_evolution import conform
-from hudi_pyspark.columns.timestamp_repair import repair_timestamps
+from hudi_pyspark.columns.schema_evolution import conform, repair_timestamps
 from hudi_pyspark.custom_mergers import registered_payloads
 from hudi_pyspark.errors import CorruptTableError, HudiError, InvalidOptionError, MissingFileError
-from hudi_pyspark.format.file_name import LogFileName, LogKind
+from hudi_pyspark.format.data_files import LogFileName, LogKind
 from hudi_pyspark.format.log.delete_block import OrderingGroup
 from hudi_pyspark.format.log.log_block import LogBlockType
 from hudi_pyspark.inspection import log_blocks
@@ -19,10 +18,10 @@ from hudi_pyspark.inspection.commits import known_schema
 from hudi_pyspark.inspection.definition import InspectionRows, schema_of, table_of
 from hudi_pyspark.options.read_options import ReadOptions
 from hudi_pyspark.planning.slice_tasks import SliceQuery, TablePlanner
-from hudi_pyspark.reading.log_records.deletes import deleting_rows
+from hudi_pyspark.reading.log_records.marks import deleting_rows
 from hudi_pyspark.reading.log_records.record_keys import record_keys
 from hudi_pyspark.reading.merge.fold import PairRule, fold_log
-from hudi_pyspark.reading.slice_log import log_decoder
+from hudi_pyspark.reading.merge_sides import log_decoder
 from hudi_pyspark.table.file_group import FileSlice
 from hudi_pyspark.table.log_files import scan_blocks
 from hudi_pyspark.table.merge_mode import MergeRule, resolve_merge_rule

@@ -20,7 +20,7 @@ records of the first commit follow in log files; later releases write them into 
 from collections.abc import Collection, Mapping
 
 from hudi_pyspark.errors import CorruptTableError
-from hudi_pyspark.format.timeline.instant import Action
+from hudi_pyspark.format.timeline.instant import Action, CompletionTime
 from hudi_pyspark.format.timeline.instant_metadata import CommitMetadata, commit_metadata_of
 from hudi_pyspark.metadata_table.records import INITIAL_INSTANTS
 from hudi_pyspark.table.archive import ArchivedInstant, load_archived_metadata
@@ -150,8 +150,8 @@ def _check_names(view: TableView, file_slice: FileSlice) -> None:
             raise _corrupt(view, file.path, problem)
 
 
-def _completed_at(view: TableView, time: str) -> str:
-    return view.history.completion_time(time) or time
+def _completed_at(view: TableView, time: str) -> CompletionTime:
+    return view.history.completion_time(time) or CompletionTime(time)
 
 
 def _corrupt(view: TableView, path: str, problem: str) -> CorruptTableError:

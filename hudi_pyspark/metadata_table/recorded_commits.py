@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 
 from hudi_pyspark.cached_property import cached_property
-from hudi_pyspark.format.timeline.instant import Action, Instant
+from hudi_pyspark.format.timeline.instant import Action, Instant, RequestedTime
 from hudi_pyspark.metadata_table.records import INITIAL_INSTANTS, FileRecords
 from hudi_pyspark.table.lost_commits import COMPLETED, COMPLETED_OR_FAILED
 from hudi_pyspark.table.table_services import rolled_back_times
-from hudi_pyspark.table.timeline import CommittedTimes, Timeline, compared_times, load_timeline
+from hudi_pyspark.table.timeline import CommittedTimes, Timeline, completion_times, load_timeline
 from hudi_pyspark.table.view import TableView
 
 _OWN_INSTANT_LENGTH = 20  # of instants that only the metadata table has, up to table version 7
@@ -64,7 +64,7 @@ class RecordedCommits:
         return frozenset(recorded - {time for time in without_block if time > newest})
 
     @property
-    def uncommitted(self) -> frozenset[str]:
+    def uncommitted(self) -> frozenset[RequestedTime]:
         """The delta commits that completed in the metadata table, but not in the table.
 
         The writer of a commit may be about to complete it or may have failed in between; the commit
@@ -118,7 +118,7 @@ class RecordedCommits:
                 suspects[time] = proof
         return self._still_lost(suspects, pending) if suspects else {}
 
-    def _still_lost(self, suspects: dict[str, str], pending: set[str]) -> dict[str, str]:
+    def _still_lost(self, suspects: dict[str, str], pending: set[RequestedTime]) -> dict[str, str]:
         """Return the suspects that are lost according to the timeline as it is now."""
         again = load_timeline(self.table.storage, self.table.config)
         still_pending = set(_times(again.pending))
@@ -155,11 +155,11 @@ class RecordedCommits:
         return CommittedTimes(frozenset(valid), first, frozenset(pending))
 
 
-def _proof_of_pending(time: str, own: Timeline, table: TableView) -> str:
+def _proof_of_pending(time: RequestedTime, own: Timeline, table: TableView) -> str:
     """Say why a pending commit seems to be lost; "" if its writer may be about to complete it."""
-    completed_here = compared_times(own.completed, by_completion=True)[time]
+    completed_here = completion_times(own.completed)[time]
     by_completion = table.config.has_completion_times
-    completed = compared_times(table.timeline.completed, by_completion=by_completion)
+    completed = completion_times(table.timeline.completed)
     is_overtaken = completed_here < max(completed.values(), default="")
     # Instants have the time zone of their writer, which may be half a day away.
     yesterday = datetime.now(timezone.utc) - timedelta(days=1)
@@ -186,7 +186,7 @@ def _is_missing(time: str, table: TableView, files: Callable[[], FileRecords]) -
     return not may_be_undone and files().has_files_added_by(time)
 
 
-def _delta_commits(own: Timeline) -> frozenset[str]:
+def _delta_commits(own: Timeline) -> frozenset[RequestedTime]:
     """Return the completed delta commits of a metadata table, without those that built it."""
     times = _times(i for i in own.completed if i.action is Action.DELTA_COMMIT)
     return frozenset(time for time in times if not time.startswith(INITIAL_INSTANTS))
@@ -197,5 +197,5 @@ def _completed_commits(timeline: Timeline) -> set[str]:
     return set(_times(i for i in timeline.completed if i.action is not Action.SAVEPOINT))
 
 
-def _times(instants: Iterable[Instant]) -> Iterator[str]:
+def _times(instants: Iterable[Instant]) -> Iterator[RequestedTime]:
     return (instant.requested_time for instant in instants)

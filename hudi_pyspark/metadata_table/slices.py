@@ -18,8 +18,7 @@ from hudi_pyspark.format.avro.schema import parse_schema
 from hudi_pyspark.format.bytes_source import BytesSource, FileSource
 from hudi_pyspark.format.hashes import java_hash_codes
 from hudi_pyspark.format.hfile import HFileError
-from hudi_pyspark.format.hfile.entries import HFile
-from hudi_pyspark.format.hfile.reader import SCHEMA_INFO, HFileReader
+from hudi_pyspark.format.hfile.reader import SCHEMA_INFO, HFile, HFileReader
 from hudi_pyspark.format.log.data_block import decode_hfile_records, decode_native_deletes
 from hudi_pyspark.format.log.delete_block import decode_deletes
 from hudi_pyspark.format.log.log_block import LogBlock, LogBlockType

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from hudi_pyspark.cached_property import cached_property
 from hudi_pyspark.errors import CorruptTableError, MissingFileError, TableNotFoundError
+from hudi_pyspark.format.timeline.instant import CompletionTime
 from hudi_pyspark.metadata_table import records
 from hudi_pyspark.metadata_table.column_stats import BoundsCache
 from hudi_pyspark.metadata_table.index_definitions import IndexDefinition, load_definitions
@@ -115,8 +116,8 @@ class MetadataTable:
             raise CorruptTableError("the metadata table lists no partition")
         return [""] if names == [records.UNPARTITIONED] else names
 
-    def _completed_at(self, time: str) -> str:
-        return self.view.history.completion_time(time) or time
+    def _completed_at(self, time: str) -> CompletionTime:
+        return self.view.history.completion_time(time) or CompletionTime(time)
 
     def bounds_of(
         self, slices: Sequence[FileSlice], index: str = Index.COLUMN_STATS.value

@@ -9,8 +9,16 @@ from typing import TYPE_CHECKING
 
 from hudi_pyspark import errors
 from hudi_pyspark.cached_property import PickledWithoutCache, cached_property
-from hudi_pyspark.format.timeline.instant import COMMIT_ACTIONS, Action, Instant
-from hudi_pyspark.format.timeline.times import FIRST_OFFSET, LAST_OFFSET
+from hudi_pyspark.format.timeline.instant import (
+    COMMIT_ACTIONS,
+    FIRST_OFFSET,
+    LAST_OFFSET,
+    Action,
+    ComparedTime,
+    CompletionTime,
+    Instant,
+    RequestedTime,
+)
 from hudi_pyspark.messages import logger, warn
 from hudi_pyspark.options.instant_text import local_now, present_instant
 from hudi_pyspark.options.option import HollowCommits, OnMissing, RangeMerge
@@ -18,7 +26,7 @@ from hudi_pyspark.options.read_options import IncrementalOptions
 from hudi_pyspark.table.config import has_completion_times
 from hudi_pyspark.table.file_group import FileSlice
 from hudi_pyspark.table.listing import PartitionChoice
-from hudi_pyspark.table.timeline import compared_times
+from hudi_pyspark.table.timeline import completion_times
 from hudi_pyspark.tasks import CommitRange
 
 if TYPE_CHECKING:
@@ -45,9 +53,9 @@ class RequestedRange(PickledWithoutCache):
         return cls(view, options, has_completion_times(version))
 
     @cached_property
-    def times(self) -> dict[str, str]:
+    def times(self) -> dict[RequestedTime, ComparedTime]:
         """The time that the range compares, by the requested time of each completed commit."""
-        return compared_times(self.view.commits, by_completion=self.by_completion)
+        return _compared_times(self.view.commits, by_completion=self.by_completion)
 
     @cached_property
     def end(self) -> str:
@@ -135,7 +143,7 @@ class RequestedRange(PickledWithoutCache):
             except errors.MissingFileError:
                 lost = self.view.slices.commits_without_files(commit_range.commits)
                 reason = f"a file that commit {min(lost)} wrote is gone"
-                incomplete = {time: self.times[time] for time in lost}
+                incomplete = {time: at for time, at in self.times.items() if time in lost}
                 commit_range = self._answerable(commit_range, reason, incomplete)
         if commit_range.full_scan:
             slices = self.view.slices.as_of(choice=choice)
@@ -153,7 +161,7 @@ class RequestedRange(PickledWithoutCache):
         empty = self.view.history.empty_commits(commit_range.commits)
         if not empty:
             return commit_range
-        times = {time: self.times[time] for time in empty}
+        times = {time: at for time, at in self.times.items() if time in empty}
         return self._answerable(commit_range, unknown_writes(empty), times)
 
     def slices_at_end(
@@ -168,7 +176,7 @@ class RequestedRange(PickledWithoutCache):
             {(s.partition_path, s.file_id) for s in slices},
             self.last_commit(commit_range),
             replaced_until=max(commit_range.commits, default=""),
-            completed_by=commit_range.end if self.by_completion else "",
+            completed_by=CompletionTime(commit_range.end) if self.by_completion else None,
             check_files=check_files,
         )
 
@@ -176,17 +184,17 @@ class RequestedRange(PickledWithoutCache):
         """Return the newest requested time of the commits up to the end of a range; "" for none."""
         return max((t for t, at in self.times.items() if at <= commit_range.end), default="")
 
-    def archived(self, end: str) -> dict[str, str]:
+    def archived(self, end: str) -> dict[RequestedTime, ComparedTime]:
         """Return the time that the range compares, by requested time of its archived commits."""
         begin = self.options.begin
         history = self.view.history
         first = history.committed.first
-        if first and begin >= self.times[first]:
+        if first and begin >= self.times[RequestedTime(first)]:
             return {}
         # An instant never completes before it is requested.
         archived = history.archived_between("" if self.by_completion else begin, end)
         commits = (a for a in archived if a.action in COMMIT_ACTIONS)
-        times = compared_times(commits, by_completion=self.by_completion)
+        times = _compared_times(commits, by_completion=self.by_completion)
         return {t: at for t, at in times.items() if begin < at <= end and t not in self.times}
 
     def end_before_hollow_commits(self) -> str:
@@ -278,18 +286,18 @@ class RequestedRange(PickledWithoutCache):
         for difference in differences:
             warn(f"incremental query of {commit_range.bounds}: {difference}")
 
-    def _ignored_delta_commits(self, commit_range: CommitRange) -> list[str]:
+    def _ignored_delta_commits(self, commit_range: CommitRange) -> list[RequestedTime]:
         """Return the delta commits of a COPY_ON_WRITE table in the range, which do not count."""
         if self.view.config.is_merge_on_read:
             return []
         begin, end = commit_range.begin, commit_range.end or "~"
         deltas = self.view.timeline.of_action(Action.DELTA_COMMIT)
         completed = (i for i in deltas if i.is_completed)
-        times = compared_times(completed, by_completion=self.by_completion)
+        times = _compared_times(completed, by_completion=self.by_completion)
         return [time for time, at in times.items() if begin < at <= end]
 
     def _answerable(
-        self, commit_range: CommitRange, reason: str, missing: Mapping[str, str]
+        self, commit_range: CommitRange, reason: str, missing: Mapping[RequestedTime, ComparedTime]
     ) -> CommitRange:
         """Return the part of a commit range that can be answered if commits or files are gone.
 
@@ -307,7 +315,8 @@ class RequestedRange(PickledWithoutCache):
             moved = commit_range.moved or reason
             return replace(commit_range, begin=last_missing, commits=later_commits, moved=moved)
         incomplete = self.view.slices.commits_without_files(later_commits) if later_commits else ()
-        earliest = max((self.times[t] for t in incomplete), default=last_missing)
+        lacking = (at for time, at in self.times.items() if time in incomplete)
+        earliest = max(lacking, default=last_missing)
         raise errors.IncrementalRangeError(
             f"the range can no longer be answered commit by commit: {reason}. The first commit "
             f"that is gone is {min(missing)}; the earliest begin that still works is {earliest}. "
@@ -325,6 +334,15 @@ class RequestedRange(PickledWithoutCache):
         if self.options.skip_compaction and is_compaction:
             return False
         return not (self.options.skip_clustering and self.view.history.is_clustering(commit))
+
+
+def _compared_times(
+    instants: Iterable[Instant], *, by_completion: bool
+) -> dict[RequestedTime, ComparedTime]:
+    """Map the requested times of completed instants to the times that a range compares."""
+    if by_completion:
+        return {**completion_times(instants)}
+    return {instant.requested_time: instant.requested_time for instant in instants}
 
 
 def unknown_writes(empty: Mapping[str, str]) -> str:
@@ -348,13 +366,17 @@ def end_of_state(view: TableView, as_of: str | None) -> str:
         as_of: requested time of the state, inclusive; None for the latest state.
     """
     by_completion = view.config.has_completion_times
-    times = compared_times(view.commits, by_completion=by_completion)
+    times = _compared_times(view.commits, by_completion=by_completion)
     later = [at for time, at in times.items() if as_of is not None and time > as_of]
     return _last_before(view, times, later, by_completion=by_completion)
 
 
 def _last_before(
-    view: TableView, times: Mapping[str, str], excluded: list[str], *, by_completion: bool
+    view: TableView,
+    times: Mapping[RequestedTime, ComparedTime],
+    excluded: Sequence[ComparedTime],
+    *,
+    by_completion: bool,
 ) -> str:
     """Return the last of ``times`` before all excluded times and, of requested times, pending ones.
 

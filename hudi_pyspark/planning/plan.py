@@ -18,7 +18,8 @@ from hudi_pyspark import thresholds
 from hudi_pyspark.cached_property import PickledWithoutCache, cached_property
 from hudi_pyspark.errors import printable
 from hudi_pyspark.filter.predicate import Predicate
-from hudi_pyspark.format.base_file_formats import BaseFileFormat
+from hudi_pyspark.format.data_files import BaseFileFormat
+from hudi_pyspark.format.timeline.instant import RequestedTime
 from hudi_pyspark.options.option import QueryType
 from hudi_pyspark.planning.slice_tasks import TablePlanner
 from hudi_pyspark.table.file_group import FileSlice, LogFile
@@ -58,7 +59,7 @@ class Query(ABC):
         return f"{QueryType.INCREMENTAL.value} of {self.view.storage.describe('')}"
 
     @property
-    def schema_instant(self) -> str | None:
+    def schema_instant(self) -> RequestedTime | None:
         """Instant whose schema the answer has; None for the latest."""
         return None
 

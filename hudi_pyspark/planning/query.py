@@ -10,6 +10,7 @@ import pyarrow as pa
 from hudi_pyspark.cached_property import cached_property
 from hudi_pyspark.errors import CorruptTimelineError, HudiError, UnsupportedQueryError
 from hudi_pyspark.filter.predicate import Predicate, top_level_columns
+from hudi_pyspark.format.timeline.instant import RequestedTime
 from hudi_pyspark.messages import warn
 from hudi_pyspark.options.instant_text import local_now
 from hudi_pyspark.options.option import CdcFormat, OnMissing, QueryType
@@ -105,7 +106,7 @@ def check_lost_commits(query: Query, planner: TablePlanner) -> None:
 class SnapshotQuery(Query):
     """The rows of a table as of an instant, or those of its base files alone."""
 
-    as_of: str | None  # None for the latest
+    as_of: RequestedTime | None  # None for the latest
     read_optimized: bool
 
     @property
@@ -115,7 +116,7 @@ class SnapshotQuery(Query):
         return f"{kind.value} of {self.view.storage.describe('')}{when}"
 
     @property
-    def schema_instant(self) -> str | None:
+    def schema_instant(self) -> RequestedTime | None:
         return self.as_of
 
     @property
@@ -162,7 +163,7 @@ class RangeQuery(Query):
     commit_range: CommitRange  # as it is known before files are listed
 
     @property
-    def schema_instant(self) -> str | None:
+    def schema_instant(self) -> RequestedTime | None:
         commits = self.commit_range.commits
         return commits[-1] if self.requested.options.use_end_schema and commits else None
 

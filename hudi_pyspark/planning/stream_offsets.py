@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from hudi_pyspark.format.timeline.times import FIRST_OFFSET, LAST_OFFSET
+from hudi_pyspark.format.timeline.instant import (
+    FIRST_OFFSET,
+    LAST_OFFSET,
+    ComparedTime,
+    RequestedTime,
+)
 from hudi_pyspark.options.option import QueryType, options_of
 from hudi_pyspark.options.read_options import BY_NAME, GivenOptions, StreamOptions, key_of
 
@@ -52,7 +57,7 @@ def range_options(options: Mapping[str, str], begin: str, end: str) -> dict[str,
     return {**kept_options, **{key_of(name): value for name, value in batch.items()}}
 
 
-def commit_offsets(view: TableView) -> dict[str, str]:
+def commit_offsets(view: TableView) -> dict[ComparedTime, RequestedTime]:
     """Map the offset of each completed commit to its requested time, in ascending order.
 
     Offsets are completion times from table version 8 on and requested times before. With requested

@@ -3,6 +3,7 @@
 from datetime import datetime, timezone
 
 from hudi_pyspark.errors import FutureInstantError, InvalidInstantError, TimeTravelError
+from hudi_pyspark.format.timeline.instant import RequestedTime
 from hudi_pyspark.messages import warn
 from hudi_pyspark.options.instant_text import (
     OF_THE_SESSION,
@@ -13,7 +14,7 @@ from hudi_pyspark.options.instant_text import (
 from hudi_pyspark.table.view import TableView
 
 
-def resolve_as_of(text: str, view: TableView, now: datetime) -> str:
+def resolve_as_of(text: str, view: TableView, now: datetime) -> RequestedTime:
     """Return the instant of a time-travel query in Hudi's 17 or 14 digits.
 
     A date means midnight in the local time zone, which is converted if the timeline is in UTC, as
@@ -32,11 +33,11 @@ def resolve_as_of(text: str, view: TableView, now: datetime) -> str:
     """
     is_utc = view.config.timeline_timezone == "UTC"
     text = _on_timeline(text, view)
-    instant = parse_instant(text)
+    instant = RequestedTime(parse_instant(text))
     if len(text) == 10 and is_utc:
         # The offset is that of the day itself: summer and winter differ.
         midnight = datetime.strptime(instant[:14], "%Y%m%d%H%M%S").astimezone(timezone.utc)
-        instant = midnight.strftime("%Y%m%d%H%M%S") + "000"
+        instant = RequestedTime(midnight.strftime("%Y%m%d%H%M%S") + "000")
     last = max((i.requested_time for i in view.timeline.instants), default="")
     if instant > present_instant(view.config, now) and instant > last:
         raise FutureInstantError(

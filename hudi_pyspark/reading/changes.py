@@ -18,16 +18,15 @@ import pyarrow.compute as pc
 from hudi_pyspark import thresholds
 from hudi_pyspark.arrow_values import to_arrow
 from hudi_pyspark.columns.arrays import as_one_array, is_true, repeat
-from hudi_pyspark.columns.schema_evolution import conform
+from hudi_pyspark.columns.schema_evolution import conform, repair_timestamps
 from hudi_pyspark.columns.text import json_text
-from hudi_pyspark.columns.timestamp_repair import repair_timestamps
 from hudi_pyspark.errors import CorruptTableError
 from hudi_pyspark.filter.evaluation import filter_rows
 from hudi_pyspark.format.log.data_block import decode_data_block
 from hudi_pyspark.format.log.log_block import LogBlockType
+from hudi_pyspark.reading.merge.loaded_log import LogInMemory
 from hudi_pyspark.reading.merge.merge import changed_rows
-from hudi_pyspark.reading.merge.spilled_merge import LogInMemory
-from hudi_pyspark.reading.slice_log import live_blocks, load_log_records, slice_blocks
+from hudi_pyspark.reading.merge_sides import live_blocks, load_log_records, slice_blocks
 from hudi_pyspark.storage.protocol import Storage
 from hudi_pyspark.table.log_files import LogFiles
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
@@ -43,7 +42,7 @@ def read_changes(task: CdcTask, storage: Storage, read_slice: ReadSlice) -> Iter
     Args:
         task: what to read.
         storage: of the table.
-        read_slice: reads the rows of a slice, as `slice_reader.slice_tables` does.
+        read_slice: reads the rows of a slice, as `read_task.slice_tables` does.
 
     Raises:
         MissingFileError: a file of the commit, or of the slice before it, is gone.

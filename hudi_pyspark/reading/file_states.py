@@ -44,20 +44,6 @@ _COARSE_TICK = 2 * _SECOND  # that of FAT, the coarsest
 _MOST_SKEW = 15 * 60 * _SECOND  # of the clock of a store
 
 
-def states_of_files(files: Sequence[BaseFile | LogFile], storage: Storage) -> list[tuple[int, ...]]:
-    """Return what differs if another file takes the name of a file.
-
-    The last number of each state is the time of change in nanoseconds, 0 if it is not known, as of
-    files that a metadata table lists.
-
-    Raises:
-        OSError: a local file is gone, or may not be read.
-    """
-    if not storage.is_local:
-        return [(file.modified_ms * _MILLISECOND,) for file in files]
-    return [_local_state(storage.describe(file.path)) for file in files]
-
-
 def _local_state(place: str) -> tuple[int, ...]:
     if not os.access(place, os.R_OK):
         raise PermissionError(place)
@@ -84,22 +70,27 @@ def is_settled(changed: int, newest: int, now: int) -> bool:
 
 
 class FileVersions:
-    """The versions of the files of a slice; each is asked for at most once.
+    """The states and versions of the files of a slice; each version is asked for at most once.
 
     Args:
         files: of the slice.
-        states: of the files, from `states_of_files`.
         storage: of the table.
+
+    Raises:
+        OSError: a local file is gone, or may not be read.
     """
 
-    def __init__(
-        self,
-        files: Sequence[BaseFile | LogFile],
-        states: Sequence[tuple[int, ...]],
-        storage: Storage,
-    ) -> None:
+    def __init__(self, files: Sequence[BaseFile | LogFile], storage: Storage) -> None:
+        self.states: list[tuple[int, ...]]
+        """What differs if another file takes the name of a file. The last number of each state is
+        the time of change in nanoseconds, 0 if it is not known, as of files that a metadata table
+        lists."""
+        if storage.is_local:
+            self.states = [_local_state(storage.describe(file.path)) for file in files]
+        else:
+            self.states = [(file.modified_ms * _MILLISECOND,) for file in files]
         self._paths = [file.path for file in files]
-        self._times = [state[-1] for state in states]
+        self._times = [state[-1] for state in self.states]
         self._storage = storage
         self._proven: list[bool] | None = None  # by their states, file by file
         self._asked: dict[int, str] = {}  # place of a file to its version

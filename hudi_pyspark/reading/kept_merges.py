@@ -12,19 +12,18 @@ import pyarrow as pa
 
 from hudi_pyspark import thresholds
 from hudi_pyspark.columns.arrays import repeat
-from hudi_pyspark.format.base_file_formats import BaseFileFormat
-from hudi_pyspark.reading.file_states import UNKNOWN, FileVersions, states_of_files
+from hudi_pyspark.format.data_files import BaseFileFormat
+from hudi_pyspark.reading.file_states import UNKNOWN, FileVersions
 from hudi_pyspark.reading.merge.outcome import (
     BaseKeys,
     KeptOutcome,
     Outcome,
     OutcomeStore,
-    Resumable,
     Resumed,
 )
 from hudi_pyspark.reading.merge.outcome_files import OutcomesOnDisk
+from hudi_pyspark.reading.merge.whole_records import Winners
 from hudi_pyspark.storage.protocol import Storage
-from hudi_pyspark.table.file_group import FileSlice
 from hudi_pyspark.table.log_files import BlockFilter
 from hudi_pyspark.table.merge_mode import MergeCache
 from hudi_pyspark.table.on_damage import OnDamage
@@ -39,40 +38,7 @@ class EarlierMerge(NamedTuple):
     log_count: int
     key: str
     outcome: Outcome
-    resumable: Resumable
-
-
-@dataclass(frozen=True, slots=True)
-class OutcomeKey:
-    """What the outcome of a slice's merge depends on, as digests and as versions of files."""
-
-    digests: tuple[str, ...]  # of the base file alone, with the first log file, with two, …
-    base_count: int  # number of the files before the log files
-    file_versions: FileVersions  # of the files of the whole slice
-
-    @classmethod
-    def of(cls, task: ScanTask, storage: Storage) -> OutcomeKey:
-        """Return the key of a task's slice.
-
-        Raises:
-            OSError: a local file is gone, or may not be read.
-        """
-        files = task.file_slice.files
-        states = states_of_files(files, storage)
-        versions = FileVersions(files, states, storage)
-        return cls(_digests(task, storage, states), _count_base_files(task.file_slice), versions)
-
-    @property
-    def log_count(self) -> int:
-        """Number of the slice's log files."""
-        return len(self.digests) - 1
-
-    def versions(self, log_count: int) -> tuple[str, ...]:
-        """Return the versions of the base file and the first log files before they were read.
-
-        Call it before the files are read, since they may be replaced meanwhile.
-        """
-        return self.file_versions.before_reading(self.base_count + log_count)
+    winners: Winners
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +48,9 @@ class KeptMerge:
     A store is a cache around `merged_slices.merge_slice`: all that it has may be merged anew.
     """
 
-    key: OutcomeKey
+    # Of all that an outcome depends on: without log files, with the first one, with two, …
+    digests: tuple[str, ...]
+    file_versions: FileVersions  # of the files of the whole slice
     store: OutcomeStore
     block_filter: BlockFilter  # which blocks count for the query
     # Whether damage fails the query. Damage that is skipped has to be reported at each read, so
@@ -109,11 +77,22 @@ class KeptMerge:
         if store is None or (store.is_shared and not storage.identity):
             return None
         try:
-            key = OutcomeKey.of(task, storage)
+            file_versions = FileVersions(task.file_slice.files, storage)
         except OSError:  # reading the file says what is wrong
             return None
+        digests = _digests(task, storage, file_versions.states)
         is_sound = task.settings.on_damage is OnDamage.FAIL
-        return cls(key, store, task.shared.block_filter, is_sound)
+        return cls(digests, file_versions, store, task.shared.block_filter, is_sound)
+
+    @property
+    def log_count(self) -> int:
+        """Number of the slice's log files."""
+        return len(self.digests) - 1
+
+    def _versions(self, log_count: int) -> tuple[str, ...]:
+        """Return the versions of the base file and the first log files before they are read."""
+        later_files = self.log_count - log_count
+        return self.file_versions.before_reading(len(self.file_versions.states) - later_files)
 
     def find(
         self,
@@ -132,13 +111,13 @@ class KeptMerge:
                 nothing; see `file_states`.
             to_resume: return an outcome only if its merge can be resumed.
         """
-        count = self.key.log_count if log_count is None else log_count
+        count = self.log_count if log_count is None else log_count
         if check_files:
-            self.key.versions(count)  # asked before a merge reads the files
-        kept = self.store.find(self.key.digests[count], names, to_resume=to_resume)
+            self._versions(count)  # asked before a merge reads the files
+        kept = self.store.find(self.digests[count], names, to_resume=to_resume)
         if kept is None:
             return None
-        if check_files and not self.key.file_versions.are_still(kept.versions):
+        if check_files and not self.file_versions.are_still(kept.versions):
             return None
         counting = self.block_filter.counting(kept.outcome.block_instants)
         return kept if kept.outcome.counting_instants == counting else None
@@ -147,14 +126,14 @@ class KeptMerge:
         """Return the kept merge of most of the slice's log files, from which to resume."""
         if not self.is_sound:
             return None
-        for count in range(self.key.log_count - 1, 0, -1)[:_MOST_EARLIER]:
+        for count in range(self.log_count - 1, 0, -1)[:_MOST_EARLIER]:
             kept = self.find(log_count=count, to_resume=True)
-            if kept is not None and kept.resumable is not None and len(kept.resumable.winners.log):
-                return EarlierMerge(count, self.key.digests[count], kept.outcome, kept.resumable)
+            if kept is not None and kept.winners is not None and len(kept.winners.log):
+                return EarlierMerge(count, self.digests[count], kept.outcome, kept.winners)
         return None
 
     def put(
-        self, outcome: Outcome, resumable: Resumable | None = None, resumed: Resumed | None = None
+        self, outcome: Outcome, winners: Winners | None = None, resumed: Resumed | None = None
     ) -> None:
         """Keep an outcome, and the columns that the kept outcome of the slice has.
 
@@ -163,17 +142,17 @@ class KeptMerge:
         """
         if not self.is_sound:
             return
-        versions = self.key.versions(self.key.log_count)
+        versions = self._versions(self.log_count)
         if UNKNOWN in versions:
             return
-        kept = KeptOutcome(outcome, versions, resumable)
+        kept = KeptOutcome(outcome, versions, winners)
         known = self.find(to_resume=True) or self.find()
         if known is not None and known.outcome.decides_like(outcome):
             both = known.outcome.with_columns(outcome.records)
-            kept = KeptOutcome(both, versions, known.resumable or resumable)
+            kept = KeptOutcome(both, versions, known.winners or winners)
         bounded = kept.within(thresholds.OUTCOME_BYTES)
         if bounded is not None:
-            self.store.put(self.key.digests[-1], bounded, resumed)
+            self.store.put(self.digests[-1], bounded, resumed)
 
     def find_base_keys(self, row_count: int, *, by_position: bool) -> tuple[pa.Table, ...] | None:
         """Return what identifies the rows of the base file to log records, if it is kept.
@@ -182,23 +161,23 @@ class KeptMerge:
             row_count: of the base file.
             by_position: whether positions identify the rows, or keys.
         """
-        self.key.versions(0)  # asked before a merge reads the file
+        self._versions(0)  # asked before a merge reads the file
         base_keys = self.store.find_base_keys(self._base_key(by_position=by_position))
         if base_keys is None or base_keys.row_count != row_count:
             return None
-        is_same = self.key.file_versions.are_still(base_keys.versions)
+        is_same = self.file_versions.are_still(base_keys.versions)
         return base_keys.tables if is_same else None
 
     def put_base_keys(
         self, row_count: int, tables: tuple[pa.Table, ...], *, by_position: bool
     ) -> None:
         """Keep what identifies the rows of the base file; arguments as for `find_base_keys`."""
-        base_keys = BaseKeys(row_count, tables, self.key.versions(0))
+        base_keys = BaseKeys(row_count, tables, self._versions(0))
         if base_keys.nbytes <= thresholds.OUTCOME_BYTES and UNKNOWN not in base_keys.versions:
             self.store.put_base_keys(self._base_key(by_position=by_position), base_keys)
 
     def _base_key(self, *, by_position: bool) -> str:
-        return f"{self.key.digests[0]}-{'positions' if by_position else 'keys'}"
+        return f"{self.digests[0]}-{'positions' if by_position else 'keys'}"
 
 
 def _digests(
@@ -213,14 +192,14 @@ def _digests(
     Args:
         task: of the slice.
         storage: of the table.
-        states: of the slice's files, from `states_of_files`.
+        states: of the slice's files, from `FileVersions`.
 
     Returns:
         The key of the base file without log files, with the first log file, with the first two, and
         so on. The last key is that of the whole slice.
     """
     file_slice = task.file_slice
-    begin = _count_base_files(file_slice)
+    begin = len(file_slice.files) - len(file_slice.log_files)
     constants = task.partition.constants
     values = pa.record_batch([repeat(v, 1) for v in constants.values()], names=[*constants])
     parts = (
@@ -249,11 +228,6 @@ def has_plain_base(task: ScanTask) -> bool:
     return BaseFileFormat.of(base.path).allows_kept_merges and not base.bootstrap_source
 
 
-def _count_base_files(file_slice: FileSlice) -> int:
-    """Count the files of a slice that stand before its log files."""
-    return len(file_slice.files) - len(file_slice.log_files)
-
-
 def count_merged(
     tasks: Iterable[ReadTask], storage: Storage, store: OutcomeStore | None = None
 ) -> tuple[int, int]:
@@ -277,7 +251,7 @@ def merged_on_disk(tasks: Sequence[ReadTask], storage: Storage) -> list[int | No
         return []
     merges = [KeptMerge.of(task, storage, None) for task in tasks]
     return [
-        _count_merged_logs(merge.key.digests, merge.store)
+        _count_merged_logs(merge.digests, merge.store)
         if merge and isinstance(merge.store, OutcomesOnDisk)
         else None
         for merge in merges

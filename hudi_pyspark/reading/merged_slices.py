@@ -23,13 +23,12 @@ from hudi_pyspark import thresholds
 from hudi_pyspark.arrow_values import to_arrow
 from hudi_pyspark.columns.arrays import ONLY_ROW_COUNT
 from hudi_pyspark.format.column_names import case_variants
-from hudi_pyspark.reading import slice_log
+from hudi_pyspark.reading import merge_sides
 from hudi_pyspark.reading.base_files.base_file import open_base_file, read_base_rows
 from hudi_pyspark.reading.base_files.page_reads import PagedFile
-from hudi_pyspark.reading.merge.outcome import Outcome, Resumable
-from hudi_pyspark.reading.merge.spilled_merge import LogInMemory
-from hudi_pyspark.reading.merge.whole_records import WholeRecords
-from hudi_pyspark.reading.merge.winners import MergeDecision
+from hudi_pyspark.reading.merge.loaded_log import LogInMemory
+from hudi_pyspark.reading.merge.outcome import Outcome
+from hudi_pyspark.reading.merge.whole_records import MergeDecision, WholeRecords, Winners
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 from hudi_pyspark.tasks import ScanTask
 
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from hudi_pyspark.reading.kept_merges import EarlierMerge, KeptMerge
-    from hudi_pyspark.reading.slice_merge import MergeSides
+    from hudi_pyspark.reading.merge_sides import MergeSides
     from hudi_pyspark.storage.protocol import Storage
     from hudi_pyspark.table.log_files import LogScan
 
@@ -49,7 +48,7 @@ class MergedSlice(NamedTuple):
 
     outcome: Outcome
     log_records: int  # number of the records that were decoded
-    resumable: Resumable | None = None  # None if records are combined
+    winners: Winners | None = None  # to resume the merge from; None if records are combined
     base: list[pa.Table] | None = None  # all rows of a small base file; None to read the file
 
 
@@ -73,7 +72,8 @@ def merge_slice(
         tables = _whole_if_small(sides.base)
         if tables is not None:
             row_count = sum(table.num_rows for table in tables)
-            merged = _merge_anew(task, log, sides.scan, tables, row_count)
+            at_once = [pa.concat_tables(tables)] if tables else []  # all keys are hashed once
+            merged = _merge_anew(task, log, sides.scan, at_once, row_count)
             return merged._replace(base=tables)
     with open_base_file(task, storage) as file:
         assert file is not None  # there is a base file
@@ -146,14 +146,14 @@ def resume_slice(
     Raises:
         MissingFileError: a file of the slice is gone.
         CorruptLogBlockError, CorruptBaseFileError: a file cannot be decoded.
-        CorruptTableError, SchemaEvolutionError: as `slice_reader.read`.
+        CorruptTableError, SchemaEvolutionError: as `read_task.read_slice`.
     """
     loaded = _load_later_log(task, storage, earlier)
     if loaded is None:
         return None
     log, scan = loaded
     outcome = earlier.outcome
-    winners = earlier.resumable.winners
+    winners = earlier.winners
     merge = WholeRecords(log.records, log.pair_rule, outcome.decision, winners)
     if merge.needs_base_rows:
         by_position = winners.log.positions is not None
@@ -162,8 +162,7 @@ def resume_slice(
                 return None
             for table in tables:
                 merge.match(table)
-    compacted = earlier.resumable.compacted_instants
-    return _finished(task, merge, outcome, log, scan, compacted_before=compacted)
+    return _finished(task, merge, outcome, log, scan, compacted_before=winners.compacted_instants)
 
 
 def _load_later_log(
@@ -175,7 +174,7 @@ def _load_later_log(
     values of earlier records, are identified in another way, or are too many.
     """
     outcome = earlier.outcome
-    by_position = earlier.resumable.winners.log.positions is not None
+    by_position = earlier.winners.log.positions is not None
     columns = _columns_to_decode(outcome, task, by_position=by_position)
     if columns is None:
         return None
@@ -185,11 +184,11 @@ def _load_later_log(
     later = replace(task, file_slice=later_slice).with_columns(
         columns, record_keys=None, key_fields=key_fields
     )
-    with slice_log.live_blocks(later, storage) as scan:
-        instants = {*outcome.block_instants, *earlier.resumable.compacted_instants}
+    with merge_sides.live_blocks(later, storage) as scan:
+        instants = {*outcome.block_instants, *earlier.winners.compacted_instants}
         if not scan.follows(instants, outcome.counting_instants):
             return None
-        log = slice_log.load_log_records(later, scan.blocks, by_position=by_position)
+        log = merge_sides.load_log_records(later, scan.blocks, by_position=by_position)
     if not isinstance(log, LogInMemory) or log.records.nbytes > thresholds.OUTCOME_BYTES:
         log.close()
         return None
@@ -260,7 +259,7 @@ def _finished(
             counting_instants=task.shared.block_filter.counting(instants),
         ),
         len(log.records),
-        Resumable(winners, tuple(sorted({*compacted_before, *scan.compacted}))),
+        replace(winners, compacted_instants=tuple(sorted({*compacted_before, *scan.compacted}))),
     )
 
 

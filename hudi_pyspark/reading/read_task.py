@@ -1,21 +1,59 @@
-"""Read tasks: the rows of file slices, or the changes of a commit and file group."""
+"""Read tasks: the rows of file slices, or the changes of a commit and file group.
+
+A slice is read in one of five ways:
+
+    the slice                                       its rows
+    ----------------------------------------------  -----------------------------------------------
+    has no log files                                base rows
+    is read with merge_type=skip_merge              base rows, then the rows of all data blocks
+    has a kept outcome, or one of its first log     base rows that the merge keeps, then log rows
+    files, which is resumed                         (`merged_slices.outcome_rows`)
+    merges whole records that fit into memory       merged into an outcome
+                                                    (`merged_slices.merge_slice`), then read so
+    any other                                       merged table by table (`merge.MergePass`)
+
+Whole records are neither combined with other records nor filtered before the merge: see
+`_may_become_outcome`. Only a kept outcome needs a cache: without one, a slice takes the same way.
+Small slices are merged together instead (`small_slices`).
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 
 import pyarrow as pa
 
+from hudi_pyspark import thresholds
 from hudi_pyspark.errors import CorruptTableError, HudiError, MissingFileError
+from hudi_pyspark.filter.evaluation import filter_rows
+from hudi_pyspark.format.column_names import case_variants
+from hudi_pyspark.messages import logger
+from hudi_pyspark.reading import merge_sides
+from hudi_pyspark.reading.base_files.base_file import read_base_rows
 from hudi_pyspark.reading.changes import read_changes
-from hudi_pyspark.reading.joint_slices import join_tasks, merge_together
-from hudi_pyspark.reading.merge.outcome import OutcomeStore
-from hudi_pyspark.reading.slice_reader import read, slice_tables
+from hudi_pyspark.reading.kept_merges import KeptMerge, has_plain_base
+from hudi_pyspark.reading.log_records.records import LogRecords
+from hudi_pyspark.reading.merge.loaded_log import LoadedLog, LogInMemory
+from hudi_pyspark.reading.merge.merge import MergedTable, MergePass
+from hudi_pyspark.reading.merge.outcome import Outcome, OutcomeStore, Resumed
+from hudi_pyspark.reading.merge_sides import MergeSides, load_merge_sides
+from hudi_pyspark.reading.merged_slices import (
+    MergedSlice,
+    is_of_file,
+    merge_slice,
+    open_needed_file,
+    outcome_rows,
+    resume_slice,
+    rows_of,
+)
+from hudi_pyspark.reading.small_slices import join_tasks, merge_together
 from hudi_pyspark.storage.protocol import Storage
 from hudi_pyspark.storage.retries import is_worth_retrying
 from hudi_pyspark.table.on_damage import READ_ON, OnDamage
 from hudi_pyspark.tasks import CdcTask, ReadTask, ScanTask
+
+_log = logger(__name__)
 
 
 def read_tasks(
@@ -95,7 +133,7 @@ def _rows_of(task: ReadTask, storage: Storage, store: OutcomeStore | None) -> It
 def _read(task: ReadTask, storage: Storage, store: OutcomeStore | None) -> Iterator[pa.Table]:
     if isinstance(task, CdcTask):
         return read_changes(task, storage, partial(slice_tables, storage=storage))
-    return read(task, storage, store)
+    return read_slice(task, storage, store)
 
 
 @contextmanager
@@ -161,3 +199,217 @@ class _Partitions:
 
     def containing(self, folders: Sequence[str]) -> list[str]:
         return [f for f in folders if any(f"{path}/".startswith(f"{f}/") for path in self.paths)]
+
+
+def read_slice(
+    task: ScanTask, storage: Storage, store: OutcomeStore | None = None
+) -> Iterator[pa.Table]:
+    """Read the rows of a file slice that a task asks for, in no promised order.
+
+    Args:
+        task: what to read; its result schema is the tables' schema.
+        storage: of the table.
+        store: outcomes of earlier merges; None to merge anew, unless the task keeps them on disk.
+
+    Raises:
+        CorruptTableError, UnsupportedMergeError: as `slice_tables`.
+    """
+    is_merged = bool(task.file_slice.log_files) and not task.settings.skip_merge
+    tables = _merged_tables(task, storage, store) if is_merged else slice_tables(task, storage)
+    for table in tables:
+        rows = filter_rows(task.shared.predicate, task.partition.show(table))
+        if task.shared.commit_range is not None:
+            rows = rows.filter(pa.array(task.shared.commit_range.wrote(rows)))
+        yield rows.select(task.shared.planned_columns.result.names)
+
+
+def slice_tables(task: ScanTask, storage: Storage) -> Iterator[pa.Table]:
+    """Read the rows of a slice with all columns that the task works on, for example record keys.
+
+    Rows for which the task's predicate is not true may be among the rows. No outcome is used, since
+    outcomes have the columns of answers.
+
+    Raises:
+        MissingFileError: a file of the slice is gone.
+        CorruptBaseFileError, CorruptLogBlockError: a file cannot be decoded.
+        CorruptTableError: a record has no key, or a partition column has no value.
+        SchemaEvolutionError: a column has a type that cannot be converted.
+        UnsupportedMergeError: the records cannot be merged by the table's rule.
+        SpillError: the log records need the disk, and it is full.
+    """
+    if not task.file_slice.log_files:
+        yield from read_base_rows(task, storage, task.shared.predicate)
+    elif task.settings.skip_merge:
+        yield from _unmerged_tables(task, storage)
+    else:
+        sides = load_merge_sides(task, storage)
+        with closing(sides.log) as log:
+            yield from _streamed_tables(task, log, sides)
+
+
+def merge_outcome(task: ScanTask, storage: Storage, store: OutcomeStore) -> Outcome | None:
+    """Return the outcome of a slice's merge with all columns of the task; merge if need be.
+
+    None if no outcome may be kept, for example of a merge in several passes.
+
+    Raises:
+        CorruptTableError, UnsupportedMergeError: as `slice_tables`.
+    """
+    kept_merge = KeptMerge.of(task, storage, store)
+    if kept_merge is None:
+        return None
+    outcome = _find_outcome(task, storage, kept_merge)
+    if outcome is not None or not kept_merge.is_sound:
+        return outcome
+    sides = load_merge_sides(task, storage)
+    with closing(sides.log) as log:
+        if not (isinstance(log, LogInMemory) and _may_become_outcome(task, log, sides)):
+            return None
+        if log.pair_rule.wins_whole_records:
+            merged = merge_slice(task, storage, log, sides)
+        else:
+            merge_pass = _RecordedPass(task, log, sides)
+            for _ in merge_pass.tables():
+                pass
+            merged = MergedSlice(merge_pass.outcome(), len(log.records))
+    kept_merge.put(merged.outcome, merged.winners)
+    return merged.outcome
+
+
+def _merged_tables(
+    task: ScanTask, storage: Storage, store: OutcomeStore | None
+) -> Iterator[pa.Table]:
+    """Read a slice with log files, with the columns that the task requests, and perhaps others."""
+    kept_merge = KeptMerge.of(task, storage, store)
+    outcome = _find_outcome(task, storage, kept_merge) if kept_merge is not None else None
+    if outcome is not None:
+        with open_needed_file(task, storage) as file:
+            if is_of_file(outcome, file):
+                _log.debug("%s: merged before", task.file_slice.file_id)
+                yield from outcome_rows(task, storage, outcome, file)
+                return
+    yield from _merged_anew(task, storage, kept_merge)
+
+
+def _find_outcome(task: ScanTask, storage: Storage, kept_merge: KeptMerge) -> Outcome | None:
+    """Find the outcome of an earlier merge with all columns that the task requests.
+
+    The merge of earlier log files is resumed. Columns that the outcome lacks are decoded from the
+    log. None if only a new merge has them.
+    """
+    requested = task.shared.planned_columns.requested
+    kept = kept_merge.find(requested.names)
+    outcome = kept.outcome if kept is not None else _resumed_outcome(task, storage, kept_merge)
+    if outcome is None:
+        return None
+    lacking = case_variants(outcome.lacking(requested).names, requested)
+    if not lacking.names:
+        return outcome
+    if outcome.decision.kept_log_rows is None:
+        return None
+    columns = merge_sides.decode_kept_rows(task, storage, lacking, outcome.decision.kept_log_rows)
+    if columns is None:
+        return None
+    outcome = outcome.with_columns(columns)
+    kept_merge.put(outcome)
+    return outcome
+
+
+def _resumed_outcome(task: ScanTask, storage: Storage, kept_merge: KeptMerge) -> Outcome | None:
+    """Resume the kept merge of fewer log files, and keep the outcome; None if there is none."""
+    earlier = kept_merge.find_earlier()
+    merged = resume_slice(task, storage, earlier, kept_merge) if earlier is not None else None
+    if earlier is None or merged is None:
+        return None
+    growth = merged.log_records / len(earlier.winners.log)
+    kept_merge.put(merged.outcome, merged.winners, Resumed(earlier.key, growth))
+    return merged.outcome
+
+
+def _merged_anew(
+    task: ScanTask, storage: Storage, kept_merge: KeptMerge | None
+) -> Iterator[pa.Table]:
+    """Merge a slice, and keep the outcome if there is one."""
+    sides = load_merge_sides(task, storage)
+    with closing(sides.log) as log:
+        if isinstance(log, LogInMemory) and _may_become_outcome(task, log, sides):
+            if log.pair_rule.wins_whole_records:
+                merged = merge_slice(task, storage, log, sides)
+                if kept_merge is not None:
+                    kept_merge.put(merged.outcome, merged.winners)
+                yield from rows_of(task, storage, merged)
+                return
+            if kept_merge is not None:
+                merge_pass = _RecordedPass(task, log, sides)
+                yield from merge_pass.tables()
+                kept_merge.put(merge_pass.outcome())
+                return
+        yield from _streamed_tables(task, log, sides)
+
+
+def _may_become_outcome(task: ScanTask, log: LogInMemory, sides: MergeSides) -> bool:
+    """Return whether a merge decides about all rows of a slice, and takes one pass.
+
+    A filter on record keys leaves records out, and a commit range base rows.
+    """
+    is_whole = task.shared.record_keys is None and sides.row_filter is None
+    return is_whole and has_plain_base(task) and log.records.nbytes <= thresholds.OUTCOME_BYTES
+
+
+class _RecordedPass:
+    """A merge in one pass that combines records; its outcome is known after the last row.
+
+    Its records have the columns that the task requests.
+    """
+
+    def __init__(self, task: ScanTask, log: LogInMemory, sides: MergeSides) -> None:
+        self._task = task
+        self._sides = sides
+        self._merge_pass = MergePass(log.records, log.pair_rule, sides.row_filter)
+        self._requested = task.shared.planned_columns.requested
+        self._tables = [pa.Table.from_batches([], self._requested)]
+        self._row_count = 0
+
+    def tables(self) -> Iterator[pa.Table]:
+        """Yield the rows of the merged slice."""
+        for rows, is_of_base in self._merge_pass.rows(
+            self._sides.base, self._task.settings.batch_rows
+        ):
+            if not is_of_base:
+                self._tables.append(rows.select(self._requested.names))
+                self._row_count += rows.num_rows
+            yield rows
+
+    def outcome(self) -> Outcome:
+        """Return the outcome, once `tables` is used up."""
+        instants = tuple(sorted(self._sides.scan.seen))
+        return Outcome(
+            decision=self._merge_pass.decision(),
+            records=pa.concat_tables(self._tables),
+            record_count=self._row_count,
+            block_instants=instants,
+            counting_instants=self._task.shared.block_filter.counting(instants),
+        )
+
+
+def _streamed_tables(task: ScanTask, log: LoadedLog, sides: MergeSides) -> Iterator[pa.Table]:
+    """Merge a slice table by table, in several passes if its log records are on disk."""
+    batch_rows = task.settings.batch_rows
+
+    def merge(base: Iterable[pa.Table], records: LogRecords) -> Iterator[MergedTable]:
+        return MergePass(records, log.pair_rule, sides.row_filter).rows(base, batch_rows)
+
+    yield from (table.rows for table in log.merge(sides.base, merge))
+
+
+def _unmerged_tables(task: ScanTask, storage: Storage) -> Iterator[pa.Table]:
+    """Chain base rows and all rows of data blocks, even deletes."""
+    with merge_sides.live_blocks(task, storage) as scan:
+        if merge_sides.lacks_older_values(task, scan.blocks):
+            yield from _unmerged_tables(task.of_whole_slice(), storage)
+            return
+        yield from read_base_rows(task, storage, task.shared.predicate)
+        batch_rows = task.settings.batch_rows
+        for records in merge_sides.log_decoder(task).decode(scan.blocks):
+            for start in range(0, records.rows.num_rows, batch_rows):
+                yield records.rows.slice(start, batch_rows).combine_chunks()

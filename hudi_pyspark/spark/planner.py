@@ -16,7 +16,7 @@ from pyspark.sql.types import StructType
 from hudi_pyspark.columns.schema_evolution import conform
 from hudi_pyspark.errors import InvalidOptionError, PathNotFoundError, UnsupportedQueryError
 from hudi_pyspark.filter.sql_text import parse_filter
-from hudi_pyspark.format.timeline.times import LAST_OFFSET
+from hudi_pyspark.format.timeline.instant import LAST_OFFSET
 from hudi_pyspark.hudi_table import HudiTable
 from hudi_pyspark.messages import logger
 from hudi_pyspark.options.read_options import INSPECT, GivenOptions, StreamOptions, opens_table

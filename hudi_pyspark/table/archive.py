@@ -23,7 +23,13 @@ from hudi_pyspark.errors import CorruptLogBlockError, CorruptTimelineError
 from hudi_pyspark.format.log.log_block import LogBlockType, frame_blocks
 from hudi_pyspark.format.parquet.checked_file import open_parquet, read_columns
 from hudi_pyspark.format.timeline import instant_body
-from hudi_pyspark.format.timeline.instant import Action, Instant, InstantState
+from hudi_pyspark.format.timeline.instant import (
+    Action,
+    CompletionTime,
+    Instant,
+    InstantState,
+    RequestedTime,
+)
 from hudi_pyspark.storage.protocol import Storage, list_nonempty, read_together
 
 _T = TypeVar("_T")
@@ -174,7 +180,8 @@ def _archived_instant(
         if not (isinstance(requested_time, str) and requested_time):
             raise ValueError(f"a {action} without a requested time")
         done = InstantState.COMPLETED
-        return ArchivedInstant(requested_time, Action(action), done, completion_time, path)
+        completed = None if completion_time is None else CompletionTime(completion_time)
+        return ArchivedInstant(RequestedTime(requested_time), Action(action), done, completed, path)
 
 
 def _half_merged_file(storage: Storage, folder: str, names: Iterable[str]) -> str | None:

@@ -11,7 +11,14 @@ import pyarrow as pa
 from hudi_pyspark.cached_property import cached_property
 from hudi_pyspark.errors import CorruptTableError, CorruptTimelineError, TimeTravelError
 from hudi_pyspark.format.timeline import instant_metadata
-from hudi_pyspark.format.timeline.instant import Action, Instant, InstantState, WriteOperationType
+from hudi_pyspark.format.timeline.instant import (
+    Action,
+    CompletionTime,
+    Instant,
+    InstantState,
+    RequestedTime,
+    WriteOperationType,
+)
 from hudi_pyspark.format.timeline.instant_body import BodyParser
 from hudi_pyspark.storage.protocol import Storage, read_together
 from hudi_pyspark.table.archive import ArchivedInstant, load_archive
@@ -21,7 +28,7 @@ from hudi_pyspark.table.file_group import BaseFile, LogFile
 from hudi_pyspark.table.timeline import (
     CommittedTimes,
     Timeline,
-    compared_times,
+    completion_times,
     instant_path,
     plan_path,
     read_instant,
@@ -49,7 +56,9 @@ class CommitHistory:
         default_factory=dict, init=False
     )
     # The first archived time that was asked about, and completion times from there on.
-    _archived_since: tuple[str, Mapping[str, str]] | None = field(default=None, init=False)
+    _archived_since: tuple[str, Mapping[RequestedTime, CompletionTime]] | None = field(
+        default=None, init=False
+    )
 
     @cached_property
     def commits(self) -> tuple[Instant, ...]:
@@ -138,25 +147,29 @@ class CommitHistory:
         return tuple(sorted([*archived, *forgotten], key=attrgetter("requested_time")))
 
     @cached_property
-    def archived_times(self) -> Mapping[str, str]:
+    def archived_times(self) -> Mapping[RequestedTime, CompletionTime]:
         """Completion times of all archived instants, by requested time; loads the archive."""
-        return compared_times(self.archived, by_completion=True)
+        return completion_times(self.archived)
 
-    def completion_time(self, requested_time: str) -> str | None:
-        """Return when a commit completed, from timeline or archive; None if it is unknown."""
+    def completion_time(self, text: str) -> CompletionTime | None:
+        """Return when a commit completed, by its requested time; None if that is unknown.
+
+        The timeline has it, or else the archive.
+        """
+        requested_time = RequestedTime(text)
         completed_at = self._completion_times.get(requested_time)
         # Committed, but not on the active timeline: archived. A savepoint's commit may be older.
         if completed_at is not None or requested_time not in self.committed:
             return completed_at
         if self._archived_since is None:
             archived = self.archived_between(since=requested_time)
-            self._archived_since = requested_time, compared_times(archived, by_completion=True)
+            self._archived_since = requested_time, completion_times(archived)
         since, times = self._archived_since
         return (times if since <= requested_time else self.archived_times).get(requested_time)
 
     @cached_property
-    def _completion_times(self) -> Mapping[str, str]:
-        return compared_times(self.commits, by_completion=True)
+    def _completion_times(self) -> Mapping[RequestedTime, CompletionTime]:
+        return completion_times(self.commits)
 
     def instant_before(self, time: str) -> str:
         """Return the requested time of the last commit before another; "" if there is none."""
@@ -245,7 +258,8 @@ class CommitHistory:
         Empty if the instant is none of a compaction whose plan is still on the timeline.
         """
         if time not in self._compacted_logs:
-            path = plan_path(Instant(time, Action.COMPACTION, InstantState.COMPLETED), self.config)
+            compaction = Instant(RequestedTime(time), Action.COMPACTION, InstantState.COMPLETED)
+            path = plan_path(compaction, self.config)
             try:
                 body = self.storage.read_bytes(path)
                 plan = instant_metadata.parse_compaction_plan(body, path=path)
@@ -369,7 +383,10 @@ class CommitHistory:
         completed_at = replacement.completion_time or replaced_at
         if time == replaced_at or time > completed_at:
             return True
-        if isinstance(file, BaseFile) or self._completion_times.get(time, "") < completed_at:
+        if isinstance(file, BaseFile):
+            return False
+        file_completed_at = self._completion_times.get(RequestedTime(time))
+        if file_completed_at is None or file_completed_at < completed_at:
             return False
         operations = [self.commit_metadata[t].operation_type for t in (time, replaced_at)]
         return not any(operation.is_table_service for operation in operations)
@@ -388,7 +405,7 @@ class LazyMetadata(Mapping[str, instant_metadata.CommitMetadata]):
         *,
         is_local: bool = False,
     ) -> None:
-        self._instants = {instant.requested_time: instant for instant in instants}
+        self._instants: dict[str, Instant] = {each.requested_time: each for each in instants}
         self._load = load
         self._is_local = is_local  # whether the files are
         self._loaded: dict[str, instant_metadata.CommitMetadata] = {}

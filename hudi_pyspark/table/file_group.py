@@ -4,6 +4,8 @@ import posixpath
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from hudi_pyspark.format.timeline.instant import CompletionTime
+
 
 # A large table has very many of these. They are not frozen, since frozen ones take three times as
 # long to make. Nothing changes them.
@@ -110,7 +112,7 @@ def group_files(
     log_files: Iterable[LogFile],
     *,
     pending_compactions: Mapping[str, str],
-    completion_time: Callable[[str], str | None] | None,
+    completion_time: Callable[[str], CompletionTime | None] | None,
     compacted_logs: Callable[[str], Mapping[tuple[str, str], Collection[str]]] | None = None,
 ) -> list[FileGroup]:
     """Assign the files of one partition to file groups and slices, in order of file id.
@@ -158,7 +160,9 @@ def group_files(
 
 
 def _base_instant(
-    log: LogFile, base_instants: Collection[str], completion_time: Callable[[str], str | None]
+    log: LogFile,
+    base_instants: Collection[str],
+    completion_time: Callable[[str], CompletionTime | None],
 ) -> str:
     """Return the base instant of the slice that a log file belongs to, given the known ones.
 
@@ -172,11 +176,10 @@ def _base_instant(
     if completed_at is None:
         return newest  # not committed: dropped when the slice is chosen
     # Instants of other lengths (14 digits, or none of a clock) do not compare with the newest.
-    if len(completed_at) != len(newest):
-        completed_at = log.instant_time
-    if newest <= completed_at:
+    written_at = completed_at if len(completed_at) == len(newest) else log.instant_time
+    if newest <= written_at:
         return newest
-    return max((time for time in base_instants if time <= completed_at), default=log.instant_time)
+    return max((time for time in base_instants if time <= written_at), default=log.instant_time)
 
 
 def _base_instant_before_downgrade(

@@ -22,6 +22,7 @@ from hudi_pyspark.table.listing import PartitionChoice
 from hudi_pyspark.table.timeline import CommittedTimes
 
 if TYPE_CHECKING:
+    from hudi_pyspark.format.timeline.instant import CompletionTime
     from hudi_pyspark.table.commit_history import CommitHistory
 
 
@@ -193,14 +194,14 @@ class FileSlices(PickledWithoutCache):
         until: str,
         *,
         replaced_until: str = "",
-        completed_by: str = "",
+        completed_by: CompletionTime | None = None,
         check_files: bool = False,
     ) -> list[FileSlice]:
         """Return the slices of some file groups (partition path, file id) as of an instant.
 
         Commits that replaced the file groups count up to ``replaced_until``, which may be earlier;
         "" for none. Commits that completed after ``completed_by`` do not count, although they began
-        before; "" goes by requested times alone.
+        before; None goes by requested times alone.
 
         Raises:
             MissingFileError: ``check_files`` is true, and a file that a commit wrote is gone.

@@ -140,7 +140,7 @@ def _committed_schema(view: TableView, as_of: str | None) -> str | None:
     return next(filter(None, schemas), None)
 
 
-def _newest_first(view: TableView, as_of: str | None) -> list[str]:
+def _newest_first(view: TableView, as_of: str | None) -> Sequence[str]:
     """Return the requested times of the commits whose schema may count for an instant."""
     times = [commit.requested_time for commit in view.history.all_commits]
     until = [t for t in times if as_of is None or t <= as_of] or times

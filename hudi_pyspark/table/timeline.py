@@ -8,7 +8,14 @@ from dataclasses import dataclass
 from hudi_pyspark import thresholds
 from hudi_pyspark.cached_property import PickledWithoutCache, cached_property
 from hudi_pyspark.errors import MissingFileError, StorageError
-from hudi_pyspark.format.timeline.instant import Action, Instant, InstantState, NotAnInstant
+from hudi_pyspark.format.timeline.instant import (
+    Action,
+    CompletionTime,
+    Instant,
+    InstantState,
+    NotAnInstant,
+    RequestedTime,
+)
 from hudi_pyspark.storage.protocol import Storage
 from hudi_pyspark.table.config import METADATA_FOLDER, TableConfig
 
@@ -187,13 +194,12 @@ def read_instant(storage: Storage, path: str) -> bytes:
         ) from error
 
 
-def compared_times(instants: Iterable[Instant], *, by_completion: bool) -> dict[str, str]:
-    """Map requested times to the times that ranges compare: of completion, or themselves.
+def completion_times(instants: Iterable[Instant]) -> dict[RequestedTime, CompletionTime]:
+    """Map the requested times of completed instants to their completion times.
 
-    A completed instant without completion time comes from an upgraded table. The time of its file
-    would change with every copy, so its requested time is used.
+    An instant without one is of a table before version 8, or from before an upgrade. The time of
+    its file would change with every copy, so its requested time is used.
     """
     return {
-        i.requested_time: (i.completion_time if by_completion else None) or i.requested_time
-        for i in instants
+        i.requested_time: i.completion_time or CompletionTime(i.requested_time) for i in instants
     }

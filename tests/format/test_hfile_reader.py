@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 from hudi_pyspark.errors import UnsupportedTableError
 from hudi_pyspark.format.bytes_source import BytesSource, FileSource
 from hudi_pyspark.format.hfile import HFileError
-from hudi_pyspark.format.hfile.entries import HFile
-from hudi_pyspark.format.hfile.reader import HFileReader, read_hfile
+from hudi_pyspark.format.hfile.reader import HFile, HFileReader, read_hfile
 from hudi_pyspark.storage import ArrowStorage, Storage
 from tests.format.hfile_writer import ENTRIES, ENTRY_BYTES, GZIP, block, entry, hfile
 from tests.memory_storage import MemoryStorage

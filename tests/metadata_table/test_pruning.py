@@ -17,7 +17,7 @@ from hudi_pyspark.errors import CorruptTableError, InvalidOptionError, Unsupport
 from hudi_pyspark.filter.evaluation import ColumnBounds, may_match_merged
 from hudi_pyspark.filter.sql_text import parse_filter
 from hudi_pyspark.format.nested_types import MILLISECONDS
-from hudi_pyspark.format.timeline.instant import Action, Instant, InstantState
+from hudi_pyspark.format.timeline.instant import Instant
 from hudi_pyspark.format.timeline.instant_metadata import commit_metadata_of
 from hudi_pyspark.metadata_table.column_stats import (
     BoundsCache,
@@ -452,7 +452,7 @@ def test_logs_of_deletes_keep_no_slice(operation, counts, is_left_out):
     layers = [Layer(keys[0], ["int"], 3), Layer(keys[1], ["int"], None)]
     stat = {"fileId": "f", "path": log.path, **counts}
     written = {"partitionToWriteStats": {"p": [stat]}, "operationType": operation}
-    commit = Instant("2", Action.DELTA_COMMIT, InstantState.COMPLETED, "3")
+    commit = Instant.parse("2_3.deltacommit", 2)
     commits = LazyMetadata([commit], lambda _commit: commit_metadata_of(written))
     known = bounds_of(slices, layers, commits)
     fields = {"x": pa.field("x", pa.int32())}
@@ -466,7 +466,7 @@ def test_logs_of_deletes_keep_no_slice(operation, counts, is_left_out):
 def test_column_without_any_bounds_reads_no_commit():
     log = LogFile("p/.f_2.log.1_1-0-1", "f", "2", 1, "1-0-1", 10)
     slices = [FileSlice("p", "f", "1", BaseFile("p/f_1-0-1_1.parquet", "f", "1", 1), (log,))]
-    commit = Instant("2", Action.DELTA_COMMIT, InstantState.COMPLETED, "3")
+    commit = Instant.parse("2_3.deltacommit", 2)
     read: list[Instant] = []
     load: Any = read.append
     known = bounds_of(slices, [], LazyMetadata([commit], load))

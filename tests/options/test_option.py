@@ -21,7 +21,7 @@ from hudi_pyspark.options.read_options import (
     StreamOptions,
     TableOptions,
 )
-from hudi_pyspark.reading.joint_slices import join_tasks
+from hudi_pyspark.reading.small_slices import join_tasks
 from tests.memory_storage import MemoryStorage
 from tests.reading.slices_in_memory import task
 

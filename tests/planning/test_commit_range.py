@@ -15,6 +15,7 @@ from hudi_pyspark.errors import (
     MissingFileError,
     UnsupportedTableError,
 )
+from hudi_pyspark.format.timeline.instant import RequestedTime
 from hudi_pyspark.options.option import HollowCommits, OnMissing, RangeMerge
 from hudi_pyspark.options.read_options import IncrementalOptions
 from hudi_pyspark.planning.commit_range import RequestedRange
@@ -608,6 +609,7 @@ def test_rows_of_commits_that_do_not_count_are_of_the_range_before_version_8(
     by_completion_time, is_in_range
 ):
     """Delta commits of a table that became COPY_ON_WRITE, in files of later commits, as in Hudi."""
-    commits = CommitRange("010", "040", by_completion_time, ("030", "040"), "")
+    times = RequestedTime("030"), RequestedTime("040")
+    commits = CommitRange("010", "040", by_completion_time, times, "")
     found = commits.wrote(pa.table({COMMIT_TIME_COLUMN: ["010", "020", "030", "040", "050"]}))
     assert found.tolist() == [False, is_in_range, True, True, False]

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from hudi_pyspark import thresholds
 from hudi_pyspark.filter.sql_text import parse_filter
+from hudi_pyspark.format.timeline.instant import RequestedTime
 from hudi_pyspark.planning.plan import cost, group_tasks
 from hudi_pyspark.reading.small_slices import are_tiny
 from hudi_pyspark.tasks import CdcTask, ChangeSource, CommitRange, ScanTask
@@ -221,7 +222,9 @@ def test_counting_the_rows_of_a_filter_reads_its_columns():
 
 def test_counting_the_rows_of_a_commit_range_reads_their_times():
     (task,) = tasks_of(200 * MIB)
-    commits = CommitRange("001", "002", by_completion_time=True, commits=("002",), full_scan="")
+    commits = CommitRange(
+        "001", "002", by_completion_time=True, commits=(RequestedTime("002"),), full_scan=""
+    )
     of_range = counting(task, commit_range=commits)
     assert cost(of_range) == cost(task)
     assert len(packed([of_range], 64 * MIB)) == 4

@@ -7,7 +7,7 @@ import pytest
 
 from hudi_pyspark import HudiTable
 from hudi_pyspark.errors import IncrementalRangeError, TimeTravelError
-from hudi_pyspark.format.timeline.times import LAST_OFFSET
+from hudi_pyspark.format.timeline.instant import LAST_OFFSET
 from hudi_pyspark.options.read_options import ReadOptions
 from hudi_pyspark.planning.query import resolve_query
 from hudi_pyspark.planning.time_travel import check_first_commit

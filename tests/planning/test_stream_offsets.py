@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from hudi_pyspark import HudiTable, IncrementalRangeError, InvalidOptionError
-from hudi_pyspark.format.timeline.times import FIRST_OFFSET, LAST_OFFSET
+from hudi_pyspark.format.timeline.instant import FIRST_OFFSET, LAST_OFFSET
 from hudi_pyspark.options.option import QueryType
 from hudi_pyspark.options.read_options import ReadOptions, StreamOptions
 from hudi_pyspark.planning.stream_offsets import (

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from hudi_pyspark import HudiTable, InvalidOptionError, StorageError
-from hudi_pyspark.reading.base_files import base_file
+from hudi_pyspark.reading.base_files import other_formats
 from hudi_pyspark.reading.merge.outcome_files import cache_folder
 from hudi_pyspark.storage import hosts
 from hudi_pyspark.storage.stores import gcs
@@ -104,6 +104,6 @@ def test_machine_without_a_folder_for_temporary_files_names_what_it_is_for(monke
     told = r"f\.lance: a copy in the folder for temporary files cannot be written: No usable"
     with (
         pytest.raises(StorageError, match=told),
-        base_file._local_file(MemoryStorage({"f.lance": b"1"}), "f.lance"),
+        other_formats._local_file(MemoryStorage({"f.lance": b"1"}), "f.lance"),
     ):
         pass

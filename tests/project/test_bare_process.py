@@ -22,7 +22,7 @@ TESTS = (
     "tests/options",
     "tests/planning/test_time_travel.py",
     "tests/practice/test_no_home.py",
-    "tests/reading/merge/test_spill_file.py",
+    "tests/reading/merge/test_loaded_log_on_disk.py",
     "tests/reading/test_file_states.py",
     "tests/report/test_facts.py",
     "tests/storage/test_aws_environment.py",

@@ -8,7 +8,7 @@ import pytest
 import hudi_pyspark
 from hudi_pyspark import scan, thresholds
 from hudi_pyspark.metadata_table import pruning
-from hudi_pyspark.reading.merge import spill_file
+from hudi_pyspark.reading.merge import loaded_log
 from hudi_pyspark.spark.sql_options import TABLE_FUNCTIONS
 from tests.project.shipped_tables import shipped
 
@@ -39,7 +39,7 @@ FIGURES = [
         r"a part of one file for each of up to (\S+) base files",
         [pruning._MOST_BLOOM_FILTERS],
     ),
-    ("docs/how-a-read-works.md", r"log records go to (\S+) buckets", [spill_file.BUCKETS]),
+    ("docs/how-a-read-works.md", r"log records go to (\S+) buckets", [loaded_log.BUCKETS]),
     (
         "docs/how-a-read-works.md",
         r"at most (\w+)\. Small slices on another machine get up to (\w+) threads more",

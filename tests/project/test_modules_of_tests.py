@@ -29,10 +29,10 @@ def test_no_module_imports_a_test_module(folder):
 @pytest.mark.parametrize(
     "text",
     [
-        "from tests.reading.test_slice_reader import task",
-        "import tests.reading.test_slice_reader",
-        "from tests.reading import test_slice_reader",
-        "from test_slice_reader import task",
+        "from tests.reading.test_read_task import task",
+        "import tests.reading.test_read_task",
+        "from tests.reading import test_read_task",
+        "from test_read_task import task",
     ],
 )
 def test_import_of_a_test_module_is_noticed(text):

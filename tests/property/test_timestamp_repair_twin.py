@@ -12,8 +12,7 @@ import pyarrow.parquet as pq
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hudi_pyspark.columns.schema_evolution import conform
-from hudi_pyspark.columns.timestamp_repair import repair_timestamps
+from hudi_pyspark.columns.schema_evolution import conform, repair_timestamps
 from hudi_pyspark.format.avro.decoder import decode_records
 from hudi_pyspark.format.avro.schema import arrow_schema, parse_schema
 from hudi_pyspark.table.schema import as_shown

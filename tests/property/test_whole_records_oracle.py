@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 
 from hudi_pyspark.reading.merge.fold import PairRule
-from hudi_pyspark.reading.merge.whole_records import WholeRecords
-from hudi_pyspark.reading.merge.winners import MergeDecision, Winners
+from hudi_pyspark.reading.merge.whole_records import MergeDecision, WholeRecords, Winners
 from hudi_pyspark.table.log_files import BlockFilter, scan_blocks
 from tests.property.random_merges import (
     Slice,

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 from hudi_pyspark.filter.sql_text import parse_filter
 from hudi_pyspark.options.read_options import ReadOptions
 from hudi_pyspark.reading.merge.outcome import OutcomeStore
-from hudi_pyspark.reading.slice_reader import read
+from hudi_pyspark.reading.read_task import read_slice
 from hudi_pyspark.table.file_group import BaseFile, FileSlice, LogFile
 from hudi_pyspark.table.timeline import CommittedTimes
 from hudi_pyspark.tasks import ScanTask
@@ -116,7 +116,7 @@ def rows(
 ) -> list[tuple[Any, ...]]:
     """Read a task, and sort its rows."""
     storage = files if isinstance(files, MemoryStorage) else MemoryStorage(files)
-    tables = list(read(planned, storage, store))
+    tables = list(read_slice(planned, storage, store))
     assert all(table.schema == planned.shared.planned_columns.result for table in tables)
     return sorted(tuple(row.values()) for table in tables for row in table.to_pylist())
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from hudi_pyspark.reading import file_states
-from hudi_pyspark.reading.file_states import UNKNOWN, FileVersions, is_settled, states_of_files
+from hudi_pyspark.reading.file_states import UNKNOWN, FileVersions, is_settled
 from hudi_pyspark.storage import ArrowStorage
 from hudi_pyspark.storage.file_systems import TimeOfChange
 from hudi_pyspark.table.file_group import BaseFile
@@ -64,7 +64,7 @@ def versions_in(store: Store, *times: int) -> FileVersions:
     files = [
         BaseFile(path, "f", "001", 1, modified_ms=ms) for path, ms in zip("ab", times, strict=True)
     ]
-    return FileVersions(files, states_of_files(files, store), store)
+    return FileVersions(files, store)
 
 
 def test_only_files_whose_times_prove_nothing_are_asked_for():
@@ -161,4 +161,4 @@ def test_windows_has_the_time_of_creation_where_others_have_that_of_the_last_cha
     for name, expected in (("posix", (1, 2, 3, 4)), ("nt", (1, 2, 4, 3))):
         names = {"access": os.access, "R_OK": os.R_OK, "stat": lambda _: state, "name": name}
         monkeypatch.setattr(file_states, "os", SimpleNamespace(**names))
-        assert states_of_files([file], local) == [expected]
+        assert FileVersions([file], local).states == [expected]

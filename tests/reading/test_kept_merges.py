@@ -21,8 +21,8 @@ from hudi_pyspark.filter.sql_text import parse_filter
 from hudi_pyspark.reading.kept_merges import KeptMerge, count_merged
 from hudi_pyspark.reading.merge.outcome import KeptOutcome, Outcome, OutcomesInMemory
 from hudi_pyspark.reading.merge.outcome_files import OutcomesOnDisk
-from hudi_pyspark.reading.merge.winners import MergeDecision
-from hudi_pyspark.reading.slice_reader import read
+from hudi_pyspark.reading.merge.whole_records import MergeDecision
+from hudi_pyspark.reading.read_task import read_slice
 from hudi_pyspark.storage import ArrowStorage
 from hudi_pyspark.table.merge_mode import MergeCache, RecordMergeMode
 from hudi_pyspark.table.on_damage import OnDamage
@@ -90,7 +90,7 @@ def test_second_query_reads_no_log_file(storage, store):
 def test_rows_are_counted_without_any_file(storage, store):
     assert rows(task(), storage, store) == MERGED
     read_files(storage)
-    tables = list(read(task(columns=(), batch_rows=1), storage, store))
+    tables = list(read_slice(task(columns=(), batch_rows=1), storage, store))
     assert [table.num_rows for table in tables] == [1, 1]
     assert read_files(storage) == (0, [])
 
@@ -221,7 +221,7 @@ def test_record_key_finds_its_pages_in_a_merged_slice(store):
 
 
 def stop_after_first_rows(asked, storage, store):
-    tables = read(asked, storage, store)
+    tables = read_slice(asked, storage, store)
     next(tables)
     tables.close()  # type: ignore[attr-defined]
     read_files(storage)
@@ -442,7 +442,7 @@ def test_local_files_are_known_by_their_states_and_must_be_readable(tmp_path, mo
     os.utime(tmp_path / BASE_PATH, ns=(state.st_atime_ns, state.st_mtime_ns))
     other = KeptMerge.of(task(), files, memory)
     assert other is not None
-    assert other.key.digests != known.key.digests
+    assert other.digests != known.digests
     monkeypatch.setattr("os.access", lambda path, _mode: not path.endswith(LOG_PATHS[1]))
     assert KeptMerge.of(task(), files, memory) is None
 
@@ -498,7 +498,7 @@ def test_outcome_of_another_number_of_records_replaces_the_known_one(storage, st
     assert merge is not None
     merge.put(outcome_of(3))
     merge.put(replace(outcome_of(4), records=pa.table({"b": [1, 2, 3, 4]})))
-    kept = store.find(merge.key.digests[-1], None)
+    kept = store.find(merge.digests[-1], None)
     assert kept is not None
     found = kept.outcome
     assert (found.record_count, found.records.column_names) == (4, ["b"])

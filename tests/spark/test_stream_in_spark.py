@@ -12,7 +12,7 @@ from pyspark.sql import functions as sf
 from pyspark.sql.types import StringType, StructField, StructType
 
 from hudi_pyspark import HudiTable
-from hudi_pyspark.format.timeline.times import FIRST_OFFSET
+from hudi_pyspark.format.timeline.instant import FIRST_OFFSET
 from hudi_pyspark.planning.stream_offsets import OFFSET_KEY
 from hudi_pyspark.spark.datasource import HudiDataSource
 from hudi_pyspark.spark.stream import _HAS_READ_LIMITS, HudiStreamReader

@@ -10,7 +10,7 @@ import pytest
 
 from hudi_pyspark.errors import CorruptTimelineError
 from hudi_pyspark.format.log.log_block import HeaderKey, LogBlockType
-from hudi_pyspark.format.timeline.instant import Action, InstantState
+from hudi_pyspark.format.timeline.instant import Action, InstantState, RequestedTime
 from hudi_pyspark.format.timeline.instant_metadata import CommitMetadata, commit_metadata_of
 from hudi_pyspark.storage import ArrowStorage
 from hudi_pyspark.table.archive import ArchivedInstant, load_archive, load_archived_metadata
@@ -75,7 +75,8 @@ class TestArchiveFiles:
     def test_instant_has_no_completion_time(self):
         (archived,) = load_archive(archive(_1=archive_block(entry("001", "commit"))), 1, [ARCHIVED])
         path = f"{ARCHIVED}/.commits_.archive.1_1-0-1"
-        assert archived == ArchivedInstant("001", Action.COMMIT, InstantState.COMPLETED, None, path)
+        time = RequestedTime("001")
+        assert archived == ArchivedInstant(time, Action.COMMIT, InstantState.COMPLETED, None, path)
         assert archived.file_name(1) == "001.commit"
 
     def test_other_files_of_the_folder_are_not_read(self):

@@ -1,6 +1,6 @@
 import pytest
 
-from hudi_pyspark.format.timeline.instant import Action, Instant, InstantState
+from hudi_pyspark.format.timeline.instant import Instant
 from hudi_pyspark.format.timeline.instant_metadata import CommitMetadata
 from hudi_pyspark.table.commit_history import LazyMetadata
 
@@ -18,7 +18,7 @@ def metadata(reads):
         reads.append(instant.requested_time)
         return CommitMetadata(extra_metadata={"time": instant.requested_time})
 
-    instants = [Instant(t, Action.COMMIT, InstantState.COMPLETED, None) for t in TIMES]
+    instants = [Instant.parse(f"{time}.commit", 1) for time in TIMES]
     return LazyMetadata(instants, load)
 
 

@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from hudi_pyspark.format.hfile.block import Block
+from hudi_pyspark.format.hfile.blocks import Block
 from verification.damaged_tables import NAMED, SAME, Damage, files_of, read
 from verification.flipped_metadata import (
     REFUSED,

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hudi_pyspark import HudiError, HudiTable, IncrementalRangeError
-from hudi_pyspark.format.timeline.times import FIRST_OFFSET
+from hudi_pyspark.format.timeline.instant import FIRST_OFFSET
 from hudi_pyspark.options.read_options import StreamOptions
 from hudi_pyspark.planning.stream_offsets import (
     commit_offsets,

@@ -25,16 +25,16 @@ if TYPE_CHECKING:
 PACKAGE = Path("hudi_pyspark")
 # Parts of the reader to the ends of their modules' paths.
 PARTS = {
-    "merge": ("merge/merge", "merge/base_rows", "fold", "decision", "payload", "spilled_merge"),
-    "merged slices": ("winners", "whole_records", "slice_merge", "slice_log", "merged_slices"),
+    "merge": ("merge/merge", "merge/base_rows", "fold", "decision", "payload", "loaded_log"),
+    "merged slices": ("whole_records", "merge_sides", "merged_slices"),
     "kept merges": ("merge/outcome", "outcome_files", "kept_merges"),
-    "packing": ("planning/plan", "joint_slices"),
+    "packing": ("planning/plan", "small_slices"),
     "log records": ("log_records/records", "log_records/decoder", "record_keys"),
     "live blocks": ("table/log_files",),
     "slices": ("file_slices", "table/file_groups", "file_group"),
     "ranges": ("commit_range", "planning/query", "commit_history"),
     "changes": ("planning/changes", "read_task"),
-    "pruning": ("partitions", "filter/evaluation", "row_groups"),
+    "pruning": ("partitions", "filter/evaluation", "base_files/parquet"),
     "trusted indexes": (
         *("metadata_table/pruning", "secondary_index", "expression_index"),
         *("partition_stats", "index_definitions", "metadata_table/slices"),

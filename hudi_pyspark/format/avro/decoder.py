@@ -156,19 +156,21 @@ def _spans_from_many_places(
 def _spans_one_by_one(data: bytes | memoryview, offset: int, count: int) -> tuple[Int64s, Int64s]:
     """Find each record after the previous one: a step in Python per record."""
     length_at = _RECORD_LENGTH.unpack_from
-    starts = []
+    starts: list[int] = []
+    ends: list[int] = []
     position = offset
     size = len(data)
     # A negative length may lead anywhere for `count` steps, and is refused after them.
     try:
         for _ in range(count):
-            length = length_at(data, position)[0]
-            starts.append(position + 4)
-            position += 4 + length
+            start = position + 4
+            position = start + length_at(data, position)[0]
+            starts.append(start)
+            ends.append(position)
     except struct.error:
         pass
-    begin = np.fromiter(starts, np.int64, len(starts))
-    end = np.append(begin[1:] - 4, position)[: len(begin)]
+    begin = np.array(starts, np.int64)
+    end = np.array(ends, np.int64)
     bad = (end < begin) | (end > size)
     if bad.any():
         record = int(bad.argmax())

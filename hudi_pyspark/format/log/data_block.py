@@ -17,8 +17,7 @@ from hudi_pyspark.format.avro.cursor import Int64s
 from hudi_pyspark.format.avro.decoder import decode_records, record_spans
 from hudi_pyspark.format.avro.schema import AvroRecord, parse_schema
 from hudi_pyspark.format.hfile import HFileError
-from hudi_pyspark.format.hfile.entries import HFile
-from hudi_pyspark.format.hfile.reader import SCHEMA_INFO, read_hfile
+from hudi_pyspark.format.hfile.reader import SCHEMA_INFO, HFile, read_hfile
 from hudi_pyspark.format.log.log_block import AVRO_BLOCKS, LogBlock, LogBlockType
 from hudi_pyspark.format.parquet.checked_file import open_parquet, read_columns, unknown_type_error
 from hudi_pyspark.format.parquet.legacy_calendar import LegacyCalendar, with_instants

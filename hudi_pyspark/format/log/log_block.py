@@ -4,7 +4,7 @@ import re
 import struct
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from enum import Enum
+from enum import Enum, IntEnum
 from typing import IO, TypeAlias
 
 import pyarrow as pa
@@ -20,6 +20,9 @@ LOG_FORMAT_VERSION = 1  # of the frame around each block: HoodieLogFormat.CURREN
 _MAGIC_PATTERN = re.compile(re.escape(MAGIC))  # searches a memoryview without copying it
 _LONG = struct.Struct(">q")
 _INT = struct.Struct(">i")
+# After the magic: a long, of which Hudi reads only the low 32 bits, as a signed int.
+_HEAD = struct.Struct(">6x4xi")
+_USUAL_HEADER = 4096  # bytes of a block that are read at once
 _DAMAGED_NAME = re.compile('"name" *: *"[^"]*\ufffd')
 _ROLLBACK_COMMAND = "0"  # the only command that any release has written
 
@@ -36,7 +39,7 @@ class LogBlockType(Enum):
     CDC_DATA_BLOCK = 6
 
 
-class HeaderKey(Enum):
+class HeaderKey(IntEnum):
     """A key of a block's header; the value is its number in the file."""
 
     INSTANT_TIME = 0
@@ -228,12 +231,13 @@ def salvage_blocks(
 
 
 def _salvage_block(file: BytesSource, offset: int, path: str, report: Report) -> SalvagedBlock:
-    magic = bytes(file[offset : offset + len(MAGIC)])
+    head = file[offset : offset + _HEAD.size]
+    magic = bytes(head[: len(MAGIC)])
     if magic != MAGIC:
         problem = f"expected magic {MAGIC!r}, found {magic!r}"
         corrupt = corrupt_block(file, offset, _next_magic(file, offset + 1), path)
         return SalvagedBlock(corrupt, problem, CorruptLogBlockError(problem, path, offset))
-    end, problem = _block_end(file, offset)
+    end, problem = _block_end(file, offset, head)
     if problem:
         end = _next_magic(file, offset + len(MAGIC))
         return SalvagedBlock(corrupt_block(file, offset, end, path), problem)
@@ -245,22 +249,21 @@ def _salvage_block(file: BytesSource, offset: int, path: str, report: Report) ->
         return SalvagedBlock(corrupt, error.found + place, error)
 
 
-def _block_end(file: BytesSource, offset: int) -> tuple[int, str]:
-    """Return the end of the block at ``offset``, and why the block is not whole; "" if it is."""
-    start = offset + len(MAGIC)
-    if len(file) - start < _LONG.size:
+def _block_end(file: BytesSource, offset: int, head: memoryview) -> tuple[int, str]:
+    """Return the end of the block that begins with ``head``; also why it is not whole, or ""."""
+    if len(head) < _HEAD.size:
         return 0, f"the file ends at byte {len(file)}, within the block's length"
-    # Hudi writes a long but reads only its low 32 bits, as a signed int.
-    size = _INT.unpack(file[start + 4 : start + _LONG.size])[0]
-    length_at = start + size  # of the trailing length, which repeats the size
+    size = _HEAD.unpack(head)[0]
+    length_at = offset + len(MAGIC) + size  # of the trailing length, which repeats the size
     end: int = length_at + _LONG.size
     if length_at < 0 or end > len(file):
         return 0, f"the block should have {size} bytes more, but the file ends at byte {len(file)}"
-    repeated = _LONG.unpack(file[length_at:end])[0] - len(MAGIC)
+    tail = file[length_at : end + len(MAGIC)]
+    repeated = _LONG.unpack_from(tail)[0] - len(MAGIC)
     if repeated != size:
         return 0, f"the block's length is {size} at its start, but {repeated} at its end"
     # As in Hudi, a whole block that is followed by foreign bytes counts as corrupt.
-    follower = file[end : end + len(MAGIC)]
+    follower = tail[_LONG.size :]
     if len(follower) == len(MAGIC) and follower != MAGIC:
         return 0, "the block is followed by bytes that are not a block"
     return end, ""
@@ -292,8 +295,8 @@ def corrupt_block(file: BytesSource, offset: int, end: int, path: str) -> LogBlo
 
 def _parse_block(file: BytesSource, offset: int, end: int, path: str, report: Report) -> LogBlock:
     """Parse a block whose lengths are right."""
-    reader = _BlockReader(file, offset + len(MAGIC) + _LONG.size, end - _LONG.size, path)
-    reader.report = report
+    begin = offset + len(MAGIC) + _LONG.size
+    reader = _BlockReader(file, begin, end - _LONG.size, path, report)
     version = reader.read_int("format version")
     if version != LOG_FORMAT_VERSION:
         problem = f"expected log format version {LOG_FORMAT_VERSION}, found {version}"
@@ -309,7 +312,9 @@ def _parse_block(file: BytesSource, offset: int, end: int, path: str, report: Re
     content_length = _LONG.unpack(reader.read_bytes(_LONG.size, "content length"))[0]
     content_offset = reader.skip(content_length, "content")
     reader.read_map("footer")  # always empty: no release defines a key of it
-    reader.expect_end()
+    if reader.offset != reader.end:
+        problem = f"{reader.end - reader.offset} bytes remain after the block's footer"
+        raise CorruptLogBlockError(problem, path, reader.offset)
     command = header.get(HeaderKey.COMMAND_BLOCK_TYPE)
     if block_type is LogBlockType.COMMAND_BLOCK and command != _ROLLBACK_COMMAND:
         problem = f"expected command '{_ROLLBACK_COMMAND}' (rollback), found {command!r}"
@@ -329,12 +334,14 @@ def _parse_block(file: BytesSource, offset: int, end: int, path: str, report: Re
 class _BlockReader:
     """Reads the fields of one block in turn and never past the block's end."""
 
-    def __init__(self, file: BytesSource, offset: int, end: int, path: str) -> None:
+    def __init__(self, file: BytesSource, offset: int, end: int, path: str, report: Report) -> None:
         self.file = file
         self.offset = offset
         self.end = end
         self.path = path
-        self.report: Report = None  # see `frame_blocks`
+        self.report = report  # see `frame_blocks`
+        self._begin = offset
+        self._octets = file[offset : min(offset + _USUAL_HEADER, end)]  # from the begin on
 
     def skip(self, length: int, what: str) -> int:
         """Skip bytes, and return where they begin."""
@@ -349,7 +356,10 @@ class _BlockReader:
         return start
 
     def read_bytes(self, length: int, what: str) -> memoryview:
-        return self.file[self.skip(length, what) : self.offset]
+        start = self.skip(length, what)
+        if self.offset - self._begin <= len(self._octets):
+            return self._octets[start - self._begin : self.offset - self._begin]
+        return self.file[start : self.offset]
 
     def read_int(self, what: str) -> int:
         return int(_INT.unpack(self.read_bytes(_INT.size, what))[0])
@@ -360,22 +370,17 @@ class _BlockReader:
         if count < 0:
             problem = f"expected a {what} entry count of 0 or more, found {count}"
             raise CorruptLogBlockError(problem, self.path, self.offset - _INT.size)
-        return dict(self._read_entry(what) for _ in range(count))
-
-    def _read_entry(self, what: str) -> tuple[int, str]:
-        key = self.read_int(f"{what} key")
-        text_at = self.offset
-        text = self.read_bytes(self.read_int(f"{what} value length"), f"{what} value")
-        try:
-            return key, str(text, "utf-8")
-        except UnicodeDecodeError as error:
-            problem = f"{what} value of key {key} is not UTF-8: {error}"
-            if self.report is None:
-                raise CorruptLogBlockError(problem, self.path, text_at) from error
-            self.report(problem, text_at)
-            return key, str(text, "utf-8", "replace")
-
-    def expect_end(self) -> None:
-        if self.offset != self.end:
-            problem = f"{self.end - self.offset} bytes remain after the block's footer"
-            raise CorruptLogBlockError(problem, self.path, self.offset)
+        texts: dict[int, str] = {}
+        for _ in range(count):
+            key = self.read_int(f"{what} key")
+            text_at = self.offset
+            text = self.read_bytes(self.read_int(f"{what} value length"), f"{what} value")
+            try:
+                texts[key] = str(text, "utf-8")
+            except UnicodeDecodeError as error:
+                problem = f"{what} value of key {key} is not UTF-8: {error}"
+                if self.report is None:
+                    raise CorruptLogBlockError(problem, self.path, text_at) from error
+                self.report(problem, text_at)
+                texts[key] = str(text, "utf-8", "replace")
+        return texts

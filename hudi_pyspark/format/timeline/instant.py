@@ -1,4 +1,4 @@
-"""Parse and write names of timeline files: `Instant`.
+"""Parse and write names of timeline files, and read their times: `Instant`.
 
 Layouts 0 and 1 (table versions up to 7) name files by the requested time only. In layout 2 (from
 table version 8 on) the name of a completed file also has the completion time.
@@ -9,8 +9,21 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum, IntEnum
 from functools import lru_cache
+from typing import Final, NewType, TypeAlias
 
 _NAME = re.compile(r"([0-9]+)(?:_([0-9]+))?\.([a-z]+(?:\.(?:requested|inflight))?)")
+# Texts of digits, mostly 17 (yyyyMMddHHmmssSSS), which sort by time. Names of files, log blocks and
+# records have requested times, and callers give them as text.
+RequestedTime = NewType("RequestedTime", str)
+"""When an instant was requested, which identifies it."""
+CompletionTime = NewType("CompletionTime", str)
+"""When an instant completed, as far as timelines have it: from table version 8 on."""
+ComparedTime: TypeAlias = RequestedTime | CompletionTime
+"""What a range of commits compares: the one for all commits, or the other."""
+FIRST_OFFSET: Final = "00000000000000"
+"""Before every commit, bootstraps included. Apache Hudi has the same constant."""
+LAST_OFFSET: Final = "99999999999999999"
+"""After every commit: a range that begins here is empty."""
 
 
 class NotAnInstant(ValueError):
@@ -104,10 +117,11 @@ _ACTIONS = {action.value: action for action in Action}
 class Instant:
     """One state of one action on the timeline. Compare times as text, not as dates."""
 
-    requested_time: str  # digits, mostly 17 (yyyyMMddHHmmssSSS)
+    requested_time: RequestedTime
     action: Action
     state: InstantState
-    completion_time: str | None = None  # None while pending, and if the file name has none
+    # None while pending, and if the file name has none.
+    completion_time: CompletionTime | None = None
 
     @classmethod
     def parse(cls, file_name: str, layout: int) -> "Instant":
@@ -130,7 +144,8 @@ class Instant:
         kind = _kind_of(ending, layout, has_completion_time=completion_time is not None)
         if kind is None:
             raise NotAnInstant(file_name)
-        return cls(requested_time, *kind, completion_time)
+        completed = None if completion_time is None else CompletionTime(completion_time)
+        return cls(RequestedTime(requested_time), *kind, completed)
 
     def file_name(self, layout: int) -> str:
         """Return the name that Hudi gives this instant's file; `parse` inverts it.
@@ -146,7 +161,7 @@ class Instant:
         if self.state is InstantState.REQUESTED and self.action is Action.SAVEPOINT:
             raise ValueError(f"savepoint {self.requested_time} has no requested file")
         if self.state is InstantState.COMPLETED:
-            time = self.requested_time
+            time: str = self.requested_time
             if layout >= 2 and self.completion_time is not None:
                 time = f"{time}_{self.completion_time}"
             return f"{time}.{self.comparable_action}"
@@ -182,8 +197,9 @@ def _kind_of(
         return None
     action = _ACTIONS[word]
     state = InstantState[suffix.upper() or "COMPLETED"]
-    times, completion_time = ("1_2", "2") if has_completion_time else ("1", None)
-    name = Instant("1", action, state, completion_time).file_name(layout)
+    times = "1_2" if has_completion_time else "1"
+    completion_time = CompletionTime("2") if has_completion_time else None
+    name = Instant(RequestedTime("1"), action, state, completion_time).file_name(layout)
     return (action, state) if name == f"{times}.{ending}" else None
 
 

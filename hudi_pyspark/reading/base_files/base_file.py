@@ -5,41 +5,45 @@ task: rows, names and types are those of the file.
 
 A base file of a metadata-only bootstrap has the table's meta columns, and its source file has the
 data columns.
+
+A base file that differs from the file that its commit wrote is refused (`CommittedFile`).
 """
 
+import os
 import posixpath
 import sys
-import tempfile
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
+from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
+from typing import IO
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from hudi_pyspark import errors
 from hudi_pyspark.columns.arrays import Mask
-from hudi_pyspark.columns.schema_evolution import conform, stored_columns
-from hudi_pyspark.columns.timestamp_repair import repair_timestamps
+from hudi_pyspark.columns.schema_evolution import conform, repair_timestamps, stored_columns
 from hudi_pyspark.filter.predicate import Predicate
-from hudi_pyspark.format.avro.schema import parse_schema
-from hudi_pyspark.format.base_file_formats import LANCE_MISSING, BaseFileFormat, check_readable
-from hudi_pyspark.format.column_names import match_columns, rename_columns
-from hudi_pyspark.format.hfile import HFileError
-from hudi_pyspark.format.hfile.reader import SCHEMA_INFO, read_hfile
-from hudi_pyspark.format.log.data_block import decode_hfile_records
-from hudi_pyspark.reading.base_files.committed_file import CommittedFile
-from hudi_pyspark.reading.base_files.orc import read_orc_file
+from hudi_pyspark.format.data_files import check_readable
+from hudi_pyspark.format.parquet.checked_file import has_only_value, open_parquet
+from hudi_pyspark.reading.base_files.other_formats import READERS
 from hudi_pyspark.reading.base_files.page_reads import PagedFile
-from hudi_pyspark.reading.base_files.parquet import open_parquet_file, read_parquet_rows
-from hudi_pyspark.reading.base_files.row_groups import RowGroupFilter
+from hudi_pyspark.reading.base_files.parquet import (
+    RowGroupFilter,
+    open_parquet_file,
+    read_parquet_rows,
+)
 from hudi_pyspark.reading.log_records.record_keys import with_record_key
 from hudi_pyspark.storage.protocol import Storage
+from hudi_pyspark.table.confined_storage import ConfinedStorage
 from hudi_pyspark.table.file_group import BaseFile
-from hudi_pyspark.table.meta_columns import META_COLUMNS, RECORD_KEY_COLUMN
+from hudi_pyspark.table.meta_columns import FILE_NAME_COLUMN, META_COLUMNS, RECORD_KEY_COLUMN
+from hudi_pyspark.table.on_damage import OnDamage
 from hudi_pyspark.tasks import ScanTask
 
+_LEAST_SIZE = 12  # bytes of a Parquet file: writers that do not know a size record 0, -1 or 1
+_NAMES = pa.field(FILE_NAME_COLUMN, pa.string())
 _EVERY_ROW_GROUP = RowGroupFilter()
 _NO_COLUMNS = pa.schema([])
 
@@ -68,38 +72,26 @@ def read_base_rows(
         SchemaEvolutionError: a column has a type that cannot be converted.
     """
     base = task.file_slice.base_file
-    shared = task.shared
-    settings = task.settings
     if base is None:
         return
-    stored = stored_columns(shared.schema_on_read, task.stored_columns, base.instant_time)
-    columns = list(stored.values())
+    shared = task.shared
     by_id = shared.schema_on_read
+    stored = stored_columns(by_id, task.stored_columns, base.instant_time)
+    byte_range = task.byte_range
+    if byte_range is not None and byte_range[1] >= base.size:
+        # The last part goes on to the end of the file: if files come from the metadata table, their
+        # size is what the writer recorded.
+        byte_range = (byte_range[0], sys.maxsize)
     replaced = {*task.partition.from_path, *task.partition.in_shared_folder}
     row_groups = RowGroupFilter(
         predicate,
         task.working,
         {name: stored[name] for name in stored if name not in replaced},
         shared.record_keys,
-        _part_to_read(task, base),
+        byte_range,
         dropped,
     )
-    # With schema on read the file may have other names for the nested fields.
-    fields = task.working if by_id is None else pa.schema([])
-    if file is not None:
-        tables = read_parquet_rows(file, columns, settings.batch_rows, row_groups, fields=fields)
-    else:
-        read = partial(read_base_file, row_groups=row_groups, fields=fields)
-        if base.bootstrap_source:
-            read = partial(read_bootstrap_file, source=base.bootstrap_source)
-        tables = read(
-            CommittedFile(storage, base, settings.on_damage),
-            base.path,
-            columns=columns,
-            batch_rows=settings.batch_rows,
-            verify_checksums=settings.verify_checksums,
-        )
-    for stored_table in tables:
+    for stored_table in _stored_rows(task, storage, list(stored.values()), row_groups, file):
         table = by_id.rename(stored_table, stored, base.instant_time) if by_id else stored_table
         _check_partition_columns(task, table, base.path)
         table = repair_timestamps(table, task.working)
@@ -110,6 +102,33 @@ def read_base_rows(
                 is_wanted = pc.is_in(rows.column(RECORD_KEY_COLUMN), value_set=shared.wanted_keys)
                 rows = rows.filter(is_wanted)
         yield rows
+
+
+def _stored_rows(
+    task: ScanTask,
+    storage: Storage,
+    columns: Sequence[str],
+    row_groups: RowGroupFilter,
+    file: PagedFile | None,
+) -> Iterator[pa.Table]:
+    """Read base rows as the file has them; other arguments are as for `read_base_rows`."""
+    base = task.file_slice.base_file
+    assert base is not None  # a slice without a base file has no rows here
+    # With schema on read the file may have other names for the nested fields.
+    fields = task.working if task.shared.schema_on_read is None else _NO_COLUMNS
+    rows = task.settings.batch_rows
+    if file is not None:
+        return read_parquet_rows(file, columns, rows, row_groups, fields=fields)
+    committed = CommittedFile(storage, base, task.settings.on_damage)
+    verifies = task.settings.verify_checksums
+    if base.bootstrap_source:
+        source = base.bootstrap_source
+        return read_bootstrap_file(
+            committed, base.path, source, columns, rows, verify_checksums=verifies
+        )
+    return read_base_file(
+        committed, base.path, columns, rows, row_groups, fields=fields, verify_checksums=verifies
+    )
 
 
 def open_base_file(task: ScanTask, storage: Storage) -> AbstractContextManager[PagedFile | None]:
@@ -126,17 +145,6 @@ def open_base_file(task: ScanTask, storage: Storage) -> AbstractContextManager[P
         return nullcontext()
     committed = CommittedFile(storage, base, settings.on_damage)
     return open_parquet_file(committed, base.path, verify_checksums=settings.verify_checksums)
-
-
-def _part_to_read(task: ScanTask, base: BaseFile) -> tuple[int, int] | None:
-    """Return the bytes that a task reads; None for all.
-
-    The last part of a file goes on to its end: if files come from the metadata table, their size is
-    what the writer recorded.
-    """
-    if task.byte_range is None or task.byte_range[1] < base.size:
-        return task.byte_range
-    return task.byte_range[0], sys.maxsize
 
 
 def _check_partition_columns(task: ScanTask, table: pa.Table, path: str) -> None:
@@ -181,13 +189,12 @@ def read_base_file(
         SchemaEvolutionError: it has a requested column under several names.
     """
     base_format = check_readable(path)
-    read = _READERS[base_format]
     if base_format.has_row_groups:
-        read = partial(
-            read, row_groups=row_groups, fields=fields, verify_checksums=verify_checksums
-        )
+        with open_parquet_file(storage, path, verify_checksums=verify_checksums) as file:
+            yield from read_parquet_rows(file, columns, batch_rows, row_groups, fields=fields)
+        return
     try:
-        yield from read(storage, path, columns, batch_rows)
+        yield from READERS[base_format](storage, path, columns, batch_rows)
     except FileNotFoundError as error:
         raise errors.MissingFileError.since_planning(storage.describe(path)) from error
 
@@ -265,111 +272,52 @@ def _join_columns(left: pa.Table, right: pa.Table) -> pa.Table:
     return pa.Table.from_arrays([*left.columns, *right.columns], schema=schema)
 
 
-def _read_parquet_file(
-    storage: Storage,
-    path: str,
-    columns: Sequence[str],
-    batch_rows: int,
-    *,
-    row_groups: RowGroupFilter,
-    fields: pa.Schema,
-    verify_checksums: bool,
-) -> Iterator[pa.Table]:
-    """Stream a Parquet file; see `read_base_file`.
+@dataclass(frozen=True, slots=True)
+class CommittedFile(ConfinedStorage):
+    """A storage that refuses a base file if its commit recorded another size.
 
-    Raises:
-        MissingFileError, CorruptBaseFileError, UnsupportedTableError, SchemaEvolutionError: as
-            `read_base_file`.
+    Another file under the same name, for example an older version, would be read as if it were the
+    right one. Its size tells, and an open file knows its size. A tool that rewrites a file in
+    place, with another codec or other types, keeps its rows, which name their file
+    (``_hoodie_file_name``): such a file is read.
     """
-    with open_parquet_file(storage, path, verify_checksums=verify_checksums) as file:
-        yield from read_parquet_rows(file, columns, batch_rows, row_groups, fields=fields)
+
+    base: BaseFile
+    on_damage: OnDamage
+
+    def read_bytes(self, path: str) -> bytes:
+        content = self.inner.read_bytes(path)
+        self._check(path, pa.BufferReader(content))
+        return content
+
+    def open_input(self, path: str) -> pa.NativeFile | IO[bytes]:
+        """Open a file.
+
+        Raises:
+            CorruptBaseFileError: it is the base file and has another size, unless ``on_damage``
+                says otherwise.
+        """
+        file = self.inner.open_input(path)
+        self._check(path, file)
+        file.seek(0)
+        return file
+
+    def _check(self, path: str, file: pa.NativeFile | IO[bytes]) -> None:
+        size = file.seek(0, os.SEEK_END)
+        committed = self.base.committed_size
+        is_of_size = committed < _LEAST_SIZE or committed == size
+        if path == self.base.path and not is_of_size and not _is_named_by_rows(file, path):
+            problem = (
+                f"the file has {size} bytes, but its commit says {committed}: it is cut, or "
+                "another file has taken its place"
+            )
+            self.on_damage.handle(errors.CorruptBaseFileError(self.describe(path), problem))
 
 
-def _read_hfile_file(
-    storage: Storage, path: str, columns: Sequence[str], batch_rows: int
-) -> Iterator[pa.Table]:
-    """Read a whole HFile and decode some columns; see `read_base_file`.
-
-    The blocks of an HFile are compressed rows, so they cannot be read by column.
-
-    Raises:
-        CorruptBaseFileError: the file cannot be decoded.
-        SchemaEvolutionError: it has a requested column under several names.
-    """
-    place = storage.describe(path)
-    try:
-        hfile = read_hfile(storage.read_bytes(path), path=path)
-        schema_text = hfile.file_info.get(SCHEMA_INFO)
-        if schema_text is None:
-            raise errors.CorruptBaseFileError(place, "expected an Avro schema in its file info")
-        schema = parse_schema(str(schema_text, "utf-8"))
-        stored = match_columns(columns, [field.name for field in schema.fields], source=place)
-        table = decode_hfile_records(hfile, schema, [*stored.values()])
-        table = rename_columns(table.select([*stored.values()]), stored) if stored else table
-    except (HFileError, errors.CorruptAvroError, UnicodeDecodeError) as error:
-        reason = error.reason() if isinstance(error, errors.CorruptAvroError) else error
-        raise errors.CorruptBaseFileError(place, f"not readable as HFile: {reason}") from error
-    for start in range(0, table.num_rows, batch_rows):
-        # Arrow does not bound the length of a slice without columns by itself.
-        yield table.slice(start, min(batch_rows, table.num_rows - start))
-
-
-def _read_lance_file(
-    storage: Storage, path: str, columns: Sequence[str], batch_rows: int
-) -> Iterator[pa.Table]:
-    """Stream a Lance file; see `read_base_file`.
-
-    Raises:
-        UnsupportedTableError: the optional library is not installed.
-        CorruptBaseFileError: the file cannot be decoded.
-        SchemaEvolutionError: it has a requested column under several names.
-    """
-    try:
-        from lance.file import LanceFileReader  # noqa: PLC0415  (an optional extra)
-    except ImportError as error:
-        raise errors.UnsupportedTableError(f"base file {path}: {LANCE_MISSING}") from error
-    with _local_file(storage, path) as local:
-        try:
-            names = LanceFileReader(str(local)).metadata().schema.names
-            stored = match_columns(columns, names, source=storage.describe(path))
-            stored_names = list(stored.values())
-            # The library refuses an empty list.
-            reader = LanceFileReader(str(local), columns=stored_names or names[:1])
-            for batch in reader.read_all(batch_size=batch_rows).to_batches():
-                yield rename_columns(pa.Table.from_batches([batch]).select(stored_names), stored)
-        except (pa.ArrowInvalid, OSError, RuntimeError, ValueError) as error:
-            problem = f"not readable as Lance: {error}"
-            raise errors.CorruptBaseFileError(storage.describe(path), problem) from error
-
-
-@contextmanager
-def _local_file(storage: Storage, path: str) -> Iterator[Path]:
-    """Yield the path of the file on this machine, of a copy if need be: the library needs one.
-
-    Raises:
-        StorageError: the copy cannot be written.
-    """
-    with storage.open_input(path) as file:  # raises if the path is missing, or outside of the table
-        local = Path(storage.describe(path))
-        if storage.is_local and local.is_file():
-            yield local
-            return
-        content = file.read()
-    with ExitStack() as stack:
-        try:
-            copy = Path(stack.enter_context(tempfile.TemporaryDirectory()), "base.lance")
-            copy.write_bytes(content)
-        except OSError as error:  # a full disk, or a machine without a folder for temporary files
-            problem = f"a copy in the folder for temporary files cannot be written: {error}"
-            raise errors.StorageError(storage.describe(path), problem, 1) from error
-        yield copy
-
-
-# Each takes the storage, the path, the columns and the rows per table; that of a format with row
-# groups also takes the other arguments of `read_base_file`.
-_READERS: Mapping[BaseFileFormat, Callable[..., Iterator[pa.Table]]] = {
-    BaseFileFormat.PARQUET: _read_parquet_file,
-    BaseFileFormat.ORC: read_orc_file,
-    BaseFileFormat.HFILE: _read_hfile_file,
-    BaseFileFormat.LANCE: _read_lance_file,
-}
+def _is_named_by_rows(file: pa.NativeFile | IO[bytes], path: str) -> bool:
+    """Decide by the footer of a Parquet file whether its rows name this path as their file."""
+    with suppress(pa.ArrowException, OSError, UnicodeDecodeError):
+        parquet = open_parquet(file)
+        name = pa.scalar(path.rpartition("/")[2])
+        return parquet.num_row_groups > 0 and has_only_value(parquet, _NAMES, name)
+    return False

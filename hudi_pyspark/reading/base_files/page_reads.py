@@ -1,7 +1,7 @@
 """Read some rows of a Parquet row group from the pages that hold them."""
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import IO, TypeAlias
 
 import numpy as np
@@ -44,16 +44,16 @@ class PagedFile:
 
     def prefetch(self, groups: Iterable[int], columns: Sequence[str]) -> None:
         """Fetch columns, or leaf columns, of row groups in parallel if reads are requests."""
-        prefetch(self._file, self._chunks(groups, columns))
-
-    def _chunks(self, groups: Iterable[int], columns: Sequence[str]) -> Iterator[ByteRange]:
+        if not self.is_remote:
+            return
+        spans: list[ByteRange] = []
         for group in groups:
             row_group = self.parquet.metadata.row_group(group)
-            for ordinal in range(row_group.num_columns):
-                chunk = row_group.column(ordinal)
-                if is_among(columns, chunk.path_in_schema):
-                    begin = chunk_begin(chunk)
-                    yield begin, begin + chunk.total_compressed_size
+            chunks = map(row_group.column, range(row_group.num_columns))
+            for chunk in (c for c in chunks if is_among(columns, c.path_in_schema)):
+                begin = chunk_begin(chunk)
+                spans.append((begin, begin + chunk.total_compressed_size))
+        prefetch(self._file, spans)
 
     @cached_property
     def footer(self) -> ParquetPages:

@@ -8,10 +8,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hudi_pyspark.arrow_values import ZERO, to_arrow, to_numpy
-from hudi_pyspark.columns.arrays import Mask, RowNumbers, as_one_array, is_null, is_true
-from hudi_pyspark.columns.schema_evolution import SchemaOnRead, conform, stored_columns
-from hudi_pyspark.columns.timestamp_repair import repair_timestamps
+from hudi_pyspark.arrow_values import to_arrow, to_numpy
+from hudi_pyspark.columns.arrays import Mask, RowNumbers, as_one_array, is_true
+from hudi_pyspark.columns.schema_evolution import (
+    SchemaOnRead,
+    conform,
+    repair_timestamps,
+    stored_columns,
+)
 from hudi_pyspark.errors import CorruptTableError, HudiError
 from hudi_pyspark.format.column_names import match_columns, rename_columns
 from hudi_pyspark.format.log import data_block
@@ -24,21 +28,19 @@ from hudi_pyspark.format.log.delete_block import (
 from hudi_pyspark.format.log.log_block import LogBlock, LogBlockType
 from hudi_pyspark.format.log.record_positions import decode_positions
 from hudi_pyspark.format.nested_types import counts_milliseconds, find_field
-from hudi_pyspark.reading.log_records.deletes import deleting_rows
-from hudi_pyspark.reading.log_records.ordering import OrderingValues, comparable, ordering_field
+from hudi_pyspark.reading.log_records.marks import (
+    ALL_COLUMNS,
+    Marks,
+    OrderingValues,
+    comparable,
+    ordering_field,
+)
 from hudi_pyspark.reading.log_records.record_keys import (
     number_keys,
     with_numbered_keys,
     with_record_key,
 )
-from hudi_pyspark.reading.log_records.records import (
-    ALL_COLUMNS,
-    NO_ROW,
-    ColumnSets,
-    LogRecords,
-    Marks,
-    Records,
-)
+from hudi_pyspark.reading.log_records.records import NO_ROW, ColumnSets, LogRecords, Records
 from hudi_pyspark.table.config import PROPERTIES_FILE
 from hudi_pyspark.table.merge_mode import MergeRule, RecordMergeMode
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
@@ -142,18 +144,17 @@ class LogDecoder:
         if self.wanted_keys is not None:
             is_wanted = pc.is_in(rows.column(RECORD_KEY_COLUMN), value_set=self.wanted_keys)
             rows = rows.filter(is_wanted)
-        keys = self._keys(block, rows)
         length = rows.num_rows
+        keys = pa.nulls(length, pa.string())
+        if self.has_keys:
+            keys = as_one_array(rows.column(RECORD_KEY_COLUMN))
+            if keys.null_count:
+                raise CorruptTableError(f"{_place(block)}: a record without record key")
         columns = ALL_COLUMNS
         if block.is_partial:  # then its schema has the columns that its updates change
             stored, names = self._names_in(block)
             columns = self.column_sets.number(frozenset(n for n in stored if stored[n] in names))
-        marks = replace(
-            Records.of_rows(rows, self.rule.ordering_fields).marks,
-            is_delete=deleting_rows(rows, self.rule),
-            has_default_ordering=_default_ordering(rows, self.rule.ordering_fields),
-            columns=np.full(length, columns, np.int32),
-        )
+        marks = Marks.of_rows(rows, self.rule, columns)
         parts = [self._positions(*part) for part in zip(run, counts, strict=True)]
         known_positions = [part for part in parts if part is not None]
         has_all = known_positions and sum(map(len, known_positions)) == length
@@ -205,7 +206,6 @@ class LogDecoder:
         names = self.rule.ordering_fields
         if not names and self.rule.mode is RecordMergeMode.EVENT_TIME_ORDERING:
             _check_without_ordering(records, block)
-        ordering, has_other_class = _delete_ordering(records, self.schema, names)
         keys: pa.Array = records.record_keys
         if self.slice_numbers is not None:
             keys = as_one_array(number_keys(keys, np.full(length, self.slice_numbers[block.path])))
@@ -214,27 +214,13 @@ class LogDecoder:
             row=np.full(length, NO_ROW, np.int64),
             keys=keys,
             positions=self._positions(block, length),
-            marks=Marks(
-                is_delete=np.ones(length, np.bool_),
-                has_default_ordering=to_numpy(records.is_commit_time) | (not names),
-                has_other_class=has_other_class,
-                columns=np.full(length, ALL_COLUMNS, np.int32),
-                ordering=ordering,
-            ),
+            marks=_marks_of_deletes(records, self.schema, self.rule),
             column_sets=self.column_sets,
         )
         if self.wanted_keys is None:
             return deleted
         is_wanted = is_true(pc.is_in(deleted.keys, value_set=self.wanted_keys))
         return replace(deleted.take(np.flatnonzero(is_wanted)), positions=None)
-
-    def _keys(self, block: LogBlock, rows: pa.Table) -> pa.Array:
-        if not self.has_keys:
-            return pa.nulls(rows.num_rows, pa.string())
-        keys = as_one_array(rows.column(RECORD_KEY_COLUMN))
-        if keys.null_count:
-            raise CorruptTableError(f"{_place(block)}: a record without record key")
-        return keys
 
     def _positions(self, block: LogBlock, length: int) -> RowNumbers | None:
         """Return the row positions of a block's records; None unless each record has one."""
@@ -270,17 +256,27 @@ def _place(block: LogBlock) -> str:
     return f"{block.path} at byte {block.offset}"
 
 
-def _default_ordering(rows: pa.Table, fields: Sequence[str]) -> Mask:
-    """Return the rows whose ordering value is the Integer 0: without a field, null, or int 0."""
-    if not fields:
-        return np.ones(rows.num_rows, np.bool_)
-    if len(fields) > 1:
-        return np.zeros(rows.num_rows, np.bool_)
-    values = ordering_field(rows, fields[0])
-    default = is_null(values)
-    if pa.types.is_int32(values.type):
-        default = default | is_true(pc.equal(values, ZERO))
-    return default
+def _marks_of_deletes(deletes: DeleteRecords, schema: pa.Schema, rule: MergeRule) -> Marks:
+    """Return the marks of the records of a delete block.
+
+    Args:
+        deletes: the records.
+        schema: of the rows, with the ordering fields' columns.
+        rule: names ordering fields.
+
+    Raises:
+        UnsupportedTableError: an ordering field has a type that Apache Hudi does not order.
+    """
+    length = len(deletes.record_keys)
+    names = rule.ordering_fields
+    ordering, has_other_class = _delete_ordering(deletes, schema, names)
+    return Marks(
+        ordering=ordering,
+        is_delete=np.ones(length, np.bool_),
+        has_default_ordering=to_numpy(deletes.is_commit_time) | (not names),
+        has_other_class=has_other_class,
+        columns=np.full(length, ALL_COLUMNS, np.int32),
+    )
 
 
 def _delete_ordering(

@@ -3,70 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from hudi_pyspark.arrow_values import to_arrow, to_numpy
-from hudi_pyspark.columns.arrays import Mask, RowNumbers, as_one_array
-from hudi_pyspark.reading.log_records.ordering import OrderingValues, comparable_ordering
+from hudi_pyspark.columns.arrays import Arrays, Mask, RowNumbers, as_one_array
+from hudi_pyspark.reading.log_records.marks import (
+    ALL_COLUMNS,
+    Marks,
+    OrderingValues,
+    SetNumbers,
+    comparable_ordering,
+)
 from hudi_pyspark.table.merge_mode import MergeRule
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 
-SetNumbers = npt.NDArray[np.int32]
-
 NO_ROW = -1
-ALL_COLUMNS = -1  # number of the set of all columns
-
-
-@dataclass(frozen=True, slots=True)
-class Marks:
-    """Properties by which a merge decides between records; all arrays are parallel."""
-
-    ordering: OrderingValues
-    is_delete: Mask
-    has_default_ordering: Mask  # the Integer 0, with which Hudi marks a missing ordering value
-    has_other_class: Mask  # deletes whose ordering value has another Java class than the column
-    columns: SetNumbers  # number of the set of columns that the row has, ALL_COLUMNS for all
-
-    @classmethod
-    def concat(cls, parts: Sequence[Marks]) -> Marks:
-        """Join the marks of several parts, at least one, in their order."""
-        arrays = zip(*(part.arrays() for part in parts), strict=True)
-        ordering = OrderingValues.concat([part.ordering for part in parts])
-        return cls(ordering, *map(np.concatenate, arrays))
-
-    @classmethod
-    def from_spill_columns(cls, columns: Sequence[pa.Array], length: int) -> Marks:
-        """Return the marks whose columns `to_spill_columns` has returned."""
-        count = len(fields(cls)) - 1  # ordering values follow, one array per ordering field
-        ordering = OrderingValues(tuple(columns[count:]), length)
-        return cls(ordering, *map(to_numpy, columns[:count]))
-
-    def to_spill_columns(self) -> list[pa.Array]:
-        """Return the marks as columns, for rows that go to disk."""
-        return [*map(to_arrow, self.arrays()), *self.ordering.fields]
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the marks in memory."""
-        return int(sum(array.nbytes for array in [*self.arrays(), *self.ordering.fields]))
-
-    @property
-    def is_commit_time_delete(self) -> Mask:
-        """Deletes that beat every older record."""
-        return self.is_delete & self.has_default_ordering
-
-    def take(self, indices: RowNumbers) -> Marks:
-        """Return the marks of some records, in that order."""
-        return Marks(self.ordering.take(indices), *(a[indices] for a in self.arrays()))
-
-    def arrays(self) -> list[npt.NDArray[Any]]:
-        """List all arrays except the ordering values."""
-        return [self.is_delete, self.has_default_ordering, self.has_other_class, self.columns]
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +111,7 @@ class Records:
 
 
 @dataclass(frozen=True, slots=True)
-class LogRecords:
+class LogRecords(Arrays):
     """Records of a slice's log files, in the order in which they apply.
 
     A record is a row of a data block or a key of a delete block. The arrays are parallel; `rows` is
@@ -242,13 +196,6 @@ class LogRecords:
             *records.marks.to_spill_columns(),
         ]
         return pa.Table.from_arrays(arrays, names=[str(place) for place in range(len(arrays))])
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the records in memory, all of their rows included."""
-        arrays = [self.rows, self.row, self.keys, self.marks]
-        size: int = sum(array.nbytes for array in arrays)
-        return size + (self.positions.nbytes if self.positions is not None else 0)
 
     def take(self, indices: RowNumbers) -> LogRecords:
         """Return some of the records, in that order; they share all rows."""

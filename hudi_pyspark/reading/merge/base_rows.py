@@ -11,8 +11,8 @@ from hudi_pyspark.arrow_values import to_arrow, to_numpy
 from hudi_pyspark.columns.arrays import Mask, RowNumbers, as_one_array
 from hudi_pyspark.errors import CorruptTableError
 from hudi_pyspark.format.column_names import case_variants
-from hudi_pyspark.reading.log_records.ordering import OrderingValues, comparable_ordering
-from hudi_pyspark.reading.log_records.records import NO_ROW, LogRecords, Marks
+from hudi_pyspark.reading.log_records.marks import Marks, OrderingValues, comparable_ordering
+from hudi_pyspark.reading.log_records.records import NO_ROW, LogRecords
 from hudi_pyspark.table.merge_mode import MergeRule, RecordMergeMode
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 

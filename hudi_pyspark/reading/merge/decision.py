@@ -18,7 +18,8 @@ import pyarrow.compute as pc
 from hudi_pyspark.columns.arrays import Mask, is_null, is_true
 
 if TYPE_CHECKING:
-    from hudi_pyspark.reading.log_records.records import ColumnSets, Records, SetNumbers
+    from hudi_pyspark.reading.log_records.marks import SetNumbers
+    from hudi_pyspark.reading.log_records.records import ColumnSets, Records
 
 UNAVAILABLE_VALUE = "hoodie.write.partial.update.unavailable.value"
 DEBEZIUM_UNAVAILABLE = "__debezium_unavailable_value"

@@ -86,7 +86,7 @@ def fold_log(log: LogRecords, pair_rule: PairRule) -> LogRecords:
         if rule.mode is RecordMergeMode.COMMIT_TIME_ORDERING:
             winners = _last_of_each(codes, np.arange(len(codes)), len(keys))
         else:
-            winners = _newest_of_each(codes, log)
+            winners = _newest_of_each(codes, log, len(keys))
         row = log.row[winners]
         marks = log.marks.take(winners)
         return replace(log, row=row, keys=keys, positions=positions, marks=marks)
@@ -150,15 +150,12 @@ def _last_of_each(
     return last
 
 
-def _newest_of_each(codes: RowNumbers, log: LogRecords) -> RowNumbers:
-    """Return, for each code from 0 on, the record that wins in event-time order."""
+def _newest_of_each(codes: RowNumbers, log: LogRecords, count: int) -> RowNumbers:
+    """Return, for each code below a count, the record that wins in event-time order."""
     candidates = _candidates(codes, log)
-    ranks = log.marks.ordering.ranks()[candidates]
-    order = np.lexsort((candidates, ranks, codes[candidates]))
-    sorted_codes = codes[candidates][order]
-    is_last = np.ones(len(order), np.bool_)
-    is_last[:-1] = sorted_codes[1:] != sorted_codes[:-1]
-    return candidates[order[is_last]]
+    # Sorting is stable: of equal ordering values, the record that arrived last stays the last one.
+    by_value = np.argsort(log.marks.ordering.ranks()[candidates], kind="stable")
+    return _last_of_each(codes, candidates[by_value], count)
 
 
 def _candidates(codes: RowNumbers, log: LogRecords) -> RowNumbers:

@@ -25,8 +25,7 @@ from hudi_pyspark.columns.arrays import Mask, RowNumbers, differing_rows
 from hudi_pyspark.reading.log_records.records import LogRecords, Records
 from hudi_pyspark.reading.merge import base_rows
 from hudi_pyspark.reading.merge.fold import PairRule, fold_log
-from hudi_pyspark.reading.merge.whole_records import WholeRecords
-from hudi_pyspark.reading.merge.winners import MergeDecision
+from hudi_pyspark.reading.merge.whole_records import MergeDecision, WholeRecords
 
 
 class MergedTable(NamedTuple):

@@ -17,14 +17,15 @@ from weakref import WeakSet, WeakValueDictionary
 import numpy as np
 import pyarrow as pa
 
+from hudi_pyspark.columns.arrays import Arrays
 from hudi_pyspark.fork_safe_lock import ForkSafeLock
-from hudi_pyspark.reading.merge.winners import MergeDecision, Winners
+from hudi_pyspark.reading.merge.whole_records import MergeDecision, Winners
 
 IN_MEMORY = 512 << 20  # bytes of all outcomes of a process
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Arrays):
     """What the merge of a file slice decided, and the log records that remain."""
 
     decision: MergeDecision
@@ -32,12 +33,6 @@ class Outcome:
     record_count: int  # of the remaining records
     block_instants: tuple[str, ...]  # of all blocks of the log files, ascending
     counting_instants: tuple[str, ...]  # the block instants that count
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes in memory."""
-        parts = [*self.decision, self.records]
-        return int(sum(part.nbytes for part in parts if part is not None))
 
     @property
     def row_count(self) -> int:
@@ -68,30 +63,12 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Resumable:
-    """What a merge of whole records leaves behind, to be resumed when later log files come."""
-
-    winners: Winners
-    compacted_instants: tuple[str, ...]  # that log compactions among the blocks name
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes in memory."""
-        return self.winners.nbytes
-
-
-@dataclass(frozen=True, slots=True)
-class KeptOutcome:
+class KeptOutcome(Arrays):
     """What a store keeps of a merge."""
 
     outcome: Outcome
     versions: tuple[str, ...]  # of the slice's files, from `FileVersions.before_reading`
-    resumable: Resumable | None = None  # None if later log files need a new merge
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes in memory."""
-        return self.outcome.nbytes + (self.resumable.nbytes if self.resumable is not None else 0)
+    winners: Winners | None = None  # None if later log files need a new merge
 
     def within(self, most_bytes: int) -> KeptOutcome | None:
         """Return what fits into some bytes: columns of the records go first, then the winners.
@@ -101,25 +78,20 @@ class KeptOutcome:
         if self.nbytes <= most_bytes:
             return self
         without_columns = replace(self.outcome, records=self.outcome.records.select([]))
-        for resumable in (self.resumable, None):
-            kept = KeptOutcome(without_columns, self.versions, resumable)
+        for winners in (self.winners, None):
+            kept = KeptOutcome(without_columns, self.versions, winners)
             if kept.nbytes <= most_bytes:
                 return kept
         return None
 
 
 @dataclass(frozen=True, slots=True)
-class BaseKeys:
+class BaseKeys(Arrays):
     """What identifies the rows of a base file to log records, for all merges with the file."""
 
     row_count: int
     tables: tuple[pa.Table, ...]  # keys unless positions identify rows, and ordering values
     versions: tuple[str, ...]  # of the base file, from `FileVersions.before_reading`
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes in memory."""
-        return int(sum(table.nbytes for table in self.tables))
 
 
 class Resumed(NamedTuple):
@@ -189,7 +161,7 @@ class OutcomesInMemory:
         self, key: str, _names: Collection[str] | None, /, *, to_resume: bool = False
     ) -> KeptOutcome | None:
         kept = self._find(key)
-        if not isinstance(kept, KeptOutcome) or (to_resume and kept.resumable is None):
+        if not isinstance(kept, KeptOutcome) or (to_resume and kept.winners is None):
             return None
         return kept
 

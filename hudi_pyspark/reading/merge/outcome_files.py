@@ -38,15 +38,14 @@ import pyarrow as pa
 from hudi_pyspark.arrow_values import to_arrow, to_numpy
 from hudi_pyspark.columns.arrays import Mask, as_one_array
 from hudi_pyspark.messages import logger
+from hudi_pyspark.reading.merge.loaded_log import table_bytes
 from hudi_pyspark.reading.merge.outcome import (
     BaseKeys,
     KeptOutcome,
     Outcome,
-    Resumable,
     Resumed,
 )
-from hudi_pyspark.reading.merge.spill_file import table_bytes
-from hudi_pyspark.reading.merge.winners import MergeDecision, Winners
+from hudi_pyspark.reading.merge.whole_records import MergeDecision, Winners
 from hudi_pyspark.tasks import ReadSettings
 
 OUTCOME_FORMAT = 7
@@ -132,7 +131,7 @@ class OutcomesOnDisk:
 
     def put(self, key: str, kept: KeptOutcome, resumed: Resumed | None = None) -> None:
         if resumed is not None and resumed.growth < _LEAST_GROWTH:
-            kept = replace(kept, resumable=None)
+            kept = replace(kept, winners=None)
             resumed = None  # its file stays: the next merge is resumed from it once more
         is_kept = self._keep(key, kept.nbytes, partial(_parts_of_outcome, kept))
         if is_kept and resumed is not None:
@@ -297,9 +296,9 @@ def _parts_of_outcome(kept: KeptOutcome) -> tuple[_Facts, list[pa.Table]]:
     tables = [pa.table({"": to_arrow(mask)}) for mask in masks]
     tables += [outcome.records.select([name]) for name in outcome.records.schema.names]
     compacted = None
-    if kept.resumable is not None:
-        compacted = kept.resumable.compacted_instants
-        tables.append(kept.resumable.winners.to_table())
+    if kept.winners is not None:
+        compacted = kept.winners.compacted_instants
+        tables.append(kept.winners.to_table())
     facts = {
         "versions": kept.versions,
         "record_count": outcome.record_count,
@@ -399,11 +398,11 @@ def _read_outcome(
         stored.texts("block_instants"),
         stored.texts("counting_instants"),
     )
-    resumable = None
+    winners = None
     if to_resume:
-        winners = Winners.from_table(stored.table(stored.count - 1))
-        resumable = Resumable(winners, stored.texts("compacted_instants"))
-    return KeptOutcome(outcome, stored.texts("versions"), resumable)
+        table = stored.table(stored.count - 1)
+        winners = Winners.from_table(table, stored.texts("compacted_instants"))
+    return KeptOutcome(outcome, stored.texts("versions"), winners)
 
 
 def _read_base_keys(stored: _StoredParts) -> BaseKeys:

@@ -35,8 +35,7 @@ from hudi_pyspark.columns.text import spark_value_text
 from hudi_pyspark.custom_mergers import PayloadMerger
 from hudi_pyspark.errors import CorruptTableError, InvalidOptionError
 from hudi_pyspark.format.column_names import find_column
-from hudi_pyspark.reading.log_records.deletes import flagged_rows
-from hudi_pyspark.reading.log_records.ordering import OrderingValues, ordering_field
+from hudi_pyspark.reading.log_records.marks import OrderingValues, flagged_rows, ordering_field
 from hudi_pyspark.reading.merge.decision import (
     DEBEZIUM_UNAVAILABLE,
     Decision,

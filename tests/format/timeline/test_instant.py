@@ -4,14 +4,17 @@ import pytest
 
 from hudi_pyspark.format.timeline.instant import (
     Action,
+    CompletionTime,
     Instant,
     InstantState,
     NotAnInstant,
+    RequestedTime,
     moment_of,
 )
 
 REQUESTED, INFLIGHT, COMPLETED = InstantState
-T, C = "20250316025816068", "20250316025828811"
+T = RequestedTime("20250316025816068")
+C = CompletionTime("20250316025828811")
 
 
 @pytest.mark.parametrize("layout", [0, 1, 2])

@@ -17,7 +17,7 @@ from hudi_pyspark.errors import (
     SchemaEvolutionError,
     UnsupportedTableError,
 )
-from hudi_pyspark.format.base_file_formats import BaseFileFormat, check_readable
+from hudi_pyspark.format.data_files import BaseFileFormat, check_readable
 from hudi_pyspark.format.parquet.legacy_calendar import INT96_ZONE
 from hudi_pyspark.format.parquet.thrift_compact import ThriftStruct, parse_struct, struct_bytes
 from hudi_pyspark.reading.base_files.base_file import read_base_file
@@ -342,7 +342,7 @@ def test_name_that_the_schema_and_the_column_chunks_spell_differently_is_an_erro
     ("path", "opener"),
     [
         ("f_1-0-1_001.parquet", "hudi_pyspark.reading.base_files.parquet.open_parquet"),
-        ("f_1-0-1_001.orc", "hudi_pyspark.reading.base_files.orc.orc.ORCFile"),
+        ("f_1-0-1_001.orc", "hudi_pyspark.reading.base_files.other_formats.orc.ORCFile"),
     ],
 )
 def test_memory_that_runs_out_is_not_taken_for_damage(path, opener, monkeypatch):

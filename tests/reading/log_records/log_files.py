@@ -17,9 +17,8 @@ from hudi_pyspark.format.log.log_block import HeaderKey, LogBlock, LogBlockType,
 from hudi_pyspark.reading.log_records.decoder import LogDecoder
 from hudi_pyspark.reading.log_records.records import LogRecords, Records
 from hudi_pyspark.reading.merge.fold import PairRule
+from hudi_pyspark.reading.merge.loaded_log import MemoryLimits, load_log
 from hudi_pyspark.reading.merge.merge import MergePass
-from hudi_pyspark.reading.merge.spill_file import MemoryLimits
-from hudi_pyspark.reading.merge.spilled_merge import load_log
 from hudi_pyspark.table.log_files import BlockFilter, scan_blocks
 from hudi_pyspark.table.merge_mode import MergeRule, RecordMergeMode
 from tests.format.log.delete_lists import DELETE_LIST, array_of, content, wrapped

@@ -4,15 +4,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from hudi_pyspark.reading.log_records.ordering import OrderingValues
-from hudi_pyspark.reading.log_records.records import (
-    ALL_COLUMNS,
-    NO_ROW,
-    ColumnSets,
-    LogRecords,
-    Marks,
-    Records,
-)
+from hudi_pyspark.reading.log_records.marks import ALL_COLUMNS, Marks, OrderingValues
+from hudi_pyspark.reading.log_records.records import NO_ROW, ColumnSets, LogRecords, Records
 from tests.reading.log_records.log_files import records_of
 
 

@@ -1,6 +1,7 @@
 import numpy as np
 
-from hudi_pyspark.reading.log_records.records import ALL_COLUMNS, ColumnSets
+from hudi_pyspark.reading.log_records.marks import ALL_COLUMNS
+from hudi_pyspark.reading.log_records.records import ColumnSets
 
 
 def sets_of(*names: str) -> ColumnSets:

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from hudi_pyspark.errors import CorruptTableError, UnsupportedTableError
-from hudi_pyspark.reading.log_records.ordering import OrderingValues, comparable, ordering_field
+from hudi_pyspark.reading.log_records.marks import OrderingValues, comparable, ordering_field
 
 # Values from the smallest to the greatest, by type.
 ASCENDING = [

@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from hudi_pyspark.reading.merge.outcome import KeptOutcome, Outcome
 from hudi_pyspark.reading.merge.outcome_files import cache_folder
-from hudi_pyspark.reading.merge.winners import MergeDecision
+from hudi_pyspark.reading.merge.whole_records import MergeDecision
 
 SECRET, OTHER = "a" * 64, "b" * 64
 

@@ -29,9 +29,8 @@ from hudi_pyspark.reading.kept_merges import merged_on_disk
 from hudi_pyspark.reading.merge import outcome_files
 from hudi_pyspark.reading.merge.outcome import BaseKeys, KeptOutcome, Outcome, Resumed
 from hudi_pyspark.reading.merge.outcome_files import OUTCOME_FORMAT, OutcomesOnDisk, cache_folder
-from hudi_pyspark.reading.merge.winners import MergeDecision
-from hudi_pyspark.reading.read_task import read_task
-from hudi_pyspark.reading.slice_reader import read
+from hudi_pyspark.reading.merge.whole_records import MergeDecision
+from hudi_pyspark.reading.read_task import read_slice, read_task
 from hudi_pyspark.storage import ArrowStorage
 from hudi_pyspark.table.merge_mode import MergeCache
 from hudi_pyspark.tasks import ScanTask
@@ -395,7 +394,7 @@ def test_merge_of_another_process_is_used(tmp_path):
     read_files(storage)
     assert rows(on_disk(tmp_path), storage, None) == MERGED
     assert read_files(storage) == (1, [])
-    tables = list(read(on_disk(tmp_path, columns=()), storage))
+    tables = list(read_slice(on_disk(tmp_path, columns=()), storage))
     assert sum(table.num_rows for table in tables) == 2
     assert read_files(storage) == (0, [])
     assert rows(on_disk(tmp_path, columns=(KEY, "ts")), storage, None) == [("a", 11), ("c", 10)]

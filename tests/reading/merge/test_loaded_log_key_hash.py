@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hudi_pyspark.reading.merge.spill_file import BUCKETS, key_buckets
+from hudi_pyspark.reading.merge.loaded_log import BUCKETS, key_buckets
 
 COUNT = 100_000
 

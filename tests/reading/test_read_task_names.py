@@ -10,7 +10,7 @@ from pyarrow import orc
 from hudi_pyspark.errors import SchemaEvolutionError
 from hudi_pyspark.options.read_options import ReadOptions
 from hudi_pyspark.planning.slice_tasks import SliceQuery
-from hudi_pyspark.reading.slice_reader import read
+from hudi_pyspark.reading.read_task import read_slice
 from hudi_pyspark.table.config import TableConfig
 from hudi_pyspark.table.file_group import BaseFile, FileSlice, LogFile
 from hudi_pyspark.table.timeline import CommittedTimes
@@ -60,7 +60,7 @@ def rows(files, columns, *, table=TABLE, fields=None, ordering="ts", **options):
     (task,) = planner.tasks(slices, SliceQuery(result, "002"))
     if fields is not None:
         task = task.narrowed(fields)
-    tables = list(read(task, MemoryStorage(files)))
+    tables = list(read_slice(task, MemoryStorage(files)))
     return [row for found in tables for row in found.to_pylist()]
 
 

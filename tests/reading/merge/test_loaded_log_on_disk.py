@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from hudi_pyspark.errors import SpillError
-from hudi_pyspark.reading.merge.spill_file import DEFAULT_MEMORY, Buckets, MemoryLimits, SpillFile
+from hudi_pyspark.reading.merge.loaded_log import DEFAULT_MEMORY, Buckets, MemoryLimits, SpillFile
 
 FULL = Path("/dev/full")
 TABLE = pa.table(

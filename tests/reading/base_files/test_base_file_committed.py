@@ -11,8 +11,7 @@ from pyarrow import orc
 
 from hudi_pyspark import HudiTable
 from hudi_pyspark.errors import CorruptBaseFileError
-from hudi_pyspark.reading.base_files.base_file import read_base_file
-from hudi_pyspark.reading.base_files.committed_file import CommittedFile
+from hudi_pyspark.reading.base_files.base_file import CommittedFile, read_base_file
 from hudi_pyspark.table.file_group import BaseFile
 from hudi_pyspark.table.on_damage import OnDamage
 from tests.damage import unpack

@@ -10,10 +10,10 @@ from hudi_pyspark import thresholds
 from hudi_pyspark.errors import CorruptLogBlockError, MissingFileError
 from hudi_pyspark.filter.sql_text import parse_filter
 from hudi_pyspark.options.option import MergeType
-from hudi_pyspark.reading import joint_slices
+from hudi_pyspark.reading import small_slices
 from hudi_pyspark.reading.base_files.base_file import read_base_rows
-from hudi_pyspark.reading.joint_slices import join_tasks
 from hudi_pyspark.reading.read_task import read_task, read_tasks
+from hudi_pyspark.reading.small_slices import join_tasks
 from hudi_pyspark.table.file_group import BaseFile, FileSlice, LogFile
 from hudi_pyspark.table.on_damage import OnDamage
 from hudi_pyspark.table.timeline import CommittedTimes
@@ -101,7 +101,7 @@ def slices():
 def merged_together(monkeypatch):
     """How many slices were merged together, merge by merge; 0 if one refused."""
     counts = []
-    merge = joint_slices._merged
+    merge = small_slices._merged
 
     def counted(tasks, storage):
         counts.append(0)
@@ -109,7 +109,7 @@ def merged_together(monkeypatch):
         counts[-1] = 0 if tables is None else len(tasks)
         return tables
 
-    monkeypatch.setattr(joint_slices, "_merged", counted)
+    monkeypatch.setattr(small_slices, "_merged", counted)
     monkeypatch.setattr(thresholds, "FEWEST_JOINED_SLICES", 2)
     return counts
 

@@ -13,8 +13,7 @@ from hudi_pyspark.custom_mergers import PayloadMerger
 from hudi_pyspark.errors import CorruptLogBlockError
 from hudi_pyspark.format.log.log_block import HeaderKey, LogBlockType
 from hudi_pyspark.reading.log_records.decoder import LogDecoder
-from hudi_pyspark.reading.merge.spill_file import MemoryLimits
-from hudi_pyspark.reading.merge.spilled_merge import load_log
+from hudi_pyspark.reading.merge.loaded_log import MemoryLimits, load_log
 from hudi_pyspark.table.merge_mode import MergeRule, RecordMergeMode
 from tests.format.log.log_writer import write_block
 from tests.reading.log_records.log_files import (

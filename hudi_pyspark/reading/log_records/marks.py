@@ -1,26 +1,46 @@
-"""Make ordering values comparable as in Java.
+"""What a merge asks of records before it looks at their rows: `Marks`.
 
-Hudi compares ordering values in Java. Here they become Arrow arrays whose own order is the same.
+Hudi compares ordering values in Java. Here they become Arrow arrays whose own order is the same. A
+row is a delete by flag, by operation, or by the table's delete marker.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import reduce
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from hudi_pyspark.arrow_values import ZERO, to_arrow, to_numpy
-from hudi_pyspark.columns.arrays import Mask, RowNumbers, any_of, field_array, is_null, is_true
+from hudi_pyspark.columns.arrays import (
+    Arrays,
+    Mask,
+    RowNumbers,
+    any_of,
+    field_array,
+    is_null,
+    is_true,
+)
+from hudi_pyspark.columns.text import spark_value_text
 from hudi_pyspark.errors import UnsupportedTableError
 from hudi_pyspark.format.column_names import find_path
+from hudi_pyspark.format.nested_types import find_field
+from hudi_pyspark.table.merge_mode import MergeRule
+from hudi_pyspark.table.meta_columns import DELETED_COLUMN, OPERATION_COLUMN
+
+SetNumbers = npt.NDArray[np.int32]
+
+ALL_COLUMNS = -1  # number of the set of all columns
+_DELETING_OPERATIONS = ("D", "-U")
 
 
 @dataclass(frozen=True, slots=True)
-class OrderingValues:
+class OrderingValues(Arrays):
     """Ordering values of some records, one comparable array per ordering field.
 
     Without fields all values are equal. Null is smaller than every value, but an int column reads
@@ -57,6 +77,76 @@ class OrderingValues:
             older |= tied & smaller
             tied &= is_true(pc.equal(own_field, other_field)) | (own_null & other_null)
         return older
+
+
+@dataclass(frozen=True, slots=True)
+class Marks(Arrays):
+    """Properties by which a merge decides between records; all arrays are parallel."""
+
+    ordering: OrderingValues
+    is_delete: Mask
+    has_default_ordering: Mask  # the Integer 0, with which Hudi marks a missing ordering value
+    has_other_class: Mask  # deletes whose ordering value has another Java class than the column
+    columns: SetNumbers  # number of the set of columns that the row has, ALL_COLUMNS for all
+
+    @classmethod
+    def of_rows(cls, rows: pa.Table, rule: MergeRule, columns: int = ALL_COLUMNS) -> Marks:
+        """Return the marks of rows of a data block.
+
+        Args:
+            rows: with the columns that the rule names.
+            rule: names ordering fields and delete markers.
+            columns: number of the set of columns that the block has.
+
+        Raises:
+            CorruptTableError: the rows lack an ordering field, or a nested delete field.
+            UnsupportedTableError: an ordering field has a type that Apache Hudi does not order.
+        """
+        names = rule.ordering_fields
+        values = [ordering_field(rows, name) for name in names]
+        has_default_ordering = np.full(rows.num_rows, not values)
+        if len(values) == 1:
+            has_default_ordering = is_null(values[0])
+            if pa.types.is_int32(values[0].type):
+                has_default_ordering |= is_true(pc.equal(values[0], ZERO))
+        return cls(
+            ordering=OrderingValues(tuple(map(comparable, values, names)), rows.num_rows),
+            is_delete=deleting_rows(rows, rule),
+            has_default_ordering=has_default_ordering,
+            has_other_class=np.zeros(rows.num_rows, np.bool_),
+            columns=np.full(rows.num_rows, columns, np.int32),
+        )
+
+    @classmethod
+    def concat(cls, parts: Sequence[Marks]) -> Marks:
+        """Join the marks of several parts, at least one, in their order."""
+        arrays = zip(*(part.arrays() for part in parts), strict=True)
+        ordering = OrderingValues.concat([part.ordering for part in parts])
+        return cls(ordering, *map(np.concatenate, arrays))
+
+    @classmethod
+    def from_spill_columns(cls, columns: Sequence[pa.Array], length: int) -> Marks:
+        """Return the marks whose columns `to_spill_columns` has returned."""
+        count = len(fields(cls)) - 1  # ordering values follow, one array per ordering field
+        ordering = OrderingValues(tuple(columns[count:]), length)
+        return cls(ordering, *map(to_numpy, columns[:count]))
+
+    def to_spill_columns(self) -> list[pa.Array]:
+        """Return the marks as columns, for rows that go to disk."""
+        return [*map(to_arrow, self.arrays()), *self.ordering.fields]
+
+    @property
+    def is_commit_time_delete(self) -> Mask:
+        """Deletes that beat every older record."""
+        return self.is_delete & self.has_default_ordering
+
+    def take(self, indices: RowNumbers) -> Marks:
+        """Return the marks of some records, in that order."""
+        return Marks(self.ordering.take(indices), *(a[indices] for a in self.arrays()))
+
+    def arrays(self) -> list[npt.NDArray[Any]]:
+        """List all arrays except the ordering values."""
+        return [self.is_delete, self.has_default_ordering, self.has_other_class, self.columns]
 
 
 def comparable_ordering(table: pa.Table, fields: Sequence[str]) -> OrderingValues:
@@ -141,3 +231,27 @@ def _combine_ranks(first: RowNumbers, second: RowNumbers) -> RowNumbers:
     ranks = np.empty(len(order), np.int64)
     ranks[order] = np.cumsum(changes)
     return ranks
+
+
+def deleting_rows(rows: pa.Table, rule: MergeRule) -> Mask:
+    """Return the rows of a data block that delete their key.
+
+    Raises:
+        CorruptTableError: the delete field is nested, and the rows lack it.
+    """
+    deletes = flagged_rows(rows)
+    if OPERATION_COLUMN in rows.schema.names:
+        operation = rows.column(OPERATION_COLUMN)
+        deletes = deletes | is_true(pc.is_in(operation, pa.array(_DELETING_OPERATIONS)))
+    if {rule.delete_field, rule.delete_field.partition(".")[0]} & set(rows.schema.names):
+        marked = field_array(rows, rule.delete_field, role="delete field")
+        deletes = deletes | is_true(pc.equal(spark_value_text(marked), rule.delete_marker))
+    return deletes
+
+
+def flagged_rows(rows: pa.Table) -> Mask:
+    """Return the rows whose ``_hoodie_is_deleted`` is true."""
+    flag = find_field(rows.schema, DELETED_COLUMN)
+    if flag is None or not pa.types.is_boolean(flag.type):
+        return np.zeros(rows.num_rows, np.bool_)
+    return is_true(rows.column(DELETED_COLUMN))

@@ -12,8 +12,7 @@ from hudi_pyspark.errors import (
     MissingFileError,
     SchemaEvolutionError,
 )
-from hudi_pyspark.reading.read_task import read_task
-from hudi_pyspark.reading.slice_reader import read
+from hudi_pyspark.reading.read_task import read_slice, read_task
 from hudi_pyspark.table.on_damage import OnDamage
 from hudi_pyspark.tasks import PartitionColumn, PartitionValues, ValueSource
 from tests.memory_storage import MemoryStorage
@@ -56,9 +55,9 @@ def test_columns_that_only_the_merge_needs_are_not_returned():
 
 
 def test_rows_are_counted_without_any_column():
-    tables = list(read(task(columns=()), MemoryStorage(FILES)))
+    tables = list(read_slice(task(columns=()), MemoryStorage(FILES)))
     assert sum(table.num_rows for table in tables) == 2
-    tables = list(read(task(columns=(), logs=()), MemoryStorage(FILES)))
+    tables = list(read_slice(task(columns=(), logs=()), MemoryStorage(FILES)))
     assert sum(table.num_rows for table in tables) == 3
 
 
@@ -73,7 +72,7 @@ def test_blocks_of_uncommitted_instants_do_not_count():
 
 def test_no_log_file_is_read_twice_and_the_base_only_when_asked_for():
     storage = RecordingStorage(FILES)
-    tables = read(task(), storage)
+    tables = read_slice(task(), storage)
     assert storage.read == []
     list(tables)
     assert storage.read == list(LOG_PATHS)
@@ -83,7 +82,7 @@ def test_no_log_file_is_read_twice_and_the_base_only_when_asked_for():
 @pytest.mark.parametrize("logs", [(), LOGS], ids=["base-only", "merged"])
 def test_stopping_early_closes_the_base_file(logs):
     storage = RecordingStorage(FILES)
-    tables = read(task(logs=logs, batch_rows=1), storage)
+    tables = read_slice(task(logs=logs, batch_rows=1), storage)
     next(tables)
     assert len(storage.opened) == 1
     tables.close()  # type: ignore[attr-defined]

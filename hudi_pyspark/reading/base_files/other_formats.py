@@ -1,15 +1,35 @@
-"""Stream ORC base files as Arrow tables, stripe by stripe."""
+"""Stream base files of the formats other than Parquet: ORC, HFile and Lance.
 
-from collections.abc import Callable, Iterator, Sequence
+They have no row groups that a filter could leave out, so each file is read whole; ORC stripe by
+stripe.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import IO
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import orc
 
-from hudi_pyspark.errors import CorruptBaseFileError, UnsupportedTypeError
+from hudi_pyspark.errors import (
+    CorruptAvroError,
+    CorruptBaseFileError,
+    StorageError,
+    UnsupportedTableError,
+    UnsupportedTypeError,
+)
+from hudi_pyspark.format.avro.schema import parse_schema
 from hudi_pyspark.format.column_names import match_columns, rename_columns
+from hudi_pyspark.format.data_files import LANCE_MISSING, BaseFileFormat
+from hudi_pyspark.format.hfile import HFileError
+from hudi_pyspark.format.hfile.reader import SCHEMA_INFO, read_hfile
+from hudi_pyspark.format.log.data_block import decode_hfile_records
 from hudi_pyspark.format.nested_types import replace_columns
 from hudi_pyspark.format.orc_footer import OrcFooter, parse_orc_footer, parse_writer_zone
 from hudi_pyspark.storage.protocol import Storage
@@ -19,7 +39,7 @@ _UTC = frozenset({"", "UTC", "GMT", "Etc/UTC", "Etc/GMT"})
 _LAST_MILLIS = (2**63 - 1) // 1_000_000  # of Arrow's nanoseconds: the years 1678 to 2262
 
 
-def read_orc_file(
+def _read_orc_file(
     storage: Storage, path: str, columns: Sequence[str], batch_rows: int
 ) -> Iterator[pa.Table]:
     """Stream an ORC file; see `read_base_file`.
@@ -76,7 +96,7 @@ class _WriterClock:
     @classmethod
     def load(
         cls, source: orc.ORCFile, file: pa.NativeFile | IO[bytes], schema: pa.Schema, path: str
-    ) -> "_WriterClock":
+    ) -> _WriterClock:
         """Read the zones.
 
         Raises:
@@ -177,3 +197,93 @@ def _holds(data_type: pa.DataType, test: Callable[[pa.DataType], bool]) -> bool:
 
 def _is_wall_clock(data_type: pa.DataType) -> bool:
     return pa.types.is_timestamp(data_type) and data_type.tz is None
+
+
+def _read_hfile_file(
+    storage: Storage, path: str, columns: Sequence[str], batch_rows: int
+) -> Iterator[pa.Table]:
+    """Read a whole HFile and decode some columns; see `read_base_file`.
+
+    The blocks of an HFile are compressed rows, so they cannot be read by column.
+
+    Raises:
+        CorruptBaseFileError: the file cannot be decoded.
+        SchemaEvolutionError: it has a requested column under several names.
+    """
+    place = storage.describe(path)
+    try:
+        hfile = read_hfile(storage.read_bytes(path), path=path)
+        schema_text = hfile.file_info.get(SCHEMA_INFO)
+        if schema_text is None:
+            raise CorruptBaseFileError(place, "expected an Avro schema in its file info")
+        schema = parse_schema(str(schema_text, "utf-8"))
+        stored = match_columns(columns, [field.name for field in schema.fields], source=place)
+        table = decode_hfile_records(hfile, schema, [*stored.values()])
+        table = rename_columns(table.select([*stored.values()]), stored) if stored else table
+    except (HFileError, CorruptAvroError, UnicodeDecodeError) as error:
+        reason = error.reason() if isinstance(error, CorruptAvroError) else error
+        raise CorruptBaseFileError(place, f"not readable as HFile: {reason}") from error
+    for start in range(0, table.num_rows, batch_rows):
+        # Arrow does not bound the length of a slice without columns by itself.
+        yield table.slice(start, min(batch_rows, table.num_rows - start))
+
+
+def _read_lance_file(
+    storage: Storage, path: str, columns: Sequence[str], batch_rows: int
+) -> Iterator[pa.Table]:
+    """Stream a Lance file; see `read_base_file`.
+
+    Raises:
+        UnsupportedTableError: the optional library is not installed.
+        CorruptBaseFileError: the file cannot be decoded.
+        SchemaEvolutionError: it has a requested column under several names.
+    """
+    try:
+        from lance.file import LanceFileReader  # noqa: PLC0415  (an optional extra)
+    except ImportError as error:
+        raise UnsupportedTableError(f"base file {path}: {LANCE_MISSING}") from error
+    with _local_file(storage, path) as local:
+        try:
+            names = LanceFileReader(str(local)).metadata().schema.names
+            stored = match_columns(columns, names, source=storage.describe(path))
+            stored_names = list(stored.values())
+            # The library refuses an empty list.
+            reader = LanceFileReader(str(local), columns=stored_names or names[:1])
+            for batch in reader.read_all(batch_size=batch_rows).to_batches():
+                yield rename_columns(pa.Table.from_batches([batch]).select(stored_names), stored)
+        except (pa.ArrowInvalid, OSError, RuntimeError, ValueError) as error:
+            problem = f"not readable as Lance: {error}"
+            raise CorruptBaseFileError(storage.describe(path), problem) from error
+
+
+@contextmanager
+def _local_file(storage: Storage, path: str) -> Iterator[Path]:
+    """Yield the path of the file on this machine, of a copy if need be: the library needs one.
+
+    Raises:
+        StorageError: the copy cannot be written.
+    """
+    with storage.open_input(path) as file:  # raises if the path is missing, or outside of the table
+        local = Path(storage.describe(path))
+        if storage.is_local and local.is_file():
+            yield local
+            return
+        content = file.read()
+    with ExitStack() as stack:
+        try:
+            copy = Path(stack.enter_context(tempfile.TemporaryDirectory()), "base.lance")
+            copy.write_bytes(content)
+        except OSError as error:  # a full disk, or a machine without a folder for temporary files
+            problem = f"a copy in the folder for temporary files cannot be written: {error}"
+            raise StorageError(storage.describe(path), problem, 1) from error
+        yield copy
+
+
+# Each takes the storage, the path, the columns and the rows per table of `read_base_file`.
+READERS: Mapping[
+    BaseFileFormat, Callable[[Storage, str, Sequence[str], int], Iterator[pa.Table]]
+] = {
+    BaseFileFormat.ORC: _read_orc_file,
+    BaseFileFormat.HFILE: _read_hfile_file,
+    BaseFileFormat.LANCE: _read_lance_file,
+}

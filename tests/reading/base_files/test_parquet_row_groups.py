@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from hudi_pyspark.filter.sql_text import parse_filter
-from hudi_pyspark.reading.base_files.row_groups import RowGroupFilter
+from hudi_pyspark.reading.base_files.parquet import RowGroupFilter
 from tests.conftest import GOLDEN
 
 ROWS = pa.table(

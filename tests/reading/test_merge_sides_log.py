@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from hudi_pyspark.format.log.log_block import HeaderKey
-from hudi_pyspark.reading.slice_log import lacks_older_values
+from hudi_pyspark.reading.merge_sides import lacks_older_values
 from tests.reading.log_records.log_files import KEY, data_block, delete_block, framed
 from tests.reading.slices_in_memory import AVRO, task
 

@@ -3,7 +3,7 @@
 import pytest
 
 from hudi_pyspark.format.log.log_block import HeaderKey
-from hudi_pyspark.reading.slice_merge import RowIdentity, load_merge_sides
+from hudi_pyspark.reading.merge_sides import RowIdentity, load_merge_sides
 from tests.memory_storage import MemoryStorage
 from tests.reading.log_records.log_files import BASE_INSTANT, KEY, data_block, delete_block, framed
 from tests.reading.slices_in_memory import (
