@@ -286,8 +286,11 @@ def cause(error: Exception) -> str:
     return str(java.toString() if java is not None else error).splitlines()[0]
 
 
-def create_expression_indexes(t: Writer) -> None:
+def create_expression_indexes(t: Writer, *kinds: str) -> None:
+    """Create the expression indexes of some kinds; Apache Hudi refuses some."""
     for name, definition in EXPRESSIONS.items():
+        if not definition.startswith(kinds):
+            continue
         try:
             t.sql(f"CREATE INDEX {name} ON {{t}} USING {definition}")
         except Exception as error:  # noqa: BLE001  (which ones Apache Hudi refuses is an outcome)
@@ -307,7 +310,7 @@ EXPRESSION_COLUMNS = "id string, name string, n int, d date, seconds bigint"
 def expression_cow(t: Writer) -> None:
     for begin in (0, 4, 8, 12):
         t.upsert(*(of_expression(i, 100, "ab"[begin // 4 % 2]) for i in range(begin, begin + 4)))
-    create_expression_indexes(t)
+    create_expression_indexes(t, "column_stats", "bloom_filters")
 
 
 @case(
@@ -320,7 +323,7 @@ def expression_cow(t: Writer) -> None:
 def expression_mor(t: Writer) -> None:
     for begin in (0, 4, 8, 12):
         t.upsert(*(of_expression(i, 100, "ab"[begin // 4 % 2]) for i in range(begin, begin + 4)))
-    create_expression_indexes(t)
+    create_expression_indexes(t, "column_stats")  # Bloom filters of log files fail
     try:
         moved = row("K01", "Name 9", 999, "2030-01-01", 1_700_000_000, 110, "a")
         t.upsert(moved, of_expression(20, 110, "b"))
