@@ -2,7 +2,7 @@
 
 import re
 
-from hudi_pyspark.format.file_name import BaseFileName, LogFileName, LogKind
+from hudi_pyspark.format.data_files import BaseFileName, LogFileName, LogKind
 
 # Hudi escapes these in a folder name, as Hive does.
 _ESCAPED_IN_FOLDERS = re.compile(r"[\x01-\x1f\x7f\"#%'*/:=?\\{}\[\]^]")

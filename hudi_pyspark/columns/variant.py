@@ -36,7 +36,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hudi_pyspark.format.bytes_source import cut_values
+from hudi_pyspark.arrow_values import cut_values
 from hudi_pyspark.format.nested_types import TYPED_VALUE, VARIANT, without_offset
 
 Ints = npt.NDArray[np.int64]

@@ -9,7 +9,7 @@ from hudi_pyspark.columns.schema_evolution import mislabelled_columns
 from hudi_pyspark.doctor.files import StoredFiles
 from hudi_pyspark.doctor.finding import RESTORE, Finding, Severity, Track, reason_of, worst
 from hudi_pyspark.errors import CorruptLogBlockError, HudiError
-from hudi_pyspark.format.file_name import LogFileName
+from hudi_pyspark.format.data_files import LogFileName
 from hudi_pyspark.format.log.data_block import decode_data_block, decode_native_deletes
 from hudi_pyspark.format.log.delete_block import decode_deletes
 from hudi_pyspark.format.log.log_block import LogBlock, LogBlockType

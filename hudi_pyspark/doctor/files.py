@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from hudi_pyspark.doctor.finding import RESTORE, Finding, Severity
 from hudi_pyspark.doctor.timeline import RESTORE_INSTANT, TimelineFiles
 from hudi_pyspark.errors import HudiError, MissingFileError
-from hudi_pyspark.format.file_name import BaseFileName, LogFileName, is_partition_marker
+from hudi_pyspark.format.data_files import BaseFileName, LogFileName, is_partition_marker
 from hudi_pyspark.format.log.log_block import RECORD_BLOCKS
 from hudi_pyspark.format.log.log_file import frame_log_file
 from hudi_pyspark.inspection.files import (

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from hudi_pyspark.columns.arrays import Mask, any_of
 from hudi_pyspark.columns.schema_evolution import is_as_declared
-from hudi_pyspark.format.base_file_formats import BaseFileFormat
+from hudi_pyspark.format.data_files import BaseFileFormat
 from hudi_pyspark.format.parquet.checked_file import has_only_value, open_parquet
 from hudi_pyspark.format.parquet.legacy_calendar import LegacyCalendar
 from hudi_pyspark.frames.dataset import Source

@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from hudi_pyspark.columns.text import scalar_text
 from hudi_pyspark.errors import CorruptBaseFileError, MissingFileError
-from hudi_pyspark.format.base_file_formats import BaseFileFormat
+from hudi_pyspark.format.data_files import BaseFileFormat
 from hudi_pyspark.format.parquet.checked_file import (
     chunk_bounds,
     chunk_statistics,

@@ -10,7 +10,7 @@ import pyarrow as pa
 from hudi_pyspark.columns.type_text import type_text
 from hudi_pyspark.errors import InvalidInstantError, UnsupportedTableError
 from hudi_pyspark.format.avro.schema import arrow_schema, parse_schema
-from hudi_pyspark.format.file_name import BaseFileName, LogFileName, parse_data_file_name
+from hudi_pyspark.format.data_files import BaseFileName, LogFileName, parse_data_file_name
 from hudi_pyspark.format.timeline.instant import COMMIT_ACTIONS, Instant, moment_of
 from hudi_pyspark.format.timeline.instant_metadata import commit_metadata_of
 from hudi_pyspark.format.timeline.internal_schema import parse_internal_schema

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hudi_pyspark.format.file_name import BaseFileName, LogFileName, parse_data_file_name
+from hudi_pyspark.format.data_files import BaseFileName, LogFileName, parse_data_file_name
 from hudi_pyspark.inspection.commits import KnownCommit, kind_of, known_commits
 from hudi_pyspark.inspection.definition import COLUMNS, schema_of, table_of, with_columns
 from hudi_pyspark.table.file_group import FileSlice, LogFile

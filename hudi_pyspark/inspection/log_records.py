@@ -10,7 +10,7 @@ from hudi_pyspark.columns.arrays import field_array
 from hudi_pyspark.columns.schema_evolution import conform, repair_timestamps
 from hudi_pyspark.custom_mergers import registered_payloads
 from hudi_pyspark.errors import CorruptTableError, HudiError, InvalidOptionError, MissingFileError
-from hudi_pyspark.format.file_name import LogFileName, LogKind
+from hudi_pyspark.format.data_files import LogFileName, LogKind
 from hudi_pyspark.format.log.delete_block import OrderingGroup
 from hudi_pyspark.format.log.log_block import LogBlockType
 from hudi_pyspark.inspection import log_blocks

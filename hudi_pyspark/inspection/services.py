@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from hudi_pyspark.errors import InvalidOptionError, MissingFileError
-from hudi_pyspark.format.file_name import parse_data_file_name
+from hudi_pyspark.format.data_files import parse_data_file_name
 from hudi_pyspark.format.timeline import instant_metadata
 from hudi_pyspark.format.timeline.instant import Action, Instant, WriteOperationType
 from hudi_pyspark.format.timeline.instant_body import BodyParser

@@ -17,7 +17,7 @@ import pyarrow as pa
 from hudi_pyspark import thresholds
 from hudi_pyspark.cached_property import cached_property
 from hudi_pyspark.columns.arrays import as_one_array
-from hudi_pyspark.format.file_name import parse_data_file_name
+from hudi_pyspark.format.data_files import parse_data_file_name
 from hudi_pyspark.format.hashes import xxhash64
 from hudi_pyspark.options.option import Index
 

@@ -15,7 +15,7 @@ from datetime import timezone
 import pyarrow as pa
 
 from hudi_pyspark import errors
-from hudi_pyspark.format.file_name import is_log_file_name
+from hudi_pyspark.format.data_files import is_log_file_name
 from hudi_pyspark.format.timeline.instant import WriteOperationType, moment_of
 from hudi_pyspark.format.timeline.instant_metadata import CommitMetadata, WriteStat
 from hudi_pyspark.messages import logger, warn

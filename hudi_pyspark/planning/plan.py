@@ -18,7 +18,7 @@ from hudi_pyspark import thresholds
 from hudi_pyspark.cached_property import PickledWithoutCache, cached_property
 from hudi_pyspark.errors import printable
 from hudi_pyspark.filter.predicate import Predicate
-from hudi_pyspark.format.base_file_formats import BaseFileFormat
+from hudi_pyspark.format.data_files import BaseFileFormat
 from hudi_pyspark.format.timeline.instant import RequestedTime
 from hudi_pyspark.options.option import QueryType
 from hudi_pyspark.planning.slice_tasks import TablePlanner

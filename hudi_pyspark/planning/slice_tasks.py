@@ -18,8 +18,8 @@ from hudi_pyspark.cached_property import cached_property
 from hudi_pyspark.columns.schema_evolution import SchemaOnRead
 from hudi_pyspark.custom_mergers import PayloadMerger, find_merger
 from hudi_pyspark.filter.predicate import Predicate, columns_of, top_level_columns
-from hudi_pyspark.format.base_file_formats import check_readable
 from hudi_pyspark.format.column_names import find_path
+from hudi_pyspark.format.data_files import check_readable
 from hudi_pyspark.options.option import RangeMerge, values_that_change_rows
 from hudi_pyspark.planning import needed_columns
 from hudi_pyspark.planning.partitions import (

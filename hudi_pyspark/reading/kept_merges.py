@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from hudi_pyspark import thresholds
 from hudi_pyspark.columns.arrays import repeat
-from hudi_pyspark.format.base_file_formats import BaseFileFormat
+from hudi_pyspark.format.data_files import BaseFileFormat
 from hudi_pyspark.reading.file_states import UNKNOWN, FileVersions
 from hudi_pyspark.reading.merge.outcome import (
     BaseKeys,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, TypeAlias
 
 from hudi_pyspark.errors import CorruptTableError, UnsupportedTableError, UnsupportedVersionError
-from hudi_pyspark.format.base_file_formats import BaseFileFormat
+from hudi_pyspark.format.data_files import BaseFileFormat
 from hudi_pyspark.format.properties import parse_properties, table_checksum
 from hudi_pyspark.storage.protocol import Storage
 

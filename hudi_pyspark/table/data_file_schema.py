@@ -8,9 +8,8 @@ from pyarrow import orc
 
 from hudi_pyspark.errors import HudiError, StorageError
 from hudi_pyspark.format.avro.schema import arrow_schema, parse_schema
-from hudi_pyspark.format.base_file_formats import BaseFileFormat
 from hudi_pyspark.format.bytes_source import BytesSource
-from hudi_pyspark.format.file_name import is_log_file_name
+from hudi_pyspark.format.data_files import BaseFileFormat, is_log_file_name
 from hudi_pyspark.format.hfile.reader import SCHEMA_INFO, read_hfile
 from hudi_pyspark.format.log.log_block import DATA_BLOCKS
 from hudi_pyspark.format.log.log_file import frame_log_file

@@ -13,8 +13,14 @@ from typing import TYPE_CHECKING, TypeAlias
 from hudi_pyspark import thresholds
 from hudi_pyspark.cached_property import PickledWithoutCache, cached_property
 from hudi_pyspark.errors import CorruptTableError, UnsupportedTableError
-from hudi_pyspark.format import file_name
-from hudi_pyspark.format.base_file_formats import BaseFileFormat
+from hudi_pyspark.format.data_files import (
+    BaseFileFormat,
+    BaseFileName,
+    LogFileName,
+    LogKind,
+    is_partition_marker,
+    parse_data_file_name,
+)
 from hudi_pyspark.storage.protocol import FileInfo
 from hudi_pyspark.table.file_group import BaseFile, FileGroup, LogFile, group_files
 from hudi_pyspark.table.listing import FileListing, PartitionChoice, path_in
@@ -198,7 +204,7 @@ class FileGroups(PickledWithoutCache):
     def has_data_files(self) -> bool:
         """Return whether any partition lists a data file of Hudi, even of an unknown commit."""
         files = self.listed(self.listing.partitions())
-        return any(file_name.parse_data_file_name(f.name) for _, listed in files for f in listed)
+        return any(parse_data_file_name(f.name) for _, listed in files for f in listed)
 
     def listed(self, partitions: Sequence[str]) -> Iterator[tuple[str, list[FileInfo]]]:
         """Yield partitions with their files; only a few partitions are in memory at a time."""
@@ -311,8 +317,8 @@ def problem_of_name(name: str, config: TableConfig) -> str:
     """
     if name.startswith("/"):
         return _OUTSIDE
-    parsed = file_name.parse_data_file_name(name)
-    if isinstance(parsed, file_name.LogFileName) or file_name.is_partition_marker(name):
+    parsed = parse_data_file_name(name)
+    if isinstance(parsed, LogFileName) or is_partition_marker(name):
         return ""
     if parsed is None:
         return "whose name is not <file id>_<write token>_<instant>.<extension>"
@@ -372,14 +378,14 @@ def data_files(
     """
     infos = {file.name: file for file in listed_files}
     extensions = _extensions(config)
-    bases: dict[str, file_name.BaseFileName] = {}
-    logs: dict[str, file_name.LogFileName] = {}
+    bases: dict[str, BaseFileName] = {}
+    logs: dict[str, LogFileName] = {}
     other_names: list[str] = []
     for name in sorted({*infos, *names}):
         parsed = _slice_file_name(name, extensions)
         if parsed is None:
             other_names.append(name)
-        elif isinstance(parsed, file_name.BaseFileName):
+        elif isinstance(parsed, BaseFileName):
             bases[name] = parsed
         elif config.is_merge_on_read:  # else they are from before the table's type was changed
             logs[name] = parsed
@@ -389,7 +395,7 @@ def data_files(
 
 
 def _base_files(
-    names: Mapping[str, file_name.BaseFileName],
+    names: Mapping[str, BaseFileName],
     folder: str,
     infos: Mapping[str, FileInfo],
     committed: Mapping[str, CommittedFile],
@@ -426,7 +432,7 @@ def _base_files(
 
 
 def _log_files(
-    names: Mapping[str, file_name.LogFileName],
+    names: Mapping[str, LogFileName],
     folder: str,
     infos: Mapping[str, FileInfo],
     committed: Mapping[str, CommittedFile],
@@ -454,7 +460,7 @@ def _log_files(
                 committed_by=stat.committed_by,
                 first_committed_by=stat.first_committed_by,
                 is_native=bool(parsed.native_extension),
-                is_deletes=parsed.kind is file_name.LogKind.DELETES,
+                is_deletes=parsed.kind is LogKind.DELETES,
                 modified_ms=info.modified_ms,
             )
         )
@@ -473,13 +479,11 @@ def _extensions(config: TableConfig) -> tuple[str, ...]:
     return (own, *_IN_MIXED_TABLES) if config.base_file_formats_mixed else (own,)
 
 
-def _slice_file_name(
-    name: str, extensions: tuple[str, ...]
-) -> file_name.BaseFileName | file_name.LogFileName | None:
+def _slice_file_name(name: str, extensions: tuple[str, ...]) -> BaseFileName | LogFileName | None:
     """Return a base or log file name that takes part in slices; None for every other file."""
-    parsed = file_name.parse_data_file_name(name)
-    if isinstance(parsed, file_name.LogFileName):
-        return None if parsed.kind is file_name.LogKind.CDC else parsed
+    parsed = parse_data_file_name(name)
+    if isinstance(parsed, LogFileName):
+        return None if parsed.kind is LogKind.CDC else parsed
     if name.endswith(extensions) or any(extension in name for extension in extensions):
         return parsed
     return None

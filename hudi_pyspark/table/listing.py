@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import Protocol
 
-from hudi_pyspark.format.file_name import is_partition_marker
+from hudi_pyspark.format.data_files import is_partition_marker
 from hudi_pyspark.storage.protocol import FileInfo, Storage, list_nonempty, read_together
 from hudi_pyspark.table.config import METADATA_FOLDER, TableConfig
 

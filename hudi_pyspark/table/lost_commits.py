@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from hudi_pyspark.errors import CorruptTimelineError, HudiError
-from hudi_pyspark.format.file_name import parse_data_file_name
+from hudi_pyspark.format.data_files import parse_data_file_name
 from hudi_pyspark.format.parquet.checked_file import has_only_value, open_parquet
 from hudi_pyspark.format.timeline.instant import Action
 from hudi_pyspark.storage.protocol import Storage

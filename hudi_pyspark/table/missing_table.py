@@ -9,7 +9,7 @@ from hudi_pyspark.errors import (
     PathNotFoundError,
     TableNotFoundError,
 )
-from hudi_pyspark.format.base_file_formats import BaseFileFormat
+from hudi_pyspark.format.data_files import BaseFileFormat
 from hudi_pyspark.storage.protocol import FileInfo, Storage
 from hudi_pyspark.table.config import METADATA_FOLDER, PROPERTIES_FILE
 from hudi_pyspark.wording import did_you_mean

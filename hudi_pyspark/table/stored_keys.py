@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from hudi_pyspark import thresholds
 from hudi_pyspark.errors import UnsupportedTableError
-from hudi_pyspark.format.base_file_formats import BaseFileFormat
+from hudi_pyspark.format.data_files import BaseFileFormat
 from hudi_pyspark.format.log.data_block import decode_first_records, decode_native_deletes
 from hudi_pyspark.format.log.delete_block import decode_deletes
 from hudi_pyspark.format.log.log_block import DATA_BLOCKS, LogBlockType

@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hudi_pyspark.format.avro.schema import arrow_field, arrow_schema, parse_schema
-from hudi_pyspark.format.file_name import LogFileName, LogKind
+from hudi_pyspark.format.data_files import LogFileName, LogKind
 from hudi_pyspark.format.hfile.reader import read_hfile
 from hudi_pyspark.format.log.delete_block import OrderingGroup, OrderingWrapper, decode_delete_block
 from hudi_pyspark.format.log.log_block import HeaderKey, LogBlock, LogBlockType, frame_blocks

@@ -4,7 +4,7 @@ import zipfile
 
 import pytest
 
-from hudi_pyspark.format.file_name import is_native_log_name
+from hudi_pyspark.format.data_files import is_native_log_name
 from tests.conftest import GOLDEN
 from tests.golden.case import load_cases
 from tests.golden.native_twin import native_twin

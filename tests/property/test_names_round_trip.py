@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hudi_pyspark.format.file_name import BaseFileName, LogFileName, LogKind, parse_data_file_name
+from hudi_pyspark.format.data_files import BaseFileName, LogFileName, LogKind, parse_data_file_name
 from hudi_pyspark.format.timeline.instant import (
     Action,
     Instant,

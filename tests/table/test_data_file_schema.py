@@ -7,7 +7,7 @@ import pytest
 from pyarrow import orc
 
 from hudi_pyspark.errors import StorageError
-from hudi_pyspark.format.base_file_formats import BaseFileFormat
+from hudi_pyspark.format.data_files import BaseFileFormat
 from hudi_pyspark.format.timeline.instant_metadata import CommitMetadata, commit_metadata_of
 from hudi_pyspark.storage.file_systems import OpenFile
 from hudi_pyspark.storage.remote_file import RemoteFile

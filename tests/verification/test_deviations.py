@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from verification.histories import deviations
-from verification.histories.compare import Answer
+from verification.histories.compare import Answer, Failure
 from verification.histories.comparison import Comparison, NoColumnError
 from verification.histories.instants import Instant
 from verification.histories.queries import QueryKind
@@ -96,3 +96,14 @@ def test_changes_of_delta_commits_of_a_table_that_became_copy_on_write_are_d74(
         assert deviations._changes_of_delta_commits(found) is expected
     found.properties = {"hoodie.table.type": "MERGE_ON_READ"}
     assert not deviations._changes_of_delta_commits(found)
+
+
+@pytest.mark.parametrize("folder", ["a", "d e", "p=1/q=2"])
+def test_path_of_a_missing_file_may_have_spaces(folder):
+    path = f"/tables/t/{folder}/f-3_0-1-2_020.parquet"
+    text = f"[HUDI_X] the changes of commit 020 are no longer known: {path} was committed (010)"
+    assert deviations._missing_path(Failure("IncrementalRangeError", text)) == path
+
+
+def test_error_that_names_no_committed_file_misses_none():
+    assert deviations._missing_path(Failure("MissingFileError", "[HUDI_X] gone")) == ""

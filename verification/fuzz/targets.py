@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hudi_pyspark.errors import CorruptTableError, HudiError
-from hudi_pyspark.format import file_name
+from hudi_pyspark.format import data_files
 from hudi_pyspark.format.avro.decoder import decode_records, record_spans
 from hudi_pyspark.format.avro.schema import arrow_schema, parse_schema
 from hudi_pyspark.format.bloom_filter import BloomFilter, BloomFilterError
@@ -253,10 +253,10 @@ def _names(data: bytes) -> None:
         except NotAnInstant:
             continue
         assert Instant.parse(instant.file_name(layout), layout) == instant
-    file_name.is_log_file_name(name)
-    file_name.is_partition_marker(name)
-    parsed = file_name.parse_data_file_name(name)
-    assert parsed is None or file_name.parse_data_file_name(name_of(parsed)) == parsed
+    data_files.is_log_file_name(name)
+    data_files.is_partition_marker(name)
+    parsed = data_files.parse_data_file_name(name)
+    assert parsed is None or data_files.parse_data_file_name(name_of(parsed)) == parsed
 
 
 @cache

@@ -129,14 +129,23 @@ def _with_partition_values(
     return replace(answer, rows=tuple(rows))
 
 
+def _missing_path(refusal: Failure) -> str:
+    """Return the path of the committed file that an error misses; "" if it misses none.
+
+    The folder of a partition may have spaces in its name.
+    """
+    named = re.search(r"(/.+?) was committed", refusal.message)
+    return named[1] if named else ""
+
+
 def _missing_file(c: Comparison) -> bool:
     """D3: a committed file is gone, within the instants that were asked for."""
     if not isinstance(c.ours, Failure) or c.ours.error != "MissingFileError":
         return False
-    named = re.search(r"(\S+) was committed", c.ours.message)
-    if named is None or "/" not in named[1]:
+    missing = _missing_path(c.ours)
+    if not missing:
         return False
-    name = named[1].rpartition("/")[2]
+    name = missing.rpartition("/")[2]
     if any(file.name == name for file in c.path.rglob(name)):
         return False
     first = next((i for i in c.instants if _writes(c.path, i, name)), None)
@@ -543,8 +552,9 @@ def _cleaned_replaced_group(c: Comparison) -> bool:
     """D60: the cleaner has removed the rows that a commit replaced: their deletes are not known."""
     if c.query.kind is not QueryKind.CDC or not isinstance(c.ours, Failure):
         return False
-    named = re.search(r"changes of commit (\d+) are no longer known: (\S+) was", c.ours.message)
-    if named is None or c.ours.error != "IncrementalRangeError" or Path(named[2]).exists():
+    missing = _missing_path(c.ours)
+    named = re.search(r"changes of commit (\d+) are no longer known", c.ours.message)
+    if named is None or c.ours.error != "IncrementalRangeError" or Path(missing).exists():
         return False
     replacing = {i.requested for i in c.instants if i.action == "replacecommit"}
     return named[1] in replacing

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import pyarrow as pa
 
+from hudi_pyspark.arrow_values import cut_values
 from hudi_pyspark.errors import CorruptAvroError
 from hudi_pyspark.format.avro.cursor import (
     BytesReader,
@@ -16,7 +17,6 @@ from hudi_pyspark.format.avro.cursor import (
     walk_bytes,
     walk_varint,
 )
-from hudi_pyspark.format.bytes_source import cut_values
 
 if TYPE_CHECKING:
     from hudi_pyspark.format.avro.cursor import Cursor, Int64s, UInt64s

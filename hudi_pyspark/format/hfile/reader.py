@@ -14,9 +14,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hudi_pyspark.arrow_values import to_arrow, to_numpy
+from hudi_pyspark.arrow_values import Offsets, cut_values, to_arrow, to_numpy
 from hudi_pyspark.errors import UnsupportedTableError
-from hudi_pyspark.format.bytes_source import BytesSource, Offsets, cut_values
+from hudi_pyspark.format.bytes_source import BytesSource
 from hudi_pyspark.format.hfile import HFileError
 from hudi_pyspark.format.hfile.blocks import (
     DATA_MAGIC,

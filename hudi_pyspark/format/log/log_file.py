@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from hudi_pyspark.errors import CorruptLogBlockError, UnsupportedTableError
 from hudi_pyspark.format.avro.schema import parse_json
 from hudi_pyspark.format.bytes_source import BytesSource
-from hudi_pyspark.format.file_name import LogFileName, LogKind, is_native_log_name
+from hudi_pyspark.format.data_files import LogFileName, LogKind, is_native_log_name
 from hudi_pyspark.format.hfile import HFileError
 from hudi_pyspark.format.hfile.reader import HFileReader
 from hudi_pyspark.format.log import log_block

@@ -25,7 +25,7 @@ from hudi_pyspark import errors
 from hudi_pyspark.columns.arrays import Mask
 from hudi_pyspark.columns.schema_evolution import conform, repair_timestamps, stored_columns
 from hudi_pyspark.filter.predicate import Predicate
-from hudi_pyspark.format.base_file_formats import check_readable
+from hudi_pyspark.format.data_files import check_readable
 from hudi_pyspark.format.parquet.checked_file import has_only_value, open_parquet
 from hudi_pyspark.reading.base_files.other_formats import READERS
 from hudi_pyspark.reading.base_files.page_reads import PagedFile

@@ -25,8 +25,8 @@ from hudi_pyspark.errors import (
     UnsupportedTypeError,
 )
 from hudi_pyspark.format.avro.schema import parse_schema
-from hudi_pyspark.format.base_file_formats import LANCE_MISSING, BaseFileFormat
 from hudi_pyspark.format.column_names import match_columns, rename_columns
+from hudi_pyspark.format.data_files import LANCE_MISSING, BaseFileFormat
 from hudi_pyspark.format.hfile import HFileError
 from hudi_pyspark.format.hfile.reader import SCHEMA_INFO, read_hfile
 from hudi_pyspark.format.log.data_block import decode_hfile_records

@@ -17,7 +17,7 @@ from hudi_pyspark.errors import (
     SchemaEvolutionError,
     UnsupportedTableError,
 )
-from hudi_pyspark.format.base_file_formats import BaseFileFormat, check_readable
+from hudi_pyspark.format.data_files import BaseFileFormat, check_readable
 from hudi_pyspark.format.parquet.legacy_calendar import INT96_ZONE
 from hudi_pyspark.format.parquet.thrift_compact import ThriftStruct, parse_struct, struct_bytes
 from hudi_pyspark.reading.base_files.base_file import read_base_file

@@ -11,7 +11,7 @@ from hudi_pyspark.errors import (
     PathOutsideTableError,
     UnsupportedTableError,
 )
-from hudi_pyspark.format.base_file_formats import check_readable
+from hudi_pyspark.format.data_files import check_readable
 from hudi_pyspark.reading.base_files.base_file import read_base_file
 from hudi_pyspark.storage import ArrowStorage
 from hudi_pyspark.table.confined_storage import ConfinedStorage

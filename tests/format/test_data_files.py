@@ -1,6 +1,6 @@
 import pytest
 
-from hudi_pyspark.format.file_name import (
+from hudi_pyspark.format.data_files import (
     BaseFileName,
     LogFileName,
     LogKind,
