@@ -4,11 +4,10 @@ import pytest
 
 from hudi_pyspark.errors import InvalidOptionError, UnknownQueryTypeError, UnsupportedQueryError
 from hudi_pyspark.options.option import TRUSTED, Index, OnMissing, QueryType
+from hudi_pyspark.options.other_options import HUDI_RS_IGNORED, OTHER_WORDS
 from hudi_pyspark.options.read_options import (
     BY_NAME,
-    HUDI_RS_IGNORED,
     OPTIONS,
-    OTHER_WORDS,
     ReadOptions,
     columns_text,
 )

@@ -76,7 +76,9 @@ def open_span(file: BytesSource, start: int, stop: int) -> pa.NativeFile | IO[by
     return pa.BufferReader(pa.py_buffer(file[start:stop]))
 
 
-@dataclass(frozen=True, slots=True)
+# Not frozen: a slice may have thousands of blocks, and frozen instances take three times as long to
+# create. Treat them as immutable.
+@dataclass(slots=True)
 class LogBlock:
     """One block of a log file; its content is not decoded."""
 
@@ -362,7 +364,11 @@ class _BlockReader:
         return self.file[start : self.offset]
 
     def read_int(self, what: str) -> int:
-        return int(_INT.unpack(self.read_bytes(_INT.size, what))[0])
+        place = self.offset - self._begin
+        if place + _INT.size > len(self._octets):
+            return int(_INT.unpack(self.read_bytes(_INT.size, what))[0])
+        self.offset += _INT.size
+        return int(_INT.unpack_from(self._octets, place)[0])
 
     def read_map(self, what: str) -> dict[int, str]:
         """Read a map: an int count, then per entry an int key, an int length and UTF-8 text."""
