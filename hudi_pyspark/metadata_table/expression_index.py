@@ -144,6 +144,6 @@ class Expression:
         try:
             options = self.definition.options
             found = [self.function.apply(value, options) for value in values.to_pylist()]
-        except (ValueError, KeyError, OverflowError):  # options, or years beyond 9999
+        except (ValueError, KeyError, TypeError, OverflowError):  # options, or years beyond 9999
             return None
         return None if None in found else pa.array(found, self.function.makes).unique()

@@ -63,7 +63,7 @@ def load_definitions(table: TableView) -> list[IndexDefinition]:
     try:
         content = json.loads(table.storage.read_bytes(table.config.properties.get(_PATH) or FILE))
         entries = dict(content["indexDefinitions"])
-    except (OSError, ValueError, TypeError, KeyError) as error:
+    except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
         _log.warning("the definitions of indexes cannot be read: %s", error)
         return []
     found = []

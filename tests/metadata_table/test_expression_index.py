@@ -81,6 +81,8 @@ def test_expressions_that_depend_on_a_session_are_not_used(function, column, opt
         ("lower", NAME, {}, "İ"),
         ("substring", NAME, {"pos": "x", "len": "1"}, "abc"),
         ("substring", NAME, {"pos": "1"}, "abc"),
+        ("substring", NAME, {"pos": "1", "len": []}, "abc"),
+        ("trim", NAME, {"trimString": 3}, "abc"),
     ],
 )
 def test_values_that_are_not_certain_say_nothing(function, column, options, value):

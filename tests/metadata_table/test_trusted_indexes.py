@@ -6,11 +6,14 @@ Rows are those of Apache Hudi; the file groups that are left are those in which 
 import json
 import logging
 import shutil
+from functools import partial
 from typing import Any
 
 import pytest
 
 from hudi_pyspark import HudiTable
+from hudi_pyspark.metadata_table import table as metadata_table
+from hudi_pyspark.metadata_table.own_slices import listed_slices
 from hudi_pyspark.tasks import ScanTask
 from tests.damage import set_property
 from tests.metadata_table.indexed import answer_of_hudi, pruned
@@ -243,6 +246,31 @@ def test_trusted_record_index_rules_out_keys_that_it_lacks(golden_table, name):
     assert len(both.plan()) == 1
     assert both.to_arrow()["_hoodie_record_key"].to_pylist() == [key]
     assert len(table.scan(filter=text, unique_keys=True, data_skipping="record_index").plan()) > 1
+
+
+@pytest.mark.parametrize("name", SECONDARY)
+@pytest.mark.parametrize("index", ["record_index", "secondary_index_city_idx"])
+def test_last_file_groups_that_nothing_names_are_missed_by_the_keys_of_others(
+    copy_case, name, index, monkeypatch
+):
+    """Keys are then sought in groups in which they never were."""
+    path = copy_case(name)
+    folder = path / ".hoodie/metadata" / index
+    last = max(file.name.lstrip(".").partition("_")[0] for file in folder.glob("*-index-*"))
+    assert not last.endswith("-0000-0")
+    for file in folder.glob(f"*{last}*"):
+        file.unlink()
+    as_listed = partial(listed_slices, committed={})  # as if no commit named them
+    monkeypatch.setattr(metadata_table, "complete_slices", as_listed)
+    table = HudiTable(str(path))
+    _, rows = answer_of_hudi(name)
+    for row in rows:
+        scan = table.scan(filter=f"id = '{row['id']}'", trust_indexes="record")
+        assert found(scan) == [row["id"]]
+    for column, value in conditions(rows):
+        if column == "city":
+            scan = table.scan(filter=f"city = {literal(value)}", trust_indexes="secondary")
+            assert found(scan) == ids(row for row in rows if row["city"] == value), value
 
 
 # Partition statistics
