@@ -162,20 +162,20 @@ class PartitionValues:
     @property
     def from_path(self) -> tuple[str, ...]:
         """Columns that take the path's value, whatever the files hold."""
-        return self._of(ValueSource.PATH, ValueSource.PATH_ALONE)
+        sources = (ValueSource.PATH, ValueSource.PATH_ALONE)
+        return tuple(column.name for column in self.values if column.source in sources)
 
     @property
     def in_shared_folder(self) -> tuple[str, ...]:
         """Columns of text whose folder has rows with other values."""
-        return self._of(ValueSource.FILE_IN_SHARED_FOLDER)
+        source = ValueSource.FILE_IN_SHARED_FOLDER
+        return tuple(column.name for column in self.values if column.source is source)
 
     @property
     def never_read(self) -> tuple[str, ...]:
         """Columns that are never read from the files."""
-        return self._of(ValueSource.PATH_ALONE)
-
-    def _of(self, *sources: ValueSource) -> tuple[str, ...]:
-        return tuple(column.name for column in self.values if column.source in sources)
+        source = ValueSource.PATH_ALONE
+        return tuple(column.name for column in self.values if column.source is source)
 
     def from_files(self) -> PartitionValues:
         """Return the same columns with the values of the files, unless a file lacks a column."""

@@ -11,7 +11,8 @@ from hudi_pyspark.inspection.definition import COLUMNS
 from hudi_pyspark.inspection.inspection import INSPECTION_TABLES, Inspection
 from hudi_pyspark.inspection.statistics import partitions_schema
 from hudi_pyspark.options.option import BOOLEAN, options_of
-from hudi_pyspark.options.read_options import CATALOG_PREFIX, INSPECT, SPARK_OPTIONS, TableOptions
+from hudi_pyspark.options.other_options import SPARK_OPTIONS
+from hudi_pyspark.options.read_options import CATALOG_PREFIX, INSPECT, TableOptions
 from hudi_pyspark.storage.options import is_storage_option
 from hudi_pyspark.wording import did_you_mean
 

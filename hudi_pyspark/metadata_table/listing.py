@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import copy
-from itertools import starmap
 from typing import TypeVar
 
 from hudi_pyspark.cached_property import PickledWithoutCache, cached_property
@@ -111,11 +110,13 @@ class MetadataListing:
         sizes = self._current.opened.file_records.sizes(names.values())
         if unknown := [name for name in names.values() if name not in sizes]:
             raise CorruptTableError(f"the metadata table has no files of partition {unknown[0]}")
-        return {path: list(starmap(_listed, sizes[name].items())) for path, name in names.items()}
-
-
-def _listed(name: str, size: int) -> FileInfo:
-    return FileInfo(name, is_directory=False, size=size, modified_ms=0)
+        return {
+            path: [
+                FileInfo(name, is_directory=False, size=size, modified_ms=0)
+                for name, size in sizes[partition].items()
+            ]
+            for path, partition in names.items()
+        }
 
 
 class _Current(PickledWithoutCache):

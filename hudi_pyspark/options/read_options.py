@@ -38,10 +38,10 @@ from hudi_pyspark.options.option import (
     whole_number,
     word,
 )
+from hudi_pyspark.options.other_options import check_other_option
 from hudi_pyspark.storage.options import is_storage_option
 from hudi_pyspark.table.merge_mode import DELETE_FIELD, DELETE_MARKER, MergeCache
 from hudi_pyspark.table.on_damage import OnDamage
-from hudi_pyspark.wording import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -318,8 +318,10 @@ class ReadOptions:
                     f"option {name} belongs to batch reads of Spark with the option {INSPECT}; "
                     "from Python call HudiTable(path).inspect"
                 )
-            if name.lower() not in BY_NAME:
-                _check_other_option(name.lower(), as_text(value))
+            lower = name.lower()
+            is_setting = is_storage_option(lower) or lower.startswith(CATALOG_PREFIX)
+            if lower not in BY_NAME and not is_setting:
+                check_other_option(lower, as_text(value), OPTIONS)
         keys = {k: v for k, v in (defaults or {}).items() if "." in k}
         default_options = GivenOptions.of(keys)
         given_options = default_options.overridden_by(GivenOptions.of(options))
@@ -501,98 +503,3 @@ def _check_no_range(given_options: GivenOptions) -> None:
             f"{name} needs the query type incremental, but {query_type} is "
             f"{as_text(given_options.value('query_type'))}{hint}"
         )
-
-
-# Query features of Apache Hudi, and a switch of hudi-rs, that would change the rows if they were
-# ignored; by key, or by a prefix of keys that ends with a dot.
-_REFUSED = {
-    "hoodie.read.blob.inline.mode": "blobs are always read with their content, as CONTENT does",
-    "hoodie.datasource.read.paths": "load the base path and filter on partition columns instead",
-    "hoodie.datasource.read.incr.filters": "use .filter() on the DataFrame instead",
-    "hoodie.write.record.merge.custom.implementation.classes": "Java mergers cannot run here",
-    "hoodie.datasource.write.record.merger.impls": "Java mergers cannot run here",
-    "hoodie.read.use.read_optimized.mode": "give hoodie.datasource.query.type=read_optimized",
-    "hoodie.datasource.write.": "this source only reads",
-    "hoodie.datasource.read.table.valued.function.": "table-valued functions need Apache Hudi",
-}
-# Settings of the JVM reader and of hudi-rs that change their speed or code path, never the rows.
-HUDI_RS_IGNORED: Final = frozenset(
-    {
-        "hoodie.plan.listing.parallelism",
-        "hoodie.read.listing.parallelism",
-        "hoodie.read.file.group.reader.version",
-        "hoodie.read.file.slice.read.concurrency",
-        "hoodie.read.input.partitions",
-        "hoodie.read.scan.max.memory.size",
-    }
-)
-# Options that Spark itself passes to every source.
-SPARK_OPTIONS: Final = frozenset({"path", "paths", "inferschema", "header", "mergeschema"})
-_IGNORED = HUDI_RS_IGNORED | SPARK_OPTIONS
-_IGNORED_PREFIXES = (
-    "hoodie.bucket.index.",
-    "hoodie.index.bucket.engine",
-    "hoodie.common.diskmap.",
-    "hoodie.common.spillable.",
-    "hoodie.compaction.lazy.block.read",
-    "hoodie.compaction.reverse.log.read",
-    "hoodie.datasource.read.file.index.listing.",
-    "hoodie.datasource.read.streaming.table.version",
-    "hoodie.datasource.read.use.new.parquet.file.format",
-    "hoodie.file.group.reader.enabled",
-    "hoodie.file.index.enable",
-    "hoodie.filesystem.view.",
-    "hoodie.hfile.block.cache.",
-    "hoodie.memory.",
-    "hoodie.metadata.",
-    "hoodie.optimized.log.blocks.scan.enable",
-    "spark.",
-)
-
-
-# Options here, and their names in Delta Lake, delta-rs, Iceberg, PyIceberg and older hudi-rs.
-OTHER_WORDS: Final = {
-    "as_of": "timestampAsOf versionAsOf version snapshot-id snapshot_id as-of-timestamp branch tag "
-    "as_of_timestamp timestamp",
-    "begin (of a stream: start_offset)": "startingVersion startingTimestamp start-snapshot-id "
-    "start_timestamp stream-from-timestamp",
-    "end": "endingVersion endingTimestamp end-snapshot-id end_timestamp",
-    "cdc=true": "readChangeFeed readChangeData",
-    "filter": "filters partitions row_filter",
-    "columns": "selected_fields projection",
-    "batch_rows": "batch_size",
-    "maxCommitsPerTrigger": "maxFilesPerTrigger",
-}
-_NAME_HERE = {word.lower(): here for here, words in OTHER_WORDS.items() for word in words.split()}
-
-
-def _check_other_option(name: str, value: str) -> None:
-    """Decide about an option, in lower case, that this package does not have.
-
-    It is accepted if it concerns storage, catalog or Spark, or cannot change the rows. Another key
-    of Apache Hudi is ignored with a warning, and any other name is refused.
-    """
-    prefix = next((p for p in _REFUSED if p.endswith(".") and name.startswith(p)), "")
-    reason = _REFUSED.get(name) or _REFUSED.get(prefix)
-    is_content = name == "hoodie.read.blob.inline.mode" and value.upper() == "CONTENT"
-    if reason is not None and value and not is_content:
-        raise UnsupportedQueryError(f"option {name} is not supported: {reason}")
-    if reason is not None or name in _IGNORED or name.startswith(_IGNORED_PREFIXES):
-        return
-    if is_storage_option(name) or name.startswith(CATALOG_PREFIX):
-        return
-    if name in _NAME_HERE:
-        raise InvalidOptionError(
-            f"unknown option {name!r}: it is called {_NAME_HERE[name]} here. Hudi has instants, "
-            "not versions: inspect.commits() lists them"
-        )
-    is_key = name.startswith("hoodie.")
-    short_names = {n.lower(): n for option in OPTIONS for n in option.names if "." not in n}
-    near = nearest(name, {} if is_key else short_names)
-    near = near or nearest(name, {alias: option.key for alias, option in BY_NAME.items()})
-    hint = f"; did you mean {near}?" if near else ""
-    if is_key:
-        warn(f"unknown option {name} is ignored{hint}")
-        return
-    known = f" (known: {', '.join(sorted(short_names.values()))}, and the keys of Apache Hudi)"
-    raise InvalidOptionError(f"unknown option {name!r}{hint or known}")

@@ -3,12 +3,11 @@ import re
 import pytest
 
 from hudi_pyspark.errors import InvalidOptionError, UnknownQueryTypeError, UnsupportedQueryError
-from hudi_pyspark.options.option import OnMissing, QueryType
+from hudi_pyspark.options.option import TRUSTED, Index, OnMissing, QueryType
+from hudi_pyspark.options.other_options import HUDI_RS_IGNORED, OTHER_WORDS
 from hudi_pyspark.options.read_options import (
     BY_NAME,
-    HUDI_RS_IGNORED,
     OPTIONS,
-    OTHER_WORDS,
     ReadOptions,
     columns_text,
 )
@@ -139,6 +138,28 @@ def test_key_and_alias_may_say_the_same_but_not_contradict(key, alias, text):
     assert parse({key: text, alias: text}) == parse({key: text}) == parse({alias: text})
     with pytest.raises(InvalidOptionError, match="'other'"):
         parse({key: text, alias: "other"})
+
+
+@pytest.mark.parametrize(
+    ("value", "trusted"),
+    [
+        ("false", set()),
+        ("true", set(TRUSTED.values())),
+        (True, set(TRUSTED.values())),
+        ("Secondary, record", {Index.SECONDARY_INDEX, Index.RECORD_INDEX}),
+        (["expression", "partition_stats"], {Index.EXPRESSION_INDEX, Index.PARTITION_STATS}),
+    ],
+)
+def test_trusted_indexes(value, trusted):
+    assert parse({"trust_indexes": value}).trust_indexes == trusted
+    assert parse({}).trust_indexes == set()
+    assert parse({"trust_indexes": value}).unique_keys is False
+
+
+@pytest.mark.parametrize("value", ["", "secondary_index", "record,other", "true,record", []])
+def test_unknown_index_is_not_trusted(value):
+    with pytest.raises(InvalidOptionError, match="give true, false or some of record, secondary"):
+        parse({"trust_indexes": value})
 
 
 def test_both_names_of_the_query_type_must_agree():

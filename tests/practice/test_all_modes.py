@@ -424,7 +424,8 @@ def check_all(names, found, errors):
             [tuple(row[1:]) for row in found[part] if row[0] == name]
             for part in ("rows", "column", "count")
         )
-        texts = sorted(((key, value and str(value)) for key, value in expected.rows), key=str)
+        shown = [(key, None if value is None else str(value)) for key, value in expected.rows]
+        texts = sorted(shown, key=str)
         if expected.rows:
             assert sorted(rows, key=str) == texts, name
             assert sorted(column, key=str) == sorted(((v,) for _, v in texts), key=str), name

@@ -5,8 +5,8 @@ import re
 import pytest
 
 from hudi_pyspark.errors import InvalidOptionError
+from hudi_pyspark.options.other_options import HUDI_RS_IGNORED
 from hudi_pyspark.options.read_options import (
-    HUDI_RS_IGNORED,
     OPTIONS,
     ReadOptions,
     StreamOptions,

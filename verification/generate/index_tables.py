@@ -138,7 +138,8 @@ class Writer:
     def rows(self, condition: str, options: dict[str, str]) -> list[dict[str, object]]:
         frame = self.spark.read.format("hudi").options(**options).load(str(self.path))
         names = [column.split()[0] for column in self.case.columns.split(", ")]
-        found = frame.where(condition).selectExpr(*names, "ts", "region").orderBy("id", "region")
+        names += ["ts", "region", "_hoodie_file_name"]
+        found = frame.where(condition).selectExpr(*names).orderBy("id", "region")
         return [json.loads(text) for text in found.toJSON().collect()]
 
 
@@ -285,8 +286,11 @@ def cause(error: Exception) -> str:
     return str(java.toString() if java is not None else error).splitlines()[0]
 
 
-def create_expression_indexes(t: Writer) -> None:
+def create_expression_indexes(t: Writer, *kinds: str) -> None:
+    """Create the expression indexes of some kinds; Apache Hudi refuses some."""
     for name, definition in EXPRESSIONS.items():
+        if not definition.startswith(kinds):
+            continue
         try:
             t.sql(f"CREATE INDEX {name} ON {{t}} USING {definition}")
         except Exception as error:  # noqa: BLE001  (which ones Apache Hudi refuses is an outcome)
@@ -306,7 +310,7 @@ EXPRESSION_COLUMNS = "id string, name string, n int, d date, seconds bigint"
 def expression_cow(t: Writer) -> None:
     for begin in (0, 4, 8, 12):
         t.upsert(*(of_expression(i, 100, "ab"[begin // 4 % 2]) for i in range(begin, begin + 4)))
-    create_expression_indexes(t)
+    create_expression_indexes(t, "column_stats", "bloom_filters")
 
 
 @case(
@@ -319,13 +323,24 @@ def expression_cow(t: Writer) -> None:
 def expression_mor(t: Writer) -> None:
     for begin in (0, 4, 8, 12):
         t.upsert(*(of_expression(i, 100, "ab"[begin // 4 % 2]) for i in range(begin, begin + 4)))
-    create_expression_indexes(t)
+    create_expression_indexes(t, "column_stats")  # Bloom filters of log files fail
     try:
         moved = row("K01", "Name 9", 999, "2030-01-01", 1_700_000_000, 110, "a")
         t.upsert(moved, of_expression(20, 110, "b"))
         t.upsert(of_expression(2, 120, "a"), operation="delete")
     except Exception as error:  # noqa: BLE001
         t.failures.append(f"update: {cause(error)}")
+
+
+def equalities(rows: list[dict[str, object]]) -> list[str]:
+    """Return a condition for each value of the columns that have an index of their values."""
+    found = {
+        f"{column} = {sql_text(each[column])}"
+        for each in rows
+        for column in ("city", "n")
+        if column in each
+    }
+    return sorted(found)
 
 
 def main(names: list[str]) -> None:
@@ -339,7 +354,7 @@ def main(names: list[str]) -> None:
         chosen.write(t)
         expected = t.rows("true", WITHOUT_INDEXES)
         lost = {}
-        for condition in chosen.conditions:
+        for condition in (*chosen.conditions, *equalities(expected)):
             every = {str(r["id"]) for r in t.rows(condition, WITHOUT_INDEXES)}
             lost[condition] = sorted(every - {str(r["id"]) for r in t.rows(condition, {})})
         folder = FOLDER / name
