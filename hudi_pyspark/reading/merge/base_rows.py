@@ -106,12 +106,13 @@ class BaseRowMatcher:
         # a million log records that is ten times faster.
         if len(keys) < len(log_keys):
             first_rows = _index_in(log_keys, keys)
-            winners = np.flatnonzero(first_rows != NO_ROW)
-            return first_rows[winners], winners
-        indices = _index_in(keys, log_keys)
-        rows = np.flatnonzero(indices != NO_ROW)
-        winners, first = np.unique(indices[rows], return_index=True)
-        return rows[first], winners
+        else:
+            records = _index_in(keys, log_keys)
+            rows = np.flatnonzero(records != NO_ROW)[::-1]
+            first_rows = np.full(len(log_keys), NO_ROW, np.int64)
+            first_rows[records[rows]] = rows  # of a key in two rows, the first row comes last
+        winners = np.flatnonzero(first_rows != NO_ROW)
+        return first_rows[winners], winners
 
 
 def compared_ordering(match: Match, rule: MergeRule) -> OrderingValues:
