@@ -7,6 +7,7 @@ import json
 import logging
 import shutil
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ import pytest
 from hudi_pyspark import HudiTable
 from hudi_pyspark.metadata_table import table as metadata_table
 from hudi_pyspark.metadata_table.own_slices import listed_slices
+from hudi_pyspark.planning.slice_tasks import TablePlanner
 from hudi_pyspark.tasks import ScanTask
 from tests.damage import set_property
 from tests.metadata_table.indexed import answer_of_hudi, pruned
@@ -142,6 +144,29 @@ def test_states_other_than_the_latest_ask_no_trusted_index(golden_table, name):
         scan = table.scan(filter=f"city = {literal(value)}", **options)
         assert "trust_indexes" not in scan.explain()
         assert found(scan) == ids(row for row in rows if row["city"] == value)
+
+
+@pytest.mark.parametrize("name", SECONDARY)
+def test_secondary_index_of_a_partition_column_is_not_asked(copy_case, name):
+    """Rows show the value in their path, which need not be the one that was written."""
+    path = copy_case(name)
+    file = path / ".hoodie/.index_defs/index.json"
+    content = json.loads(file.read_text())
+    content["indexDefinitions"]["secondary_index_city_idx"]["sourceFields"] = ["region"]
+    file.write_text(json.dumps(content))
+    scan = HudiTable(str(path)).scan(filter="region = 'b'", trust_indexes="secondary")
+    _, rows = answer_of_hudi(name)
+    assert found(scan) == ids(row for row in rows if row["region"] == "b")
+
+
+@pytest.mark.parametrize("name", [SECONDARY[1], STATS[1], "x_v9_cow_ix_expression"])
+def test_tables_with_a_merger_of_the_user_ask_no_trusted_index(golden_table, name, monkeypatch):
+    """Rows may have other values than all of their records."""
+    monkeypatch.setattr(TablePlanner, "merger", property(lambda _: SimpleNamespace(columns=None)))
+    scan = HudiTable(str(golden_table(name))).scan(
+        filter="city = 'Oslo' AND n = 5010 AND id = 'k010'", trust_indexes=True
+    )
+    assert "as trust_indexes says" not in pruned(scan)
 
 
 @pytest.mark.parametrize("name", SECONDARY)
@@ -309,6 +334,15 @@ def test_partition_statistics_say_nothing_of_some_columns(golden_table, text):
     """Of floating-point numbers, of partition columns and of columns that a writer fills in."""
     scan = HudiTable(str(golden_table(STATS[1]))).scan(filter=text, **BY_PARTITION)
     assert "0 of" in pruned(scan) or "partition statistics" not in pruned(scan)
+
+
+@pytest.mark.parametrize("query", [{"query_type": "read_optimized"}, {"merge_type": "skip_merge"}])
+@pytest.mark.parametrize("name", STATS)
+def test_queries_of_other_versions_of_rows_ask_no_statistics_of_partitions(
+    golden_table, name, query
+):
+    scan = HudiTable(str(golden_table(name))).scan(filter="n = 5010", **query, **BY_PARTITION)
+    assert "partition statistics" not in pruned(scan)
 
 
 @pytest.mark.parametrize("name", STATS)
