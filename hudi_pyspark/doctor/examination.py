@@ -105,7 +105,8 @@ def examine_table(
 def unopened(storage: Storage, error: HudiError) -> Finding:
     """Return the only finding of a table that cannot be opened."""
     reason = reason_of(error, PROPERTIES_FILE)
-    advice = error.advice or restore_properties(storage)
+    # An error without a place is about the properties, whose backup only the doctor looks for.
+    advice = error.advice if error.place else restore_properties(storage)
     return Finding(Severity.PROBLEM, PROPERTIES, PROPERTIES_FILE, reason, advice)
 
 

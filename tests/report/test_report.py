@@ -164,7 +164,7 @@ def test_damaged_header_of_a_log_file_is_a_problem_as_for_the_doctor(tmp_path, c
 
 
 def test_of_log_files_only_headers_are_read(tmp_path, monkeypatch):
-    table = unpack("v9_mor_clustering", tmp_path)
+    table = unpack("v10_mor_all_types", tmp_path)
     asked: dict[str, set[int]] = {}
     read = LogFiles.read
 
