@@ -72,7 +72,8 @@ def find_merger(rule: MergeRule, reference: str, registered: Mergers) -> Payload
         if not is_custom:
             raise InvalidOptionError(
                 f"payload_merger is {reference!r}, but the table merges by {rule.mode.value}, "
-                "which calls no payload class. Leave the option out"
+                "which calls no payload class",
+                advice="Leave the option out",
             )
         return merger
     if not is_custom:

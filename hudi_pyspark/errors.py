@@ -1,8 +1,8 @@
 """Errors that this package raises on purpose.
 
 Spark relays only the text of an error that is raised in a Python worker, so every message begins
-with a code in brackets, e.g. ``[HUDI_TABLE_NOT_FOUND]``. All arguments are positional and end up
-in ``args``: unpickling replays exactly these. `docs/errors.md` draws the tree.
+with a code in brackets, e.g. ``[HUDI_TABLE_NOT_FOUND]``. Unpickling replays the positional
+arguments, which are ``args``, and restores all attributes. `docs/errors.md` draws the tree.
 
 No error here is an error of Python as well, such as a `NotImplementedError` or an `OSError`. Spark,
 and libraries that call this package, take these for something that is normal, and go on.

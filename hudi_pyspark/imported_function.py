@@ -47,8 +47,11 @@ def _check_allowed(option: str, module: str) -> None:
     problem = f"is {allowed!r}" if allowed else "is not set"
     raise InvalidOptionError(
         f"{option} may not import the module {module!r} here: the variable {ALLOWED} of this "
-        f"process {problem}. Whoever starts the process allows modules: "
-        f"os.environ[{ALLOWED!r}] = {module!r} before a session or a read starts, "
-        f"spark.executorEnv.{ALLOWED}={module} for the executors of a cluster, and on a server "
-        f"{ALLOWED}={module} in conf/spark-env.sh. Commas separate modules"
+        f"process {problem}",
+        advice=(
+            f"Whoever starts the process allows modules: os.environ[{ALLOWED!r}] = {module!r} "
+            f"before a session or a read starts, spark.executorEnv.{ALLOWED}={module} for the "
+            f"executors of a cluster, and on a server {ALLOWED}={module} in conf/spark-env.sh. "
+            "Commas separate modules"
+        ),
     )

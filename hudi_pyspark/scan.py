@@ -257,8 +257,9 @@ class Scan:
 
         if self._limit is not None:
             raise UnsupportedQueryError(
-                f"the scan has a limit of {self._limit} rows, but an engine filters rows before it "
-                "counts them. Leave out the limit here, and give it to the engine"
+                f"the scan has a limit of {self._limit} rows, but an engine filters rows before "
+                "it counts them",
+                advice="Leave out the limit here, and give it to the engine",
             )
         return HudiDataset(self)
 

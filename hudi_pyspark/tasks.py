@@ -93,7 +93,8 @@ class CommitRange:
                 f"{commit_times.null_count} rows in files of the range have no "
                 f"{COMMIT_TIME_COLUMN}: they were written without it "
                 "(hoodie.populate.meta.fields=false or hoodie.meta.fields.mode), so the range "
-                "cannot be told from other commits. Read the table as of its end instead"
+                "cannot be told from other commits",
+                advice="Read the table as of its end instead",
             )
         if self.by_completion_time:
             written = pc.is_in(commit_times, value_set=pa.array(self.commits, pa.string()))

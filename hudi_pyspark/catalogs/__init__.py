@@ -50,8 +50,11 @@ def find_table(name: str, settings: Settings) -> CatalogTable:
     if table.table_format.lower() not in _FORMATS:
         raise CatalogError(
             f"the catalog records {name} as a table of the format {table.table_format}, not of "
-            "Apache Hudi. Use a reader of that format; if Apache Hudi writes the table, correct "
-            "the entry, or read the table by its path"
+            "Apache Hudi",
+            advice=(
+                "Use a reader of that format; if Apache Hudi writes the table, correct the entry, "
+                "or read the table by its path"
+            ),
         )
     return table
 

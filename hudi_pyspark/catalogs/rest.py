@@ -218,8 +218,8 @@ def _call(
         if answer.is_redirect:
             raise CatalogError(
                 f"the catalog at {mask(url)} sends readers on to "
-                f"{mask(answer.headers['location'])}, which gets no secrets. If the catalog is "
-                "there, give this address as catalog.uri"
+                f"{mask(answer.headers['location'])}, which gets no secrets",
+                advice="If the catalog is there, give this address as catalog.uri",
             )
         answer.raise_for_status()
         return dict(answer.json())

@@ -221,8 +221,8 @@ def _whole_base_file(task: ScanTask) -> str:
             if ids.get(field.id, names.get(field.name, field)) != field:
                 raise UnsupportedTableError(
                     f"{file.path} was written before the column {field.name!r} had this name or "
-                    "these fields: other engines would show nulls. Cluster the table with Apache "
-                    "Hudi, which writes the file again"
+                    "these fields: other engines would show nulls",
+                    advice="Cluster the table with Apache Hudi, which writes the file again",
                 )
     return file.path
 

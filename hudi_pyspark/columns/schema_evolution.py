@@ -101,13 +101,14 @@ def _conform_column(
     ) as error:
         raise SchemaEvolutionError(
             f"{source}: column {field.name!r} is stored as {column.type}, which cannot be read as "
-            f"the table's type {field.type} ({error}). Read the other columns, or write these rows "
-            "again with values of that type"
+            f"the table's type {field.type} ({error})",
+            advice="Read the other columns, or write these rows again with values of that type",
         ) from error
     except MalformedVariantError as error:
         raise CorruptTableError(
             f"{source}: column {field.name!r} has a shredded variant that cannot be rebuilt: "
-            f"{error}. Restore the file from a copy, or read the other columns"
+            f"{error}",
+            advice="Restore the file from a copy, or read the other columns",
         ) from error
     return pa.chunked_array(chunks, type=field.type)
 
@@ -332,8 +333,8 @@ def _rename_column(
         chunks = [_rename(chunk, new.part, old.part) for chunk in column.chunks]
     except AmbiguousNamesError as error:
         raise SchemaEvolutionError(
-            f"a file of commit {instant}: in column {old.name!r}, field {error}. Read the other "
-            "columns, or write these rows again with one of the fields"
+            f"a file of commit {instant}: in column {old.name!r}, field {error}",
+            advice="Read the other columns, or write these rows again with one of the fields",
         ) from error
     return pa.chunked_array(chunks) if chunks else column
 

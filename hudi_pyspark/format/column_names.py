@@ -41,8 +41,8 @@ def find_column(name: str, schema: pa.Schema) -> str | None:
     found = spellings(name, schema.names) or spellings(name.partition(".")[0], schema.names)
     if len(found) > 1:
         raise CorruptTableError(
-            f"the field {name} may be {' or '.join(map(repr, found))}, which differ only in case. "
-            "Spell it like one of them in .hoodie/hoodie.properties, or rename a column"
+            f"the field {name} may be {' or '.join(map(repr, found))}, which differ only in case",
+            advice="Spell it like one of them in .hoodie/hoodie.properties, or rename a column",
         )
     return found[0] if found else None
 
@@ -124,8 +124,11 @@ def match_columns(
         return match_names(requested, stored_names)
     except AmbiguousNamesError as error:
         raise SchemaEvolutionError(
-            f"{source}: column {error}. Apache Hudi cannot read such a file either: write it again "
-            "with one of the columns, or rename one of them in the table"
+            f"{source}: column {error}",
+            advice=(
+                "Apache Hudi cannot read such a file either: write it again with one of the "
+                "columns, or rename one of them in the table"
+            ),
         ) from error
 
 

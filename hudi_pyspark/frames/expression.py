@@ -104,8 +104,11 @@ def predicate_of(condition: object, schema: pa.Schema) -> Predicate:
             condition = pq.filters_to_expression([condition] if is_one else condition)
         except OverflowError:
             raise InvalidOptionError(
-                "filter has a whole number of more than 64 bits, which pyarrow does not have. Give "
-                "it as a decimal.Decimal, or write the filter as text, as in a WHERE clause"
+                "filter has a whole number of more than 64 bits, which pyarrow does not have",
+                advice=(
+                    "Give it as a decimal.Decimal, or write the filter as text, as in a WHERE "
+                    "clause"
+                ),
             ) from None
         except (TypeError, ValueError, LookupError, pa.ArrowException):
             raise InvalidOptionError(
@@ -119,9 +122,11 @@ def predicate_of(condition: object, schema: pa.Schema) -> Predicate:
             columns = (resolve_field(".".join(f.path), schema) for f in fields_of(part))
             about = " and ".join(f"{c.name} ({c.type})" for c in columns) or "no column"
             raise InvalidOptionError(
-                f"filter {str(condition)[:200]}: the part about {about} cannot be done exactly. "
-                "Compare a column with a literal of its type (== != < <= > >= isin is_null "
-                "is_valid starts_with, joined by & | ~), or write the filter as text"
+                f"filter {str(condition)[:200]}: the part about {about} cannot be done exactly",
+                advice=(
+                    "Compare a column with a literal of its type (== != < <= > >= isin is_null "
+                    "is_valid starts_with, joined by & | ~), or write the filter as text"
+                ),
             )
         return predicate if when else negate(predicate)
 

@@ -83,8 +83,9 @@ def _conform(table: pa.Table, schema: pa.Schema) -> pa.Table:
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
             old_type = table.schema.field(field.name).type
             raise SchemaEvolutionError(
-                f"column {field.name!r} was {old_type} and is {field.type} now, and its old values "
-                f"do not fit: {error}. Compare the other columns"
+                f"column {field.name!r} was {old_type} and is {field.type} now, and its old "
+                f"values do not fit: {error}",
+                advice="Compare the other columns",
             ) from error
     return pa.Table.from_arrays(columns, schema=schema)
 

@@ -33,10 +33,13 @@ def parse_instant(text: str) -> str:
         return text
     if not re.fullmatch(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d:\d\d(\.(\d{3}){1,2})?)?", text, re.ASCII):
         raise InvalidInstantError(
-            f"{text!r} is not an instant. Accepted: yyyyMMddHHmmssSSS, yyyyMMddHHmmss, "
-            "'yyyy-MM-dd HH:mm:ss.SSS', 'yyyy-MM-dd HH:mm:ss', 'yyyy-MM-dd'. Instants are "
-            "wall-clock times of the table's timeline; a time may have a zone (Z or +01:00), if "
-            "that timeline is in UTC"
+            f"{text!r} is not an instant",
+            advice=(
+                "Accepted: yyyyMMddHHmmssSSS, yyyyMMddHHmmss, 'yyyy-MM-dd HH:mm:ss.SSS', "
+                "'yyyy-MM-dd HH:mm:ss', 'yyyy-MM-dd'. Instants are wall-clock times of the "
+                "table's timeline; a time may have a zone (Z or +01:00), if that timeline is in "
+                "UTC"
+            ),
         )
     parts = re.findall("[0-9]+", text)  # year to second, and a fraction
     try:

@@ -100,8 +100,8 @@ def check_other_option(name: str, value: str, options: Collection[Option]) -> No
         return
     if name in _NAME_HERE:
         raise InvalidOptionError(
-            f"unknown option {name!r}: it is called {_NAME_HERE[name]} here. Hudi has instants, "
-            "not versions: inspect.commits() lists them"
+            f"unknown option {name!r}: it is called {_NAME_HERE[name]} here",
+            advice="Hudi has instants, not versions: inspect.commits() lists them",
         )
     is_key = name.startswith("hoodie.")
     short_names = {n.lower(): n for option in options for n in option.names if "." not in n}

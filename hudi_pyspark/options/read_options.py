@@ -486,7 +486,8 @@ def columns_text(columns: object) -> str:
         changed = [name for name in names if "," in name or name != name.strip()]
         raise UnsupportedQueryError(
             f"Spark cannot be given the column name {changed[0]!r}: the option columns separates "
-            "names by commas. Select the column from the DataFrame instead"
+            "names by commas",
+            advice="Select the column from the DataFrame instead",
         )
     return joined
 

@@ -325,8 +325,8 @@ class BucketIndex:
         given = {COUNT_OPTION: self.told.count, FIELDS_OPTION: ",".join(self.told.hash_fields)}
         told = " and ".join(f"{option} is {value!r}" for option, value in given.items() if value)
         return InvalidOptionError(
-            f"{told}, but {found}. Leave out the options of the bucket index: the table shows its "
-            "buckets"
+            f"{told}, but {found}",
+            advice="Leave out the options of the bucket index: the table shows its buckets",
         )
 
 

@@ -106,24 +106,27 @@ def check_mergeable(
     """
     if has_lost_ordering_fields(config.properties):
         raise CorruptTableError(
-            f"{PROPERTIES_FILE} orders records by event time (hoodie.record.merge.mode), but names "
-            "neither an ordering field nor a payload class, as no writer of Apache Hudi leaves it: "
-            "the file is cut, or was edited. Restore it from a copy, or read the base files alone "
-            "with hoodie.datasource.query.type=read_optimized"
+            f"{PROPERTIES_FILE} orders records by event time (hoodie.record.merge.mode), but "
+            "names neither an ordering field nor a payload class, as no writer of Apache Hudi "
+            "leaves it: the file is cut, or was edited",
+            advice=(
+                "Restore it from a copy, or read the base files alone with "
+                "hoodie.datasource.query.type=read_optimized"
+            ),
         )
     column = find_field(table_schema, rule.delete_field)
     if delete_field and (column is None or pa.types.is_struct(column.type)):
         raise InvalidOptionError(
             f"{DELETE_FIELD} is {delete_field!r}, but the table has "
-            f"{'no such column' if column is None else 'a struct of that name'}. Name a column "
-            "whose values are compared with the delete marker"
+            f"{'no such column' if column is None else 'a struct of that name'}",
+            advice="Name a column whose values are compared with the delete marker",
         )
     if not config.populate_meta_fields and not config.record_key_fields:
         raise UnsupportedTableError(
             "the table has log files, but neither record keys in its files "
             "(hoodie.populate.meta.fields=false) nor hoodie.table.recordkey.fields, so records "
-            "cannot be matched. Read the base files alone with "
-            "hoodie.datasource.query.type=read_optimized"
+            "cannot be matched",
+            advice="Read the base files alone with hoodie.datasource.query.type=read_optimized",
         )
 
 
@@ -137,9 +140,12 @@ def check_ordering_fields(table_schema: pa.Schema, rule: MergeRule) -> None:
     if missing:
         raise CorruptTableError(
             f"ordering field {', '.join(missing)} (hoodie.table.ordering.fields or "
-            "hoodie.table.precombine.field) does not exist in the table schema. Set the property "
-            "in .hoodie/hoodie.properties to the column by which records are ordered, or read the "
-            "base files alone with hoodie.datasource.query.type=read_optimized"
+            "hoodie.table.precombine.field) does not exist in the table schema",
+            advice=(
+                "Set the property in .hoodie/hoodie.properties to the column by which records are "
+                "ordered, or read the base files alone with "
+                "hoodie.datasource.query.type=read_optimized"
+            ),
         )
 
 

@@ -124,7 +124,8 @@ class SnapshotQuery(Query):
         if self.read_optimized:
             raise UnsupportedQueryError(
                 "a read-optimized query has no end: it lacks the records of log files, which a "
-                "query that goes on from there would miss. Read a snapshot first"
+                "query that goes on from there would miss",
+                advice="Read a snapshot first",
             )
         return end_of_state(self.view, self.as_of)
 

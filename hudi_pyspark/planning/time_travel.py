@@ -41,8 +41,11 @@ def resolve_as_of(text: str, view: TableView, now: datetime) -> RequestedTime:
     last = max((i.requested_time for i in view.timeline.instants), default="")
     if instant > present_instant(view.config, now) and instant > last:
         raise FutureInstantError(
-            f"as.of.instant {text!r} is in the future, so the answer could still change. The last "
-            f"instant of the table is {last or 'none'}; leave the option out to read the latest"
+            f"as.of.instant {text!r} is in the future, so the answer could still change",
+            advice=(
+                f"The last instant of the table is {last or 'none'}; leave the option out to read "
+                "the latest"
+            ),
         )
     view.history.check_as_of(instant)
     return instant
@@ -79,7 +82,8 @@ def _on_timeline(text: str, view: TableView) -> str:
     if not is_utc:
         raise InvalidInstantError(
             f"instant {text!r} has a zone, but the timeline of the table is in the local zone of "
-            "its writers, which is not recorded. Give the wall-clock time of that zone"
+            "its writers, which is not recorded",
+            advice="Give the wall-clock time of that zone",
         )
     zone = "+00:00" if zoned[2] == "Z" else zoned[2]  # Python 3.10 does not parse the Z
     try:
@@ -111,5 +115,5 @@ def check_first_commit(as_of: str, view: TableView, *, fails: bool) -> None:
         return
     message = f"as.of.instant {as_of} is before {first}, the first commit of the table"
     if fails:
-        raise TimeTravelError(f"{message}. Ask for that instant or a later one")
+        raise TimeTravelError(message, advice="Ask for that instant or a later one")
     warn(f"{message}: no rows (on_missing=fail refuses)")

@@ -120,10 +120,12 @@ class HudiDataSource(DataSource):
                 from hudi_pyspark.spark.planner import Planner  # noqa: PLC0415  (see above)
             except ModuleNotFoundError as error:
                 raise MissingModuleError(
-                    f"{sys.executable}, the Python of Spark's workers, has no module {error.name}. "
-                    "Install hudi-pyspark there with all that it needs, or choose another Python "
-                    "before the session starts: PYSPARK_PYTHON in the environment, or the setting "
-                    "spark.pyspark.python"
+                    f"{sys.executable}, the Python of Spark's workers, has no module {error.name}",
+                    advice=(
+                        "Install hudi-pyspark there with all that it needs, or choose another "
+                        "Python before the session starts: PYSPARK_PYTHON in the environment, or "
+                        "the setting spark.pyspark.python"
+                    ),
                 ) from error
             self._planner = Planner(self.options, self.client_secret, takes_sql=self.takes_sql)
             keep_modules()

@@ -262,9 +262,9 @@ class Planner:
                 raise PathNotFoundError(
                     error.found,
                     error.place,
-                    f"{path!r} is a relative path, and the process that plans the query looks for "
-                    "it in its own folder: with Spark Connect a temporary one on the server. Give "
-                    "an absolute path or a URI",
+                    f"{error.advice}. {path!r} is a relative path, and the process that plans the "
+                    "query looks for it in its own folder: with Spark Connect a temporary one on "
+                    "the server. Give an absolute path or a URI",
                 ) from None
         return self.opened
 
@@ -278,9 +278,11 @@ class Planner:
         path = self._options.get("path")
         if not path and "paths" in self._options:
             raise InvalidOptionError(
-                f"several paths are given, {self._options['paths']}, but one read has one table. "
-                "Give .load(...) its base path. Combine tables with union(), and choose partitions "
-                "with a filter"
+                f"several paths are given, {self._options['paths']}, but one read has one table",
+                advice=(
+                    "Give .load(...) its base path. Combine tables with union(), and choose "
+                    "partitions with a filter"
+                ),
             )
         if not path:
             raise InvalidOptionError(

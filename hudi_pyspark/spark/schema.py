@@ -55,8 +55,8 @@ def arrow_schema_of(schema: StructType) -> pa.Schema:
         return to_arrow_schema(schema, **_UTC)
     except PySparkTypeError as error:
         raise InvalidOptionError(
-            f"A Python data source cannot return the requested columns: {error}. Leave the columns "
-            "out, or request string instead of char(n) and varchar(n)"
+            f"A Python data source cannot return the requested columns: {error}",
+            advice="Leave the columns out, or request string instead of char(n) and varchar(n)",
         ) from error
 
 

@@ -115,8 +115,8 @@ def register(
         return
     if not is_classic(spark):
         raise UnsupportedQueryError(
-            "tables by name and catalogs need a classic session, whose JVM is in reach. Over Spark "
-            "Connect use views, or the DataFrames of hudi_pyspark.read"
+            "tables by name and catalogs need a classic session, whose JVM is in reach",
+            advice="Over Spark Connect use views, or the DataFrames of hudi_pyspark.read",
         )
     if tables is not None:
         register_hudi = partial(_register, spark, SecondNameDataSource)
@@ -162,8 +162,11 @@ def _register(spark: SparkSession, source: type[HudiDataSource], client_secret: 
     if members["payload_mergers"]:
         raise UnsupportedQueryError(
             "this version of Spark does not replace the source that it loaded by itself, which "
-            "does not have the registered mergers. Use a newer Spark, or give each read the "
-            "option payload_merger=module:function, whose module HUDI_PYSPARK_FUNCTIONS allows"
+            "does not have the registered mergers",
+            advice=(
+                "Use a newer Spark, or give each read the option payload_merger=module:function, "
+                "whose module HUDI_PYSPARK_FUNCTIONS allows"
+            ),
         )
     if register_source(spark, _with_members(SignedDataSource, members)):
         from hudi_pyspark.spark.connect.session import rename_reads  # noqa: PLC0415  (needs grpc)

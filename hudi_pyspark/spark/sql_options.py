@@ -162,8 +162,11 @@ def _entry_options(entry: _Entry) -> dict[str, str]:
         raise InvalidOptionError(
             f"CREATE TABLE cannot store {', '.join(refused)}: an entry names a table, and whoever "
             "may change the metastore could otherwise send the credentials of readers elsewhere, "
-            "or run code in readers. Give these options to each query or view, or set storage "
-            "options for all queries in the environment, as HOODIE_ENV_fs_DOT_s3a_DOT_endpoint"
+            "or run code in readers",
+            advice=(
+                "Give these options to each query or view, or set storage options for all queries "
+                "in the environment, as HOODIE_ENV_fs_DOT_s3a_DOT_endpoint"
+            ),
         )
     is_read_optimized = reads_base_files(stored, entry.hive_format)
     options = {
@@ -202,11 +205,13 @@ def function_options(function: str, arguments: Sequence[str]) -> dict[str, str]:
         case ["hudi_filesystem_view", _, *folders] if len(folders) < 2 and not _has_time(folders):
             return {INSPECT: function, **{f"{INSPECT}.folders": glob for glob in folders}}
     raise InvalidOptionError(
-        f"{function} does not take the arguments {', '.join(map(repr, arguments))}. Write "
-        "hudi_query(table, 'snapshot'), hudi_query(table, 'read_optimized'), "
-        "hudi_table_changes(table, 'latest_state', begin), with 'cdc' for images and with an end, "
-        "hudi_query_timeline(table, 'true') with archived instants, or "
-        "hudi_filesystem_view(table, folders)"
+        f"{function} does not take the arguments {', '.join(map(repr, arguments))}",
+        advice=(
+            "Write hudi_query(table, 'snapshot'), hudi_query(table, 'read_optimized'), "
+            "hudi_table_changes(table, 'latest_state', begin), with 'cdc' for images and with an "
+            "end, hudi_query_timeline(table, 'true') with archived instants, or "
+            "hudi_filesystem_view(table, folders)"
+        ),
     )
 
 
@@ -241,8 +246,11 @@ def _changes_options(changes: Mapping[str, Any]) -> dict[str, str]:
     options["cdc_format"] = CdcFormat.CHANGELOG.value
     if changes.get("other_range"):
         raise InvalidOptionError(
-            f"CHANGES has a range that is not one of versions: {changes['other_range']}. Give the "
-            "requested times of commits: CHANGES FROM VERSION 20261121062657910 TO VERSION …"
+            f"CHANGES has a range that is not one of versions: {changes['other_range']}",
+            advice=(
+                "Give the requested times of commits: CHANGES FROM VERSION 20261121062657910 TO "
+                "VERSION …"
+            ),
         )
     if "first" not in changes:
         return {**options, "begin": "earliest"}
@@ -263,8 +271,8 @@ def _before(version: str) -> str:
     moment = moment_of(version)
     if moment is None:
         raise InvalidOptionError(
-            f"CHANGES: version {version!r} is not an instant. Give the requested time of a commit, "
-            "as _commit_version has it"
+            f"CHANGES: version {version!r} is not an instant",
+            advice="Give the requested time of a commit, as _commit_version has it",
         )
     # Fourteen digits precede all times of their second, although they mean its end.
     earlier = moment - (timedelta(seconds=1) if len(version) == 14 else timedelta(milliseconds=1))
@@ -356,6 +364,6 @@ def check_declared(options: Mapping[str, str], schema: StructType) -> None:
             problems.append(f"its column {field.name} is {stored}, not {declared}")
     if problems:
         raise InvalidOptionError(
-            f"CREATE TABLE contradicts the table at its location: {'; '.join(problems)}. Correct "
-            "these columns, or leave all of them out"
+            f"CREATE TABLE contradicts the table at its location: {'; '.join(problems)}",
+            advice="Correct these columns, or leave all of them out",
         )

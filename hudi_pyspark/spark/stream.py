@@ -148,7 +148,9 @@ class HudiStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if new_types != old_types:
             changed = sorted(f"{name} {kind}" for name, kind in new_types ^ old_types)
             raise StreamSchemaChangedError(
-                f"the table's columns changed while the stream ran: {', '.join(changed)}. Restart "
-                "the query on the same checkpoint to continue with the new columns, or name the "
-                "columns to read with .schema(...) or the option columns"
+                f"the table's columns changed while the stream ran: {', '.join(changed)}",
+                advice=(
+                    "Restart the query on the same checkpoint to continue with the new columns, "
+                    "or name the columns to read with .schema(...) or the option columns"
+                ),
             )

@@ -97,8 +97,11 @@ def _frame(spark: SparkSession, function: str, table: Table, *arguments: str) ->
     if not (is_classic(spark) and has_function(spark, function)):
         raise InvalidOptionError(
             f"{function}: {texts[0]!r} has no slash, so it is the name of a table, and this "
-            "session knows none, or has a function of its own with this name. Give a path, or call "
-            "hudi_pyspark.register(spark, tables=True) in a classic session first"
+            "session knows none, or has a function of its own with this name",
+            advice=(
+                "Give a path, or call hudi_pyspark.register(spark, tables=True) in a classic "
+                "session first"
+            ),
         )
     markers = {f"argument{place}": text for place, text in enumerate(texts)}
     call = ", ".join(f":{marker}" for marker in markers)

@@ -88,8 +88,11 @@ class Location:
             path = trim("/" + uri[len("dbfs:") :].lstrip("/"))
             if not path.startswith(_VOLUMES):
                 raise InvalidOptionError(
-                    f"{uri} can only be reached from Spark's JVM. Give the URI of the storage "
-                    "(s3://, abfss://, gs://), or of a volume: /Volumes/catalog/schema/volume/…"
+                    f"{uri} can only be reached from Spark's JVM",
+                    advice=(
+                        "Give the URI of the storage (s3://, abfss://, gs://), or of a volume: "
+                        "/Volumes/catalog/schema/volume/…"
+                    ),
                 )
             return cls(LOCAL, LOCAL, "", path)
         if uri.startswith("file:/"):

@@ -168,8 +168,10 @@ class ArrowStorage(Storage):
         if not is_given:
             raise PathOutsideTableError(
                 f"the table at {self.describe('')} names {location!r}, which is not in its own "
-                "store (scheme, host, account and bucket), so no request is sent there. If you "
-                "trust that place, name it yourself with the option bootstrap_base_path"
+                "store (scheme, host, account and bucket), so no request is sent there",
+                advice=(
+                    "If you trust that place, name it yourself with the option bootstrap_base_path"
+                ),
             )
         scheme, separator, inside = location.partition("://")
         if separator and same_store(self.scheme, scheme):

@@ -281,15 +281,18 @@ class CommitHistory:
         if incomplete is not None and as_of >= incomplete.requested_time:
             raise TimeTravelError(
                 f"as.of.instant {as_of} is not before {incomplete.requested_time}, a "
-                f"{incomplete.action} that has not completed, so the answer could still change. "
-                "Ask for an earlier instant, or let the writer finish or roll back"
+                f"{incomplete.action} that has not completed, so the answer could still change",
+                advice="Ask for an earlier instant, or let the writer finish or roll back",
             )
         if as_of < self._first_kept and self.saved_files(as_of) is None:
             raise TimeTravelError(
-                f"as.of.instant {as_of} is before {self._first_kept}, the earliest commit that the "
-                "cleaner kept: its files may be gone. Ask for that instant or a later one, or for "
-                "that of a savepoint without pending compactions, or raise the cleaner's retention "
-                "(hoodie.cleaner.commits.retained)"
+                f"as.of.instant {as_of} is before {self._first_kept}, the earliest commit that "
+                "the cleaner kept: its files may be gone",
+                advice=(
+                    "Ask for that instant or a later one, or for that of a savepoint without "
+                    "pending compactions, or raise the cleaner's retention "
+                    "(hoodie.cleaner.commits.retained)"
+                ),
             )
 
     @cached_property

@@ -117,19 +117,20 @@ def _version(properties: Mapping[str, str]) -> int:
     newer = [key for key in _NEWER_THAN_VERSION_0 if key in properties]
     if _VERSION not in properties and newer:
         raise UnsupportedVersionError(
-            f"{_VERSION} is missing, but the table has {newer[0]}, which releases of Apache "
-            f"Hudi write that record their version. Restore {PROPERTIES_FILE} from a copy"
+            f"{_VERSION} is missing, but the table has {newer[0]}, which releases of Apache Hudi "
+            "write that record their version",
+            advice=f"Restore {PROPERTIES_FILE} from a copy",
         )
     if not _IS_VERSION(text):
         raise UnsupportedVersionError(
-            f"{_VERSION} is {text[:40]!r}, which is not a number. Restore {PROPERTIES_FILE} from "
-            "a copy"
+            f"{_VERSION} is {text[:40]!r}, which is not a number",
+            advice=f"Restore {PROPERTIES_FILE} from a copy",
         )
     if int(text) not in SUPPORTED_VERSIONS:
         raise UnsupportedVersionError(
             f"{_VERSION} is {text!r}; this release reads versions {SUPPORTED_VERSIONS.start} to "
-            f"{SUPPORTED_VERSIONS.stop - 1}. Tables of a later version need a later release of "
-            "this package"
+            f"{SUPPORTED_VERSIONS.stop - 1}",
+            advice="Tables of a later version need a later release of this package",
         )
     # Either number says where the timeline is. If they disagree, one of them loses all commits.
     layouts = ("2",) if has_completion_times(int(text)) else ("1", "0")
@@ -137,7 +138,8 @@ def _version(properties: Mapping[str, str]) -> int:
     if layout not in layouts:
         raise UnsupportedVersionError(
             f"{_LAYOUT} is {layout!r}, but tables of {_VERSION} {text} have {layouts[0]}: one of "
-            f"the two was edited. Restore {PROPERTIES_FILE} from a copy"
+            "the two was edited",
+            advice=f"Restore {PROPERTIES_FILE} from a copy",
         )
     return int(text)
 

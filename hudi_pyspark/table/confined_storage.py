@@ -67,8 +67,11 @@ class ConfinedStorage:
         if rises(path) or _ABSOLUTE.match(path) or _NOT_IN_NAMES.search(path):
             raise PathOutsideTableError(
                 f"the metadata of {self.inner.describe('')} names the path {path!r}, which is not "
-                "inside the table. The metadata is damaged, or was written to make readers open "
-                "other files: find out who wrote it"
+                "inside the table",
+                advice=(
+                    "The metadata is damaged, or was written to make readers open other files: "
+                    "find out who wrote it"
+                ),
             )
         try:
             return request(path)
@@ -81,5 +84,6 @@ class ConfinedStorage:
             reason = os.strerror(error.errno or errno.ENOTDIR)
             raise CorruptTableError(
                 f"the metadata of {self.inner.describe('')} names the path {path!r:.500}, which "
-                f"cannot be opened: {reason}. Restore the metadata, or the folder, from a copy"
+                f"cannot be opened: {reason}",
+                advice="Restore the metadata, or the folder, from a copy",
             ) from None

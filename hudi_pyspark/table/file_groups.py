@@ -197,8 +197,8 @@ class FileGroups(PickledWithoutCache):
                 size = next((info.size for info in listed_files if info.name == name), 0)
                 if file is not None and may_lose_rows(problem, file, size):
                     raise UnsupportedTableError(
-                        f"commit {file.committed_by} wrote {_path_of(partition, name)}, {problem}. "
-                        f"{FOREIGN_NAME_ADVICE}"
+                        f"commit {file.committed_by} wrote {_path_of(partition, name)}, {problem}",
+                        advice=FOREIGN_NAME_ADVICE,
                     )
 
     def has_data_files(self) -> bool:

@@ -137,17 +137,23 @@ def check_supported(rule: MergeRule, *, has_merger: bool) -> None:
     by_payload = rule.merge_strategy_id in ("", PAYLOAD_STRATEGY, EVENT_TIME_STRATEGY)
     if rule.payload_name == _METADATA_PAYLOAD:
         raise UnsupportedMergeError(
-            "this is the metadata table of a table. Open the table itself, the folder above "
-            ".hoodie: HudiTable(path).inspect.metadata_records() has these rows, and hudi-py "
-            "metadata PATH prints them"
+            "this is the metadata table of a table",
+            advice=(
+                "Open the table itself, the folder above .hoodie: "
+                "HudiTable(path).inspect.metadata_records() has these rows, and hudi-py metadata "
+                "PATH prints them"
+            ),
         )
     if not (by_payload and rule.payload_name in PAYLOADS):
         merger_name = rule.payload_class or f"merge strategy {rule.merge_strategy_id}"
         raise UnsupportedMergeError(
             f"the table has log files whose records are merged by {merger_name}, Java code that "
-            "cannot run here. Give the same rule in Python with hudi_pyspark.register_payload, "
-            "read the base files alone with hoodie.datasource.query.type=read_optimized, or run a "
-            f"compaction with Apache Hudi. Covered: {', '.join(PAYLOADS)}"
+            "cannot run here",
+            advice=(
+                "Give the same rule in Python with hudi_pyspark.register_payload, read the base "
+                "files alone with hoodie.datasource.query.type=read_optimized, or run a "
+                f"compaction with Apache Hudi. Covered: {', '.join(PAYLOADS)}"
+            ),
         )
 
 

@@ -37,11 +37,13 @@ def missing_table_error(storage: Storage) -> HudiError:
     try:
         entries = storage.list_directory("")
     except NotADirectoryError:
-        return TableNotFoundError(f"{here} is a file. {_ADVICE}")
+        return TableNotFoundError(f"{here} is a file", advice=_ADVICE)
     if not entries:
         is_pattern = any(sign in here for sign in "*?[{")
         problem = ", and patterns are not expanded" if is_pattern else " or is empty"
-        return PathNotFoundError(f"{here} does not exist{problem}. {_ADVICE}{_like(storage)}")
+        return PathNotFoundError(
+            f"{here} does not exist{problem}", advice=f"{_ADVICE}{_like(storage)}"
+        )
     for levels in range(1, 17):
         try:
             storage.read_bytes(f".{'/..' * levels}/{PROPERTIES_FILE}")
@@ -49,8 +51,8 @@ def missing_table_error(storage: Storage) -> HudiError:
             continue
         base_path = "/".join(here.rstrip("/").split("/")[:-levels])
         return PathInsideTableError(
-            f"{here} lies inside the Hudi table {base_path}. Load {base_path} and filter on the "
-            "partition columns instead"
+            f"{here} lies inside the Hudi table {base_path}",
+            advice=f"Load {base_path} and filter on the partition columns instead",
         )
     with suppress(HudiError, OSError):  # the storage may permit some requests only
         folders = METADATA_FOLDER, f"{METADATA_FOLDER}/timeline"  # of any timeline layout
@@ -64,7 +66,9 @@ def missing_table_error(storage: Storage) -> HudiError:
             )
         if found := _found_instead(storage, entries):
             return TableNotFoundError(f"{here} {found}")
-    return TableNotFoundError(f"{here} is not a Hudi table: it has no {PROPERTIES_FILE}. {_ADVICE}")
+    return TableNotFoundError(
+        f"{here} is not a Hudi table: it has no {PROPERTIES_FILE}", advice=_ADVICE
+    )
 
 
 def _like(storage: Storage) -> str:

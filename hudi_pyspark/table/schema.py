@@ -55,8 +55,11 @@ def resolve_schema(view: TableView, as_of: str | None = None) -> pa.Schema:
     if schema is None:
         raise UnsupportedTableError(
             f"{view.storage.describe('')} has no schema yet: no commit has completed and "
-            "hoodie.table.create.schema is not set. Write to the table first; but if it had rows, "
-            "its timeline is lost: restore that from a copy before anybody writes"
+            "hoodie.table.create.schema is not set",
+            advice=(
+                "Write to the table first; but if it had rows, its timeline is lost: restore that "
+                "from a copy before anybody writes"
+            ),
         )
     schema = _with_meta_columns(pa.schema([as_shown(field) for field in schema]), view)
     if not view.config.drop_partition_columns:

@@ -143,7 +143,8 @@ def load_timeline(storage: Storage, config: TableConfig) -> Timeline:
         instants = again
     raise MissingFileError(
         f"instants left {storage.describe(config.timeline_folder)} during each of "
-        f"{_MOST_LISTINGS} listings: a writer archives or rolls back. Load the table again"
+        f"{_MOST_LISTINGS} listings: a writer archives or rolls back",
+        advice="Load the table again",
     )
 
 
@@ -190,7 +191,8 @@ def read_instant(storage: Storage, path: str) -> bytes:
     except FileNotFoundError as error:
         raise MissingFileError(
             f"{storage.describe(path)} has left the timeline since it was listed: a writer "
-            "archived or rolled it back. Load the table again"
+            "archived or rolled it back",
+            advice="Load the table again",
         ) from error
 
 

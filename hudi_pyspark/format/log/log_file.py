@@ -72,8 +72,10 @@ def _frame_native_log(
     if data_block is None:
         raise UnsupportedTableError(
             f"{path}: log files in the format {name.native_extension!r} are not supported; "
-            "Parquet and HFile are. Read the table with Apache Hudi, or compact it and use "
-            "query_type=read_optimized"
+            "Parquet and HFile are",
+            advice=(
+                "Read the table with Apache Hudi, or compact it and use query_type=read_optimized"
+            ),
         )
     file = memoryview(data) if isinstance(data, bytes) else data
     read_entries = _hfile_entries if name.native_extension == "hfile" else _parquet_entries
@@ -131,7 +133,7 @@ def _parse_header(entries: Mapping[str, str], path: str) -> dict[log_block.Heade
         raise CorruptLogBlockError(f"the header's VERSION is {version!r}", path, 0)
     if int(version) > _NEWEST_VERSION:
         raise UnsupportedTableError(
-            f"{path}: version {version} of native logs; up to {_NEWEST_VERSION} are supported. "
-            "Upgrade hudi-pyspark, or read the table with Apache Hudi"
+            f"{path}: version {version} of native logs; up to {_NEWEST_VERSION} are supported",
+            advice="Upgrade hudi-pyspark, or read the table with Apache Hudi",
         )
     return {_KEYS[name]: text for name, text in header.items() if name in _KEYS}

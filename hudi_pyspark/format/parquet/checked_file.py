@@ -77,9 +77,12 @@ def unknown_type_error(error: Exception, path: str) -> UnsupportedTypeError | No
     if "logical" not in str(error).lower() or int(pa.__version__.partition(".")[0]) >= 22:
         return None
     return UnsupportedTypeError(
-        f"{path}: pyarrow {pa.__version__} does not know a type of this file ({error}). Files with "
-        "VARIANT columns need pyarrow 22 or later: upgrade it in each Python that reads the table, "
-        "those of Spark's executors included. If that does not help, the file is damaged"
+        f"{path}: pyarrow {pa.__version__} does not know a type of this file ({error})",
+        advice=(
+            "Files with VARIANT columns need pyarrow 22 or later: upgrade it in each Python that "
+            "reads the table, those of Spark's executors included. If that does not help, the "
+            "file is damaged"
+        ),
     )
 
 

@@ -134,9 +134,11 @@ class LegacyCalendar:
         else:
             raise UnsupportedTableError(
                 f"{self.path}: Spark wrote timestamps before 1900 in its legacy calendar, in the "
-                f"time zone {self.zone!r}, which this release does not know. Leave out such "
-                "columns, or write the table again with "
-                "spark.sql.parquet.datetimeRebaseModeInWrite=CORRECTED"
+                f"time zone {self.zone!r}, which this release does not know",
+                advice=(
+                    "Leave out such columns, or write the table again with "
+                    "spark.sql.parquet.datetimeRebaseModeInWrite=CORRECTED"
+                ),
             )
         return standard, np.array(numbers[1::2], np.int64), np.array(numbers[::2], np.int64)
 

@@ -160,7 +160,8 @@ def _check_zone(zone: str, path: str) -> None:
     except pa.ArrowInvalid as error:
         raise UnsupportedTypeError(
             f"{path}: its timestamps were written in the time zone {zone!r}, which is not known "
-            f"here ({error}). Install the system's time zone database, or leave these columns out"
+            f"here ({error})",
+            advice="Install the system's time zone database, or leave these columns out",
         ) from error
 
 

@@ -246,9 +246,9 @@ def _check_without_ordering(records: DeleteRecords, block: LogBlock) -> None:
     if has_value.any():
         raise CorruptTableError(
             f"{_place(block)}: {np.count_nonzero(has_value)} deletes have an ordering value, but "
-            f"{PROPERTIES_FILE} names no ordering field: it has lost "
-            "hoodie.table.ordering.fields (hoodie.table.precombine.field before table version 9). "
-            "Restore it from a copy"
+            f"{PROPERTIES_FILE} names no ordering field: it has lost hoodie.table.ordering.fields "
+            "(hoodie.table.precombine.field before table version 9)",
+            advice="Restore it from a copy",
         )
 
 

@@ -198,8 +198,8 @@ def comparable(values: pa.Array, name: str) -> pa.Array:
     if pa.types.is_floating(data_type):
         return _floating_order(values.cast(pa.float64()))
     raise UnsupportedTableError(
-        f"ordering field {name!r} is of type {data_type}, which Apache Hudi cannot order either. "
-        "Read the base files alone with hoodie.datasource.query.type=read_optimized"
+        f"ordering field {name!r} is of type {data_type}, which Apache Hudi cannot order either",
+        advice="Read the base files alone with hoodie.datasource.query.type=read_optimized",
     )
 
 

@@ -95,8 +95,9 @@ def fold_log(log: LogRecords, pair_rule: PairRule) -> LogRecords:
         # counts only until the first of them in the log. No known table shows the result.
         named = rule.payload_class or rule.merge_strategy_id or rule.partial_update_mode
         raise UnsupportedMergeError(
-            f"the log files hold partial updates (MERGE INTO, UPDATE), and the table merges by "
-            f"{named}: the two together are not covered. Run a compaction with Apache Hudi"
+            "the log files hold partial updates (MERGE INTO, UPDATE), and the table merges by "
+            f"{named}: the two together are not covered",
+            advice="Run a compaction with Apache Hudi",
         )
     folded, order = fold_in_rounds(codes, log.records, pair_rule.merge)
     return LogRecords.of(folded.take(np.argsort(order)), keys, positions, log.column_sets)

@@ -328,9 +328,11 @@ class SpillFile:
     def _failed(self, error: OSError) -> SpillError:
         place = self._folder or "the folder for temporary files"
         return SpillError(
-            f"log records cannot be written to {place}: {error}. Name another local folder "
-            "with hoodie.memory.spillable.map.path, or allow more memory with "
-            "hoodie.memory.merge.max.size"
+            f"log records cannot be written to {place}: {error}",
+            advice=(
+                "Name another local folder with hoodie.memory.spillable.map.path, or allow more "
+                "memory with hoodie.memory.merge.max.size"
+            ),
         )
 
 

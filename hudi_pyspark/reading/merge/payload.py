@@ -282,8 +282,8 @@ def _debezium(
     )
     if (older.has_row & newer.has_row & is_null(newer_numbers.fields[0])).any():
         raise CorruptTableError(
-            f"a log record has no {field}, so it has no order. Read the base files alone with "
-            "hoodie.datasource.query.type=read_optimized"
+            f"a log record has no {field}, so it has no order",
+            advice="Read the base files alone with hoodie.datasource.query.type=read_optimized",
         )
     is_late = newer_numbers.older_than(older_numbers)
     decision = Decision.pick(older, newer, ~is_late | ~newer.has_row)

@@ -6,13 +6,11 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 
 /** JSON, in which Python and the JVM exchange values. */
 public final class Json {
-  private static final ObjectMapper MAPPER = new ObjectMapper();
-
   private Json() {}
 
   public static JsonNode read(String text) {
     try {
-      return MAPPER.readTree(text);
+      return new ObjectMapper().readTree(text);
     } catch (JsonProcessingException error) {
       throw new IllegalStateException(error);
     }
@@ -21,7 +19,7 @@ public final class Json {
   /** The text of a map, a list, a node or a plain value; null is null. */
   public static String write(Object value) {
     try {
-      return MAPPER.writeValueAsString(value);
+      return new ObjectMapper().writeValueAsString(value);
     } catch (JsonProcessingException error) {
       throw new IllegalStateException(error);
     }

@@ -24,6 +24,9 @@ def store_of(scheme: str) -> Store:
 
 def _refuse(scheme: str, _authority: str, _arguments: dict[str, Any]) -> FileSystem:
     raise InvalidOptionError(
-        f"{scheme}:// is not supported. Supported: local paths, s3://, gs://, "
-        "abfss://, hdfs://, webhdfs://, oss://; or pass a file system of fsspec to HudiTable"
+        f"{scheme}:// is not supported",
+        advice=(
+            "Supported: local paths, s3://, gs://, abfss://, hdfs://, webhdfs://, oss://; or pass "
+            "a file system of fsspec to HudiTable"
+        ),
     )
