@@ -144,7 +144,7 @@ class MetadataSlice:
     @cached_property
     def _blocks(self) -> list[LogBlock]:
         logs = SliceBlocks(self.file_slice.log_files, OnDamage.FAIL, _MOST_BYTES)
-        return list(logs.framed(self.storage, LogFiles(self.storage)))
+        return list(logs.framed(LogFiles(self.storage)))
 
     @cached_property
     def scan(self) -> LogScan:

@@ -92,7 +92,7 @@ def _changes_of_log(
 def _read_cdc_log(task: CdcTask, storage: Storage, read_slice: ReadSlice) -> Iterator[pa.Table]:
     before, after = _Images(task.before, read_slice), _Images(task.after, read_slice)
     with closing(LogFiles(storage)) as files:
-        for block in slice_blocks(task.cdc_files, task.settings).framed(storage, files):
+        for block in slice_blocks(task.cdc_files, task.settings).framed(files):
             if block.block_type is not LogBlockType.CDC_DATA_BLOCK:
                 continue
             logged = decode_data_block(block, None)

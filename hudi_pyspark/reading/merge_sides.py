@@ -122,7 +122,7 @@ def live_blocks(task: ScanTask, storage: Storage) -> Iterator[LogScan]:
     """
     with closing(LogFiles(storage)) as files:
         blocks = slice_blocks(task.file_slice.log_files, task.settings, task.file_slice.base_file)
-        yield blocks.read(storage, files, task.shared.block_filter)
+        yield blocks.read(files, task.shared.block_filter)
 
 
 def slice_blocks(

@@ -1,16 +1,19 @@
-"""Merge the slices whose records win as a whole into outcomes: from the start, or resumed.
+"""Merge slices into outcomes.
 
-A small base file is read once. Of a larger one, keys and ordering values are read first, to find
-the rows that match log records. Then the columns that a query requests are read, without the
-dropped rows (`outcome_rows`).
+If records win as a whole, a small base file is read once (`merge_slice`). Of a larger one, keys and
+ordering values are read first, to find the rows that match log records. Then the columns that a
+query requests are read, without the dropped rows (`outcome_rows`).
 
-A merge is resumed when a slice has got more log files: only these are decoded, and only keys that
-are new to the log are looked up in the base file.
+Such a merge is resumed when a slice has got more log files: only these are decoded, and only keys
+that are new to the log are looked up in the base file (`resume_slice`).
+
+If records are combined, all columns of the base file take part in the merge. So it yields the base
+rows that remain (`combine_slice`), and is not resumed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from itertools import accumulate
@@ -27,6 +30,7 @@ from hudi_pyspark.reading import merge_sides
 from hudi_pyspark.reading.base_files.base_file import open_base_file, read_base_rows
 from hudi_pyspark.reading.base_files.page_reads import PagedFile
 from hudi_pyspark.reading.merge.loaded_log import LogInMemory
+from hudi_pyspark.reading.merge.merge import MergePass
 from hudi_pyspark.reading.merge.outcome import Outcome
 from hudi_pyspark.reading.merge.whole_records import MergeDecision, WholeRecords, Winners
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
@@ -49,7 +53,8 @@ class MergedSlice(NamedTuple):
     outcome: Outcome
     log_records: int  # number of the records that were decoded
     winners: Winners | None = None  # to resume the merge from; None if records are combined
-    base: list[pa.Table] | None = None  # all rows of a small base file; None to read the file
+    # Rows of the base file, of which `rows_of` leaves out dropped ones; None to read the file.
+    base: Sequence[pa.Table] | None = None
 
 
 def merge_slice(
@@ -81,8 +86,40 @@ def merge_slice(
         return _merge_anew(task, log, sides.scan, identities, file.row_count)
 
 
+def combine_slice(
+    task: ScanTask, log: LogInMemory, sides: MergeSides
+) -> Generator[pa.Table, None, MergedSlice]:
+    """Merge a slice whose records are combined, and yield the base rows that remain.
+
+    Arguments are as for `merge_slice`. The result has the other rows.
+
+    Raises:
+        CorruptTableError, UnsupportedMergeError, InvalidOptionError: as `MergePass.rows`.
+        CorruptBaseFileError: the base file cannot be decoded.
+    """
+    requested = task.shared.planned_columns.requested
+    merge_pass = MergePass(log.records, log.pair_rule)
+    tables = [pa.Table.from_batches([], requested)]
+    record_count = 0
+    for rows, is_of_base in merge_pass.rows(sides.base, task.settings.batch_rows):
+        if is_of_base:
+            yield rows
+        else:
+            tables.append(rows.select(requested.names))
+            record_count += rows.num_rows
+    instants = tuple(sorted(sides.scan.seen))
+    outcome = Outcome(
+        decision=merge_pass.decision(),
+        records=pa.concat_tables(tables),
+        record_count=record_count,
+        block_instants=instants,
+        counting_instants=task.shared.block_filter.counting(instants),
+    )
+    return MergedSlice(outcome, len(log.records), base=())
+
+
 def rows_of(task: ScanTask, storage: Storage, merged: MergedSlice) -> Iterator[pa.Table]:
-    """Yield the rows of a merged slice.
+    """Yield the rows of a merged slice, except those that `combine_slice` has yielded.
 
     Raises:
         MissingFileError, CorruptBaseFileError: as `read_base_rows`.

@@ -1,6 +1,6 @@
 """Read tasks: the rows of file slices, or the changes of a commit and file group.
 
-A slice is read in one of five ways:
+A slice is read in one of six ways:
 
     the slice                                       its rows
     ----------------------------------------------  -----------------------------------------------
@@ -10,6 +10,8 @@ A slice is read in one of five ways:
     files, which is resumed                         (`merged_slices.outcome_rows`)
     merges whole records that fit into memory       merged into an outcome
                                                     (`merged_slices.merge_slice`), then read so
+    combines records into an outcome to be kept     merged table by table, and recorded
+                                                    (`merged_slices.combine_slice`)
     any other                                       merged table by table (`merge.MergePass`)
 
 Whole records are neither combined with other records nor filtered before the merge: see
@@ -17,7 +19,7 @@ Whole records are neither combined with other records nor filtered before the me
 Small slices are merged together instead (`small_slices`).
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -40,6 +42,7 @@ from hudi_pyspark.reading.merge.outcome import Outcome, OutcomeStore, Resumed
 from hudi_pyspark.reading.merge_sides import MergeSides, load_merge_sides
 from hudi_pyspark.reading.merged_slices import (
     MergedSlice,
+    combine_slice,
     is_of_file,
     merge_slice,
     open_needed_file,
@@ -262,18 +265,10 @@ def merge_outcome(task: ScanTask, storage: Storage, store: OutcomeStore) -> Outc
     if outcome is not None or not kept_merge.is_sound:
         return outcome
     sides = load_merge_sides(task, storage)
-    with closing(sides.log) as log:
-        if not (isinstance(log, LogInMemory) and _may_become_outcome(task, log, sides)):
+    with closing(sides.log):
+        if not _may_become_outcome(task, sides):
             return None
-        if log.pair_rule.wins_whole_records:
-            merged = merge_slice(task, storage, log, sides)
-        else:
-            merge_pass = _RecordedPass(task, log, sides)
-            for _ in merge_pass.tables():
-                pass
-            merged = MergedSlice(merge_pass.outcome(), len(log.records))
-    kept_merge.put(merged.outcome, merged.winners)
-    return merged.outcome
+        return _returned(_merge_into_outcome(task, storage, sides, kept_merge)).outcome
 
 
 def _merged_tables(
@@ -288,7 +283,42 @@ def _merged_tables(
                 _log.debug("%s: merged before", task.file_slice.file_id)
                 yield from outcome_rows(task, storage, outcome, file)
                 return
-    yield from _merged_anew(task, storage, kept_merge)
+    sides = load_merge_sides(task, storage)
+    with closing(sides.log) as log:
+        is_worthwhile = log.pair_rule.wins_whole_records or kept_merge is not None
+        if is_worthwhile and _may_become_outcome(task, sides):
+            merged = yield from _merge_into_outcome(task, storage, sides, kept_merge)
+            yield from rows_of(task, storage, merged)
+        else:
+            yield from _streamed_tables(task, log, sides)
+
+
+def _merge_into_outcome(
+    task: ScanTask, storage: Storage, sides: MergeSides, kept_merge: KeptMerge | None
+) -> Generator[pa.Table, None, MergedSlice]:
+    """Merge a slice into an outcome, and keep it; see `_may_become_outcome`.
+
+    Yields the base rows that remain if records are combined, which reads all columns of the base
+    file. `rows_of` has the other rows.
+    """
+    assert isinstance(sides.log, LogInMemory)
+    if sides.log.pair_rule.wins_whole_records:
+        merged = merge_slice(task, storage, sides.log, sides)
+    else:
+        merged = yield from combine_slice(task, sides.log, sides)
+    if kept_merge is not None:
+        kept_merge.put(merged.outcome, merged.winners)
+    return merged
+
+
+def _returned(merging: Generator[pa.Table, None, MergedSlice]) -> MergedSlice:
+    """Run a merge to its end, without its rows."""
+    try:
+        while True:
+            next(merging)
+    except StopIteration as end:
+        merged: MergedSlice = end.value
+        return merged
 
 
 def _find_outcome(task: ScanTask, storage: Storage, kept_merge: KeptMerge) -> Outcome | None:
@@ -326,70 +356,18 @@ def _resumed_outcome(task: ScanTask, storage: Storage, kept_merge: KeptMerge) ->
     return merged.outcome
 
 
-def _merged_anew(
-    task: ScanTask, storage: Storage, kept_merge: KeptMerge | None
-) -> Iterator[pa.Table]:
-    """Merge a slice, and keep the outcome if there is one."""
-    sides = load_merge_sides(task, storage)
-    with closing(sides.log) as log:
-        if isinstance(log, LogInMemory) and _may_become_outcome(task, log, sides):
-            if log.pair_rule.wins_whole_records:
-                merged = merge_slice(task, storage, log, sides)
-                if kept_merge is not None:
-                    kept_merge.put(merged.outcome, merged.winners)
-                yield from rows_of(task, storage, merged)
-                return
-            if kept_merge is not None:
-                merge_pass = _RecordedPass(task, log, sides)
-                yield from merge_pass.tables()
-                kept_merge.put(merge_pass.outcome())
-                return
-        yield from _streamed_tables(task, log, sides)
-
-
-def _may_become_outcome(task: ScanTask, log: LogInMemory, sides: MergeSides) -> bool:
+def _may_become_outcome(task: ScanTask, sides: MergeSides) -> bool:
     """Return whether a merge decides about all rows of a slice, and takes one pass.
 
     A filter on record keys leaves records out, and a commit range base rows.
     """
-    is_whole = task.shared.record_keys is None and sides.row_filter is None
-    return is_whole and has_plain_base(task) and log.records.nbytes <= thresholds.OUTCOME_BYTES
-
-
-class _RecordedPass:
-    """A merge in one pass that combines records; its outcome is known after the last row.
-
-    Its records have the columns that the task requests.
-    """
-
-    def __init__(self, task: ScanTask, log: LogInMemory, sides: MergeSides) -> None:
-        self._task = task
-        self._sides = sides
-        self._merge_pass = MergePass(log.records, log.pair_rule, sides.row_filter)
-        self._requested = task.shared.planned_columns.requested
-        self._tables = [pa.Table.from_batches([], self._requested)]
-        self._row_count = 0
-
-    def tables(self) -> Iterator[pa.Table]:
-        """Yield the rows of the merged slice."""
-        for rows, is_of_base in self._merge_pass.rows(
-            self._sides.base, self._task.settings.batch_rows
-        ):
-            if not is_of_base:
-                self._tables.append(rows.select(self._requested.names))
-                self._row_count += rows.num_rows
-            yield rows
-
-    def outcome(self) -> Outcome:
-        """Return the outcome, once `tables` is used up."""
-        instants = tuple(sorted(self._sides.scan.seen))
-        return Outcome(
-            decision=self._merge_pass.decision(),
-            records=pa.concat_tables(self._tables),
-            record_count=self._row_count,
-            block_instants=instants,
-            counting_instants=self._task.shared.block_filter.counting(instants),
-        )
+    return (
+        isinstance(sides.log, LogInMemory)
+        and sides.log.records.nbytes <= thresholds.OUTCOME_BYTES
+        and task.shared.record_keys is None
+        and sides.row_filter is None
+        and has_plain_base(task)
+    )
 
 
 def _streamed_tables(task: ScanTask, log: LoadedLog, sides: MergeSides) -> Iterator[pa.Table]:

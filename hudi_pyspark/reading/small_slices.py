@@ -130,9 +130,7 @@ def _merged(tasks: Sequence[ScanTask], storage: Storage) -> list[pa.Table] | Non
     numbers = {file.path: number for number, each in enumerate(slices) for file in each.log_files}
     with closing(LogFiles(storage)) as files:
         scans = [
-            slice_blocks(each.log_files, settings, each.base_file).read(
-                storage, files, shared.block_filter
-            )
+            slice_blocks(each.log_files, settings, each.base_file).read(files, shared.block_filter)
             for each in slices
         ]
         blocks = [block for scan in scans for block in scan.blocks]

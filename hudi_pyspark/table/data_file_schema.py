@@ -30,9 +30,10 @@ def newest_data_file_schema(
     deletes: list[WriteStat] = []  # of files that have no rows, and no schema
     for time in sorted(commit_metadata, reverse=True):
         sample = commit_metadata[time].sample
-        if sample and sample.num_writes and (schema := _file_schema(storage, sample)) is not None:
+        tried = sample if sample and sample.num_writes else None
+        if tried and (schema := _file_schema(storage, tried)) is not None:
             return schema
-        stats = [stat for _, stat in commit_metadata[time].all_stats() if stat.path]
+        stats = [s for _, s in commit_metadata[time].all_stats() if s.path and s != tried]
         # Of base files the footer is enough, so they come before log files, and both by size.
         for stat in sorted(stats, key=lambda s: (is_log_file_name(s.file_name), s.file_size)):
             if stat.num_deletes and not stat.num_writes:

@@ -154,7 +154,7 @@ class SliceBlocks:
     most_bytes_in_memory: int  # larger files are read piece by piece
     base_instant: str = ""  # of the base file below; "" if the slice has none
 
-    def read(self, storage: Storage, files: LogFiles, block_filter: BlockFilter) -> LogScan:
+    def read(self, files: LogFiles, block_filter: BlockFilter) -> LogScan:
         """Return the log blocks that the query sees, undecoded, in the order of their merge.
 
         Raises:
@@ -162,8 +162,8 @@ class SliceBlocks:
             CorruptLogBlockError: a block of a commit is damaged, unless ``on_damage`` says
                 otherwise. Blocks that a failed write left are only logged.
         """
-        blocks = list(self.framed(storage, files))
-        self._check_base_instants(blocks, storage, block_filter)
+        blocks = list(self.framed(files))
+        self._check_base_instants(blocks, files.storage, block_filter)
         scan = scan_blocks(blocks, block_filter)
         if scan.corrupt_blocks:
             places = ", ".join(f"{b.path} at byte {b.offset}" for b in scan.corrupt_blocks)
@@ -173,7 +173,8 @@ class SliceBlocks:
         for file in self.log_files:
             is_seen = not file.is_listed and file.committed_by <= block_filter.until
             if is_seen and file.committed_by not in scan.instants:
-                raise MissingFileError.since_commit(storage.describe(file.path), file.committed_by)
+                path = files.storage.describe(file.path)
+                raise MissingFileError.since_commit(path, file.committed_by)
         return scan
 
     def _check_base_instants(
@@ -199,7 +200,7 @@ class SliceBlocks:
             if time in block_filter.committed and time < min(instants):
                 raise MissingFileError.since_log_file(storage.describe(path), time)
 
-    def framed(self, storage: Storage, files: LogFiles) -> Iterator[LogBlock]:
+    def framed(self, files: LogFiles) -> Iterator[LogBlock]:
         """Yield all blocks of the listed files, and report what committed files have lost.
 
         Raises:
@@ -217,19 +218,19 @@ class SliceBlocks:
         for file in listed_files:
             data = loaded[file.path] if file.path in loaded else files.open(file.path)
             committed_size = file.committed_size
+            place = files.storage.describe(file.path)
             if len(data) < committed_size:
                 problem = f"the file has {len(data)} bytes, but its commit says {committed_size}"
-                self.on_damage.report(problem, storage.describe(file.path), len(data))
-            for block in self._framed(file, data, storage):
+                self.on_damage.report(problem, place, len(data))
+            for block in self._framed(file, data, place):
                 # Blocks beyond the committed size were torn by a write that never committed.
                 is_committed = block.offset < committed_size
                 if is_committed and block.block_type is LogBlockType.CORRUPT_BLOCK:
                     problem = "a corrupt block within what completed commits wrote"
-                    self.on_damage.report(problem, storage.describe(file.path), block.offset)
+                    self.on_damage.report(problem, place, block.offset)
                 yield block
 
-    def _framed(self, file: LogFile, data: BytesSource, storage: Storage) -> Iterator[LogBlock]:
-        place = storage.describe(file.path)
+    def _framed(self, file: LogFile, data: BytesSource, place: str) -> Iterator[LogBlock]:
         problems: list[tuple[str, int]] = []  # of texts in the next block's header, with offsets
         try:
             for block in frame_log_file(
@@ -260,7 +261,7 @@ class LogFiles:
     """
 
     def __init__(self, storage: Storage, piece_size: int | None = None) -> None:
-        self._storage = storage
+        self.storage = storage
         self._piece_size = thresholds.LOG_PIECE if piece_size is None else piece_size
         self._path = ""
         self._file: pa.NativeFile | IO[bytes] | None = None
@@ -275,10 +276,10 @@ class LogFiles:
         """
         loaded: dict[str, BytesSource] = {}
         try:
-            for path, content in zip(paths, read_files(self._storage, paths), strict=True):
+            for path, content in zip(paths, read_files(self.storage, paths), strict=True):
                 loaded[path] = memoryview(content)
         except FileNotFoundError as error:
-            lost = self._storage.describe(paths[len(loaded)])
+            lost = self.storage.describe(paths[len(loaded)])
             raise MissingFileError.since_planning(lost) from error
         return loaded
 
@@ -306,9 +307,9 @@ class LogFiles:
             MissingFileError: it is gone since the read was planned.
         """
         try:
-            return self._storage.open_input(path)
+            return self.storage.open_input(path)
         except FileNotFoundError as error:
-            raise MissingFileError.since_planning(self._storage.describe(path)) from error
+            raise MissingFileError.since_planning(self.storage.describe(path)) from error
 
     def _opened(self, path: str) -> pa.NativeFile | IO[bytes]:
         if self._file is None or path != self._path:

@@ -1,6 +1,6 @@
 """What conditions on a column say of an expression of it.
 
-Values are those of Spark's functions; `tests/spark/test_expression_functions.py` asks Spark.
+Values are those of Spark's functions; `test_expression_index_in_spark.py` asks Spark.
 """
 
 import datetime as dt
@@ -9,21 +9,7 @@ import pyarrow as pa
 import pytest
 
 from hudi_pyspark.filter.sql_text import parse_filter
-from hudi_pyspark.metadata_table.expression_index import Expression
-from hudi_pyspark.metadata_table.index_definitions import IndexDefinition
-
-NAME = pa.field("name", pa.string())
-DAY = pa.field("day", pa.date32())
-TIME = pa.field("time", pa.timestamp("us", "UTC"))
-NUMBER = pa.field("n", pa.int64())
-SCHEMA = pa.schema([NAME, DAY, TIME, NUMBER])
-
-
-def expression(function, column, **options):
-    definition = IndexDefinition(
-        "expr_index_i", "column_stats", function, column.name, {"expr": function, **options}, 2
-    )
-    return Expression.of(definition, column)
+from tests.metadata_table.expressions import DAY, NAME, NUMBER, SCHEMA, TIME, expression
 
 
 @pytest.mark.parametrize(

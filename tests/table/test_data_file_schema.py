@@ -92,6 +92,15 @@ def test_files_that_only_delete_are_opened_last():
     assert newest_data_file_schema(storage, times) == pa.schema({"c": pa.int64()})
 
 
+def test_sample_of_a_large_commit_is_opened_once_if_it_has_no_schema():
+    sampled, other = (commits(t001=path)["t001"].write_stats[""][0] for path in (NEWER, OLDER))
+    sampled = replace(sampled, num_writes=3)
+    commit = CommitMetadata({"": (sampled, other)}, sample=sampled)
+    storage = OpenedStorage({OLDER: GOOD, NEWER: b"no file of any format"})
+    assert newest_data_file_schema(storage, {"t001": commit}) is not None
+    assert storage.opened == [NEWER, OLDER]
+
+
 @pytest.mark.parametrize(("rows", "opened"), [(3, [NEWER]), (0, [OLDER])])
 def test_sample_of_a_large_commit_will_do_if_it_has_rows(rows, opened):
     sampled, other = (commits(t001=path)["t001"].write_stats[""][0] for path in (NEWER, OLDER))

@@ -289,7 +289,9 @@ def _decode_parquet(
     requested = {field.name for field in schema.fields} if columns is None else {*columns}
     try:
         with block.open() as source:
-            file = open_parquet(source, coerce_int96_timestamp_unit="us")
+            file = open_parquet(
+                source, footer=block.parquet_footer, coerce_int96_timestamp_unit="us"
+            )
             requested &= {*file.schema_arrow.names}
             names = [field.name for field in schema.fields if field.name in requested]
             # Arrow reads in the file's order, and for "a" also every column named "a.…".

@@ -8,6 +8,7 @@ from enum import Enum, IntEnum
 from typing import IO, TypeAlias
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from hudi_pyspark import thresholds
 from hudi_pyspark.errors import CorruptAvroError, CorruptLogBlockError
@@ -91,6 +92,8 @@ class LogBlock:
     path: str  # of the log file, relative to the base path
     file: BytesSource = field(compare=False, repr=False)  # the log file
     native_extension: str = ""  # "parquet" or "hfile" if the block is a native log, else ""
+    # Of a native log in Parquet, whose header was in it; None for other blocks.
+    parquet_footer: pq.FileMetaData | None = field(default=None, compare=False, repr=False)
 
     @property
     def content(self) -> memoryview:

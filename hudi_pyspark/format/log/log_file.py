@@ -78,8 +78,12 @@ def _frame_native_log(
             ),
         )
     file = memoryview(data) if isinstance(data, bytes) else data
-    read_entries = _hfile_entries if name.native_extension == "hfile" else _parquet_entries
-    header = _parse_header(read_entries(file, path), path)
+    footer = None
+    if name.native_extension == "hfile":
+        entries = _hfile_entries(file, path)
+    else:
+        footer, entries = _parquet_entries(file, path)
+    header = _parse_header(entries, path)
     if log_block.HeaderKey.SCHEMA not in header:
         raise CorruptLogBlockError("expected a SCHEMA in the file's footer, found none", path, 0)
     return log_block.LogBlock(
@@ -92,16 +96,18 @@ def _frame_native_log(
         path=path,
         file=file,
         native_extension=name.native_extension,
+        parquet_footer=footer,
     )
 
 
-def _parquet_entries(file: BytesSource, path: str) -> Mapping[str, str]:
+def _parquet_entries(file: BytesSource, path: str) -> tuple[pq.FileMetaData, Mapping[str, str]]:
     try:
         with log_block.open_span(file, 0, len(file)) as source:
-            metadata = pq.read_metadata(source).metadata or {}
+            footer = pq.read_metadata(source)
+        metadata = footer.metadata or {}
         prefix = _ENTRY_PREFIX.encode()
         entries = {key: metadata[key] for key in metadata if key.startswith(prefix)}
-        return {str(key, "utf-8"): str(value, "utf-8") for key, value in entries.items()}
+        return footer, {str(key, "utf-8"): str(value, "utf-8") for key, value in entries.items()}
     except MemoryError:
         raise
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:

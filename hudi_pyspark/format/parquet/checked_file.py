@@ -30,13 +30,18 @@ _TYPE_OPTIONS = (
 
 
 def open_parquet(
-    source: pa.NativeFile | IO[bytes], *, verify_checksums: bool = True, **options: object
+    source: pa.NativeFile | IO[bytes],
+    *,
+    verify_checksums: bool = True,
+    footer: pq.FileMetaData | None = None,
+    **options: object,
 ) -> pq.ParquetFile:
     """Open a file so that a changed byte in a page or a name is an error.
 
     Args:
         source: the file; it stays open.
         verify_checksums: of pages, if the writer added them.
+        footer: of the file; None to read it.
         options: further arguments of `pyarrow.parquet.ParquetFile`.
 
     Raises:
@@ -44,7 +49,7 @@ def open_parquet(
             checked when they are read, and raise OSError then.
     """
     options = {**_TYPE_OPTIONS, **options, "page_checksum_verification": verify_checksums}
-    file = pq.ParquetFile(source, **options)
+    file = pq.ParquetFile(source, metadata=footer, **options)
     metadata = file.metadata
     if _ARROW_SCHEMA in (metadata.metadata or {}):
         metadata = _without_arrow_schema(metadata)

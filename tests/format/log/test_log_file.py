@@ -1,9 +1,11 @@
+import io
 import json
 
 import pyarrow as pa
 import pytest
 
 from hudi_pyspark.errors import CorruptLogBlockError, UnsupportedTableError
+from hudi_pyspark.format.bytes_source import StoredBytes
 from hudi_pyspark.format.log.data_block import decode_data_block, decode_native_deletes
 from hudi_pyspark.format.log.delete_block import decode_deletes
 from hudi_pyspark.format.log.log_block import LogBlockType
@@ -31,7 +33,36 @@ HEADER = {
 }
 
 
-def frame(data: bytes, path: str = PATH):
+class ReadFile(io.BytesIO):
+    """A file that remembers where it was read."""
+
+    def __init__(self, content, starts):
+        super().__init__(content)
+        self.starts = starts
+
+    def read(self, size=-1):
+        self.starts.append(self.tell())
+        return super().read(size)
+
+
+class ReadBytes(StoredBytes):
+    """A native log on a storage, which remembers where it was read."""
+
+    def __init__(self, content):
+        self.content = content
+        self.starts = []
+
+    def __len__(self):
+        return len(self.content)
+
+    def __getitem__(self, span):
+        return memoryview(self.content[span])
+
+    def open(self):
+        return ReadFile(self.content, self.starts)
+
+
+def frame(data: bytes | ReadBytes, path: str = PATH):
     (block,) = frame_log_file(data, path=path)
     return block
 
@@ -44,6 +75,18 @@ def test_native_log_is_one_data_block_with_the_header_of_its_footer():
     assert block.record_positions_text == "AAAAAgYC"
     assert not block.is_partial
     assert decode_data_block(block, ["ts", "v"]).to_pydict() == {"v": [1, None], "ts": [7, 8]}
+
+
+def test_footer_of_a_native_log_is_read_once():
+    values = pa.array(range(100_000), pa.int64())
+    rows = pa.table({"_hoodie_record_key": values.cast(pa.string()), "v": values})
+    log = ReadBytes(native_parquet(rows, HEADER))
+    end_at = len(log) - (64 << 10)  # bytes that pyarrow reads for a footer
+    block = frame(log)
+    assert log.starts == [end_at]
+    assert decode_data_block(block, ["v"]).column("v").to_pylist() == values.to_pylist()
+    assert len(log.starts) > 1
+    assert log.starts.count(end_at) == 1
 
 
 def test_header_may_be_one_entry_for_each_key():

@@ -5,7 +5,7 @@ import datetime as dt
 import pyarrow as pa
 import pytest
 
-from tests.metadata_table.test_expression_index import DAY, NAME, expression
+from tests.metadata_table.expressions import DAY, NAME, expression
 
 pytestmark = pytest.mark.spark
 TEXTS = ["", " ", "a", "Ab1", "  a b \t\n ", "xyaxbyyx", "abcdef", "ABC def", "0" * 40]
