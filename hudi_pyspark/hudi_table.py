@@ -21,6 +21,7 @@ from hudi_pyspark.filter.literals import is_in
 from hudi_pyspark.format.column_names import resolve_name
 from hudi_pyspark.metadata_table.listing import MetadataListing
 from hudi_pyspark.metadata_table.records import FILES
+from hudi_pyspark.metadata_table.table import MetadataTable
 from hudi_pyspark.names_elsewhere import OF_TABLE, look_elsewhere
 from hudi_pyspark.options.option import CdcFormat, QueryType
 from hudi_pyspark.options.read_options import (
@@ -594,7 +595,7 @@ class HudiTable:
 
     def _scan(self, options: ReadOptions, mergers: Mergers | None, **others: Any) -> Scan:  # noqa: ANN401  (of `choose_scan`)
         is_listed = options.use_metadata_table and FILES in self.config.metadata_partitions
-        listing = self._metadata_listing.refreshed() if is_listed else None
+        listing = MetadataListing(self._view, self._metadata) if is_listed else None
         view = self._view if listing is None else self._view.with_listing(listing)
         indexes = None if listing is None else listing.indexed_by
         mergers = registered_payloads() if mergers is None else mergers
@@ -603,8 +604,8 @@ class HudiTable:
         return replace(retry_on_corruption(self.storage, choose), _store=self._outcomes)
 
     @cached_property
-    def _metadata_listing(self) -> MetadataListing:
-        return MetadataListing(self._view)
+    def _metadata(self) -> MetadataTable:
+        return MetadataTable(self._view)
 
     @cached_property
     def description(self) -> Description:
