@@ -27,9 +27,8 @@ from hudi_pyspark.planning.plan import Plan, Query, cost, group_tasks, summary
 from hudi_pyspark.planning.query import check_lost_commits, resolve_query
 from hudi_pyspark.planning.slice_tasks import TablePlanner
 from hudi_pyspark.reading.kept_merges import count_merged, merged_on_disk
-from hudi_pyspark.reading.read_task import read_group
-from hudi_pyspark.reading.small_slices import are_tiny, join_tasks
-from hudi_pyspark.reading.threads import read_in_parallel
+from hudi_pyspark.reading.read_task import read_tasks
+from hudi_pyspark.reading.small_slices import are_tiny
 from hudi_pyspark.short_name import SHORT_NAME
 from hudi_pyspark.storage.retries import retry_on_corruption
 from hudi_pyspark.table.timeline import collection_paused
@@ -406,9 +405,7 @@ class Scan:
                 costs = [cost(task) for task in tasks[:100]] or [1]
                 slices = self._planner.options.task_bytes * len(costs) // max(1, sum(costs))
                 extra = min(slices, _MAX_EXTRA_THREADS)
-        groups = list(join_tasks(tasks, self.storage))
-        read = partial(read_group, storage=self.storage, store=self._store)
-        return read_in_parallel(groups, read, threads or default, extra)
+        return read_tasks(tasks, self.storage, self._store, threads=threads or default, more=extra)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Stream the answer to any library that reads Arrow streams."""
