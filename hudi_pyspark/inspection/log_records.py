@@ -1,4 +1,4 @@
-"""The records of a log file as they were written, and the rows that show records of log files."""
+"""The records of a log file as they were written."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -12,19 +12,18 @@ from hudi_pyspark.format.log.delete_block import OrderingGroup
 from hudi_pyspark.format.log.log_block import LogBlockType
 from hudi_pyspark.inspection import log_blocks
 from hudi_pyspark.inspection.commits import known_schema
-from hudi_pyspark.inspection.definition import InspectionRows, schema_of, table_of
+from hudi_pyspark.inspection.record_rows import (
+    damage_rows,
+    ordering_texts,
+    records_table,
+    structs,
+)
 from hudi_pyspark.reading.log_records.marks import deleting_rows
 from hudi_pyspark.reading.log_records.record_keys import record_keys
 from hudi_pyspark.table.merge_mode import MergeRule, resolve_merge_rule
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 from hudi_pyspark.table.schema import as_shown
 from hudi_pyspark.table.view import TableView
-
-# The columns of a record follow in a struct, so their names cannot clash with these names.
-_LEADING_COLUMNS = schema_of(
-    "path, block int, offset int, instant_time, record_number int, kind, key, is_delete bool, "
-    "ordering texts, problem"
-)
 
 
 def written_records(view: TableView, path: str) -> pa.Table:
@@ -39,7 +38,7 @@ def written_records(view: TableView, path: str) -> pa.Table:
                 parts.append(_data_rows(view, block, rule, columns))
             if block.deletes is not None:
                 parts.append(_delete_rows(block, len(rule.ordering_fields)))
-        parts.append(damage_rows(file))
+        parts.append(damage_rows(file.problems))
     return records_table(parts, columns)
 
 
@@ -103,16 +102,6 @@ def _keys(rows: pa.Table, key_fields: Sequence[str]) -> pa.Array:
         return pa.nulls(rows.num_rows, pa.string())
 
 
-def ordering_texts(rows: pa.Table, rule: MergeRule) -> pa.Array:
-    """Return the ordering values of each row as texts; null if there are no ordering fields."""
-    names = [n for n in rule.ordering_fields if n.partition(".")[0] in rows.schema.names]
-    if not names:
-        return pa.nulls(rows.num_rows, pa.list_(pa.string()))
-    columns = (field_array(rows, name, role="ordering field") for name in names)
-    texts = (column.cast(pa.string()).to_pylist() for column in columns)
-    return pa.array(list(map(list, zip(*texts, strict=True))), pa.list_(pa.string()))
-
-
 def _delete_rows(block: log_blocks.DecodedBlock, fields: int) -> pa.Table:
     deletes = block.deletes
     count = block.record_count or 0
@@ -139,29 +128,6 @@ def _texts_by_row(groups: Iterable[OrderingGroup]) -> Iterator[tuple[int, str]]:
         yield from zip(group.rows.to_pylist(), texts, strict=True)
 
 
-def damage_rows(file: log_blocks.SalvagedLog) -> pa.Table:
-    """Return one row per problem of a file and of its blocks."""
-    damaged: list[dict[str, object]] = [
-        {
-            "path": file.path,
-            "block": salvaged.number,
-            "offset": salvaged.block.offset,
-            "instant_time": salvaged.block.instant_time,
-            "problem": salvaged.problem,
-        }
-        for salvaged in file.blocks
-        if salvaged.problem
-    ]
-    if file.problem:
-        damaged.append({"path": file.path, "offset": file.size, "problem": file.problem})
-    return damage(damaged)
-
-
-def damage(places: InspectionRows) -> pa.Table:
-    """Return one row per damaged place, given some of its leading columns."""
-    return table_of(({**place, "kind": "damage"} for place in places), _LEADING_COLUMNS)
-
-
 def _block_columns(salvaged: log_blocks.DecodedBlock, kind: str) -> dict[str, pa.Array]:
     block = salvaged.block
     count = salvaged.record_count or 0
@@ -173,16 +139,3 @@ def _block_columns(salvaged: log_blocks.DecodedBlock, kind: str) -> dict[str, pa
         "record_number": pa.array(np.arange(count)),
         "kind": pa.repeat(kind, count),
     }
-
-
-def structs(rows: pa.Table, mask: pa.Array | None = None) -> pa.StructArray:
-    """Return rows as structs; null where the mask is true."""
-    arrays = [column.combine_chunks() for column in rows.columns]
-    return pa.StructArray.from_arrays(arrays, fields=list(rows.schema), mask=mask)
-
-
-def records_table(parts: Iterable[pa.Table], columns: pa.Schema) -> pa.Table:
-    """Concatenate parts; a column that a part lacks is null in its rows."""
-    schema = _LEADING_COLUMNS.append(pa.field("record", pa.struct(list(columns))))
-    joined = pa.concat_tables([schema.empty_table(), *parts], promote_options="default")
-    return joined.combine_chunks()

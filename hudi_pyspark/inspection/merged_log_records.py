@@ -9,8 +9,7 @@ from hudi_pyspark.custom_mergers import registered_payloads
 from hudi_pyspark.errors import InvalidOptionError, MissingFileError
 from hudi_pyspark.format.data_files import LogFileName, LogKind
 from hudi_pyspark.inspection.log_blocks import relative_path, salvage_logs
-from hudi_pyspark.inspection.log_records import (
-    damage,
+from hudi_pyspark.inspection.record_rows import (
     damage_rows,
     ordering_texts,
     records_table,
@@ -55,7 +54,8 @@ def merged_records(view: TableView, path: str) -> pa.Table:
         # If the file system appends, another file of the slice may have its blocks.
         if not log.is_listed and log.committed_by not in scan.instants
     ]
-    parts = [pa.table(merged_rows), *map(damage_rows, files), damage(missing)]
+    problems = [place for file in files for place in file.problems]
+    parts = [pa.table(merged_rows), damage_rows([*problems, *missing])]
     return records_table(parts, task.shared.planned_columns.result)
 
 
