@@ -10,7 +10,7 @@ function                             conditions
 identity                             all, as for column statistics
 lower, upper, trim, ltrim, rtrim,    ``=`` and ``IN``, texts of ASCII characters: other letters
 substring, length                    change their case differently in Java
-year, month, day, of a date          ``=`` and ``IN``
+year, month, day, of a date          ``=`` and ``IN``, days since 1582-10-15
 ===================================  =============================================================
 
 Other functions are not used. They depend on the zone or the settings of the session that wrote the
@@ -35,6 +35,7 @@ from hudi_pyspark.metadata_table.index_definitions import IDENTITY, IndexDefinit
 _Options: TypeAlias = Mapping[str, str]
 _EXPRESSION = "expr"
 _BLOOM_OPTIONS = {"filtertype", "numentries", "fpp", "maxentries"}
+_GREGORIAN = date(1582, 10, 15)  # files may have earlier days in another calendar
 _NO_COLUMN = "\0"  # of conditions that say nothing of the expression
 
 
@@ -58,9 +59,10 @@ def _of_text(
 
 
 def _of_date(apply: Callable[[date], int]) -> _Function:
-    return _Function(
-        pa.date32(), pa.int32(), lambda value, _: apply(value) if isinstance(value, date) else None
-    )
+    def apply_to_gregorian(value: object, _: _Options) -> object:
+        return apply(value) if isinstance(value, date) and value >= _GREGORIAN else None
+
+    return _Function(pa.date32(), pa.int32(), apply_to_gregorian)
 
 
 def _substring(text: str, options: _Options) -> str:

@@ -17,6 +17,10 @@ FILE = ".hoodie/.index_defs/index.json"
 IDENTITY = "identity"
 _PATH = "hoodie.table.index.defs.path"
 _VERSIONS = {"V1": 1, "V2": 2}
+_KINDS = {
+    Index.SECONDARY_INDEX: {Index.SECONDARY_INDEX.value},
+    Index.EXPRESSION_INDEX: {Index.COLUMN_STATS.value, Index.BLOOM_FILTERS.value},
+}
 _log = logger(__name__)
 
 
@@ -51,6 +55,8 @@ class IndexDefinition:
         if version is None:
             raise ValueError(f"its version is {values['version']}")
         kind = str(values.get("indexType"))
+        if not any(index.matches(name) and kind in kinds for index, kinds in _KINDS.items()):
+            raise ValueError(f"its kind is {kind}")
         return cls(name, kind, str(function), fields[0], options, version)
 
 
@@ -68,7 +74,7 @@ def load_definitions(table: TableView) -> list[IndexDefinition]:
         return []
     found = []
     for name in sorted(table.config.metadata_partitions):
-        if not (Index.SECONDARY_INDEX.matches(name) or Index.EXPRESSION_INDEX.matches(name)):
+        if not any(index.matches(name) for index in _KINDS):
             continue
         try:
             found.append(IndexDefinition.parse(name, entries.get(name)))

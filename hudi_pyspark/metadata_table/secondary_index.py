@@ -55,6 +55,7 @@ def record_keys_of(shards: Shards, version: int, values: Sequence[str]) -> set[s
         by_group = {}
         for number, prefix in zip(shards.numbers(prefixes).tolist(), prefixes, strict=True):
             by_group.setdefault(number, []).append(prefix)
+        shards.check_keys(by_group, _hashed_part)
     found: dict[str, set[str]] = {prefix: set() for prefix in prefixes}
     for number, own_prefixes in by_group.items():
         for key, _, _ in merged_values(shards.slices[number].find_prefixes(own_prefixes)):
@@ -65,12 +66,17 @@ def record_keys_of(shards: Shards, version: int, values: Sequence[str]) -> set[s
         is_known = shards.are_all(in_doubt)
     else:
         in_doubt = [n for n, own in by_group.items() if not all(map(found.__getitem__, own))]
-        is_known = all(shards.are_all([n], lambda key: _parts(key)[0]) for n in in_doubt)
+        is_known = all(shards.are_all([n], _hashed_part) for n in in_doubt)
     return set().union(*found.values()) if is_known else None
 
 
 def _escaped(text: str) -> str:
     return _SPECIAL.sub(r"\\\1", text)
+
+
+def _hashed_part(key: str) -> str:
+    """Return what version 2 hashes of a key."""
+    return _parts(key)[0]
 
 
 def _parts(key: str) -> tuple[str, str]:

@@ -223,11 +223,26 @@ class Shards:
             numbers: of the groups whose keys are looked at.
             hashed: returns the text of a key that is hashed.
         """
+        return self._common_divisor(numbers, hashed) == len(self.slices)
+
+    def check_keys(self, numbers: Iterable[int], hashed: Callable[[str], str]) -> None:
+        """Refuse groups with keys of other groups: keys were hashed in another way.
+
+        Raises:
+            CorruptTableError: a key of a group belongs to another one.
+        """
+        for number in numbers:
+            if self._common_divisor([number], hashed) % len(self.slices):
+                path = self.slices[number].file_slice.partition_path
+                raise CorruptTableError(f"{path} has keys of other file groups in group {number}")
+
+    def _common_divisor(self, numbers: Iterable[int], hashed: Callable[[str], str]) -> int:
+        """Return the greatest common divisor of the distances of hashes from their groups."""
         divisor = 0
         for number in numbers:
             keys = [hashed(key) for key in self.slices[number].some_keys()]
             divisor = gcd(divisor, *(_hashes(keys) - number).tolist())
-        return divisor == len(self.slices)
+        return divisor
 
 
 def _hashes(texts: Sequence[str]) -> npt.NDArray[np.int64]:

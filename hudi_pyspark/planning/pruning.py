@@ -16,8 +16,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hudi_pyspark.filter.requested_keys import RequestedKeys
-from hudi_pyspark.metadata_table.pruning import NEED_TRUST, IndexQuestion, prune_slices
-from hudi_pyspark.options.option import Index
+from hudi_pyspark.metadata_table.pruning import IndexQuestion, prune_slices
+from hudi_pyspark.options.option import Index, values_that_change_rows
 from hudi_pyspark.planning.bucket_index import BucketIndex, ToldBuckets, seem_bucketed
 
 if TYPE_CHECKING:
@@ -111,10 +111,8 @@ def prune_by_indexes(
     partitions = planner.view.config.metadata_partitions
     indexes = {i for i in options.data_skipping if any(map(i.matches, partitions))}
     if not by_key or options.skip_merge:
-        # They have the newest version of a row, or its place.
-        indexes -= {Index.RECORD_INDEX, *NEED_TRUST}
-    if planner.merger is not None:
-        indexes -= NEED_TRUST  # rows may have other values than all of their records
+        indexes.discard(Index.RECORD_INDEX)  # it has the place of the newest version of a row
+    trusted = _trusted_indexes(planner)
     if not indexes:
         return slices, ()
     key_fields = planner.config.record_key_fields
@@ -125,9 +123,21 @@ def prune_by_indexes(
         planner.config.partition_fields,
         query.record_keys,
         key_prefix=f"{key_fields[0]}:" if len(key_fields) == 1 else "",
-        keys_are_unique=options.unique_keys or Index.RECORD_INDEX in options.trust_indexes,
-        trusted=options.trust_indexes,
+        keys_are_unique=options.unique_keys or Index.RECORD_INDEX in trusted,
+        trusted=trusted,
         # Earlier versions append to log files, so statistics may be of one part of a file.
         logs_have_bounds=planner.merger is None and planner.view.config.has_completion_times,
     )
     return prune_slices(planner.metadata, slices, question)
+
+
+def _trusted_indexes(planner: TablePlanner) -> frozenset[Index]:
+    """Return the indexes that the caller trusts; none if rows are not as the writers left them.
+
+    Such indexes have the newest values of a row. A query has others if it reads base files alone,
+    skips damaged blocks, or takes other records for deletes; and if a merger of the user decides,
+    whose rows may have other values than all of their records.
+    """
+    if values_that_change_rows(planner.options) or planner.merger is not None:
+        return frozenset()
+    return planner.options.trust_indexes

@@ -105,3 +105,11 @@ def test_identity_keeps_every_condition():
         predicate = parse_filter(text, SCHEMA)
         assert str(of.condition(predicate)) == str(predicate)
     assert of.field == NAME
+
+
+@pytest.mark.parametrize("function", ["year", "month", "day"])
+def test_days_that_files_may_have_in_another_calendar_are_not_computed(function):
+    of = expression(function, DAY)
+    assert of is not None
+    assert of.values_of(pa.array([dt.date(1582, 10, 14)], DAY.type)) is None
+    assert of.values_of(pa.array([dt.date(1582, 10, 15)], DAY.type)) is not None

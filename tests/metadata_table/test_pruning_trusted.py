@@ -169,6 +169,41 @@ def test_tables_with_a_merger_of_the_user_ask_no_trusted_index(golden_table, nam
     assert "as trust_indexes says" not in pruned(scan)
 
 
+@pytest.mark.parametrize("on_damage", ["warn", "ignore"])
+@pytest.mark.parametrize("name", SECONDARY[1:])
+def test_rows_without_a_damaged_block_ask_no_trusted_index(copy_case, name, on_damage):
+    """The last block of a slice moved k021 from Oslo, where the row stays without it."""
+    path = copy_case(name)
+    of_commit, rows = answer_of_hudi(name, "as_of_c1")
+    assert of_commit
+    assert {row["city"] for row in rows if row["id"] == "k021"} == {"Oslo"}
+    _, rows = answer_of_hudi(name)
+    assert {row["city"] for row in rows if row["id"] == "k021"} == {"Bodo"}
+    (log,) = path.glob(f"d/.*{'20261122065117141' if '_v9_' in name else '20261122065533103'}.log*")
+    log.write_bytes(log.read_bytes()[:200])
+    scan = HudiTable(str(path)).scan(
+        filter="city = 'Oslo'", trust_indexes=True, on_damage=on_damage
+    )
+    assert found(scan) == sorted([*ids(row for row in rows if row["city"] == "Oslo"), "k021"])
+    assert "as trust_indexes says" not in pruned(scan)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"delete_field": "city", "delete_marker": "Oslo"},
+        {"schema_on_read": "false"},
+        {"merge_type": "skip_merge"},
+        {"query_type": "read_optimized"},
+    ],
+)
+def test_options_that_change_rows_ask_no_trusted_index(golden_table, options):
+    """The writer knew other rows: it deleted other records, or had other columns."""
+    table = HudiTable(str(golden_table(SECONDARY[1])))
+    scan = table.scan(filter="city = 'Oslo' AND id = 'k010'", trust_indexes=True, **options)
+    assert "as trust_indexes says" not in pruned(scan)
+
+
 @pytest.mark.parametrize("name", SECONDARY)
 @pytest.mark.parametrize(
     ("change", "log"),
@@ -178,7 +213,7 @@ def test_tables_with_a_merger_of_the_user_ask_no_trusted_index(golden_table, nam
         ({"indexOptions": {"expr": "lower"}}, "and its expression lower"),
         ({"version": "V7"}, "its version is V7"),
         ({"indexFunction": "lower"}, ""),
-        ({"indexType": "column_stats"}, ""),
+        ({"indexType": "column_stats"}, "its kind is column_stats"),
     ],
 )
 def test_definition_that_contradicts_itself_is_not_used(copy_case, name, change, log, caplog):
@@ -193,6 +228,47 @@ def test_definition_that_contradicts_itself_is_not_used(copy_case, name, change,
         assert found(scan) == ids(row for row in rows if row["city"] == "Oslo")
     assert "secondary_index" not in pruned(scan)
     assert log in "".join(record.message for record in caplog.records)
+
+
+def test_expression_index_that_is_defined_as_a_secondary_index_is_not_used(copy_case, caplog):
+    """It has no key of the values, and its keys lie in its groups as those of version 1 do."""
+    path = copy_case(EXPRESSION)
+    file = path / ".hoodie/.index_defs/index.json"
+    content = json.loads(file.read_text())
+    content["indexDefinitions"]["expr_index_year_idx"].update(
+        indexType="secondary_index",
+        indexFunction="identity",
+        sourceFields=["id"],
+        indexOptions={},
+        version="V1",
+    )
+    file.write_text(json.dumps(content))
+    scan = HudiTable(str(path)).scan(filter="id = 'k010'", trust_indexes="secondary")
+    with caplog.at_level(logging.WARNING):
+        scan.plan()
+    assert not caplog.records  # a secondary index is not among the table's indexes
+    scan = HudiTable(str(path)).scan(filter="id = 'k010'", trust_indexes="expression")
+    assert found(scan) == ["k010"]
+    assert "expr_index_year_idx is not used: its kind is secondary_index" in caplog.text
+
+
+@pytest.mark.parametrize("version", ["V1", "V2"])
+@pytest.mark.parametrize("name", SECONDARY)
+def test_secondary_index_of_another_version_than_its_definition_loses_nothing(
+    copy_case, name, version
+):
+    """Its keys are in other groups than the version says."""
+    path = copy_case(name)
+    file = path / ".hoodie/.index_defs/index.json"
+    content = json.loads(file.read_text())
+    content["indexDefinitions"]["secondary_index_city_idx"]["version"] = version
+    file.write_text(json.dumps(content))
+    table = HudiTable(str(path))
+    _, rows = answer_of_hudi(name)
+    for column, value in conditions(rows):
+        if column == "city":
+            scan = table.scan(filter=f"city = {literal(value)}", trust_indexes="secondary")
+            assert found(scan) == ids(row for row in rows if row["city"] == value), value
 
 
 @pytest.mark.parametrize("content", [None, "{", "[]", '{"indexDefinitions": 3}', "\udcff"])
