@@ -72,7 +72,11 @@ class MetadataTable(PickledWithoutCache):
 
     @cached_property
     def commits(self) -> RecordedCommits:
-        """What it has recorded of the table's commits."""
+        """What it has recorded of the table's commits.
+
+        Raises:
+            MissingFileError: there is no metadata table.
+        """
         return RecordedCommits(self.view, self.table, lambda: self.file_records)
 
     def slices(self, partition: str, *, check_files: bool) -> list[MetadataSlice]:
