@@ -19,6 +19,7 @@ from hudi_pyspark.storage.protocol import Storage
 from hudi_pyspark.storage.remote_file import read_files
 from hudi_pyspark.table.file_group import LogFile
 from hudi_pyspark.table.on_damage import OnDamage
+from hudi_pyspark.wording import counted
 
 if TYPE_CHECKING:
     from hudi_pyspark.table.timeline import CommittedTimes
@@ -165,9 +166,7 @@ class SliceBlocks:
         blocks = list(self.framed(files))
         self._check_base_instants(blocks, files.storage, block_filter)
         scan = scan_blocks(blocks, block_filter)
-        if scan.corrupt_blocks:
-            places = ", ".join(f"{b.path} at byte {b.offset}" for b in scan.corrupt_blocks)
-            _log.warning("skipped %d corrupt log blocks: %s", len(scan.corrupt_blocks), places)
+        self._log_failed_writes(scan.corrupt_blocks)
         # If a file system can append, the blocks of a file that a commit names and no listing
         # has are in the file that they were appended to.
         for file in self.log_files:
@@ -176,6 +175,15 @@ class SliceBlocks:
                 path = files.storage.describe(file.path)
                 raise MissingFileError.since_commit(path, file.committed_by)
         return scan
+
+    def _log_failed_writes(self, corrupt_blocks: Iterable[LogBlock]) -> None:
+        """Log which corrupt blocks are skipped; ``on_damage`` decided about those of commits."""
+        committed_sizes = {file.path: file.committed_size for file in self.log_files}
+        torn = [block for block in corrupt_blocks if block.offset >= committed_sizes[block.path]]
+        if torn:
+            places = ", ".join(f"{block.path} at byte {block.offset}" for block in torn)
+            blocks = counted(len(torn), "corrupt log block")
+            _log.warning("skipped %s of failed writes: %s", blocks, places)
 
     def _check_base_instants(
         self, blocks: Iterable[LogBlock], storage: Storage, block_filter: BlockFilter
@@ -219,13 +227,17 @@ class SliceBlocks:
             data = loaded[file.path] if file.path in loaded else files.open(file.path)
             committed_size = file.committed_size
             place = files.storage.describe(file.path)
-            if len(data) < committed_size:
+            is_cut_off = len(data) < committed_size
+            if is_cut_off:
                 problem = f"the file has {len(data)} bytes, but its commit says {committed_size}"
                 self.on_damage.report(problem, place, len(data))
             for block in self._framed(file, data, place):
                 # Blocks beyond the committed size were torn by a write that never committed.
                 is_committed = block.offset < committed_size
-                if is_committed and block.block_type is LogBlockType.CORRUPT_BLOCK:
+                is_corrupt = block.block_type is LogBlockType.CORRUPT_BLOCK
+                # The block at the end of a file that was cut off is the damage reported above.
+                is_reported = is_cut_off and block.offset + block.size == len(data)
+                if is_committed and is_corrupt and not is_reported:
                     problem = "a corrupt block within what completed commits wrote"
                     self.on_damage.report(problem, place, block.offset)
                 yield block

@@ -118,21 +118,22 @@ DAMAGES = [
 
 @pytest.mark.parametrize(("files", "logs", "left", "problem"), DAMAGES)
 class TestDamage:
-    def test_fails_by_default(self, files, logs, left, problem):
+    def test_fails_by_default(self, files, logs, left, problem, caplog):
         with pytest.raises(CorruptLogBlockError, match=problem) as caught:
             list(read_task(task(logs=logs), MemoryStorage(files)))
         assert "on_damage=warn" in str(caught.value)
+        assert caplog.messages == []  # nothing was skipped
         assert left != MERGED
 
     def test_is_reported_and_the_rest_is_read(self, files, logs, left, problem, caplog):
         with caplog.at_level(logging.WARNING):
             assert rows(task(logs=logs, on_damage=OnDamage.WARN), files) == left
-        assert problem in caplog.text
+        assert caplog.messages == [problem]
 
     def test_is_passed_over(self, files, logs, left, problem, caplog):
         with caplog.at_level(logging.WARNING):
             assert rows(task(logs=logs, on_damage=OnDamage.IGNORE), files) == left
-        assert problem not in caplog.text
+        assert caplog.messages == [], problem
 
 
 TORN = upsert("c", 99, "004")[:-5]
@@ -152,7 +153,18 @@ def test_corrupt_block_of_a_failed_write_is_skipped_and_logged(logs, caplog):
     with caplog.at_level(logging.WARNING):
         assert rows(task(logs=logs), files) == MERGED
     place = f"{LOG_PATHS[0]} at byte {len(UPSERT)}"
-    assert f"skipped 1 corrupt log blocks: {place}" in caplog.text
+    assert caplog.messages == [f"skipped 1 corrupt log block of failed writes: {place}"]
+
+
+def test_each_damage_of_a_file_is_one_line(caplog):
+    flipped = UPSERT[:-1] + b"?"
+    logs = (log_file(LOG_PATHS[0], "002", committed_size=2 * len(UPSERT)), LOGS[1])
+    files = {**FILES, LOG_PATHS[0]: flipped + UPSERT[:-3]}
+    with caplog.at_level(logging.WARNING):
+        rows(task(logs=logs, on_damage=OnDamage.WARN), files)
+    cut_off, corrupt = caplog.messages
+    assert f"the file has {2 * len(UPSERT) - 3} bytes" in cut_off
+    assert "at byte 0: a corrupt block" in corrupt
 
 
 def test_file_that_grew_since_its_commit_is_fine():
