@@ -58,6 +58,9 @@ _IGNORED_PREFIXES = (
     "hoodie.optimized.log.blocks.scan.enable",
     "spark.",
 )
+# Likeness of a key and its misspelling by a letter or two. Keys of Apache Hudi are less alike:
+# the nearest are hoodie.bucket.index.num.buckets and hoodie.bucket.index.max.num.buckets (0.94).
+_MISSPELT = 0.95
 
 
 # Options here, and their names in Delta Lake, delta-rs, Iceberg, PyIceberg and older hudi-rs.
@@ -79,8 +82,9 @@ _NAME_HERE = {word.lower(): here for here, words in OTHER_WORDS.items() for word
 def check_other_option(name: str, value: str, options: Collection[Option]) -> None:
     """Decide about an option that this package does not have.
 
-    It is accepted if it concerns Spark, or cannot change the rows. Another key of Apache Hudi is
-    ignored with a warning, and any other name is refused.
+    It is accepted if it concerns Spark, or cannot change the rows, unless it looks like a key of
+    this package that is misspelt. Such a key, and another one of Apache Hudi, is ignored with a
+    warning, and any other name is refused.
 
     Args:
         name: of the option, in lower case.
@@ -96,7 +100,13 @@ def check_other_option(name: str, value: str, options: Collection[Option]) -> No
     is_content = name == "hoodie.read.blob.inline.mode" and value.upper() == "CONTENT"
     if reason is not None and value and not is_content:
         raise UnsupportedQueryError(f"option {name} is not supported: {reason}")
-    if reason is not None or name in _IGNORED or name.startswith(_IGNORED_PREFIXES):
+    if reason is not None or name in _IGNORED:
+        return
+    keys = {alias.lower(): option.key for option in options for alias in option.names}
+    if name.startswith(_IGNORED_PREFIXES):
+        misspelt = nearest(name, keys, cutoff=_MISSPELT)
+        if misspelt:
+            warn(f"unknown option {name} is ignored; did you mean {misspelt}?")
         return
     if name in _NAME_HERE:
         raise InvalidOptionError(
@@ -106,7 +116,6 @@ def check_other_option(name: str, value: str, options: Collection[Option]) -> No
     is_key = name.startswith("hoodie.")
     short_names = {n.lower(): n for option in options for n in option.names if "." not in n}
     near = nearest(name, {} if is_key else short_names)
-    keys = {alias.lower(): option.key for option in options for alias in option.names}
     near = near or nearest(name, keys)
     hint = f"; did you mean {near}?" if near else ""
     if is_key:

@@ -317,6 +317,22 @@ def test_unknown_key_of_hudi_is_ignored_with_a_warning_that_names_the_nearest(ke
         assert parse({key: "x"}) == ReadOptions()
 
 
+@pytest.mark.parametrize(
+    ("key", "meant"),
+    [
+        ("hoodie.metadata.enabel", "hoodie.metadata.enable"),
+        ("hoodie.metadata.enabled", "hoodie.metadata.enable"),
+        ("hoodie.metadata.Enabel", "hoodie.metadata.enable"),
+        ("hoodie.metadata.nable", "hoodie.metadata.enable"),
+        ("hoodie.memory.merge.max.sise", "hoodie.memory.merge.max.size"),
+        ("hoodie.bucket.index.num.bucket", "hoodie.bucket.index.num.buckets"),
+    ],
+)
+def test_misspelt_key_is_not_taken_for_one_of_hudi_that_is_ignored(key, meant):
+    with pytest.warns(UserWarning, match=f"{key.lower()} is ignored; did you mean {meant}\\?"):
+        assert parse({key: "x"}) == ReadOptions()
+
+
 def test_unknown_key_without_a_near_one_is_ignored_with_a_plain_warning():
     with pytest.warns(UserWarning, match=r"^unknown option hoodie\.zzz is ignored$"):
         parse({"hoodie.zzz": "x"})
@@ -349,6 +365,10 @@ def test_unknown_key_of_our_own_is_refused_with_the_nearest(key, problem):
         "hoodie.memory.merge.fraction",
         "hoodie.filesystem.view.type",
         "hoodie.metadata.index.column.stats.enable",
+        "hoodie.metadata.metrics.enable",
+        "hoodie.memory.compaction.max.size",
+        "hoodie.bucket.index.max.num.buckets",
+        "hoodie.bucket.index.min.num.buckets",
         "hoodie.datasource.read.file.index.listing.mode",
     ],
 )
