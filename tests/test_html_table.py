@@ -8,8 +8,10 @@ import pyarrow as pa
 import pytest
 
 from hudi_pyspark import HudiTable, InvalidOptionError
+from hudi_pyspark.doctor.finding import Severity
 from hudi_pyspark.html_table import html_table, unload_ipython_extension
 from hudi_pyspark.inspection import INSPECTION_TABLES
+from tests.cli.command import in_process
 from tests.damage import data_file, unpack
 
 MOR = "v6_mor_part_basic"
@@ -33,13 +35,16 @@ def test_inspection_lists_each_table_with_what_it_has(golden_table):
     assert re.findall(r"<th[^>]*>(\w+)</th><td[^>]*>Return ", shown) == list(INSPECTION_TABLES)
 
 
-def test_findings_are_one_per_line_with_colours_by_severity(tmp_path):
+def test_findings_are_shown_as_the_command_prints_them_with_colours_by_severity(tmp_path):
     table = unpack(MOR, tmp_path)
     data_file(table, ".*.log.*").unlink()
     findings = HudiTable(table).doctor()
+    printed = in_process("doctor", str(table)).out
+    assert printed.startswith(f"{findings!r}\n")
+    (missing,) = [finding for finding in findings if finding.severity is Severity.PROBLEM]
     lines = repr(findings).splitlines()
-    assert len(lines) == len(findings)
-    assert any(line.startswith("problem files: ") for line in lines)
+    start = lines.index(f"problem  files: {missing.subject}: {missing.message}")
+    assert lines[start + 1] == f"         → {missing.advice}"
     assert '<th style="text-align:left;color:red">problem</th>' in findings._repr_html_()
     assert findings == tuple(findings)
 

@@ -15,7 +15,7 @@ from rich.text import Text
 from hudi_pyspark.cli import arguments
 from hudi_pyspark.cli.printing import Output, say, show, styled, track
 from hudi_pyspark.demo import DEMO_TABLES, unpack_demo
-from hudi_pyspark.doctor.finding import Finding, Severity, worst
+from hudi_pyspark.doctor.finding import SIGN_WIDTH, Finding, Severity, worst
 from hudi_pyspark.errors import printable
 from hudi_pyspark.wording import counted
 
@@ -71,12 +71,11 @@ def doctor(
 
 def _print_findings(findings: list[Finding]) -> None:
     for finding in findings:
-        prefix = "".join(f"{part}: " for part in (finding.check, finding.subject) if part)
         sign = styled(finding.severity.value)
-        sign.pad_right(8 - len(sign))
-        say(Text.assemble(sign, " ", printable(prefix), printable(finding.message)))
+        sign.pad_right(SIGN_WIDTH - len(sign))
+        say(Text.assemble(sign, " ", printable(finding.headline)))
         if finding.advice:
-            say(Text(f"{'':9}→ {printable(finding.advice)}", style="dim"))
+            say(Text(f"{'':{SIGN_WIDTH}} → {printable(finding.advice)}", style="dim"))
     counts = Counter(finding.severity for finding in findings)
     problems = counts[Severity.PROBLEM]
     warnings = counts[Severity.WARNING]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -15,6 +15,7 @@ from hudi_pyspark.wording import counted
 if TYPE_CHECKING:
     from hudi_pyspark.storage import Storage
 
+SIGN_WIDTH = 8  # of the severity at the beginning of a line
 RESTORE = "Restore the file from a copy of the table"
 
 
@@ -42,14 +43,19 @@ class Finding:
     message: str  # the actual state, and the expected one if it differs
     advice: str = ""  # what to do; "" for nothing
 
+    @property
+    def headline(self) -> str:
+        """What was found, and where: ``check: subject: message``."""
+        return ": ".join(filter(None, (self.check, self.subject, self.message)))
+
 
 class Findings(tuple[Finding, ...]):
-    """What the checks of a table found, in their order; it is shown as one finding per line."""
+    """What the checks of a table found, in their order; it is shown as ``hudi-py doctor`` does."""
 
     __slots__ = ()
 
     def __repr__(self) -> str:
-        return "\n".join(printable(" ".join(filter(None, row))) for row in self._rows())
+        return "\n".join(line for finding in self for line in _lines(finding))
 
     def _repr_html_(self) -> str:
         colours = {"ok": "green", "note": "inherit", "warning": "darkorange", "problem": "red"}
@@ -58,6 +64,12 @@ class Findings(tuple[Finding, ...]):
 
     def _rows(self) -> list[tuple[str, ...]]:
         return [(f.severity.value, f"{f.check}:", f.subject, f.message, f.advice) for f in self]
+
+
+def _lines(finding: Finding) -> Iterator[str]:
+    yield f"{finding.severity.value:{SIGN_WIDTH}} {printable(finding.headline)}"
+    if finding.advice:
+        yield f"{'':{SIGN_WIDTH}} → {printable(finding.advice)}"
 
 
 # A function that yields items and, with a description, shows the progress.
