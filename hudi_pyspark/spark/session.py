@@ -190,7 +190,7 @@ def _warn_of_settings(spark: SparkSession) -> None:
     ignored = sorted(n for n in names if n.lower() in BY_NAME or is_hadoop_setting(n))
     if ignored:
         advice = "give them to each read as options"
-        if is_classic(spark):
+        if is_classic(spark) and any(map(is_hadoop_setting, ignored)):
             advice += "; hudi_pyspark.storage_options_from_spark(spark, path) has those of Hadoop"
         some = ", ".join(ignored[:3])
         text = f"a Python data source does not see settings of the session such as {some}: {advice}"

@@ -37,6 +37,17 @@ def test_setting_that_would_change_a_read_is_named(name):
         _warn_of_settings(session("spark.app.name", name))
 
 
+@pytest.mark.parametrize(
+    ("name", "has_advice"),
+    [("hoodie.datasource.query.type", False), ("spark.hadoop.fs.s3a.endpoint", True)],
+)
+def test_advice_about_settings_of_hadoop_needs_one(name, has_advice, monkeypatch):
+    monkeypatch.setattr("hudi_pyspark.spark.session.is_classic", lambda _: True)
+    with pytest.warns(UserWarning, match=r"give them to each read as options") as seen:
+        _warn_of_settings(session(name))
+    assert ("storage_options_from_spark" in str(seen[0].message)) is has_advice
+
+
 def test_settings_of_writers_and_of_spark_itself_are_no_reason_to_warn():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
