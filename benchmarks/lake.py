@@ -171,7 +171,7 @@ def look_up(table: HudiTable, keys: int, wanted: int) -> int:
     from hudi_pyspark.metadata_table.table import MetadataTable
 
     names = [f"key-{number:012}" for number in random.Random(1).sample(range(keys), wanted)]
-    return len(MetadataTable.open(table._view).locate(names))
+    return len(MetadataTable(table._view).locate(names))
 
 
 def queries(files: int, keys: int) -> dict[str, Callable[[HudiTable], int]]:

@@ -18,9 +18,9 @@ from hudi_pyspark.custom_mergers import Mergers, registered_payloads
 from hudi_pyspark.errors import InvalidOptionError, UnsupportedQueryError
 from hudi_pyspark.extras import needs_extra
 from hudi_pyspark.filter.literals import is_in
-from hudi_pyspark.format.column_names import resolve_name
 from hudi_pyspark.metadata_table.listing import MetadataListing
 from hudi_pyspark.metadata_table.records import FILES
+from hudi_pyspark.metadata_table.table import MetadataTable
 from hudi_pyspark.names_elsewhere import OF_TABLE, look_elsewhere
 from hudi_pyspark.options.option import CdcFormat, QueryType
 from hudi_pyspark.options.read_options import (
@@ -44,7 +44,6 @@ from hudi_pyspark.storage.retries import retry_on_corruption
 from hudi_pyspark.storage.stores.setting import CREDENTIALS_PROVIDER
 from hudi_pyspark.table import meta_columns
 from hudi_pyspark.table.schema import resolve_schema
-from hudi_pyspark.table.timeline import load_timeline
 from hudi_pyspark.table.view import TableView, open_table
 
 if TYPE_CHECKING:
@@ -194,7 +193,7 @@ class HudiTable:
         Raises:
             MissingFileError: a writer archives or rolls back faster than files can be listed.
         """
-        return load_timeline(self.storage, self.config) == self._view.timeline
+        return self._view.is_current()
 
     def refresh(self) -> HudiTable:
         """Return the table as it is now: this object if nothing has changed, otherwise a new one.
@@ -466,32 +465,17 @@ class HudiTable:
             SchemaEvolutionError: a column's old values do not fit its new type.
             InvalidOptionError: a column does not exist.
         """
-        from hudi_pyspark.inspection.snapshot_diff import HIDDEN, diff_snapshots  # noqa: PLC0415  (few need it)
+        from hudi_pyspark.inspection.snapshot_diff import compared_columns, diff_snapshots  # noqa: PLC0415  (few need it)
 
         scans = [self.scan(as_of=earlier), self.scan(as_of=later)]
         names = list(dict.fromkeys(name for s in reversed(scans) for name in s.schema.names))
-        keys = self._key_columns(names)
-        compared = [n for n in names if n not in HIDDEN]
-        if columns is not None:
-            compared = [resolve_name(name, names) for name in columns]
+        keys, compared = compared_columns(self.config, names, columns)
         selected = dict.fromkeys([*keys, *compared])
         before, after = (
             s.select([n for n in selected if s.schema.get_field_index(n) >= 0]).to_arrow()
             for s in scans
         )
         return diff_snapshots(before, after, keys, compared)
-
-    def _key_columns(self, names: Sequence[str]) -> list[str]:
-        config = self.config
-        if config.populate_meta_fields:
-            return [meta_columns.PARTITION_PATH_COLUMN, meta_columns.RECORD_KEY_COLUMN]
-        keys = [*config.partition_fields, *config.record_key_fields]
-        if not config.record_key_fields or not set(keys) <= set(names):
-            raise UnsupportedQueryError(
-                f"rows of two snapshots cannot be matched: table {config.name!r} has no meta "
-                f"columns, and its key fields ({', '.join(keys) or 'none'}) are not columns"
-            )
-        return keys
 
     def doctor(self, *, deep: bool = False) -> Findings:
         """Check the table: timeline, files, sizes, log files, metadata table.
@@ -594,7 +578,7 @@ class HudiTable:
 
     def _scan(self, options: ReadOptions, mergers: Mergers | None, **others: Any) -> Scan:  # noqa: ANN401  (of `choose_scan`)
         is_listed = options.use_metadata_table and FILES in self.config.metadata_partitions
-        listing = self._metadata_listing.refreshed() if is_listed else None
+        listing = MetadataListing(self._view, self._metadata) if is_listed else None
         view = self._view if listing is None else self._view.with_listing(listing)
         indexes = None if listing is None else listing.indexed_by
         mergers = registered_payloads() if mergers is None else mergers
@@ -603,8 +587,8 @@ class HudiTable:
         return replace(retry_on_corruption(self.storage, choose), _store=self._outcomes)
 
     @cached_property
-    def _metadata_listing(self) -> MetadataListing:
-        return MetadataListing(self._view)
+    def _metadata(self) -> MetadataTable:
+        return MetadataTable(self._view)
 
     @cached_property
     def description(self) -> Description:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,13 +22,11 @@ from hudi_pyspark.names_elsewhere import OF_SCAN, look_elsewhere
 from hudi_pyspark.options.option import as_text
 from hudi_pyspark.options.read_options import ReadOptions, columns_text
 from hudi_pyspark.planning.needed_columns import result_schema
-from hudi_pyspark.planning.plan import Plan, Query, cost, group_tasks, summary
+from hudi_pyspark.planning.plan import Plan, Query, group_tasks, summary, threads_for
 from hudi_pyspark.planning.query import check_lost_commits, resolve_query
 from hudi_pyspark.planning.slice_tasks import TablePlanner
 from hudi_pyspark.reading.kept_merges import count_merged, merged_on_disk
-from hudi_pyspark.reading.read_task import read_group
-from hudi_pyspark.reading.small_slices import are_tiny, join_tasks
-from hudi_pyspark.reading.threads import read_in_parallel
+from hudi_pyspark.reading.read_task import read_tasks
 from hudi_pyspark.short_name import SHORT_NAME
 from hudi_pyspark.storage.retries import retry_on_corruption
 from hudi_pyspark.table.timeline import collection_paused
@@ -48,8 +45,6 @@ if TYPE_CHECKING:
     from hudi_pyspark.table.view import TableView
     from hudi_pyspark.tasks import ReadTask
 
-_MAX_THREADS = 4
-_MAX_EXTRA_THREADS = 12
 _log = logger(__name__)
 
 
@@ -395,20 +390,11 @@ class Scan:
             yield from rows.select(self._result.names).to_batches()
 
     def _tables(self, tasks: Sequence[ReadTask], threads: int | None = None) -> Iterator[pa.Table]:
-        default = 1
-        extra = 0
-        if self._limit is None and not self._query.is_ordered:
-            default = min(os.cpu_count() or 1, _MAX_THREADS)
-            if self.storage.is_local:
-                default = 1 if are_tiny(tasks[:100]) else default
-            elif threads is None:
-                # Reads of small slices mostly wait: read as many at a time as a Spark task has.
-                costs = [cost(task) for task in tasks[:100]] or [1]
-                slices = self._planner.options.task_bytes * len(costs) // max(1, sum(costs))
-                extra = min(slices, _MAX_EXTRA_THREADS)
-        groups = list(join_tasks(tasks, self.storage))
-        read = partial(read_group, storage=self.storage, store=self._store)
-        return read_in_parallel(groups, read, threads or default, extra)
+        more = 0
+        if threads is None and self._limit is None and not self._query.is_ordered:
+            task_bytes = self._planner.options.task_bytes
+            threads, more = threads_for(tasks, task_bytes, is_local=self.storage.is_local)
+        return read_tasks(tasks, self.storage, self._store, threads=threads or 1, more=more)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Stream the answer to any library that reads Arrow streams."""

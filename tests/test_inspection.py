@@ -355,7 +355,7 @@ def test_metadata_validation_finds_commits_and_files_that_it_lacks(
     found = HudiTable(str(base)).inspect.metadata_validation(sample=0).to_pylist()
     assert (found[0]["check"], found[0]["subject"]) == ("commits", last.name.split("_")[0])
     lacking = [row["subject"] for row in found if row["metadata_table"] is None][1:]
-    assert min(listed(MetadataTable.open(HudiTable(str(base))._view))) in lacking
+    assert min(listed(MetadataTable(HudiTable(str(base))._view))) in lacking
 
 
 def test_metadata_validation_looks_up_a_sample_of_the_records(open_case, monkeypatch):

@@ -194,8 +194,8 @@ def test_table_travels_with_write_stats_that_are_decoded_late(table, rows, monke
 def test_what_is_cheap_to_find_again_stays(table):
     before = len(pickle.dumps(table))
     table.lookup(key_of(table), unique_keys=True)
-    assert table._metadata_listing._current.__dict__.keys() > {"_table"}
+    assert table._metadata.__dict__.keys() > {"table", "_indexes"}
     (copy, _) = copies(table)
-    assert copy._metadata_listing._current.__dict__.keys() == {"_table"}
+    assert copy._metadata.__dict__.keys() == {"table"}
     assert "completed" not in copy._view.timeline.__dict__
     assert len(pickle.dumps(table)) < 5 * before

@@ -108,7 +108,7 @@ class Flips:
         self.files = dict(files_of(case))
         self._storage = SharedFiles(self.files)
         view = open_table(self._storage)
-        self._metadata = MetadataTable.open(view)
+        self._metadata = MetadataTable(view)
         self._slices: dict[str, FileSlice] = {}  # by the path of a file, those with it alone
         for partition in sorted(view.config.metadata_partitions):
             for opened in self._metadata.slices(partition, check_files=True):

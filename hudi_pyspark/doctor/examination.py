@@ -166,7 +166,7 @@ def _recorded(view: TableView) -> dict[str, str]:
     """Return commits that the metadata table has, and the timeline lost or never completed."""
     with suppress(HudiError):  # its own check says why
         if view.config.metadata_partitions:
-            metadata = MetadataTable.open(view)
+            metadata = MetadataTable(view)
             pending = {i.requested_time for i in view.timeline.pending}
             pending &= metadata.commits.uncommitted
             return dict.fromkeys(pending, COMPLETED_OR_FAILED) | metadata.commits.lost
@@ -296,8 +296,9 @@ def check_metadata_table(stored: StoredFiles) -> Iterator[Finding]:
     if not names:
         yield _unregistered(view.storage)
         return
+    metadata = MetadataTable(view)
     try:
-        metadata = MetadataTable.open(view)
+        storage = metadata.view.storage
     except MissingFileError as error:
         message = f"{error.reason()}; reads list folders"
         yield Finding(Severity.WARNING, METADATA_TABLE, _METADATA_FOLDER, message, _NEXT_WRITE)
@@ -305,7 +306,7 @@ def check_metadata_table(stored: StoredFiles) -> Iterator[Finding]:
     except HudiError as error:
         yield Finding(Severity.PROBLEM, METADATA_TABLE, _METADATA_FOLDER, error.reason(), _REBUILD)
         return
-    folders = {entry.name for entry in view.storage.list_directory(_METADATA_FOLDER)}
+    folders = {entry.name for entry in storage.list_directory("")}
     message = f"the folder is missing, although {_PARTITIONS} names it"
     missing = [
         Finding(Severity.PROBLEM, METADATA_TABLE, f"{_METADATA_FOLDER}/{name}", message, _REBUILD)

@@ -64,7 +64,7 @@ def _indexed_rows(view: TableView) -> dict[str, list[dict[str, object]]]:
     if INDEX not in view.config.metadata_partitions:
         return rows
     try:
-        values = [value for *_, value in MetadataTable.open(view).records(INDEX)]
+        values = [value for *_, value in MetadataTable(view).records(INDEX)]
     except MissingFileError:
         return rows  # so all statistics come from footers, as in a read
     for value in values:

@@ -9,7 +9,8 @@ from hudi_pyspark.inspection import commits, services
 from hudi_pyspark.inspection.columns import column_statistics
 from hudi_pyspark.inspection.files import file_slices, files
 from hudi_pyspark.inspection.log_blocks import log_blocks
-from hudi_pyspark.inspection.log_records import log_records
+from hudi_pyspark.inspection.log_records import written_records
+from hudi_pyspark.inspection.merged_log_records import merged_records
 from hudi_pyspark.inspection.metadata import RECORD_SAMPLE, metadata_records, metadata_validation
 from hudi_pyspark.inspection.ranges import commit_range
 from hudi_pyspark.inspection.statistics import SMALL_FILE_BYTES, partitions, statistics
@@ -194,7 +195,7 @@ class Inspection:
             MissingFileError: the path does not exist, or with ``merge``, no slice has it.
             InvalidOptionError: ``merge`` with a path that is not a log file of records.
         """
-        return log_records(self._view, path, merge=merge)
+        return merged_records(self._view, path) if merge else written_records(self._view, path)
 
     def compactions(self) -> pa.Table:
         """Return the compactions and log compactions of the active timeline, oldest first.

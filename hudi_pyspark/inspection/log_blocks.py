@@ -83,6 +83,24 @@ class SalvagedLog:
     missing_bytes: int  # that a commit recorded and the file lacks
     problem: str  # of the file as a whole; "" if it has none
 
+    @property
+    def problems(self) -> list[dict[str, object]]:
+        """The problems of the blocks, then that of the file: their places, and what they are."""
+        found: list[dict[str, object]] = [
+            {
+                "path": self.path,
+                "block": salvaged.number,
+                "offset": salvaged.block.offset,
+                "instant_time": salvaged.block.instant_time,
+                "problem": salvaged.problem,
+            }
+            for salvaged in self.blocks
+            if salvaged.problem
+        ]
+        if self.problem:
+            found.append({"path": self.path, "offset": self.size, "problem": self.problem})
+        return found
+
 
 def relative_path(view: TableView, path: str) -> str:
     """Return a path relative to the table, given a relative or a full path."""

@@ -1,6 +1,5 @@
-"""The records of log files, as they were written or merged as a read merges them."""
+"""The records of a log file as they were written."""
 
-import posixpath
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
@@ -8,46 +7,28 @@ import pyarrow as pa
 
 from hudi_pyspark.columns.arrays import field_array
 from hudi_pyspark.columns.schema_evolution import conform, repair_timestamps
-from hudi_pyspark.custom_mergers import registered_payloads
-from hudi_pyspark.errors import CorruptTableError, HudiError, InvalidOptionError, MissingFileError
-from hudi_pyspark.format.data_files import LogFileName, LogKind
+from hudi_pyspark.errors import CorruptTableError, HudiError
 from hudi_pyspark.format.log.delete_block import OrderingGroup
 from hudi_pyspark.format.log.log_block import LogBlockType
 from hudi_pyspark.inspection import log_blocks
 from hudi_pyspark.inspection.commits import known_schema
-from hudi_pyspark.inspection.definition import InspectionRows, schema_of, table_of
-from hudi_pyspark.options.read_options import ReadOptions
-from hudi_pyspark.planning.slice_tasks import SliceQuery, TablePlanner
+from hudi_pyspark.inspection.record_rows import (
+    damage_rows,
+    ordering_texts,
+    records_table,
+    structs,
+)
 from hudi_pyspark.reading.log_records.marks import deleting_rows
 from hudi_pyspark.reading.log_records.record_keys import record_keys
-from hudi_pyspark.reading.merge.fold import PairRule, fold_log
-from hudi_pyspark.reading.merge_sides import log_decoder
-from hudi_pyspark.table.file_group import FileSlice
-from hudi_pyspark.table.log_files import scan_blocks
 from hudi_pyspark.table.merge_mode import MergeRule, resolve_merge_rule
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 from hudi_pyspark.table.schema import as_shown
 from hudi_pyspark.table.view import TableView
 
-# The columns of a record follow in a struct, so their names cannot clash with these names.
-_LEADING_COLUMNS = schema_of(
-    "path, block int, offset int, instant_time, record_number int, kind, key, is_delete bool, "
-    "ordering texts, problem"
-)
 
-
-def log_records(view: TableView, path: str, *, merge: bool) -> pa.Table:
-    """Return one row per record, or per key of the slice; see `Inspection.log_records`."""
-    relative = log_blocks.relative_path(view, path)
-    if not merge:
-        return _written_records(view, list(log_blocks.salvage_logs(view, [relative])))
-    file_slice = _slice_of(view, relative)
-    paths = [log.path for log in file_slice.log_files if log.is_listed]
-    return _merged_records(view, file_slice, list(log_blocks.salvage_logs(view, paths)))
-
-
-def _written_records(view: TableView, files: Sequence[log_blocks.SalvagedLog]) -> pa.Table:
-    """Return the records of all blocks, in file order."""
+def written_records(view: TableView, path: str) -> pa.Table:
+    """Return one row per record, in file order; see `Inspection.log_records`."""
+    files = list(log_blocks.salvage_logs(view, [log_blocks.relative_path(view, path)]))
     rule = resolve_merge_rule(view.config, "", "")
     columns = _record_columns(view, files)
     parts = []
@@ -57,55 +38,8 @@ def _written_records(view: TableView, files: Sequence[log_blocks.SalvagedLog]) -
                 parts.append(_data_rows(view, block, rule, columns))
             if block.deletes is not None:
                 parts.append(_delete_rows(block, len(rule.ordering_fields)))
-        parts.append(_damage_rows(file))
-    return _table(parts, columns)
-
-
-def _merged_records(
-    view: TableView, file_slice: FileSlice, files: Sequence[log_blocks.SalvagedLog]
-) -> pa.Table:
-    """Return the merged log record of each key of a slice; its base file takes no part."""
-    planner = TablePlanner.of(view, ReadOptions(use_record_positions=False), registered_payloads())
-    task = planner.tasks([file_slice], SliceQuery(planner.table_schema, view.last_instant))[0]
-    blocks = [salvaged.block for file in files for salvaged in file.blocks if not salvaged.problem]
-    scan = scan_blocks(blocks, task.shared.block_filter)
-    decoder = log_decoder(task)
-    pair_rule = PairRule(task.shared.rule, decoder.column_sets, task.shared.merger)
-    folded_log = fold_log(decoder.concatenate([*decoder.decode(scan.blocks)]), pair_rule)
-    winners = folded_log.records(np.arange(len(folded_log)))
-    rows = winners.rows.select(task.shared.planned_columns.result.names)
-    merged_rows = {
-        "kind": pa.array(np.where(winners.has_row, "data", "delete")),
-        "key": folded_log.keys,
-        "is_delete": pa.array(winners.marks.is_delete),
-        "ordering": _ordering(winners.rows, task.shared.rule),
-        "record": _structs(rows, mask=pa.array(~winners.has_row)),
-    }
-    missing = [
-        {"path": log.path, "problem": "the file is not on the storage"}
-        for log in file_slice.log_files
-        # If the file system appends, another file of the slice may have its blocks.
-        if not log.is_listed and log.committed_by not in scan.instants
-    ]
-    parts = [pa.table(merged_rows), *map(_damage_rows, files), _damage(missing)]
-    return _table(parts, task.shared.planned_columns.result)
-
-
-def _slice_of(view: TableView, path: str) -> FileSlice:
-    partition, name = posixpath.split(path)
-    parsed = LogFileName.parse(name)
-    if parsed is None:
-        raise InvalidOptionError(f"{path!r} is not a log file of a file group")
-    if parsed.kind is LogKind.CDC:
-        raise InvalidOptionError(f"{path!r} has the changes of a CDC log, which are never merged")
-    group = view.groups.find(partition, parsed.file_id)
-    for file_slice in group.slices if group is not None else ():
-        if any(log.path == path for log in file_slice.log_files):
-            return file_slice
-    raise MissingFileError(
-        f"{view.storage.describe(path)} does not belong to any slice of the table: it does not "
-        "exist, or was never committed"
-    )
+        parts.append(damage_rows(file.problems))
+    return records_table(parts, columns)
 
 
 def _record_columns(view: TableView, files: Sequence[log_blocks.SalvagedLog]) -> pa.Schema:
@@ -130,9 +64,9 @@ def _data_rows(
             **_block_columns(block, "data"),
             "key": _keys(rows, key_fields),
             "is_delete": pa.array(deleting_rows(rows, rule)),
-            "ordering": _ordering(rows, rule),
+            "ordering": ordering_texts(rows, rule),
             "problem": pa.array([problem or None] * rows.num_rows, pa.string()),
-            "record": _structs(rows),
+            "record": structs(rows),
         }
     )
 
@@ -168,25 +102,15 @@ def _keys(rows: pa.Table, key_fields: Sequence[str]) -> pa.Array:
         return pa.nulls(rows.num_rows, pa.string())
 
 
-def _ordering(rows: pa.Table, rule: MergeRule) -> pa.Array:
-    """Return the ordering values of each row as texts; null if there are no ordering fields."""
-    names = [n for n in rule.ordering_fields if n.partition(".")[0] in rows.schema.names]
-    if not names:
-        return pa.nulls(rows.num_rows, pa.list_(pa.string()))
-    columns = (field_array(rows, name, role="ordering field") for name in names)
-    texts = (column.cast(pa.string()).to_pylist() for column in columns)
-    return pa.array(list(map(list, zip(*texts, strict=True))), pa.list_(pa.string()))
-
-
 def _delete_rows(block: log_blocks.DecodedBlock, fields: int) -> pa.Table:
     deletes = block.deletes
     count = block.record_count or 0
     assert deletes is not None
     ordering: list[list[str | None] | None] = [None] * count
-    for row, text in _ordering_texts(deletes.ordering):
+    for row, text in _texts_by_row(deletes.ordering):
         ordering[row] = [text]
     if deletes.array_ordering is not None:
-        texts = [dict(_ordering_texts(groups)) for groups in deletes.array_ordering.fields]
+        texts = [dict(_texts_by_row(groups)) for groups in deletes.array_ordering.fields]
         texts += [{}] * (fields - len(texts))
         for row in np.asarray(deletes.array_ordering.rows).tolist():
             ordering[row] = [of_field.get(row) for of_field in texts]
@@ -198,31 +122,10 @@ def _delete_rows(block: log_blocks.DecodedBlock, fields: int) -> pa.Table:
     return pa.table({**_block_columns(block, "delete"), **columns})
 
 
-def _ordering_texts(groups: Iterable[OrderingGroup]) -> Iterator[tuple[int, str]]:
+def _texts_by_row(groups: Iterable[OrderingGroup]) -> Iterator[tuple[int, str]]:
     for group in groups:
         texts = group.values.cast(pa.string()).to_pylist()
         yield from zip(group.rows.to_pylist(), texts, strict=True)
-
-
-def _damage_rows(file: log_blocks.SalvagedLog) -> pa.Table:
-    damaged: list[dict[str, object]] = [
-        {
-            "path": file.path,
-            "block": salvaged.number,
-            "offset": salvaged.block.offset,
-            "instant_time": salvaged.block.instant_time,
-            "problem": salvaged.problem,
-        }
-        for salvaged in file.blocks
-        if salvaged.problem
-    ]
-    if file.problem:
-        damaged.append({"path": file.path, "offset": file.size, "problem": file.problem})
-    return _damage(damaged)
-
-
-def _damage(places: InspectionRows) -> pa.Table:
-    return table_of(({**place, "kind": "damage"} for place in places), _LEADING_COLUMNS)
 
 
 def _block_columns(salvaged: log_blocks.DecodedBlock, kind: str) -> dict[str, pa.Array]:
@@ -236,15 +139,3 @@ def _block_columns(salvaged: log_blocks.DecodedBlock, kind: str) -> dict[str, pa
         "record_number": pa.array(np.arange(count)),
         "kind": pa.repeat(kind, count),
     }
-
-
-def _structs(rows: pa.Table, mask: pa.Array | None = None) -> pa.StructArray:
-    arrays = [column.combine_chunks() for column in rows.columns]
-    return pa.StructArray.from_arrays(arrays, fields=list(rows.schema), mask=mask)
-
-
-def _table(parts: Iterable[pa.Table], columns: pa.Schema) -> pa.Table:
-    """Concatenate parts; a column that a part lacks is null in its rows."""
-    schema = _LEADING_COLUMNS.append(pa.field("record", pa.struct(list(columns))))
-    joined = pa.concat_tables([schema.empty_table(), *parts], promote_options="default")
-    return joined.combine_chunks()

@@ -44,7 +44,7 @@ def metadata_records(view: TableView, partition: str | None) -> Iterator[dict[st
     def text(value: object) -> str:
         return base64.b64encode(value).decode() if isinstance(value, bytes) else str(value)
 
-    metadata = MetadataTable.open(view)
+    metadata = MetadataTable(view)
     for name in names if partition is None else [partition]:
         for file_id, key, kind, value in metadata.records(name):
             if kind in records.LISTINGS:
@@ -81,7 +81,7 @@ def metadata_validation(view: TableView, sample: int) -> InspectionRows:
         return ()
     stored = [(f.path, f.name.instant, f.size) for f in stored_files(view) if f.name is not None]
     commits = commits_of(view, ((path, instant) for path, instant, _ in stored))
-    metadata = MetadataTable.open(view)
+    metadata = MetadataTable(view)
     committed = committed_by_path(commits).keys()
     sizes = {path: size for path, _, size in stored}
     return map(asdict, differences(metadata, sizes, committed, sample))

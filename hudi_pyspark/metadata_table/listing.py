@@ -1,10 +1,8 @@
 """Partitions and their files, found in the metadata table."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from copy import copy
 from typing import TypeVar
 
-from hudi_pyspark.cached_property import PickledWithoutCache, cached_property
 from hudi_pyspark.errors import CorruptTableError, HudiError
 from hudi_pyspark.messages import logger
 from hudi_pyspark.metadata_table.records import UNPARTITIONED
@@ -22,21 +20,19 @@ class MetadataListing:
     """The files that the metadata table lists; folders are listed if it is not reliable.
 
     It is not used at all if it cannot be read or lacks a commit of the table. It is not used for a
-    partition if it lacks a file there that a commit names and a query needs. Both are logged.
+    partition if it lacks a file there that a commit names and a query needs. Both are logged, and
+    hold for one query.
+
+    Args:
+        table: whose files are listed.
+        metadata: the metadata table of the table, which queries share; None to open it anew.
     """
 
-    def __init__(self, table: TableView) -> None:
-        self._current = _Current(table)
+    def __init__(self, table: TableView, metadata: MetadataTable | None = None) -> None:
+        self._metadata = MetadataTable(table) if metadata is None else metadata
         self._folders: FileListing = table.listing
         self._relisted: dict[str, list[FileInfo]] = {}
         self._problem = ""  # why the metadata table is not used
-
-    def refreshed(self) -> "MetadataListing":
-        """Return the listing for the next query, without the problems that this query met."""
-        again = copy(self)
-        again._relisted = {}  # noqa: SLF001  (the same class)
-        again._problem = ""  # noqa: SLF001
-        return again
 
     def partitions(self, choice: PartitionChoice | None = None) -> list[str]:
         return self._ask(
@@ -67,14 +63,14 @@ class MetadataListing:
         if self._relisted:
             return ()
         return self._ask(
-            lambda _: self._current.opened.commits.listed,
+            lambda _: self._metadata.commits.listed,
             lambda folders: folders.recorded_commits(),
         )
 
     def summary(self) -> str:
         if self._problem:
             return f"{self._folders.summary()}; not the metadata table: {self._problem}"
-        summary = f"metadata table, {len(self._current.opened.partition_paths)} partitions"
+        summary = f"metadata table, {len(self._complete().partition_paths)} partitions"
         if not self._relisted:
             return summary
         return f"{summary}; it lacks committed files: {self._folders.summary()}"
@@ -86,14 +82,14 @@ class MetadataListing:
     ) -> Answer:
         if not self._problem:
             try:
-                return metadata_table(self._current.opened.partition_paths)
+                return metadata_table(self._complete().partition_paths)
             except HudiError as error:
                 self._problem = error.reason()
                 _log.warning("files are found by listing folders: %s", self._problem)
         return folders(self._folders)
 
     def indexed_by(self) -> MetadataTable:
-        """Return the metadata table, which is opened once for files and indexes.
+        """Return the metadata table, in which files were found, to ask its indexes.
 
         Raises:
             CorruptTableError: it is not used for this query, since it could not be read, lags
@@ -103,11 +99,11 @@ class MetadataListing:
             raise CorruptTableError("the metadata table lacks committed files")
         if self._problem:
             raise CorruptTableError(self._problem)
-        return self._current.opened
+        return self._complete()
 
     def _recorded_files(self, partition_paths: Sequence[str]) -> dict[str, list[FileInfo]]:
         names = {path: path or UNPARTITIONED for path in partition_paths}
-        sizes = self._current.opened.file_records.sizes(names.values())
+        sizes = self._metadata.file_records.sizes(names.values())
         if unknown := [name for name in names.values() if name not in sizes]:
             raise CorruptTableError(f"the metadata table has no files of partition {unknown[0]}")
         return {
@@ -118,17 +114,8 @@ class MetadataListing:
             for path, partition in names.items()
         }
 
-
-class _Current(PickledWithoutCache):
-    """Opens the metadata table on first use, once for all copies in a process."""
-
-    def __init__(self, table: TableView) -> None:
-        self._table = table
-
-    @cached_property
-    def opened(self) -> MetadataTable:
-        """Open the metadata table; CorruptTableError if it lags behind the table."""
-        metadata = MetadataTable.open(self._table)
-        if missing := metadata.commits.missing:
+    def _complete(self) -> MetadataTable:
+        """Return the metadata table; CorruptTableError if it lags behind the table."""
+        if missing := self._metadata.commits.missing:
             raise CorruptTableError(f"the metadata table lacks commit {missing[0]} of the table")
-        return metadata
+        return self._metadata

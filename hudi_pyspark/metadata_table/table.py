@@ -1,12 +1,12 @@
 """The metadata table of a table: its listing of files, its indexes, and the slices of both."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 from uuid import UUID
 
-from hudi_pyspark.cached_property import cached_property
+from hudi_pyspark.cached_property import PickledWithoutCache, cached_property
 from hudi_pyspark.errors import CorruptTableError, MissingFileError, TableNotFoundError
 from hudi_pyspark.format.timeline.instant import CompletionTime
 from hudi_pyspark.metadata_table import records
@@ -36,25 +36,21 @@ _NO_FILE_INDEX = -1
 
 
 @dataclass(eq=False)
-class MetadataTable:
-    """The metadata table as of when it was opened; it keeps what it has read of indexes."""
+class MetadataTable(PickledWithoutCache):
+    """The metadata table of a table. It is opened on first use, and keeps what it has read."""
 
     table: TableView  # that it describes
-    view: TableView  # its own timeline and files
-    _indexes: dict[str, dict[str, Shards]] = field(default_factory=dict, init=False)
-    # Of the last slices asked for, by index.
-    _bounds: dict[str, BoundsCache] = field(default_factory=dict, init=False)
 
-    @classmethod
-    def open(cls, table: TableView) -> "MetadataTable":
-        """Open the metadata table of a table.
+    @cached_property
+    def view(self) -> TableView:
+        """Its own timeline and files, as of when it was opened.
 
         Raises:
             MissingFileError: there is none, although the table's properties name partitions of it.
         """
-        location = table.storage.describe(_FOLDER)
+        location = self.table.storage.describe(_FOLDER)
         try:
-            opened = open_table(table.storage.at(location))
+            opened = open_table(self.table.storage.at(location))
         except TableNotFoundError as error:
             raise MissingFileError(
                 f"{location} is not a table, although hoodie.table.metadata.partitions requires one"
@@ -62,11 +58,25 @@ class MetadataTable:
         # Its properties name no partition columns, yet its records lie in folders.
         in_folders = replace(opened.config, partition_fields=("partition",))
         listing = DirectoryListing(opened.storage, in_folders)
-        return cls(table, replace(opened, listing=listing))
+        return replace(opened, listing=listing)
+
+    @cached_property
+    def _indexes(self) -> dict[str, dict[str, Shards]]:
+        """The file groups of the indexes that were asked, which keep what they have read."""
+        return {}
+
+    @cached_property
+    def _bounds(self) -> dict[str, BoundsCache]:
+        """The bounds in the last slices that were asked for, by index."""
+        return {}
 
     @cached_property
     def commits(self) -> RecordedCommits:
-        """What it has recorded of the table's commits."""
+        """What it has recorded of the table's commits.
+
+        Raises:
+            MissingFileError: there is no metadata table.
+        """
         return RecordedCommits(self.view, self.table, lambda: self.file_records)
 
     def slices(self, partition: str, *, check_files: bool) -> list[MetadataSlice]:
@@ -182,7 +192,7 @@ class MetadataTable:
         return places
 
     def _index(self, partition: str) -> dict[str, Shards]:
-        """Return the file groups of an index, which keep what they have read; at least one."""
+        """Return the file groups of an index; at least one."""
         if partition not in self._indexes:
             # Of these a file without an entry is read. Outdated entries of others lose rows.
             is_exact = not any(index.matches(partition) for index in _BY_FILE)

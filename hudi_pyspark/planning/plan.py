@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import os
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -36,6 +37,9 @@ _LOG_WEIGHT = 3
 _OPENING = 512 * 1024
 # Row groups are rarely smaller, and a task whose part contains no row group does nothing.
 _SMALLEST_PART = 4 << 20
+_MAX_THREADS = 4
+_MAX_EXTRA_THREADS = 12
+_SAMPLED_TASKS = 100  # whose sizes decide how many threads read
 
 
 @dataclass(frozen=True, eq=False)
@@ -381,3 +385,25 @@ def _divisible_bytes(task: ScanTask) -> int:
     if base is None or task.file_slice.log_files or base.bootstrap_source or _only_counts(task):
         return 0
     return base.size if BaseFileFormat.of(base.path).has_row_groups else 0
+
+
+def threads_for(tasks: Sequence[ReadTask], task_bytes: int, *, is_local: bool) -> tuple[int, int]:
+    """Return how many tasks to read at a time with threads, and how many more if all are read.
+
+    Threads that read tiny slices of this machine would mostly wait for the interpreter lock. Reads
+    of small slices on another machine mostly wait for it: as many are read at a time as a Spark
+    task has.
+
+    Args:
+        tasks: of one read.
+        task_bytes: of a Spark task, as `cost` counts them.
+        is_local: whether the files are on this machine.
+    """
+    some = tasks[:_SAMPLED_TASKS]
+    threads = min(os.cpu_count() or 1, _MAX_THREADS)
+    if is_local:
+        are_tiny = all(isinstance(task, ScanTask) and task.file_slice.is_tiny for task in some)
+        return (1 if are_tiny else threads), 0
+    costs = [cost(task) for task in some] or [1]
+    slices = task_bytes * len(costs) // max(1, sum(costs))
+    return threads, min(slices, _MAX_EXTRA_THREADS)

@@ -26,35 +26,45 @@ if TYPE_CHECKING:
     from hudi_pyspark.table.file_group import FileSlice
 
 
-def admitted_record_keys(
-    planner: TablePlanner, predicate: Predicate | None
-) -> tuple[str, ...] | None:
+def requested_keys(planner: TablePlanner, predicate: Predicate | None) -> RequestedKeys | None:
     """Return the only record keys that can pass a filter before a merge; None for any key.
 
     All records of a row share their key, and so the fields that the key is made of: records of
     other keys never change the result of the merge.
 
-    None if the user has a merger, which may change key fields (Apache Hudi's rules never do), and
-    if the files do not contain keys, because delete blocks encode them differently. With a schema
-    on read, conditions on key fields admit any key: a field may have had another type, whose values
-    have other texts in record keys, such as a date that is a text by now.
+    None if the user has a merger, which may change key fields: Apache Hudi's rules never do. With a
+    schema on read, conditions on key fields admit any key: a field may have had another type, whose
+    values have other texts in record keys, such as a date that is a text by now.
     """
-    if planner.merger is not None or planner.key_fields:
+    if planner.merger is not None:
         return None
     config = planner.config
     if planner.schema_on_read is not None:
         config = replace(config, record_key_fields=())
-    requested = RequestedKeys.of(predicate, config, planner.table_schema)
-    return requested.whole_keys if requested is not None else None
+    return RequestedKeys.of(predicate, config, planner.table_schema)
+
+
+def admitted_record_keys(
+    planner: TablePlanner, requested: RequestedKeys | None
+) -> tuple[str, ...] | None:
+    """Return the only record keys that tasks read, given `requested_keys`; None for any key.
+
+    None also if the files do not contain keys, because delete blocks encode them differently.
+    """
+    return requested.whole_keys if requested is not None and not planner.key_fields else None
 
 
 def prune_by_buckets(
-    planner: TablePlanner, slices: Sequence[FileSlice], predicate: Predicate | None
+    planner: TablePlanner, slices: Sequence[FileSlice], requested: RequestedKeys | None
 ) -> tuple[Sequence[FileSlice], Sequence[str]]:
     """Leave out the slices whose buckets cannot have a row that passes a filter.
 
-    Nothing is left out if the user has a merger, which may change key fields, or if columns may
-    have had other names.
+    Nothing is left out if columns may have had other names.
+
+    Args:
+        planner: of the table.
+        slices: of one state of the table.
+        requested: the keys that can pass the filter, from `requested_keys`; None for any key.
 
     Returns:
         The slices to read, and what the bucket index did in words.
@@ -66,12 +76,9 @@ def prune_by_buckets(
     is_told = options.index_type.upper() == "BUCKET"
     if Index.BUCKET_INDEX not in options.data_skipping or (options.index_type and not is_told):
         return slices, ()
-    if predicate is None or len(slices) < 2 or not seem_bucketed(slices):
+    if requested is None or planner.schema_on_read is not None:
         return slices, ()
-    if planner.schema_on_read is not None or planner.merger is not None:
-        return slices, ()
-    requested = RequestedKeys.of(predicate, planner.config, planner.table_schema)
-    if requested is None:
+    if len(slices) < 2 or not seem_bucketed(slices):
         return slices, ()
     told = ToldBuckets()
     if is_told:

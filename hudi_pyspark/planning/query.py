@@ -22,6 +22,7 @@ from hudi_pyspark.planning.pruning import (
     admitted_record_keys,
     prune_by_buckets,
     prune_by_indexes,
+    requested_keys,
 )
 from hudi_pyspark.planning.slice_tasks import SliceQuery, TablePlanner, read_settings
 from hudi_pyspark.planning.time_travel import (
@@ -138,9 +139,10 @@ class SnapshotQuery(Query):
     def plan(self, planner: TablePlanner, result: pa.Schema, predicate: Predicate | None) -> Plan:
         slices = self.slices
         until = self.view.last_instant if self.as_of is None else self.as_of
-        record_keys = admitted_record_keys(planner, predicate)
+        requested = requested_keys(planner, predicate)
+        record_keys = admitted_record_keys(planner, requested)
         query = SliceQuery(result, until, predicate, record_keys)
-        slices, notes = prune_by_buckets(planner, slices, predicate)
+        slices, notes = prune_by_buckets(planner, slices, requested)
         if self.as_of is None:
             by_key = not self.read_optimized
             slices, index_notes = prune_by_indexes(planner, slices, query, by_key=by_key)
@@ -182,7 +184,7 @@ class RangeQuery(Query):
         if commit_range.commits and not commit_range.full_scan:
             until = self.requested.last_commit(commit_range)
         whole_slices = self._whole_slices(commit_range, slices)
-        record_keys = admitted_record_keys(planner, predicate)
+        record_keys = admitted_record_keys(planner, requested_keys(planner, predicate))
         query = SliceQuery(result, until, predicate, record_keys, commit_range, whole_slices)
         tasks = planner.tasks(slices, query)
         return Plan(self, planner, result.names, predicate, tasks)

@@ -51,6 +51,7 @@ from hudi_pyspark.reading.merged_slices import (
     rows_of,
 )
 from hudi_pyspark.reading.small_slices import join_tasks, merge_together
+from hudi_pyspark.reading.threads import read_in_parallel
 from hudi_pyspark.storage.protocol import Storage
 from hudi_pyspark.storage.retries import is_worth_retrying
 from hudi_pyspark.table.on_damage import READ_ON, OnDamage
@@ -60,21 +61,36 @@ _log = logger(__name__)
 
 
 def read_tasks(
-    tasks: Iterable[ReadTask], storage: Storage, store: OutcomeStore | None = None
+    tasks: Iterable[ReadTask],
+    storage: Storage,
+    store: OutcomeStore | None = None,
+    *,
+    threads: int = 1,
+    more: int = 0,
 ) -> Iterator[pa.Table]:
-    """Yield the rows of tasks, with the arguments and errors of `read_task`; see `read_group`."""
-    for group in join_tasks(tasks, storage):
-        yield from read_group(group, storage, store)
-
-
-def read_group(
-    group: Sequence[ReadTask], storage: Storage, store: OutcomeStore | None = None
-) -> Iterator[pa.Table]:
-    """Yield the rows of a group of tasks, as `join_tasks` made it, in no promised order.
+    """Yield the rows of tasks, in the order of the tasks unless threads read several at a time.
 
     Small slices are merged together, and no outcome of their merge is kept: to find it would take
-    as long. Other arguments and errors are as for `read_task`.
+    as long.
+
+    Args:
+        tasks: what to read.
+        storage: of the table.
+        store: as for `read_task`.
+        threads: how many tasks, or groups of small slices, are read at a time.
+        more: threads added on the second request for a table; see `read_in_parallel`.
+
+    Raises:
+        HudiError: as `read_task`.
     """
+    groups = list(join_tasks(tasks, storage))
+    read = partial(_read_group, storage=storage, store=store)
+    yield from read_in_parallel(groups, read, threads, more)
+
+
+def _read_group(
+    group: Sequence[ReadTask], storage: Storage, store: OutcomeStore | None
+) -> Iterator[pa.Table]:
     with _explaining(group, storage):
         tables = merge_together(group, storage)
         if tables is not None:

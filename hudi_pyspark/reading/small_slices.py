@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, suppress
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -35,22 +34,6 @@ from hudi_pyspark.storage.protocol import Storage
 from hudi_pyspark.table.log_files import LogFiles
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 from hudi_pyspark.tasks import ReadTask, ScanTask, SharedPlan
-
-if TYPE_CHECKING:
-    from hudi_pyspark.table.file_group import FileSlice
-
-
-def is_tiny(file_slice: FileSlice) -> bool:
-    """Return whether all files of a slice together have at most 64 KiB."""
-    return sum(file.size for file in file_slice.files) <= thresholds.TINY_SLICE
-
-
-def are_tiny(tasks: Sequence[ReadTask]) -> bool:
-    """Return whether each task reads a tiny slice.
-
-    Threads that read such slices would mostly wait for the interpreter lock.
-    """
-    return all(isinstance(task, ScanTask) and is_tiny(task.file_slice) for task in tasks)
 
 
 def join_tasks(tasks: Iterable[ReadTask], storage: Storage) -> Iterator[list[ReadTask]]:
@@ -106,7 +89,7 @@ def _is_small(task: ScanTask, storage: Storage) -> bool:
     shared = task.shared
     return (
         bool(task.file_slice.log_files)
-        and is_tiny(task.file_slice)
+        and task.file_slice.is_tiny
         and not shared.row_options
         and not (shared.rule.needs_fold or shared.rule.folds_base_rows)
         and shared.schema_on_read is None

@@ -4,6 +4,7 @@ import posixpath
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from hudi_pyspark import thresholds
 from hudi_pyspark.format.timeline.instant import CompletionTime
 
 
@@ -74,6 +75,11 @@ class FileSlice:
     def files(self) -> list[BaseFile | LogFile]:
         """The base file, if there is one, and the log files."""
         return [file for file in (self.base_file, *self.log_files) if file is not None]
+
+    @property
+    def is_tiny(self) -> bool:
+        """Whether all files of the slice together have at most 64 KiB."""
+        return sum(file.size for file in self.files) <= thresholds.TINY_SLICE
 
     @property
     def is_empty(self) -> bool:

@@ -71,6 +71,14 @@ class TableView:
         """Requested time of the newest instant that may start a file slice; "" if none may."""
         return self.slices.last_instant
 
+    def is_current(self) -> bool:
+        """List the timeline again, and decide whether it is still the same.
+
+        Raises:
+            MissingFileError: a writer archives or rolls back faster than files can be listed.
+        """
+        return load_timeline(self.storage, self.config) == self.timeline
+
 
 def open_table(storage: Storage) -> TableView:
     """Read a table's properties and active timeline.

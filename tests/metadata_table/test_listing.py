@@ -68,7 +68,7 @@ def test_slices_by_a_large_listing_are_those_of_the_folders(golden_table, name, 
     view = HudiTable(str(golden_table(name)))._view
     by_metadata = view.with_listing(MetadataListing(view))
     assert by_metadata.slices.as_of() == view.slices.as_of()
-    metadata = MetadataTable.open(view)
+    metadata = MetadataTable(view)
     bases = [s.file_slice.base_file for s in metadata.file_records.slices]
     assert (metadata.file_records._all_sizes is None) == any(bases)
 
@@ -82,7 +82,7 @@ def test_merged_listing_is_that_of_single_records(golden_table, name):
         for partition, entries in listing.files(listing.partitions()).items()
         for file in entries
     }
-    assert files == listed_files(MetadataTable.open(view))
+    assert files == listed_files(MetadataTable(view))
 
 
 def test_no_folder_of_a_partition_is_listed(path, expected, monkeypatch):
@@ -246,7 +246,7 @@ def test_log_file_that_is_lost_or_cut_never_loses_rows(golden_table, tmp_path, n
 
 
 def test_log_file_that_is_gone_after_the_listing_is_named(path):
-    metadata = MetadataTable.open(HudiTable(str(path))._view)
+    metadata = MetadataTable(HudiTable(str(path))._view)
     (files,) = metadata.slices("files", check_files=False)
     (log, *_) = files.file_slice.log_files
     (path / ".hoodie/metadata" / log.path).unlink()
@@ -259,10 +259,10 @@ def test_query_does_not_depend_on_those_before_it(path, expected):
     first = table.scan()
     assert first.explain()
     lost = table._view.slices.as_of()[0]
-    listing = table._metadata_listing
+    listing = first._planner.view.listing
     assert listing.relist(lost.partition_path, "a file")
     assert "lacks committed files" in listing.summary()
-    again = listing.refreshed()
+    again = table.scan()._planner.view.listing
     assert again.files([lost.partition_path])
     assert "lacks committed files" not in again.summary()
     assert rows_of(table.scan()) == expected

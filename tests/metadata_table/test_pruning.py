@@ -30,6 +30,7 @@ from hudi_pyspark.metadata_table.table import MetadataTable
 from hudi_pyspark.options.option import Index
 from hudi_pyspark.table.commit_history import LazyMetadata
 from hudi_pyspark.table.file_group import BaseFile, FileSlice, LogFile
+from hudi_pyspark.table.view import open_table
 from tests.conftest import GOLDEN
 from tests.damage import set_property
 from tests.metadata_table.indexed import answer_of_hudi, pruned
@@ -181,13 +182,12 @@ def test_lookup_needs_stored_keys(golden_table):
 
 def test_metadata_table_is_opened_once_for_files_and_indexes(table, monkeypatch):
     opened = []
-    original = MetadataTable.open
 
-    def watched(view):
-        opened.append(view)
-        return original(view)
+    def watched(storage):
+        opened.append(storage)
+        return open_table(storage)
 
-    monkeypatch.setattr(MetadataTable, "open", watched)
+    monkeypatch.setattr("hudi_pyspark.metadata_table.table.open_table", watched)
     for value in range(2):
         scan = table.scan(filter=f"ts > {value}")
         assert "by column statistics" in pruned(scan)
@@ -479,7 +479,7 @@ def test_column_without_any_bounds_reads_no_commit():
 def test_log_files_from_before_an_upgrade_keep_their_slice(golden_table):
     """Several commits may have appended to them, so statistics may be those of one."""
     table = HudiTable(str(golden_table("v9_mor_mdt_indexes")))
-    metadata = MetadataTable.open(table._view)
+    metadata = MetadataTable(table._view)
     predicate = parse_filter("ts > 99999999999999", table.schema)
     question = IndexQuestion(
         [Index.COLUMN_STATS], predicate, table.schema, (), None, "",

@@ -16,6 +16,7 @@ RESTORED = {"instantsToRollback": ["005"], "hoodieRestoreMetadata": {}}
 )
 def test_log_blocks_of_what_was_undone_are_valid(name, body):
     table = TinyTable(6).instant("001.deltacommit").instant(name, body).open()
-    metadata = MetadataTable(table, TinyTable(6).instant("001.deltacommit").open())
+    metadata = MetadataTable(table)
+    metadata.view = TinyTable(6).instant("001.deltacommit").open()
     assert "005" not in metadata._valid_among(["001"])
     assert "005" in metadata._valid_among(["001", "005"])

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from hudi_pyspark import thresholds
 from hudi_pyspark.filter.sql_text import parse_filter
 from hudi_pyspark.format.timeline.instant import RequestedTime
-from hudi_pyspark.planning.plan import cost, group_tasks
-from hudi_pyspark.reading.small_slices import are_tiny
+from hudi_pyspark.planning.plan import cost, group_tasks, threads_for
 from hudi_pyspark.tasks import CdcTask, ChangeSource, CommitRange, ScanTask
 from tests.planning.planned_slices import TABLE, planned, slice_of
 
@@ -91,14 +90,23 @@ def test_cost_is_the_bytes_that_are_read_and_half_a_mebibyte_for_each_file():
     assert cost(only_logs) == cost(logged) - 2 * MIB
 
 
-def test_slices_are_tiny_if_the_files_of_each_are():
+def test_one_thread_reads_tiny_slices_of_this_machine(monkeypatch):
+    monkeypatch.setattr("os.cpu_count", lambda: 3)
     tiny = tasks_of(32 << 10, 20 << 10, logs=1)
-    assert are_tiny(tiny)
-    assert are_tiny([])
-    assert not are_tiny([*tiny, *tasks_of(40 << 10, logs=1)])
+    assert threads_for(tiny, MIB, is_local=True) == (1, 0)
+    assert threads_for([], MIB, is_local=True) == (1, 0)
+    larger = [*tiny, *tasks_of(40 << 10, logs=1)]
+    assert threads_for(larger, MIB, is_local=True) == (3, 0)
     no_columns = pa.schema([])
     change = CdcTask(ChangeSource.LOG_FILE, "1", no_columns, no_columns, after=tiny[0])
-    assert not are_tiny([change])
+    assert threads_for([change], MIB, is_local=True) == (3, 0)
+
+
+def test_more_threads_read_small_slices_of_another_machine():
+    (task,) = tasks_of(3 * MIB)
+    assert threads_for([task] * 9, 2 * cost(task), is_local=False)[1] == 2
+    assert threads_for([task] * 9, 99 * cost(task), is_local=False)[1] == 12
+    assert threads_for([task] * 9, MIB, is_local=False)[1] == 0
 
 
 def test_changes_cost_both_images_and_their_files():

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 import hudi_pyspark
-from hudi_pyspark import scan, thresholds
+from hudi_pyspark import thresholds
 from hudi_pyspark.metadata_table import pruning
+from hudi_pyspark.planning import plan
 from hudi_pyspark.reading.merge import loaded_log
 from hudi_pyspark.spark.sql_options import TABLE_FUNCTIONS
 from tests.project.shipped_tables import shipped
@@ -43,7 +44,7 @@ FIGURES = [
     (
         "docs/how-a-read-works.md",
         r"at most (\w+)\. Small slices on another machine get up to (\w+) threads more",
-        [scan._MAX_THREADS, scan._MAX_EXTRA_THREADS],
+        [plan._MAX_THREADS, plan._MAX_EXTRA_THREADS],
     ),
     ("docs/options.md", r"there are at most (\S+) tasks", [thresholds.MOST_GROUPS]),
     (

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from hudi_pyspark import HudiTable
-from hudi_pyspark.planning.pruning import prune_by_buckets
+from hudi_pyspark.planning.pruning import prune_by_buckets, requested_keys
 from verification.bucket_tables.tables import KINDS, Values, Writer
 
 if TYPE_CHECKING:
@@ -45,7 +45,8 @@ def examine(folder: Path, seed: int, lookups: int) -> Findings:
             scan = table.scan(filter=condition, use_metadata_table=False)
             planner, query = scan._planner, scan._query  # planning alone is fast
             slices = query.slices or ()
-            kept, _ = prune_by_buckets(planner, slices, scan._predicate)
+            requested = requested_keys(planner, scan._predicate)
+            kept, _ = prune_by_buckets(planner, slices, requested)
             findings.lookups += 1
             findings.slices += len(slices)
             findings.left_out += len(slices) - len(kept)
