@@ -2,6 +2,20 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Final
+
+# What the extras of the project install: advice names these, since installing this package by its
+# name could bring another one.
+PACKAGES: Final = {
+    "pandas": "pandas>=2.0,<3",
+    "polars": "polars>=2.0",
+    "duckdb": "duckdb>=1.0",
+    "report": "jinja2>=3.1",
+    "hive": "pymetastore>=0.4",
+    "glue": "boto3>=1.28",
+    "unity": "requests>=2.31",
+    "polaris": "requests>=2.31",
+}
 
 
 @contextmanager
@@ -24,7 +38,6 @@ def needs_extra(extra: str = "") -> Iterator[None]:
         if not extra:
             raise
         raise ImportError(
-            f"{error.name} is not installed, this needs the extra {extra}: "
-            f"pip install 'hudi-pyspark[{extra}]'",
+            f"{error.name} is not installed: pip install '{PACKAGES[extra]}' (extra '{extra}')",
             name=error.name,
         ) from error

@@ -2,6 +2,7 @@
 
 import io
 import pickle
+import re
 import subprocess
 import sys
 import zipfile
@@ -20,6 +21,7 @@ from hudi_pyspark import (
     UnknownQueryTypeError,
     UnsupportedQueryError,
 )
+from hudi_pyspark.extras import PACKAGES
 from hudi_pyspark.filter.sql_text import parse_filter
 from tests.conftest import GOLDEN, PROJECT
 from tests.golden.case import load_case
@@ -356,16 +358,17 @@ def test_importing_the_package_imports_no_pyspark_pandas_or_polars():
 
 
 @pytest.mark.parametrize(
-    ("extra", "read"),
+    ("library", "extra", "read"),
     [
-        ("pandas", "table.scan().to_pandas()"),
-        ("polars", "table.scan().to_polars()"),
-        ("polars", "hudi_pyspark.scan_polars(table)"),
-        ("duckdb", "table.to_duckdb('t')"),
+        ("pandas", "pandas", "table.scan().to_pandas()"),
+        ("polars", "polars", "table.scan().to_polars()"),
+        ("polars", "polars", "hudi_pyspark.scan_polars(table)"),
+        ("duckdb", "duckdb", "table.to_duckdb('t')"),
+        ("jinja2", "report", "table.report().to_html()"),
     ],
 )
-def test_a_library_that_is_missing_is_named_with_its_extra(path, extra, read):
-    blocked = BLOCK.replace('"grpc"', '"grpc", "duckdb"')
+def test_a_library_that_is_missing_is_named_with_what_installs_it(path, library, extra, read):
+    blocked = BLOCK.replace('"grpc"', '"grpc", "duckdb", "jinja2"')
     code = f"""
 {blocked}
 import hudi_pyspark
@@ -376,8 +379,20 @@ except ImportError as error:
     print(error)
 """
     said = python(code)
-    assert said.startswith(f"{extra} is not installed")
-    assert said.endswith(f"pip install 'hudi-pyspark[{extra}]'")
+    wanted = PACKAGES[extra]
+    assert wanted.startswith(library)
+    assert said == f"{library} is not installed: pip install '{wanted}' (extra '{extra}')"
+
+
+def test_advice_names_the_packages_of_the_extras():
+    project = (PROJECT / "pyproject.toml").read_text("utf-8")
+    for extra, package in PACKAGES.items():
+        assert f'\n{extra} = ["{package}"]' in project
+
+
+def test_no_advice_installs_this_package_by_its_name():
+    texts = [*PROJECT.glob("hudi_pyspark/**/*.py"), *PROJECT.glob(".github/**/*.yml")]
+    assert [f.name for f in texts if re.search(r"pip install '?hudi", f.read_text("utf-8"))] == []
 
 
 def test_nothing_but_pyarrow_numpy_and_fastavro_is_needed(path):

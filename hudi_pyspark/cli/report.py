@@ -14,6 +14,7 @@ from hudi_pyspark.cli.printing import emit, say_aside
 from hudi_pyspark.doctor.finding import Severity, worst
 from hudi_pyspark.errors import CorruptTableError, HudiError, UnsupportedTableError
 from hudi_pyspark.report.index import IndexEntry, ReportIndex, find_tables
+from hudi_pyspark.report.page import SUFFIXES, is_earlier_report
 from hudi_pyspark.wording import counted
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ Opener = Callable[[], HudiTable]
     show_default="report.html, or the folder report",
     help="File to write, .html or .json; a folder for several tables.",
 )
+@click.option("--force", is_flag=True, help="Replace files that are not reports.")
 @arguments.catalog_option
 @arguments.output_formats("page", "json", description="json prints what the page would show.")
 @click.option(
@@ -42,6 +44,7 @@ def report(
     paths: tuple[str, ...],
     *,
     to: str | None,
+    force: bool,
     catalog: Sequence[str],
     output: str,
     fail_on: str | None,
@@ -56,10 +59,13 @@ def report(
     else:
         entries = (_entry(place, opener, catalog) for place, opener in openers.items())
         content = ReportIndex(", ".join(paths), tuple(entries))
+    target = Path(to or content.default_file)
+    is_saved = to is not None or output == "page"
+    if is_saved and not force:
+        _refuse_other_files(content, target)
     if output == "json":
         emit(f"{content.to_json()}\n")
-    if to is not None or output == "page":
-        target = Path(to or content.default_file)
+    if is_saved:
         verb = "replaced" if target.is_file() or (target / "index.html").is_file() else "written to"
         problems = sum(finding == "problem" for finding in content.severities())
         say_aside(f"{verb} {content.save(target)}: {counted(problems, 'problem')} found")
@@ -67,6 +73,20 @@ def report(
             say_aside(content.content["unchecked"])
     if fail_on is not None and worst([content.severity, Severity(fail_on)]) is content.severity:
         raise Exit(arguments.ExitCode.PROBLEM)
+
+
+def _refuse_other_files(content: "Report | ReportIndex", target: Path) -> None:
+    """Refuse to replace a file that is not a report.
+
+    Raises:
+        BadParameter: there is such a file; it is named.
+    """
+    files = content.files_in(target) if isinstance(content, ReportIndex) else [target]
+    for file in files:
+        # Saving refuses any other suffix.
+        if file.suffix in SUFFIXES and file.is_file() and not is_earlier_report(file):
+            problem = f"{str(file)!r} exists and is not a report: --force replaces it"
+            raise click.BadParameter(problem, param_hint="'--to'")
 
 
 def _openers(paths: Sequence[str], catalog: Sequence[str]) -> Iterator[tuple[str, Opener]]:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from hudi_pyspark.report.report import Report
     from hudi_pyspark.storage import Storage
 
+_INDEX = "index.html"
 _DEEPEST = 4  # levels of folders between a warehouse and its tables
 
 
@@ -73,19 +74,25 @@ class ReportIndex:
             ImportError: the extra ``report`` is not installed.
             OSError: a file cannot be written.
         """
+        page = render("index.html.j2", self.content())  # first: if it fails, there is no folder
         target = Path(folder)
         target.mkdir(parents=True, exist_ok=True)
         for name, entry in self._named():
             if entry.report is not None:
                 entry.report.save(target / name)
-        index = target / "index.html"
-        index.write_text(render("index.html.j2", self.content()), encoding="utf-8")
+        index = target / _INDEX
+        index.write_text(page, encoding="utf-8")
         return index
+
+    def files_in(self, folder: Path) -> list[Path]:
+        """Return the files that `save` writes into a folder."""
+        names = [name for name, entry in self._named() if entry.report is not None]
+        return [folder / name for name in (_INDEX, *names)]
 
     def _named(self) -> list[tuple[str, IndexEntry]]:
         """Return entries with the file names of their pages, the worst entry first."""
         order = list(Severity)
-        names = {"index.html"}
+        names = {_INDEX}
         entries = sorted(self.entries, key=lambda e: (-order.index(e.severity), e.place))
         return [(_file_name(entry.place, names), entry) for entry in entries]
 

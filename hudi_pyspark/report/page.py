@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 from functools import cache
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from hudi_pyspark.errors import printable
 from hudi_pyspark.extras import needs_extra
@@ -15,8 +16,15 @@ from hudi_pyspark.wording import byte_text, duration_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from jinja2 import Environment
+
+SUFFIXES: Final = (".html", ".json")
+# Every page begins with it, before any text of a table.
+_GENERATOR = '<meta name="generator" content="hudi-py report">'
+_JSON_KEYS = {"format", "made_at", "table", "findings"}
+_HEAD = 200  # characters of a page that include the generator
 
 
 def render(template: str, content: Mapping[str, Any]) -> str:
@@ -35,7 +43,21 @@ def render(template: str, content: Mapping[str, Any]) -> str:
         "base-uri 'none'; form-action 'none'"
     )
     page = _environment().get_template(template)
-    return page.render(content=content, style=style, script=script, policy=policy)
+    return page.render(
+        content=content, style=style, script=script, policy=policy, generator=_GENERATOR
+    )
+
+
+def is_earlier_report(file: Path) -> bool:
+    """Return whether a file is a report, as a page or as JSON, that may be replaced."""
+    try:
+        if file.suffix != ".json":
+            with file.open(encoding="utf-8") as page:
+                return _GENERATOR in page.read(_HEAD)
+        content = json.loads(file.read_text("utf-8"))
+    except ValueError:  # neither text nor JSON
+        return False
+    return isinstance(content, dict) and content.keys() >= _JSON_KEYS
 
 
 @cache

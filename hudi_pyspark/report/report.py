@@ -17,13 +17,12 @@ from hudi_pyspark.options.instant_text import local_now
 from hudi_pyspark.report import sections
 from hudi_pyspark.report.advice import advise
 from hudi_pyspark.report.facts import Facts
-from hudi_pyspark.report.page import render
+from hudi_pyspark.report.page import SUFFIXES, render
 from hudi_pyspark.storage import Storage
 from hudi_pyspark.table.view import TableView
 from hudi_pyspark.wording import counted
 
 _FRAME_HEIGHT = 900  # pixels, in notebooks
-_SUFFIXES = (".html", ".json")
 _COUNTED = (Severity.PROBLEM.value, Severity.WARNING.value, Severity.NOTE.value)
 _MOST_ALIKE = 5  # findings of one check with the same advice
 FORMAT = 1  # version of the content, as JSON
@@ -128,7 +127,7 @@ class Report:
             ImportError: the extra ``report`` is not installed; ``.json`` does not need it.
         """
         target = Path(path)
-        if target.suffix not in _SUFFIXES:
+        if target.suffix not in SUFFIXES:
             raise InvalidOptionError(
                 f"{str(path)!r} is not a file name of a report: it must end in .html or .json"
             )

@@ -450,7 +450,7 @@ def test_table_that_a_metastore_cannot_name_is_refused(hive, name, problem):
 
 @pytest.mark.skipif(find_spec("pymetastore") is not None, reason="the client is installed")
 def test_client_that_is_missing_is_named():
-    with pytest.raises(ImportError, match="pip install pymetastore"):
+    with pytest.raises(ImportError, match="pip install 'pymetastore"):
         find_table("a.b", {"type": "hive", "uri": "thrift://h:1"})
 
 

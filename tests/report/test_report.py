@@ -1,6 +1,7 @@
 import ast
 import json
 import shlex
+import sys
 from decimal import Decimal
 from html.parser import HTMLParser
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from hudi_pyspark import HudiTable, InvalidOptionError, thresholds
 from hudi_pyspark.errors import printable
 from hudi_pyspark.report.index import IndexEntry, ReportIndex, find_tables
+from hudi_pyspark.report.page import _environment
 from hudi_pyspark.report.sections import files_per_value, histogram, order_of
 from hudi_pyspark.storage import ArrowStorage
 from hudi_pyspark.table.log_files import LogFiles
@@ -369,6 +371,53 @@ def test_file_that_is_replaced_is_named(golden_table, tmp_path):
     arguments = ["report", str(golden_table(BASIC)), "--to", str(tmp_path / "report.html")]
     assert in_process(*arguments).err.startswith(f"written to {tmp_path}")
     assert in_process(*arguments).err.startswith(f"replaced {tmp_path}")
+
+
+@pytest.mark.parametrize("suffix", [".html", ".json"])
+@pytest.mark.parametrize(
+    "mine",
+    [b"", b"notes", b"{}", b'["table"]', b"\xff\xfe", b"<!doctype html><meta charset=utf-8>"],
+)
+def test_file_that_is_not_a_report_is_only_replaced_by_force(golden_table, tmp_path, suffix, mine):
+    target = tmp_path / f"keep{suffix}"
+    target.write_bytes(mine)
+    arguments = ["report", str(golden_table(BASIC)), "--to", str(target)]
+    ended = in_process(*arguments)
+    assert ended.code == 2
+    assert "is not a report: --force replaces it" in " ".join(ended.err.split())
+    assert target.read_bytes() == mine
+    assert in_process(*arguments, "--force").err.startswith("replaced ")
+    assert in_process(*arguments).err.startswith("replaced ")  # now it is a report
+
+
+def test_default_file_that_is_not_a_report_is_kept(golden_table, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("report.html").write_text("mine")
+    assert in_process("report", str(golden_table(BASIC))).code == 2
+    assert Path("report.html").read_text() == "mine"
+    assert in_process("report", str(golden_table(BASIC)), "-o", "json").code == 0  # writes no file
+
+
+@pytest.mark.parametrize("name", ["index.html", f"{BASIC}.html"])
+def test_reports_of_a_folder_replace_no_file_that_is_not_a_report(tmp_path, name):
+    unpack(BASIC, tmp_path / "tables")
+    site = tmp_path / "site"
+    site.mkdir()
+    (site / name).write_text("mine")
+    arguments = ["report", str(tmp_path / "tables"), "--to", str(site)]
+    assert in_process(*arguments).code == 2
+    assert [(file.name, file.read_text()) for file in site.iterdir()] == [(name, "mine")]
+    assert in_process(*arguments, "--force").code == 0
+    assert in_process(*arguments).err.startswith("replaced ")
+
+
+def test_report_that_cannot_be_made_leaves_no_folder(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    _environment.cache_clear()
+    unpack(BASIC, tmp_path / "tables")
+    ended = in_process("report", str(tmp_path / "tables"), "--to", str(tmp_path / "site"))
+    assert "pip install 'jinja2" in ended.err
+    assert not (tmp_path / "site").exists()
 
 
 def test_no_advice_is_a_default_of_hudi(report):
