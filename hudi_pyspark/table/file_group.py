@@ -79,7 +79,11 @@ class FileSlice:
 
     @property
     def has_plain_base(self) -> bool:
-        """Whether it has no base file, or one of its own rows that allows kept merges."""
+        """Whether it has no base file, or one of its own rows that allows kept merges.
+
+        Raises:
+            UnsupportedTableError: the base file has an unsupported format.
+        """
         base = self.base_file
         if base is None:
             return True
