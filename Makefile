@@ -323,6 +323,7 @@ audit: ## look up known vulnerabilities of everything that the package and its e
 publish: $(BUILD_VENV)/.group-build ## upload dist/ to PyPI, from the release workflow that it trusts
 	@$(BUILD_VENV)/bin/uv publish --trusted-publishing always dist/*.whl dist/*.tar.gz
 
-release-check: zip $(VENV)/.group-test ## check what a release consists of, and run the notebooks
+release-check: zip $(VENV)/.group-test ## check what a release consists of, and run the notebooks and all pages
 	@$(BUILD_PYTHON) .ci/release_check.py
-	@home=$$($(FIND_JAVA)) && JAVA_HOME="$$home" $(PYTEST) -m notebook tests/project/test_examples.py
+	@home=$$($(FIND_JAVA)) && JAVA_HOME="$$home" $(PYTEST) -m "notebook or cluster" \
+		tests/project/test_examples.py tests/project/test_pages_run.py

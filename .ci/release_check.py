@@ -420,7 +420,9 @@ def main() -> int:
         return 1
     files = (artefacts.wheel, artefacts.sdist, artefacts.zip)
     sizes = ", ".join(f"{path.name} {path.stat().st_size // 1000} kB" for path in files)
-    print(f"{sizes}: ready to be released")
+    is_draft = "dev" in artefacts.wheel.name
+    verdict = "complete, but a development version is not released" if is_draft else "complete"
+    print(f"{sizes}: {verdict}")
     return 0
 
 

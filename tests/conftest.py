@@ -35,7 +35,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Leave out tests of clusters, servers, notebooks, … unless they are asked for."""
     for marker in ("cluster", "full", "servers", "notebook", "browser", "engines"):
         if marker not in config.option.markexpr:
-            items[:] = [item for item in items if item.get_closest_marker(marker) is None]
+            left_out = {item for item in items if item.get_closest_marker(marker) is not None}
+            items[:] = [item for item in items if item not in left_out]
+            config.hook.pytest_deselected(items=[*left_out])
     # Those that start a Spark of their own take longest: they come first, so that workers of xdist
     # end together.
     items.sort(key=lambda item: "spark" in getattr(item, "fixturenames", ()))

@@ -12,7 +12,6 @@ import pyarrow as pa
 
 from hudi_pyspark import thresholds
 from hudi_pyspark.columns.arrays import repeat
-from hudi_pyspark.format.data_files import BaseFileFormat
 from hudi_pyspark.reading.file_states import UNKNOWN, FileVersions
 from hudi_pyspark.reading.merge.outcome import (
     BaseKeys,
@@ -69,7 +68,7 @@ class KeptMerge:
             store = OutcomesOnDisk.of(task.settings, os.environ)
         # Queries that see the commit of a file that no listing has report it as missing.
         if (
-            not has_plain_base(task)
+            not task.file_slice.has_plain_base
             or not task.shared.outcome_key_basis
             or task.file_slice.lacks_files
         ):
@@ -218,14 +217,6 @@ def _digests(
         digest.update(repr(part).encode())
         keys.append(digest.hexdigest())
     return tuple(keys)
-
-
-def has_plain_base(task: ScanTask) -> bool:
-    """Return whether a slice has no base file, or one of its own rows that allows kept merges."""
-    base = task.file_slice.base_file
-    if base is None:
-        return True
-    return BaseFileFormat.of(base.path).allows_kept_merges and not base.bootstrap_source
 
 
 def count_merged(

@@ -57,6 +57,20 @@ class MergedSlice(NamedTuple):
     base: Sequence[pa.Table] | None = None
 
 
+def may_become_outcome(task: ScanTask, sides: MergeSides) -> bool:
+    """Return whether a merge decides about all rows of a slice, and takes one pass.
+
+    A filter on record keys leaves records out, and a commit range base rows.
+    """
+    return (
+        isinstance(sides.log, LogInMemory)
+        and sides.log.records.nbytes <= thresholds.OUTCOME_BYTES
+        and task.shared.record_keys is None
+        and sides.row_filter is None
+        and task.file_slice.has_plain_base
+    )
+
+
 def merge_slice(
     task: ScanTask, storage: Storage, log: LogInMemory, sides: MergeSides
 ) -> MergedSlice:

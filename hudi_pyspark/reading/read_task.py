@@ -15,7 +15,7 @@ A slice is read in one of six ways:
     any other                                       merged table by table (`merge.MergePass`)
 
 Whole records are neither combined with other records nor filtered before the merge: see
-`_may_become_outcome`. Only a kept outcome needs a cache: without one, a slice takes the same way.
+`may_become_outcome`. Only a kept outcome needs a cache: without one, a slice takes the same way.
 Small slices are merged together instead (`small_slices`).
 """
 
@@ -26,7 +26,6 @@ from functools import partial
 
 import pyarrow as pa
 
-from hudi_pyspark import thresholds
 from hudi_pyspark.errors import CorruptTableError, HudiError, MissingFileError
 from hudi_pyspark.filter.evaluation import filter_rows
 from hudi_pyspark.format.column_names import case_variants
@@ -34,7 +33,7 @@ from hudi_pyspark.messages import logger
 from hudi_pyspark.reading import merge_sides
 from hudi_pyspark.reading.base_files.base_file import read_base_rows
 from hudi_pyspark.reading.changes import read_changes
-from hudi_pyspark.reading.kept_merges import KeptMerge, has_plain_base
+from hudi_pyspark.reading.kept_merges import KeptMerge
 from hudi_pyspark.reading.log_records.records import LogRecords
 from hudi_pyspark.reading.merge.loaded_log import LoadedLog, LogInMemory
 from hudi_pyspark.reading.merge.merge import MergedTable, MergePass
@@ -44,6 +43,7 @@ from hudi_pyspark.reading.merged_slices import (
     MergedSlice,
     combine_slice,
     is_of_file,
+    may_become_outcome,
     merge_slice,
     open_needed_file,
     outcome_rows,
@@ -282,7 +282,7 @@ def merge_outcome(task: ScanTask, storage: Storage, store: OutcomeStore) -> Outc
         return outcome
     sides = load_merge_sides(task, storage)
     with closing(sides.log):
-        if not _may_become_outcome(task, sides):
+        if not may_become_outcome(task, sides):
             return None
         return _returned(_merge_into_outcome(task, storage, sides, kept_merge)).outcome
 
@@ -302,7 +302,7 @@ def _merged_tables(
     sides = load_merge_sides(task, storage)
     with closing(sides.log) as log:
         is_worthwhile = log.pair_rule.wins_whole_records or kept_merge is not None
-        if is_worthwhile and _may_become_outcome(task, sides):
+        if is_worthwhile and may_become_outcome(task, sides):
             merged = yield from _merge_into_outcome(task, storage, sides, kept_merge)
             yield from rows_of(task, storage, merged)
         else:
@@ -312,7 +312,7 @@ def _merged_tables(
 def _merge_into_outcome(
     task: ScanTask, storage: Storage, sides: MergeSides, kept_merge: KeptMerge | None
 ) -> Generator[pa.Table, None, MergedSlice]:
-    """Merge a slice into an outcome, and keep it; see `_may_become_outcome`.
+    """Merge a slice into an outcome, and keep it; see `may_become_outcome`.
 
     Yields the base rows that remain if records are combined, which reads all columns of the base
     file. `rows_of` has the other rows.
@@ -370,20 +370,6 @@ def _resumed_outcome(task: ScanTask, storage: Storage, kept_merge: KeptMerge) ->
     growth = merged.log_records / len(earlier.winners.log)
     kept_merge.put(merged.outcome, merged.winners, Resumed(earlier.key, growth))
     return merged.outcome
-
-
-def _may_become_outcome(task: ScanTask, sides: MergeSides) -> bool:
-    """Return whether a merge decides about all rows of a slice, and takes one pass.
-
-    A filter on record keys leaves records out, and a commit range base rows.
-    """
-    return (
-        isinstance(sides.log, LogInMemory)
-        and sides.log.records.nbytes <= thresholds.OUTCOME_BYTES
-        and task.shared.record_keys is None
-        and sides.row_filter is None
-        and has_plain_base(task)
-    )
 
 
 def _streamed_tables(task: ScanTask, log: LoadedLog, sides: MergeSides) -> Iterator[pa.Table]:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from hudi_pyspark import thresholds
+from hudi_pyspark.format.data_files import BaseFileFormat
 from hudi_pyspark.format.timeline.instant import CompletionTime
 
 
@@ -75,6 +76,18 @@ class FileSlice:
     def files(self) -> list[BaseFile | LogFile]:
         """The base file, if there is one, and the log files."""
         return [file for file in (self.base_file, *self.log_files) if file is not None]
+
+    @property
+    def has_plain_base(self) -> bool:
+        """Whether it has no base file, or one of its own rows that allows kept merges.
+
+        Raises:
+            UnsupportedTableError: the base file has an unsupported format.
+        """
+        base = self.base_file
+        if base is None:
+            return True
+        return BaseFileFormat.of(base.path).allows_kept_merges and not base.bootstrap_source
 
     @property
     def is_tiny(self) -> bool:
