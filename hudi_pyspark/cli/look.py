@@ -16,6 +16,7 @@ from hudi_pyspark.columns.type_text import type_text
 from hudi_pyspark.format.timeline.instant import moment_of
 from hudi_pyspark.options.instant_text import local_now, wall_clock
 from hudi_pyspark.table.meta_columns import META_COLUMNS
+from hudi_pyspark.table.timeline import instant_path
 from hudi_pyspark.wording import counted, duration_text
 
 # The columns that are printed by default; --wide prints all of them.
@@ -57,7 +58,22 @@ def describe(table: HudiTable, output: Output) -> None:
 @arguments.listing_options
 def timeline(table: HudiTable, *, archived: bool, listing: arguments.Listing) -> None:
     """List the instants of a table, oldest first."""
-    listing.show(table.inspect.timeline(archived=archived), _TIMELINE)
+    instants = table.inspect.timeline(archived=archived)
+    if listing.output == "table":
+        instants = _with_empty_commits(table, instants)
+    listing.show(instants, _TIMELINE)
+
+
+def _with_empty_commits(table: HudiTable, instants: pa.Table) -> pa.Table:
+    """Mark the completed commits whose files are empty; one listing has the sizes of all."""
+    view = table._view
+    folder = view.config.timeline_folder
+    files = view.storage.list_directory(folder)
+    empty = {f"{folder}/{file.name}" for file in files if not file.is_directory and not file.size}
+    commits = empty.intersection(instant_path(commit, view.config) for commit in view.commits)
+    is_empty = pc.is_in(instants["path"], pa.array(sorted(commits), pa.string()))
+    states = pc.if_else(is_empty, "completed, empty", instants["state"])
+    return instants.set_column(instants.schema.get_field_index("state"), "state", states)
 
 
 @arguments.table_command

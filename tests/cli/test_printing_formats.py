@@ -227,3 +227,20 @@ def test_file_of_another_kind_is_refused(table, tmp_path):
 def test_doctor_without_findings_has_the_names_of_its_columns():
     ended = in_process("doctor", "--no-environment", "-o", "csv")
     assert ended.out == '"severity","check","subject","message","advice"\n'
+
+
+@pytest.mark.parametrize(
+    ("case", "folder"),
+    [("v6_mor_part_basic", ".hoodie"), ("v9_mor_compaction_inline", ".hoodie/timeline")],
+)
+def test_timeline_shows_which_completed_commits_are_empty(tmp_path, case, folder):
+    table = unpack(case, tmp_path)
+    before = in_process("timeline", str(table)).out
+    commit = min((table / folder).glob("*.deltacommit"))
+    commit.write_bytes(b"")
+    lines = in_process("timeline", str(table)).out.splitlines()
+    (marked,) = [line for line in lines if "completed, empty" in line]
+    assert marked.startswith(commit.name[:17])
+    assert "empty" not in before  # requested instants are empty as well
+    rows = json.loads(in_process("timeline", str(table), "-o", "json").out)
+    assert {row["state"] for row in rows} == {"completed"}
