@@ -55,7 +55,7 @@ def is_earlier_report(file: Path) -> bool:
             with file.open(encoding="utf-8") as page:
                 return _GENERATOR in page.read(_HEAD)
         content = json.loads(file.read_text("utf-8"))
-    except ValueError:  # neither text nor JSON
+    except (ValueError, RecursionError):  # no text, no JSON, or JSON that is too deep
         return False
     return isinstance(content, dict) and content.keys() >= _JSON_KEYS
 

@@ -376,7 +376,15 @@ def test_file_that_is_replaced_is_named(golden_table, tmp_path):
 @pytest.mark.parametrize("suffix", [".html", ".json"])
 @pytest.mark.parametrize(
     "mine",
-    [b"", b"notes", b"{}", b'["table"]', b"\xff\xfe", b"<!doctype html><meta charset=utf-8>"],
+    [
+        b"",
+        b"notes",
+        b"{}",
+        b"[" * 100_000,
+        b'["table"]',
+        b"\xff\xfe",
+        b"<!doctype html><meta charset=utf-8>",
+    ],
 )
 def test_file_that_is_not_a_report_is_only_replaced_by_force(golden_table, tmp_path, suffix, mine):
     target = tmp_path / f"keep{suffix}"
