@@ -90,7 +90,7 @@ def test_truncated_log_file_gives_what_is_left_of_it_when_asked_to(
         found = read(bad.prepare(tmp_path), {"on_damage": on_damage})
     sizes = [line for line in caplog.messages if "but its commit says" in line]
     assert len(sizes) == (1 if on_damage == "warn" else 0)
-    assert any("skipped 1 corrupt log block" in line for line in caplog.messages)
+    assert not any("skipped" in line for line in caplog.messages)  # the damage is told once
     # The file's only block is torn: without it the rows that it changed keep their older state.
     whole = expected(bad.case)
     assert found.num_rows > 0

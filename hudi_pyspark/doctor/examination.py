@@ -105,8 +105,9 @@ def examine_table(
 def unopened(storage: Storage, error: HudiError) -> Finding:
     """Return the only finding of a table that cannot be opened."""
     reason = reason_of(error, PROPERTIES_FILE)
-    # An error without a place is about the properties, whose backup only the doctor looks for.
-    advice = error.advice if error.place else restore_properties(storage)
+    # Only the doctor looks for a backup of the properties.
+    is_about_properties = not error.place or PROPERTIES_FILE in error.found
+    advice = restore_properties(storage) if is_about_properties else error.advice
     return Finding(Severity.PROBLEM, PROPERTIES, PROPERTIES_FILE, reason, advice)
 
 

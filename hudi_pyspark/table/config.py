@@ -170,7 +170,8 @@ def _partition_fields(properties: Mapping[str, str]) -> tuple[tuple[str, ...], t
 
 _database = _first("hoodie.database.name")
 _ordering_fields = _names("hoodie.table.ordering.fields", "hoodie.table.precombine.field")
-_table_type = _one_of("hoodie.table.type", [kind.value for kind in TableType])
+_TABLE_TYPE = "hoodie.table.type"
+_table_type = _one_of(_TABLE_TYPE, [kind.value for kind in TableType])
 
 
 def _merge_properties(properties: Mapping[str, str]) -> dict[str, str]:
@@ -211,6 +212,7 @@ class TableConfig:
     database: str = _read(_database)  # "" if the writer named none
     version: int = _read(_version)
     table_type: TableType = _read(lambda properties: TableType(_table_type(properties)))
+    has_table_type: bool = _read(lambda properties: bool(_first(_TABLE_TYPE)(properties)))
     # Upper case. Files with another extension are not seen, so a wrong one would lose rows.
     base_file_format: str = _read(
         _one_of(

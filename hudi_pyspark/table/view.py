@@ -3,11 +3,12 @@
 from dataclasses import dataclass, replace
 
 from hudi_pyspark.cached_property import cached_property
-from hudi_pyspark.format.timeline.instant import Instant
+from hudi_pyspark.errors import CorruptTableError
+from hudi_pyspark.format.timeline.instant import Action, Instant
 from hudi_pyspark.storage.protocol import Storage
 from hudi_pyspark.storage.retries import retry_on_corruption
 from hudi_pyspark.table.commit_history import CommitHistory, LazyMetadata
-from hudi_pyspark.table.config import TableConfig, load_table_config
+from hudi_pyspark.table.config import PROPERTIES_FILE, TableConfig, load_table_config
 from hudi_pyspark.table.confined_storage import ConfinedStorage
 from hudi_pyspark.table.file_groups import FileGroups
 from hudi_pyspark.table.file_slices import FileSlices
@@ -98,5 +99,12 @@ def _open_table(storage: Storage) -> TableView:
     except (FileNotFoundError, NotADirectoryError):
         raise missing_table_error(storage) from None
     confined = ConfinedStorage(storage)
-    history = CommitHistory(confined, config, load_timeline(confined, config))
+    timeline = load_timeline(confined, config)
+    if not config.has_table_type and timeline.of_action(Action.DELTA_COMMIT):
+        raise CorruptTableError(
+            f"{PROPERTIES_FILE} has lost hoodie.table.type, since the timeline has delta commits, "
+            "whose log files a COPY_ON_WRITE table would ignore",
+            advice="Restore it from a copy",
+        )
+    history = CommitHistory(confined, config, timeline)
     return TableView(history, DirectoryListing(confined, config))

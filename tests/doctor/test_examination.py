@@ -132,6 +132,15 @@ def test_flipped_byte_in_a_property_comes_with_advice(tmp_path, key):
 def test_lost_table_type_is_found_by_the_delta_commits(tmp_path):
     table = unpack(MOR, tmp_path)
     set_property(table, "hoodie.table.type", "")
+    found = the_one(list(examine_table(ArrowStorage.parse(str(table)))))
+    assert (found.check, found.subject) == ("properties", ".hoodie/hoodie.properties")
+    assert "has lost hoodie.table.type, since the timeline has delta commits" in found.message
+    assert "restore it from a copy of the table" in found.advice
+
+
+def test_delta_commits_of_a_table_that_became_copy_on_write_are_found(tmp_path):
+    table = unpack(MOR, tmp_path)
+    set_property(table, "hoodie.table.type", "COPY_ON_WRITE")
     findings = examine(table, deep=True)
     found = the_one(findings)
     assert (found.check, found.subject) == ("timeline", "20261121062949338")
