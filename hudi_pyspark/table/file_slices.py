@@ -327,7 +327,9 @@ class FileSlices(PickledWithoutCache):
             )
             for file_slice in group.slices
         )
-        return replace(group, slices=tuple(s for s in slices if not s.is_empty))
+        replaced_at = max(instant.requested_time for instant in replacements)
+        left = [file_slice for file_slice in slices if not file_slice.is_empty]
+        return replace(group, slices=tuple(_joined_since(replaced_at, left)))
 
     def _is_visible(self, file_slice: FileSlice, until: str) -> bool:
         time = file_slice.base_instant_time
@@ -360,3 +362,24 @@ class FileSlices(PickledWithoutCache):
         for log in file_slice.log_files:
             if not log.is_listed and not may_be_appended:
                 yield log.path, log.first_committed_by or log.instant_time
+
+
+def _joined_since(replaced_at: str, slices: Sequence[FileSlice]) -> Iterator[FileSlice]:
+    """Yield slices, with what is left of one that was replaced as a part of the next one.
+
+    Up to table version 7 the first log file after a replacement may name its own commit, as log
+    files from before a downgrade do, and so stand in the slice before.
+    """
+    rest: FileSlice | None = None
+    for file_slice in slices:
+        if rest is not None:
+            is_next = file_slice.base_file is None
+            joined = (*rest.log_files, *file_slice.log_files)
+            file_slice = file_slice.with_logs(joined) if is_next else file_slice  # noqa: PLW2901
+            rest = None
+        if file_slice.base_file is None and file_slice.base_instant_time <= replaced_at:
+            rest = file_slice
+        else:
+            yield file_slice
+    if rest is not None:
+        yield rest

@@ -23,6 +23,19 @@ def test_replacement_ends_only_what_was_written_before_it(version):
     assert [shape(view.slices.as_of(time)) for time in ("030", "050")] == [{"f": [NEW]}] * 2
 
 
+@pytest.mark.parametrize("old", [OLD, base("f", "010")], ids=["log", "base"])
+def test_log_files_of_later_commits_follow_the_first_one_of_a_reused_id(old):
+    """Before version 8 the first one names its own commit, and later ones that slice."""
+    written = TinyTable(6).write("010", "deltacommit", old)
+    written.write("030", "replacecommit", replaces=DROPPED).write("050", "deltacommit", NEW)
+    later = [log("f", "050", 2), log("f", "050", 3)]
+    written.write("060", "deltacommit", later[0]).write("070", "deltacommit", later[1])
+    assert shape(written.open().slices.as_of()) == {"f": [NEW, *later]}
+    compacted = base("f", "080")
+    written.write("080", "commit", compacted)
+    assert shape(written.open().slices.as_of()) == {"f": [compacted]}
+
+
 @LAYOUTS
 def test_base_files_of_a_reused_id_are_read_optimized(version):
     old, new = base("f", "010"), base("f", "050")
