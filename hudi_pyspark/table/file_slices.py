@@ -328,7 +328,7 @@ class FileSlices(PickledWithoutCache):
             for file_slice in group.slices
         )
         replaced_at = max(instant.requested_time for instant in replacements)
-        left = [file_slice for file_slice in slices if not file_slice.is_empty]
+        left = (file_slice for file_slice in slices if not file_slice.is_empty)
         return replace(group, slices=tuple(_joined_since(replaced_at, left)))
 
     def _is_visible(self, file_slice: FileSlice, until: str) -> bool:
@@ -364,22 +364,23 @@ class FileSlices(PickledWithoutCache):
                 yield log.path, log.first_committed_by or log.instant_time
 
 
-def _joined_since(replaced_at: str, slices: Sequence[FileSlice]) -> Iterator[FileSlice]:
-    """Yield slices, with what is left of one that was replaced as a part of the next one.
+def _joined_since(replaced_at: str, slices: Iterable[FileSlice]) -> list[FileSlice]:
+    """Join what is left of a slice that a commit replaced with the slice that follows it.
 
     Up to table version 7 the first log file after a replacement may name its own commit, as log
-    files from before a downgrade do, and so stand in the slice before.
+    files from before a downgrade do, and so stand in the slice before. A slice with a base file
+    has the rows of the slice before.
     """
-    rest: FileSlice | None = None
+    joined: list[FileSlice] = []
     for file_slice in slices:
-        if rest is not None:
-            is_next = file_slice.base_file is None
-            joined = (*rest.log_files, *file_slice.log_files)
-            file_slice = file_slice.with_logs(joined) if is_next else file_slice  # noqa: PLW2901
-            rest = None
-        if file_slice.base_file is None and file_slice.base_instant_time <= replaced_at:
-            rest = file_slice
+        previous = joined[-1] if joined else None
+        if (
+            previous is not None
+            and previous.base_file is None
+            and previous.base_instant_time <= replaced_at
+            and file_slice.base_file is None
+        ):
+            joined[-1] = file_slice.with_logs((*previous.log_files, *file_slice.log_files))
         else:
-            yield file_slice
-    if rest is not None:
-        yield rest
+            joined.append(file_slice)
+    return joined

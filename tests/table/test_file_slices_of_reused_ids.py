@@ -32,6 +32,9 @@ def test_log_files_of_later_commits_follow_the_first_one_of_a_reused_id(old):
     written.write("060", "deltacommit", later[0]).write("070", "deltacommit", later[1])
     assert shape(written.open().slices.as_of()) == {"f": [NEW, *later]}
     compacted = base("f", "080")
+    merged = {"partitionPath": "", "fileId": "f", "deltaFilePaths": [NEW, *later]}
+    written.instant("080.compaction.requested", {"operations": [merged]}).data(compacted)
+    assert shape(written.open().slices.as_of()) == {"f": [NEW, *later]}  # half written
     written.write("080", "commit", compacted)
     assert shape(written.open().slices.as_of()) == {"f": [compacted]}
 
