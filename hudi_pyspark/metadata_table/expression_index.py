@@ -97,11 +97,11 @@ class Expression:
     @classmethod
     def of(cls, definition: IndexDefinition, column: pa.Field) -> Expression | None:
         """Return the expression of an index; None if it cannot be computed here."""
-        known = set(definition.options) - {_EXPRESSION} - _BLOOM_OPTIONS
+        of_function = set(definition.options) - {_EXPRESSION} - _BLOOM_OPTIONS
         if definition.function == IDENTITY:
-            return None if known else cls(definition, column, None)
+            return None if of_function else cls(definition, column, None)
         function = _FUNCTIONS.get(definition.function)
-        if function is None or function.of != column.type or not known <= function.options:
+        if function is None or function.of != column.type or not of_function <= function.options:
             return None
         return cls(definition, column, function)
 
