@@ -19,8 +19,7 @@ import pyarrow.parquet as pq
 
 from verification.common.archives import pack
 from verification.generate.session import hudi_session
-from verification.random_plans.ends import ARCHIVE
-from verification.random_plans.extremes import rows
+from verification.random_plans.extremes import ARCHIVE, rows
 
 _OPTIONS = {
     "hoodie.datasource.write.recordkey.field": "k",

@@ -1,4 +1,4 @@
-"""Have Apache Hudi write the tables of `verification/random_plans/names/tables.zip`, and read them.
+"""Have Apache Hudi write the tables of `verification/random_plans/shared_names.zip`, and read them.
 
     PYTHONPATH=. python verification/generate/names.py hudi-spark3.5-bundle_2.12-1.2.0.jar
 
@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from verification.common.archives import pack
 from verification.generate.session import hudi_session
-from verification.random_plans.names import tables
+from verification.random_plans import shared_names as tables
 
 _TABLES = {  # table version, type
     "one": ("9", "MERGE_ON_READ"),
