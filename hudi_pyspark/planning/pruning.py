@@ -112,9 +112,10 @@ def prune_by_indexes(
     indexes = {i for i in options.data_skipping if any(map(i.matches, partitions))}
     if not by_key or options.skip_merge:
         indexes.discard(Index.RECORD_INDEX)  # it has the place of the newest version of a row
-    trusted = _trusted_indexes(planner)
     if not indexes:
         return slices, ()
+    distrust = _reason_for_distrust(planner)
+    trusted = frozenset() if distrust else options.trust_indexes
     key_fields = planner.config.record_key_fields
     question = IndexQuestion(
         frozenset(indexes),
@@ -128,16 +129,20 @@ def prune_by_indexes(
         # Earlier versions append to log files, so statistics may be of one part of a file.
         logs_have_bounds=planner.merger is None and planner.view.config.has_completion_times,
     )
-    return prune_slices(planner.metadata, slices, question)
+    kept_slices, notes = prune_slices(planner.metadata, slices, question)
+    if distrust and options.trust_indexes:
+        notes.append(f"nothing by trusted indexes, {distrust}")
+    return kept_slices, notes
 
 
-def _trusted_indexes(planner: TablePlanner) -> frozenset[Index]:
-    """Return the indexes that the caller trusts; none if rows are not as the writers left them.
+def _reason_for_distrust(planner: TablePlanner) -> str:
+    """Say why indexes are not trusted, whatever the caller says; "" if they are.
 
     Such indexes have the newest values of a row. A query has others if it reads base files alone,
     skips damaged blocks, or takes other records for deletes; and if a merger of the user decides,
     whose rows may have other values than all of their records.
     """
-    if values_that_change_rows(planner.options) or planner.merger is not None:
-        return frozenset()
-    return planner.options.trust_indexes
+    if planner.merger is not None:
+        return "since a payload_merger decides what rows are"
+    changed = [name for name, _ in values_that_change_rows(planner.options)]
+    return f"since {' and '.join(changed)} may change rows" if changed else ""
