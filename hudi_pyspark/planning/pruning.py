@@ -32,14 +32,19 @@ def requested_keys(planner: TablePlanner, predicate: Predicate | None) -> Reques
     All records of a row share their key, and so the fields that the key is made of: records of
     other keys never change the result of the merge.
 
-    None if the user has a merger, which may change key fields: Apache Hudi's rules never do. With a
-    schema on read, conditions on key fields admit any key: a field may have had another type, whose
-    values have other texts in record keys, such as a date that is a text by now.
+    None if the user has a merger, which may change key fields: Apache Hudi's rules never do.
+    Conditions on key fields admit any key where keys may be made of other values than rows show:
+
+    - with a schema on read: a field may have had another type, whose values have other texts in
+      record keys, such as a date that is a text by now;
+    - if paths give all partition values, and one of these is in the key, which the writer made of
+      the stored value: a folder may show a part of it, or spell it otherwise.
     """
     if planner.merger is not None:
         return None
     config = planner.config
-    if planner.schema_on_read is not None:
+    in_path = config.partition_fields if planner.values_come_from_path else ()
+    if planner.schema_on_read is not None or {*in_path} & {*config.record_key_fields}:
         config = replace(config, record_key_fields=())
     return RequestedKeys.of(predicate, config, planner.table_schema)
 
