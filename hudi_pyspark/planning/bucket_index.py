@@ -10,7 +10,8 @@ a partition is asked what its *law* is, by some of its keys:
 Candidates     Each subset of the key fields with each `Rule`, or the fields that the caller names.
 Evidence       Keys of files of the same partition: of each commit that its files show, and of at
                least two slices; of `_SAMPLED_IF_MIXED` if base files have rows of several commits.
-               The writer of a commit has one number of buckets.
+               The writer of a commit has one number of buckets. The lowest buckets come first: if
+               there were several numbers, they have the keys of the smallest one.
 Proof          A candidate is a law if all keys fit: g, the greatest common divisor of hash - bucket
                over all keys, is above the largest bucket of the partition; on a ring, each hash is
                on the arc of its file group. There must be `_LEAST_KEYS` different hashes, so that a
@@ -38,7 +39,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-import numpy as np
 import pyarrow as pa
 
 from hudi_pyspark.errors import HudiError, InvalidOptionError
@@ -123,10 +123,12 @@ class _Partition:
         """File id and file of each slice, slice by slice."""
         return [(s.file_id, file) for s in self.slices for file in s.files]
 
-    def spread(self, count: int) -> list[tuple[str, _File]]:
-        """Return the first files of some slices, from the first bucket to the last."""
-        places = np.linspace(0, len(self.slices) - 1, count).astype(int)
-        return [(s.file_id, s.files[0]) for s in map(self.slices.__getitem__, places)]
+    def first_files(self, count: int) -> list[tuple[str, _File]]:
+        """Return the first files of the slices with the lowest buckets.
+
+        If writers had several numbers of buckets, the keys of the smallest number are there.
+        """
+        return [(s.file_id, s.files[0]) for s in self.slices[:count]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +239,7 @@ class BucketIndex:
 
     def _evidence(self, partition: _Partition, sampled: int) -> _Evidence:
         """Choose files of some slices, and then one of each commit that these files do not show."""
-        chosen = {file.path: (file_id, file) for file_id, file in partition.spread(sampled)}
+        chosen = {file.path: (file_id, file) for file_id, file in partition.first_files(sampled)}
         if self.told.count:
             return _Evidence(chosen)
         seen = frozenset().union(*(self._commits(file) for _, file in chosen.values()))

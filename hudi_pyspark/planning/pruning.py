@@ -32,14 +32,19 @@ def requested_keys(planner: TablePlanner, predicate: Predicate | None) -> Reques
     All records of a row share their key, and so the fields that the key is made of: records of
     other keys never change the result of the merge.
 
-    None if the user has a merger, which may change key fields: Apache Hudi's rules never do. With a
-    schema on read, conditions on key fields admit any key: a field may have had another type, whose
-    values have other texts in record keys, such as a date that is a text by now.
+    None if the user has a merger, which may change key fields: Apache Hudi's rules never do.
+    Conditions on key fields admit any key where keys may be made of other values than rows show:
+
+    - with a schema on read: a field may have had another type, whose values have other texts in
+      record keys, such as a date that is a text by now;
+    - if paths give all partition values, and one of these is in the key, which the writer made of
+      the stored value: a folder may show a part of it, or spell it otherwise.
     """
     if planner.merger is not None:
         return None
     config = planner.config
-    if planner.schema_on_read is not None:
+    in_path = config.partition_fields if planner.values_come_from_path else ()
+    if planner.schema_on_read is not None or {*in_path} & {*config.record_key_fields}:
         config = replace(config, record_key_fields=())
     return RequestedKeys.of(predicate, config, planner.table_schema)
 
@@ -112,9 +117,10 @@ def prune_by_indexes(
     indexes = {i for i in options.data_skipping if any(map(i.matches, partitions))}
     if not by_key or options.skip_merge:
         indexes.discard(Index.RECORD_INDEX)  # it has the place of the newest version of a row
-    trusted = _trusted_indexes(planner)
     if not indexes:
         return slices, ()
+    distrust = _reason_for_distrust(planner)
+    trusted = frozenset() if distrust else options.trust_indexes
     key_fields = planner.config.record_key_fields
     question = IndexQuestion(
         frozenset(indexes),
@@ -128,16 +134,20 @@ def prune_by_indexes(
         # Earlier versions append to log files, so statistics may be of one part of a file.
         logs_have_bounds=planner.merger is None and planner.view.config.has_completion_times,
     )
-    return prune_slices(planner.metadata, slices, question)
+    kept_slices, notes = prune_slices(planner.metadata, slices, question)
+    if distrust and options.trust_indexes:
+        notes.append(f"nothing by trusted indexes, {distrust}")
+    return kept_slices, notes
 
 
-def _trusted_indexes(planner: TablePlanner) -> frozenset[Index]:
-    """Return the indexes that the caller trusts; none if rows are not as the writers left them.
+def _reason_for_distrust(planner: TablePlanner) -> str:
+    """Say why indexes are not trusted, whatever the caller says; "" if they are.
 
     Such indexes have the newest values of a row. A query has others if it reads base files alone,
     skips damaged blocks, or takes other records for deletes; and if a merger of the user decides,
     whose rows may have other values than all of their records.
     """
-    if values_that_change_rows(planner.options) or planner.merger is not None:
-        return frozenset()
-    return planner.options.trust_indexes
+    if planner.merger is not None:
+        return "since a payload_merger decides what rows are"
+    changed = [name for name, _ in values_that_change_rows(planner.options)]
+    return f"since {' and '.join(changed)} may change rows" if changed else ""

@@ -17,6 +17,11 @@ def test_no_look_up_loses_a_row(tmp_path, seed):
     assert findings.problems == []
 
 
+def test_few_keys_of_a_smaller_number_of_buckets_are_noticed(tmp_path):
+    # 23 keys are left of the 27 buckets that the table had before its writer took 54.
+    assert referee.examine(tmp_path / "table", seed=7835, lookups=400).problems == []
+
+
 def lost_rows(tmp_path, monkeypatch, layout, seeds):
     monkeypatch.setattr(referee, "LAYOUTS", (layout,))
     monkeypatch.setattr(referee, "EVENTS", (referee.compact,))
