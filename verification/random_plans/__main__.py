@@ -16,6 +16,7 @@ without the parts that it differs without: ``--seed SEED --count 1`` asks it aga
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
 import tempfile
@@ -25,7 +26,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.conftest import set_spark_environment
-from verification.common.answers import print_differences
 from verification.common.sessions import Sessions, read_as_written
 from verification.random_plans.engines import ENGINES, compare_engine, compare_filters
 from verification.random_plans.plan import draw
@@ -64,8 +64,11 @@ def _compare_conditions(chosen: argparse.Namespace, folder: Path, stack: ExitSta
         found = compare_filters(spark, chosen.tables, folder, seeds)
     else:
         found = compare_engine(chosen.mode, chosen.tables, folder, seeds)
-    different = print_differences(found)
-    print(f"ANSWERS {chosen.mode}: {len(seeds)} conditions, {len(different)} different")
+    different = 0
+    for difference in found:
+        different += 1
+        print(json.dumps(difference, default=str, ensure_ascii=False)[:3_000], flush=True)
+    print(f"ANSWERS {chosen.mode}: {len(seeds)} conditions, {different} different")
     return bool(different)
 
 

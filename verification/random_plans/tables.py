@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import io
 import re
-import zipfile
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -19,8 +18,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tests.conftest import GOLDEN
-from verification.common.archives import unpack
+from verification.common.archives import golden_folder, read_files, unpack
 from verification.random_plans import extremes, shared_names
 from verification.random_plans.columns import FLAT, Column, Scope
 
@@ -137,7 +135,7 @@ def _golden() -> Tables:
         Table(name, _scope(pq.read_table(io.BytesIO(_answer(case)))), case, f"{name}.parquet")
         for name, case in _GOLDEN.items()
     )
-    archives = tuple(GOLDEN / case / "table.zip" for case in _GOLDEN.values())
+    archives = tuple(golden_folder(case) / "table.zip" for case in _GOLDEN.values())
     return Tables(
         name="golden",
         tables=tables,
@@ -160,8 +158,7 @@ def _aliases(tables: tuple[Table, ...]) -> tuple[str, ...]:
 
 def _answer(case: str) -> bytes:
     """Return the Parquet file with Apache Hudi's snapshot of a golden table."""
-    with zipfile.ZipFile(GOLDEN / case / "answers.zip") as archive:
-        return archive.read("snapshot.parquet")
+    return read_files(golden_folder(case) / "answers.zip")["snapshot.parquet"]
 
 
 def _ends() -> Tables:
@@ -203,15 +200,12 @@ def _collated(scope: Scope, name: str) -> Scope:
 
 def _names() -> Tables:
     tables = []
-    with zipfile.ZipFile(shared_names.ARCHIVE) as archive:
-        for name in shared_names.TABLES:
-            (member,) = (
-                each for each in archive.namelist()
-                if re.fullmatch(rf"{name}\.parquet/[^/]*\.parquet", each)
-            )  # fmt: skip
-            rows = pq.read_table(io.BytesIO(archive.read(member)))
-            place = name if name in shared_names.HUDI_TABLES else ""
-            tables.append(Table(name, _scope(rows, ("id",)), place, f"{name}.parquet"))
+    files = read_files(shared_names.ARCHIVE)
+    for name in shared_names.TABLES:
+        (member,) = (each for each in files if re.fullmatch(rf"{name}\.parquet/.*\.parquet", each))
+        rows = pq.read_table(io.BytesIO(files[member]))
+        place = name if name in shared_names.HUDI_TABLES else ""
+        tables.append(Table(name, _scope(rows, ("id",)), place, f"{name}.parquet"))
     known = {table.name: table.scope for table in tables}
     views = tuple(
         View(name, _swapped(known[base], items), base, f"SELECT {items} FROM {base}")
