@@ -41,8 +41,7 @@ from verification.histories.instants import (
     table_properties,
 )
 from verification.histories.queries import Query, QueryKind
-from verification.histories.rust_generation import RUST
-from verification.histories.rust_writer import RustWorker
+from verification.histories.rust_writer import RUST, RustWorker
 from verification.histories.worker import SavedAnswer, Worker
 
 if TYPE_CHECKING:

@@ -13,7 +13,8 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
 
-from verification.histories.avro_generation import AVRO, JAVA, avro_history
+from verification.histories.avro_generation import AVRO, JAVA
+from verification.histories.drawing import history_of
 from verification.histories.examination import (
     Examination,
     ask,
@@ -23,13 +24,11 @@ from verification.histories.examination import (
     examine,
     write,
 )
-from verification.histories.flink_generation import FLINK, flink_history
+from verification.histories.flink_generation import FLINK
 from verification.histories.flink_writer import FlinkWorker
-from verification.histories.generation import random_history
 from verification.histories.history import History, load_history, to_json
 from verification.histories.queries import QueryKind, every_query
-from verification.histories.rust_generation import RUST, rust_history
-from verification.histories.rust_writer import RustWorker
+from verification.histories.rust_writer import RUST, RustWorker
 from verification.histories.shrink import shrink
 from verification.histories.summary import load_records, summarize, unexplained
 from verification.histories.verdict import Outcome, Verdict
@@ -95,15 +94,6 @@ def _run(hudi: str, given: argparse.Namespace, folder: Path) -> None:
         for found in suspects:
             _finish(found, results, worker, given.shrink)
     worker.stop()
-
-
-def history_of(seed: int, number: int, hudi: str) -> History:
-    if hudi == FLINK:
-        return flink_history(seed, number)
-    if hudi == RUST:
-        return rust_history(seed, number)
-    make = avro_history if hudi.startswith((AVRO, JAVA)) else random_history
-    return make(seed, number, hudi)
 
 
 def _worker(hudi: str, folder: Path) -> Worker:
