@@ -33,7 +33,6 @@ from verification.generate.cases import (
     load_cases,
     queries_of,
 )
-from verification.histories.avro_generation import JAVA
 from verification.histories.compare import Failure, arrow_answer, difference
 from verification.histories.instants import (
     completed_commits,
@@ -41,8 +40,8 @@ from verification.histories.instants import (
     table_properties,
 )
 from verification.histories.queries import Query, QueryKind
-from verification.histories.rust_writer import RUST, RustWorker
 from verification.histories.worker import SavedAnswer, Worker
+from verification.histories.workers import worker_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -75,7 +74,8 @@ def main() -> None:
             is_chosen = (target.release or REFERENCE) == given.release
             is_chosen &= names == ["all"] or case.name in names
             if is_chosen and not (given.missing and folder.exists()):
-                worker = workers.setdefault(target.writer, worker_of(target, Path(scratch)))
+                own = worker_of(target.writer, Path(scratch), reader=given.release)
+                worker = workers.setdefault(target.writer, own)
                 write_golden_case(worker, case, target, folder)
         for worker in workers.values():
             worker.stop()
@@ -90,14 +90,6 @@ def _parsed() -> argparse.Namespace:
     parser.add_argument("--missing", action="store_true", help="only cases without a folder")
     parser.add_argument("--also", action="store_true", help=f"ask {REFERENCE} about the others")
     return parser.parse_args()
-
-
-def worker_of(target: Target, scratch: Path) -> Worker:
-    """Return the worker that writes the tables of a target, and reads them."""
-    folder = scratch / target.writer
-    if target.writer == RUST:
-        return RustWorker(REFERENCE, folder)
-    return Worker(target.release, folder, has_java_client=target.writer.startswith(JAVA))
 
 
 def write_table(
