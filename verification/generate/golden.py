@@ -134,7 +134,7 @@ def write_golden_case(worker: Worker, case: TableCase, target: Target, folder: P
         "name": case.folder_of(target),
         "description": case.description,
         "hudi_version": target.release or REFERENCE,
-        "writer": "" if target.writer == target.release else target.writer,
+        "writer": target.writer if target.is_other_writer else "",
         "table_version": int(table_properties(path)["hoodie.table.version"]),
         "table_type": case.type,
         "features": list(case.features),
