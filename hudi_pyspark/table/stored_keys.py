@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hudi_pyspark import thresholds
-from hudi_pyspark.errors import UnsupportedTableError
+from hudi_pyspark.errors import HudiError, UnsupportedTableError
 from hudi_pyspark.format.column_names import match_columns, rename_columns
 from hudi_pyspark.format.data_files import BaseFileFormat
 from hudi_pyspark.format.log.data_block import decode_first_records, decode_native_deletes
@@ -28,6 +28,8 @@ from hudi_pyspark.table.meta_columns import COMMIT_TIME_COLUMN, RECORD_KEY_COLUM
 MOST_KEYS = 1_000  # of a block, and of each commit in a base file
 _MOST_ROWS = 1 << 16  # that are decoded at once
 _BUFFER = 1 << 20  # bytes of a column that are read at once
+FAILURES = (HudiError, pa.ArrowException, OSError, ValueError)
+"""What may be raised about a file, or part of it, that is only read for a hint."""
 _PLACEHOLDERS = {None: "__null__", "": "__empty__"}
 
 
@@ -39,6 +41,22 @@ class StoredKeys:
     instants: frozenset[str]
     is_of_one_commit: bool = True  # false also if rows do not say which commit wrote them
     have_texts_of_fields: bool = True  # false if a key differs from the texts of its key fields
+
+
+def keys_or_reason(
+    storage: Storage,
+    file: BaseFile | LogFile,
+    key_fields: Sequence[str],
+    *,
+    keys_are_stored: bool,
+) -> StoredKeys | str:
+    """Return the first record keys of a file, or why it cannot be read; see `stored_keys`."""
+    try:
+        return stored_keys(storage, file, key_fields, keys_are_stored=keys_are_stored)
+    except MemoryError:  # pyarrow's MemoryError is an ArrowException
+        raise
+    except FAILURES as error:
+        return f"{storage.describe(file.path)} has no keys that can be read: {error}"
 
 
 def stored_keys(

@@ -230,7 +230,7 @@ def test_told_buckets_are_used_and_refused(tmp_path, monkeypatch):
         read.append(file.path)
         return stored_keys(storage, file, key_fields, **how)
 
-    monkeypatch.setattr(bucket_index, "stored_keys", counted_keys)
+    monkeypatch.setattr(bucket_index, "keys_or_reason", counted_keys)
     assert len(slices_read(by_id(HudiTable(path), row["id"], **told))) == 1
     assert len(read) == 2
     assert len(slices_read(by_id(HudiTable(path), row["id"], index_type="SIMPLE"))) == 16
@@ -249,7 +249,7 @@ def test_files_are_looked_at_once(tmp_path, monkeypatch):
     writer = write(tmp_path, {"p0": 16})
     table, (_, row) = HudiTable(str(tmp_path / "t")), a_row(writer)
     by_id(table, row["id"]).plan()
-    monkeypatch.setattr(bucket_index, "stored_keys", None)
+    monkeypatch.setattr(bucket_index, "keys_or_reason", None)
     assert len(slices_read(by_id(table, row["id"], "nobody"))) <= 2
 
 
@@ -298,7 +298,7 @@ def test_damaged_evidence_keeps_all_slices(tmp_path):
 
 
 def test_tables_of_other_indexes_are_not_looked_at(tmp_path, monkeypatch):
-    monkeypatch.setattr(bucket_index, "stored_keys", None)
+    monkeypatch.setattr(bucket_index, "keys_or_reason", None)
     monkeypatch.setattr(bucket_index, "load_rings", None)
     writer = write(tmp_path, {"p0": 16})
     cluster(writer, random.Random(2))
