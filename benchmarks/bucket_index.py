@@ -10,10 +10,9 @@ and as if each request took 20 ms. ``no buckets`` is the same look-up without th
 from __future__ import annotations
 
 import sys
-import time
 from typing import TYPE_CHECKING
 
-from benchmarks.counted_storage import CountedStorage
+from benchmarks.counted_storage import CountedStorage, lap
 from hudi_pyspark import HudiTable
 
 if TYPE_CHECKING:
@@ -32,24 +31,25 @@ def main(folder: str, rows: str = "2000000") -> None:
         for skipping in ("bucket_index", WITHOUT):
             name = "by buckets" if skipping == "bucket_index" else "no buckets"
             for count in KEYS:
-                begin = time.perf_counter(), time.process_time()
-                table = HudiTable(f"{folder}/table")
-                CountedStorage.count(table)
-                for state in ("cold", "warm"):
+                table = None
+                for state, offset in (("cold", 1), ("warm", 7)):
                     step = int(rows) // (count + 1)
-                    offset = 1 if state == "cold" else 7
                     keys = [f"key-{offset + number * step}" for number in range(count)]
-                    slices = look_up(table, keys, skipping)
-                    seconds = time.perf_counter() - begin[0]
-                    processor = time.process_time() - begin[1]
+                    with lap() as measured:
+                        table = table or opened(folder)
+                        slices = look_up(table, keys, skipping)
                     print(
                         f"| {count} keys, {name} | {latency * 1000:.0f} ms | {state} "
-                        f"| {processor:.2f} | {seconds:.2f} | {CountedStorage.requests:,} "
-                        f"| {slices:,} |",
+                        f"| {measured} | {slices:,} |",
                         flush=True,
                     )
-                    CountedStorage.requests = 0
-                    begin = time.perf_counter(), time.process_time()
+
+
+def opened(folder: str) -> HudiTable:
+    """Open the table; its requests are counted from then on."""
+    table = HudiTable(f"{folder}/table")
+    CountedStorage.count(table)
+    return table
 
 
 def look_up(table: HudiTable, keys: Sequence[str], skipping: str) -> int:

@@ -1,16 +1,18 @@
-"""A storage that counts its requests."""
+"""A storage that counts its requests, and what is measured of a step of a benchmark."""
 
 from __future__ import annotations
 
 import io
 import threading
 import time
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hudi_pyspark.storage import ArrowStorage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     import pyarrow as pa
 
@@ -76,3 +78,28 @@ class CountedStorage(ArrowStorage):
         storage = super().at(location, is_given=is_given)
         storage.__class__ = CountedStorage
         return storage
+
+
+@dataclass
+class Lap:
+    """What a step took."""
+
+    seconds: float = 0.0
+    processor: float = 0.0  # seconds of all threads of this process
+    requests: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.processor:.2f} | {self.seconds:.2f} | {self.requests:,}"
+
+
+@contextmanager
+def lap() -> Iterator[Lap]:
+    """Measure a step; its figures are there when it has ended."""
+    measured = Lap()
+    CountedStorage.requests = 0
+    started = time.perf_counter()
+    processor_before = time.process_time()
+    yield measured
+    measured.seconds = time.perf_counter() - started
+    measured.processor = time.process_time() - processor_before
+    measured.requests = CountedStorage.requests

@@ -24,24 +24,21 @@ def main(folder: str, rows: str = "400000", jar: str = "") -> None:
 
 
 def by_hudi_py(folder: str, customers: list[str], _: str) -> None:
-    from benchmarks.counted_storage import CountedStorage
-    from hudi_pyspark import HudiTable
+    from benchmarks.bucket_index import opened
+    from benchmarks.counted_storage import lap
 
     for trusted in ("false", "secondary"):
-        begin = time.perf_counter(), time.process_time()
-        table = HudiTable(f"{folder}/table")
-        CountedStorage.count(table)
+        table = None
         for state, customer in zip(("cold", "warm"), customers, strict=True):
-            scan = table.scan(filter=f"customer = '{customer}'", trust_indexes=trusted)
-            count = scan.to_arrow().num_rows
-            seconds, processor = time.perf_counter() - begin[0], time.process_time() - begin[1]
+            with lap() as measured:
+                table = table or opened(folder)
+                scan = table.scan(filter=f"customer = '{customer}'", trust_indexes=trusted)
+                count = scan.to_arrow().num_rows
             print(
-                f"| trust_indexes={trusted}: {count} rows | {state} | {processor:.2f} "
-                f"| {seconds:.2f} | {CountedStorage.requests:,} | {len(scan.plan()):,} |",
+                f"| trust_indexes={trusted}: {count} rows | {state} | {measured} "
+                f"| {len(scan.plan()):,} |",
                 flush=True,
             )
-            CountedStorage.requests = 0
-            begin = time.perf_counter(), time.process_time()
 
 
 def by_hudi(folder: str, customers: list[str], jar: str) -> None:

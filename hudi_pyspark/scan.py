@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -134,10 +134,17 @@ class Scan:
             columns: names in any case, one by one or in a list.
 
         Raises:
-            InvalidOptionError: the scan has no such column, or a column is named twice.
+            InvalidOptionError: the scan has no such column, a column is named twice, or something
+                is not a name.
         """
-        names = [n for each in columns for n in ([each] if isinstance(each, str) else each)]
-        schema = result_schema(self._result, names, include_meta_columns=True)
+        names: list[str] = []
+        for each in columns:
+            several = [each] if isinstance(each, str) or not isinstance(each, Iterable) else each
+            names += several
+        for name in names:
+            if not isinstance(name, str):
+                raise InvalidOptionError(f"select takes names of columns, not {name!r}")
+        schema = result_schema(self._result, names, include_meta_columns=True, owner="scan")
         options = _with_option(self._spark_options, "columns", schema.names)
         return replace(self, _result=schema, _spark_options=options)
 

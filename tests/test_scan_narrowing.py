@@ -77,6 +77,17 @@ def test_select_refuses_columns_that_the_scan_lacks(table, names, message):
         table.scan(["id", "region"]).select(names)
 
 
+def test_select_says_what_the_scan_has(table):
+    with pytest.raises(InvalidOptionError, match="the scan has no column 'region'; it has id"):
+        table.scan().select("id").select("region")
+
+
+@pytest.mark.parametrize("name", [3, None, b"id", ("id", 3)])
+def test_select_refuses_what_is_no_name(table, name):
+    with pytest.raises(InvalidOptionError, match="select takes names of columns, not"):
+        table.scan().select(name)
+
+
 def test_spark_is_handed_columns_and_filters_that_are_text(table):
     scan = table.scan(COLUMNS="id,region", Filter="id > 'a'")
     options = spark_options(scan.filter(EMEA).select("id"))

@@ -138,8 +138,13 @@ def rename_columns(table: pa.Table, names: Iterable[str]) -> pa.Table:
     return table if table.schema.names == new_names else table.rename_columns(new_names)
 
 
-def resolve_name(written: str, names: Sequence[str]) -> str:
+def resolve_name(written: str, names: Sequence[str], *, owner: str = "table") -> str:
     """Return a column name as ``names`` spell it: exactly, or else in any case.
+
+    Args:
+        written: the name in any case.
+        names: of the columns to choose from.
+        owner: what has these columns; part of the error.
 
     Raises:
         InvalidOptionError: the column is missing, or several names differ only in case. The message
@@ -157,7 +162,7 @@ def resolve_name(written: str, names: Sequence[str]) -> str:
     near = nearest(written.lower(), by_lower_case)
     hint = f" (did you mean {near!r}?)" if near else ""
     raise InvalidOptionError(
-        f"the table has no column {written!r}{hint}; it has {', '.join(names)}"
+        f"the {owner} has no column {written!r}{hint}; it has {', '.join(names)}"
     )
 
 

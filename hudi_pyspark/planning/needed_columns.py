@@ -20,7 +20,11 @@ from hudi_pyspark.tasks import PlannedColumns, data_columns
 
 
 def result_schema(
-    table_schema: pa.Schema, columns: Sequence[str] | None, *, include_meta_columns: bool
+    table_schema: pa.Schema,
+    columns: Sequence[str] | None,
+    *,
+    include_meta_columns: bool,
+    owner: str = "table",
 ) -> pa.Schema:
     """Return the columns of the answer, with the names that they have in the table.
 
@@ -28,6 +32,7 @@ def result_schema(
         table_schema: all columns of the table.
         columns: names in any case, as in Spark, in the order of the answer; None for all.
         include_meta_columns: whether all columns include the meta columns.
+        owner: what has the columns; part of errors.
 
     Raises:
         InvalidOptionError: the table lacks a column, or a column is named twice.
@@ -35,7 +40,10 @@ def result_schema(
     if columns is None:
         return pa.schema(list(table_schema)) if include_meta_columns else data_columns(table_schema)
     stored_names = dict.fromkeys(table_schema.names)
-    names = [n if n in stored_names else resolve_name(n, table_schema.names) for n in columns]
+    names = [
+        n if n in stored_names else resolve_name(n, table_schema.names, owner=owner)
+        for n in columns
+    ]
     if len({*names}) < len(names):
         twice = next(name for place, name in enumerate(names) if name in names[:place])
         raise InvalidOptionError(f"columns has {twice!r} twice: name each column once")

@@ -18,8 +18,8 @@ def read_in_parallel(
     """Yield the rows of all tasks in mixed order.
 
     Arrow and numpy release the interpreter lock, so threads help. At most two tables per thread
-    wait to be taken. Threads end when the iterator is closed. Raises the first error of a task, and
-    ends.
+    wait to be taken. The threads have ended when the iterator is closed. Raises the first error of
+    a task, and ends.
 
     Args:
         tasks: of any type that ``read`` takes.
@@ -36,15 +36,18 @@ def read_in_parallel(
     waiting: queue.Queue[_Item] = queue.Queue(2 * (first + more))
     is_stopped = threading.Event()
     shared = (iter(tasks), threading.Lock(), read, waiting, is_stopped)
+    started: list[threading.Thread] = []
     running = 0
     to_start = first
     try:
         while running or to_start:
             for _ in range(to_start):
-                threading.Thread(
+                thread = threading.Thread(
                     target=_read_tasks, args=shared, name="hudi-read", daemon=True
-                ).start()
-            running = running + to_start
+                )
+                thread.start()
+                started.append(thread)
+                running += 1
             to_start = 0
             item = waiting.get()
             if isinstance(item, BaseException):
@@ -59,6 +62,9 @@ def read_in_parallel(
         is_stopped.set()
         while running:
             running -= waiting.get() is None  # makes room for a thread that waits to put an item
+        # A process that ends now must not meet a thread that still frees its last table.
+        for thread in started:
+            thread.join()
 
 
 def _read_tasks(

@@ -1,5 +1,4 @@
 import threading
-import time
 from typing import Any
 
 import pyarrow as pa
@@ -28,9 +27,6 @@ def threads():
 
 
 def all_ended():
-    deadline = time.monotonic() + 10
-    while threads() and time.monotonic() < deadline:
-        time.sleep(0.01)
     return not threads()
 
 

@@ -57,7 +57,8 @@ def standard_offset(path: Path) -> int:
     with path.open("rb") as file:
         zone = zoneinfo.ZoneInfo.from_file(file)
     days = (dt.datetime(2024, 1, 1, 12, tzinfo=zone) + dt.timedelta(n) for n in range(365))
-    return min(int(day.utcoffset().total_seconds()) for day in days)
+    offsets = (day.utcoffset() or dt.timedelta() for day in days)
+    return min(int(offset.total_seconds()) for offset in offsets)
 
 
 def main(folder: Path) -> None:

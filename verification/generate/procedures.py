@@ -1,175 +1,158 @@
 """Ask Apache Hudi's procedures (CALL show_...) and table functions about golden tables.
 
-    pip install 'pyspark==3.5.*' pyarrow      # Java 17; the bundle of Apache Hudi 1.2.0 from Maven Central
-    HUDI_JAR=path/to/hudi-spark3.5-bundle_2.12-1.2.0.jar \
-        python -m verification.generate.procedures [--functions] [CASE ...]
+    python -m verification.generate.procedures [--functions] [CASE ...]
 
-Writes procedures.json into answers.zip of each case: a list of calls with their arguments, the columns
-of the answer and its rows, or the error on which the procedure fails. The table's base path is
-replaced by <table> in all texts. With --functions only the answers of table functions are made anew.
+It runs beside PySpark 3.5, as `verification.generate.golden` does. It writes procedures.json into
+answers.zip of each case: a list of calls with their arguments, the columns of the answer and its
+rows, or the error on which the procedure fails. The table's base path is replaced by <table> in all
+texts. With --functions only the answers of table functions are made anew.
 """
-import datetime as dt
-import glob
+
+from __future__ import annotations
+
 import json
-import os
 import re
-import shutil
 import sys
 import tempfile
-import time
-import zipfile
-
-os.environ["TZ"] = "UTC"
-time.tzset()
-
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from tests.golden.archive import members
-from tests.golden.case import read_facts, write_case
+from tests.golden.case import REFERENCE, read_facts, write_case
+from verification.generate.golden import unpacked
+from verification.histories.bundles import bundle
+from verification.histories.worker import cause_of, start_session
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-TESTS = os.path.join(HERE, "..", "..", "tests")
-TABLES = os.path.join(TESTS, "golden")
-KIND, FILE = "procedures", "procedures.json"
-JAR = os.environ.get("HUDI_JAR") or os.path.expanduser(
-    "~/.m2/repository/org/apache/hudi/hudi-spark3.5-bundle_2.12/1.2.0/"
-    "hudi-spark3.5-bundle_2.12-1.2.0.jar")
-CASES = [
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pyspark.sql import SparkSession
+
+GOLDEN = Path(__file__).parents[2] / "tests" / "golden"
+KIND = "procedures"
+FILE = "procedures.json"
+CASES = (
     "v6_cow_archived", "v6_cow_clustering_pending", "v6_mor_clean_only", "v6_mor_compaction_inline",
     "v6_mor_compaction_pending", "v6_mor_corrupt_log_block", "v6_mor_failed_rolled_back",
     "v6_mor_mdt_indexes", "v6_mor_replace", "v8_mor_partial_merge_into", "v8_mor_savepoint_restore",
     "v9_cow_cdc_data_before", "v9_mor_archived", "v9_mor_clustering", "v9_mor_compaction_inline",
     "v9_mor_corrupt_log_block", "v9_mor_delete_marker", "v9_mor_logblock_parquet",
     "v9_mor_mdt_indexes", "v9_mor_schema_evolution",
-]
-ALL = 100000
+)  # fmt: skip
+ALL = 100_000
 LOG_FILES = 4  # of each table, spread over all
+_FOLDERS = 2  # with log files, of each table
 
 
-def session(scratch):
-    from pyspark.sql import SparkSession
-    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    s = (SparkSession.builder.master("local[2]").appName("procedures")
-         .config("spark.jars", JAR)
-         .config("spark.driver.memory", "2g")
-         .config("spark.ui.enabled", "false")
-         .config("spark.ui.showConsoleProgress", "false")
-         .config("spark.sql.shuffle.partitions", "2")
-         .config("spark.serializer", "org.apache.spark.serializer.KryoSerializer")
-         .config("spark.kryo.registrator", "org.apache.spark.HoodieSparkKryoRegistrar")
-         .config("spark.sql.extensions", "org.apache.spark.sql.hudi.HoodieSparkSessionExtension")
-         .config("spark.sql.catalog.spark_catalog", "org.apache.spark.sql.hudi.catalog.HoodieCatalog")
-         .config("spark.sql.session.timeZone", "UTC")
-         .config("spark.sql.warehouse.dir", os.path.join(scratch, "warehouse"))
-         .config("spark.driver.extraJavaOptions", "-Duser.timezone=UTC -Dderby.system.home=" + scratch)
-         .getOrCreate())
-    s.sparkContext.setLogLevel("OFF")
-    return s
-
-
-def unzip(case, scratch):
-    """Hudi 1.x takes completion times of layout 1 from file modification times, which zips round."""
-    with zipfile.ZipFile(os.path.join(TABLES, case, "table.zip")) as z:
-        z.extractall(scratch)
-    base = os.path.join(scratch, case)
-    folder = os.path.join(base, ".hoodie")
-    names = [n for n in os.listdir(folder) if re.match(r"^\d{17}\.[a-z.]+$", n)]
-    for n in names:
-        t = dt.datetime.strptime(n[:14], "%Y%m%d%H%M%S").replace(tzinfo=dt.timezone.utc).timestamp()
-        t += int(n[14:17]) / 1000 + 0.002
-        os.utime(os.path.join(folder, n), (t, t))
-    return base
-
-
-def plain(value, base):
+def plain(value: Any, base: Path) -> Any:
+    """Return a value without the table's base path."""
     if isinstance(value, str):
-        return value.replace("file:" + base, "<table>").replace(base, "<table>")
+        return value.replace(f"file:{base}", "<table>").replace(str(base), "<table>")
     if isinstance(value, (list, tuple)):
-        return [plain(v, base) for v in value]
+        return [plain(item, base) for item in value]
     return value
 
 
-def sql(value):
-    return str(value).lower() if isinstance(value, (bool, int)) else "'%s'" % value.replace("'", "\\'")
+def sql_text(value: object) -> str:
+    """Return an argument as SQL has it."""
+    if isinstance(value, (bool, int)):
+        return str(value).lower()
+    text = str(value).replace("'", "\\'")
+    return f"'{text}'"
 
 
-def cause(e):
-    """The innermost Java error, class and first line."""
-    java = getattr(e, "java_exception", None) or getattr(e, "_origin", None)
-    if java is None:
-        return str(e).strip().splitlines()[0]
-    while java.getCause() is not None:
-        java = java.getCause()
-    return re.sub(r"@[0-9a-f]+", "", str(java.toString()).strip().splitlines()[0])
-
-
+@dataclass
 class Calls:
-    def __init__(self, spark, case, base):
-        self.spark, self.case, self.base, self.made = spark, case, base, []
-        spark.sql(f"DROP TABLE IF EXISTS {case}")
-        spark.sql(f"CREATE TABLE {case} USING hudi LOCATION '{base}'")
+    """What is asked about one table, and what Apache Hudi answers."""
 
-    def ask(self, name, **args):
-        given = ", ".join(f"{k} => {sql(v)}" for k, v in args.items())
-        text = f"CALL {name}(table => '{self.case}'" + (f", {given}" if given else "") + ")"
-        return self.answer(text, name, args)
+    spark: SparkSession
+    case: str
+    base: Path
+    made: list[dict[str, Any]] = field(default_factory=list)
 
-    def ask_function(self, name, **args):
-        given = "".join(f", {sql(v)}" for v in args.values())
-        return self.answer(f"SELECT * FROM {name}('{self.case}'{given})", name, args)
+    def __post_init__(self) -> None:
+        self.spark.sql(f"DROP TABLE IF EXISTS {self.case}")
+        self.spark.sql(f"CREATE TABLE {self.case} USING hudi LOCATION '{self.base}'")
 
-    def answer(self, text, name, args):
-        call = {"procedure": name, "args": {k: plain(v, self.base) for k, v in args.items()}}
+    def ask(self, name: str, **arguments: object) -> list[Any]:
+        """Call a procedure with the table and other arguments."""
+        given = {"table": self.case, **arguments}
+        text = ", ".join(f"{key} => {sql_text(value)}" for key, value in given.items())
+        return self._answer(f"CALL {name}({text})", name, arguments)
+
+    def ask_all(self, name: str, **arguments: object) -> list[Any]:
+        """Call a procedure without a limit of rows."""
+        return self.ask(name, limit=ALL, **arguments)
+
+    def ask_function(self, name: str, **arguments: object) -> list[Any]:
+        """Select from a table function."""
+        given = ", ".join(map(sql_text, (self.case, *arguments.values())))
+        return self._answer(f"SELECT * FROM {name}({given})", name, arguments)
+
+    def _answer(self, text: str, name: str, arguments: Mapping[str, object]) -> list[Any]:
+        told = {key: plain(value, self.base) for key, value in arguments.items()}
+        call: dict[str, Any] = {"procedure": name, "args": told}
+        rows: list[Any] = []
         try:
-            df = self.spark.sql(text)
-            rows = df.collect()
-            call["columns"] = df.columns
-            call["rows"] = [[plain(v, self.base) for v in r] for r in rows]
-        except Exception as e:  # the answer is then: Hudi fails
-            call["error"] = plain(cause(e), self.base)[:300]
-            rows = []
+            frame = self.spark.sql(text)
+            rows = frame.collect()
+            call["columns"] = frame.columns
+            call["rows"] = [plain(tuple(row), self.base) for row in rows]
+        except Exception as error:  # noqa: BLE001  (the answer is then that Apache Hudi fails)
+            told_by_java = (cause_of(error) or str(error)).strip().splitlines()[0]
+            call["error"] = plain(re.sub(r"@[0-9a-f]+", "", told_by_java), self.base)[:300]
         self.made.append(call)
         return rows
 
 
-def ask_all(calls, base):
-    timeline = calls.ask("show_timeline", limit=ALL, showArchived=True)
-    commits = calls.ask("show_commits", limit=ALL)
-    calls.ask("show_archived_commits", limit=ALL, start_ts="20000101000000", end_ts="20991231000000")
-    calls.ask("show_commits_metadata", limit=ALL)
-    calls.ask("show_commit_extra_metadata", limit=ALL, metadata_key="schema")
-    for c in sorted({r[0] for r in commits}):
-        calls.ask("show_commit_files", limit=ALL, instant_time=c)
-        calls.ask("show_commit_partitions", limit=ALL, instant_time=c)
-    calls.ask("show_fsview_all", limit=ALL)
-    latest = calls.ask("show_fsview_latest", limit=ALL)
-    logs = sorted(f for f in glob.glob(base + "/**/.*.log.*", recursive=True)
-                  if "/.hoodie/" not in f and not f.endswith((".crc", ".cdc")))
-    for f in logs[::max(1, len(logs) // LOG_FILES)][:LOG_FILES]:
-        calls.ask("show_logfile_metadata", limit=ALL, log_file_path_pattern=f)
-        calls.ask("show_logfile_records", limit=ALL, log_file_path_pattern=f)
-    for folder in sorted({os.path.dirname(f) for f in logs})[:2]:
-        of = sorted({os.path.basename(f).split("_")[0] for f in logs if os.path.dirname(f) == folder})
-        calls.ask("show_logfile_records", limit=ALL, merge=True,
-                  log_file_path_pattern=os.path.join(folder, of[0] + "_*"))
-    for p in [r[0] for r in calls.ask("show_metadata_table_partitions")]:
-        calls.ask("show_metadata_table_files", limit=ALL, partition=p)
-    names = ",".join(f.name for f in calls.spark.table(calls.case).schema.fields)
+def ask_procedures(calls: Calls) -> None:
+    """Call each procedure that shows something, with arguments that the table gives."""
+    calls.ask_all("show_timeline", showArchived=True)
+    commits = calls.ask_all("show_commits")
+    calls.ask_all("show_archived_commits", start_ts="20000101000000", end_ts="20991231000000")
+    calls.ask_all("show_commits_metadata")
+    calls.ask_all("show_commit_extra_metadata", metadata_key="schema")
+    for instant in sorted({row[0] for row in commits}):
+        calls.ask_all("show_commit_files", instant_time=instant)
+        calls.ask_all("show_commit_partitions", instant_time=instant)
+    calls.ask_all("show_fsview_all")
+    calls.ask_all("show_fsview_latest")
+    _ask_about_logs(calls)
+    for row in calls.ask("show_metadata_table_partitions"):
+        calls.ask_all("show_metadata_table_files", partition=row[0])
+    names = ",".join(found.name for found in calls.spark.table(calls.case).schema.fields)
     calls.ask("show_metadata_table_column_stats", targetColumns=names)
-    calls.ask("show_compaction", limit=ALL)
+    calls.ask_all("show_compaction")
     for archived in (False, True):
-        calls.ask("show_cleans", limit=ALL, showArchived=archived)
-        calls.ask("show_cleans_metadata", limit=ALL, showArchived=archived)
-    for r in calls.ask("show_rollbacks", limit=ALL):
-        calls.ask("show_rollback_detail", limit=ALL, instant_time=r[0])
+        calls.ask_all("show_cleans", showArchived=archived)
+        calls.ask_all("show_cleans_metadata", showArchived=archived)
+    for row in calls.ask_all("show_rollbacks"):
+        calls.ask_all("show_rollback_detail", instant_time=row[0])
     calls.ask("show_savepoints")
-    calls.ask("show_clustering", limit=ALL, show_involved_partition=True)
-    calls.ask("show_table_properties", limit=ALL)
-    calls.ask("stats_wa", limit=ALL)
-    calls.ask("stats_file_sizes", limit=ALL)
+    calls.ask_all("show_clustering", show_involved_partition=True)
+    calls.ask_all("show_table_properties")
+    calls.ask_all("stats_wa")
+    calls.ask_all("stats_file_sizes")
 
 
-def ask_functions(calls):
+def _ask_about_logs(calls: Calls) -> None:
+    logs = sorted(
+        file
+        for file in calls.base.rglob(".*.log.*")
+        if ".hoodie" not in file.parts and not file.name.endswith((".crc", ".cdc"))
+    )
+    for log in logs[:: max(1, len(logs) // LOG_FILES)][:LOG_FILES]:
+        calls.ask_all("show_logfile_metadata", log_file_path_pattern=str(log))
+        calls.ask_all("show_logfile_records", log_file_path_pattern=str(log))
+    for folder in sorted({log.parent for log in logs})[:_FOLDERS]:
+        first = min(log.name.partition("_")[0] for log in logs if log.parent == folder)
+        pattern = str(folder / f"{first}_*")
+        calls.ask_all("show_logfile_records", merge=True, log_file_path_pattern=pattern)
+
+
+def ask_functions(calls: Calls) -> None:
+    """Select from each table function."""
     for archived in ("false", "true"):
         calls.ask_function("hudi_query_timeline", archived=archived)
     calls.ask_function("hudi_filesystem_view")
@@ -177,27 +160,29 @@ def ask_functions(calls):
         calls.ask_function("hudi_filesystem_view", folders=folders)
 
 
-def main():
-    scratch = tempfile.mkdtemp(prefix="procedures")
-    spark = session(scratch)
-    names = [name for name in sys.argv[1:] if name != "--functions"]
-    for case in names or CASES:
-        base = unzip(case, scratch)
-        calls = Calls(spark, case, base)
-        folder = Path(TABLES, case)
-        answers = dict(members(folder / "answers.zip"))
-        if "--functions" in sys.argv:
-            known = json.loads(answers[FILE])
-            calls.made = [c for c in known if not c["procedure"].startswith("hudi_")]
-        else:
-            ask_all(calls, base)
-        ask_functions(calls)
-        text = "[\n" + ",\n".join(json.dumps(c, ensure_ascii=False) for c in calls.made) + "\n]\n"
-        write_case(folder, {**read_facts(folder), KIND: FILE}, {**answers, FILE: text.encode()})
-        print(case, len(calls.made), sum("error" in c for c in calls.made), flush=True)
-    spark.stop()
-    shutil.rmtree(scratch)
+def main(arguments: list[str]) -> None:
+    """Ask about the cases that are named, or all."""
+    names = [name for name in arguments if name != "--functions"]
+    with tempfile.TemporaryDirectory() as scratch:
+        spark = start_session(str(bundle(REFERENCE)), scratch)
+        for case in names or CASES:
+            folder = GOLDEN / case
+            calls = Calls(spark, case, unpacked(folder, Path(scratch)))
+            answers = dict(members(folder / "answers.zip"))
+            if "--functions" in arguments:
+                known = json.loads(answers[FILE])
+                calls.made = [c for c in known if not c["procedure"].startswith("hudi_")]
+            else:
+                ask_procedures(calls)
+            ask_functions(calls)
+            lines = (json.dumps(call, ensure_ascii=False) for call in calls.made)
+            text = "[\n" + ",\n".join(lines) + "\n]\n"
+            facts = {**read_facts(folder), KIND: FILE}
+            write_case(folder, facts, {**answers, FILE: text.encode()})
+            failed = sum("error" in call for call in calls.made)
+            print(case, len(calls.made), "calls", failed, "failed", flush=True)
+        spark.stop()
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -98,9 +98,7 @@ def _create(spark: SparkSession, history: History, release: str, path: Path) -> 
         "hoodie.table.type": options["hoodie.datasource.write.table.type"],
         "hoodie.table.recordkey.fields": ",".join(history.record_keys),
         "hoodie.table.keygenerator.class": f"org.apache.hudi.keygen.{generator}KeyGenerator",
-        "hoodie.datasource.write.hive_style_partitioning": options[
-            "hoodie.datasource.write.hive_style_partitioning"
-        ],
+        "hoodie.datasource.write.hive_style_partitioning": str(history.is_hive_style).lower(),
         "hoodie.table.base.file.format": "PARQUET",
         "hoodie.record.merge.mode": "EVENT_TIME_ORDERING"
         if is_by_event
@@ -161,14 +159,10 @@ def _records(spark: SparkSession, history: History, step: Step, schema: str) -> 
     model, avro = _hudi(spark).common.model, jvm.org.apache.avro
     parsed = avro.Schema.Parser().parse(schema)
     decoders = avro.io.DecoderFactory.get()
-    is_hive_style = history.options["hoodie.datasource.write.hive_style_partitioning"] == "true"
     found = jvm.java.util.ArrayList()
     for row in step.rows:
         values = dict(zip((c.name for c in step.columns), row, strict=True))
-        fields = [
-            f"{f}={values[f]}" if is_hive_style else values[f] for f in history.partition_fields
-        ]
-        key = model.HoodieKey(values["id"], "/".join(fields))
+        key = model.HoodieKey(values["id"], history.partition_path(values))
         if step.kind is StepKind.DELETE:
             found.add(key)
             continue

@@ -6,13 +6,13 @@ import shutil
 import subprocess
 from pathlib import Path
 
-SPARK = "3.5"
-NAME = f"hudi-spark{SPARK}-bundle_2.12"
 JAVA_CLIENT = "hudi-java-client"
 
 
-def bundle(hudi: str, name: str = NAME) -> Path:
+def bundle(hudi: str, name: str = "") -> Path:
     """The jar of a release in the local Maven repository, which Maven fills where it is missing."""
+    spark = "3.3" if hudi.startswith("0.12.") else "3.5"
+    name = name or f"hudi-spark{spark}-bundle_2.12"
     home = Path("~/.m2/repository/org/apache/hudi").expanduser()
     jar = home / name / hudi / f"{name}-{hudi}.jar"
     if not jar.is_file():

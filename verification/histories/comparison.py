@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 
 from hudi_pyspark import HudiTable
 from verification.histories.compare import Answer, Difference, Failure, Row, difference
+from verification.histories.instants import table_properties
 from verification.histories.queries import Query, QueryKind, as_of
 
 if TYPE_CHECKING:
@@ -40,9 +41,7 @@ class Comparison:
 
     @property
     def properties(self) -> dict[str, str]:
-        lines = (self.path / ".hoodie" / "hoodie.properties").read_text().splitlines()
-        pairs = (line.partition("=") for line in lines if line[:1] != "#")
-        return {key: value for key, _, value in pairs}
+        return table_properties(self.path)
 
     @property
     def table_version(self) -> int:

@@ -37,6 +37,16 @@ class StepKind(str, Enum):
     SAVEPOINT = "savepoint"
     RESTORE = "restore"
     TABLE_TYPE = "table_type"  # the property of the table, as users edit it; its text is the value
+    # What happens to the files of golden tables alone.
+    EDIT_PROPERTIES = "edit_properties"  # as by hand; the options are the properties
+    LOSE_COMPLETION = "lose_completion"  # of the last commit, as if its writer had died before
+    LOSE_INSTANT = "lose_instant"  # all its files on the timeline; the text is an ordinal
+
+
+# Kinds of steps that random histories do not draw.
+OF_GOLDEN_TABLES = frozenset(
+    {StepKind.EDIT_PROPERTIES, StepKind.LOSE_COMPLETION, StepKind.LOSE_INSTANT}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +70,7 @@ COMMIT = Column("_commit", "int")
 CHANGE = Column("_change", "string")
 # Text of a write before which the metadata table is kept aside, and after which it is put back.
 LAGS = "lags"
+TOGETHER = "together"  # text of writes that begin at the same time as those beside them
 FAILS = "fails"  # text of a Flink job that ends after its rows were flushed, before the commit
 
 
@@ -108,6 +119,16 @@ class History:
     @property
     def is_merge_on_read(self) -> bool:
         return self.options["hoodie.datasource.write.table.type"] == "MERGE_ON_READ"
+
+    @property
+    def is_hive_style(self) -> bool:
+        return self.options.get("hoodie.datasource.write.hive_style_partitioning") == "true"
+
+    def partition_path(self, values: Mapping[str, Json]) -> str:
+        """The folder of a row whose values need no encoding."""
+        begin = "{}=" if self.is_hive_style else ""
+        folders = (f"{begin.format(f)}{values[f]}" for f in self.partition_fields)
+        return "/".join(folders)
 
     @property
     def has_cdc(self) -> bool:

@@ -96,7 +96,7 @@ def settings_of(history: History) -> dict[str, str]:
         "keys": ",".join(history.record_keys),
         "partitions": ",".join(history.partition_fields),
         "ordering": ",".join(history.ordering_fields),
-        "hive_style": options[f"{write}.hive_style_partitioning"],
+        "hive_style": str(history.is_hive_style).lower(),
         "metadata": options["hoodie.metadata.enable"],
         "record_index": options["hoodie.metadata.record.index.enable"],
         "column_stats": options["hoodie.metadata.index.column.stats.enable"],
@@ -115,17 +115,10 @@ def rows_of(step: Step) -> pa.Table:
 
 def keys_of(history: History, step: Step) -> pa.Table:
     """Return the record key and the partition path of each row."""
-    write = "hoodie.datasource.write.hive_style_partitioning"
-    is_hive_style = history.options[write] == "true"
     names = [column.name for column in step.columns]
-    keys, paths = [], []
-    for row in step.rows:
-        values = dict(zip(names, row, strict=True))
-        keys.append(str(values["id"]))
-        parts = [
-            f"{f}={values[f]}" if is_hive_style else values[f] for f in history.partition_fields
-        ]
-        paths.append("/".join(map(str, parts)))
+    rows = [dict(zip(names, row, strict=True)) for row in step.rows]
+    keys = [str(values["id"]) for values in rows]
+    paths = [history.partition_path(values) for values in rows]
     return pa.table({"key": pa.array(keys, pa.string()), "path": pa.array(paths, pa.string())})
 
 

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import os
 import re
 import sys
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tests.golden.compare import spark_type_name
+import pyarrow.parquet as pq
+
+from tests.golden.compare import CHANGE_COLUMNS, spark_type_name
 from verification.histories.bundles import JAVA_CLIENT, bundle
 from verification.histories.compare import CRASH, Answer, Failure, spark_cell
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
     from multiprocessing.connection import Connection
     from multiprocessing.process import BaseProcess
 
-    from pyspark.sql import SparkSession
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
 
     from verification.histories.history import History
     from verification.histories.queries import Query
@@ -35,8 +40,24 @@ _HADOOP_FILES = tuple(
 )
 
 
+# It has no registrator, and does not pass on an option that Spark 3.3.4 reads.
+_OF_0_12 = {
+    "spark.kryo.registrator": "",
+    "spark.hadoop.spark.sql.legacy.parquet.nanosAsLong": "false",
+}
+_MICROS = {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"}
+
+
 class CrashError(Exception):
     """The worker's JVM died, or did not answer in time."""
+
+
+@dataclass(frozen=True)
+class SavedAnswer:
+    """The rows of an answer, and their schema as Spark writes it in JSON."""
+
+    rows: pa.Table
+    schema: dict[str, Any]
 
 
 @dataclass
@@ -69,6 +90,14 @@ class Worker:
         except CrashError as error:
             return Failure(CRASH, str(error))
         return found
+
+    def save(self, path: Path, query: Query) -> SavedAnswer | Failure:
+        """Apache Hudi's answer, with types and schema as its Spark has them."""
+        folder = self.folder / "answer"
+        schema: str | Failure = self._ask("save", path, query, folder)
+        if isinstance(schema, Failure):
+            return schema
+        return SavedAnswer(pq.read_table(folder), json.loads(schema))
 
     def stop(self) -> None:
         if self._other is not None:
@@ -106,9 +135,9 @@ class Worker:
         if self.has_java_client:
             jars.append(bundle(self.hudi, JAVA_CLIENT))
         self.folder.mkdir(parents=True, exist_ok=True)
-        self._process = context.Process(
-            target=serve, args=(other, ",".join(map(str, jars)), str(self.folder)), daemon=True
-        )
+        settings = _OF_0_12 if self.hudi.startswith("0.12.") else {}
+        arguments = (other, ",".join(map(str, jars)), str(self.folder), settings)
+        self._process = context.Process(target=serve, args=arguments, daemon=True)
         self._process.start()
         other.close()
         try:
@@ -140,14 +169,22 @@ class SuccessiveWorker(Worker):
             writer.stop()
 
 
-def serve(connection: Connection, jars: str, folder: str) -> None:
+def serve(
+    connection: Connection, jars: str, folder: str, settings: Mapping[str, str] | None = None
+) -> None:
     """The child's side: answers requests until its JVM dies or the parent goes."""
     from verification.histories.writer import execute
+
+    answers: dict[str, Callable[..., Any]] = {
+        "execute": execute,
+        "read": _read,
+        "save": _save,
+    }
 
     log = os.open(f"{folder}/{LOG}", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     for stream in (1, 2):  # the JVM's too
         os.dup2(log, stream)
-    spark = start_session(jars, folder)
+    spark = start_session(jars, folder, settings)
     connection.send("ready")
     while True:
         try:
@@ -155,11 +192,7 @@ def serve(connection: Connection, jars: str, folder: str) -> None:
         except EOFError:
             os._exit(0)
         try:
-            found: Any = None
-            if name == "execute":
-                execute(spark, *arguments)
-            else:
-                found = _read(spark, *arguments)
+            found: Any = answers[name](spark, *arguments)
         except Exception as error:  # noqa: BLE001  (whatever it is, the report names it)
             if _has_died(spark):
                 os._exit(3)
@@ -168,13 +201,41 @@ def serve(connection: Connection, jars: str, folder: str) -> None:
 
 
 def _read(spark: SparkSession, path: Path, query: Query) -> Answer:
-    spark.catalog.clearCache()
-    frame = spark.read.format("hudi").options(**query.options).load(str(path))
-    if query.filter:
-        frame = frame.where(query.filter)
-    columns = [(f.name, spark_type_name(f.dataType.jsonValue())) for f in frame.schema.fields]
-    rows = [tuple(spark_cell(value) for value in row) for row in frame.collect()]
+    with _frame(spark, path, query) as frame:
+        columns = [(f.name, spark_type_name(f.dataType.jsonValue())) for f in frame.schema.fields]
+        rows = [tuple(spark_cell(value) for value in row) for row in frame.collect()]
     return Answer(tuple(columns), tuple(rows))
+
+
+def _save(spark: SparkSession, path: Path, query: Query, folder: Path) -> str:
+    """Write the rows of an answer as Parquet, and return their schema in JSON."""
+    with _frame(spark, path, query) as frame:
+        kept = frame
+        if frame.columns == CHANGE_COLUMNS:  # 1.0.2 loses file groups of them in one partition
+            kept = spark.createDataFrame(frame.collect(), frame.schema)
+        kept.coalesce(1).write.mode("overwrite").parquet(str(folder))
+        return str(frame.schema.json())
+
+
+@contextmanager
+def _frame(spark: SparkSession, path: Path, query: Query) -> Iterator[DataFrame]:
+    """Open the answer to a query, with its settings of the session."""
+    from verification.histories.writer import settings_of
+
+    spark.catalog.clearCache()
+    options = {k: v for k, v in query.options.items() if not k.startswith("spark.")}
+    settings = {k: v for k, v in query.options.items() if k not in options}
+    with settings_of(spark, {**_MICROS, **settings}):
+        frame = spark.read.format("hudi").options(**options).load(str(path))
+        yield frame.where(query.filter) if query.filter else frame
+
+
+def cause_of(error: Exception) -> str:
+    """What the innermost Java error says; "" of an error of Python alone."""
+    cause = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
+    while cause is not None and cause.getCause() is not None:
+        cause = cause.getCause()
+    return "" if cause is None else str(cause.toString())
 
 
 def _failure(error: Exception) -> Failure:
@@ -182,11 +243,8 @@ def _failure(error: Exception) -> Failure:
     text = str(java.toString() if java is not None else error)
     if java is None and hasattr(error, "desc"):  # Spark's own form of a known Java exception
         text = f"{error.desc}\n{getattr(error, 'stackTrace', '') or ''}"
-    cause = java
-    while cause is not None and cause.getCause() is not None:
-        cause = cause.getCause()
-    if cause is not None:
-        text = f"{text}\nCaused by: {cause.toString()}"
+    if java is not None:
+        text = f"{text}\nCaused by: {cause_of(error)}"
     # Causes on executors are in the text only.
     named = re.findall(r"(?:Caused by: |: )([\w.$]+(?:Exception|Error))\b", text)
     kind = named[-1] if named else type(error).__name__
@@ -213,8 +271,8 @@ def _hadoop_settings(folder: str) -> str:
     return str(found)
 
 
-def start_session(jars: str, folder: str) -> SparkSession:
-    """Start Spark with jars of Apache Hudi, commas between.
+def start_session(jars: str, folder: str, more: Mapping[str, str] | None = None) -> SparkSession:
+    """Start Spark with jars of Apache Hudi, commas between, and with more settings.
 
     The process works in the folder from then on.
     """
@@ -252,10 +310,11 @@ def start_session(jars: str, folder: str) -> SparkSession:
         "spark.kryo.registrator": "org.apache.spark.HoodieSparkKryoRegistrar",
         "spark.sql.extensions": "org.apache.spark.sql.hudi.HoodieSparkSessionExtension",
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.hudi.catalog.HoodieCatalog",
+        **(more or {}),
     }
     builder = SparkSession.builder.master("local[2]")
     for key, value in settings.items():
         builder = builder.config(key, value)
-    spark = builder.getOrCreate()
+    spark: SparkSession = builder.getOrCreate()
     spark.sparkContext.setLogLevel("OFF")
     return spark

@@ -4,16 +4,26 @@ from __future__ import annotations
 
 import re
 import shutil
+import threading
+from contextlib import contextmanager
+from datetime import date, datetime
+from decimal import Decimal
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from verification.histories import avro_writer
 from verification.histories.avro_generation import AVRO, JAVA
 from verification.histories.column_types import TYPES, Json
-from verification.histories.history import LAGS, History, Step, StepKind
-from verification.histories.instants import completed_commits, partition_paths
+from verification.histories.history import LAGS, TOGETHER, History, Step, StepKind
+from verification.histories.instants import (
+    completed_commits,
+    partition_paths,
+    table_properties,
+    timeline_files,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from pyspark.sql import DataFrame, SparkSession
@@ -58,22 +68,81 @@ class NotPossibleError(Exception):
     """A step that the table as it is gives no occasion for."""
 
 
+_DELETED = "hoodie.datasource.write.partitions.to.delete"
+_HADOOP = "spark.hadoop."
+_FROM_JSON: Mapping[str, Callable[[Any], Any]] = {
+    "binary": bytes.fromhex,
+    "date": date.fromisoformat,
+    "decimal": Decimal,
+    "double": float,
+    "float": float,
+    "timestamp": datetime.fromisoformat,
+}
+
+
+@contextmanager
+def settings_of(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
+    """Have settings for a while, of the session or, with ``spark.hadoop.`` before, of Hadoop."""
+    hadoop = spark.sparkContext._jsc.hadoopConfiguration()
+    own = {key: value for key, value in settings.items() if not key.startswith(_HADOOP)}
+    of_hadoop = {k.removeprefix(_HADOOP): settings[k] for k in settings if k not in own}
+    before = {key: spark.conf.get(key, None) for key in own}
+    try:
+        for key, value in own.items():
+            spark.conf.set(key, value)
+        for key, value in of_hadoop.items():
+            hadoop.set(key, value)
+        yield
+    finally:
+        for key, earlier in before.items():
+            if earlier is None:
+                spark.conf.unset(key)
+            else:
+                spark.conf.set(key, earlier)
+        for key in of_hadoop:
+            hadoop.unset(key)
+
+
 def execute(spark: SparkSession, history: History, number: int, path: Path) -> None:
-    """Do one step of a history to the table at a path."""
+    """Do one step of a history to the table at a path; the first of steps together does all."""
+    steps = history.steps
+    if steps[number].text != TOGETHER:
+        _execute(spark, history, number, path)
+    elif steps[number - 1].text != TOGETHER:
+        together = takewhile(lambda n: steps[n].text == TOGETHER, range(number, len(steps)))
+        _execute_together(spark, history, list(together), path)
+
+
+def _execute_together(
+    spark: SparkSession, history: History, numbers: list[int], path: Path
+) -> None:
+    errors: list[Exception] = []
+
+    def run(number: int) -> None:
+        try:
+            _execute(spark, history, number, path)
+        except Exception as error:  # noqa: BLE001  (raised below)
+            errors.append(error)
+
+    threads = [threading.Thread(target=run, args=(number,)) for number in numbers]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if errors:
+        raise errors[0]
+
+
+def _execute(spark: SparkSession, history: History, number: int, path: Path) -> None:
     step = history.steps[number]
     given = history.options.items()
     options = {k: v for k, v in given if number == 0 or k not in _ONLY_FIRST}
     options |= step.options
     if number:
-        _adapt(options, _properties(path))
-    session = {k: options.pop(k) for k in list(options) if k.startswith("spark.")}
-    for key, value in session.items():
-        spark.conf.set(key, value)
-    try:
+        _adapt(options, table_properties(path))
+    session = {key: options.pop(key) for key in list(options) if key.startswith("spark.")}
+    with settings_of(spark, session):
         _do(spark, history, number, options, path)
-    finally:
-        for key in session:
-            spark.conf.unset(key)
 
 
 def _do(
@@ -87,9 +156,15 @@ def _do(
     elif step.kind is StepKind.MERGE_INTO:
         _merge_into(spark, history, step, options, path)
     elif step.kind is StepKind.SQL:
-        _sql(spark, step.text.format(table=_table(spark, path)), options, step)
+        _sql(spark, _statement(spark, step.text, path), options, step)
     elif step.kind is StepKind.TABLE_TYPE:
-        _change_table_type(path, step.text)
+        _edit_properties(path, {"hoodie.table.type": step.text})
+    elif step.kind is StepKind.EDIT_PROPERTIES:
+        _edit_properties(path, step.options)
+    elif step.kind is StepKind.LOSE_COMPLETION:
+        _lose(path, completed_commits(path)[-1].file_name)
+    elif step.kind is StepKind.LOSE_INSTANT:
+        _lose(path, completed_commits(path)[int(step.text) - 1].requested)
     elif step.kind in _PROCEDURES:
         _call(spark, step, options, path)
     else:
@@ -100,10 +175,8 @@ def _write(
     rows: DataFrame, step: Step, options: dict[str, str], path: Path, *, is_first: bool
 ) -> None:
     options["hoodie.datasource.write.operation"] = step.kind.value
-    if step.kind is StepKind.DELETE_PARTITION:
-        options["hoodie.datasource.write.partitions.to.delete"] = _chosen(
-            partition_paths(path), step
-        )
+    if step.kind is StepKind.DELETE_PARTITION and _DELETED not in options:
+        options[_DELETED] = _chosen(partition_paths(path), step)
     mode = "overwrite" if is_first else "append"
     metadata = path / ".hoodie" / "metadata"
     aside = path.with_name(path.name + "_metadata")
@@ -143,20 +216,37 @@ def _adapt(options: dict[str, str], properties: Mapping[str, str]) -> None:
             options.pop(name, None)
 
 
-def _properties(path: Path) -> dict[str, str]:
-    lines = (path / ".hoodie" / "hoodie.properties").read_text().splitlines()
-    pairs = (line.partition("=") for line in lines if not line.startswith("#"))
-    return {key: value for key, _, value in pairs}
-
-
-def _change_table_type(path: Path, kind: str) -> None:
-    """Edit the property, for which Apache Hudi has a command only in its shell."""
+def _edit_properties(path: Path, properties: Mapping[str, str]) -> None:
+    """Edit properties as by hand: Apache Hudi has commands for that only in its shell."""
     file = path / ".hoodie" / "hoodie.properties"
-    lines = file.read_text().splitlines()
-    key = "hoodie.table.type="
-    changed = [f"{key}{kind}" if line.startswith(key) else line for line in lines]
-    file.write_text("\n".join(changed) + "\n")
+    kept = [
+        line for line in file.read_text().splitlines() if line.partition("=")[0] not in properties
+    ]
+    edited = [f"{key}={value}" for key, value in properties.items()]
+    file.write_text("\n".join([*kept, *edited]) + "\n")
     file.with_name(f".{file.name}.crc").unlink(missing_ok=True)
+
+
+def _lose(path: Path, name: str) -> None:
+    """Remove the files of the timeline whose names begin so, with their checksums."""
+    for file in timeline_files(path):
+        if file.name.removeprefix(".").startswith(name):
+            file.unlink()
+
+
+def _statement(spark: SparkSession, text: str, path: Path) -> str:
+    """Return a statement with the names of the table, its commits and its first planned service."""
+    commits = [instant.requested for instant in completed_commits(path)]
+    places = {f"c{number}": requested for number, requested in enumerate(commits, 1)}
+    plans = sorted(f.name for f in timeline_files(path) if f.name.endswith("compaction.requested"))
+    creates = text.startswith("CREATE TABLE")
+    return text.format(
+        table=_table_name(spark, path) if creates else _table(spark, path),
+        path=path,
+        last=commits[-1] if commits else "",
+        plan=plans[0].partition(".")[0] if plans else "",
+        **places,
+    )
 
 
 def _merge_into(
@@ -201,31 +291,43 @@ def _chosen(values: list[str] | tuple[str, ...], step: Step) -> str:
 def _sql(spark: SparkSession, text: str, options: Mapping[str, str], step: Step) -> None:
     """Run a statement with the session's settings as they are while it runs."""
     session = {key: options[key] for key in _OF_SESSION if key in options} | dict(step.options)
-    for key, value in session.items():
-        spark.conf.set(key, value)
-    try:
+    with settings_of(spark, session):
         spark.sql(text).collect()
-    finally:
-        for key in session:
-            spark.conf.unset(key)
 
 
 def _table(spark: SparkSession, path: Path) -> str:
     """A name of the table in the catalog, declared anew so that it has the columns of now."""
-    name = "t_" + re.sub(r"\W", "_", path.name)
-    spark.sql(f"DROP TABLE IF EXISTS {name}")
+    name = _table_name(spark, path)
     spark.sql(f"CREATE TABLE {name} USING hudi LOCATION '{path}'")
     return name
 
 
+def _table_name(spark: SparkSession, path: Path) -> str:
+    """The name that the table may have in the catalog, which has none so far."""
+    name = "t_" + re.sub(r"\W", "_", path.name)
+    spark.sql(f"DROP TABLE IF EXISTS {name}")
+    return name
+
+
 def _rows(spark: SparkSession, step: Step) -> DataFrame:
-    ddl = ", ".join(f"`{c.name}` {TYPES[c.type].ddl}" for c in step.columns)
-    kinds = [TYPES[c.type] for c in step.columns]
-    rows = [
-        tuple(_python(k.to_python, v) for k, v in zip(kinds, row, strict=True)) for row in step.rows
-    ]
-    return spark.createDataFrame(rows, ddl).coalesce(step.files)
+    types = ((c.name, TYPES[c.type].ddl if c.type in TYPES else c.type) for c in step.columns)
+    schema = spark.createDataFrame([], ", ".join(f"`{name}` {ddl}" for name, ddl in types)).schema
+    frame = spark.createDataFrame([spark_value(schema, row) for row in step.rows], schema)
+    return frame.coalesce(step.files) if step.files else frame
 
 
-def _python(convert: Any, value: Json) -> Any:
-    return None if value is None else convert(value)
+def spark_value(kind: Any, value: Json) -> Any:
+    """Return a value as a type of Spark takes it; a struct is an object, or a list of fields."""
+    name = kind.typeName()
+    if value is None:
+        return None
+    if name == "struct":
+        fields = kind.fields
+        items = [value[f.name] for f in fields] if isinstance(value, dict) else value
+        return tuple(spark_value(f.dataType, item) for f, item in zip(fields, items, strict=True))
+    if name == "array":
+        return [spark_value(kind.elementType, item) for item in value]
+    if name == "map":
+        return {key: spark_value(kind.valueType, item) for key, item in value.items()}
+    convert = _FROM_JSON.get(name)
+    return convert(value) if convert else value

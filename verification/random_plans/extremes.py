@@ -1,6 +1,6 @@
 """A table whose values are the ends of their types, and what Apache Hudi wrote of it.
 
-`rows` makes the rows; `verification/generate/extremes.py` has Apache Hudi write them.
+`rows` makes the rows; `verification/generate/random_plans.py` has Apache Hudi write them.
 """
 
 from __future__ import annotations

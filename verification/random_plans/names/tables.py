@@ -1,8 +1,8 @@
 """Small tables whose columns share names, with equal types and with others.
 
 Apache Hudi wrote the tables of `tables.zip`, and the Parquet files beside them have the rows that
-it read from them: see `verification/generate/names.py`. Texts of numbers and of days convert to the
-types that other tables have for the column, so that queries which compare them have rows.
+it read from them: see `verification/generate/random_plans.py`. Texts of numbers and of days convert
+to the types that other tables have for the column, so that queries which compare them have rows.
 """
 
 from __future__ import annotations
