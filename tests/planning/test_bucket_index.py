@@ -330,12 +330,14 @@ def test_engines_read_only_the_bucket_of_a_key(tmp_path):
 
 @pytest.mark.parametrize("has_meta", [True, False])
 @pytest.mark.parametrize("as_base", [True, False])
-def test_files_spell_key_fields_in_any_case(tmp_path, has_meta, as_base):
+def test_files_spell_key_fields_in_any_case(tmp_path, monkeypatch, has_meta, as_base):
     keys = Keys({"ID": "string"}, ["ID"], lambda rng: {"ID": f"key-{rng.randrange(10**6):06}"})
     writer = Writer(
         tmp_path / "t", random.Random(3), keys, is_old=False, counts={"p0": 16}, has_meta=has_meta
     )
-    writer.rng.random = lambda: 1  # no group begins with a base file by chance
+    monkeypatch.setattr(
+        writer.rng, "random", lambda: 1
+    )  # no group begins with a base file by chance
     add(writer, 1200, as_base=as_base)
     timeline = tmp_path / "t" / ".hoodie"
     for path in (timeline / "hoodie.properties", *timeline.glob("*.deltacommit")):

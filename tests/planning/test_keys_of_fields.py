@@ -92,21 +92,21 @@ def days_of(text):
     return date.fromisoformat(text).toordinal() - date(1970, 1, 1).toordinal()
 
 
-def writer_of_days(folder, avro_type, draw):
-    writer = Writer(
-        folder,
-        random.Random(3),
-        Days({"id": avro_type}, ["id"], draw),
-        is_old=False,
-        counts={"p": 1},
-    )
-    writer.file_id = lambda _partition, _values: FILE_ID
-    return writer
+class OneGroup(Writer):
+    """A writer of a single file group."""
+
+    def file_id(self, partition, values):  # noqa: ARG002  (decide nothing)
+        return FILE_ID
+
+
+def writer_of_days(folder, avro_type):
+    keys = Days({"id": avro_type}, ["id"], lambda _: {})
+    return OneGroup(folder, random.Random(3), keys, is_old=False, counts={"p": 1})
 
 
 @pytest.mark.parametrize("merge_type", ["payload_combine", "skip_merge"])
 def test_log_records_are_merged_where_keys_have_other_texts(tmp_path, merge_type):
-    writer = writer_of_days(tmp_path / "t", "string", None)
+    writer = writer_of_days(tmp_path / "t", "string")
     writer.upsert([("p", {"id": "2024-10-04"}), ("p", {"id": "2024-10-05"})], as_base=True)
     writer.upsert([("p", {"id": "2024-10-04"})])
     found = HudiTable(str(tmp_path / "t")).scan(
@@ -117,10 +117,14 @@ def test_log_records_are_merged_where_keys_have_other_texts(tmp_path, merge_type
 
 
 @pytest.mark.parametrize("merge_type", ["payload_combine", "skip_merge"])
-def test_log_records_whose_keys_were_made_of_dates_are_found_by_text(tmp_path, merge_type):
+def test_log_records_whose_keys_were_made_of_dates_are_found_by_text(
+    tmp_path, monkeypatch, merge_type
+):
     day = {"type": "int", "logicalType": "date"}
-    writer = writer_of_days(tmp_path / "t", day, None)
-    writer.rng.random = lambda: 1  # no file group begins with a base file by chance
+    writer = writer_of_days(tmp_path / "t", day)
+    monkeypatch.setattr(
+        writer.rng, "random", lambda: 1
+    )  # no file group begins with a base file by chance
     writer.upsert([("p", {"id": days_of("2024-10-04")}), ("p", {"id": days_of("2024-10-05")})])
     (commit,) = (tmp_path / "t" / ".hoodie").glob("*.deltacommit")
     commit.write_text(commit.read_text().replace(json.dumps(json.dumps(day))[1:-1], r"\"string\""))
