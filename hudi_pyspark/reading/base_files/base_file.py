@@ -25,7 +25,7 @@ from hudi_pyspark import errors
 from hudi_pyspark.columns.arrays import Mask
 from hudi_pyspark.columns.schema_evolution import conform, repair_timestamps, stored_columns
 from hudi_pyspark.filter.predicate import Predicate
-from hudi_pyspark.format.data_files import check_readable
+from hudi_pyspark.format.data_files import BaseFileFormat, check_readable
 from hudi_pyspark.format.parquet.checked_file import has_only_value, open_parquet
 from hudi_pyspark.reading.base_files.key_texts import shows_texts
 from hudi_pyspark.reading.base_files.other_formats import READERS
@@ -114,6 +114,7 @@ def with_shown_keys(task: ScanTask, storage: Storage) -> ScanTask:
 
     Raises:
         MissingFileError, CorruptBaseFileError: as `read_base_rows`.
+        UnsupportedTableError: the base file has an unknown format.
     """
     shared = task.shared
     base = task.file_slice.base_file
@@ -122,7 +123,7 @@ def with_shown_keys(task: ScanTask, storage: Storage) -> ScanTask:
     if base is None:  # then log blocks decide
         return task
     is_shown = False
-    if check_readable(base.path).has_row_groups and not base.bootstrap_source:
+    if BaseFileFormat.of(base.path).has_row_groups and not base.bootstrap_source:
         with open_base_file(task, storage) as file:
             is_shown = file is not None and shows_texts(file.parquet, shared.key_texts)
     return task if is_shown else task.with_plan(record_keys=None)

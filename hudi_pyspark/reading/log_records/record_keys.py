@@ -91,6 +91,10 @@ def show_texts(block: LogBlock, key_fields: Sequence[str]) -> bool:
 
     All writers make the same text of texts and whole numbers. A block of partial updates may lack
     fields.
+
+    Raises:
+        CorruptLogBlockError: the header of the block has no schema, or one that cannot be parsed.
+        UnsupportedTypeError: the schema has types that cannot be read.
     """
     fields = {field.name: field for field in block.avro_schema().fields}
     try:
