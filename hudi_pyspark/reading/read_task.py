@@ -31,7 +31,7 @@ from hudi_pyspark.filter.evaluation import filter_rows
 from hudi_pyspark.format.column_names import case_variants
 from hudi_pyspark.messages import logger
 from hudi_pyspark.reading import merge_sides
-from hudi_pyspark.reading.base_files.base_file import read_base_rows
+from hudi_pyspark.reading.base_files.base_file import read_base_rows, with_shown_keys
 from hudi_pyspark.reading.changes import read_changes
 from hudi_pyspark.reading.kept_merges import KeptMerge
 from hudi_pyspark.reading.log_records.records import LogRecords
@@ -233,6 +233,7 @@ def read_slice(
     Raises:
         CorruptTableError, UnsupportedMergeError: as `slice_tables`.
     """
+    task = with_shown_keys(task, storage)
     is_merged = bool(task.file_slice.log_files) and not task.settings.skip_merge
     tables = _merged_tables(task, storage, store) if is_merged else slice_tables(task, storage)
     for table in tables:
@@ -388,6 +389,7 @@ def _unmerged_tables(task: ScanTask, storage: Storage) -> Iterator[pa.Table]:
         if merge_sides.lacks_older_values(task, scan.blocks):
             yield from _unmerged_tables(task.of_whole_slice(), storage)
             return
+        task = merge_sides.with_shown_keys(task, scan.blocks)
         yield from read_base_rows(task, storage, task.shared.predicate)
         batch_rows = task.settings.batch_rows
         for records in merge_sides.log_decoder(task).decode(scan.blocks):

@@ -9,6 +9,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
@@ -98,6 +99,32 @@ def test_bloom_filters_leave_out_base_files_by_record_key(open_case):
         assert " file slices by Bloom filters" in pruned(scan)
         assert len(scan.plan()) == 1
         assert found(scan) == ["k010"]
+
+
+def with_other_texts(path):
+    """Give the key field another text than the record keys have, in all base files."""
+    for file in path.glob("*/*.parquet"):
+        table = pq.read_table(file, partitioning=None)
+        place = table.schema.get_field_index("id")
+        texts = pc.binary_join_element_wise("of ", table.column("id"), "")
+        changed = table.set_column(place, table.schema.field("id"), texts)
+        pq.write_table(changed, file, store_schema=False)
+    return HudiTable(str(path))
+
+
+@pytest.mark.parametrize("index", ["bloom_filters", "record_index"])
+def test_index_of_keys_is_not_asked_if_keys_have_other_texts_than_their_field(index, copy_case):
+    name = STATS if index == "bloom_filters" else SECONDARY
+    table = with_other_texts(copy_case(name))
+    assert index in table.config.metadata_partitions
+    options = {"data_skipping": index}
+    if index == "record_index":
+        options["trust_indexes"] = "record"
+    scan = table.scan(filter="id = 'of k010'", **options)
+    assert found(scan) == ["of k010"]
+    by_key = table.scan(filter="_hoodie_record_key = 'k010'", **options)
+    assert "file slices by" in pruned(by_key)
+    assert found(by_key) == ["of k010"]
 
 
 def test_bloom_filters_keep_slices_whose_log_files_may_have_the_key(open_case):
