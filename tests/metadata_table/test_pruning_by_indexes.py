@@ -133,6 +133,20 @@ def test_bloom_filters_keep_slices_whose_log_files_may_have_the_key(open_case):
     assert all(task.file_slice.log_files for task in scan.plan())
 
 
+def test_bounds_are_those_of_the_slices_that_a_thread_asks_for(open_case):
+    scan = open_case(STATS).scan()
+    metadata = scan._planner.metadata()
+    slices = list(scan._query.slices)
+
+    class WhileAnotherThreadAsks(list):
+        def __ne__(self, other):
+            metadata.bounds_of(slices[:1])
+            return super().__ne__(other)
+
+    metadata.bounds_of(slices)
+    assert len(metadata.bounds_of(WhileAnotherThreadAsks(slices)).slices) == len(slices) > 1
+
+
 @pytest.mark.parametrize("name", [SECONDARY_AND_LOGS, "x_v9_mor_ix_stats"])
 def test_indexes_do_not_decide_before_the_merge(name, open_case):
     """The base row passes the filter, and a record of the log replaces it by one that does not."""
