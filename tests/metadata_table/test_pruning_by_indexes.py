@@ -15,6 +15,7 @@ import pytest
 
 from hudi_pyspark import HudiTable
 from hudi_pyspark.storage import ArrowStorage
+from hudi_pyspark.table.file_group import FileSlice
 from tests.metadata_table.indexed import answer_of_hudi, pruned
 
 STATS = "x_v9_cow_ix_stats_base"
@@ -138,7 +139,7 @@ def test_bounds_are_those_of_the_slices_that_a_thread_asks_for(open_case):
     metadata = scan._planner.metadata()
     slices = list(scan._query.slices)
 
-    class WhileAnotherThreadAsks(list):
+    class WhileAnotherThreadAsks(list[FileSlice]):
         def __ne__(self, other):
             metadata.bounds_of(slices[:1])
             return super().__ne__(other)
