@@ -1,15 +1,16 @@
 """Let Apache Hudi write the golden tables of `tables/`, and answer their queries.
 
     python -m verification.generate.golden golden_extra --out tests/golden_extra
-    python -m verification.generate.golden golden_extra --release 0.15.0 --case et_fuzz,composite3 --out FOLDER
-    python -m verification.generate.golden golden_extra --also --out tests/golden_extra
+    python -m verification.generate.golden golden_extra --out FOLDER --case et_fuzz,composite3
+    python -m verification.generate.golden golden_extra --out tests/golden_extra --release 0.15.0
+    python -m verification.generate.golden golden_extra --out tests/golden_extra --also
     python -m verification.generate.golden other_writers --out tests/golden
 
 It runs beside PySpark 3.5 (`make histories` makes `.venv-histories`; release 0.12.2 needs 3.3), and
 makes the cases of one release at a time. The path of a table is recorded in it: HUDI_FIXTURE_ROOT
 names the folder in which tables are written. With ``--also``, release 1.2.0 is asked about the
 tables of others, and what it answers differently is added to their cases.
-"""  # fmt: skip  # noqa: E501
+"""
 
 from __future__ import annotations
 
@@ -62,23 +63,28 @@ def main() -> None:
         if given.also:
             _ask_newest(given.out, Path(scratch))
             return
-        cases = load_cases(given.tables)
-        chosen = [(c, Target.parse(text)) for c in cases for text in c.targets]
-        names = given.case.split(",")
         workers: dict[str, Worker] = {}
-        # Partial updates may harm the JVM, so they come last.
-        for case, target in sorted(
-            chosen, key=lambda pair: pair[0].name.startswith(("mi_", "sor_"))
-        ):
-            folder = given.out / case.folder_of(target)
-            is_chosen = (target.release or REFERENCE) == given.release
-            is_chosen &= names == ["all"] or case.name in names
-            if is_chosen and not (given.missing and folder.exists()):
-                own = worker_of(target.writer, Path(scratch), reader=given.release)
-                worker = workers.setdefault(target.writer, own)
-                write_golden_case(worker, case, target, folder)
+        for case, target in _chosen(given):
+            name = target.writer
+            if name not in workers:
+                workers[name] = worker_of(name, Path(scratch) / name, reader=given.release)
+            write_golden_case(workers[name], case, target, given.out / case.folder_of(target))
         for worker in workers.values():
             worker.stop()
+
+
+def _chosen(given: argparse.Namespace) -> list[tuple[TableCase, Target]]:
+    """Return the tables to write; those whose partial updates may harm the JVM come last."""
+    names = given.case.split(",")
+    found = [
+        (case, target)
+        for case in load_cases(given.tables)
+        for target in map(Target.parse, case.targets)
+        if names == ["all"] or case.name in names
+        if (target.release or REFERENCE) == given.release
+        if not given.missing or not (given.out / case.folder_of(target)).exists()
+    ]
+    return sorted(found, key=lambda chosen: chosen[0].name.startswith(("mi_", "sor_")))
 
 
 def _parsed() -> argparse.Namespace:

@@ -6,14 +6,12 @@ import re
 import shutil
 import threading
 from contextlib import contextmanager
-from datetime import date, datetime
-from decimal import Decimal
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from verification.histories import avro_writer
 from verification.histories.avro_generation import AVRO, JAVA
-from verification.histories.column_types import TYPES, Json
+from verification.histories.column_types import TYPES, Json, python_value
 from verification.histories.history import LAGS, TOGETHER, History, Step, StepKind
 from verification.histories.instants import (
     completed_commits,
@@ -23,7 +21,7 @@ from verification.histories.instants import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from pyspark.sql import DataFrame, SparkSession
@@ -71,14 +69,6 @@ class NotPossibleError(Exception):
 _DELETED = "hoodie.datasource.write.partitions.to.delete"
 _CREATED: set[Path] = set()  # tables that statements created
 _HADOOP = "spark.hadoop."
-_FROM_JSON: Mapping[str, Callable[[Any], Any]] = {
-    "binary": bytes.fromhex,
-    "date": date.fromisoformat,
-    "decimal": Decimal,
-    "double": float,
-    "float": float,
-    "timestamp": datetime.fromisoformat,
-}
 
 
 @contextmanager
@@ -329,5 +319,4 @@ def spark_value(kind: Any, value: Json) -> Any:
         return [spark_value(kind.elementType, item) for item in value]
     if name == "map":
         return {key: spark_value(kind.valueType, item) for key, item in value.items()}
-    convert = _FROM_JSON.get(name)
-    return convert(value) if convert else value
+    return python_value(name, value)
