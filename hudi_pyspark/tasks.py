@@ -272,6 +272,9 @@ class SharedPlan(PickledWithoutCache):
     schema_on_read: SchemaOnRead | None = None  # matches columns by id; None to match by name
     commit_range: CommitRange | None = None  # only rows that these commits wrote; None for all
     record_keys: tuple[str, ...] | None = None  # only these keys can pass the filter; None: any
+    # Key fields, if the keys are made of the texts of their values; () if the filter names keys.
+    # Files may show that their keys have other texts: then they are read whole.
+    key_texts: tuple[str, ...] = ()
     merges_whole_table: bool = False  # a commit range's rows are merged with other commits' rows
     # Options that change rows and do not have their defaults, from `values_that_change_rows`. Their
     # names alone: values would import the options on executors.
@@ -337,7 +340,8 @@ class ScanTask:
         """Return the task for the whole slice, which a range of partial updates needs."""
         assert self.whole_slice is not None  # only a range has partial updates on top of it
         whole = replace(self, file_slice=self.whole_slice, whole_slice=None)
-        return whole.with_plan(merges_whole_table=True)
+        record_keys = None if self.shared.key_texts else self.shared.record_keys
+        return whole.with_plan(merges_whole_table=True, record_keys=record_keys)
 
 
 class ChangeSource(enum.Enum):

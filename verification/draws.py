@@ -15,7 +15,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from verification import shredded_variants
-from verification.histories.__main__ import history_of
+from verification.histories.drawing import history_of
 from verification.histories.history import to_json
 from verification.live_writer.rows import WRITERS
 from verification.live_writer.writer import batches

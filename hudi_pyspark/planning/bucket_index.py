@@ -39,9 +39,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-import pyarrow as pa
-
-from hudi_pyspark.errors import HudiError, InvalidOptionError
+from hudi_pyspark.errors import InvalidOptionError
 from hudi_pyspark.format.bucket_keys import bucket_of, is_uuid_of_name
 from hudi_pyspark.planning.bucket_laws import (
     LEAST_KEYS,
@@ -55,7 +53,7 @@ from hudi_pyspark.planning.bucket_laws import (
 from hudi_pyspark.storage.protocol import read_together
 from hudi_pyspark.table.file_group import BaseFile, FileSlice, LogFile
 from hudi_pyspark.table.hashing_rings import load_rings
-from hudi_pyspark.table.stored_keys import StoredKeys, stored_keys
+from hudi_pyspark.table.stored_keys import FAILURES, StoredKeys, keys_or_reason
 from hudi_pyspark.wording import counted
 
 if TYPE_CHECKING:
@@ -72,7 +70,6 @@ _FEW_SLICES = 4  # of which not enough are left out to be worth a proof
 _MOST_FILES = 512  # whose keys one plan reads
 _LARGE = 16 << 20  # bytes of slices that are worth a proof even if there are few
 _GLANCED = 8  # slices, to see whether they may have the index
-_FAILURES = (HudiError, pa.ArrowException, OSError, ValueError)
 
 _File: TypeAlias = BaseFile | LogFile
 _Found: TypeAlias = dict[str, StoredKeys | str]  # by path: keys of a file, or why there are none
@@ -225,7 +222,7 @@ class BucketIndex:
         else:
             try:
                 layout = HashingRing(load_rings(self.view.storage, path))
-            except _FAILURES as error:
+            except FAILURES as error:
                 return Verdict((), str(error))
         known = sorted((s for s in slices if layout.knows(s.file_id)), key=lambda s: s.file_id)
         size = sum(file.size for s in known for file in s.files)
@@ -267,14 +264,9 @@ class BucketIndex:
 
     def _keys(self, file: _File) -> StoredKeys | str:
         """Return keys of a file, or why it cannot be read."""
-        try:
-            return stored_keys(
-                self.view.storage, file, self.key_fields, keys_are_stored=self.keys_are_stored
-            )
-        except MemoryError:
-            raise
-        except _FAILURES as error:
-            return f"{self.view.storage.describe(file.path)} has no keys that can be read: {error}"
+        return keys_or_reason(
+            self.view.storage, file, self.key_fields, keys_are_stored=self.keys_are_stored
+        )
 
     def _verdict(self, partition: _Partition, evidence: _Evidence, found: _Found) -> Verdict:
         """Return what the keys of the evidence show.

@@ -13,12 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from hudi_pyspark.filter.requested_keys import RequestedKeys
 from hudi_pyspark.metadata_table.pruning import IndexQuestion, prune_slices
 from hudi_pyspark.options.option import Index, values_that_change_rows
 from hudi_pyspark.planning.bucket_index import BucketIndex, ToldBuckets, seem_bucketed
+from hudi_pyspark.table.stored_keys import keys_or_reason
 
 if TYPE_CHECKING:
     from hudi_pyspark.filter.predicate import Predicate
@@ -57,6 +59,15 @@ def admitted_record_keys(
     None also if the files do not contain keys, because delete blocks encode them differently.
     """
     return requested.whole_keys if requested is not None and not planner.key_fields else None
+
+
+def key_texts(requested: RequestedKeys | None) -> tuple[str, ...]:
+    """Return the key fields of whose values the keys have the texts, if the filter is on fields.
+
+    Files show whether their keys have these texts; () if the filter is on record keys.
+    """
+    is_of_fields = requested is not None and requested.record_keys is None
+    return tuple(requested.key_fields) if requested is not None and is_of_fields else ()
 
 
 def prune_by_buckets(
@@ -121,23 +132,55 @@ def prune_by_indexes(
         return slices, ()
     distrust = _reason_for_distrust(planner)
     trusted = frozenset() if distrust else options.trust_indexes
+    keys_are_unique = options.unique_keys or Index.RECORD_INDEX in trusted
+    asks_for_keys = query.record_keys is not None and (
+        Index.BLOOM_FILTERS in indexes or (Index.RECORD_INDEX in indexes and keys_are_unique)
+    )
+    others = _other_keys(planner, slices, query) if asks_for_keys else ""
     key_fields = planner.config.record_key_fields
     question = IndexQuestion(
         frozenset(indexes),
         query.predicate,
         planner.table_schema,
         planner.config.partition_fields,
-        query.record_keys,
+        None if others else query.record_keys,
         key_prefix=f"{key_fields[0]}:" if len(key_fields) == 1 else "",
-        keys_are_unique=options.unique_keys or Index.RECORD_INDEX in trusted,
+        keys_are_unique=keys_are_unique,
         trusted=trusted,
         # Earlier versions append to log files, so statistics may be of one part of a file.
         logs_have_bounds=planner.merger is None and planner.view.config.has_completion_times,
     )
     kept_slices, notes = prune_slices(planner.metadata, slices, question)
+    if others:
+        notes.append(f"nothing by indexes of record keys: {others}")
     if distrust and options.trust_indexes:
         notes.append(f"nothing by trusted indexes, {distrust}")
     return kept_slices, notes
+
+
+def _other_keys(planner: TablePlanner, slices: Sequence[FileSlice], query: SliceQuery) -> str:
+    """Say why keys may have other texts than their fields; "" if files show that they have these.
+
+    An index of keys knows nothing of fields. The oldest and the newest slice are looked at; tasks
+    look at each file that they read, see `key_texts`.
+    """
+    if not query.key_texts or not slices:
+        return ""
+    view = planner.view
+    by_time = attrgetter("base_instant_time")
+    chosen = [min(slices, key=by_time).files[0], max(slices, key=by_time).files[0]]
+    found = view.history.key_evidence
+    for file in chosen:
+        if file.path not in found:
+            found[file.path] = keys_or_reason(
+                view.storage, file, query.key_texts, keys_are_stored=True
+            )
+        keys = found[file.path]
+        if isinstance(keys, str):
+            return keys
+        if not keys.have_texts_of_fields:
+            return f"{view.storage.describe(file.path)} has others than its fields say"
+    return ""
 
 
 def _reason_for_distrust(planner: TablePlanner) -> str:

@@ -20,6 +20,7 @@ from hudi_pyspark.planning.commit_range import RequestedRange, end_of_state
 from hudi_pyspark.planning.plan import Plan, Query
 from hudi_pyspark.planning.pruning import (
     admitted_record_keys,
+    key_texts,
     prune_by_buckets,
     prune_by_indexes,
     requested_keys,
@@ -141,7 +142,7 @@ class SnapshotQuery(Query):
         until = self.view.last_instant if self.as_of is None else self.as_of
         requested = requested_keys(planner, predicate)
         record_keys = admitted_record_keys(planner, requested)
-        query = SliceQuery(result, until, predicate, record_keys)
+        query = SliceQuery(result, until, predicate, record_keys, key_texts(requested))
         slices, notes = prune_by_buckets(planner, slices, requested)
         if self.as_of is None:
             by_key = not self.read_optimized
@@ -184,8 +185,16 @@ class RangeQuery(Query):
         if commit_range.commits and not commit_range.full_scan:
             until = self.requested.last_commit(commit_range)
         whole_slices = self._whole_slices(commit_range, slices)
-        record_keys = admitted_record_keys(planner, requested_keys(planner, predicate))
-        query = SliceQuery(result, until, predicate, record_keys, commit_range, whole_slices)
+        requested = requested_keys(planner, predicate)
+        query = SliceQuery(
+            result,
+            until,
+            predicate,
+            admitted_record_keys(planner, requested),
+            key_texts(requested),
+            commit_range,
+            whole_slices,
+        )
         tasks = planner.tasks(slices, query)
         return Plan(self, planner, result.names, predicate, tasks)
 

@@ -65,6 +65,7 @@ class SliceQuery:
     # The only record keys that can pass the predicate, from `pruning.admitted_record_keys`;
     # None for any key.
     record_keys: tuple[str, ...] | None = None
+    key_texts: tuple[str, ...] = ()  # key fields whose texts they have; () if the filter names keys
     commit_range: CommitRange | None = None  # only rows that its commits wrote; None for all
     # For a commit range: the whole slices below its files, by partition path and file id.
     whole_slices: Mapping[tuple[str, str], FileSlice] = field(default_factory=dict)
@@ -277,6 +278,7 @@ class TablePlanner:
             schema_on_read=self.schema_on_read,
             commit_range=query.commit_range,
             record_keys=query.record_keys,
+            key_texts=query.key_texts,
             merges_whole_table=(
                 incremental is not None and incremental.range_merge is RangeMerge.TABLE
             ),

@@ -18,6 +18,7 @@ from hudi_pyspark.columns.arrays import Mask
 from hudi_pyspark.format.log.log_block import LogBlock, LogBlockType
 from hudi_pyspark.reading.base_files.base_file import read_base_rows
 from hudi_pyspark.reading.log_records.decoder import LogDecoder
+from hudi_pyspark.reading.log_records.record_keys import show_texts
 from hudi_pyspark.reading.merge.base_rows import RowFilter
 from hudi_pyspark.reading.merge.loaded_log import LoadedLog, MemoryLimits, load_log
 from hudi_pyspark.storage.protocol import Storage
@@ -90,6 +91,7 @@ def _choose_identity(
     Base rows are left out by their keys only. A row that the predicate rules out otherwise may
     still beat a log record, lend it values, or be the replaced one of two rows with the same key.
     """
+    task = with_shown_keys(task, blocks)
     identity = RowIdentity.of(task, blocks)
     if task.shared.record_keys is not None and identity is not RowIdentity.BY_KEY:
         # Positions identify one of several rows with the same key, and keys do not. If no key
@@ -112,6 +114,20 @@ def _choose_identity(
             return log, read_base_rows(without_keys, storage)
         log.close()  # a block has more or fewer positions than records: its header does not say so
     return load_log_records(task, blocks), read_base_rows(task, storage)
+
+
+def with_shown_keys(task: ScanTask, blocks: Sequence[LogBlock]) -> ScanTask:
+    """Return the task for any record key if keys in log blocks may have other texts than its keys.
+
+    A writer made the keys of a block of the values in it.
+    """
+    shared = task.shared
+    if shared.record_keys is None or not shared.key_texts:
+        return task
+    data = [block for block in blocks if block.block_type is not LogBlockType.DELETE_BLOCK]
+    if all(show_texts(block, shared.key_texts) for block in data):
+        return task
+    return task.with_plan(record_keys=None)
 
 
 @contextmanager

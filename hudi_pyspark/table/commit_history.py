@@ -105,6 +105,11 @@ class CommitHistory:
         """What files have shown of a bucket index; `BucketIndex` keeps it here."""
         return {}
 
+    @cached_property
+    def key_evidence(self) -> dict[str, Any]:
+        """Keys of files, by path, or why a file has none; `planning.pruning` keeps them here."""
+        return {}
+
     def load(self, instant: Instant, parse: BodyParser[_T]) -> _T:
         """Return what the file of an instant says.
 

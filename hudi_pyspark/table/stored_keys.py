@@ -11,7 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hudi_pyspark import thresholds
-from hudi_pyspark.errors import UnsupportedTableError
+from hudi_pyspark.errors import HudiError, UnsupportedTableError
+from hudi_pyspark.format.column_names import match_columns, rename_columns
 from hudi_pyspark.format.data_files import BaseFileFormat
 from hudi_pyspark.format.log.data_block import decode_first_records, decode_native_deletes
 from hudi_pyspark.format.log.delete_block import decode_deletes
@@ -27,6 +28,8 @@ from hudi_pyspark.table.meta_columns import COMMIT_TIME_COLUMN, RECORD_KEY_COLUM
 MOST_KEYS = 1_000  # of a block, and of each commit in a base file
 _MOST_ROWS = 1 << 16  # that are decoded at once
 _BUFFER = 1 << 20  # bytes of a column that are read at once
+FAILURES = (HudiError, pa.ArrowException, OSError, ValueError)
+"""What may be raised about a file, or part of it, that is only read for a hint."""
 _PLACEHOLDERS = {None: "__null__", "": "__empty__"}
 
 
@@ -38,6 +41,22 @@ class StoredKeys:
     instants: frozenset[str]
     is_of_one_commit: bool = True  # false also if rows do not say which commit wrote them
     have_texts_of_fields: bool = True  # false if a key differs from the texts of its key fields
+
+
+def keys_or_reason(
+    storage: Storage,
+    file: BaseFile | LogFile,
+    key_fields: Sequence[str],
+    *,
+    keys_are_stored: bool,
+) -> StoredKeys | str:
+    """Return the first record keys of a file, or why it cannot be read; see `stored_keys`."""
+    try:
+        return stored_keys(storage, file, key_fields, keys_are_stored=keys_are_stored)
+    except MemoryError:  # pyarrow's MemoryError is an ArrowException
+        raise
+    except FAILURES as error:
+        return f"{storage.describe(file.path)} has no keys that can be read: {error}"
 
 
 def stored_keys(
@@ -62,8 +81,9 @@ def stored_keys(
             keys, or key fields have types of which writers make text in several ways.
     """
     columns = [*([RECORD_KEY_COLUMN] if keys_are_stored else ()), *key_fields]
+    needed = columns[:1] if keys_are_stored else columns
     if isinstance(file, BaseFile):
-        commit_times, rows = _rows_of_each_commit(storage, file.path, columns)
+        commit_times, rows = _rows_of_each_commit(storage, file.path, columns, needed)
         keys_of_rows, have_texts = _keys(rows, key_fields, keys_are_stored=keys_are_stored)
         instants = frozenset({file.instant_time, *commit_times})
         is_of_one = commit_times == [file.instant_time]
@@ -76,7 +96,11 @@ def stored_keys(
             if block.offset >= thresholds.LOOKED_AT_BYTES:
                 break
             if block.block_type in DATA_BLOCKS:
-                records = decode_first_records(block, columns, MOST_KEYS)
+                in_block = [of_block.name for of_block in block.avro_schema().fields]
+                names = _names_in_file(columns, in_block, needed, block.path)
+                decoded = decode_first_records(block, list(names.values()), MOST_KEYS)
+                name_of = {name_in_block: name for name, name_in_block in names.items()}
+                records = rename_columns(decoded, map(name_of.__getitem__, decoded.column_names))
                 of_block, fit = _keys(records, key_fields, keys_are_stored=keys_are_stored)
                 keys += of_block
                 have_texts &= fit
@@ -87,8 +111,22 @@ def stored_keys(
     return StoredKeys(tuple(keys), frozenset(block_instants), have_texts_of_fields=have_texts)
 
 
+def _names_in_file(
+    columns: Sequence[str], stored: Sequence[str], needed: Sequence[str], path: str
+) -> dict[str, str]:
+    """Map columns to their names in a file or a block of it; others than ``needed`` may be missing.
+
+    Raises:
+        UnsupportedTableError: it lacks a column, or has one under several names.
+    """
+    names = match_columns(columns, stored, source=path)
+    if missing := [name for name in needed if name not in names]:
+        raise UnsupportedTableError(f"{path} has no column {', '.join(missing)}")
+    return names
+
+
 def _rows_of_each_commit(
-    storage: Storage, path: str, columns: list[str]
+    storage: Storage, path: str, columns: Sequence[str], needed: Sequence[str]
 ) -> tuple[list[str], pa.Table]:
     """Return the commits of a base file's rows, as far as rows name them, and rows of each.
 
@@ -99,16 +137,16 @@ def _rows_of_each_commit(
     with storage.open_input(path) as source, failures_of(source):
         fetch_end(source)
         file = open_parquet(source, pre_buffer=False, buffer_size=_BUFFER)
-        stored = file.schema_arrow.names
-        names = [n for n in (*columns, COMMIT_TIME_COLUMN) if n in stored or n == columns[0]]
-        groups = _row_groups(file.metadata, names)
-        batches = file.iter_batches(_MOST_ROWS, groups, names, use_threads=False)
+        schema = file.schema_arrow  # pyarrow converts it anew each time
+        names = _names_in_file((*columns, COMMIT_TIME_COLUMN), schema.names, needed, path)
+        stored = list(names.values())
+        groups = _row_groups(file.metadata, stored)
+        batches = file.iter_batches(_MOST_ROWS, groups, stored, use_threads=False)
         if not groups:
             last = file.metadata.num_row_groups - 1
-            batches = islice(file.iter_batches(MOST_KEYS, [last], names, use_threads=False), 1)
-        rows = pa.Table.from_batches(
-            batches, pa.schema([file.schema_arrow.field(n) for n in names])
-        )
+            batches = islice(file.iter_batches(MOST_KEYS, [last], stored, use_threads=False), 1)
+        of_file = pa.Table.from_batches(batches, pa.schema(map(schema.field, stored)))
+        rows = rename_columns(of_file, names)
     if COMMIT_TIME_COLUMN not in names:
         return [], rows.take(_spread(np.arange(rows.num_rows)))
     encoded = rows.column(COMMIT_TIME_COLUMN).combine_chunks().dictionary_encode("encode")

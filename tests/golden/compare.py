@@ -6,9 +6,12 @@ import json
 import math
 import re
 from collections import Counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 CHANGE_COLUMNS = ["op", "ts_ms", "before", "after"]
 
@@ -46,8 +49,12 @@ def part_differences(
 
 def _unlike_columns(actual: pa.Table, schema: list[dict[str, Any]]) -> str:
     found = [(field.name, arrow_type_name(field.type)) for field in actual.schema]
-    wanted = [(field["name"], spark_type_name(field["type"])) for field in schema]
-    if found == wanted:
+    return unlike_columns(found, [(f["name"], spark_type_name(f["type"])) for f in schema])
+
+
+def unlike_columns(found: Sequence[tuple[str, str]], wanted: Sequence[tuple[str, str]]) -> str:
+    """Say how names and types of columns differ; "" if they do not."""
+    if [*found] == [*wanted]:
         return ""
     only = [f"{n} {t}" for n, t in found if (n, t) not in wanted]
     lost = [f"{n} {t}" for n, t in wanted if (n, t) not in found]
@@ -186,8 +193,7 @@ def rows_of(table: pa.Table) -> list[tuple[Any, ...]]:
 
 def _hashable(value: Any) -> Any:
     if isinstance(value, float):
-        # By bits, so that -0.0 is not 0.0, and NaN equals NaN.
-        return "NaN" if math.isnan(value) else value.hex()
+        return float_text(value)
     if isinstance(value, dict):
         return tuple((name, _hashable(item)) for name, item in value.items())
     if isinstance(value, list):
@@ -195,6 +201,11 @@ def _hashable(value: Any) -> Any:
     if isinstance(value, tuple):
         return tuple(_hashable(item) for item in value)
     return value
+
+
+def float_text(value: float) -> str:
+    """Return a number by its bits, so that -0.0 is not 0.0, and NaN equals NaN."""
+    return "NaN" if math.isnan(value) else value.hex()
 
 
 def _readable(row: tuple[Any, ...], names: list[str]) -> str:

@@ -9,11 +9,13 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
 from hudi_pyspark import HudiTable
 from hudi_pyspark.storage import ArrowStorage
+from hudi_pyspark.table.file_group import FileSlice
 from tests.metadata_table.indexed import answer_of_hudi, pruned
 
 STATS = "x_v9_cow_ix_stats_base"
@@ -100,10 +102,50 @@ def test_bloom_filters_leave_out_base_files_by_record_key(open_case):
         assert found(scan) == ["k010"]
 
 
+def with_other_texts(path):
+    """Give the key field another text than the record keys have, in all base files."""
+    for file in path.glob("*/*.parquet"):
+        table = pq.read_table(file, partitioning=None)
+        place = table.schema.get_field_index("id")
+        texts = pc.binary_join_element_wise("of ", table.column("id"), "")
+        changed = table.set_column(place, table.schema.field("id"), texts)
+        pq.write_table(changed, file, store_schema=False)
+    return HudiTable(str(path))
+
+
+@pytest.mark.parametrize("index", ["bloom_filters", "record_index"])
+def test_index_of_keys_is_not_asked_if_keys_have_other_texts_than_their_field(index, copy_case):
+    name = STATS if index == "bloom_filters" else SECONDARY
+    table = with_other_texts(copy_case(name))
+    assert index in table.config.metadata_partitions
+    options = {"data_skipping": index}
+    if index == "record_index":
+        options["trust_indexes"] = "record"
+    scan = table.scan(filter="id = 'of k010'", **options)
+    assert found(scan) == ["of k010"]
+    by_key = table.scan(filter="_hoodie_record_key = 'k010'", **options)
+    assert "file slices by" in pruned(by_key)
+    assert found(by_key) == ["of k010"]
+
+
 def test_bloom_filters_keep_slices_whose_log_files_may_have_the_key(open_case):
     scan = open_case(STATS_AND_LOGS).scan(filter="id = 'nobody'", data_skipping="bloom_filters")
     assert scan.plan()
     assert all(task.file_slice.log_files for task in scan.plan())
+
+
+def test_bounds_are_those_of_the_slices_that_a_thread_asks_for(open_case):
+    scan = open_case(STATS).scan()
+    metadata = scan._planner.metadata()
+    slices = list(scan._query.slices)
+
+    class WhileAnotherThreadAsks(list[FileSlice]):
+        def __ne__(self, other):
+            metadata.bounds_of(slices[:1])
+            return super().__ne__(other)
+
+    metadata.bounds_of(slices)
+    assert len(metadata.bounds_of(WhileAnotherThreadAsks(slices)).slices) == len(slices) > 1
 
 
 @pytest.mark.parametrize("name", [SECONDARY_AND_LOGS, "x_v9_mor_ix_stats"])

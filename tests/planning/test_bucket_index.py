@@ -230,7 +230,7 @@ def test_told_buckets_are_used_and_refused(tmp_path, monkeypatch):
         read.append(file.path)
         return stored_keys(storage, file, key_fields, **how)
 
-    monkeypatch.setattr(bucket_index, "stored_keys", counted_keys)
+    monkeypatch.setattr(bucket_index, "keys_or_reason", counted_keys)
     assert len(slices_read(by_id(HudiTable(path), row["id"], **told))) == 1
     assert len(read) == 2
     assert len(slices_read(by_id(HudiTable(path), row["id"], index_type="SIMPLE"))) == 16
@@ -249,7 +249,7 @@ def test_files_are_looked_at_once(tmp_path, monkeypatch):
     writer = write(tmp_path, {"p0": 16})
     table, (_, row) = HudiTable(str(tmp_path / "t")), a_row(writer)
     by_id(table, row["id"]).plan()
-    monkeypatch.setattr(bucket_index, "stored_keys", None)
+    monkeypatch.setattr(bucket_index, "keys_or_reason", None)
     assert len(slices_read(by_id(table, row["id"], "nobody"))) <= 2
 
 
@@ -298,7 +298,7 @@ def test_damaged_evidence_keeps_all_slices(tmp_path):
 
 
 def test_tables_of_other_indexes_are_not_looked_at(tmp_path, monkeypatch):
-    monkeypatch.setattr(bucket_index, "stored_keys", None)
+    monkeypatch.setattr(bucket_index, "keys_or_reason", None)
     monkeypatch.setattr(bucket_index, "load_rings", None)
     writer = write(tmp_path, {"p0": 16})
     cluster(writer, random.Random(2))
@@ -326,3 +326,44 @@ def test_engines_read_only_the_bucket_of_a_key(tmp_path):
     assert frame.collect()["ts"].to_list() == [row["ts"]]
     with pytest.raises(CorruptTableError):
         scan.to_arrow()
+
+
+@pytest.mark.parametrize("has_meta", [True, False])
+@pytest.mark.parametrize("as_base", [True, False])
+def test_files_spell_key_fields_in_any_case(tmp_path, monkeypatch, has_meta, as_base):
+    keys = Keys({"ID": "string"}, ["ID"], lambda rng: {"ID": f"key-{rng.randrange(10**6):06}"})
+    writer = Writer(
+        tmp_path / "t", random.Random(3), keys, is_old=False, counts={"p0": 16}, has_meta=has_meta
+    )
+    monkeypatch.setattr(
+        writer.rng, "random", lambda: 1
+    )  # no group begins with a base file by chance
+    add(writer, 1200, as_base=as_base)
+    timeline = tmp_path / "t" / ".hoodie"
+    for path in (timeline / "hoodie.properties", *timeline.glob("*.deltacommit")):
+        text = path.read_text().replace("fields=ID", "fields=id")
+        path.write_text(text.replace(r"\"ID\"", r"\"id\""))
+    group, row = a_row(writer)
+    scan = by_id(HudiTable(str(tmp_path / "t")), row["ID"])
+    assert slices_read(scan) == {group}
+    assert scan.to_arrow()["ts"].to_pylist() == [row["ts"]]
+
+
+@pytest.mark.parametrize(("has_meta", "lost"), [(True, "_hoodie_record_key"), (False, "id")])
+def test_file_without_keys_is_no_evidence(tmp_path, has_meta, lost):
+    writer = Writer(
+        tmp_path / "t",
+        random.Random(3),
+        KINDS["counted"],
+        is_old=False,
+        counts={"p0": 16},
+        has_meta=has_meta,
+    )
+    add(writer, 1200, as_base=True)
+    for path in (tmp_path / "t" / "p0").glob("*.parquet"):
+        rows = pq.read_table(path, partitioning=None)
+        pq.write_table(rows.drop_columns([lost]), path, store_schema=False)
+    _, row = a_row(writer)
+    scan = by_id(HudiTable(str(tmp_path / "t")), row["id"], on_damage="ignore")
+    assert f"has no column {lost}" in pruned(scan)
+    assert len(slices_read(scan)) == 16

@@ -4,11 +4,12 @@ from typing import Any
 
 import fastavro
 
-from verification.histories.avro_generation import AVRO_TYPES, avro_history
+from verification.histories.avro_generation import AVRO_TYPES
 from verification.histories.avro_writer import avro_json, avro_schema
+from verification.histories.drawing import history_of
 from verification.histories.history import History, StepKind, from_json, to_json
 
-HISTORIES = [avro_history(1, number, "avro-1.0.2") for number in range(120)]
+HISTORIES = [history_of(1, number, "avro-1.0.2") for number in range(120)]
 
 
 def test_json_text_keeps_a_history_as_it_is() -> None:
@@ -17,8 +18,8 @@ def test_json_text_keeps_a_history_as_it_is() -> None:
 
 
 def test_the_same_seed_gives_the_same_history() -> None:
-    assert avro_history(5, 3, "avro-1.0.2") == avro_history(5, 3, "avro-1.0.2")
-    assert avro_history(5, 3, "avro-1.0.2") != avro_history(6, 3, "avro-1.0.2")
+    assert history_of(5, 3, "avro-1.0.2") == history_of(5, 3, "avro-1.0.2")
+    assert history_of(5, 3, "avro-1.0.2") != history_of(6, 3, "avro-1.0.2")
 
 
 def test_histories_have_every_type_and_change_units() -> None:

@@ -34,7 +34,7 @@ def test_rows_are_compared_as_a_multiset() -> None:
 
 def test_types_that_differ_are_named() -> None:
     text = difference(Answer((("id", "integer"),), ()), Answer((("id", "long"),), ())).columns
-    assert text == "columns differ: Hudi's ['id integer'], ours ['id long']"
+    assert text == "columns differ: ours ['id long'], Apache Hudi's ['id integer']"
 
 
 def test_images_of_changes_are_compared_by_what_has_one_form() -> None:

@@ -12,6 +12,7 @@ import pytest
 from verification.histories import deviations
 from verification.histories.compare import Answer, Failure
 from verification.histories.comparison import Comparison, NoColumnError
+from verification.histories.deviations import Rule
 from verification.histories.instants import Instant
 from verification.histories.queries import QueryKind
 
@@ -20,12 +21,14 @@ FIRST, WRITE = Instant("010", "015", "deltacommit"), Instant("020", "040", "delt
 
 def comparison(path, kind=QueryKind.INCREMENTAL, times=("020",), last=WRITE, **options: str) -> Any:
     """An answer with rows of some commits that Apache Hudi does not return."""
+    found = SimpleNamespace(missing=Counter(), extra=Counter(times))
     return SimpleNamespace(
         path=path,
         table_version=8,
         instants=(FIRST, WRITE),
-        query=SimpleNamespace(kind=kind, options=options),
-        difference=lambda: SimpleNamespace(missing=Counter(), extra=Counter(times)),
+        query=SimpleNamespace(kind=kind, options=options, filter=""),
+        difference=lambda: found,
+        rows_that_differ=lambda: found,
         column=lambda row, _: row,
         last_of_range=lambda: last,
     )
@@ -59,7 +62,7 @@ def test_rule_that_asks_for_a_column_that_is_not_returned_explains_nothing(path,
     found.column = partial(Comparison.column, ours)
     with pytest.raises(NoColumnError):
         deviations._travel_before_plan(found)
-    monkeypatch.setattr(deviations, "RULES", [("D31", deviations._travel_before_plan)])
+    monkeypatch.setattr(deviations, "RULES", [Rule("D31", deviations._travel_before_plan)])
     assert deviations._first_rule(found) == ""
 
 
@@ -78,24 +81,44 @@ def test_metadata_table_without_a_commit_is_noticed(path):
 
 
 def test_changes_of_delta_commits_of_a_table_that_became_copy_on_write_are_d74(
-    tmp_path, monkeypatch
+    tmp_path,
 ):
     instants = [
         {"requested_time": "010", "action": "deltacommit"},
         {"requested_time": "020", "action": "commit"},
     ]
     timeline = SimpleNamespace(to_pylist=lambda: instants)
-    table = SimpleNamespace(inspect=SimpleNamespace(timeline=lambda: timeline))
-    monkeypatch.setattr(deviations, "HudiTable", lambda _: table)
     found = comparison(tmp_path, QueryKind.CDC)
+    found.inspect = SimpleNamespace(timeline=lambda: timeline)
     found.properties = {"hoodie.table.type": "COPY_ON_WRITE"}
     for missing, expected in ((["010"], True), (["010", "020"], False)):
-        found.difference = lambda rows=missing: SimpleNamespace(
-            missing=Counter(rows), extra=Counter()
-        )
+        found.rows_that_differ = lambda rows=missing: SimpleNamespace(missing=Counter(rows))
         assert deviations._changes_of_delta_commits(found) is expected
     found.properties = {"hoodie.table.type": "MERGE_ON_READ"}
     assert not deviations._changes_of_delta_commits(found)
+
+
+@pytest.mark.parametrize(
+    ("rule", "expected"),
+    [
+        ({}, True),
+        ({"kinds": (QueryKind.CDC,)}, False),
+        ({"versions": range(8)}, False),
+        ({"only": "extra"}, True),
+        ({"only": "missing"}, False),
+        ({"is_filtered": True}, False),
+    ],
+    ids=str,
+)
+def test_rule_applies_to_the_queries_and_tables_that_it_names(tmp_path, rule, expected):
+    assert Rule("D0", lambda _: True, **rule).applies(comparison(tmp_path)) is expected
+
+
+def test_rule_of_rows_needs_rows_that_differ(tmp_path):
+    same = comparison(tmp_path)
+    same.difference = lambda: None
+    assert not Rule("D0", lambda _: True).applies(same)
+    assert Rule("D0", lambda _: True, has_rows=False).applies(same)
 
 
 @pytest.mark.parametrize("folder", ["a", "d e", "p=1/q=2"])

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from verification.histories.flink_generation import flink_history
+from verification.histories.drawing import history_of
+from verification.histories.flink_generation import FLINK
 from verification.histories.flink_writer import job
 from verification.histories.history import (
     CHANGE,
@@ -31,7 +32,7 @@ PATH = Path("/data/t")
 
 @pytest.fixture(scope="module")
 def histories() -> list[History]:
-    return [flink_history(1, number) for number in range(150)]
+    return [history_of(1, number, FLINK) for number in range(150)]
 
 
 def test_json_text_keeps_a_history_as_it_is(histories: list[History]) -> None:
@@ -40,8 +41,8 @@ def test_json_text_keeps_a_history_as_it_is(histories: list[History]) -> None:
 
 
 def test_the_same_seed_gives_the_same_history() -> None:
-    assert flink_history(5, 3) == flink_history(5, 3)
-    assert flink_history(5, 3) != flink_history(6, 3)
+    assert history_of(5, 3, FLINK) == history_of(5, 3, FLINK)
+    assert history_of(5, 3, FLINK) != history_of(6, 3, FLINK)
 
 
 def test_histories_have_steps_of_every_kind_that_flink_can_do(histories: list[History]) -> None:

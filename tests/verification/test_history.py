@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from verification.histories.column_types import TYPES
-from verification.histories.generation import random_history, table_versions
+from verification.histories.drawing import history_of
 from verification.histories.history import (
     LAGS,
     OF_GOLDEN_TABLES,
@@ -18,6 +18,7 @@ from verification.histories.history import (
     from_json,
     to_json,
 )
+from verification.histories.spark_generation import table_versions
 
 SUCCESSIVE = "0.15.0+1.0.2+1.2.0"
 PAYLOAD = "hoodie.datasource.write.payload.class"
@@ -27,13 +28,13 @@ DATABASE_COLUMNS = {"Op", "_change_operation_type", "_event_seq", "_event_lsn"}
 @pytest.mark.parametrize("hudi", ["0.15.0", "1.0.2", "1.2.0", SUCCESSIVE])
 def test_json_text_keeps_a_history_as_it_is(hudi: str) -> None:
     for number in range(20):
-        history = random_history(1, number, hudi)
+        history = history_of(1, number, hudi)
         assert from_json(json.loads(json.dumps(to_json(history)))) == history
 
 
 def test_the_same_seed_gives_the_same_history() -> None:
-    assert random_history(5, 3, "1.2.0") == random_history(5, 3, "1.2.0")
-    assert random_history(5, 3, "1.2.0") != random_history(6, 3, "1.2.0")
+    assert history_of(5, 3, "1.2.0") == history_of(5, 3, "1.2.0")
+    assert history_of(5, 3, "1.2.0") != history_of(6, 3, "1.2.0")
 
 
 @pytest.mark.parametrize(
@@ -51,12 +52,12 @@ def test_histories_have_steps_of_every_kind() -> None:
 
 def test_rows_have_a_value_per_column() -> None:
     for number in range(50):
-        for step in random_history(2, number, "1.2.0").steps:
+        for step in history_of(2, number, "1.2.0").steps:
             assert {len(row) for row in step.rows} <= {len(step.columns)}
 
 
 def test_releases_write_one_table_after_each_other() -> None:
-    histories = [random_history(1, number, SUCCESSIVE) for number in range(60)]
+    histories = [history_of(1, number, SUCCESSIVE) for number in range(60)]
     for history in histories:
         releases = [step.hudi for step in history.steps]
         assert list(dict.fromkeys(releases)) == SUCCESSIVE.split("+")
@@ -66,7 +67,7 @@ def test_releases_write_one_table_after_each_other() -> None:
 
 
 def test_metadata_tables_are_dropped_built_and_lag_at_the_end() -> None:
-    steps = [random_history(1, number, "1.2.0").steps for number in range(150)]
+    steps = [history_of(1, number, "1.2.0").steps for number in range(150)]
     switches = {step.options.get("hoodie.metadata.enable") for of in steps for step in of}
     assert switches == {None, "true", "false"}
     lagging = {len(of) - n for of in steps for n, step in enumerate(of) if step.text == LAGS}
@@ -80,7 +81,7 @@ def _values(kind: str, count: int = 600) -> list[Any]:
 
 @cache
 def _histories() -> list[History]:
-    return [random_history(1, number, "1.2.0") for number in range(400)]
+    return [history_of(1, number, "1.2.0") for number in range(400)]
 
 
 def _steps() -> Iterator[Step]:
@@ -201,8 +202,8 @@ def test_keys_and_ordering_values_may_be_long_and_rows_wide_or_empty() -> None:
 
 def test_payload_columns_come_with_the_first_change_or_with_the_load() -> None:
     payloads = set()
-    for number in range(150):
-        history = random_history(59, number, "1.0.2")
+    for number in range(300):
+        history = history_of(59, number, "1.0.2")
         payload = history.options.get(PAYLOAD, "").rpartition(".")[2]
         first, *later = [step for step in history.steps if step.columns]
         names = [{c.name for c in step.columns} & DATABASE_COLUMNS for step in (first, *later)]

@@ -2,7 +2,7 @@ from pathlib import Path
 from random import Random
 
 from hudi_pyspark.table.merge_mode import DELETE_FIELD, DELETE_MARKER
-from verification.histories.generation import random_history
+from verification.histories.drawing import history_of
 from verification.histories.instants import Instant, completed_commits
 from verification.histories.queries import QueryKind, all_ranges, every_query, random_queries
 
@@ -22,7 +22,7 @@ def test_every_instant_is_asked_for_by_time_travel() -> None:
 
 
 def test_the_same_random_state_gives_the_same_queries() -> None:
-    history = random_history(1, 0, "1.2.0")
+    history = history_of(1, 0, "1.2.0")
     first, second = (list(random_queries(history, INSTANTS, Random(4))) for _ in range(2))
     assert first == second
     assert {QueryKind.SNAPSHOT, QueryKind.INCREMENTAL} <= {q.kind for q in first}
@@ -47,7 +47,7 @@ def test_commits_of_a_downgraded_table_are_found_beside_its_empty_timeline(tmp_p
 def test_values_of_each_type_are_delete_markers() -> None:
     kinds = set()
     for number in range(120):
-        history = random_history(59, number, "1.2.0")
+        history = history_of(59, number, "1.2.0")
         for query in random_queries(history, INSTANTS, Random(number)):
             if DELETE_FIELD in query.options:
                 assert query.options[DELETE_MARKER]

@@ -1,16 +1,16 @@
 import pyarrow as pa
 
+from verification.histories.drawing import history_of
 from verification.histories.generation import PARTITION_FIELDS
 from verification.histories.history import StepKind
-from verification.histories.rust_generation import RUST, SPARK_RELEASE, rust_history
-from verification.histories.rust_writer import keys_of, rows_of, settings_of
+from verification.histories.rust_writer import RUST, SPARK_RELEASE, keys_of, rows_of, settings_of
 
-HISTORIES = [rust_history(1, number) for number in range(60)]
+HISTORIES = [history_of(1, number, RUST) for number in range(60)]
 
 
 def test_the_same_seed_gives_the_same_history() -> None:
-    assert rust_history(5, 3) == rust_history(5, 3)
-    assert rust_history(5, 3) != rust_history(6, 3)
+    assert history_of(5, 3, RUST) == history_of(5, 3, RUST)
+    assert history_of(5, 3, RUST) != history_of(6, 3, RUST)
 
 
 def test_hudi_rs_and_spark_write_one_table_in_turns() -> None:

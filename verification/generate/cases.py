@@ -104,6 +104,11 @@ class Target:
         return number if name in ("", "avro", "java") else ""
 
     @property
+    def is_other_writer(self) -> bool:
+        """Whether the table is not written on Spark."""
+        return self.writer not in (self.release, f"avro-{self.release}")
+
+    @property
     def is_native(self) -> bool:
         return NATIVE_VERSIONS.get(self.release, self.version) == self.version
 

@@ -1,15 +1,16 @@
 """Let Apache Hudi write the golden tables of `tables/`, and answer their queries.
 
     python -m verification.generate.golden golden_extra --out tests/golden_extra
-    python -m verification.generate.golden golden_extra --release 0.15.0 --case et_fuzz,composite3 --out FOLDER
-    python -m verification.generate.golden golden_extra --also --out tests/golden_extra
+    python -m verification.generate.golden golden_extra --out FOLDER --case et_fuzz,composite3
+    python -m verification.generate.golden golden_extra --out tests/golden_extra --release 0.15.0
+    python -m verification.generate.golden golden_extra --out tests/golden_extra --also
     python -m verification.generate.golden other_writers --out tests/golden
 
 It runs beside PySpark 3.5 (`make histories` makes `.venv-histories`; release 0.12.2 needs 3.3), and
 makes the cases of one release at a time. The path of a table is recorded in it: HUDI_FIXTURE_ROOT
 names the folder in which tables are written. With ``--also``, release 1.2.0 is asked about the
 tables of others, and what it answers differently is added to their cases.
-"""  # fmt: skip  # noqa: E501
+"""
 
 from __future__ import annotations
 
@@ -33,7 +34,6 @@ from verification.generate.cases import (
     load_cases,
     queries_of,
 )
-from verification.histories.avro_generation import JAVA
 from verification.histories.compare import Failure, arrow_answer, difference
 from verification.histories.instants import (
     completed_commits,
@@ -41,9 +41,8 @@ from verification.histories.instants import (
     table_properties,
 )
 from verification.histories.queries import Query, QueryKind
-from verification.histories.rust_generation import RUST
-from verification.histories.rust_writer import RustWorker
 from verification.histories.worker import SavedAnswer, Worker
+from verification.histories.workers import worker_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -64,22 +63,28 @@ def main() -> None:
         if given.also:
             _ask_newest(given.out, Path(scratch))
             return
-        cases = load_cases(given.tables)
-        chosen = [(c, Target.parse(text)) for c in cases for text in c.targets]
-        names = given.case.split(",")
         workers: dict[str, Worker] = {}
-        # Partial updates may harm the JVM, so they come last.
-        for case, target in sorted(
-            chosen, key=lambda pair: pair[0].name.startswith(("mi_", "sor_"))
-        ):
-            folder = given.out / case.folder_of(target)
-            is_chosen = (target.release or REFERENCE) == given.release
-            is_chosen &= names == ["all"] or case.name in names
-            if is_chosen and not (given.missing and folder.exists()):
-                worker = workers.setdefault(target.writer, worker_of(target, Path(scratch)))
-                write_golden_case(worker, case, target, folder)
+        for case, target in _chosen(given):
+            name = target.writer
+            if name not in workers:
+                workers[name] = worker_of(name, Path(scratch) / name, reader=given.release)
+            write_golden_case(workers[name], case, target, given.out / case.folder_of(target))
         for worker in workers.values():
             worker.stop()
+
+
+def _chosen(given: argparse.Namespace) -> list[tuple[TableCase, Target]]:
+    """Return the tables to write; those whose partial updates may harm the JVM come last."""
+    names = given.case.split(",")
+    found = [
+        (case, target)
+        for case in load_cases(given.tables)
+        for target in map(Target.parse, case.targets)
+        if names == ["all"] or case.name in names
+        if (target.release or REFERENCE) == given.release
+        if not given.missing or not (given.out / case.folder_of(target)).exists()
+    ]
+    return sorted(found, key=lambda chosen: chosen[0].name.startswith(("mi_", "sor_")))
 
 
 def _parsed() -> argparse.Namespace:
@@ -91,14 +96,6 @@ def _parsed() -> argparse.Namespace:
     parser.add_argument("--missing", action="store_true", help="only cases without a folder")
     parser.add_argument("--also", action="store_true", help=f"ask {REFERENCE} about the others")
     return parser.parse_args()
-
-
-def worker_of(target: Target, scratch: Path) -> Worker:
-    """Return the worker that writes the tables of a target, and reads them."""
-    folder = scratch / target.writer
-    if target.writer == RUST:
-        return RustWorker(REFERENCE, folder)
-    return Worker(target.release, folder, has_java_client=target.writer.startswith(JAVA))
 
 
 def write_table(
@@ -143,7 +140,7 @@ def write_golden_case(worker: Worker, case: TableCase, target: Target, folder: P
         "name": case.folder_of(target),
         "description": case.description,
         "hudi_version": target.release or REFERENCE,
-        "writer": "" if target.writer == target.release else target.writer,
+        "writer": target.writer if target.is_other_writer else "",
         "table_version": int(table_properties(path)["hoodie.table.version"]),
         "table_type": case.type,
         "features": list(case.features),

@@ -19,14 +19,13 @@ from typing import TYPE_CHECKING, Any
 from tests.golden.case import REFERENCE, write_case
 from verification.common.archives import pack
 from verification.generate.cases import TableCase, Target, columns_of, load_cases
-from verification.generate.golden import worker_of, write_table
+from verification.generate.golden import write_table
 from verification.histories.compare import Failure
 from verification.histories.queries import METADATA, SKIPPING, Query, QueryKind
+from verification.histories.worker import Worker
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from verification.histories.worker import Worker
 
 FOLDER = Path(__file__).parents[2] / "tests/practice/trusted_indexes"
 WITHOUT_INDEXES = {SKIPPING: "false", METADATA: "false"}
@@ -38,7 +37,7 @@ def main(names: list[str]) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         cases = [c for c in load_cases("trusted_indexes") if not names or c.name in names]
         target = Target(REFERENCE, 9)
-        worker = worker_of(target, Path(scratch))
+        worker = Worker(REFERENCE, Path(scratch))
         for case in cases:
             _write(worker, case, target)
         worker.stop()

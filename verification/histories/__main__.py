@@ -13,7 +13,8 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
 
-from verification.histories.avro_generation import AVRO, JAVA, avro_history
+from verification.histories.avro_generation import AVRO, JAVA
+from verification.histories.drawing import history_of
 from verification.histories.examination import (
     Examination,
     ask,
@@ -23,23 +24,19 @@ from verification.histories.examination import (
     examine,
     write,
 )
-from verification.histories.flink_generation import FLINK, flink_history
-from verification.histories.flink_writer import FlinkWorker
-from verification.histories.generation import random_history
+from verification.histories.flink_generation import FLINK
 from verification.histories.history import History, load_history, to_json
 from verification.histories.queries import QueryKind, every_query
-from verification.histories.rust_generation import RUST, rust_history
-from verification.histories.rust_writer import RustWorker
+from verification.histories.rust_writer import RUST
 from verification.histories.shrink import shrink
 from verification.histories.summary import load_records, summarize, unexplained
 from verification.histories.verdict import Outcome, Verdict
-from verification.histories.worker import SuccessiveWorker, Worker
+from verification.histories.worker import Worker
+from verification.histories.workers import NEWEST, worker_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import TextIO
-
-NEWEST = "1.2.0"  # whose answers are the measure
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -78,7 +75,7 @@ def _parsed(arguments: Sequence[str]) -> argparse.Namespace:
 def _run(hudi: str, given: argparse.Namespace, folder: Path) -> None:
     """Examine the histories of one writer, and let the newest release decide where they differ."""
     tables = folder / hudi
-    worker = _worker(hudi, tables)
+    worker = worker_of(hudi, tables)
     suspects = []
     with (folder / f"{hudi}-{given.seed}-{given.first}.jsonl").open("w") as results:
         for number in range(given.first, given.first + given.count):
@@ -95,26 +92,6 @@ def _run(hudi: str, given: argparse.Namespace, folder: Path) -> None:
         for found in suspects:
             _finish(found, results, worker, given.shrink)
     worker.stop()
-
-
-def history_of(seed: int, number: int, hudi: str) -> History:
-    if hudi == FLINK:
-        return flink_history(seed, number)
-    if hudi == RUST:
-        return rust_history(seed, number)
-    make = avro_history if hudi.startswith((AVRO, JAVA)) else random_history
-    return make(seed, number, hudi)
-
-
-def _worker(hudi: str, folder: Path) -> Worker:
-    if hudi == FLINK:
-        return FlinkWorker(NEWEST, folder)
-    if hudi == RUST:
-        return RustWorker(NEWEST, folder)
-    if hudi.startswith(JAVA):
-        return SuccessiveWorker(NEWEST, folder, has_java_client=True)
-    names_releases = "+" in hudi or hudi.startswith(AVRO)
-    return SuccessiveWorker(NEWEST, folder) if names_releases else Worker(hudi, folder)
 
 
 def _ask_newest(suspects: Sequence[Examination], tables: Path) -> None:
@@ -200,7 +177,7 @@ def _line(found: Examination) -> str:
 def _replay(file: Path, folder: Path) -> int:
     """Write a history once more, and ask every query of every kind."""
     history = load_history(file)
-    worker = _worker(history.hudi, folder)
+    worker = worker_of(history.hudi, folder)
     found = write(history, worker, folder / history.name)
     for step in found.steps:
         print(step)

@@ -6,15 +6,16 @@ Apache Hudi's write client takes the schema, as its streamer and Java users do. 
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass, field, replace
-from random import Random
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from verification.histories.generation import PARTITION_FIELDS, Maker, table_versions, truth
-from verification.histories.history import Column, History, Step, StepKind
+from verification.histories.generation import Maker
+from verification.histories.history import Column, History, Step
+from verification.histories.spark_generation import table_versions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from random import Random
 
     from verification.histories.column_types import Json
 
@@ -85,107 +86,32 @@ AVRO_TYPES: Mapping[str, AvroType] = {
     ),
     "bytes_decimal": AvroType({"type": "bytes", **_DECIMAL}, lambda r: _unscaled(r, None)),
 }
-# Spark reads no Parquet file with a column of these, so few tables have one.
-_UNREADABLE = ("time_millis", "time_micros")
-_KINDS: Mapping[str, float] = {
-    "upsert": 7, "late_upsert": 3, "insert": 1, "bulk_insert": 0.4, "delete": 2, "change_unit": 2,
-    "add_column": 0.8, "clean": 0.3, "cluster": 0.4, "without_metadata_table": 0.3,
-    "with_metadata_table": 0.3,
-}  # fmt: skip
-_KINDS_OF_LOGS: Mapping[str, float] = {"compact": 1.5, "upsert_and_compact": 0.8}
-
-
-def avro_history(seed: int, number: int, hudi: str) -> History:
-    """Make one history for the write client: the same arguments give the same one."""
-    maker = _AvroMaker(Random(f"{seed} {number} {hudi}"), hudi[len(AVRO) :])
-    return maker.avro_history(f"h{seed}_{number}", hudi)
 
 
 @dataclass
-class _AvroMaker(Maker):
-    """The columns have types of Avro."""
+class AvroMaker(Maker):
+    """Makes a history whose columns have types of Avro."""
 
-    has_record_index: bool = False
-    readable: list[str] = field(
-        default_factory=lambda: [name for name in AVRO_TYPES if name not in _UNREADABLE]
-    )
-
-    @property
-    def types(self) -> Mapping[str, Any]:
-        return AVRO_TYPES
-
-    def avro_history(self, name: str, hudi: str) -> History:
-        r = self.random
+    def history(self, name: str, hudi: str) -> History:
+        """Make a history for the write client of a release."""
         self.version = max(table_versions(self.hudi))
-        self.key_type, self.has_two_keys = "string", False
-        self.ordering = self.pick(long=3, none=2, timestamp_millis=1, timestamp_micros=0.5)
-        self.marks_deletes = r.random() < 0.4
-        self.partitioning = self.pick(none=1, text=2)
-        self.keys = r.choice([6, 20])
-        kinds = r.sample(self.readable, r.randint(3, 6))
-        if {*kinds} & {"local_millis", "local_micros"} and r.random() < 0.8:
+        made = super().history(name, hudi)
+        return made.with_steps(tuple(replace(step, hudi=self.hudi) for step in made.steps))
+
+    def draw_types(self) -> list[str]:
+        found = super().draw_types()
+        if {*found} & {"local_millis", "local_micros"} and self.random.random() < 0.8:
             # Without milliseconds Apache Hudi does not repair local timestamps of older releases.
-            kinds = list(dict.fromkeys([*kinds, "timestamp_millis"]))
-        if r.random() < 0.1:
-            kinds.append(r.choice(_UNREADABLE))
-        self.columns = {f"c{i}_{kind}": kind for i, kind in enumerate(kinds)}
-        options = self.avro_options()
-        first = self.write(StepKind(self.pick(bulk_insert=1, insert=2, upsert=2)), self.keys)
-        steps = [first, *(self.avro_step() for _ in range(r.randint(2, 7)))]
-        return History(name, hudi, options, tuple(replace(s, hudi=self.hudi) for s in steps))
-
-    def avro_options(self) -> dict[str, str]:
-        r = self.random
-        self.is_mor = r.random() < 0.8
-        self.ordering_fields = [] if self.ordering == "none" else ["ts"]
-        self.partition_values = ("a", "bc")
-        found = {
-            "hoodie.datasource.write.table.type": "MERGE_ON_READ"
-            if self.is_mor
-            else "COPY_ON_WRITE",
-            "hoodie.datasource.write.recordkey.field": "id",
-            "hoodie.datasource.write.partitionpath.field": ",".join(
-                PARTITION_FIELDS[self.partitioning]
-            ),
-            "hoodie.datasource.write.precombine.field": ",".join(self.ordering_fields),
-            "hoodie.datasource.write.hive_style_partitioning": truth(r.random() < 0.4),
-            "hoodie.index.type": "SIMPLE",
-            "hoodie.metadata.enable": truth(r.random() < 0.6),
-            "hoodie.embed.timeline.server": "false",
-            "hoodie.parquet.small.file.limit": r.choice(["0", "104857600"]),
-            **{f"hoodie.{of}.shuffle.parallelism": "2" for of in ("upsert", "insert", "delete")},
-            "hoodie.bulkinsert.shuffle.parallelism": "2",
-            "hoodie.write.table.version": str(self.version),
-            "hoodie.write.auto.upgrade": "false",
-            "hoodie.write.record.positions": truth(r.random() < 0.6),
-            "hoodie.clean.automatic": "false",
-        }
-        if self.is_mor and r.random() < 0.4:
-            found["hoodie.logfile.data.block.format"] = "parquet"
-        return found | self.skipping_options()
-
-    def avro_step(self) -> Step:
-        self.made += 1
-        name = self.pick(**_KINDS, **(_KINDS_OF_LOGS if self.is_mor else {}))
-        special = getattr(self, name, None)
-        if special is not None:
-            return special()  # type: ignore[no-any-return]
-        kind = StepKind(name)
-        if kind in (StepKind.COMPACT, StepKind.CLEAN, StepKind.CLUSTER):
-            return Step(kind, options=self.version_options())
-        return self.write(kind, self.some())
+            found = list(dict.fromkeys([*found, "timestamp_millis"]))
+        return found
 
     def change_unit(self) -> Step:
+        """Make a write whose schema says another unit of a column."""
         names = [name for name, kind in self.columns.items() if AVRO_TYPES[kind].others]
         if names:
             name = self.random.choice(names)
             self.columns[name] = self.random.choice(AVRO_TYPES[self.columns[name]].others)
-        return self.write(StepKind.UPSERT, self.some())
-
-    def add_column(self) -> Step:
-        kind = self.random.choice(self.readable)
-        self.columns[f"a{len(self.columns)}_{kind}"] = kind
-        return self.write(StepKind.UPSERT, self.some())
+        return self.write()
 
     def all_columns(self) -> tuple[Column, ...]:
         pairs = [("id", "string"), ("ts", "long"), ("seq", "int"), *self.columns.items()]

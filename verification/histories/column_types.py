@@ -17,19 +17,34 @@ if TYPE_CHECKING:
 Json: TypeAlias = "Any"
 
 
-def _as_it_is(value: Json) -> Any:
-    return value
+_FROM_JSON: dict[str, Callable[[Any], Any]] = {
+    "binary": bytes.fromhex,
+    "date": date.fromisoformat,
+    "decimal": Decimal,
+    "double": float,
+    "float": float,
+    "timestamp": datetime.fromisoformat,
+}
+
+
+def python_value(kind: str, value: Json) -> Any:
+    """Return a value of a simple type, which Spark's SQL names, as Python has it."""
+    convert = _FROM_JSON.get(kind)
+    return convert(value) if convert else value
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnType:
-    """A type of Spark, with its values in two forms: as JSON keeps them and as Spark takes them."""
+    """A type of Spark, with its values as JSON keeps them."""
 
     ddl: str
     draw: Callable[[Random], Json]
-    to_python: Callable[[Json], Any] = _as_it_is
     wider: tuple[str, ...] = ()  # types that a later write may give the column
     literal: str = ""  # a value of the type in SQL; "" where UPDATE does not set it
+
+    def to_python(self, value: Json) -> Any:
+        """Return a value of a simple type as Python has it; others as they are."""
+        return python_value(self.ddl.partition("(")[0], value)
 
 
 _DAYS = (
@@ -93,7 +108,7 @@ def _decimal_type(digits: int, scale: int) -> ColumnType:
         unscaled = random.choice((end, -end, 1, -1, 0)) if is_end else random.randint(-end, end)
         return format(Decimal(f"{unscaled}e-{scale}"), "f")  # exact, whatever the context
 
-    return ColumnType(f"decimal({digits},{scale})", draw, Decimal)
+    return ColumnType(f"decimal({digits},{scale})", draw)
 
 
 _any_day = _or(_day, _DAYS)
@@ -107,15 +122,6 @@ def _draw_ends(random: Random) -> Json:
         "t": _any_moment(random),
         "x": _any_double(random),
         "s": _text(random),
-    }
-
-
-def _ends(value: Json) -> Any:
-    return {
-        "d": date.fromisoformat(value["d"]),
-        "t": datetime.fromisoformat(value["t"]),
-        "x": float(value["x"]),
-        "s": value["s"],
     }
 
 
@@ -135,24 +141,23 @@ TYPES: dict[str, ColumnType] = {
     "float": ColumnType(
         "float",
         _or(lambda r: r.randint(-99, 99) / 4, _FLOATS),
-        float,
-        ("double", "string"),
-        "cast(0.5 as float)",
+        wider=("double", "string"),
+        literal="cast(0.5 as float)",
     ),
-    "double": ColumnType("double", _any_double, float, ("string",), literal="0.25D"),
+    "double": ColumnType("double", _any_double, wider=("string",), literal="0.25D"),
     "string": ColumnType("string", _text, literal="'new'"),
     "boolean": ColumnType("boolean", lambda r: r.random() < 0.5, literal="true"),
-    "date": ColumnType("date", _any_day, date.fromisoformat, literal="DATE '2024-02-29'"),
-    "timestamp": ColumnType("timestamp", _any_moment, datetime.fromisoformat),
+    "date": ColumnType("date", _any_day, literal="DATE '2024-02-29'"),
+    "timestamp": ColumnType("timestamp", _any_moment),
     "decimal": ColumnType(
-        "decimal(12,2)", lambda r: _decimal(r, 6, 2), Decimal, literal="cast(1.25 as decimal(12,2))"
+        "decimal(12,2)", lambda r: _decimal(r, 6, 2), literal="cast(1.25 as decimal(12,2))"
     ),
-    "big_decimal": ColumnType("decimal(30,6)", lambda r: _decimal(r, 20, 6), Decimal),
+    "big_decimal": ColumnType("decimal(30,6)", lambda r: _decimal(r, 20, 6)),
     "digit": _decimal_type(1, 0),
     "digits": _decimal_type(18, 9),
     "all_digits": _decimal_type(38, 0),
     "all_decimals": _decimal_type(38, 38),
-    "binary": ColumnType("binary", _bytes, bytes.fromhex),
+    "binary": ColumnType("binary", _bytes),
     # Without null elements: Apache Hudi's writer refuses them in its older layout of lists.
     "ints": ColumnType("array<int>", lambda r: [r.randint(0, 9) for _ in range(r.randint(0, 3))]),
     "map": ColumnType(
@@ -167,15 +172,13 @@ TYPES: dict[str, ColumnType] = {
         "array<struct<a:bigint,s:string>>",
         lambda r: [{"a": r.randint(0, 9), "s": "z"} for _ in range(r.randint(0, 2))],
     ),
-    "ends": ColumnType("struct<d:date,t:timestamp,x:double,s:string>", _draw_ends, _ends),
+    "ends": ColumnType("struct<d:date,t:timestamp,x:double,s:string>", _draw_ends),
     "days": ColumnType(
         "array<date>",
         lambda r: [_any_day(r) for _ in range(r.randint(0, 2))],
-        lambda value: [date.fromisoformat(day) for day in value],
     ),
     "moments": ColumnType(
         "map<string,timestamp>",
         lambda r: {f"k{i}": _any_moment(r) for i in range(r.randint(0, 2))},
-        lambda value: {key: datetime.fromisoformat(moment) for key, moment in value.items()},
     ),
 }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from tests.golden.compare import CHANGE_COLUMNS, arrow_type_name
+from tests.golden.compare import CHANGE_COLUMNS, arrow_type_name, float_text, unlike_columns
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from typing import TypeAlias
 
 Row: TypeAlias = "tuple[Any, ...]"
@@ -74,20 +72,14 @@ def difference(
         image_columns: what is compared of the images of changes: columns whose values Apache Hudi
             writes always in one form (D5).
     """
-    if reference.columns != ours.columns:
-        return Difference(_unlike(reference.columns, ours.columns), Counter(), Counter())
+    if unlike := unlike_columns(ours.columns, reference.columns):
+        return Difference(unlike, Counter(), Counter())
     if list(ours.names) == CHANGE_COLUMNS:
         theirs = Counter(_reduced(row, image_columns) for row in reference.rows)
         found = Counter(_reduced(row, image_columns) for row in ours.rows)
     else:
         theirs, found = Counter(reference.rows), Counter(ours.rows)
     return Difference("", theirs - found, found - theirs)
-
-
-def _unlike(theirs: Sequence[tuple[str, str]], ours: Sequence[tuple[str, str]]) -> str:
-    lost = [f"{n} {t}" for n, t in theirs if (n, t) not in ours]
-    only = [f"{n} {t}" for n, t in ours if (n, t) not in theirs]
-    return f"columns differ: Hudi's {lost or list(theirs)}, ours {only or list(ours)}"
 
 
 def spark_cell(value: Any) -> Any:
@@ -153,8 +145,7 @@ def _map(pairs: list[tuple[Any, Any]]) -> tuple[Any, ...]:
 
 def _scalar(value: Any) -> Any:
     if isinstance(value, float):
-        # By bits, so that -0.0 is not 0.0, and NaN equals NaN.
-        return "NaN" if math.isnan(value) else value.hex()
+        return float_text(value)
     if isinstance(value, datetime):
         return value.replace(tzinfo=None)  # both readers run in UTC
     return bytes(value) if isinstance(value, bytearray) else value

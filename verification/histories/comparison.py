@@ -10,17 +10,18 @@ import pyarrow.parquet as pq
 
 from hudi_pyspark import HudiTable
 from verification.histories.compare import Answer, Difference, Failure, Row, difference
-from verification.histories.instants import table_properties
+from verification.histories.instants import data_logs, table_properties
 from verification.histories.queries import Query, QueryKind, as_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
     from verification.histories.history import History
     from verification.histories.instants import Instant
 
 _OF_A_VERSION = ("_hoodie_record_key", "_hoodie_commit_time", "_hoodie_commit_seqno")
+_FILE = "_hoodie_file_name"
 
 
 class NoColumnError(LookupError):
@@ -53,12 +54,36 @@ class Comparison:
         """The payload class without its package; "" where the table names none."""
         return self.properties.get("hoodie.compaction.payload.class", "").rpartition(".")[2]
 
+    @property
+    def is_encoded(self) -> bool:
+        """Whether the names of folders are encoded."""
+        return self.properties.get("hoodie.datasource.write.partitionpath.urlencode") == "true"
+
+    @property
+    def is_hive_style(self) -> bool:
+        return self.properties.get("hoodie.datasource.write.hive_style_partitioning") == "true"
+
+    @property
+    def inspect(self) -> Any:
+        return HudiTable(str(self.path)).inspect
+
     def difference(self) -> Difference | None:
         """None unless both readers answer with the same columns."""
         if isinstance(self.reference, Failure) or isinstance(self.ours, Failure):
             return None
         found = difference(self.reference, self.ours, self.history.image_columns)
         return None if found.columns else found
+
+    def rows_that_differ(self) -> Difference:
+        """The difference of answers with the same columns."""
+        found = self.difference()
+        assert found is not None
+        return found
+
+    def agrees(self, theirs: Answer | Failure) -> bool:
+        """Whether another answer of Apache Hudi is equal to ours."""
+        both = isinstance(theirs, Answer) and isinstance(self.ours, Answer)
+        return both and not difference(theirs, self.ours)  # type: ignore[arg-type]
 
     @property
     def our_names(self) -> tuple[str, ...]:
@@ -70,6 +95,14 @@ class Comparison:
         if name not in self.ours.names:
             raise NoColumnError(name)
         return row[self.ours.names.index(name)]
+
+    def file_ids(self, rows: Iterable[Row]) -> Iterator[str]:
+        """Yield the file groups of rows; "" for a row that has none."""
+        return (file_id(self.column(row, _FILE)) for row in rows)
+
+    def identity(self, row: Row) -> tuple[Any, ...]:
+        places = ("_hoodie_partition_path", *self.history.record_keys)
+        return tuple(self.column(row, name) for name in places if name in self.our_names)
 
     def last_of_range(self) -> Instant | None:
         """The last commit of an incremental query."""
@@ -104,19 +137,9 @@ def file_id(file_name: str | None) -> str:
     return (file_name or "").partition("_")[0]
 
 
-def identity(c: Comparison, row: Row) -> tuple[Any, ...]:
-    places = ("_hoodie_partition_path", *c.history.record_keys)
-    assert isinstance(c.ours, Answer)
-    return tuple(c.column(row, name) for name in places if name in c.ours.names)
-
-
 def in_files(c: Comparison, rows: Counter[Row]) -> bool:
     """Whether each row is, by its meta columns, in the file or the file group that it names."""
-    return all(
-        tuple(c.column(row, name) for name in _OF_A_VERSION)
-        in _versions_in(c.path, c.column(row, "_hoodie_file_name") or "")
-        for row in rows
-    )
+    return all(_version(c, row) in _versions_in(c, c.column(row, _FILE) or "") for row in rows)
 
 
 def are_replaced(c: Comparison, rows: Counter[Row]) -> bool:
@@ -127,37 +150,34 @@ def are_replaced(c: Comparison, rows: Counter[Row]) -> bool:
     if not isinstance(found, Answer):
         return False
     latest = {tuple(row[found.names.index(n)] for n in _OF_A_VERSION) for row in found.rows}
-    return not latest & {tuple(c.column(row, n) for n in _OF_A_VERSION) for row in rows}
+    return not latest & {_version(c, row) for row in rows}
 
 
-def _versions_in(table: Path, name: str) -> frozenset[tuple[Any, ...]]:
+def _version(c: Comparison, row: Row) -> tuple[Any, ...]:
+    return tuple(c.column(row, name) for name in _OF_A_VERSION)
+
+
+def _versions_in(c: Comparison, name: str) -> frozenset[tuple[Any, ...]]:
     """Return the versions of records in a base file, or in the log files of a file group."""
-    inspect = HudiTable(str(table)).inspect
     found: list[dict[str, Any]] = []
-    for file in table.rglob(f"*{name}*") if name else ():
-        if file.name == name and file.suffix == ".parquet" and ".hoodie" not in file.parts:
+    for file in c.path.rglob(name) if name else ():
+        if file.suffix == ".parquet" and ".hoodie" not in file.parts:
             found += pq.read_table(file, columns=list(_OF_A_VERSION)).to_pylist()
-        elif file.name.startswith(f".{name}_") and not file.name.endswith((".crc", ".cdc")):
-            records = inspect.log_records(file.relative_to(table).as_posix())
-            found += filter(None, records["record"].to_pylist())
+    for log in data_logs(c.path) if name else ():
+        if log.rpartition("/")[2].startswith(f".{name}_"):
+            found += filter(None, c.inspect.log_records(log)["record"].to_pylist())
     return frozenset(tuple(record.get(name) for name in _OF_A_VERSION) for record in found)
 
 
 def without_file_name(c: Comparison, rows: Counter[Row]) -> Counter[Row]:
-    assert isinstance(c.ours, Answer)
-    place = c.ours.names.index("_hoodie_file_name")
+    place = c.our_names.index(_FILE)
     return Counter(row[:place] + row[place + 1 :] for row in rows.elements())
 
 
 def lacks_files(c: Comparison) -> bool:
     """Whether a data file that a commit on the timeline wrote is not on the storage."""
-    inspect = HudiTable(str(c.path)).inspect
     return any(
         not (c.path / name).exists()
-        for time in inspect.commits()["requested_time"].to_pylist()
-        for name in inspect.commit_files(time)["path"].to_pylist()
+        for time in c.inspect.commits()["requested_time"].to_pylist()
+        for name in c.inspect.commit_files(time)["path"].to_pylist()
     )
-
-
-def all_in(rows: Counter[Row], others: Counter[Row]) -> bool:
-    return not rows - others

@@ -11,22 +11,21 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from hudi_pyspark.table.merge_mode import DELETE_FIELD
 from tests.golden.questions import RECORD_POSITIONS
-from verification.histories.compare import Answer, Failure, arrow_answer
 from verification.histories.comparison import Comparison
 from verification.histories.instants import Instant, completed_commits
 from verification.histories.ours import (
+    AFTER_COMMIT,
+    FILTERED,
+    ONE_TABLE,
+    Check,
     answer_after_commit,
     answers_of_one_table,
-    filtered_answers,
+    checks_of,
     has_python_values,
     kept_folder,
-    merged_first,
-    other_forms,
     read_arrow,
     read_ours,
-    rows_by_key,
     some_filters,
 )
 from verification.histories.queries import (
@@ -45,12 +44,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
+    from verification.histories.compare import Answer, Failure
     from verification.histories.history import History
 
 FILTERS_OF_OURS = 3  # per query; they need no JVM
-FORMS_OF_OURS = 4  # likewise
-ONE_TABLE = "one table"  # detail of an answer that depends on earlier queries
-OF_OURS_ALONE = ("own filter", "own form", ONE_TABLE)  # details of findings without Apache Hudi
+OWN_TABLE = "one table"  # detail of an answer that depends on earlier queries
+OF_OURS_ALONE = ("own filter", "own form", OWN_TABLE)  # details of findings without Apache Hudi
+_DETAILS = {FILTERED: "own filter", ONE_TABLE: OWN_TABLE, AFTER_COMMIT: OWN_TABLE}
 QUERIES_PER_ATTEMPT = 12  # of shrinking, which has little time
 
 
@@ -73,6 +73,14 @@ class Examination:
     @property
     def unexplained(self) -> list[Outcome]:
         return [o for o in self.outcomes if o.verdict is Verdict.UNEXPLAINED]
+
+    def noted(self, check: Check) -> Iterator[Outcome]:
+        """Count a check, and yield its problem as an outcome."""
+        self.checks[check.name] += 1
+        self.checks += check.left_out
+        if check.problem:
+            detail = _DETAILS.get(check.name, "own form")
+            yield Outcome(check.query, Verdict.UNEXPLAINED, detail, check.problem)
 
     def record(self) -> dict[str, Any]:
         """A line of the results."""
@@ -123,10 +131,7 @@ def write(history: History, worker: Worker, path: Path) -> Examination:
         found.steps.append(step.label + reason)
         if not seen:  # a bootstrap may fail after its commit
             break
-        found.checks["answers after a commit"] += 1
-        if problem := answer_after_commit(path, number):
-            query, text = Query(QueryKind.SNAPSHOT, {}), f"after step {number}: {problem}"
-            found.outcomes.append(Outcome(query, Verdict.UNEXPLAINED, ONE_TABLE, text))
+        found.outcomes.extend(found.noted(answer_after_commit(path, number)))
     # The completion time is in the name from version 8 on only: an upgrade renames.
     newest = {instant.requested: instant for instant in sorted(seen)}
     found.instants = tuple(newest[requested] for requested in sorted(newest))
@@ -144,34 +149,10 @@ def ask(
         if not isinstance(rows, pa.Table) or not has_python_values(rows):
             continue
         filters = some_filters(rows, query, random, FILTERS_OF_OURS)
-        for chosen in filters:
-            for answer in filtered_answers(found.path, query, rows, chosen, random):
-                found.checks["filtered answers"] += 1
-                found.checks += answer.left_out
-                if answer.problem:
-                    yield Outcome(answer.query, Verdict.UNEXPLAINED, "own filter", answer.problem)
-        yield from _merged_first(found, query, rows)
-        yield from _by_key(found, query, rows, random)
-        for asked, problem in other_forms(found.path, query, rows, random, FORMS_OF_OURS):
-            found.checks["other forms"] += 1
-            if problem:
-                yield Outcome(asked, Verdict.UNEXPLAINED, "own form", problem)
+        for check in checks_of(found.path, query, rows, filters, random):
+            yield from found.noted(check)
         for chosen in filters[:1]:
             yield compare(found, worker, query.with_filter(chosen.text), plain)
-
-
-def _merged_first(found: Examination, query: Query, rows: pa.Table) -> Iterator[Outcome]:
-    if query.kind in (QueryKind.SNAPSHOT, QueryKind.AS_OF):
-        found.checks["merged first"] += 1
-        if problem := merged_first(found.path, query, rows):
-            yield Outcome(query, Verdict.UNEXPLAINED, "own form", problem)
-
-
-def _by_key(found: Examination, query: Query, rows: pa.Table, random: Random) -> Iterator[Outcome]:
-    if query.kind is QueryKind.SNAPSHOT and DELETE_FIELD not in query.options:
-        found.checks["by key"] += 1
-        for problem in rows_by_key(found.path, rows, random):
-            yield Outcome(query, Verdict.UNEXPLAINED, "own form", problem)
 
 
 def ask_one_table(found: Examination, random: Random) -> Iterator[Outcome]:
@@ -181,10 +162,8 @@ def ask_one_table(found: Examination, random: Random) -> Iterator[Outcome]:
         if kind is not QueryKind.CDC or found.history.has_cdc:
             asked += every_query(kind, found.instants, most=3)
     queries = list({str(query): query for query in asked}.values())
-    for query, problem in answers_of_one_table(found.path, queries, random):
-        found.checks["answers of one table"] += 1
-        if problem:
-            yield Outcome(query, Verdict.UNEXPLAINED, ONE_TABLE, problem)
+    for check in answers_of_one_table(found.path, queries, random):
+        yield from found.noted(check)
 
 
 def compare(
@@ -243,7 +222,7 @@ def differs(history: History, worker: Worker, folder: Path, failed: Outcome) -> 
     found = write(history, worker, folder / history.name)
     if not found.is_written:
         return None
-    if failed.detail == ONE_TABLE:
+    if failed.detail == OWN_TABLE:
         return next(ask_one_table(found, Random(0)), None)
     queries = list(every_query(failed.query.kind, found.instants))
     queries.sort(key=lambda query: bool(query.end) != bool(failed.query.end))
@@ -268,9 +247,3 @@ def _asked_as(
         yield from ask(found, worker, [query], Random(0))
     else:
         yield compare(found, worker, query)
-
-
-def answers(path: Path, worker: Worker, query: Query) -> tuple[Answer | Failure, Answer | Failure]:
-    """Both answers to one query, as they are."""
-    ours = read_arrow(path, query)
-    return worker.read(path, query), ours if isinstance(ours, Failure) else arrow_answer(ours)

@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
-from hudi_pyspark import HudiTable
 from verification.histories.compare import Answer, Failure, difference
-from verification.histories.comparison import (
-    Comparison,
-    file_id,
-    in_files,
-    without_file_name,
-)
+from verification.histories.comparison import Comparison, in_files, without_file_name
 from verification.histories.history import StepKind
-from verification.histories.ours import read_ours
-from verification.histories.queries import PARTIAL_PAYLOADS, Query, QueryKind
+from verification.histories.instants import data_logs
+from verification.histories.queries import PARTIAL_PAYLOADS, QueryKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,72 +21,30 @@ _OPERATION = "_hoodie_operation"
 _DELETING = ("D", "-U")
 
 
-def timestamp_key_generator(c: Comparison) -> bool:
-    """D8: the column of a timestamp-based key generator is text for Apache Hudi; others agree."""
-    other = without_partition_columns(c)
-    if other is None or isinstance(other.reference, Failure) or isinstance(other.ours, Failure):
-        return False
-    return not difference(other.reference, other.ours)
-
-
-def without_partition_columns(c: Comparison) -> Comparison | None:
-    """The same comparison without the columns of a timestamp-based key generator.
-
-    It is without the filter, too, where that compares such a column.
-    """
-    fields = c.history.partition_fields
-    if "TimestampBased" not in c.properties.get("hoodie.table.keygenerator.class", ""):
-        return None
-
-    def others(answer: Answer | Failure) -> Answer | Failure:
-        if isinstance(answer, Failure):
-            return answer
-        kept = [n for n, name in enumerate(answer.names) if name not in fields]
-        columns = tuple(answer.columns[n] for n in kept)
-        return Answer(columns, tuple(tuple(row[n] for n in kept) for row in answer.rows))
-
-    def ask_hudi(query: Query) -> Answer | Failure:
-        return others(c.ask_hudi(query))
-
-    query = c.query
-    if any(f"`{field}`" in query.filter for field in fields):
-        query = query.with_filter("")
-    is_whole = query is not c.query
-    theirs = c.ask_hudi(query) if is_whole else c.reference
-    ours = read_ours(c.path, query) if is_whole else c.ours
-    return replace(c, query=query, reference=others(theirs), ours=others(ours), ask_hudi=ask_hudi)
-
-
 def operation_that_deletes(c: Comparison) -> bool:
     """D33: only keys differ of which a log record says that it is deleted.
 
     Apache Hudi merges such a record as if it were a row, and shows it, by these payload classes.
     """
-    found = c.difference()
-    if not found or c.payload not in PARTIAL_PAYLOADS or _OPERATION not in c.our_names:
+    if c.payload not in PARTIAL_PAYLOADS or _OPERATION not in c.our_names:
         return False
-    keys = _keys_deleted_by_operation(c.path)
-    rows = (*found.missing, *found.extra)
-    return all(c.column(row, "_hoodie_record_key") in keys for row in rows)
-
-
-def _keys_deleted_by_operation(table: Path) -> frozenset[str]:
-    records = (found["record"] for found in _log_records(table))
+    found = c.rows_that_differ()
+    records = (found["record"] for found in _log_records(c))
     deleted = (record for record in records if record and record.get(_OPERATION) in _DELETING)
-    return frozenset(record["_hoodie_record_key"] for record in deleted)
+    keys = {record["_hoodie_record_key"] for record in deleted}
+    return all(
+        c.column(row, "_hoodie_record_key") in keys for row in (*found.missing, *found.extra)
+    )
 
 
-def keys_in_delete_blocks(table: Path) -> frozenset[str]:
+def keys_in_delete_blocks(c: Comparison) -> frozenset[str]:
     """Return the record keys that delete blocks of data files name."""
-    return frozenset(found["key"] for found in _log_records(table) if found["is_delete"])
+    return frozenset(found["key"] for found in _log_records(c) if found["is_delete"])
 
 
-def _log_records(table: Path) -> Iterator[dict[str, Any]]:
-    """Yield the records of the log files of a table's data."""
-    inspect = HudiTable(str(table)).inspect
-    for file in table.rglob(".*.log.*"):
-        if ".hoodie" not in file.parts and not file.name.endswith((".crc", ".cdc")):
-            yield from inspect.log_records(file.relative_to(table).as_posix()).to_pylist()
+def _log_records(c: Comparison) -> Iterator[dict[str, Any]]:
+    for log in data_logs(c.path):
+        yield from c.inspect.log_records(log).to_pylist()
 
 
 def logs_of_compacted_groups(c: Comparison) -> bool:
@@ -116,8 +67,7 @@ def agree_but_for_compacted_logs(c: Comparison, theirs: Answer, ours: Answer) ->
     groups = _groups_compacted_early(c.path)
     if found.columns or c.table_version >= 8 or not groups:
         return False
-    names = [c.column(row, "_hoodie_file_name") or "" for row in (*found.missing, *found.extra)]
-    if not all(file_id(name) in groups for name in names):
+    if not groups.issuperset(c.file_ids((*found.missing, *found.extra))):
         return False
     missing, extra = (without_file_name(c, side) for side in (found.missing, found.extra))
     if c.query.kind is QueryKind.SKIP_MERGE:

@@ -186,18 +186,10 @@ def from_json(found: Mapping[str, Any]) -> History:
 
 
 def _step(found: Mapping[str, Any]) -> Step:
-    columns = tuple(Column(c["name"], c["type"]) for c in found["columns"])
+    kind = StepKind(found["kind"])
+    columns = tuple(Column(**column) for column in found["columns"])
     rows = tuple(tuple(row) for row in found["rows"])
-    return Step(
-        StepKind(found["kind"]),
-        columns,
-        rows,
-        dict(found["options"]),
-        found["files"],
-        found["text"],
-        found.get("hudi", ""),
-        found.get("is_elsewhere", False),
-    )
+    return Step(**{**found, "kind": kind, "columns": columns, "rows": rows})
 
 
 def load_history(path: Path) -> History:

@@ -60,3 +60,10 @@ def partition_paths(table: Path) -> tuple[str, ...]:
     marks = table.rglob(".hoodie_partition_metadata*")
     folders = {mark.parent.relative_to(table).as_posix() for mark in marks}
     return tuple(sorted(f for f in folders if not f.startswith(".hoodie") and f != "."))
+
+
+def data_logs(table: Path) -> Iterator[str]:
+    """Yield the relative paths of the log files of a table's data."""
+    for file in table.rglob(".*.log.*"):
+        if ".hoodie" not in file.parts and not file.name.endswith((".crc", ".cdc")):
+            yield file.relative_to(table).as_posix()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ import pyarrow as pa
 from hudi_pyspark import HudiError, HudiTable
 from hudi_pyspark.frames.merged_files import is_exact_type
 from hudi_pyspark.options.option import Index
+from hudi_pyspark.table.merge_mode import DELETE_FIELD
 from tests.golden.compare import arrow_type_name
 from tests.golden.filters import Filter, filters_of
 from tests.golden.questions import Whole, kept_in, questions, random_options
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+FORMS_OF_OURS = 4  # per query; they need no JVM
 _MOST_KEYS = 20  # that are asked for one by one; all are, in groups
 
 
@@ -35,13 +37,58 @@ def read_ours(path: Path, query: Query, table: HudiTable | None = None) -> Answe
     return found if isinstance(found, Failure) else arrow_answer(found)
 
 
-def answers_of_one_table(
-    path: Path, queries: Sequence[Query], random: Random
-) -> Iterator[tuple[Query, str]]:
+@dataclass(frozen=True)
+class Check:
+    """A question that the reader under test answers alone, beside another answer of its own."""
+
+    name: str  # of `CHECKS`
+    query: Query
+    problem: str  # how the answers differ; "" where they do not
+    left_out: Counter[str] = field(default_factory=Counter)  # by the indexes
+
+
+FILTERED = "filtered answers"
+FORMS = "other forms"
+FIRST_MERGED = "merged first"
+BY_KEY = "by key"
+ONE_TABLE = "answers of one table"
+AFTER_COMMIT = "answers after a commit"
+# What the checks ask, for people. Those of filters are told apart.
+CHECKS = {
+    FORMS: "counted, by column, limited, as aggregates",
+    ONE_TABLE: "of one table object, or with kept merges, in random order",
+    AFTER_COMMIT: "after each commit, with merges that earlier answers kept",
+    BY_KEY: "snapshots, each row by its key in every way and with each index",
+    FIRST_MERGED: "base files by DuckDB, with merge_first=True",
+}
+
+
+def checks_of(
+    path: Path, query: Query, rows: pa.Table, filters: Sequence[Filter], random: Random
+) -> Iterator[Check]:
+    """Check an answer in every way.
+
+    Args:
+        path: of the table.
+        query: whose answer it is.
+        rows: the answer.
+        filters: made of its values.
+        random: chooses settings, keys and forms.
+    """
+    for chosen in filters:
+        yield from filtered_answers(path, query, rows, chosen, random)
+    if query.kind in (QueryKind.SNAPSHOT, QueryKind.AS_OF):
+        yield Check(FIRST_MERGED, query, merged_first(path, query, rows))
+    if query.kind is QueryKind.SNAPSHOT and DELETE_FIELD not in query.options:
+        problems = list(rows_by_key(path, rows, random))
+        yield Check(BY_KEY, query, "; ".join(problems))
+    yield from other_forms(path, query, rows, random, FORMS_OF_OURS)
+
+
+def answers_of_one_table(path: Path, queries: Sequence[Query], random: Random) -> Iterator[Check]:
     """Ask one table object all queries, twice and in random order, or a new one on kept merges.
 
-    Yields:
-        Each query, and how the answer differs from that of a fresh object; "" where it does not.
+    The answers must be those of fresh objects.
     """
     fresh = {str(query): read_ours(path, query) for query in queries}
     table = HudiTable(str(path))
@@ -51,7 +98,7 @@ def answers_of_one_table(
         else:
             asked, given = replace(query, own={**query.own, **kept_in(kept_folder(path))}), None
         expected, found = fresh[str(query)], read_ours(path, asked, given)
-        yield query, _problem(expected, found, "with earlier queries")
+        yield Check(ONE_TABLE, query, _problem(expected, found, "with earlier queries"))
 
 
 def _problem(expected: Answer | Failure, found: Answer | Failure, how: str) -> str:
@@ -67,20 +114,19 @@ def kept_folder(path: Path) -> Path:
     return path.with_name(f"{path.name}_kept")
 
 
-def answer_after_commit(path: Path, number: int) -> str:
+def answer_after_commit(path: Path, number: int) -> Check:
     """Compare what a table answers after a commit, with merges of earlier answers and with none.
 
     Args:
         path: of the table.
-        number: of the commit; it chooses one column or all.
-
-    Returns:
-        How the answers differ; "" where they do not.
+        number: of the step; it chooses one column or all.
     """
     query = Query(QueryKind.SNAPSHOT, {}, own={"columns": KEY} if number % 2 else {})
     without = replace(query, own={**query.own, "merge_cache": "off"})
     kept = replace(query, own={**query.own, **kept_in(kept_folder(path))})
-    return _problem(read_ours(path, without), read_ours(path, kept), "with kept merges")
+    problem = _problem(read_ours(path, without), read_ours(path, kept), "with kept merges")
+    told = f"after step {number}: {problem}" if problem else ""
+    return Check(AFTER_COMMIT, Query(QueryKind.SNAPSHOT, {}), told)
 
 
 def merged_first(path: Path, query: Query, all_rows: pa.Table) -> str:
@@ -152,22 +198,13 @@ def some_filters(found: pa.Table, query: Query, random: Random, most: int) -> li
     return random.sample(filters, min(most, len(filters)))
 
 
-@dataclass(frozen=True)
-class FilteredAnswer:
-    """A filtered answer, beside the unfiltered one that was filtered here."""
-
-    query: Query
-    problem: str  # how they differ; "" if they do not
-    left_out: Counter[str]  # by the indexes
-
-
 def filtered_answers(
     path: Path,
     query: Query,
     all_rows: pa.Table,
     filter: Filter,  # noqa: A002
     random: Random,
-) -> Iterator[FilteredAnswer]:
+) -> Iterator[Check]:
     """Apply a filter without the metadata table, with all its indexes and with some of them.
 
     A table without a metadata table is read once.
@@ -182,17 +219,15 @@ def filtered_answers(
             problem = f"refused with a filter only: {found.error}: {found.message}"
         else:
             problem = str(difference(expected, arrow_answer(found)) or "")
-        yield FilteredAnswer(asked, problem, skipped)
+        yield Check(FILTERED, asked, problem, skipped)
 
 
 def other_forms(
     path: Path, query: Query, all_rows: pa.Table, random: Random, most: int
-) -> Iterator[tuple[Query, str]]:
+) -> Iterator[Check]:
     """Ask a query in other forms, each with options of ours that are drawn for it.
 
-    Yields:
-        The query with these options, and how the answer differs from what follows from the rows of
-        the whole one; "" where it does not.
+    The answers must follow from the rows of the whole one.
     """
     schema = [{"name": f.name, "type": arrow_type_name(f.type)} for f in all_rows.schema]
     whole = Whole(all_rows, schema)
@@ -206,7 +241,7 @@ def other_forms(
             problems = question.problems(answer, whole)
         except Exception as error:  # noqa: BLE001  (a finding)
             problems = [f"{type(error).__name__}: {error}"]
-        yield asked, f"{question}: {'; '.join(problems)}" if problems else ""
+        yield Check(FORMS, asked, f"{question}: {'; '.join(problems)}" if problems else "")
 
 
 def rows_by_key(path: Path, all_rows: pa.Table, random: Random) -> Iterator[str]:

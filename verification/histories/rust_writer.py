@@ -20,6 +20,8 @@ from verification.histories.worker import Worker
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+RUST = "hudi-rs-0.6.0-rc.1"
+SPARK_RELEASE = "1.2.0"  # which reads, and does some steps
 SOURCE = Path(__file__).parent / "rust"
 BUILD = Path(__file__).parents[2] / "build" / "hudi-rs-writer"
 SECONDS_PER_STEP = 120

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from verification.histories.compare import CRASH
+from verification.histories.ours import CHECKS, FILTERED
 from verification.histories.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -46,25 +47,16 @@ def _of_writer(hudi: str, records: Sequence[Record]) -> Iterator[str]:
         details = _details(found) if verdict not in (Verdict.EQUAL, Verdict.BOTH_REFUSE) else ""
         yield f"    {len(found):6} {verdict.value}{details}"
     checks: Counter[str] = sum((Counter(r.get("checks", {})) for r in written), Counter())
-    others = {name: checks.pop(name, 0) for name in _CHECKS}
-    if filtered := checks.pop("filtered answers", 0):
+    others = {name: checks.pop(name, 0) for name in CHECKS}
+    if filtered := checks.pop(FILTERED, 0):
         skipped = ", ".join(f"{n:,} by {index}" for index, n in checks.most_common())
         yield f"    {filtered:6} more of ours alone, filtered; left out: {skipped or 'nothing'}"
     for name, count in others.items():
         if count:
-            yield f"    {count:6} more of ours alone: {_CHECKS[name]}"
+            yield f"    {count:6} more of ours alone: {CHECKS[name]}"
     crashes = sum(outcome["detail"] == CRASH for outcome in outcomes)
     if crashes:
         yield f"    {crashes:6} of them killed its JVM"
-
-
-_CHECKS = {  # names of checks to their descriptions
-    "other forms": "counted, by column, limited, as aggregates",
-    "answers of one table": "of one table object, or with kept merges, in random order",
-    "answers after a commit": "after each commit, with merges that earlier answers kept",
-    "by key": "snapshots, each row by its key in every way and with each index",
-    "merged first": "base files by DuckDB, with merge_first=True",
-}
 
 
 def _details(outcomes: Iterable[Record]) -> str:

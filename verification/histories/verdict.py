@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from verification.histories.compare import CRASH, Answer, Difference, Failure, difference
+from verification.histories.compare import Answer, Difference, Failure, difference
 from verification.histories.deviations import explaining_rule
 
 if TYPE_CHECKING:
@@ -73,7 +73,3 @@ def judge(comparison: Comparison) -> Outcome:
     rule = explaining_rule(comparison)
     verdict = Verdict.DEVIATION if rule else Verdict.UNEXPLAINED
     return Outcome(query, verdict, rule, text, found)
-
-
-def is_crash(outcome: Outcome) -> bool:
-    return outcome.detail == CRASH

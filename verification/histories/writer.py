@@ -6,14 +6,12 @@ import re
 import shutil
 import threading
 from contextlib import contextmanager
-from datetime import date, datetime
-from decimal import Decimal
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from verification.histories import avro_writer
 from verification.histories.avro_generation import AVRO, JAVA
-from verification.histories.column_types import TYPES, Json
+from verification.histories.column_types import TYPES, Json, python_value
 from verification.histories.history import LAGS, TOGETHER, History, Step, StepKind
 from verification.histories.instants import (
     completed_commits,
@@ -23,7 +21,7 @@ from verification.histories.instants import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from pyspark.sql import DataFrame, SparkSession
@@ -69,15 +67,8 @@ class NotPossibleError(Exception):
 
 
 _DELETED = "hoodie.datasource.write.partitions.to.delete"
+_CREATED: set[Path] = set()  # tables that statements created
 _HADOOP = "spark.hadoop."
-_FROM_JSON: Mapping[str, Callable[[Any], Any]] = {
-    "binary": bytes.fromhex,
-    "date": date.fromisoformat,
-    "decimal": Decimal,
-    "double": float,
-    "float": float,
-    "timestamp": datetime.fromisoformat,
-}
 
 
 @contextmanager
@@ -156,17 +147,18 @@ def _do(
     elif step.kind is StepKind.MERGE_INTO:
         _merge_into(spark, history, step, options, path)
     elif step.kind is StepKind.SQL:
-        _sql(spark, _statement(spark, step.text, path), options, step)
+        _sql(spark, _statement(spark, step.text, path, step), options, step)
     elif step.kind is StepKind.TABLE_TYPE:
         _edit_properties(path, {"hoodie.table.type": step.text})
     elif step.kind is StepKind.EDIT_PROPERTIES:
         _edit_properties(path, step.options)
     elif step.kind is StepKind.LOSE_COMPLETION:
-        _lose(path, completed_commits(path)[-1].file_name)
+        _lose(path, re.escape(completed_commits(path)[-1].file_name))
     elif step.kind is StepKind.LOSE_INSTANT:
-        _lose(path, completed_commits(path)[int(step.text) - 1].requested)
+        _lose(path, completed_commits(path)[int(step.text) - 1].requested + ".*")
     elif step.kind in _PROCEDURES:
-        _call(spark, step, options, path)
+        text = f"CALL {_PROCEDURES[step.kind]}"
+        _sql(spark, _statement(spark, text, path, step), options, step)
     else:
         _write(_rows(spark, step), step, options, path, is_first=number == 0)
 
@@ -227,26 +219,37 @@ def _edit_properties(path: Path, properties: Mapping[str, str]) -> None:
     file.with_name(f".{file.name}.crc").unlink(missing_ok=True)
 
 
-def _lose(path: Path, name: str) -> None:
-    """Remove the files of the timeline whose names begin so, with their checksums."""
+def _lose(path: Path, pattern: str) -> None:
+    """Remove the files of the timeline with names of a pattern, and their checksums."""
     for file in timeline_files(path):
-        if file.name.removeprefix(".").startswith(name):
+        if re.fullmatch(pattern, file.name.removeprefix(".").removesuffix(".crc")):
             file.unlink()
 
 
-def _statement(spark: SparkSession, text: str, path: Path) -> str:
-    """Return a statement with the names of the table, its commits and its first planned service."""
+def _statement(spark: SparkSession, text: str, path: Path, step: Step) -> str:
+    """Return a statement with names of the table, and of instants that it has now.
+
+    Raises:
+        NotPossibleError: the table has no such instant.
+    """
     commits = [instant.requested for instant in completed_commits(path)]
-    places = {f"c{number}": requested for number, requested in enumerate(commits, 1)}
-    plans = sorted(f.name for f in timeline_files(path) if f.name.endswith("compaction.requested"))
-    creates = text.startswith("CREATE TABLE")
-    return text.format(
-        table=_table_name(spark, path) if creates else _table(spark, path),
-        path=path,
-        last=commits[-1] if commits else "",
-        plan=plans[0].partition(".")[0] if plans else "",
-        **places,
-    )
+    names = sorted(file.name for file in timeline_files(path))
+    plans = [name.partition(".")[0] for name in names if name.endswith("compaction.requested")]
+    saved = [re.split(r"[_.]", name)[0] for name in names if name.endswith(".savepoint")]
+    places = {
+        **{f"c{number}": requested for number, requested in enumerate(commits, 1)},
+        **({"last": commits[-1]} if len(commits) > 1 else {}),
+        **({"chosen": _chosen(commits, step)} if commits else {}),
+        **({"saved": _chosen(saved, step)} if saved else {}),
+        **({"plan": plans[0]} if plans else {}),
+    }
+    if "{table}" in text:
+        is_new = text.startswith("CREATE TABLE")
+        places["table"] = _new_table(spark, path) if is_new else _table(spark, path)
+    try:
+        return text.format(path=path, **places)
+    except KeyError as error:
+        raise NotPossibleError from error
 
 
 def _merge_into(
@@ -259,33 +262,10 @@ def _merge_into(
     _sql(spark, text, options, step)
 
 
-def _call(spark: SparkSession, step: Step, options: dict[str, str], path: Path) -> None:
-    template = _PROCEDURES[step.kind]
-    places: dict[str, str] = {"path": str(path)}
-    if "{table}" in template:
-        places["table"] = _table(spark, path)
-    commits = [instant.requested for instant in completed_commits(path)]
-    if "{last}" in template:
-        if len(commits) < 2:
-            raise NotPossibleError
-        places["last"] = commits[-1]
-    if "{chosen}" in template:
-        places["chosen"] = _chosen(commits, step)
-    if "{saved}" in template:
-        places["saved"] = _chosen(sorted(_savepoints(path)), step)
-    _sql(spark, f"CALL {template.format(**places)}", options, step)
-
-
-def _savepoints(path: Path) -> Iterator[str]:
-    for file in (path / ".hoodie").rglob("*.savepoint"):
-        if "metadata" not in file.parts:
-            yield re.split(r"[_.]", file.name)[0]
-
-
 def _chosen(values: list[str] | tuple[str, ...], step: Step) -> str:
     if not values:
         raise NotPossibleError
-    return values[int(step.text or 0) % len(values)]
+    return values[int(step.text if step.text.isdigit() else 0) % len(values)]
 
 
 def _sql(spark: SparkSession, text: str, options: Mapping[str, str], step: Step) -> None:
@@ -296,17 +276,27 @@ def _sql(spark: SparkSession, text: str, options: Mapping[str, str], step: Step)
 
 
 def _table(spark: SparkSession, path: Path) -> str:
-    """A name of the table in the catalog, declared anew so that it has the columns of now."""
-    name = _table_name(spark, path)
-    spark.sql(f"CREATE TABLE {name} USING hudi LOCATION '{path}'")
+    """A name of the table in the catalog, declared anew so that it has the columns of now.
+
+    A table that a statement created keeps the types that only its statement says.
+    """
+    name = _table_name(path)
+    if path not in _CREATED:
+        spark.sql(f"DROP TABLE IF EXISTS {name}")
+        spark.sql(f"CREATE TABLE {name} USING hudi LOCATION '{path}'")
     return name
 
 
-def _table_name(spark: SparkSession, path: Path) -> str:
-    """The name that the table may have in the catalog, which has none so far."""
-    name = "t_" + re.sub(r"\W", "_", path.name)
+def _new_table(spark: SparkSession, path: Path) -> str:
+    """The name of a table that a statement is about to create."""
+    name = _table_name(path)
     spark.sql(f"DROP TABLE IF EXISTS {name}")
+    _CREATED.add(path)
     return name
+
+
+def _table_name(path: Path) -> str:
+    return "t_" + re.sub(r"\W", "_", path.name)
 
 
 def _rows(spark: SparkSession, step: Step) -> DataFrame:
@@ -329,5 +319,4 @@ def spark_value(kind: Any, value: Json) -> Any:
         return [spark_value(kind.elementType, item) for item in value]
     if name == "map":
         return {key: spark_value(kind.valueType, item) for key, item in value.items()}
-    convert = _FROM_JSON.get(name)
-    return convert(value) if convert else value
+    return python_value(name, value)

@@ -25,8 +25,9 @@ from hudi_pyspark import errors
 from hudi_pyspark.columns.arrays import Mask
 from hudi_pyspark.columns.schema_evolution import conform, repair_timestamps, stored_columns
 from hudi_pyspark.filter.predicate import Predicate
-from hudi_pyspark.format.data_files import check_readable
+from hudi_pyspark.format.data_files import BaseFileFormat, check_readable
 from hudi_pyspark.format.parquet.checked_file import has_only_value, open_parquet
+from hudi_pyspark.reading.base_files.key_texts import shows_texts
 from hudi_pyspark.reading.base_files.other_formats import READERS
 from hudi_pyspark.reading.base_files.page_reads import PagedFile
 from hudi_pyspark.reading.base_files.parquet import (
@@ -88,6 +89,7 @@ def read_base_rows(
         task.working,
         {name: stored[name] for name in stored if name not in replaced},
         shared.record_keys,
+        shared.key_texts,
         byte_range,
         dropped,
     )
@@ -102,6 +104,29 @@ def read_base_rows(
                 is_wanted = pc.is_in(rows.column(RECORD_KEY_COLUMN), value_set=shared.wanted_keys)
                 rows = rows.filter(is_wanted)
         yield rows
+
+
+def with_shown_keys(task: ScanTask, storage: Storage) -> ScanTask:
+    """Return the task for any record key if a base file below log files contradicts its keys.
+
+    Base rows and log records are left out by the same keys, or not at all. See `key_texts`; a base
+    file without log files is asked when it is read.
+
+    Raises:
+        MissingFileError, CorruptBaseFileError: as `read_base_rows`.
+        UnsupportedTableError: the base file has an unknown format.
+    """
+    shared = task.shared
+    base = task.file_slice.base_file
+    if shared.record_keys is None or not shared.key_texts or not task.file_slice.log_files:
+        return task
+    if base is None:  # then log blocks decide
+        return task
+    is_shown = False
+    if BaseFileFormat.of(base.path).has_row_groups and not base.bootstrap_source:
+        with open_base_file(task, storage) as file:
+            is_shown = file is not None and shows_texts(file.parquet, shared.key_texts)
+    return task if is_shown else task.with_plan(record_keys=None)
 
 
 def _stored_rows(

@@ -38,6 +38,7 @@ from hudi_pyspark.format.parquet.checked_file import (
 )
 from hudi_pyspark.format.parquet.legacy_calendar import LegacyCalendar, widen_bounds, with_instants
 from hudi_pyspark.messages import logger
+from hudi_pyspark.reading.base_files.key_texts import shows_texts
 from hudi_pyspark.reading.base_files.page_reads import PagedFile, is_among, read_keyed_rows
 from hudi_pyspark.storage.protocol import Storage
 from hudi_pyspark.storage.remote_file import fetch_end
@@ -59,6 +60,7 @@ class RowGroupFilter:
     # Column to its name in the file, for columns that come from the file; None: the same names.
     stored_names: Mapping[str, str] | None = None
     record_keys: tuple[str, ...] | None = None  # only rows with these keys are needed; None for all
+    key_texts: tuple[str, ...] = ()  # key fields of whose values the keys have the texts, if any
     byte_range: tuple[int, int] | None = None  # begin and end of a part of the file; None for all
     dropped: Mask | None = None  # by row number, as many as the file has; None to keep all rows
 
@@ -84,7 +86,7 @@ class RowGroupFilter:
         if self.byte_range is not None:
             begin, end = self.byte_range
             groups = [g for g in groups if begin <= _middle(metadata.row_group(g)) < end]
-        keys = self._keys_in(metadata)
+        keys = self._keys_in(file)
         if keys is not None and not keys:
             return [], keys
         predicate = self.predicate
@@ -120,11 +122,11 @@ class RowGroupFilter:
 
         return [g for g in groups if may_match(predicate, partial(bounds_of, group=g))], keys
 
-    def _keys_in(self, metadata: pq.FileMetaData) -> Sequence[str] | None:
+    def _keys_in(self, file: pq.ParquetFile) -> Sequence[str] | None:
         """Return the needed record keys that may be in a file, by its footer; None for any key."""
-        if self.record_keys is None:
+        if self.record_keys is None or (self.key_texts and not shows_texts(file, self.key_texts)):
             return None
-        footer = metadata.metadata or {}
+        footer = file.metadata.metadata or {}
         keys: Sequence[str] = self.record_keys
         first, last = footer.get(_FIRST_KEY, b""), footer.get(_LAST_KEY, b"")
         # Only ASCII keys are left out: Java does not sort other strings by bytes.

@@ -11,7 +11,9 @@ from hudi_pyspark.arrow_values import text_scalar, to_arrow, to_numpy
 from hudi_pyspark.columns.arrays import RowNumbers, as_one_array, field_array
 from hudi_pyspark.columns.text import spark_value_text
 from hudi_pyspark.errors import CorruptTableError
-from hudi_pyspark.format.column_names import find_path
+from hudi_pyspark.format.avro.schema import arrow_field
+from hudi_pyspark.format.column_names import AmbiguousNamesError, find_path, match_names
+from hudi_pyspark.format.log.log_block import LogBlock
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 
 MOST_SLICES = 64
@@ -82,6 +84,26 @@ def record_keys(table: pa.Table, key_fields: Sequence[str]) -> pa.Array:
     is_unnamed = (pc.equal(pc.fill_null(text, ""), "") for text in texts)
     _check_named(reduce(pc.and_, is_unnamed), key_fields)
     return as_one_array(pc.binary_join_element_wise(*parts, ","))
+
+
+def show_texts(block: LogBlock, key_fields: Sequence[str]) -> bool:
+    """Return whether the keys of a data block have the texts of their key fields.
+
+    All writers make the same text of texts and whole numbers. A block of partial updates may lack
+    fields.
+
+    Raises:
+        CorruptLogBlockError: the header of the block has no schema, or one that cannot be parsed.
+        UnsupportedTypeError: the schema has types that cannot be read.
+    """
+    fields = {field.name: field for field in block.avro_schema().fields}
+    try:
+        names = match_names(key_fields, fields)
+    except AmbiguousNamesError:
+        return False
+    types = [arrow_field(fields[name]).type for name in names.values()]
+    has_all = block.is_partial or len(names) == len(key_fields)
+    return has_all and all(pa.types.is_string(t) or pa.types.is_integer(t) for t in types)
 
 
 def _part(text: pa.Array) -> pa.Array:

@@ -1,0 +1,43 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from verification.histories import generation
+from verification.histories.drawing import _MAKERS
+from verification.histories.generation import abilities_of
+from verification.histories.history import StepKind
+
+WRITERS = json.loads(Path(generation.__file__).with_name("abilities.json").read_text())
+_WRITE = "hoodie.datasource.write"
+NAMED_BY_THE_TABLE = {
+    "hoodie.write.table.version",
+    f"{_WRITE}.recordkey.field",
+    f"{_WRITE}.partitionpath.field",
+    f"{_WRITE}.precombine.field",
+}
+
+
+def test_every_writer_has_a_maker() -> None:
+    assert {name for _, name, _ in _MAKERS.values()} == set(WRITERS)
+
+
+@pytest.mark.parametrize("writer", WRITERS)
+def test_an_option_depends_on_options_that_are_drawn_before(writer: str) -> None:
+    abilities = abilities_of(writer)
+    known = {*NAMED_BY_THE_TABLE, *abilities.fixed_options}
+    for option in abilities.options:
+        known.add(option["name"])
+        assert option.get("when", {}).keys() <= known
+        known |= option.get("then", {}).keys()
+        assert all(weight > 0 for weight in option["values"].values())
+
+
+@pytest.mark.parametrize("writer", WRITERS)
+def test_every_step_is_a_kind_a_variant_or_what_a_method_makes(writer: str) -> None:
+    abilities = abilities_of(writer)
+    make, types = next((make, types) for make, name, types in _MAKERS.values() if name == writer)
+    kinds = {kind.value for kind in StepKind}
+    for name in {**abilities.steps, **abilities.steps_of_logs, **abilities.first_steps}:
+        assert name in kinds or name in abilities.variants or hasattr(make, name)
+    assert {*abilities.types, *abilities.rare_types} <= set(types)
