@@ -132,10 +132,16 @@ class MetadataTable(PickledWithoutCache):
     def bounds_of(
         self, slices: Sequence[FileSlice], index: str = Index.COLUMN_STATS.value
     ) -> BoundsCache:
-        """Return the bounds in slices that an index has, which are kept for the next filter."""
-        if index not in self._bounds or self._bounds[index].slices != slices:
-            self._bounds[index] = BoundsCache(slices, self.table, partial(self.find, index))
-        return self._bounds[index]
+        """Return the bounds in slices that an index has, which are kept for the next filter.
+
+        Another thread may ask for those of other slices at the same time.
+        """
+        bounds = self._bounds.get(index)
+        if bounds is None or bounds.slices != slices:
+            bounds = self._bounds[index] = BoundsCache(
+                slices, self.table, partial(self.find, index)
+            )
+        return bounds
 
     def find(self, partition: str, keys: Sequence[str]) -> Iterator[list[Entries]]:
         """Yield the entries of some keys, oldest first, for each file group that can have them.

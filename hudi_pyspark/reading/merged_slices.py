@@ -14,7 +14,7 @@ rows that remain (`combine_slice`), and is not resumed.
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import replace
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
@@ -53,8 +53,9 @@ class MergedSlice(NamedTuple):
     outcome: Outcome
     log_records: int  # number of the records that were decoded
     winners: Winners | None = None  # to resume the merge from; None if records are combined
-    # Rows of the base file, of which `rows_of` leaves out dropped ones; None to read the file.
+    # Rows of the base file, of which `rows_of` leaves out dropped ones; None to read `file`.
     base: Sequence[pa.Table] | None = None
+    file: PagedFile | None = None  # the base file, open
 
 
 def may_become_outcome(task: ScanTask, sides: MergeSides) -> bool:
@@ -72,7 +73,7 @@ def may_become_outcome(task: ScanTask, sides: MergeSides) -> bool:
 
 
 def merge_slice(
-    task: ScanTask, storage: Storage, log: LogInMemory, sides: MergeSides
+    task: ScanTask, storage: Storage, log: LogInMemory, sides: MergeSides, files: ExitStack
 ) -> MergedSlice:
     """Merge a slice whose records win as a whole.
 
@@ -81,6 +82,7 @@ def merge_slice(
         storage: of the table.
         log: records of all log files of the slice.
         sides: of the merge, to which the log belongs.
+        files: closes the base file, if that is still to be read, after the result has been used.
 
     Raises:
         CorruptTableError: a base row has no record key.
@@ -94,10 +96,11 @@ def merge_slice(
             at_once = [pa.concat_tables(tables)] if tables else []  # all keys are hashed once
             merged = _merge_anew(task, log, sides.scan, at_once, row_count)
             return merged._replace(base=tables)
-    with open_base_file(task, storage) as file:
-        assert file is not None  # there is a base file
-        identities = read_identities(task, storage, file, by_position=log.by_position)
-        return _merge_anew(task, log, sides.scan, identities, file.row_count)
+    file = files.enter_context(open_base_file(task, storage))
+    assert file is not None  # there is a base file
+    identities = read_identities(task, storage, file, by_position=log.by_position)
+    merged = _merge_anew(task, log, sides.scan, identities, file.row_count)
+    return merged._replace(file=file)
 
 
 def combine_slice(
@@ -141,8 +144,7 @@ def rows_of(task: ScanTask, storage: Storage, merged: MergedSlice) -> Iterator[p
     outcome = merged.outcome
     tables = merged.base
     if tables is None:
-        with open_needed_file(task, storage) as file:
-            yield from outcome_rows(task, storage, outcome, file)
+        yield from outcome_rows(task, storage, outcome, merged.file)
         return
     is_kept = ~outcome.decision.dropped_base_rows
     ends = accumulate(table.num_rows for table in tables)
@@ -374,7 +376,7 @@ def outcome_rows(
         task: of the slice.
         storage: of the table.
         outcome: of the merge of the slice.
-        file: from `open_needed_file`.
+        file: the base file; None if the slice has none, or no column is read.
 
     Raises:
         MissingFileError, CorruptBaseFileError: as `read_base_rows`.

@@ -20,7 +20,7 @@ Small slices are merged together instead (`small_slices`).
 """
 
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -282,10 +282,10 @@ def merge_outcome(task: ScanTask, storage: Storage, store: OutcomeStore) -> Outc
     if outcome is not None or not kept_merge.is_sound:
         return outcome
     sides = load_merge_sides(task, storage)
-    with closing(sides.log):
+    with closing(sides.log), ExitStack() as files:
         if not may_become_outcome(task, sides):
             return None
-        return _returned(_merge_into_outcome(task, storage, sides, kept_merge)).outcome
+        return _returned(_merge_into_outcome(task, storage, sides, kept_merge, files)).outcome
 
 
 def _merged_tables(
@@ -301,26 +301,30 @@ def _merged_tables(
                 yield from outcome_rows(task, storage, outcome, file)
                 return
     sides = load_merge_sides(task, storage)
-    with closing(sides.log) as log:
+    with closing(sides.log) as log, ExitStack() as files:
         is_worthwhile = log.pair_rule.wins_whole_records or kept_merge is not None
         if is_worthwhile and may_become_outcome(task, sides):
-            merged = yield from _merge_into_outcome(task, storage, sides, kept_merge)
+            merged = yield from _merge_into_outcome(task, storage, sides, kept_merge, files)
             yield from rows_of(task, storage, merged)
         else:
             yield from _streamed_tables(task, log, sides)
 
 
 def _merge_into_outcome(
-    task: ScanTask, storage: Storage, sides: MergeSides, kept_merge: KeptMerge | None
+    task: ScanTask,
+    storage: Storage,
+    sides: MergeSides,
+    kept_merge: KeptMerge | None,
+    files: ExitStack,
 ) -> Generator[pa.Table, None, MergedSlice]:
     """Merge a slice into an outcome, and keep it; see `may_become_outcome`.
 
     Yields the base rows that remain if records are combined, which reads all columns of the base
-    file. `rows_of` has the other rows.
+    file. `rows_of` has the other rows. ``files`` is as for `merge_slice`.
     """
     assert isinstance(sides.log, LogInMemory)
     if sides.log.pair_rule.wins_whole_records:
-        merged = merge_slice(task, storage, sides.log, sides)
+        merged = merge_slice(task, storage, sides.log, sides, files)
     else:
         merged = yield from combine_slice(task, sides.log, sides)
     if kept_merge is not None:

@@ -15,6 +15,7 @@ import pytest
 
 from hudi_pyspark import HudiTable
 from hudi_pyspark.storage import ArrowStorage
+from hudi_pyspark.table.file_group import FileSlice
 from tests.metadata_table.indexed import answer_of_hudi, pruned
 
 STATS = "x_v9_cow_ix_stats_base"
@@ -131,6 +132,20 @@ def test_bloom_filters_keep_slices_whose_log_files_may_have_the_key(open_case):
     scan = open_case(STATS_AND_LOGS).scan(filter="id = 'nobody'", data_skipping="bloom_filters")
     assert scan.plan()
     assert all(task.file_slice.log_files for task in scan.plan())
+
+
+def test_bounds_are_those_of_the_slices_that_a_thread_asks_for(open_case):
+    scan = open_case(STATS).scan()
+    metadata = scan._planner.metadata()
+    slices = list(scan._query.slices)
+
+    class WhileAnotherThreadAsks(list[FileSlice]):
+        def __ne__(self, other):
+            metadata.bounds_of(slices[:1])
+            return super().__ne__(other)
+
+    metadata.bounds_of(slices)
+    assert len(metadata.bounds_of(WhileAnotherThreadAsks(slices)).slices) == len(slices) > 1
 
 
 @pytest.mark.parametrize("name", [SECONDARY_AND_LOGS, "x_v9_mor_ix_stats"])

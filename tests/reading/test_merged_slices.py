@@ -173,7 +173,18 @@ def test_small_file_with_many_bytes_of_rows_is_not_held_in_memory(storage, monke
     assert read_files(storage)[0] == 1
     monkeypatch.setattr(thresholds, "OUTCOME_BYTES", 3_000)  # more than the log's, fewer than these
     assert rows(task(), storage, None) == found
-    assert read_files(storage)[0] == 3  # begun as a whole, then for the keys and for the columns
+    assert read_files(storage)[0] == 2  # begun as a whole, then for the keys and the columns
+
+
+@pytest.mark.parametrize("has_store", [True, False])
+def test_larger_base_file_is_opened_once_for_its_keys_and_columns(
+    storage, store, monkeypatch, has_store
+):
+    expected = rows(task(), storage, None)
+    read_files(storage)
+    monkeypatch.setattr(thresholds, "SMALL_BASE_FILE", 0)
+    assert rows(task(), storage, store if has_store else None) == expected
+    assert read_files(storage)[0] == 1
 
 
 def test_skipped_damage_is_reported_at_each_read(storage, store):
