@@ -293,8 +293,55 @@ class PartitionPruner:
                 # Bounds decide no LIKE beyond its prefix, and no negated condition.
                 exact = [columns[name].is_exact for name in columns_of(part)]
                 mask &= ~np.logical_and.reduce(exact) | holds(part, pa.table(values))
+        if is_below:
+            for place in filter(self._may_continue, range(depth - 1)):
+                mask |= self._may_pass_continued(parts, place, decided, columns)
         is_decided[is_decided] = ~mask
         return ~is_decided
+
+    def _may_continue(self, place: int) -> bool:
+        """Return whether the values of a partition column may take several folders."""
+        name = self.config.partition_fields[place]
+        if self.schema.get_field_index(name) < 0:
+            return True
+        data_type = self.schema.field(name).type
+        if self._may_be_slash_date(data_type):
+            return True
+        if self.config.url_encode_partitions:
+            return False
+        is_formatted = name in self.config.timestamp_partition_fields
+        return is_formatted or pa.types.is_string(data_type) or not _is_exact(data_type)
+
+    def _may_be_slash_date(self, data_type: pa.DataType) -> bool:
+        """Return whether the values of a type may be dates in a folder for each of their parts."""
+        is_date = pa.types.is_string(data_type) or pa.types.is_date(data_type)
+        return self.config.slash_separated_dates and is_date
+
+    def _may_pass_continued(
+        self,
+        parts: Sequence[Predicate],
+        place: int,
+        folders: Sequence[Sequence[str]],
+        columns: Mapping[str, _PathColumn],
+    ) -> Mask:
+        """Decide as `_may_pass` if the value at a place takes the next folder as well.
+
+        A folder that begins with the name of the next column is not a part of the value. Nothing is
+        known of the columns that follow.
+        """
+        name, next_name, *_ = self.config.partition_fields[place:]
+        bounds = {
+            n: columns[n].bounds for n in self.config.partition_fields[:place] if n in columns
+        }
+        if name in columns:
+            joined = ["/".join(of_path[place : place + 2]) for of_path in folders]
+            bounds[name] = self._column(name, joined, is_below=True).bounds
+        next_folders = [of_path[place + 1].lower() for of_path in folders]
+        is_named = [folder.startswith(f"{next_name.lower()}=") for folder in next_folders]
+        mask = ~np.array(is_named, np.bool_)
+        for part in parts:
+            mask &= may_match_merged(part, bounds, np.arange(len(folders)), len(folders))
+        return mask
 
     def _column(self, name: str, folders: Sequence[str], *, is_below: bool) -> _PathColumn:
         data_type = path_type(self.schema.field(name))
@@ -303,6 +350,10 @@ class PartitionPruner:
         if not self.always_from_path and not self.config.url_encode_partitions:
             # The value itself may contain what looks like an escape.
             is_known &= np.array(["%" not in f or unquote(f) == f for f in folders], np.bool_)
+        place = self.config.partition_fields.index(name)
+        is_plain = pa.types.is_string(data_type) and not self._may_be_slash_date(data_type)
+        if is_below and self._may_continue(place) and not is_plain:
+            is_known = np.zeros(len(folders), np.bool_)  # a part of a date is no date
         has_value = is_known & ~is_null(values)
         low = high = pc.if_else(pa.array(has_value), values, None)
         is_shared = np.zeros(len(folders), np.bool_)  # whether rows with other values are there

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -12,18 +13,17 @@ from hudi_pyspark.table.meta_columns import META_COLUMNS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
     Rows = Sequence[tuple[str, Mapping[str, Any]]]  # record key, and the values of the columns
 
-TIME = "20240101000000000"
+TIME, LATER = "20240101000000000", "20240301000000000"
 FILE_ID = "f1f1f1f1-0000-4000-8000-000000000000-0"
 NAME = f"{FILE_ID}_0-0-0_{TIME}.parquet"
 
 
 def write_table(
     folder: Path,
-    columns: Mapping[str, str],
+    columns: Mapping[str, Any],
     rows: Mapping[str, Rows],
     types: Mapping[str, pa.DataType] | None = None,
     **properties: str,
@@ -58,6 +58,17 @@ def write_table(
         (folder / f".hoodie/{TIME}.commit{state}").write_bytes(b"")
     (folder / f".hoodie/{TIME}.commit").write_text(json.dumps(content))
     return str(folder)
+
+
+def forget_partitions(path: str) -> None:
+    """Put a later commit without files in the place of a table's own, which is archived now."""
+    timeline = Path(path) / ".hoodie"
+    content = json.loads((timeline / f"{TIME}.commit").read_text())
+    (timeline / f"{LATER}.commit").write_text(json.dumps({**content, "partitionToWriteStats": {}}))
+    for state in (".requested", ".inflight"):
+        (timeline / f"{LATER}.commit{state}").write_bytes(b"")
+    for file in timeline.glob(f"{TIME}.*"):
+        file.unlink()
 
 
 def _write_file(

@@ -1,15 +1,18 @@
 """Partitions that a filter leaves, against each path's own values and plain Python."""
 
 from dataclasses import replace
+from datetime import date
 
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hudi_pyspark import HudiTable
 from hudi_pyspark.filter.sql_text import parse_filter
 from hudi_pyspark.planning.partitions import PartitionPruner
 from hudi_pyspark.table.config import TableConfig
+from tests.planning.keyed_tables import forget_partitions, write_table
 
 TEXTS = ["a", "b", "a b", "x=1", "50%", "2024", "10", "9", "ü"]
 SCHEMA = pa.schema([("p", pa.string()), ("q", pa.int32()), ("v", pa.int64())])
@@ -85,6 +88,82 @@ def test_folder_that_is_the_beginning_of_a_value_is_listed():
     assert pruner("p = 'a/b'").containing(["a"])
 
 
+@pytest.mark.parametrize(
+    ("folders", "expected"),
+    [
+        # The value may be a/1 or a, and q = 1 may lie below or not.
+        (["a/1", "a/2", "b/2"], ["a/1", "a/2", "b/2"]),
+        (["p=a/2", "p=b/2"], ["p=a/2", "p=b/2"]),
+        (["p=a/q=1", "p=a/q=2"], ["p=a/q=1"]),  # a name ends the value
+    ],
+)
+def test_folder_may_be_a_part_of_the_value_before_it(folders, expected):
+    assert pruner("q = 1").containing(folders) == expected
+    encoded = config(**{"hoodie.datasource.write.partitionpath.urlencode": "true"})
+    only = [folder for folder in folders if folder.endswith("1")]
+    assert pruner("q = 1", encoded).containing(folders) == only
+
+
+def test_folder_that_continues_a_value_is_compared_with_it():
+    assert pruner("p = 'a/2' and q = 1").containing(["a/2", "a/3", "b/2"]) == ["a/2"]
+    three = pruner("p = 'a' and q = 1 and v = 2", config("p,q,v"))
+    assert three.containing(["a/1/2", "a/1/3", "a/2/2", "b/1/2"]) == ["a/1/2"]
+    last = pruner("v = 2", config("q,p,v"))
+    assert last.containing(["1/a/2", "1/a/3", "1/p=a/v=3"]) == ["1/a/2", "1/a/3"]
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.date32()])
+@pytest.mark.parametrize("encodes", ["true", "false"])
+def test_part_of_a_date_with_slashes_is_no_date(kind, encodes):
+    slashes = {
+        "hoodie.datasource.write.slash.separated.date.partitioning": "true",
+        "hoodie.datasource.write.partitionpath.urlencode": encodes,
+    }
+    schema = pa.schema([("p", kind), ("q", pa.int32())])
+    by_day = pruner("p = '2024-01-31'", config("p", **slashes), schema)
+    for folders in (["2024"], ["2024/01"], ["p=2024/01"]):
+        assert by_day.containing(folders) == folders
+    assert by_day.choose(["2024/01/31", "2024/02/01"]) == ["2024/01/31"]
+    by_number = pruner("q = 7", config("p,q", **slashes), schema)
+    for folders in (["2024/01"], ["2024/01/31"], ["2024/01/31/7"]):
+        assert by_number.containing(folders) == folders
+
+
+DAY = {"type": "int", "logicalType": "date"}
+DAYS = [date(2024, 1, 31), date(2024, 2, 1), date(2025, 1, 1)]
+
+
+@pytest.mark.parametrize("hive_style", [True, False])
+def test_partitions_of_archived_commits_are_found_in_folders_of_date_parts(tmp_path, hive_style):
+    name = "day=" if hive_style else ""
+    path = write_table(
+        tmp_path / "t",
+        {"id": "long", "day": DAY},
+        {f"{name}{day:%Y/%m/%d}": [(f"{day}", {"id": day.day, "day": day})] for day in DAYS},
+        table__partition__fields="day",
+        datasource__write__slash__separated__date__partitioning="true",
+    )
+    forget_partitions(path)
+    found = HudiTable(path).scan(["day"], filter="day >= '2024-02-01'").to_arrow()
+    assert sorted(found["day"].to_pylist()) == DAYS[1:]
+
+
+def test_partitions_of_archived_commits_are_found_below_values_with_slashes(tmp_path):
+    path = write_table(
+        tmp_path / "t",
+        {"kind": "string", "shop": "string"},
+        {
+            "food/fruit/emea": [("1", {"kind": "food/fruit", "shop": "emea"})],
+            "food/emea": [("2", {"kind": "food", "shop": "emea"})],
+            "food/apac": [("3", {"kind": "food", "shop": "apac"})],
+        },
+        table__partition__fields="kind,shop",
+    )
+    forget_partitions(path)
+    found = HudiTable(path).scan(["kind"], filter="shop = 'emea'").to_arrow()
+    assert sorted(found["kind"].to_pylist()) == ["food", "food/fruit"]
+
+
 def test_encoded_values_are_compared_decoded():
     encoded = config(**{"hoodie.datasource.write.partitionpath.urlencode": "true"})
     assert pruner("p = 'a/b'", encoded).choose(["a%2Fb/1", "a/1"]) == ["a%2Fb/1"]
@@ -101,6 +180,14 @@ def test_folders_of_null_in_old_versions_are_listed():
     # A value with a slash may continue below.
     assert pruner("p = 'default/x'", old).containing(["default"])
     assert pruner("p = '__HIVE_DEFAULT_PARTITION__/x'", old).containing([PATHS[-1].split("/")[0]])
+
+
+def test_part_of_a_formatted_time_is_no_value():
+    schema = pa.schema([("p", pa.date32()), ("q", pa.int32())])
+    custom = config("p:timestamp,q:simple", hoodie_table_keygenerator_type="CUSTOM")
+    by_day = pruner("p = '2024-01-31' and q = 7", custom, schema, always=True)
+    for folders in (["2024"], ["2024/01"]):
+        assert by_day.containing(folders) == folders
 
 
 def test_timestamps_are_left_to_the_files():
