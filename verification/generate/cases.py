@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from verification.histories.history import Column, History, Step, StepKind
-from verification.histories.queries import BEGIN, END, QUERY_TYPE
+from verification.histories.queries import QUERY_TYPE, as_of, incremental
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -237,19 +237,17 @@ def queries_of(table: WrittenTable) -> Iterator[dict[str, Any]]:
 def _query(entry: Mapping[str, Any], seen: Sequence[Instant]) -> dict[str, Any]:
     options = dict(entry.get("options", {}))
     if "as_of" in entry:
-        options["as.of.instant"] = seen[_place(entry["as_of"], seen)].requested
+        options |= as_of(seen[_place(entry["as_of"], seen)].requested).options
     if "begin" in entry:
         options = {**_incremental(entry["begin"], entry.get("end"), seen), **options}
     return {"name": entry["name"], "options": options, "note": entry.get("note", "")}
 
 
-def _incremental(begin: int, end: int | None, commits: Sequence[Instant]) -> dict[str, str]:
+def _incremental(begin: int, end: int | None, commits: Sequence[Instant]) -> Mapping[str, str]:
     """Return the options of a range that begins after a commit; after 0, before all."""
     since = commits[_place(begin, commits)].completion if begin else "000"
-    found = {QUERY_TYPE: "incremental", BEGIN: since}
-    if end is not None:
-        found[END] = commits[_place(end, commits)].completion
-    return found
+    until = "" if end is None else commits[_place(end, commits)].completion
+    return incremental(since, until).options
 
 
 def _place(number: int, commits: Sequence[Instant]) -> int:
@@ -295,7 +293,7 @@ def _standard(
         places = {_place(int(number), commits) for number in travels}
     for place in sorted(places & set(range(count))):
         note = f"requested time of instant {place + 1} ({commits[place].action})"
-        travel = {"as.of.instant": commits[place].requested}
+        travel = as_of(commits[place].requested).options
         yield _named(f"as_of_c{place + 1}", {**travel, **more}, note)
     if ranges:
         yield _named("incr_all", {**_incremental(0, None, ()), **more}, "begin before everything")

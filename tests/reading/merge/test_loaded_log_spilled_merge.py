@@ -101,6 +101,10 @@ def test_passes_share_out_both_sides(memory):
 
 
 @pytest.mark.usefixtures("in_folder")
+def test_fullest_bucket_decides_how_many_passes_there_are():
+    assert len(calls(rows(1, 2), memory=1)) > 32  # although most buckets have no records
+
+
 def test_records_of_one_key_are_folded_when_they_are_too_many():
     log = b"".join(rows(7, ts=n) for n in range(50))
     seen = calls(log, 4_000)
@@ -141,13 +145,20 @@ def test_positions_count_in_more_rows_than_there_are_buckets():
 
 
 @pytest.mark.usefixtures("in_folder")
+@pytest.mark.parametrize("is_first", [True, False], ids=["before", "behind"])
+@pytest.mark.parametrize("first_position", [7, 600], ids=["other-rows", "no-rows"])
 @pytest.mark.parametrize("memory", [1, 2_000, ENOUGH_MEMORY])
-def test_block_without_positions_behind_others_makes_all_go_by_key(memory):
+def test_block_without_positions_makes_all_go_by_key(memory, first_position, is_first):
     decoder = log_decoder(SCHEMA, RULE, BASE_INSTANT)
-    # By position these would replace rows 9 and 8. Blocks of one kind would be decoded together, so
-    # that all of them go by key from the beginning: the delete block stands between them.
-    log = rows(1, 2, positions=[8, 9]) + rows(3, positions=[7])
-    log += delete_block([("k81", None)]) + rows(80)
+    # By position these would replace other rows, or none. Blocks of one kind would be decoded
+    # together, so that all of them go by key from the beginning: the delete block stands between.
+    second = first_position + 1
+    blocks = [
+        rows(1, 2, positions=[second, second + 1]) + rows(3, positions=[first_position]),
+        delete_block([("k81", None)]),
+        rows(80),
+    ]
+    log = b"".join(reversed(blocks) if is_first else blocks)
     answer = pa.concat_tables(merged_slice(log, BASE, decoder, memory=memory)).to_pylist()
     assert sorted(row[KEY] for row in answer) == sorted(f"k{n}" for n in range(90) if n != 81)
     assert {row[KEY] for row in answer if row["v"] == "log"} == {"k1", "k2", "k3", "k80"}
