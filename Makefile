@@ -155,7 +155,7 @@ bucket-tables: $(VENV)/.group-test ## prove that buckets lose no rows (COUNT=400
 bucket-tables: COUNT = 400
 
 # Over Spark Connect; MODE=classic: with the rule in a classic session; MODE=names: tables by name.
-random-plans: $(VENV)/.group-test ## prove that narrowed queries lose no rows (COUNT=2000 SEED=1 MODE=connect TABLES=ends, names)
+random-plans: $(VENV)/.group-test ## prove that narrowed queries lose no rows (COUNT=2000 SEED=1 MODE=connect TABLES=golden, ends, names)
 	@home=$$($(FIND_JAVA)) && JAVA_HOME="$$home" $(PYTHON) -m verification.random_plans \
 		--mode $(MODE) --tables $(TABLES) --seed $(SEED) --count $(COUNT)
 

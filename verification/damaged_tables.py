@@ -16,7 +16,6 @@ import re
 import sys
 import time
 import warnings
-import zipfile
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -35,8 +34,8 @@ from hudi_pyspark.options.read_options import ReadOptions
 from hudi_pyspark.scan import choose_scan
 from hudi_pyspark.table.view import open_table
 from tests.archiver import archived
-from tests.conftest import GOLDEN
 from tests.memory_storage import MemoryStorage
+from verification.common.archives import golden_folder, read_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -278,13 +277,8 @@ class Outcomes:
 @cache
 def files_of(case: str) -> dict[str, bytes]:
     """The files of a golden table by their paths, without those that only Hadoop's tools read."""
-    golden = GOLDEN if (GOLDEN / case).exists() else GOLDEN.with_name("golden_extra")
-    with zipfile.ZipFile(golden / case / "table.zip") as archive:
-        return {
-            name.partition("/")[2]: archive.read(name)
-            for name in archive.namelist()
-            if not name.endswith(("/", ".crc"))
-        }
+    files = read_files(golden_folder(case) / "table.zip")
+    return {name.partition("/")[2]: content for name, content in files.items()}
 
 
 def damages_of(case: str, step: int) -> Iterator[Damage]:

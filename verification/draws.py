@@ -19,8 +19,7 @@ from verification.histories.drawing import history_of
 from verification.histories.history import to_json
 from verification.live_writer.rows import WRITERS
 from verification.live_writer.writer import batches
-from verification.random_plans import conditions, extremes
-from verification.random_plans.names import plan, tables
+from verification.random_plans import conditions, engines, extremes, plan, shared_names, tables
 from verification.states import program
 
 if TYPE_CHECKING:
@@ -43,7 +42,7 @@ def _history(hudi: str, seed: int) -> str:
 
 
 def _condition(dialect: str, seed: int) -> str:
-    condition = conditions.random_condition(Random(seed), spark=dialect == "spark")
+    _, condition = engines.draw_condition(seed, "ends")
     return conditions.to_sql(condition, dialect)
 
 
@@ -60,18 +59,18 @@ def _batches(writer: str, seed: int) -> str:
 
 QUESTIONS: Mapping[str, Callable[[int], str]] = {
     **{f"history by {hudi}": partial(_history, hudi) for hudi in WRITING},
-    "plan over shared names": lambda seed: plan.draw(seed).text,
+    **{
+        f"plan over {family}": partial(lambda family, seed: plan.draw(seed, family).text, family)
+        for family in tables.FAMILIES
+    },
     **{
         f"condition of {dialect}": partial(_condition, dialect)
         for dialect in ("spark", "filter", "duckdb")
     },
-    "condition that Spark converts": lambda seed: conditions.to_sql(
-        conditions.converted(Random(seed))
-    ),
     "rows of ends": lambda seed: str(extremes.rows(seed).to_pylist()),
     **{
-        f"rows of {table}": partial(lambda table, seed: str(tables.rows(table, seed)), table)
-        for table in tables.TABLES
+        f"rows of {table}": partial(lambda table, seed: str(shared_names.rows(table, seed)), table)
+        for table in shared_names.TABLES
     },
     "program of a classic session": lambda seed: (
         program.draw(seed, views=program.NEWEST, is_connect=False, merges=False).text

@@ -31,7 +31,6 @@ from hudi_pyspark.metadata_table import records
 from hudi_pyspark.metadata_table.listing import MetadataListing
 from hudi_pyspark.metadata_table.slices import Entries, MetadataSlice
 from hudi_pyspark.metadata_table.table import MetadataTable
-from hudi_pyspark.storage import protocol
 from hudi_pyspark.table.commit_history import CommitHistory
 from hudi_pyspark.table.timeline import instant_path
 from hudi_pyspark.table.view import open_table
@@ -39,7 +38,7 @@ from tests.memory_storage import MemoryStorage
 from verification.damaged_tables import BARE, NAMED, OTHER, SAME, Damage, files_of, filters_of, read
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     from hudi_pyspark.format.timeline.instant import Instant
     from hudi_pyspark.format.timeline.instant_body import BodyParser
@@ -65,7 +64,6 @@ _METADATA = ".hoodie/metadata/"
 _AT_ONCE = 4_000  # flips of a job
 _WHOLLY = 10  # at each tenth byte of an instant, a flip asks the metadata table as a whole
 _MOST_KEYS = 8  # by which a table is asked
-_MOST_DECODED = 2_000  # values that are kept
 SAME_ENTRIES, REFUSED, NOT_READ = "the same entries", "a named error", "not read"
 WARNED, UNSEEN = "the same rows and a warning", "other entries without a word"
 BAD = (BARE, OTHER, UNSEEN)
@@ -298,50 +296,6 @@ def _one_by_one(file_slice: FileSlice) -> Iterator[tuple[str, FileSlice]]:
         yield log.path, replace(file_slice, base_file=None, log_files=(log,))
 
 
-class _OneThread:
-    """Calls functions in the thread that asks: files in memory are not worth waiting for."""
-
-    def __init__(self, _threads: int) -> None: ...
-
-    def __enter__(self) -> _OneThread:
-        return self
-
-    def __exit__(self, *_error: object) -> None: ...
-
-    map = staticmethod(map)
-
-
-def _decode_once() -> None:
-    """Let equal bytes of entries be decoded once: a flip changes one file of many."""
-    decode = Entries.decode
-    decoded: dict[tuple[object, ...], pa.Table] = {}
-
-    def remembered(entries: Entries, columns: Sequence[str]) -> pa.Table:
-        key = (*map(str, columns), *_stored_as_one(entries))
-        if key in decoded:
-            return decoded[key]
-        table = decode(entries, columns)
-        if len(decoded) < _MOST_DECODED:
-            decoded[key] = table
-        return table
-
-    Entries.decode = remembered  # type: ignore[method-assign, assignment]
-
-
-def _stored_as_one(entries: Entries) -> tuple[object, ...]:
-    hfile = entries.hfile
-    assert hfile is not None, "deleted keys have no values"
-    keys = "\n".join(entries.keys.to_pylist())
-    ends = hfile.value_starts.tobytes(), hfile.value_ends.tobytes()
-    return keys, bytes(hfile.file_info[SCHEMA_INFO]), *ends, bytes(hfile.values_data)
-
-
-def _begin_process() -> None:
-    protocol.ThreadPoolExecutor = _OneThread  # type: ignore[attr-defined, assignment]
-    pa.set_cpu_count(1)
-    _decode_once()
-
-
 @cache
 def _flips(case: str) -> Flips:
     return Flips(case)
@@ -389,7 +343,7 @@ def main() -> int:
     steps = given.step, given.others, given.timeline
     total, bad = Counter[str](), False
     context = get_context("spawn")
-    with ProcessPoolExecutor(mp_context=context, initializer=_begin_process) as processes:
+    with ProcessPoolExecutor(None, context, pa.set_cpu_count, (1,)) as processes:
         for case in given.tables or TABLES:
             listed = list(jobs(case, steps))
             counts: dict[str, Counter[str]] = {}

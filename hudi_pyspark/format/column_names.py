@@ -15,6 +15,7 @@ None of them chooses between several names that differ from the given one in cas
 refuses, except `case_variants`, which returns them all.
 """
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 
 import pyarrow as pa
@@ -76,7 +77,7 @@ def case_variants(names: Iterable[str], columns: pa.Schema) -> pa.Schema:
 
 
 class AmbiguousNamesError(ValueError):
-    """Several names that differ only in case could be the requested one."""
+    """Several columns may be the requested one: their names differ only in case, or not at all."""
 
 
 def match_names(requested: Iterable[str], stored_names: Collection[str]) -> dict[str, str]:
@@ -85,13 +86,25 @@ def match_names(requested: Iterable[str], stored_names: Collection[str]) -> dict
     Exact matches come first. The remaining names on both sides are matched ignoring case.
 
     Raises:
-        AmbiguousNamesError: remaining names of one side differ only in case.
+        AmbiguousNamesError: remaining names of one side differ only in case, or a stored name that
+            is requested occurs twice.
     """
     names = dict.fromkeys(requested)
-    exact = names.keys() & set(stored_names)
+    unique = dict.fromkeys(stored_names)
+    matched = _match_unique(names, unique)
+    if len(unique) < len(stored_names):
+        counts = Counter(stored_names)
+        for name in matched.values():
+            if counts[name] > 1:
+                raise AmbiguousNamesError(f"{name!r} may be any of {counts[name]} of that name")
+    return matched
+
+
+def _match_unique(names: Collection[str], stored_names: Collection[str]) -> dict[str, str]:
+    exact = set(names) & set(stored_names)
     if len(exact) == len(names):
         return {name: name for name in names}
-    unmatched = _by_lower_case(name for name in dict.fromkeys(stored_names) if name not in exact)
+    unmatched = _by_lower_case(name for name in stored_names if name not in exact)
     missing = _by_lower_case(name for name in names if name not in exact)
     matched = {name: name for name in exact}
     for lower in missing.keys() & unmatched.keys():

@@ -37,6 +37,13 @@ def test_ambiguous_names_are_refused_with_the_file(requested, stored):
         match_columns(requested, stored, source="p/f.parquet")
 
 
+@pytest.mark.parametrize("requested", [["id"], ["ID"], ["v", "id"]])
+def test_column_that_a_file_has_twice_is_refused(requested):
+    with pytest.raises(SchemaEvolutionError, match="f: column 'id' may be any of 2 of that name"):
+        match_columns(requested, ["v", "id", "id"], source="f")
+    assert match_columns(["v"], ["v", "id", "id"], source="f") == {"v": "v"}
+
+
 TWICE = pa.schema({"ts": pa.int64(), "Ts": pa.int64(), "s": pa.struct({"B": pa.int64()})})
 
 

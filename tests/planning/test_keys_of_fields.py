@@ -5,10 +5,12 @@ import random
 from datetime import date
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from hudi_pyspark import HudiTable
-from tests.planning.keyed_tables import FILE_ID, write_table
+from hudi_pyspark.errors import SchemaEvolutionError
+from tests.planning.keyed_tables import FILE_ID, NAME, write_table
 from verification.bucket_tables.tables import Keys, Writer
 
 HOURS = [(f"id:{n},day:2024-01-31 1{n}:00:00", {"id": n, "qty": n * 10}) for n in range(3)]
@@ -78,6 +80,22 @@ def test_key_with_another_text_than_its_field_is_found_by_the_field(
         table__keygenerator__type="COMPLEX" if "," in fields else "SIMPLE",
     )
     assert quantities(path, [(name, "=", value) for name, value in values.items()]) == [7]
+
+
+@pytest.mark.parametrize("condition", ["id = 'a'", "id > 'a'"])
+def test_key_field_that_a_file_has_twice_is_refused(tmp_path, condition):
+    path = write_table(
+        tmp_path / "t",
+        {"id": "string", "qty": "long"},
+        {"p": [("a", {"id": "a", "qty": 7})]},
+        table__recordkey__fields="id",
+        table__keygenerator__type="SIMPLE",
+    )
+    file = tmp_path / "t" / "p" / NAME
+    rows = pq.read_table(file, partitioning=None)
+    pq.write_table(rows.append_column("id", rows.column("id")), file)
+    with pytest.raises(SchemaEvolutionError, match="column 'id' may be any of 2 of that name"):
+        quantities(path, condition)
 
 
 class Days(Keys):

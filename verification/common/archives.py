@@ -5,6 +5,7 @@ from __future__ import annotations
 import zipfile
 from pathlib import Path
 
+_TESTS = Path(__file__).parents[2] / "tests"
 _LEFT_OUT = (".crc", "_SUCCESS")  # checksums of Hadoop's local file system, marks of Spark
 
 
@@ -13,6 +14,19 @@ def unpack(archive: Path, folder: Path) -> Path:
     with zipfile.ZipFile(archive) as opened:
         opened.extractall(folder)
     return folder
+
+
+def golden_folder(case: str) -> Path:
+    """Return the folder of a case of `tests/golden` or `tests/golden_extra`."""
+    folder = _TESTS / "golden" / case
+    return folder if folder.exists() else _TESTS / "golden_extra" / case
+
+
+def read_files(archive: Path) -> dict[str, bytes]:
+    """Return the contents of files by their names, without what only Hadoop and Spark look at."""
+    with zipfile.ZipFile(archive) as opened:
+        names = [name for name in opened.namelist() if not name.endswith(("/", *_LEFT_OUT))]
+        return {name: opened.read(name) for name in names}
 
 
 def pack(folder: Path, archive: Path, tables: tuple[str, ...] = ("",)) -> None:

@@ -7,7 +7,6 @@ import io
 import json
 import random
 import re
-import zipfile
 from collections import defaultdict
 from functools import cache
 from pathlib import Path
@@ -19,7 +18,8 @@ from pyarrow import orc
 
 from hudi_pyspark.format.log.log_block import LogBlockType, frame_blocks
 from hudi_pyspark.format.log.log_file import frame_log_file
-from tests.conftest import GOLDEN, PROJECT
+from tests.conftest import PROJECT
+from verification.common.archives import golden_folder, read_files
 from verification.fuzz.avro_samples import SCHEMAS
 from verification.fuzz.targets import ORC_COMPRESSIONS
 
@@ -46,8 +46,10 @@ _TABLES = (
     "v9_mor_multi_ordering",
     "v9_mor_nonpart_commit_time",
     "v9_mor_schema_on_read",
+    # Their deletes are in Kryo.
+    "x_v5_mor_old_event",
+    "x_v5_mor_old_latest",
 )
-_EXTRA_TABLES = ("x_v5_mor_old_event", "x_v5_mor_old_latest")  # their deletes are in Kryo
 _LARGEST = 1 << 16  # bytes of a seed
 _MOST = 12  # seeds of a target from the golden tables
 _SERVICES = (
@@ -90,13 +92,8 @@ def _chosen(seeds: set[bytes]) -> list[bytes]:
 
 
 def _files() -> Iterator[tuple[str, bytes]]:
-    folders = [GOLDEN / name for name in _TABLES]
-    folders += [PROJECT / "tests" / "golden_extra" / name for name in _EXTRA_TABLES]
-    for folder in folders:
-        with zipfile.ZipFile(folder / "table.zip") as archive:
-            for name in archive.namelist():
-                if not name.endswith((".crc", "/")):
-                    yield name, archive.read(name)
+    for case in _TABLES:
+        yield from read_files(golden_folder(case) / "table.zip").items()
     for file in sorted((PROJECT / "tests" / "format" / "hfiles").glob("*.hfile")):
         yield file.name, file.read_bytes()
     for file in sorted((PROJECT / "tests" / "reading" / "base_files" / "orc").glob("*.orc")):

@@ -1,4 +1,4 @@
-"""Have Apache Hudi write the tables of random plans: ``extremes.zip``, and ``names/tables.zip``.
+"""Have Apache Hudi write the tables of random plans: ``extremes.zip``, and ``shared_names.zip``.
 
     python -m verification.generate.random_plans ends names
 
@@ -21,8 +21,7 @@ from tests.golden.case import REFERENCE
 from verification.common.archives import pack
 from verification.histories.bundles import bundle
 from verification.histories.worker import start_session
-from verification.random_plans import ends, extremes
-from verification.random_plans.names import tables
+from verification.random_plans import extremes, shared_names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -44,8 +43,8 @@ _OF_ENDS = {
     "hoodie.upsert.shuffle.parallelism": "2",
 }
 _OF_NAMES = {
-    f"{_WRITE}.recordkey.field": tables.KEY,
-    f"{_WRITE}.precombine.field": tables.ORDERING,
+    f"{_WRITE}.recordkey.field": shared_names.KEY,
+    f"{_WRITE}.precombine.field": shared_names.ORDERING,
     f"{_WRITE}.hive_style_partitioning": "true",
     "hoodie.compact.inline": "false",
     "hoodie.bulkinsert.shuffle.parallelism": "1",
@@ -101,12 +100,12 @@ def _write_ends(spark: SparkSession, folder: Path) -> None:
     for name, kind in _TYPES.items():
         _write(frames, {**_OF_ENDS, f"{_WRITE}.table.type": kind}, folder / name)
     pq.write_table(final, folder / "rows.parquet")
-    pack(folder, ends.ARCHIVE, (*_TYPES, "rows.parquet"))
+    pack(folder, extremes.ARCHIVE, (*_TYPES, "rows.parquet"))
 
 
 def _write_names(spark: SparkSession, folder: Path) -> None:
     """Write the tables, and Apache Hudi's answers as Parquet files beside them."""
-    for table in tables.HUDI_TABLES:
+    for table in shared_names.HUDI_TABLES:
         version, kind = _VERSIONS_AND_TYPES[table]
         has_metadata = str(table == "one").lower()
         options = {
@@ -116,23 +115,25 @@ def _write_names(spark: SparkSession, folder: Path) -> None:
             "hoodie.metadata.enable": has_metadata,
             "hoodie.metadata.index.column.stats.enable": has_metadata,
         }
-        if table in tables.PARTITIONED:
+        if table in shared_names.PARTITIONED:
             options[f"{_WRITE}.partitionpath.field"] = "part"
-        first, second = tables.rows(table), tables.rows(table, 1)
+        first, second = shared_names.rows(table), shared_names.rows(table, 1)
         rows = {"bulk_insert": first, "upsert": second[::2], "delete": second[-_DELETED["names"] :]}
         frames = {name: _frame(spark, table, of_step) for name, of_step in rows.items()}
         _write(frames, options, folder / table)
         answer = spark.read.format("hudi").load(str(folder / table))
         answer.coalesce(1).write.parquet(str(folder / f"{table}.parquet"))
-    for table in tables.PARQUET_TABLES:
-        _frame(spark, table, tables.rows(table)).write.parquet(str(folder / f"{table}.parquet"))
-    pack(folder, tables.ARCHIVE)
+    for table in shared_names.PARQUET_TABLES:
+        _frame(spark, table, shared_names.rows(table)).write.parquet(
+            str(folder / f"{table}.parquet")
+        )
+    pack(folder, shared_names.ARCHIVE)
 
 
 def _frame(spark: SparkSession, table: str, rows: list[dict[str, object]]) -> DataFrame:
-    names = list(tables.TYPES[table])
+    names = list(shared_names.TYPES[table])
     tuples = [tuple(row[name] for name in names) for row in rows]
-    return spark.createDataFrame(tuples, tables.schema_text(table)).coalesce(1)
+    return spark.createDataFrame(tuples, shared_names.schema_text(table)).coalesce(1)
 
 
 def _write(frames: Mapping[str, DataFrame], options: Mapping[str, str], path: Path) -> None:

@@ -1,49 +1,53 @@
-"""Random conditions on the table of ends, for Spark, the option ``filter``, DuckDB and polars."""
+"""Conditions as values, and how SQL and Python say them.
+
+SQL is that of Spark, of the option ``filter`` or of DuckDB; Python is that of Spark's columns or of
+polars.
+"""
 
 from __future__ import annotations
 
+import datetime
+import decimal
 import math
+import re
+import zoneinfo
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from verification.random_plans.extremes import COUNT, SCHEMA, VALUES
+import pyarrow as pa
 
 if TYPE_CHECKING:
     import random
 
-    import polars as pl
-    from pyspark.sql import Column
-
-_SIGNS = ["=", "<>", "<", "<=", ">", ">=", "IN", "NOT IN", "BETWEEN", "IS NULL", "IS NOT NULL"]
-_KEYS = [f"k{number:04}" for number in range(-1, COUNT + 9)]
-_VALUES: dict[str, list[Any]] = {**VALUES, "k": _KEYS, "part": ["a", "b", "it's", "ü", "d=e", ""]}
-_FIELDS = {"st.x": "i", "st.s": "s", "st.day": "day"}
-_MOST_TERMS = 1_000
-# What only Spark computes; names and literals as in the table.
-_COMPUTED = [
-    "get(arr, 0) = 7", "size(arr) > 1", "array_contains(arr, 0)", "get(structs, 0).n >= 0",
-    "structs.t[0] = 'a'", "coalesce(i, 7) = 7", "coalesce(day, DATE '1582-10-10') < at",
-    "CASE WHEN flag THEN i > 0 ELSE l > 0 END", "nullif(s, 'a') IS NULL", "length(s) > 4096",
-    "CAST(dec5 AS double) < d", "i = l", "year(day) < 1900", "upper(s) = 'AB'", "i + 0L > 0",
-    "st IS NULL", "exists(arr, x -> x < 0)", "if(flag, s, k) LIKE 'k%'", "-d > 0", "isnan(f)",
-]  # fmt: skip
-# Literals of other types than their columns: what is compared depends on ANSI, or is an error.
-_CONVERTED = [
-    "i = '7'", "l > '1.5'", "day = '1582-10-10'", "at < '1900-01-01'", "wall >= '9999-12-31'",
-    "dec5 = 1.1e0", "f = 1.1", "f IN (0.1, 16777217)", "d = 546740.69", "day < at", "s = 1",
-    "day IN ('0001-01-01', '9999-12-31')", "i IN (1, '7', 0.5)", "flag = 1", "dec18 <= 546740.69e0",
-    "at = DATE '1970-01-01'", "s > DATE '2024-02-29'", "l = 9007199254740993e0", "dec38 > 1e37",
-    "wall < TIMESTAMP '1883-11-18 00:00:00'", "octets = 'a'", "st.x = '7'", "s IN (1, '01')",
-]  # fmt: skip
+SIGNS = ("=", "<>", "<", "<=", ">", ">=")
+_WITHOUT_VALUES = ("IS NULL", "IS NOT NULL")
+# What the Python of a condition may name, beside the engine's functions.
+PYTHON_NAMES = {
+    "datetime": datetime,
+    "Decimal": decimal.Decimal,
+    "zoneinfo": zoneinfo,
+    "nan": math.nan,
+    "inf": math.inf,
+}
+# Functions that the API calls like SQL.
+_CALL = re.compile(r"(coalesce|greatest|nullif|upper|length|year|size|min|max|count)\(([^()']*)\)")
+_CAST = re.compile(r"CAST\(([\w.]+) AS ([a-z]+(?:\([0-9, ]+\))?)\)")
+_NAME = re.compile(r"[A-Za-z_][\w.]*")
 
 
 @dataclass(frozen=True)
 class Term:
-    """A comparison of a column with literals of its type."""
+    """A comparison with literals.
 
-    column: str
+    Attributes:
+        ref: what is compared; text of SQL.
+        type: of a column; None for an expression.
+        sign: of the comparison.
+        values: of the literals.
+    """
+
+    ref: str
+    type: pa.DataType | None
     sign: str
     values: tuple[Any, ...]
 
@@ -66,64 +70,36 @@ class Joined:
 Condition: TypeAlias = Term | Text | Joined
 
 
-def random_condition(dice: random.Random, *, spark: bool = True) -> Condition:
-    """Return a condition of one term to a thousand."""
-    most = dice.choices([3, 12, 100, _MOST_TERMS], [60, 30, 9, 1])[0]
-    parts: list[Condition] = [_term(dice, spark=spark) for _ in range(dice.randint(1, most))]
+def joined(dice: random.Random, parts: list[Condition]) -> Condition:
+    """Join conditions in a random tree."""
     while len(parts) > 1:
         begin = dice.randrange(len(parts) - 1)
         end = begin + dice.randint(2, 6)
-        joined: Condition = Joined(dice.choice(["AND", "OR"]), tuple(parts[begin:end]))
-        parts[begin:end] = [Joined("NOT", (joined,)) if dice.random() < 0.15 else joined]
+        whole: Condition = Joined(dice.choice(["AND", "OR"]), tuple(parts[begin:end]))
+        if dice.random() < 0.15:
+            whole = Joined("NOT", (whole,))
+        parts[begin:end] = [whole]
     return parts[0]
 
 
-def converted(dice: random.Random) -> Condition:
-    """Return a condition whose literals Spark converts, or refuses."""
-    parts = [Text(dice.choice(_CONVERTED)), _term(dice, spark=True)]
-    dice.shuffle(parts)
-    return Joined(dice.choice(["AND", "OR"]), tuple(parts))
-
-
-def _term(dice: random.Random, *, spark: bool) -> Condition:
-    if spark and dice.random() < 0.1:
-        return Text(dice.choice(_COMPUTED))
-    column = dice.choice([*_VALUES, *_FIELDS])
-    values = _VALUES[_FIELDS.get(column, column)]
-    sign = dice.choice(_SIGNS)
-    if isinstance(values[0], str) and dice.random() < 0.2:
-        sign = "LIKE"
-    if spark and dice.random() < 0.06:
-        sign = "<=>"
-    if isinstance(values[0], bool):
-        sign = dice.choice(["=", "<>", "IS NULL", "IS NOT NULL"])
-    count = {"BETWEEN": 2, "IS NULL": 0, "IS NOT NULL": 0}.get(sign, 1)
-    if sign.endswith("IN"):
-        count = dice.choices([3, 40, 1_000], [90, 9, 1])[0]
-    found = [_near(dice, dice.choice(values), column) for _ in range(count)]
-    if sign == "LIKE":
-        text = found[0][:3].replace("\\", "")
-        found = [dice.choice([f"{text}%", f"%{text}", f"%{text}%", text, f"{text}_"])]
-    return Term(column, sign, tuple(found))
-
-
-def _near(dice: random.Random, value: Any, column: str) -> Any:  # noqa: PLR0911  (by type)
-    """Return a value, or often one beside it that its type has, too."""
+def near(dice: random.Random, value: Any, data_type: pa.DataType | None) -> Any:  # noqa: PLR0911
+    """Return a value, or often one beside it that its type has as well."""
     if dice.random() < 0.6 or isinstance(value, bool):
         return value
     step = dice.choice([-1, 1])
     if isinstance(value, int):
-        limit = 63 if column == "l" else 31
+        limit = 63 if data_type == pa.int64() else 31
         return min(max(value + step, -(2**limit)), 2**limit - 1)
     if isinstance(value, float):
         # A neighbour of a float of 32 bits has more digits than the column's type.
-        return value if column == "f" else math.nextafter(value, step * math.inf)
-    if isinstance(value, Decimal):
-        least = Decimal(1).scaleb(int(value.as_tuple().exponent))
+        return value if data_type == pa.float32() else math.nextafter(value, step * math.inf)
+    if isinstance(value, decimal.Decimal):
+        least = decimal.Decimal(1).scaleb(int(value.as_tuple().exponent))
         return value + step * least if abs(value) < 9 else value
-    if isinstance(value, datetime | date):
+    if isinstance(value, datetime.date):
+        units = [datetime.timedelta(days=1), datetime.timedelta(microseconds=1)]
         try:
-            return value + step * dice.choice([timedelta(days=1), timedelta(microseconds=1)])
+            return value + step * dice.choice(units)
         except OverflowError:
             return value
     if isinstance(value, str):
@@ -140,7 +116,7 @@ def has_special_numbers(condition: Condition) -> bool:
 
 
 def to_sql(condition: Condition, dialect: str = "spark") -> str:
-    """Return the condition in SQL of Spark, of the option ``filter``, or of DuckDB."""
+    """Return a condition in SQL: of ``spark``, of the option ``filter``, or of ``duckdb``."""
     match condition:
         case Text(text):
             return f"({text})"
@@ -148,126 +124,135 @@ def to_sql(condition: Condition, dialect: str = "spark") -> str:
             return f"NOT ({to_sql(part, dialect)})"
         case Joined(operator, parts):
             return f" {operator} ".join(f"({to_sql(part, dialect)})" for part in parts)
-        case Term(column, sign, values):
-            texts = [_literal(value, column, dialect) for value in values]
+        case Term(ref, data_type, sign, values):
+            texts = [literal(value, data_type, dialect) for value in values]
             if sign.endswith("IN"):
-                return f"{column} {sign} ({', '.join(texts)})"
+                return f"{ref} {sign} ({', '.join(texts)})"
             if sign == "BETWEEN":
-                return f"{column} BETWEEN {texts[0]} AND {texts[1]}"
-            return " ".join([column, sign, *texts])
+                return f"{ref} BETWEEN {texts[0]} AND {texts[1]}"
+            return " ".join([ref, sign, *texts])
     raise AssertionError(condition)
 
 
-def _literal(value: Any, column: str, dialect: str) -> str:  # noqa: C901, PLR0911  (by type)
+def literal(  # noqa: C901, PLR0911  (by type)
+    value: Any, data_type: pa.DataType | None = None, dialect: str = "spark"
+) -> str:
+    """Return a literal in SQL.
+
+    Args:
+        value: of Python.
+        data_type: of the column that it is compared with, if that is known.
+        dialect: see `to_sql`.
+    """
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float):
-        is_short = column == "f" and dialect != "filter"
-        if is_short or not math.isfinite(value):
-            return f"CAST('{value}' AS {'FLOAT' if column == 'f' else 'DOUBLE'})"
+        is_short = data_type == pa.float32()
+        if not math.isfinite(value) or (is_short and dialect != "filter"):
+            return f"CAST('{value}' AS {'FLOAT' if is_short else 'DOUBLE'})"
         return repr(value) if "e" in repr(value) else f"{value!r}e0"
     if isinstance(value, int):
         return str(value)
-    if isinstance(value, Decimal):
+    if isinstance(value, decimal.Decimal):
         text = f"{value:f}"
-        data_type = SCHEMA.field(column).type
-        whole = f"DECIMAL({data_type.precision}, {data_type.scale})"
-        return f"CAST('{text}' AS {whole})" if dialect == "duckdb" else text
-    if isinstance(value, datetime):
+        if dialect != "duckdb" or data_type is None or not pa.types.is_decimal(data_type):
+            return text
+        return f"CAST('{text}' AS DECIMAL({data_type.precision}, {data_type.scale}))"
+    if isinstance(value, datetime.datetime):
         zone = "+00:00" if value.tzinfo else ""
         kind = "TIMESTAMP" if value.tzinfo else "TIMESTAMP_NTZ"
         if dialect == "duckdb":
             kind = "TIMESTAMPTZ" if value.tzinfo else "TIMESTAMP"
         return f"{kind} '{value.replace(tzinfo=None).isoformat(' ')}{zone}'"
-    if isinstance(value, date):
+    if isinstance(value, datetime.date):
         return f"DATE '{value.isoformat()}'"
     if isinstance(value, bytes):
         if dialect == "duckdb":
             return "'" + "".join(f"\\x{byte:02X}" for byte in value) + "'::BLOB"
         return f"X'{value.hex()}'"
     doubled = value.replace("'", "''")
-    spark = value.replace("\\", "\\\\").replace("'", "\\'")
-    return f"'{doubled if dialect == 'duckdb' else spark}'"
+    escaped = value.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{doubled if dialect == 'duckdb' else escaped}'"
 
 
-def to_column(condition: Condition) -> Column:
-    """Return the condition as a column of Spark, with literals of Python."""
-    from pyspark.sql import functions as sf
+@dataclass(frozen=True)
+class Words:
+    """How the columns of an engine say a comparison that Python has no operator for."""
 
+    is_null: str
+    is_not_null: str
+    is_in: str
+    between: str
+    starts: str
+    null_safe: str
+
+
+SPARK = Words(
+    ".isNull()", ".isNotNull()", ".isin(*{})", ".between({}, {})", ".like({})", ".eqNullSafe({})"
+)
+POLARS = Words(
+    ".is_null()", ".is_not_null()", ".is_in({})", ".is_between(pl.lit({}), pl.lit({}))",
+    ".str.starts_with({})", ".eq_missing({})",
+)  # fmt: skip
+
+
+def to_python(condition: Condition, words: Words = SPARK) -> str:
+    """Return a condition as Python, over columns of an engine."""
     match condition:
         case Text(text):
-            return sf.expr(text)
+            return f"F.expr({text!r})"
         case Joined("NOT", (part,)):
-            return ~to_column(part)
+            return f"~{to_python(part, words)}"
         case Joined(operator, parts):
-            whole = to_column(parts[0])
-            for part in parts[1:]:
-                whole = whole & to_column(part) if operator == "AND" else whole | to_column(part)
-            return whole
-        case Term(column, sign, values):
-            made = [sf.lit(v) if isinstance(v, bytes) else v for v in values]  # for Connect
-            return _spark_term(sf.col(column), sign, tuple(made))
+            sign = " & " if operator == "AND" else " | "
+            return f"({sign.join(to_python(part, words) for part in parts)})"
+        case Term(ref, _, sign, values):
+            return f"({_compared(ref, sign, values, words)})"
     raise AssertionError(condition)
 
 
-def _spark_term(  # noqa: PLR0911  (by sign)
-    column: Column, sign: str, values: tuple[Any, ...]
-) -> Column:
-    match sign:
-        case "IS NULL":
-            return column.isNull()
-        case "IS NOT NULL":
-            return column.isNotNull()
-        case "IN":
-            return column.isin(*values)
-        case "NOT IN":
-            return ~column.isin(*values)
-        case "BETWEEN":
-            return column.between(*values)
-        case "LIKE":
-            return column.like(values[0])
-        case "<=>":
-            return column.eqNullSafe(values[0])
-        case _:
-            compared: Column = _compared(column, sign, values)
-            return compared
+def _compared(ref: str, sign: str, values: tuple[Any, ...], words: Words) -> str:
+    column = api(ref) if words is SPARK else _of_polars(ref)
+    if words is POLARS and sign == "LIKE":
+        values = (values[0].strip("%_"),)
+    # Spark Connect has no literals of bytes otherwise.
+    texts = [
+        f"F.lit({v!r})" if isinstance(v, bytes) and words is SPARK else repr(v) for v in values
+    ]
+    named = {
+        "IS NULL": words.is_null,
+        "IS NOT NULL": words.is_not_null,
+        "BETWEEN": words.between,
+        "LIKE": words.starts,
+        "<=>": words.null_safe,
+    }
+    if sign in named:
+        return column + named[sign].format(*texts)
+    if sign.endswith("IN"):
+        negation = "~" if sign == "NOT IN" else ""
+        return negation + column + words.is_in.format(f"[{', '.join(texts)}]")
+    return f"{column} {'==' if sign == '=' else '!=' if sign == '<>' else sign} {texts[0]}"
 
 
-def _compared(column: Any, sign: str, values: tuple[Any, ...]) -> Any:
-    (value,) = values
-    ways = {
-        "=": "__eq__", "<>": "__ne__", "<": "__lt__", "<=": "__le__", ">": "__gt__", ">=": "__ge__",
-    }  # fmt: skip
-    return getattr(column, ways[sign])(value)
+def _of_polars(ref: str) -> str:
+    head, _, field = ref.partition(".")
+    return f'pl.col("{head}").struct.field("{field}")' if field else f'pl.col("{head}")'
 
 
-def to_polars(condition: Condition) -> pl.Expr:  # noqa: PLR0911  (by sign)
-    """Return the condition as an expression of polars."""
-    import polars as pl
-
-    match condition:
-        case Joined("NOT", (part,)):
-            return ~to_polars(part)
-        case Joined(operator, parts):
-            whole = to_polars(parts[0])
-            for part in parts[1:]:
-                whole = whole & to_polars(part) if operator == "AND" else whole | to_polars(part)
-            return whole
-        case Term(column, sign, values):
-            head, _, field = column.partition(".")
-            expression = pl.col(head).struct.field(field) if field else pl.col(head)
-            if sign.endswith("IN"):
-                found = expression.is_in(list(values))
-                return ~found if sign == "NOT IN" else found
-            if sign == "BETWEEN":
-                low, high = map(pl.lit, values)  # a text alone names a column
-                return expression.is_between(low, high)
-            if sign == "LIKE":
-                return expression.str.starts_with(values[0].strip("%_"))
-            if sign == "IS NULL":
-                return expression.is_null()
-            if sign == "IS NOT NULL":
-                return expression.is_not_null()
-            compared: pl.Expr = _compared(expression, sign, values)
-            return compared
-    raise AssertionError(condition)
+def api(text: str) -> str:
+    """Return an expression as the API of Spark's columns says it; as its text if it is no call."""
+    if _NAME.fullmatch(text):
+        return f"F.col({text!r})"
+    cast = _CAST.fullmatch(text)
+    if cast:
+        return f"F.col({cast[1]!r}).cast({cast[2]!r})"
+    call = _CALL.fullmatch(text)
+    if call is None:
+        return f"F.expr({text!r})"
+    name, arguments = call.groups()
+    if arguments.startswith("DISTINCT "):
+        return f"F.countDistinct({api(arguments.removeprefix('DISTINCT '))})"
+    if arguments == "*":
+        return 'F.count("*")'
+    parts = (f"F.lit({each})" if each.isdigit() else api(each) for each in arguments.split(", "))
+    return f"F.{name}({', '.join(parts)})"

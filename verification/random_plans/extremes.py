@@ -9,11 +9,13 @@ import math
 import random
 from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 COUNT = 72
+ARCHIVE = Path(__file__).with_name("extremes.zip")
 _PARTS = ["a", "b", "d=e", "it's", "ü", "2024-01-01"]
 _DAYS = [
     date.min, date(1, 1, 2), date(4, 2, 29), date(1000, 3, 1), date(1582, 10, 4),

@@ -16,17 +16,20 @@ from pyspark.errors import PySparkException
 from pyspark.sql import functions as sf
 from pyspark.sql.window import Window
 
-from verification.random_plans.names import functions, sql, tables
+from verification.random_plans import functions
+from verification.random_plans.conditions import PYTHON_NAMES
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from verification.random_plans.names.plan import Plan
+    from verification.random_plans.plan import Plan
+    from verification.random_plans.tables import Table, Tables, View
 
 _CONDITION = re.compile(r"\[([A-Z][A-Z_0-9.]+)\]")
 _CLASS = re.compile(r"^(?:Caused by: )?([\w.$]+(?:Exception|Error))\b", re.MULTILINE)
+SOURCE, BY_NAME, COPY = "source", "by name", "copy"
 
 
 @dataclass(frozen=True)
@@ -51,36 +54,90 @@ class Rows:
 
 
 class Side:
-    """A session that knows the tables, the views and the functions."""
+    """A session that knows the tables, the views and the functions.
 
-    def __init__(self, spark: SparkSession, folder: Path, name: str, *, is_copy: bool) -> None:
-        self.spark, self.name = spark, name
-        self._folder, self._is_copy = folder, is_copy
+    Args:
+        name: of the side.
+        spark: the session.
+        tables: the family.
+        folder: has the tables and their copies; the side writes there as well.
+        way: how a table is read: from `SOURCE`, `BY_NAME` from the catalog, or from its `COPY`.
+        reader: a session of Spark alone, which reads what plans write.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        spark: SparkSession,
+        tables: Tables,
+        folder: Path,
+        *,
+        way: str,
+        reader: SparkSession,
+    ) -> None:
+        self.name = name
+        self.spark = spark
+        self._tables = tables
+        self._known = {table.name: table for table in tables.tables}
+        self._folder = folder
+        self._way = way
+        self._reader = reader
         self._written = folder / f"written_by_{name}"
         self._settings: dict[str, str] = {}
         self._functions: Any = None
         self._frames: dict[Any, DataFrame] = {}
-        self.reader = spark  # of what was written: a session of Spark alone
 
     def prepare(self) -> None:
         """Make the views and the functions."""
         self._functions = functions.make(self.spark)
-        for table in (*tables.TABLES, "variants"):
-            self.load(table).createOrReplaceTempView(table)
-        for view, (table, items) in sql.VIEWS.items():
-            self.spark.sql(f"CREATE OR REPLACE TEMP VIEW {view} AS SELECT {items} FROM {table}")
+        for number, table in enumerate(self._tables.tables):
+            if self._way == BY_NAME and table.place:
+                location = self._folder / table.place
+                self.spark.sql(f"CREATE TABLE {table.name} USING hudi LOCATION '{location}'")
+            elif number % 2 and not table.is_selected:
+                source, place = self._place(table)
+                self.spark.sql(
+                    f"CREATE OR REPLACE TEMPORARY VIEW {table.name} USING `{source}` "
+                    f"OPTIONS (path '{place}')"
+                )
+            else:
+                self.load(table.name).createOrReplaceTempView(table.name)
+        for view in self._tables.views:
+            self._make_view(view)
 
-    def load(self, table: str, *, is_new: bool = False, **options: Any) -> DataFrame:
+    def _make_view(self, view: View) -> None:
+        name, spelled = view.spelled
+        if not name:
+            self.spark.sql(f"CREATE OR REPLACE TEMP VIEW {view.name} AS {view.query}")
+            return
+        source, place = self._place(self._known[view.base])
+        types = dict(self.load(view.base).dtypes) | {name: spelled}
+        fields = ", ".join(f"{c.name} {types[c.name]}" for c in view.scope.columns)
+        self.spark.sql(
+            f"CREATE OR REPLACE TEMPORARY VIEW {view.name} ({fields}) USING `{source}` "
+            f"OPTIONS (path '{place}')"
+        )
+
+    def _place(self, table: Table) -> tuple[str, str]:
+        """Return the format of a table as this side reads it, and its path."""
+        if self._way == COPY or not table.place:
+            return "parquet", str(self._folder / table.copy)
+        return "hudi-py", str(self._folder / table.place)
+
+    def load(self, name: str, *, is_new: bool = False, **options: Any) -> DataFrame:
         """Read a table; the frame is one that was loaded before, unless it must be new."""
-        key = (table, *options.items())
+        key = (name, *options.items())
         if is_new or key not in self._frames:
-            self._frames[key] = self._load(table, options)
+            self._frames[key] = self._load(self._known[name], options)
         return self._frames[key]
 
-    def _load(self, table: str, options: dict[str, Any]) -> DataFrame:
-        if self._is_copy or table in tables.PARQUET_TABLES:
-            return self.spark.read.parquet(str(self._folder / f"{table}.parquet"))
-        return self.spark.read.format("hudi-py").options(**options).load(str(self._folder / table))
+    def _load(self, table: Table, options: dict[str, Any]) -> DataFrame:
+        if self._way == BY_NAME and table.place:
+            return self.spark.table(table.name)
+        source, place = self._place(table)
+        options = options if source == "hudi-py" else {}
+        frame = self.spark.read.format(source).options(**options).load(place)
+        return frame.select(*(c.name for c in table.scope.columns)) if table.is_selected else frame
 
     def answer(self, plan: Plan) -> Rows | str:
         """Return the answer of a plan, or the class of its error."""
@@ -90,11 +147,11 @@ class Side:
                 self._settings[name] = value
         names: dict[str, Any] = {
             "spark": self.spark, "t": self.load, "F": sf, "U": self._functions, "W": Window,
+            **PYTHON_NAMES,
         }  # fmt: skip
         try:
             exec(plan.source, names)
-            frame = names["d"]
-            return self._fetch(frame, plan)
+            return self._fetch(names["d"], plan)
         except PySparkException as error:
             if error.getCondition() == "RETRIES_EXCEEDED":
                 raise  # of the server, not of the plan
@@ -105,30 +162,30 @@ class Side:
             if plan.is_cached:
                 self.spark.catalog.clearCache()
 
-    def _fetch(self, frame: DataFrame, plan: Plan) -> Rows:
-        schema = frame.schema
-        kinds = tuple((f.name, f.dataType.simpleString()) for f in schema.fields)
-        if plan.fetch == "count":
-            return Rows(kinds, Counter({f"count {frame.count()}": 1}))
-        if plan.fetch == "arrow":
-            table = frame.toArrow()
-            columns = [column.to_pylist() for column in table.columns]
-            rows = list(zip(*columns, strict=True)) if columns else [()] * table.num_rows
-            types = tuple((f"arrow {f.name}", str(f.type)) for f in table.schema)
-            return Rows(kinds + types, _counted(rows))
-        if plan.fetch == "pandas":
-            pandas: Any = frame.toPandas()
-            return Rows(
-                kinds
-                + tuple(
-                    (f"pandas {n}", str(t)) for n, t in zip(pandas, pandas.dtypes, strict=True)
-                ),
-                _counted(list(pandas.itertuples(index=False, name=None))),
-            )
-        if plan.fetch == "iterate":
-            return Rows(kinds, _counted(list(frame.toLocalIterator())))
-        if plan.fetch in ("write", "table", "insert"):
-            return self._written_rows(frame, plan, kinds)
+    def _fetch(self, frame: DataFrame, plan: Plan) -> Rows:  # noqa: PLR0911  (ways)
+        kinds = tuple((f.name, f.dataType.simpleString()) for f in frame.schema.fields)
+        match plan.fetch:
+            case "count":
+                return Rows(kinds, Counter({f"count {frame.count()}": 1}))
+            case "digest":
+                return Rows(kinds, _counted(_digests(frame).collect()))
+            case "arrow":
+                table = frame.toArrow()
+                columns = [column.to_pylist() for column in table.columns]
+                rows = list(zip(*columns, strict=True)) if columns else [()] * table.num_rows
+                types = tuple((f"arrow {f.name}", str(f.type)) for f in table.schema)
+                return Rows(kinds + types, _counted(rows))
+            case "pandas":
+                pandas: Any = frame.toPandas()
+                pairs = zip(pandas, pandas.dtypes, strict=True)
+                types = tuple((f"pandas {name}", str(kind)) for name, kind in pairs)
+                return Rows(
+                    kinds + types, _counted(list(pandas.itertuples(index=False, name=None)))
+                )
+            case "iterate":
+                return Rows(kinds, _counted(list(frame.toLocalIterator())))
+            case "write" | "table" | "insert":
+                return self._written_rows(frame, plan, kinds)
         return Rows(kinds, _counted(frame.collect()))
 
     def _written_rows(self, frame: DataFrame, plan: Plan, kinds: Any) -> Rows:
@@ -155,9 +212,15 @@ class Side:
                 f"CREATE TABLE {table} ({', '.join(columns)}) USING parquet LOCATION '{folder}'"
             )
             self.spark.sql(f"INSERT INTO {table} SELECT * FROM written")
-        found = self.reader.read.parquet(folder)
+        found = self._reader.read.parquet(folder)
         read = tuple((f"read {f.name}", f.dataType.simpleString()) for f in found.schema)
         return Rows(kinds + read, _counted(found.collect()))
+
+
+def _digests(frame: DataFrame) -> DataFrame:
+    """Return a digest of each row, which is as short as the rows of ends are long."""
+    places = [f"c{number}" for number, _ in enumerate(frame.columns)]
+    return frame.toDF(*places).select(sf.md5(sf.struct(*places).cast("string")))
 
 
 def _stored(kind: Any, number: int) -> str:
@@ -188,7 +251,8 @@ def _plain(value: Any) -> Any:  # noqa: PLR0911  (by type)
         if math.isnan(value):
             return "NaN"
         # pandas makes floats of nested integers where a batch has a null.
-        return int(value) if value.is_integer() else value
+        is_negative_zero = value == 0 and math.copysign(1, value) < 0
+        return int(value) if value.is_integer() and not is_negative_zero else value
     if isinstance(value, np.ndarray):
         return [_plain(each) for each in value.tolist()]
     if isinstance(value, np.generic):

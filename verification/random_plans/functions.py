@@ -34,6 +34,7 @@ def make(spark: SparkSession) -> SimpleNamespace:
         twice=sf.udtf(Twice, returnType=PAIR),
         arrows=_arrows,
         frames=_frames,
+        pair=PAIR,
         group=_group,
         group_arrow=_group_arrow,
         cogroup=_cogroup,

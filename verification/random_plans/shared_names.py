@@ -1,8 +1,9 @@
 """Small tables whose columns share names, with equal types and with others.
 
-Apache Hudi wrote the tables of `tables.zip`, and the Parquet files beside them have the rows that
-it read from them: see `verification/generate/random_plans.py`. Texts of numbers and of days convert
-to the types that other tables have for the column, so that queries which compare them have rows.
+Apache Hudi wrote the tables of `shared_names.zip`, and the Parquet files beside them have the rows
+that it read from them: see `verification/generate/random_plans.py`. Texts of numbers and of days
+convert to the types that other tables have for the column, so that queries which compare them have
+rows.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-ARCHIVE = Path(__file__).with_name("tables.zip")
+ARCHIVE = Path(__file__).with_name("shared_names.zip")
 KEY, ORDERING = "id", "ts"
 HUDI_TABLES = ("one", "two", "three", "four")
 PARQUET_TABLES = ("plain",)

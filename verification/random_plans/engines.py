@@ -1,0 +1,133 @@
+"""Random conditions for the option ``filter``, DuckDB and polars.
+
+The referee of ``filter`` is Spark over the copy of the rows, with ``spark.sql.ansi.enabled``;
+DuckDB and polars are asked over the table and over the copy.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pyarrow.parquet as pq
+
+import hudi_pyspark
+from verification.random_plans.conditions import (
+    POLARS,
+    PYTHON_NAMES,
+    Condition,
+    has_special_numbers,
+    to_python,
+    to_sql,
+)
+from verification.random_plans.expressions import Expressions
+from verification.random_plans.tables import Table, load
+
+if TYPE_CHECKING:
+    from collections import Counter
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+ENGINES = ("filter", "duckdb", "polars")
+_BATCH = 20  # conditions that Spark answers in one query
+
+
+def draw_condition(
+    seed: int, family: str, features: Counter[str] | None = None
+) -> tuple[Table, Condition]:
+    """Draw the question of a seed: a table, and a condition that all engines say."""
+    dice = random.Random(f"{family} {seed}")
+    tables = load(family)
+    table = dice.choice([table for table in tables.tables if _is_asked(table)])
+    draws = Expressions(dice, tables)
+    condition = draws.portable_condition(table.scope)
+    if features is not None:
+        features.update(draws.features)
+    return table, condition
+
+
+def _is_asked(table: Table) -> bool:
+    return bool(table.place) and table.name != "variants"
+
+
+def _key(table: Table) -> str:
+    return table.scope.unique[0].name
+
+
+def compare_filters(
+    spark: SparkSession, family: str, folder: Path, seeds: range
+) -> Iterator[dict[str, Any]]:
+    """Yield the filters for which `HudiTable.scan` finds other rows than Spark."""
+    for begin in range(seeds.start, seeds.stop, _BATCH):
+        texts: dict[Table, dict[int, str]] = {}
+        for seed in range(begin, min(begin + _BATCH, seeds.stop)):
+            table, condition = draw_condition(seed, family)
+            if not has_special_numbers(condition):
+                texts.setdefault(table, {})[seed] = to_sql(condition, "filter")
+        print(f"filter: up to seed {begin}", file=sys.stderr, flush=True)
+        for table, asked in texts.items():
+            masks = ", ".join(f"({text}) IS TRUE" for text in asked.values())
+            spark.read.parquet(str(folder / table.copy)).createOrReplaceTempView("copy")
+            rows = spark.sql(f"SELECT {_key(table)}, array({masks}) FROM copy").collect()
+            opened = hudi_pyspark.HudiTable(str(folder / table.place))
+            for number, (seed, text) in enumerate(asked.items()):
+                wanted = sorted(key for key, mask in rows if mask[number])
+                yield from _scanned(opened, _key(table), seed, text, wanted)
+
+
+def _scanned(
+    table: hudi_pyspark.HudiTable, key: str, seed: int, text: str, wanted: list[Any]
+) -> Iterator[dict[str, Any]]:
+    try:
+        found: Any = sorted(table.scan([key], filter=text).to_arrow()[key].to_pylist())
+    except Exception as error:  # noqa: BLE001  (any is a difference)
+        found = f"{type(error).__name__} {error}"[:300]
+    if found != wanted:
+        yield {"seed": seed, "query": text, "found": found, "wanted": wanted}
+
+
+def compare_engine(
+    engine: str, family: str, folder: Path, seeds: range
+) -> Iterator[dict[str, Any]]:
+    """Yield the queries of DuckDB or polars that find other rows than on the copy."""
+    ask = _ask_duckdb if engine == "duckdb" else _ask_polars
+    for seed in seeds:
+        table, condition = draw_condition(seed, family)
+        text = to_sql(condition, "duckdb")
+        if "\x00" in text and engine == "duckdb":
+            continue
+        opened = hudi_pyspark.HudiTable(str(folder / table.place))
+        answers: list[Any] = []
+        for source in (opened, pq.read_table(folder / table.copy)):
+            try:
+                answers.append(sorted(ask(source, condition, _key(table))))
+            except Exception as error:  # noqa: BLE001, PERF203  (of both sides, or a difference)
+                answers.append(f"{type(error).__name__} {error}"[:300])
+        if seed % 100 == 0:
+            print(f"{engine}: up to seed {seed}", file=sys.stderr, flush=True)
+        if answers[0] != answers[1]:
+            yield {"seed": seed, "query": text, "found": answers[0], "wanted": answers[1]}
+
+
+def _ask_duckdb(source: Any, condition: Condition, key: str) -> list[Any]:
+    import duckdb
+
+    with duckdb.connect() as connection:
+        connection.execute("SET TimeZone = 'UTC'")
+        is_table = isinstance(source, hudi_pyspark.HudiTable)
+        connection.register("t", source.dataset() if is_table else source)
+        query = f"SELECT {key} FROM t WHERE {to_sql(condition, 'duckdb')}"
+        return [row[0] for row in connection.sql(query).fetchall()]
+
+
+def _ask_polars(source: Any, condition: Condition, key: str) -> list[Any]:
+    import polars as pl
+
+    is_table = isinstance(source, hudi_pyspark.HudiTable)
+    frame: Any = hudi_pyspark.scan_polars(source) if is_table else pl.LazyFrame(source)
+    expression = eval(to_python(condition, POLARS), {"pl": pl, **PYTHON_NAMES})
+    found: list[Any] = frame.filter(expression).select(key).collect()[key].to_list()
+    return found

@@ -1,0 +1,349 @@
+"""Random expressions of typed columns, as text of Spark's SQL, and random conditions."""
+
+from __future__ import annotations
+
+import datetime
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from verification.random_plans.columns import FLAT, Column, Scope, scope_of
+from verification.random_plans.conditions import (
+    SIGNS,
+    Condition,
+    Term,
+    Text,
+    joined,
+    literal,
+    near,
+    to_sql,
+)
+
+if TYPE_CHECKING:
+    import random
+
+    from verification.random_plans.tables import Tables
+
+_SIZES = (1, 3, 12, 100, 1_000)
+# Literals of other types than the column's.
+_CONVERTED: dict[str, tuple[Any, ...]] = {
+    "num": ("7", "1.5", 546740.69, 1.1, 9007199254740993.0, 1e37),
+    "text": (1, 2.5, datetime.date(2024, 2, 29)),
+    "time": ("1582-10-10", "1900-01-01", "9999-12-31", datetime.date(1970, 1, 1), 5),
+    "bool": (1, "true", "k0005"),
+    "bytes": ("a", "k0005"),
+}
+_ONE = Column("1", "one", None, "num")
+# What is made of a column {c} and another of its kind {o}, and the kind that it has.
+_FORMS: dict[str, list[tuple[str, str]]] = {
+    "num": [
+        ("try_cast({c} AS decimal(14,3))", "num"),
+        ("CAST({c} AS double)", "num"),
+        ("coalesce({c}, 3)", "num"),
+        ("coalesce({c}, {c})", "num"),
+        ("greatest(CAST({c} AS double), CAST({o} AS double))", "num"),
+        ("nullif({c}, {o})", "num"),
+        ("CAST({c} AS double) + 1", "num"),
+        ("CASE WHEN {c} > 4 THEN {o} ELSE {c} END", "num"),
+        ("if({c} IS NULL, {o}, {c})", "num"),
+        ("CAST({c} AS string)", "text"),
+        ("struct({c} AS id, {o} AS n).id", "num"),
+        ("aggregate(transform(array({c}), v -> CAST(v AS double)), 0D, (a, v) -> a + v)", "num"),
+    ],
+    "text": [
+        ("upper({c})", "text"),
+        ("length({c})", "num"),
+        ("concat({c}, '!')", "text"),
+        ("{c} || {o}", "text"),
+        ("substr({c}, 1, 1)", "text"),
+        ("coalesce({c}, {o})", "text"),
+    ],
+    "time": [
+        ("CAST({c} AS date)", "time"),
+        ("CAST({c} AS timestamp)", "time"),
+        ("year({c})", "num"),
+        ("coalesce({c}, {o})", "time"),
+        ("date_add({c}, 1)", "time"),
+        ("greatest(CAST({c} AS date), CAST({o} AS date))", "time"),
+    ],
+    "bool": [("(NOT {c})", "bool"), ("coalesce({c}, {o})", "bool"), ("CAST({c} AS int)", "num")],
+}
+# Conditions that only Spark's SQL says, by the kind of a column {c}; {l} is a literal of it.
+_TEXTS: dict[str, list[str]] = {
+    "num": [
+        "py_size({c}) < 2", "CAST({c} AS double) + 1 > 3", "isnan(CAST({c} AS double))",
+        "{c} IN (1, '7', 0.5)", "if({c} > 1, 1, 2) = 1",
+        "CASE WHEN {c} IS NULL THEN true ELSE {c} > 1 END",
+    ],
+    "text": [
+        "{c} COLLATE UTF8_LCASE = {l}", "length({c}) > 3", "upper({c}) = 'AB'",
+        "nullif({c}, 'a') IS NULL", "{c} RLIKE '^[a-k]'", "{c} || 'x' <> 'ax'",
+    ],
+    "time": ["year({c}) < 1900", "coalesce({c}, DATE '1582-10-10') < current_date()"],
+    "bool": ["{c}", "NOT {c}"],
+    "array": [
+        "get({c}, 0) IS NULL", "size({c}) > 1", "exists({c}, x -> x IS NULL)",
+        "array_contains({c}, get({c}, 0))",
+    ],
+    "struct": ["{c} IS NULL", "{c} = {c}"],
+}  # fmt: skip
+
+
+class Expressions:
+    """Draws expressions, and counts what it drew.
+
+    Args:
+        dice: decide everything.
+        tables: the family of tables; literals and aliases depend on it.
+        ignores_case: whether names in another case are the same names.
+    """
+
+    def __init__(self, dice: random.Random, tables: Tables, *, ignores_case: bool = False) -> None:
+        self.dice = dice
+        self.tables = tables
+        self.features: Counter[str] = Counter()
+        self.ignores_case = ignores_case
+
+    def did(self, feature: str) -> None:
+        """Count a feature."""
+        self.features[feature] += 1
+
+    def chance(self, probability: float) -> bool:
+        """Return True as often as said."""
+        return self.dice.random() < probability
+
+    def column(self, scope: Scope, *kinds: str) -> Column:
+        """Draw a column; fields of structs are columns as well."""
+        found = scope.of(*(kinds or FLAT))
+        for struct in scope.of("struct"):
+            if self.chance(0.4):
+                found += [f for f in struct.fields if f.kind in (kinds or FLAT)]
+        return self._spelled(self.dice.choice(found)) if found else _ONE
+
+    def _spelled(self, column: Column) -> Column:
+        """Return a column by another spelling of its name."""
+        if not self.chance(0.06) or not column.ref.replace(".", "").replace("_", "").isalnum():
+            return column
+        parts = column.ref.split(".")
+        ref = ".".join([*parts[:-1], f"`{parts[-1]}`"])
+        if self.ignores_case and self.chance(0.6):
+            ref = column.ref.upper()
+        self.did("name in another spelling")
+        return Column(ref, column.name, column.type, column.kind, column.values)
+
+    def scalar(self, scope: Scope, *kinds: str) -> Column:
+        """Draw an expression that is not nested."""
+        column = self.column(scope, *kinds)
+        if self.chance(0.6) or column.kind not in _FORMS:
+            return column
+        form, kind = self.dice.choice(_FORMS[column.kind])
+        if kinds and kind not in kinds:
+            return column
+        if "{o}" in form:
+            other = self.column(scope, column.kind)
+            if other.kind != column.kind:
+                return column
+            form = form.replace("{o}", other.ref)
+        self.did(f"expression {form.partition('(')[0][:10]}" if "(" in form else "expression")
+        values = column.values if kind == column.kind else ()
+        return Column(form.replace("{c}", column.ref), column.name, None, kind, values)
+
+    def any_column(self, scope: Scope) -> Column:
+        """Draw an expression that may be nested, a call of a Python function among them."""
+        if self.chance(0.06):
+            column = self.column(scope)
+            name = self.dice.choice(["py_text", "py_arrow", "py_pandas", "py_arrow_native"])
+            self.did(f"udf {name}")
+            return Column(f"{name}({column.ref})", column.name, None, "text")
+        if self.chance(0.003):
+            self.did("missing column")
+            return Column("missing", "missing", None, "num")
+        kinds = ["struct", "array"] if self.chance(0.2) else list(FLAT)
+        if scope.of("variant", "map") and self.chance(0.3):
+            kinds = ["variant", "map"]
+        if scope.of("meta", "collated") and self.chance(0.06):
+            kinds = ["meta", "collated"]
+        found = scope.of(*kinds)
+        if kinds[0] == "num" or not found:
+            return self.scalar(scope)
+        column = self._spelled(self.dice.choice(found))
+        self.did(column.kind)
+        return self._part(column)
+
+    def _part(self, column: Column) -> Column:
+        """Return a nested column, or what is made of a part of it."""
+        if not self.chance(0.45):
+            return column
+        if column.kind == "variant":
+            return Column(f"{column.ref}:x::int", column.name, None, "num")
+        if column.kind == "map":
+            self.did("map function")
+            call = self.dice.choice(["map_keys", "map_values"])
+            return Column(f"sort_array({call}({column.ref}))", column.name, None, "array")
+        if column.kind == "array":
+            form = self.dice.choice(["size({c})", "get(transform({c}, x -> CAST(x AS string)), 0)"])
+            kind = "num" if "size" in form else "text"
+            self.did("array function")
+            return Column(form.replace("{c}", column.ref), column.name, None, kind)
+        return column
+
+    def condition(self, scope: Scope, *, most: int | None = None) -> Condition:
+        """Draw a condition.
+
+        Args:
+            scope: its columns.
+            most: number of terms; by default it goes by the family of tables.
+        """
+        if most is None:
+            (most,) = self.dice.choices(_SIZES, self.tables.sizes)
+        count = self.dice.randint(1, most)
+        if count > 12:
+            self.did("long condition")
+        terms = [self._term(scope) for _ in range(count)]
+        if count <= 3 and self.chance(0.05):
+            terms.append(self._converted(self.column(scope)))
+        return joined(self.dice, terms)
+
+    def sql_condition(self, scope: Scope, *, most: int = 1) -> str:
+        """Draw a short condition in SQL."""
+        return to_sql(self.condition(scope, most=most))
+
+    def _term(self, scope: Scope) -> Condition:
+        if self.chance(0.15):
+            return self._computed(scope)
+        kinds = ("meta", "collated") if self.chance(0.1) and scope.of("meta", "collated") else ()
+        column = self.scalar(scope, *kinds)
+        if self.chance(0.12):
+            self.did("condition of two columns")
+            other = self.column(scope, column.kind)
+            if other.kind == column.kind:
+                sign = self.dice.choice(["=", "<", ">=", "<=>", "<>"])
+                return Text(f"{column.ref} {sign} {other.ref}")
+        return self.term(column)
+
+    def _converted(self, column: Column) -> Condition:
+        """Compare a column with what Spark converts, or refuses."""
+        self.did("converted literal")
+        values = _CONVERTED[column.kind]
+        if self.chance(0.2):
+            return Term(column.ref, column.type, "IN", tuple(self.dice.sample(values, 2)))
+        sign = self.dice.choice(SIGNS)
+        return Term(column.ref, column.type, sign, (self.dice.choice(values),))
+
+    def _computed(self, scope: Scope) -> Condition:
+        kind = self.dice.choice(list(_TEXTS))
+        found = scope.of(kind)
+        if not found:
+            kind = "num"
+            found = scope.of(kind) or [_ONE]
+        column = self.dice.choice(found)
+        form = self.dice.choice(_TEXTS[kind])
+        self.did("collation" if "COLLATE" in form else "computed condition")
+        if "py_" in form:
+            self.did("udf in condition")
+        value = literal(self.value(column)) if "{l}" in form else ""
+        return Text(form.replace("{c}", column.ref).replace("{l}", value))
+
+    def term(self, column: Column, *, is_portable: bool = False) -> Condition:
+        """Draw a comparison of a column with literals.
+
+        Args:
+            column: that is compared.
+            is_portable: whether all engines must know the comparison.
+        """
+        signs = [*SIGNS, "IN", "NOT IN", "BETWEEN", "IS NULL", "IS NOT NULL"]
+        if not is_portable:
+            signs.append("<=>")
+        if column.kind in ("text", "meta", "collated"):
+            signs += ["LIKE", "LIKE"]
+        if column.kind == "bool":
+            signs = ["=", "<>", "IS NULL", "IS NOT NULL"]
+        sign = self.dice.choice(signs)
+        self.did(f"sign {sign}")
+        count = {"BETWEEN": 2, "IS NULL": 0, "IS NOT NULL": 0}.get(sign, 1)
+        if sign.endswith("IN"):
+            (count,) = self.dice.choices([3, 40, 1_000], [90, 9, 1])
+        draw = self._own_value if is_portable else self.value
+        values = tuple(draw(column) for _ in range(count))
+        if sign == "LIKE":
+            text = str(values[0])[:3].replace("\\", "")
+            values = (self.dice.choice([f"{text}%", f"%{text}", f"%{text}%", text, f"{text}_"]),)
+        return Term(column.ref, column.type, sign, values)
+
+    def portable_condition(self, scope: Scope) -> Condition:
+        """Draw a condition that the option ``filter`` and other engines say as well."""
+        columns = [c for c in scope.of(*FLAT) if c.values]
+        for struct in scope.of("struct"):
+            columns += [c for c in struct.fields if c.kind in FLAT and c.values]
+        (most,) = self.dice.choices(_SIZES, self.tables.sizes)
+        terms = [
+            self.term(self.dice.choice(columns), is_portable=True)
+            for _ in range(self.dice.randint(1, most))
+        ]
+        return joined(self.dice, terms)
+
+    def value(self, column: Column) -> Any:
+        """Draw the value of a literal that is compared with a column."""
+        if self.chance(self.tables.strays):
+            scopes = [table.scope for table in self.tables.tables]
+            others = [c for scope in scopes for c in scope.of(column.kind) if c.values]
+            if others:
+                return self.dice.choice(self.dice.choice(others).values)
+        return self._own_value(column)
+
+    def _own_value(self, column: Column) -> Any:
+        if not column.values:
+            usual = {"num": 3, "time": "2024-02-25", "bool": True, "bytes": b"a"}
+            return usual.get(column.kind, "ab")
+        value = self.dice.choice(column.values)
+        # The text beside that of a number is none.
+        is_text = column.kind in ("text", "meta", "collated")
+        if isinstance(value, str) and not is_text:
+            return value
+        return near(self.dice, value, column.type)
+
+    def equality(self, left: Scope, right: Scope) -> str:
+        """Draw an equality of columns of two relations, which is the key of a join."""
+        (kind,) = self.dice.choices(["num", "time", "text", "bool"], [70, 15, 12, 3])
+        if not left.of(kind) or not right.of(kind):
+            kind = "num"
+        one, other = self.key(left, kind), self.key(right, kind)
+        if kind == "text" and self.chance(0.5):
+            self.did("collation")
+            return f"{one.ref} COLLATE UTF8_LCASE = {other.ref} COLLATE UTF8_LCASE"
+        sign = "<=>" if self.chance(0.12) else "="
+        self.did("key null-safe" if sign == "<=>" else "key")
+        return f"{one.ref} {sign} {other.ref}"
+
+    def key(self, scope: Scope, kind: str) -> Column:
+        """Draw a key: mostly one that has a name of both sides, sometimes an expression."""
+        preferred = [c for c in scope.of(kind) if c.name in self.tables.keys]
+        if preferred and self.chance(0.6):
+            return self._spelled(self.dice.choice(preferred))
+        column = self.scalar(scope, kind)
+        return column if column.kind == kind else self.column(scope, kind)
+
+    def alias(self, column: Column) -> str:
+        """Draw the name of a column of a result: often that of another one."""
+        way = self.dice.random()
+        if way < 0.5:
+            return column.name
+        if way < 0.55:
+            self.did("alias in other case")
+            return column.name.upper()
+        self.did("alias of a column's name")
+        return self.dice.choice(self.tables.aliases)
+
+    def named(self, columns: list[Column], *, is_named: bool = False) -> Scope:
+        """Draw the names of a result.
+
+        Args:
+            columns: of the result.
+            is_named: whether the names must be different.
+        """
+        names: list[str] = []
+        for column in columns:
+            name = self.alias(column)
+            while is_named and name.lower() in map(str.lower, names):
+                name = f"{name}{len(names)}"
+            names.append(name)
+        return scope_of(*(c.result(n) for c, n in zip(columns, names, strict=True)))

@@ -1,0 +1,239 @@
+"""Ask random plans on several sides, and compare the answers.
+
+Each plan must have one answer: the names and types of its columns with its rows, or an error of one
+class. The last side is a session of Spark alone over copies of the rows, and is right.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql.connect.plan import CachedRemoteRelation
+
+import hudi_pyspark
+from hudi_pyspark.spark.datasource import HudiDataSource
+from hudi_pyspark.spark.optimizer import ENABLED
+from verification.common.sessions import read_as_written
+from verification.common.shrinking import shortest
+from verification.random_plans import variants
+from verification.random_plans.plan import Plan, draw
+from verification.random_plans.sides import BY_NAME, COPY, SOURCE, Rows, Side
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+    from verification.random_plans.tables import Tables
+
+_TRIALS = 60  # of plans that may be shorter
+# The sides of each mode: registered, registered but without the narrowing of scans, with the tables
+# in the catalog, with the data source alone, and of Spark alone.
+SIDES = {
+    "connect": ("on", "off", "copy"),
+    "classic": ("on", "off", "copy"),
+    "names": ("named", "copy"),
+    "plain": ("plain", "copy"),
+}
+# Over Spark Connect, a frame of a checkpoint may belong to another session of the process, which
+# does not know it: no answer of a plan.
+_UNANSWERED = ("CONNECT_INVALID_PLAN.DATAFRAME_NOT_FOUND", "SESSION_NOT_SAME")
+# Tables by name have it, copies have not.
+_TIME_TRAVEL = "UNSUPPORTED_FEATURE.TIME_TRAVEL"
+# Errors of a value in a row that another condition leaves out: Spark need not meet it.
+_OF_A_VALUE = (
+    "CAST_INVALID_INPUT", "CAST_OVERFLOW", "DIVIDE_BY_ZERO", "INVALID_ARRAY_INDEX",
+    "NUMERIC_VALUE_OUT_OF_RANGE", "ARITHMETIC_OVERFLOW", "UnicodeDecodeError",
+)  # fmt: skip
+_ANSI = "spark.sql.ansi.enabled"
+
+
+@dataclass
+class Outcome:
+    """What came of the plans of a run."""
+
+    asked: int = 0
+    with_rows: int = 0
+    without_rows: int = 0
+    errors: Counter[str] = field(default_factory=Counter)
+    features: Counter[str] = field(default_factory=Counter)
+    different: list[int] = field(default_factory=list)
+    seconds: float = 0.0
+
+    def count(self, plan: Plan, answers: list[Rows | str]) -> None:
+        """Count a plan, and whether it has rows."""
+        self.asked += 1
+        self.features.update(plan.features)
+        wanted = answers[-1]
+        if not is_answered(answers):
+            self.errors["not answered"] += 1
+        elif isinstance(wanted, str):
+            self.errors[wanted] += 1
+        elif wanted.rows:
+            self.with_rows += 1
+        else:
+            self.without_rows += 1
+
+    def summary(self) -> str:
+        """Return the counts as text, the features on lines of their own."""
+        drawn = [f"{count:6} {name}" for name, count in sorted(self.features.items())]
+        errors = ", ".join(f"{count} {name}" for name, count in self.errors.most_common(12))
+        return "\n".join(
+            [
+                "FEATURES",
+                *drawn,
+                f"ERRORS {self.errors.total()}: {errors}",
+                (
+                    f"ANSWERS {self.asked} plans, {self.with_rows} with rows, "
+                    f"{self.without_rows} without, {self.errors.total()} errors, "
+                    f"{len(self.different)} different, {self.seconds:.0f} s"
+                ),
+            ]
+        )
+
+    def progress(self) -> str:
+        """Return the counts so far as a line."""
+        return (
+            f"{self.asked} plans: {self.with_rows} with rows, {self.errors.total()} errors, "
+            f"{len(self.different)} different, {self.asked / self.seconds:.2f} a second"
+        )
+
+
+def make_sides(
+    mode: str, tables: Tables, folder: Path, new_session: Callable[[], SparkSession]
+) -> list[Side]:
+    """Make the sides of a mode.
+
+    Args:
+        mode: one of `SIDES`.
+        tables: the family, which is unpacked.
+        folder: for the tables, and for what plans write.
+        new_session: makes a session of Spark alone.
+    """
+    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    tables.unpack(folder)
+    names = SIDES[mode]
+    sessions = {name: new_session() for name in names}
+    reader = sessions["copy"]
+    if tables.name == "names":
+        variants.write(reader, folder)
+    ways = {"named": BY_NAME, "copy": COPY}
+    sides = []
+    for name, session in sessions.items():
+        session.conf.set("spark.sql.shuffle.partitions", "2")
+        session.conf.set("spark.sql.legacy.createHiveTableByDefault", "false")
+        read_as_written(session)
+        if name == "off":
+            session.conf.set(ENABLED, "false")
+        if name == "plain":
+            session.dataSource.register(HudiDataSource)
+        elif name != "copy":
+            hudi_pyspark.register(session, tables=True if name == "named" else None)
+        way = ways.get(name, SOURCE)
+        sides.append(Side(name, session, tables, folder, way=way, reader=reader))
+    return sides
+
+
+class Referee:
+    """Asks sides at the same time; of those, anything with a name and a method ``answer``."""
+
+    def __init__(self, sides: list[Any]) -> None:
+        self._sides = sides
+        # A thread for each side, since Spark keeps the session of a thread.
+        self._threads = [ThreadPoolExecutor(1) for _ in sides]
+
+    def prepare(self) -> None:
+        """Let the sides make their views and functions, one after the other."""
+        for side, thread in zip(self._sides, self._threads, strict=True):
+            thread.submit(side.prepare).result()
+
+    def answers(self, plan: Plan) -> list[Rows | str]:
+        """Return the answers of the sides."""
+        answers = self._asked(plan)
+        if _may_miss_a_value(answers) and len(set(map(str, answers))) > 1:
+            # Without ANSI mode, a value that does not fit is null.
+            return self._asked(replace(plan, settings={**plan.settings, _ANSI: "false"}))
+        return answers
+
+    def _asked(self, plan: Plan) -> list[Rows | str]:
+        pairs = list(zip(self._sides, self._threads, strict=True))
+        if plan.is_cached:
+            return [thread.submit(side.answer, plan).result() for side, thread in pairs]
+        asked = [thread.submit(side.answer, plan) for side, thread in pairs]
+        return [each.result() for each in asked]
+
+    def differs(self, plan: Plan) -> bool:
+        """Return whether the sides have different answers."""
+        return _differ(self.answers(plan))
+
+    def compare(
+        self, seeds: Iterable[int], *, plan_of: Callable[[int], Plan] = draw, shrinks: int = 20
+    ) -> Outcome:
+        """Ask the plans of seeds, and print those with different answers.
+
+        Args:
+            seeds: of the plans.
+            plan_of: draws the plan of a seed.
+            shrinks: how many of those that differ are made shorter.
+        """
+        outcome = Outcome()
+        began = time.monotonic()
+        for seed in seeds:
+            plan = plan_of(seed)
+            answers = self.answers(plan)
+            outcome.count(plan, answers)
+            if _differ(answers) and self.differs(plan):
+                outcome.different.append(seed)
+                if len(outcome.different) <= shrinks:
+                    plan = shortest(plan, self.differs, trials=_TRIALS)
+                    answers = self.answers(plan)
+                self._print(plan, answers)
+            outcome.seconds = time.monotonic() - began
+            if outcome.asked % 20 == 0:
+                print(outcome.progress(), file=sys.stderr, flush=True)
+        return outcome
+
+    def _print(self, plan: Plan, answers: list[Any]) -> None:
+        print(f"--- seed {plan.seed}\n{plan.text}")
+        wanted = answers[-1]
+        for side, answer in zip(self._sides, answers, strict=True):
+            # The answers that are right have nothing of their own beside that of the copy, which is
+            # shown beside the first that is wrong.
+            other = wanted
+            if answer == wanted:
+                other = next((a for a in answers if a != wanted), wanted)
+            shown = answer if isinstance(answer, str) else answer.beside(other)
+            print(f"{side.name:5} {shown[:700]}")
+        sys.stdout.flush()
+
+
+def is_answered(answers: list[Rows | str]) -> bool:
+    """Return whether each side has an answer that says something of the plan."""
+    return not any(isinstance(each, str) and each in _UNANSWERED for each in answers)
+
+
+def _may_miss_a_value(answers: list[Rows | str]) -> bool:
+    return any(isinstance(each, str) and each.endswith(_OF_A_VALUE) for each in answers)
+
+
+def _differ(answers: list[Rows | str]) -> bool:
+    wanted = answers[-1]
+    if not is_answered(answers) or wanted == _TIME_TRAVEL:
+        return False
+    return any(other != wanted for other in answers)
+
+
+def keep_checkpoints() -> None:
+    """Let clients of Connect forget no checkpoint.
+
+    One that does tells the server, and may wait for the answer for ever.
+    """
+    CachedRemoteRelation.__del__ = lambda _: None  # type: ignore[method-assign]

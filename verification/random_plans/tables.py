@@ -1,0 +1,274 @@
+"""Tables that random plans ask: three families, each with what plans over them prefer.
+
+``golden`` has golden tables of the project. ``ends`` has tables whose values are the ends of their
+types, see `extremes`. The tables of ``names`` share the names of their columns, see `shared_names`.
+Each table has a copy, Parquet files with the rows that Apache Hudi read or was given; its columns,
+types and literals come from there, so that plans are drawn without Spark.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from verification.common.archives import golden_folder, read_files, unpack
+from verification.random_plans import extremes, shared_names
+from verification.random_plans.columns import FLAT, Column, Scope
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+FAMILIES = ("golden", "ends", "names")
+_GOLDEN = {
+    "orders": "v9_mor_compaction_inline",
+    "types": "v9_mor_all_types",
+    "complex": "v8_mor_keygen_complex_hive",
+}
+_ALIASES = ("made", "count", "other")
+# Columns of another text type; Spark takes texts for equal that are not, and shows any of them.
+_COLLATED = {"s": "STRING COLLATE UTF8_LCASE", "part": "STRING COLLATE UNICODE_CI"}
+# Views of the tables with shared names, in terms of the columns of a table.
+_SWAPPING = {
+    "swapped": (
+        "one",
+        "n AS id, id AS n, day AS at, at AS day, amount AS qty, qty AS amount, name, st, f, flag",
+    ),
+    "twins": (
+        "two",
+        "id, CAST(id AS string) AS n, qty, amount AS f, f AS amount, at, day AS name, day, st, arr",
+    ),
+    "narrow": ("three", "id, n, qty, st, at"),
+    "mixed": ("four", "id, n, part, st, day, flag, ts AS qty"),
+}
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table and its copy.
+
+    Attributes:
+        name: of its view.
+        scope: its columns.
+        place: folder of the table; "" if there are only the Parquet files of the copy.
+        copy: file or folder of Parquet files with its rows.
+        is_selected: whether a read selects the columns: the copy lacks those of Hudi.
+    """
+
+    name: str
+    scope: Scope
+    place: str
+    copy: str
+    is_selected: bool = False
+
+
+@dataclass(frozen=True)
+class View:
+    """A view over a table or over another view.
+
+    Attributes:
+        name: of the view.
+        scope: its columns.
+        base: what it is made over.
+        query: that it stands for; "" for a view of a source whose schema is given.
+        spelled: name of the column that has another type in the schema, and the type.
+    """
+
+    name: str
+    scope: Scope
+    base: str
+    query: str = ""
+    spelled: tuple[str, str] = ("", "")
+
+
+@dataclass(frozen=True)
+class Tables:
+    """A family of tables.
+
+    Attributes:
+        name: one of `FAMILIES`.
+        tables: the first ones are asked more often.
+        views: over them.
+        archives: zip files of the tables, and of copies that are there.
+        keys: names of columns by which most joins are.
+        aliases: names of columns of results.
+        strays: share of literals that other columns of the kind have.
+        repeats: how often a query asks the table again that it asked before.
+        digests: how often rows are fetched as digests, beside 60 times that they are collected.
+        sizes: how often a condition has at most 1, 3, 12, 100 and 1,000 terms.
+    """
+
+    name: str
+    tables: tuple[Table, ...]
+    views: tuple[View, ...]
+    archives: tuple[Path, ...]
+    keys: tuple[str, ...]
+    aliases: tuple[str, ...]
+    strays: float
+    repeats: float
+    digests: int
+    sizes: tuple[float, ...]
+
+    def unpack(self, folder: Path) -> None:
+        """Put the tables and their copies into a folder."""
+        for archive in self.archives:
+            unpack(archive, folder)
+        if self.name == "golden":
+            for name, case in _GOLDEN.items():
+                (folder / f"{name}.parquet").write_bytes(_answer(case))
+
+
+@cache
+def load(family: str) -> Tables:
+    """Return a family by its name."""
+    return {"golden": _golden, "ends": _ends, "names": _names}[family]()
+
+
+def _golden() -> Tables:
+    tables = tuple(
+        Table(name, _scope(pq.read_table(io.BytesIO(_answer(case)))), case, f"{name}.parquet")
+        for name, case in _GOLDEN.items()
+    )
+    archives = tuple(golden_folder(case) / "table.zip" for case in _GOLDEN.values())
+    return Tables(
+        name="golden",
+        tables=tables,
+        views=(),
+        archives=archives,
+        keys=("id", "a", "region", "part"),
+        aliases=_aliases(tables),
+        strays=0.1,
+        repeats=0.6,
+        digests=8,
+        sizes=(50, 42, 7, 0.8, 0.2),
+    )
+
+
+def _aliases(tables: tuple[Table, ...]) -> tuple[str, ...]:
+    """Return names of columns of the tables, and others."""
+    names = {c.name for table in tables for c in table.scope.columns if c.kind != "meta"}
+    return (*sorted(names), *_ALIASES)
+
+
+def _answer(case: str) -> bytes:
+    """Return the Parquet file with Apache Hudi's snapshot of a golden table."""
+    return read_files(golden_folder(case) / "answers.zip")["snapshot.parquet"]
+
+
+def _ends() -> Tables:
+    columns = _scope(extremes.rows(), ("k",)).columns
+    # The order of the keys of a map is not one of rows.
+    scope = Scope(tuple(c for c in columns if c.name != "m"), columns[:1])
+    tables = tuple(
+        Table(name, scope, name, "rows.parquet", is_selected=True) for name in ("cow", "mor")
+    )
+    some = "SELECT * FROM {} WHERE i > 0 OR s < 'b'"
+    fewer = "SELECT * EXCEPT (l), i + 0L AS l FROM {}_some WHERE day IS NOT NULL"
+    moved = [c for c in scope.columns if c.name != "l"]
+    moved += [c for c in scope.columns if c.name == "l"]
+    views = []
+    for table in tables:
+        views += [View(f"{table.name}_{n}", _collated(scope, n), table.name, spelled=(n, t))
+                  for n, t in _COLLATED.items()]  # fmt: skip
+        views.append(View(f"{table.name}_some", scope, table.name, some.format(table.name)))
+        last = Scope(tuple(moved), scope.unique)
+        views.append(View(f"{table.name}_fewer", last, table.name, fewer.format(table.name)))
+    return Tables(
+        name="ends",
+        tables=tables,
+        views=tuple(views),
+        archives=(extremes.ARCHIVE,),
+        keys=("k",),
+        aliases=_aliases(tables),
+        strays=0.05,
+        repeats=0,
+        digests=160,
+        sizes=(30, 35, 25, 9, 1),
+    )
+
+
+def _collated(scope: Scope, name: str) -> Scope:
+    columns = (replace(c, kind="collated") if c.name == name else c for c in scope.columns)
+    return Scope(tuple(columns), scope.unique)
+
+
+def _names() -> Tables:
+    tables = []
+    files = read_files(shared_names.ARCHIVE)
+    for name in shared_names.TABLES:
+        (member,) = (each for each in files if re.fullmatch(rf"{name}\.parquet/.*\.parquet", each))
+        rows = pq.read_table(io.BytesIO(files[member]))
+        place = name if name in shared_names.HUDI_TABLES else ""
+        tables.append(Table(name, _scope(rows, ("id",)), place, f"{name}.parquet"))
+    known = {table.name: table.scope for table in tables}
+    views = tuple(
+        View(name, _swapped(known[base], items), base, f"SELECT {items} FROM {base}")
+        for name, (base, items) in _SWAPPING.items()
+    )
+    aliases = (
+        "id", "n", "qty", "amount", "f", "at", "day", "name", "st", "arr", "flag", "part",
+    )  # fmt: skip
+    return Tables(
+        name="names",
+        tables=(*tables, _variants()),
+        views=views,
+        archives=(shared_names.ARCHIVE,),
+        keys=("id", "n", "qty", "at", "name"),
+        aliases=aliases,
+        strays=0.4,
+        repeats=0,
+        digests=8,
+        sizes=(60, 38, 1.5, 0.5, 0),
+    )
+
+
+def _swapped(scope: Scope, items: str) -> Scope:
+    known = {column.name: column for column in scope.columns}
+    columns: list[Column] = []
+    unique: list[Column] = []
+    for item in items.split(", "):
+        source, _, name = item.rpartition(" AS ")
+        cast = re.fullmatch(r"CAST\((\w+) AS string\)", source)
+        column = known[cast[1] if cast else source or name]
+        columns.append(replace(column, ref=name, name=name))
+        if cast:
+            columns[-1] = replace(columns[-1], type=pa.string())
+        if column in scope.unique and not unique:
+            unique = columns[-1:]
+    return Scope(tuple(columns), tuple(unique))
+
+
+def _variants() -> Table:
+    """Return the table that `variants` writes."""
+    columns = (
+        Column("id", "id", pa.int32(), "num", tuple(range(5))),
+        Column("n", "n", pa.string(), "num", ("0", "3")),
+        Column("v", "v", None, "variant"),
+        Column("st", "st", None, "variant"),
+        Column("name", "name", pa.string(), "text", ("ab",)),
+    )
+    return Table("variants", Scope(columns, columns[:1]), "variants", "variants.parquet")
+
+
+def _scope(rows: pa.Table, unique: Sequence[str] = ()) -> Scope:
+    """Return the columns of a table, and which of them has no value twice."""
+    columns = tuple(
+        Column.of(name, name, rows.schema.field(name).type, rows[name].to_pylist())
+        for name in rows.schema.names
+    )
+    by_name = {column.name: column for column in columns}
+    if not unique:
+        flat = [c.name for c in columns if c.kind in FLAT]
+        single = (n for n in flat if rows[n].null_count == 0 and _is_unique(rows[n]))
+        unique = [next(single, "_hoodie_record_key")]
+    return Scope(columns, tuple(by_name[name] for name in unique))
+
+
+def _is_unique(values: pa.ChunkedArray) -> bool:
+    return len(values.unique()) == len(values)
