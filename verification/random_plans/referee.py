@@ -50,9 +50,10 @@ _TIME_TRAVEL = "UNSUPPORTED_FEATURE.TIME_TRAVEL"
 # Errors of a value in a row that another condition leaves out: Spark need not meet it.
 _OF_A_VALUE = (
     "CAST_INVALID_INPUT", "CAST_OVERFLOW", "DIVIDE_BY_ZERO", "INVALID_ARRAY_INDEX",
-    "NUMERIC_VALUE_OUT_OF_RANGE", "ARITHMETIC_OVERFLOW", "UnicodeDecodeError",
+    "NUMERIC_VALUE_OUT_OF_RANGE", "ARITHMETIC_OVERFLOW", "UnicodeDecodeError", "PYTHON_EXCEPTION",
 )  # fmt: skip
-_ANSI = "spark.sql.ansi.enabled"
+# With these, a value that does not fit is null, and no join ends early since a side is empty.
+_CALM = {"spark.sql.ansi.enabled": "false", "spark.sql.adaptive.enabled": "false"}
 
 
 @dataclass
@@ -159,8 +160,7 @@ class Referee:
         """Return the answers of the sides."""
         answers = self._asked(plan)
         if _may_miss_a_value(answers) and len(set(map(str, answers))) > 1:
-            # Without ANSI mode, a value that does not fit is null.
-            return self._asked(replace(plan, settings={**plan.settings, _ANSI: "false"}))
+            return self._asked(replace(plan, settings={**plan.settings, **_CALM}))
         return answers
 
     def _asked(self, plan: Plan) -> list[Rows | str]:
