@@ -296,7 +296,7 @@ def _new_table(spark: SparkSession, path: Path) -> str:
 
 
 def _table_name(path: Path) -> str:
-    return "t_" + re.sub(r"\W", "_", path.name)
+    return re.sub(r"\W", "_", path.name)
 
 
 def _rows(spark: SparkSession, step: Step) -> DataFrame:

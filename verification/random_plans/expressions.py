@@ -10,6 +10,7 @@ from verification.random_plans.columns import FLAT, Column, Scope, scope_of
 from verification.random_plans.conditions import (
     SIGNS,
     Condition,
+    Joined,
     Term,
     Text,
     joined,
@@ -193,6 +194,8 @@ class Expressions:
             scope: its columns.
             most: number of terms; by default it goes by the family of tables.
         """
+        if most is None and self.chance(0.45):
+            return self._simple_condition(scope)
         if most is None:
             (most,) = self.dice.choices(_SIZES, self.tables.sizes)
         count = self.dice.randint(1, most)
@@ -202,6 +205,12 @@ class Expressions:
         if count <= 3 and self.chance(0.05):
             terms.append(self._converted(self.column(scope)))
         return joined(self.dice, terms)
+
+    def _simple_condition(self, scope: Scope) -> Condition:
+        """Compare one or two columns with literals: what scans are filtered by."""
+        self.did("simple condition")
+        terms = [self.term(self.column(scope)) for _ in range(self.dice.choice([1, 1, 2]))]
+        return terms[0] if len(terms) == 1 else Joined("AND", tuple(terms))
 
     def sql_condition(self, scope: Scope, *, most: int = 1) -> str:
         """Draw a short condition in SQL."""
@@ -250,7 +259,7 @@ class Expressions:
             column: that is compared.
             is_portable: whether all engines must know the comparison.
         """
-        signs = [*SIGNS, "IN", "NOT IN", "BETWEEN", "IS NULL", "IS NOT NULL"]
+        signs = [*SIGNS, *SIGNS, "IN", "NOT IN", "BETWEEN", "IS NULL", "IS NOT NULL"]
         if not is_portable:
             signs.append("<=>")
         if column.kind in ("text", "meta", "collated"):

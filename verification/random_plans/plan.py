@@ -34,7 +34,7 @@ _SETTINGS: dict[str, tuple[str, dict[str, float]]] = {
 _CASE = "spark.sql.caseSensitive"
 # How often rows are fetched in each way; the names of a file's columns must be different.
 _FETCHES = {"collect": 60, "arrow": 8, "count": 4, "pandas": 3, "iterate": 2}
-_WRITES = {"write": 6, "table": 6, "insert": 5}
+_WRITES = {"save": 6, "ctas": 6, "insert": 5}
 
 
 @dataclass(frozen=True)

@@ -340,17 +340,18 @@ class Queries(Sources):
             made = self.named(columns)
             scope = scope if scope.columns else made
             items, calls = self._items(columns, made)
-            where = maybe(f" WHERE {to_sql(self.condition(source.scope))}")
-            sides.append(Query(f"SELECT {items} FROM {source.sql}{where}", (
-                source.frame, f".select({calls})",
-            ), made))  # fmt: skip
+            condition = self.condition(source.scope)
+            where = maybe(f" WHERE {to_sql(condition)}")
+            sql = f"SELECT {items} FROM {source.sql}{where}"
+            frame = (source.frame, self.where_call(condition), f".select({calls})")
+            sides.append(Query(sql, frame, made))
         one, other = sides
         typed = scope_of(*(replace(c, type=None) for c in scope.columns))
-        sql, end_call = self.limit_by_all(typed) if self.chance(0.3) else ("", "")
+        end, end_call = self.limit_by_all(typed) if self.chance(0.3) else ("", "")
         operation = "." + _SET_OPERATIONS[word].format("".join(other.calls))
         united = (*one.calls, operation, end_call)
         return Query(
-            f"{one.sql} {word} {other.sql}{maybe(sql)}", tuple(filter(None, united)), typed
+            f"{one.sql} {word} {other.sql}{maybe(end)}", tuple(filter(None, united)), typed
         )
 
     def statement(self) -> Query:

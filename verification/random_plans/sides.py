@@ -16,6 +16,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import functions as sf
 from pyspark.sql.window import Window
 
+from verification.common.writing import write_rows
 from verification.random_plans import functions
 from verification.random_plans.conditions import PYTHON_NAMES
 
@@ -184,7 +185,7 @@ class Side:
                 )
             case "iterate":
                 return Rows(kinds, _counted(list(frame.toLocalIterator())))
-            case "write" | "table" | "insert":
+            case "save" | "ctas" | "insert":
                 return self._written_rows(frame, plan, kinds)
         return Rows(kinds, _counted(frame.collect()))
 
@@ -192,26 +193,16 @@ class Side:
         """Write the rows, and return what Spark's own reader finds."""
         shutil.rmtree(self._written, ignore_errors=True)
         folder = str(self._written)
-        frame.createOrReplaceTempView("written")
         table = f"written_{self.name}"
         # By the session that inserts: it remembers the columns of a table that another one drops.
         self.spark.sql(f"DROP TABLE IF EXISTS {table}")
-        if plan.fetch == "write":
-            frame.write.parquet(folder)
-        elif plan.fetch == "table":
-            self.spark.sql(
-                f"CREATE TABLE {table} USING parquet LOCATION '{folder}' AS SELECT * FROM written"
-            )
-        else:
-            # Into columns of other types: texts of one length and of a greatest length, above all.
-            columns = [
-                f"`{field.name}` {_stored(field.dataType, number)}"
-                for number, field in enumerate(frame.schema.fields)
-            ]
-            self.spark.sql(
-                f"CREATE TABLE {table} ({', '.join(columns)}) USING parquet LOCATION '{folder}'"
-            )
-            self.spark.sql(f"INSERT INTO {table} SELECT * FROM written")
+        # Into columns of other types: texts of one length and of a greatest length, above all.
+        fields = [
+            f"`{field.name}` {_stored(field.dataType, number)}"
+            for number, field in enumerate(frame.schema.fields)
+        ]
+        columns = f"({', '.join(fields)})"
+        write_rows(self.spark, frame, plan.fetch, folder, table=table, columns=columns)
         found = self._reader.read.parquet(folder)
         read = tuple((f"read {f.name}", f.dataType.simpleString()) for f in found.schema)
         return Rows(kinds + read, _counted(found.collect()))

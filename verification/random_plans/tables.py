@@ -172,13 +172,15 @@ def _ends() -> Tables:
     fewer = "SELECT * EXCEPT (l), i + 0L AS l FROM {}_some WHERE day IS NOT NULL"
     moved = [c for c in scope.columns if c.name != "l"]
     moved += [c for c in scope.columns if c.name == "l"]
+    last = Scope(tuple(moved), scope.unique)
     views = []
     for table in tables:
-        views += [View(f"{table.name}_{n}", _collated(scope, n), table.name, spelled=(n, t))
-                  for n, t in _COLLATED.items()]  # fmt: skip
-        views.append(View(f"{table.name}_some", scope, table.name, some.format(table.name)))
-        last = Scope(tuple(moved), scope.unique)
-        views.append(View(f"{table.name}_fewer", last, table.name, fewer.format(table.name)))
+        name = table.name
+        for column, spelled in _COLLATED.items():
+            collated = _collated(scope, column)
+            views.append(View(f"{name}_{column}", collated, name, spelled=(column, spelled)))
+        views.append(View(f"{name}_some", scope, name, some.format(name)))
+        views.append(View(f"{name}_fewer", last, name, fewer.format(name)))
     return Tables(
         name="ends",
         tables=tables,

@@ -27,6 +27,7 @@ import hudi_pyspark
 from tests.conftest import set_spark_environment
 from verification.common.sessions import Sessions
 from verification.common.shrinking import shortest
+from verification.common.writing import write_rows
 from verification.states.growth import CASES, COLUMNS, Growth
 from verification.states.program import KEPT, NEWEST, Program, draw
 
@@ -97,28 +98,21 @@ class Stage:
         self._count += 1
         place = str(self._folder / f"written{self._count}")
         table = f"t{self._count}_{abs(hash(place))}"
-        frame.select(*COLUMNS).createOrReplaceTempView("to_write")
-        create = f"CREATE TABLE {table} USING parquet LOCATION '{place}' AS SELECT * FROM to_write"
-        if way == "ctas":
-            self._spark.sql(create).collect()
-        elif way == "insert":
-            self._spark.sql(f"{create} WHERE false").collect()
-            self._spark.sql(f"INSERT INTO {table} SELECT * FROM to_write").collect()
-        elif way == "merge":
-            # Half of the rows are there with another value; all columns have the same names.
-            table = f"{ICEBERG}.db.{table}"
-            values = ", ".join("-1 AS ts" if name == "ts" else name for name in COLUMNS)
-            some = f"SELECT {values} FROM to_write WHERE hash(id) % 2 = 0"
-            self._spark.sql(f"CREATE TABLE {table} USING iceberg AS {some}").collect()
-            self._spark.sql(
-                f"MERGE INTO {table} t USING to_write s ON t.id = s.id "
-                "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
-            ).collect()
-            return self._spark.table(table)
-        else:
-            mode = "overwrite" if way == "overwrite" else "append"
-            frame.select(*COLUMNS).write.mode(mode).parquet(place)
-        return self._spark.read.parquet(place)
+        rows = frame.select(*COLUMNS)
+        if way != "merge":
+            write_rows(self._spark, rows, way, place, table=table)
+            return self._spark.read.parquet(place)
+        # Half of the rows are there with another value; all columns have the same names.
+        rows.createOrReplaceTempView("to_write")
+        table = f"{ICEBERG}.db.{table}"
+        values = ", ".join("-1 AS ts" if name == "ts" else name for name in COLUMNS)
+        some = f"SELECT {values} FROM to_write WHERE hash(id) % 2 = 0"
+        self._spark.sql(f"CREATE TABLE {table} USING iceberg AS {some}").collect()
+        self._spark.sql(
+            f"MERGE INTO {table} t USING to_write s ON t.id = s.id "
+            "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
+        ).collect()
+        return self._spark.table(table)
 
     def _joined_stream(self, frame: DataFrame) -> Callable[..., Any]:
         """Start a stream of the keys of the table that is joined with a frame.
