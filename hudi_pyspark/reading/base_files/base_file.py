@@ -132,6 +132,10 @@ def with_shown_keys(task: ScanTask, file: PagedFile | None) -> ScanTask:
     Args:
         task: of the slice.
         file: from `open_searched_file`.
+
+    Raises:
+        MissingFileError, CorruptBaseFileError: as `read_base_rows`.
+        UnsupportedTypeError: the file has types that this pyarrow does not know.
     """
     if not _asks_base_file(task):
         return task
