@@ -209,6 +209,10 @@ class Expressions:
     def _simple_condition(self, scope: Scope) -> Condition:
         """Compare one or two columns with literals: what scans are filtered by."""
         self.did("simple condition")
+        if self.chance(0.2):
+            # As users find the rows of an outer join that have no partner.
+            column = self.column(scope)
+            return Term(column.ref, column.type, "IS NULL", ())
         terms = [self.term(self.column(scope)) for _ in range(self.dice.choice([1, 1, 2]))]
         return terms[0] if len(terms) == 1 else Joined("AND", tuple(terms))
 
