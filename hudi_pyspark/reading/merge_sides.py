@@ -17,6 +17,7 @@ from hudi_pyspark.arrow_values import to_arrow
 from hudi_pyspark.columns.arrays import Mask
 from hudi_pyspark.format.log.log_block import LogBlock, LogBlockType
 from hudi_pyspark.reading.base_files.base_file import read_base_rows
+from hudi_pyspark.reading.base_files.page_reads import PagedFile
 from hudi_pyspark.reading.log_records.decoder import LogDecoder
 from hudi_pyspark.reading.log_records.record_keys import show_texts
 from hudi_pyspark.reading.merge.base_rows import RowFilter
@@ -60,8 +61,13 @@ class RowIdentity(enum.Enum):
         return cls.MIXED if False in has_positions else cls.BY_POSITION
 
 
-def load_merge_sides(task: ScanTask, storage: Storage) -> MergeSides:
+def load_merge_sides(task: ScanTask, storage: Storage, file: PagedFile | None = None) -> MergeSides:
     """Load the log records of a slice; its base rows are read later.
+
+    Args:
+        task: of the slice.
+        storage: of the table.
+        file: the base file if it is open, until the base rows have been read.
 
     Raises:
         MissingFileError: a log file is gone.
@@ -72,7 +78,7 @@ def load_merge_sides(task: ScanTask, storage: Storage) -> MergeSides:
     with live_blocks(task, storage) as scan:
         if lacks_older_values(task, scan.blocks):
             return load_merge_sides(task.of_whole_slice(), storage)
-        log, base = _choose_identity(task, scan.blocks, storage)
+        log, base = _choose_identity(task, scan.blocks, storage, file)
         without_blocks = replace(scan, blocks=(), corrupt_blocks=())
     commit_range = task.shared.commit_range
     if commit_range is None or task.shared.merges_whole_table:
@@ -84,19 +90,19 @@ def load_merge_sides(task: ScanTask, storage: Storage) -> MergeSides:
 
 
 def _choose_identity(
-    task: ScanTask, blocks: Sequence[LogBlock], storage: Storage
+    task: ScanTask, blocks: Sequence[LogBlock], storage: Storage, file: PagedFile | None
 ) -> tuple[LoadedLog, Iterable[pa.Table]]:
     """Choose how log records find their base rows, and load both sides accordingly.
 
     Base rows are left out by their keys only. A row that the predicate rules out otherwise may
     still beat a log record, lend it values, or be the replaced one of two rows with the same key.
     """
-    task = with_shown_keys(task, blocks)
+    task = with_keys_of_blocks(task, blocks)
     identity = RowIdentity.of(task, blocks)
     if task.shared.record_keys is not None and identity is not RowIdentity.BY_KEY:
         # Positions identify one of several rows with the same key, and keys do not. If no key
         # occurs twice, both identify the same row.
-        rows = list(read_base_rows(task, storage))
+        rows = list(read_base_rows(task, storage, file=file))
         keys = [key for table in rows for key in table.column(RECORD_KEY_COLUMN).to_pylist()]
         if len(set(keys)) == len(keys):
             return load_log_records(task, blocks, by_position=False), rows
@@ -111,12 +117,12 @@ def _choose_identity(
         without_keys = task.with_columns(columns, key_fields=())
         log = load_log_records(without_keys, blocks)
         if log.by_position:
-            return log, read_base_rows(without_keys, storage)
+            return log, read_base_rows(without_keys, storage, file=file)
         log.close()  # a block has more or fewer positions than records: its header does not say so
-    return load_log_records(task, blocks), read_base_rows(task, storage)
+    return load_log_records(task, blocks), read_base_rows(task, storage, file=file)
 
 
-def with_shown_keys(task: ScanTask, blocks: Sequence[LogBlock]) -> ScanTask:
+def with_keys_of_blocks(task: ScanTask, blocks: Sequence[LogBlock]) -> ScanTask:
     """Return the task for any record key if keys in log blocks may have other texts than its keys.
 
     A writer made the keys of a block of the values in it.

@@ -31,7 +31,12 @@ from hudi_pyspark.filter.evaluation import filter_rows
 from hudi_pyspark.format.column_names import case_variants
 from hudi_pyspark.messages import logger
 from hudi_pyspark.reading import merge_sides
-from hudi_pyspark.reading.base_files.base_file import read_base_rows, with_shown_keys
+from hudi_pyspark.reading.base_files.base_file import (
+    open_searched_file,
+    read_base_rows,
+    with_shown_keys,
+)
+from hudi_pyspark.reading.base_files.page_reads import PagedFile
 from hudi_pyspark.reading.changes import read_changes
 from hudi_pyspark.reading.kept_merges import KeptMerge
 from hudi_pyspark.reading.log_records.records import LogRecords
@@ -233,14 +238,18 @@ def read_slice(
     Raises:
         CorruptTableError, UnsupportedMergeError: as `slice_tables`.
     """
-    task = with_shown_keys(task, storage)
-    is_merged = bool(task.file_slice.log_files) and not task.settings.skip_merge
-    tables = _merged_tables(task, storage, store) if is_merged else slice_tables(task, storage)
-    for table in tables:
-        rows = filter_rows(task.shared.predicate, task.partition.show(table))
-        if task.shared.commit_range is not None:
-            rows = rows.filter(pa.array(task.shared.commit_range.wrote(rows)))
-        yield rows.select(task.shared.planned_columns.result.names)
+    with open_searched_file(task, storage) as file:
+        task = with_shown_keys(task, file)
+        is_merged = bool(task.file_slice.log_files) and not task.settings.skip_merge
+        if is_merged:
+            tables = _merged_tables(task, storage, store, file)
+        else:
+            tables = slice_tables(task, storage)
+        for table in tables:
+            rows = filter_rows(task.shared.predicate, task.partition.show(table))
+            if task.shared.commit_range is not None:
+                rows = rows.filter(pa.array(task.shared.commit_range.wrote(rows)))
+            yield rows.select(task.shared.planned_columns.result.names)
 
 
 def slice_tables(task: ScanTask, storage: Storage) -> Iterator[pa.Table]:
@@ -289,9 +298,12 @@ def merge_outcome(task: ScanTask, storage: Storage, store: OutcomeStore) -> Outc
 
 
 def _merged_tables(
-    task: ScanTask, storage: Storage, store: OutcomeStore | None
+    task: ScanTask, storage: Storage, store: OutcomeStore | None, searched: PagedFile | None
 ) -> Iterator[pa.Table]:
-    """Read a slice with log files, with the columns that the task requests, and perhaps others."""
+    """Read a slice with log files, with the columns that the task requests, and perhaps others.
+
+    ``searched`` is the base file if that is open.
+    """
     kept_merge = KeptMerge.of(task, storage, store)
     outcome = _find_outcome(task, storage, kept_merge) if kept_merge is not None else None
     if outcome is not None:
@@ -300,7 +312,7 @@ def _merged_tables(
                 _log.debug("%s: merged before", task.file_slice.file_id)
                 yield from outcome_rows(task, storage, outcome, file)
                 return
-    sides = load_merge_sides(task, storage)
+    sides = load_merge_sides(task, storage, searched)
     with closing(sides.log) as log, ExitStack() as files:
         is_worthwhile = log.pair_rule.wins_whole_records or kept_merge is not None
         if is_worthwhile and may_become_outcome(task, sides):
@@ -393,7 +405,7 @@ def _unmerged_tables(task: ScanTask, storage: Storage) -> Iterator[pa.Table]:
         if merge_sides.lacks_older_values(task, scan.blocks):
             yield from _unmerged_tables(task.of_whole_slice(), storage)
             return
-        task = merge_sides.with_shown_keys(task, scan.blocks)
+        task = merge_sides.with_keys_of_blocks(task, scan.blocks)
         yield from read_base_rows(task, storage, task.shared.predicate)
         batch_rows = task.settings.batch_rows
         for records in merge_sides.log_decoder(task).decode(scan.blocks):

@@ -41,7 +41,7 @@ from verification.histories.instants import (
     table_properties,
 )
 from verification.histories.queries import Query, QueryKind
-from verification.histories.worker import SavedAnswer, Worker
+from verification.histories.worker import COMPILED, SavedAnswer, Worker
 from verification.histories.workers import worker_of
 
 if TYPE_CHECKING:
@@ -68,6 +68,7 @@ def main() -> None:
             name = target.writer
             if name not in workers:
                 workers[name] = worker_of(name, Path(scratch) / name, reader=given.release)
+                workers[name].settings = COMPILED
             write_golden_case(workers[name], case, target, given.out / case.folder_of(target))
         for worker in workers.values():
             worker.stop()
@@ -188,7 +189,7 @@ def _told(found: SavedAnswer | Failure, name: str, answers: Answers) -> dict[str
 
 def _ask_newest(out: Path, scratch: Path) -> None:
     """Add the newest release's answers to the cases of others, where they differ."""
-    worker = Worker(REFERENCE, scratch)
+    worker = Worker(REFERENCE, scratch, settings=COMPILED)
     for file in sorted(out.glob("*/case.toml")):
         if read_facts(file.parent).get("hudi_version") != REFERENCE:
             count = add_answers(worker, file.parent)

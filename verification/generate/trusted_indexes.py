@@ -22,7 +22,7 @@ from verification.generate.cases import TableCase, Target, columns_of, load_case
 from verification.generate.golden import write_table
 from verification.histories.compare import Failure
 from verification.histories.queries import METADATA, SKIPPING, Query, QueryKind
-from verification.histories.worker import Worker
+from verification.histories.worker import COMPILED, Worker
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,7 +37,7 @@ def main(names: list[str]) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         cases = [c for c in load_cases("trusted_indexes") if not names or c.name in names]
         target = Target(REFERENCE, 9)
-        worker = Worker(REFERENCE, Path(scratch))
+        worker = Worker(REFERENCE, Path(scratch), settings=COMPILED)
         for case in cases:
             _write(worker, case, target)
         worker.stop()

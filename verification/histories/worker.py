@@ -45,6 +45,11 @@ _OF_0_12 = {
     "spark.kryo.registrator": "",
     "spark.hadoop.spark.sql.legacy.parquet.nanosAsLong": "false",
 }
+# Spark's own: with interpreted expressions MERGE INTO does not update rows that have a BLOB.
+COMPILED = {
+    "spark.sql.codegen.wholeStage": "true",
+    "spark.sql.codegen.factoryMode": "FALLBACK",
+}
 _MICROS = {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"}
 
 
@@ -69,6 +74,7 @@ class Worker:
     crashes: int = 0
     has_java_client: bool = False  # beside the bundle
     is_other: bool = False  # the process for steps that are done elsewhere
+    settings: Mapping[str, str] = field(default_factory=dict)  # further ones of the session
     _other: Worker | None = None
     _process: BaseProcess | None = None
     _connection: Connection | None = None
@@ -135,7 +141,8 @@ class Worker:
         if self.has_java_client:
             jars.append(bundle(self.hudi, JAVA_CLIENT))
         self.folder.mkdir(parents=True, exist_ok=True)
-        settings = _OF_0_12 if self.hudi.startswith("0.12.") else {}
+        of_release = _OF_0_12 if self.hudi.startswith("0.12.") else {}
+        settings = {**of_release, **self.settings}
         arguments = (other, ",".join(map(str, jars)), str(self.folder), settings)
         self._process = context.Process(target=serve, args=arguments, daemon=True)
         self._process.start()

@@ -32,6 +32,7 @@ from hudi_pyspark.reading.base_files.other_formats import READERS
 from hudi_pyspark.reading.base_files.page_reads import PagedFile
 from hudi_pyspark.reading.base_files.parquet import (
     RowGroupFilter,
+    named_errors,
     open_parquet_file,
     read_parquet_rows,
 )
@@ -106,27 +107,53 @@ def read_base_rows(
         yield rows
 
 
-def with_shown_keys(task: ScanTask, storage: Storage) -> ScanTask:
-    """Return the task for any record key if a base file below log files contradicts its keys.
-
-    Base rows and log records are left out by the same keys, or not at all. See `key_texts`; a base
-    file without log files is asked when it is read.
+def open_searched_file(
+    task: ScanTask, storage: Storage
+) -> AbstractContextManager[PagedFile | None]:
+    """Open a base file below log files that `with_shown_keys` asks; None if it asks none.
 
     Raises:
         MissingFileError, CorruptBaseFileError: as `read_base_rows`.
         UnsupportedTableError: the base file has an unknown format.
     """
-    shared = task.shared
     base = task.file_slice.base_file
-    if shared.record_keys is None or not shared.key_texts or not task.file_slice.log_files:
+    if base is None or not _asks_base_file(task):
+        return nullcontext()
+    has_footer = BaseFileFormat.of(base.path).has_row_groups and not base.bootstrap_source
+    return open_base_file(task, storage) if has_footer else nullcontext()
+
+
+def with_shown_keys(task: ScanTask, file: PagedFile | None) -> ScanTask:
+    """Return the task for any record key if a base file below log files contradicts its keys.
+
+    Base rows and log records are left out by the same keys, or not at all. See `key_texts`; a base
+    file without log files is asked when it is read.
+
+    Args:
+        task: of the slice.
+        file: from `open_searched_file`.
+
+    Raises:
+        MissingFileError, CorruptBaseFileError: as `read_base_rows`.
+        UnsupportedTypeError: the file has types that this pyarrow does not know.
+    """
+    if not _asks_base_file(task):
         return task
-    if base is None:  # then log blocks decide
-        return task
-    is_shown = False
-    if BaseFileFormat.of(base.path).has_row_groups and not base.bootstrap_source:
-        with open_base_file(task, storage) as file:
-            is_shown = file is not None and shows_texts(file.parquet, shared.key_texts)
-    return task if is_shown else task.with_plan(record_keys=None)
+    if file is not None:
+        with named_errors(file.place):
+            if shows_texts(file.parquet, task.shared.key_texts):
+                return task
+    return task.with_plan(record_keys=None)
+
+
+def _asks_base_file(task: ScanTask) -> bool:
+    """Return whether a base file says if a task may look for its record keys alone.
+
+    Without a base file, log blocks say it.
+    """
+    is_by_texts = task.shared.record_keys is not None and bool(task.shared.key_texts)
+    file_slice = task.file_slice
+    return is_by_texts and bool(file_slice.log_files) and file_slice.base_file is not None
 
 
 def _stored_rows(
@@ -158,8 +185,6 @@ def _stored_rows(
 
 def open_base_file(task: ScanTask, storage: Storage) -> AbstractContextManager[PagedFile | None]:
     """Open the Parquet base file of a task for a ``with`` block; None if the slice has none.
-
-    Errors may come from within the ``with`` block.
 
     Raises:
         MissingFileError, CorruptBaseFileError: as `read_base_rows`.

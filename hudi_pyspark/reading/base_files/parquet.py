@@ -6,7 +6,7 @@ a few record keys; all else is read by pyarrow.
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import compress
@@ -176,16 +176,15 @@ def open_parquet_file(
 ) -> Iterator[PagedFile]:
     """Open a Parquet base file, and close it at the end of the ``with`` block.
 
-    Errors may come from within the ``with`` block.
-
     Raises:
         MissingFileError: the file is gone.
         CorruptBaseFileError: it cannot be decoded.
         UnsupportedTypeError: it has types that this pyarrow does not know.
     """
     place = storage.describe(path)
-    try:
-        with storage.open_input(path) as file:
+    with ExitStack() as opened:
+        with named_errors(place):
+            file = opened.enter_context(storage.open_input(path))
             fetch_end(file)
             parquet = open_parquet(
                 file,
@@ -194,7 +193,18 @@ def open_parquet_file(
                 pre_buffer=False,  # would fetch ranges of a Python file in turn: see `prefetch`
                 buffer_size=_BUFFER if storage.is_local else 0,
             )
-            yield PagedFile(file, parquet, place)
+        yield PagedFile(file, parquet, place)
+
+
+@contextmanager
+def named_errors(place: str) -> Iterator[None]:
+    """Raise what the readers of a Parquet file raise as errors that name the file.
+
+    Raises:
+        MissingFileError, CorruptBaseFileError, UnsupportedTypeError: as `open_parquet_file`.
+    """
+    try:
+        yield
     except MemoryError:  # pyarrow's MemoryError is an ArrowException
         raise
     except FileNotFoundError as error:
@@ -217,9 +227,21 @@ def read_parquet_rows(
     Other arguments are as for `read_base_file`.
 
     Raises:
+        CorruptBaseFileError, UnsupportedTypeError: as `open_parquet_file`.
         UnsupportedTableError: the file has instants before 1900 in an unknown time zone.
         SchemaEvolutionError: it has a requested column under several names.
     """
+    with named_errors(file.place):
+        yield from _rows(file, columns, batch_rows, row_groups, fields)
+
+
+def _rows(
+    file: PagedFile,
+    columns: Sequence[str],
+    batch_rows: int,
+    row_groups: RowGroupFilter,
+    fields: pa.Schema,
+) -> Iterator[pa.Table]:
     parquet = file.parquet
     schema_in_file = parquet.schema_arrow  # pyarrow converts it anew each time
     schema = with_instants(schema_in_file, parquet.schema)

@@ -3,6 +3,7 @@
 import json
 import random
 from datetime import date
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -10,6 +11,7 @@ import pytest
 
 from hudi_pyspark import HudiTable
 from hudi_pyspark.errors import SchemaEvolutionError
+from hudi_pyspark.storage import ArrowStorage
 from tests.planning.keyed_tables import FILE_ID, NAME, write_table
 from verification.bucket_tables.tables import Keys, Writer
 
@@ -150,3 +152,22 @@ def test_log_records_whose_keys_were_made_of_dates_are_found_by_text(
         ["id"], filter="id = '2024-10-04'", merge_type=merge_type
     )
     assert found.to_arrow()["id"].to_pylist() == ["2024-10-04"]
+
+
+def test_base_file_that_is_asked_about_its_keys_is_opened_once(golden_table, monkeypatch):
+    path = golden_table("v9_mor_compaction_inline")
+    opened = []
+    open_input = ArrowStorage.open_input
+
+    def recorded(self, name):
+        opened.append(name)
+        return open_input(self, name)
+
+    monkeypatch.setattr(ArrowStorage, "open_input", recorded)
+    scan = HudiTable(str(path)).scan(filter="id IN ('k0020', 'k0008')", merge_cache="off")
+    tasks: Any = scan.plan()
+    opened.clear()
+    assert scan.count()
+    base_files = [t.file_slice.base_file.path for t in tasks if t.file_slice.log_files]
+    assert base_files
+    assert sorted(name for name in opened if name in base_files) == sorted(base_files)
