@@ -37,7 +37,7 @@ WITH x (one, two) AS (SELECT {a}, {b} FROM {t}) SELECT one FROM x JOIN {u} ON tw
 WITH RECURSIVE r (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 3) SELECT {a} FROM r, {t}
 SELECT {k}, {a} FROM {t} EXCEPT SELECT {k}, {a} FROM {t} WHERE {c}
 (SELECT {a} FROM {t} WHERE {c}) UNION ALL (SELECT {a} FROM {t} WHERE {d})
-SELECT {k}, {a} FROM (SELECT * FROM {t} ORDER BY {k} LIMIT 9) WHERE {k} IS NOT NULL
+SELECT {k}, {a} FROM (SELECT * FROM {t} ORDER BY {k} LIMIT 9) WHERE {c}
 SELECT {k} FROM (SELECT {k}, explode_outer({r}) AS e, {n} FROM {t} WHERE {c}) WHERE e IS NOT NULL OR {n} > 0
 SELECT o FROM (SELECT {a} FROM {t}) p(o)
 FROM {t} SELECT {a} WHERE {c}
