@@ -75,7 +75,7 @@ class Call:
 Expression = Field | Literal | Call
 
 
-def fields_of(expression: Expression) -> Iterator[Field]:
+def _fields_of(expression: Expression) -> Iterator[Field]:
     """Yield all fields of an expression, from left to right."""
     waiting = [expression]
     while waiting:
@@ -119,7 +119,7 @@ def predicate_of(condition: object, schema: pa.Schema) -> Predicate:
     def translate(part: Expression, when: bool) -> Predicate:  # noqa: FBT001  (of _translate)
         predicate = _exact_predicate(part, schema)
         if predicate is None:
-            columns = (resolve_field(".".join(f.path), schema) for f in fields_of(part))
+            columns = (resolve_field(".".join(f.path), schema) for f in _fields_of(part))
             about = " and ".join(f"{c.name} ({c.type})" for c in columns) or "no column"
             raise InvalidOptionError(
                 f"filter {str(condition)[:200]}: the part about {about} cannot be done exactly",
@@ -273,7 +273,7 @@ def _membership(column: pa.Field, values: pa.Array, *, when: bool) -> Predicate 
 
 def _only_column(condition: Expression, schema: pa.Schema) -> pa.Field | None:
     """Return the column of a condition, with its dotted name; None unless it has exactly one."""
-    paths = [field.path for field in fields_of(condition)]
+    paths = [field.path for field in _fields_of(condition)]
     if len(paths) != 1:
         return None
     column = resolve_field(".".join(paths[0]), schema)
@@ -333,7 +333,7 @@ def columns_of(parsed: Expression | None, schema: pa.Schema) -> set[str]:
     """Return the columns of a schema that a parsed expression needs; all columns if it is None."""
     if parsed is None:
         return set(schema.names)
-    return {field.path[0] for field in fields_of(parsed)}
+    return {field.path[0] for field in _fields_of(parsed)}
 
 
 def _parse(pairs: Iterator[tuple[str, str]], columns: list[pa.Scalar]) -> Expression:
