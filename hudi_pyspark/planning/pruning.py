@@ -20,7 +20,8 @@ from hudi_pyspark.filter.requested_keys import RequestedKeys
 from hudi_pyspark.metadata_table.pruning import IndexQuestion, prune_slices
 from hudi_pyspark.options.option import Index, values_that_change_rows
 from hudi_pyspark.planning.bucket_index import BucketIndex, ToldBuckets, seem_bucketed
-from hudi_pyspark.table.stored_keys import keys_or_reason
+from hudi_pyspark.storage.protocol import read_together
+from hudi_pyspark.table.stored_keys import StoredKeys, keys_or_reason
 
 if TYPE_CHECKING:
     from hudi_pyspark.filter.predicate import Predicate
@@ -168,13 +169,16 @@ def _other_keys(planner: TablePlanner, slices: Sequence[FileSlice], query: Slice
         return ""
     view = planner.view
     by_time = attrgetter("base_instant_time")
-    chosen = [min(slices, key=by_time).files[0], max(slices, key=by_time).files[0]]
+    ends = (min(slices, key=by_time).files[0], max(slices, key=by_time).files[0])
+    chosen = {file.path: file for file in ends}
     found = view.history.key_evidence
-    for file in chosen:
-        if file.path not in found:
-            found[file.path] = keys_or_reason(
-                view.storage, file, query.key_texts, keys_are_stored=True
-            )
+
+    def look_at(path: str) -> StoredKeys | str:
+        return keys_or_reason(view.storage, chosen[path], query.key_texts, keys_are_stored=True)
+
+    unread = [path for path in chosen if path not in found]
+    found |= dict(read_together(look_at, unread, is_local=view.storage.is_local))
+    for file in chosen.values():
         keys = found[file.path]
         if isinstance(keys, str):
             return keys
