@@ -36,7 +36,13 @@ _OF_COMPARED = (
 _OF_GROUPS = (
     'groupBy("{a}").applyInPandas(U.group, U.pair)',
     'groupBy("{a}").applyInArrow(U.group_arrow, U.pair)',
-    'groupBy("{n}").cogroup(spark.table("{t}").groupBy("{m}")).applyInPandas(U.cogroup, U.pair)',
+    # Spark compares the keys of both sides by the type of the left ones, and reads the right ones
+    # as if they had it: keys of two types end the process.
+    (
+        'groupBy(F.col("{n}").cast("string"))'
+        '.cogroup(spark.table("{t}").groupBy(F.col("{m}").cast("string")))'
+        ".applyInPandas(U.cogroup, U.pair)"
+    ),
 )
 # Calls that end a program, since their columns are others.
 _LAST = """
