@@ -182,3 +182,21 @@ def test_more_keys_than_a_filter_takes_filter_nothing(ruled, golden_table, tmp_p
     known = [row["ts"] for row in hudi_rows(ruled, MOR).collect()]
     assert len(joined.collect()) == sum(0 <= time < 20_000 for time in known) > 0
     assert rows_read(joined) == [len(known)]
+
+
+def test_keys_of_two_joins_by_one_computed_column_need_no_generated_code(ruled, golden_table):
+    """Spark keeps both filters above the projection, where a task would not have the keys."""
+    ruled.conf.set(ADAPTIVE, "false")
+    ruled.conf.set("spark.sql.codegen.wholeStage", "false")
+    ruled.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN")
+    ruled.conf.set(LEAST_BYTES, "1")
+
+    def joined(table):
+        sizes = table.selectExpr("length(id) AS size", "region")
+        emea = sf.broadcast(table.where("region = 'emea'").selectExpr("length(id) AS size"))
+        apac = sf.broadcast(table.where("region = 'apac'").selectExpr("length(id) AS size"))
+        return sizes.join(emea, "size").join(apac, "size")
+
+    expected = joined(hudi_rows(ruled, MOR)).count()
+    assert expected
+    assert joined(load(ruled, golden_table(MOR))).count() == expected

@@ -5,11 +5,14 @@ import org.apache.spark.sql.catalyst.expressions.DynamicPruningSubquery;
 import org.apache.spark.sql.catalyst.expressions.Literal$;
 import org.apache.spark.sql.catalyst.optimizer.PruneFilters$;
 import org.apache.spark.sql.catalyst.optimizer.PushDownPredicates$;
+import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.trees.TreePattern$;
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation;
 import org.apache.spark.sql.execution.dynamicpruning.CleanupDynamicPruningFilters$;
 import org.apache.spark.sql.execution.dynamicpruning.PartitionPruning$;
 import scala.Function1;
+import scala.collection.Iterator;
 import scala.runtime.AbstractPartialFunction;
 
 /**
@@ -35,10 +38,38 @@ public class JoinFilters implements UnaryOperator {
       joined = (LogicalPlan) joined.transformAllExpressions(new WithoutManyKeys());
       joined = (LogicalPlan) PushDownPredicates$.MODULE$.apply(joined);
       joined = (LogicalPlan) CleanupDynamicPruningFilters$.MODULE$.apply(joined);
-      return PruneFilters$.MODULE$.apply(joined);
+      joined = (LogicalPlan) PruneFilters$.MODULE$.apply(joined);
+      return areAboveScans(joined) ? joined : plan;
     } finally {
       NarrowedScan.JOINS.remove();
     }
+  }
+
+  /**
+   * Whether each filter by keys is right above a scan, which takes it. Spark keeps a filter above a
+   * projection whose expression two filters use; a task that evaluates such a filter itself,
+   * without generated code, does not have the keys.
+   */
+  private static boolean areAboveScans(LogicalPlan plan) {
+    if (!plan.containsPattern(TreePattern$.MODULE$.DYNAMIC_PRUNING_SUBQUERY())) {
+      return true;
+    }
+    if (plan instanceof Filter) {
+      Filter filter = (Filter) plan;
+      boolean hasKeys =
+          filter.condition().containsPattern(TreePattern$.MODULE$.DYNAMIC_PRUNING_SUBQUERY());
+      LogicalPlan below = filter.child();
+      if (hasKeys && !(below instanceof DataSourceV2ScanRelation || below instanceof Filter)) {
+        return false;
+      }
+    }
+    Iterator children = plan.children().iterator();
+    while (children.hasNext()) {
+      if (!areAboveScans((LogicalPlan) children.next())) {
+        return false;
+      }
+    }
+    return true;
   }
 
   /** Drops conditions with probably too many keys, since Spark collects all keys in the driver. */
