@@ -232,49 +232,39 @@ def read_parquet_rows(
         SchemaEvolutionError: it has a requested column under several names.
     """
     with named_errors(file.place):
-        yield from _rows(file, columns, batch_rows, row_groups, fields)
-
-
-def _rows(
-    file: PagedFile,
-    columns: Sequence[str],
-    batch_rows: int,
-    row_groups: RowGroupFilter,
-    fields: pa.Schema,
-) -> Iterator[pa.Table]:
-    parquet = file.parquet
-    schema_in_file = parquet.schema_arrow  # pyarrow converts it anew each time
-    schema = with_instants(schema_in_file, parquet.schema)
-    names = match_columns(columns, schema.names, source=file.place)
-    stored_names = list(names.values())
-    calendar = LegacyCalendar.of(parquet, file.place)
-    groups, keys = row_groups.choose(parquet, names, is_legacy=calendar is not None)
-    _log.debug(
-        "%s: %d of %d row groups, columns %s",
-        file.place, len(groups), parquet.metadata.num_row_groups, stored_names,
-    )  # fmt: skip
-    stored = pa.schema([schema_in_file.field(name) for name in stored_names])
-    target = pa.schema([schema.field(name) for name in stored_names])
-    narrowed = narrow_fields(stored, fields)
-    leaves = stored_names if narrowed.equals(stored) else leaf_paths(parquet, narrowed)
-    for table in _read_row_groups(
-        file,
-        groups,
-        stored_names,
-        leaves=leaves,
-        batch_rows=_rows_at_once(parquet.metadata, groups, leaves, batch_rows),
-        keys=keys_as_stored(keys, schema_in_file),
-        all_dropped=row_groups.dropped,
-    ):
-        if not stored_names:
-            yield table
-            continue
-        # Rows that were picked from pages have all nested fields, not only the narrowed ones.
-        rows = table.select(stored_names)
-        rows_schema = narrow_fields(target, rows.schema)
-        if not rows.schema.equals(rows_schema, check_metadata=True):
-            rows = rows.cast(rows_schema)
-        yield rename_columns(rows if calendar is None else calendar.to_gregorian(rows), names)
+        parquet = file.parquet
+        schema_in_file = parquet.schema_arrow  # pyarrow converts it anew each time
+        schema = with_instants(schema_in_file, parquet.schema)
+        names = match_columns(columns, schema.names, source=file.place)
+        stored_names = list(names.values())
+        calendar = LegacyCalendar.of(parquet, file.place)
+        groups, keys = row_groups.choose(parquet, names, is_legacy=calendar is not None)
+        _log.debug(
+            "%s: %d of %d row groups, columns %s",
+            file.place, len(groups), parquet.metadata.num_row_groups, stored_names,
+        )  # fmt: skip
+        stored = pa.schema([schema_in_file.field(name) for name in stored_names])
+        target = pa.schema([schema.field(name) for name in stored_names])
+        narrowed = narrow_fields(stored, fields)
+        leaves = stored_names if narrowed.equals(stored) else leaf_paths(parquet, narrowed)
+        for table in _read_row_groups(
+            file,
+            groups,
+            stored_names,
+            leaves=leaves,
+            batch_rows=_rows_at_once(parquet.metadata, groups, leaves, batch_rows),
+            keys=keys_as_stored(keys, schema_in_file),
+            all_dropped=row_groups.dropped,
+        ):
+            if not stored_names:
+                yield table
+                continue
+            # Rows that were picked from pages have all nested fields, not only the narrowed ones.
+            rows = table.select(stored_names)
+            rows_schema = narrow_fields(target, rows.schema)
+            if not rows.schema.equals(rows_schema, check_metadata=True):
+                rows = rows.cast(rows_schema)
+            yield rename_columns(rows if calendar is None else calendar.to_gregorian(rows), names)
 
 
 def keys_as_stored(keys: Sequence[str] | None, schema: pa.Schema) -> pa.Array | None:
