@@ -10,7 +10,7 @@ from math import prod
 import pyarrow as pa
 
 from hudi_pyspark.filter.predicate import Comparison, IsIn, Operator, Predicate, conjuncts
-from hudi_pyspark.format.bucket_keys import Rule, Values, values_in_key
+from hudi_pyspark.format.bucket_keys import EMPTY_PART, Rule, Values, values_in_key
 from hudi_pyspark.table.config import KEY_GENERATORS, TableConfig
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 
@@ -93,7 +93,7 @@ class RequestedKeys:
     def _keys(self, *, names_field: bool) -> list[str]:
         """Return record keys; of a field whose values are not listed they have some number."""
         named = [
-            [f"{name}:{text or '__empty__'}" for text in self.texts.get(name, ["0"])]
+            [f"{name}:{text or EMPTY_PART}" for text in self.texts.get(name, ["0"])]
             for name in self.key_fields
         ]
         keys = [",".join(parts) for parts in product(*named)]

@@ -40,7 +40,10 @@ _POSITIVE = 0x7FFFFFFF
 _BUCKET = re.compile(r"[0-9]{8}-").match
 _UUID_OF_NAME = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-3").match
 _SEPARATORS = re.compile("[,:]")
-_PLACEHOLDERS = {"__null__": None, "__empty__": ""}
+NULL_PART = "__null__"
+EMPTY_PART = "__empty__"
+"""What key generators write for a null and for an empty field in a key of several fields."""
+_PLACEHOLDERS = {NULL_PART: None, EMPTY_PART: ""}
 
 
 class Rule(enum.Enum):

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 
 from hudi_pyspark import thresholds
 from hudi_pyspark.errors import HudiError, UnsupportedTableError
+from hudi_pyspark.format.bucket_keys import EMPTY_PART, NULL_PART
 from hudi_pyspark.format.column_names import match_columns, rename_columns
 from hudi_pyspark.format.data_files import BaseFileFormat
 from hudi_pyspark.format.log.data_block import decode_first_records, decode_native_deletes
@@ -30,7 +31,7 @@ _MOST_ROWS = 1 << 16  # that are decoded at once
 _BUFFER = 1 << 20  # bytes of a column that are read at once
 FAILURES = (HudiError, pa.ArrowException, OSError, ValueError)
 """What may be raised about a file, or part of it, that is only read for a hint."""
-_PLACEHOLDERS = {None: "__null__", "": "__empty__"}
+_PLACEHOLDERS = {None: NULL_PART, "": EMPTY_PART}
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,11 +20,11 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from hudi_pyspark.format.bucket_keys import EMPTY_PART, NULL_PART
 from hudi_pyspark.format.column_names import AmbiguousNamesError, match_names
 from hudi_pyspark.format.parquet.checked_file import chunk_bounds, chunk_statistics
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 
-_NULL, _EMPTY = "__null__", "__empty__"
 _is_number = re.compile(r"0|-?[1-9][0-9]*", re.ASCII).fullmatch
 
 
@@ -101,9 +101,9 @@ def _agree(bounds: Mapping[str, _Bounds], key_fields: Sequence[str]) -> bool:
 
 
 def _is_within(text: str, bounds: _Bounds) -> bool:
-    if text == _NULL:
+    if text == NULL_PART:
         return bounds.may_be_null
     if isinstance(bounds.low, int) and isinstance(bounds.high, int):
         return _is_number(text) is not None and bounds.low <= int(text) <= bounds.high
-    value = ("" if text == _EMPTY else text).encode()
+    value = ("" if text == EMPTY_PART else text).encode()
     return str(bounds.low).encode() <= value <= str(bounds.high).encode()

@@ -12,6 +12,7 @@ from hudi_pyspark.columns.arrays import RowNumbers, as_one_array, field_array
 from hudi_pyspark.columns.text import spark_value_text
 from hudi_pyspark.errors import CorruptTableError
 from hudi_pyspark.format.avro.schema import arrow_field
+from hudi_pyspark.format.bucket_keys import EMPTY_PART, NULL_PART
 from hudi_pyspark.format.column_names import AmbiguousNamesError, find_path, match_names
 from hudi_pyspark.format.log.log_block import LogBlock
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
@@ -21,8 +22,6 @@ MOST_SLICES = 64
 _DIGITS, _FIRST = 2, 10  # all numbers have as many digits
 _NUMBERS = to_arrow(np.arange(_FIRST, _FIRST + MOST_SLICES)).cast(pa.string())
 _EMPTY = text_scalar("")
-_NULL_PART = "__null__"
-_EMPTY_PART = "__empty__"
 
 
 def with_record_key(table: pa.Table, key_fields: Sequence[str]) -> pa.Table:
@@ -107,8 +106,8 @@ def show_texts(block: LogBlock, key_fields: Sequence[str]) -> bool:
 
 
 def _part(text: pa.Array) -> pa.Array:
-    filled = pc.fill_null(text, _NULL_PART)
-    return pc.if_else(pc.equal(filled, ""), _EMPTY_PART, filled)
+    filled = pc.fill_null(text, NULL_PART)
+    return pc.if_else(pc.equal(filled, ""), EMPTY_PART, filled)
 
 
 def _check_named(unnamed: pa.Array, key_fields: Sequence[str]) -> None:
