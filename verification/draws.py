@@ -9,10 +9,10 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import islice
 from random import Random
-from typing import TYPE_CHECKING
 
 from verification import shredded_variants
 from verification.histories.drawing import history_of
@@ -21,9 +21,6 @@ from verification.live_writer.rows import WRITERS
 from verification.live_writer.writer import batches
 from verification.random_plans import conditions, engines, extremes, plan, shared_names, tables
 from verification.states import program
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 WRITING = (
     "1.2.0",

@@ -11,22 +11,18 @@ from __future__ import annotations
 import random
 import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pyspark.sql import DataFrame, SparkSession
 
 from tests.golden.case import REFERENCE
 from verification.common.archives import pack
 from verification.histories.bundles import bundle
 from verification.histories.worker import start_session
 from verification.random_plans import extremes, shared_names
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from pyspark.sql import DataFrame, SparkSession
 
 _WRITE = "hoodie.datasource.write"
 _OF_ENDS = {

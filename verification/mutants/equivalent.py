@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
+
+from verification.mutants.mutations import Mutant
 
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib  # comes with pytest there
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from verification.mutants.mutations import Mutant
-
-    Entry: TypeAlias = tuple[str, str, str]  # function, line, and what the line becomes
+Entry: TypeAlias = tuple[str, str, str]  # function, line, and what the line becomes
 
 _FILE = Path(__file__).with_name("equivalent.toml")
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import datetime
+import random
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from verification.random_plans.columns import FLAT, Column, Scope, scope_of
 from verification.random_plans.conditions import (
@@ -18,11 +19,7 @@ from verification.random_plans.conditions import (
     near,
     to_sql,
 )
-
-if TYPE_CHECKING:
-    import random
-
-    from verification.random_plans.tables import Tables
+from verification.random_plans.tables import Tables
 
 _SIZES = (1, 3, 12, 100, 1_000)
 # Literals of other types than the column's.

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 from verification.random_plans.parts import render, shorter
 from verification.random_plans.programs import Programs
 from verification.random_plans.queries import Queries
 from verification.random_plans.tables import load
 from verification.random_plans.texts import text_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 # Of each setting its value in most plans, and others with how often they are drawn.
 _SETTINGS: dict[str, tuple[str, dict[str, float]]] = {

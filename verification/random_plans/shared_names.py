@@ -10,13 +10,11 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Mapping
 from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from typing import Any
 
 ARCHIVE = Path(__file__).with_name("shared_names.zip")
 KEY, ORDERING = "id", "ts"

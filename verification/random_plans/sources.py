@@ -6,14 +6,11 @@ Each is drawn once, and said in SQL and by the DataFrame API.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from verification.random_plans.columns import FLAT, Column, Scope
 from verification.random_plans.expressions import Expressions
 from verification.random_plans.parts import maybe
-
-if TYPE_CHECKING:
-    from verification.random_plans.tables import Table
+from verification.random_plans.tables import Table
 
 # Each join in SQL, how often it is drawn, and in the API.
 JOINS = {

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -21,9 +21,6 @@ import pyarrow.parquet as pq
 from verification.common.archives import golden_folder, read_files, unpack
 from verification.random_plans import extremes, shared_names
 from verification.random_plans.columns import FLAT, Column, Scope
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 FAMILIES = ("golden", "ends", "names")
 _GOLDEN = {

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from verification.random_plans.columns import FLAT
+from verification.random_plans.columns import FLAT, Scope
 from verification.random_plans.conditions import literal, to_sql
-
-if TYPE_CHECKING:
-    from verification.random_plans.columns import Scope
-    from verification.random_plans.queries import Queries
+from verification.random_plans.queries import Queries
 
 # {t}, {u}: tables or views. {k}, {a}, {b}: columns; no two rows have one {k}. {n}: a number, {s}: a
 # text, {r}: an array, {x}: a nested column or field. {c}, {d}: conditions. {l}: a literal of {s}.

@@ -11,13 +11,10 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 from verification.states.growth import COLUMNS, LAST
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 NEWEST, KEPT = "newest", "kept"
 _COLUMNS = ", ".join(COLUMNS)
