@@ -48,7 +48,7 @@ def test_tables_of_ends_have_the_rows_that_were_written_last(tables_of_ends, tab
 
 
 def test_written_rows_come_to_the_rows_of_the_copy(tables_of_ends):
-    latest = {}
+    latest: dict[str, tuple[str, str]] = {}
     for operation in ("bulk_insert", "upsert", "delete"):
         written = pq.read_table(tables_of_ends / "written" / "mor" / f"{operation}.parquet")
         latest |= {row["k"]: (operation, str(row)) for row in written.to_pylist()}

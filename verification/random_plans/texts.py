@@ -7,7 +7,7 @@ from verification.random_plans.columns import FLAT, Scope
 from verification.random_plans.conditions import literal, to_sql
 from verification.random_plans.queries import Queries
 
-TEXTS = load_data(__file__, "grammar.toml")["texts"].splitlines()
+TEXTS: list[str] = load_data(__file__, "grammar.toml")["texts"].splitlines()
 
 
 def text_of(draws: Queries) -> str:
