@@ -38,54 +38,16 @@ from hudi_pyspark.table.view import open_table
 from tests.archiver import archived
 from tests.memory_storage import MemoryStorage
 from verification.common.archives import golden_folder, read_files
+from verification.common.data import load_data
 
-TABLES = (
-    "flink_v6_mor_aggregate_retract",
-    "flink_v6_mor_multi_key",
-    "v6_cow_no_meta_fields",
-    "v6_cow_orc",
-    "v6_mor_corrupt_log_block",
-    "v6_mor_inmemory_logonly",
-    "v6_mor_insert_duplicates",
-    "v6_mor_missing_columns",
-    "v6_mor_no_meta_fields_complex",
-    "v6_mor_payload_awsdms",
-    "v6_mor_payload_mysql_debezium",
-    "v8_mor_event_time_string_ordering",
-    "v9_cow_no_meta_fields",
-    "v9_mor_corrupt_log_block",
-    "v9_mor_drop_partition_columns",
-    "v9_mor_inmemory_logonly",
-    "v9_mor_insert_duplicates",
-    "v9_mor_multi_ordering",
-    "v9_mor_no_meta_fields_complex",
-    "v9_mor_timestamp_ntz",
-    "v10_mor_multi_ordering",
-    "v6_mor_mdt_indexes",
-    "x_v8_mor_ix_secondary",
-    "v9_mor_mdt_indexes",
-    "v10_mor_mdt_indexes",
-)
+_DATA = load_data(__file__, "damaged_tables.toml")
+TABLES = _DATA["tables"]
+METADATA_TABLES = _DATA["metadata_tables"]
 _KINDS = ("flip", "cut", "empty", "remove", "fail", "older", "back", "archive", "lose")
 SAME, NAMED, STORAGE, OTHER, BARE, ENDED = OUTCOMES = (
     "the same rows", "a named error", "the storage's error", "other rows", "a bare error",
     "the process ended",
 )  # fmt: skip
-METADATA_TABLES = (
-    "v6_mor_mdt_indexes",
-    "x_v8_mor_ix_secondary",
-    "x_v8_cow_ix_stats_base",
-    "v9_mor_mdt_indexes",
-    "x_v9_cow_ix_stats_base",
-    "x_v9_mor_pv_stays_record",
-    "v10_mor_mdt_indexes",
-    # With several base files in one file group, and with none.
-    "x_v6w120_mor_rg_downgraded_archived",
-    "v6_mor_log_compaction",
-    "x_v5_mor_old_event",
-    "x_v9_mor_ix_recreated",
-    "v10_mor_log_compaction",
-)
 _BACKED = "backed-"  # begins kinds of damage of a file that has a whole copy
 # Files that describe a table; most are text, of one line or of several.
 _DESCRIBING = re.compile(

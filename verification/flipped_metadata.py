@@ -40,23 +40,10 @@ from hudi_pyspark.table.file_group import FileSlice
 from hudi_pyspark.table.timeline import instant_path
 from hudi_pyspark.table.view import open_table
 from tests.memory_storage import MemoryStorage
+from verification.common.data import load_data
 from verification.damaged_tables import BARE, NAMED, OTHER, SAME, Damage, files_of, filters_of, read
 
-# At least three tables of each version, small ones, and all kinds of indexes among them.
-TABLES = (
-    "x_v6_cow_rg_cdc_flink",
-    "v6_cow_clustering_pending",
-    "x_v9_cow_ix_dynamic_bloom",
-    "x_v8_cow_ix_stats_base",
-    "v10_up_v9_mor_deletes",
-    "x_v9_mor_pv_stays_record",
-    "v6_mor_mdt_indexes",
-    "trino_hudi_non_part_mor",
-    "v9_mor_mdt_indexes",
-    "v10_mor_mdt_indexes",
-    "v10_mor_log_compaction",
-    "x_v8_mor_ix_secondary",
-)
+TABLES = load_data(__file__, "damaged_tables.toml")["flipped_tables"]
 _METADATA = ".hoodie/metadata/"
 _AT_ONCE = 4_000  # flips of a job
 _WHOLLY = 10  # at each tenth byte of an instant, a flip asks the metadata table as a whole

@@ -6,21 +6,10 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
+from verification.common.data import load_data
 from verification.histories.history import History
 
-# Without them the table would be another one altogether, or Spark would start hundreds of tasks.
-_KEPT_OPTIONS = (
-    "hoodie.table.name",
-    "hoodie.datasource.write.table.type",
-    "hoodie.datasource.write.recordkey.field",
-    "hoodie.datasource.write.partitionpath.field",
-    "hoodie.datasource.write.keygenerator.class",
-    "hoodie.datasource.write.precombine.field",
-    "hoodie.write.table.version",
-    "hoodie.write.auto.upgrade",
-    "hoodie.embed.timeline.server",
-    "shuffle.parallelism",
-)
+_KEPT_OPTIONS = tuple(load_data(__file__, "steps.toml")["kept"])
 
 
 def shrink(
