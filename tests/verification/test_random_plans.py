@@ -114,7 +114,7 @@ def test_a_side_with_another_answer_is_found_and_its_plan_made_shorter(answer, c
     outcome = referee.compare([1], plan_of=lambda seed: Plan(seed, lines, {}))
     assert outcome.different == [1]
     assert "d.bad()" in capsys.readouterr().out
-    short = shortest(Plan(1, lines, {}), referee.differs, trials=60)
+    short = shortest(Plan(1, lines, {}), Plan.shorter, referee.differs, attempts=range(60))
     assert short.lines == ("d = t('one')", "d = d.bad()")
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import count, takewhile
 
 from verification.common.data import load_data
+from verification.common.shrinking import shortest
 from verification.histories.history import History
 
 _KEPT_OPTIONS = tuple(load_data(__file__, "steps.toml")["kept"])
@@ -27,32 +29,14 @@ def shrink(
         seconds: no attempt begins after them.
         clock: the time now.
     """
-    end, smallest = clock() + seconds, history
-    while clock() < end:
-        found = _first_that_fails(smallest, fails, lambda: clock() < end)
-        if found is None:
-            break
-        smallest = found
-    return smallest
+    end = clock() + seconds
+    attempts = takewhile(lambda _: clock() < end, count())
+    return shortest(history, _smaller, fails, attempts=attempts)
 
 
-def _first_that_fails(
-    history: History, fails: Callable[[History], bool], has_time: Callable[[], bool]
-) -> History | None:
-    """Go once through all the cuts, keeping every one that works; None if none did."""
-    smallest, is_smaller = history, False
+def _smaller(history: History) -> Iterator[History]:
     for cuts in (_fewer_steps, _fewer_rows, _fewer_options, _fewer_columns):
-        position = 0
-        while has_time():
-            # Cuts are made anew after each that worked: what comes at this position is the next.
-            candidate = next((c for n, c in enumerate(cuts(smallest)) if n == position), None)
-            if candidate is None:
-                break
-            if fails(candidate):
-                smallest, is_smaller = candidate, True
-            else:
-                position += 1
-    return smallest if is_smaller else None
+        yield from cuts(history)
 
 
 def _fewer_steps(history: History) -> Iterator[History]:

@@ -189,7 +189,7 @@ class Referee:
             if _differ(answers) and self.differs(plan):
                 outcome.different.append(seed)
                 if len(outcome.different) <= shrinks:
-                    plan = shortest(plan, self.differs, trials=_TRIALS)
+                    plan = shortest(plan, Plan.shorter, self.differs, attempts=range(_TRIALS))
                     answers = self.answers(plan)
                 self._print(plan, answers)
             outcome.seconds = time.monotonic() - began

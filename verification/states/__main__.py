@@ -200,9 +200,8 @@ class Referee:
             if wrong:
                 self.different.append(seed)
                 if len(self.different) <= shrinks:
-                    program = shortest(
-                        program, partial(self._fails_likewise, wrong=wrong), trials=_TRIALS
-                    )
+                    likewise = partial(self._fails_likewise, wrong=wrong)
+                    program = shortest(program, Program.shorter, likewise, attempts=range(_TRIALS))
                     wrong = self.wrong_reads(program)
                 print(f"--- seed {seed} of {CASES[program.case]}\n{program.text}")
                 print("\n".join(f"WRONG {each}" for each in wrong), flush=True)
