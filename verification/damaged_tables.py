@@ -55,7 +55,7 @@ _DESCRIBING = re.compile(
 )
 _PIECE = 64  # bytes of what counts as a line in a file without lines
 _AT_ONCE = 2000  # damages that a child process reads
-_METADATA = ".hoodie/metadata/"
+METADATA = ".hoodie/metadata/"
 # Where blocks of log files and of HFiles begin, and the trailer of the latter.
 _BORDER = re.compile(rb"#HUDI#|DATABLK\*|METABLKc|IDXROOT2|IDXLEAF2|BLMFBLK2|FILEINF2|TRABLK\"\$")
 _INSTANT = re.compile(r"^([0-9]{14,})")  # of a file of a timeline
@@ -94,7 +94,7 @@ class Damage:
             case "back":
                 return MemoryStorage(_at_commit(files, self.path, self.place))
             case "archive":
-                return self._without_lost(archived(files, self.place, _METADATA))
+                return self._without_lost(archived(files, self.place, METADATA))
             case "lose":
                 return self._without_lost(_without_commits(files, self.place))
         return MemoryStorage({**files, self.path: content})
@@ -107,7 +107,7 @@ class Damage:
 
 def _group_of(path: str) -> str:
     """Folder and file group of a file of the metadata table; "" for other files."""
-    match = _GROUP.search(path) if path.startswith(_METADATA) else None
+    match = _GROUP.search(path) if path.startswith(METADATA) else None
     return f"{match[1]}{match[2]}" if match else ""
 
 
@@ -121,7 +121,7 @@ def _commits(files: Mapping[str, bytes]) -> list[str]:
 
 def _timeline_name(path: str) -> str:
     folder, _, name = path.rpartition("/")
-    is_timeline = folder in (f"{_METADATA}.hoodie", f"{_METADATA}.hoodie/timeline")
+    is_timeline = folder in (f"{METADATA}.hoodie", f"{METADATA}.hoodie/timeline")
     return name if is_timeline else ""
 
 
@@ -283,7 +283,7 @@ def line_damages_of(case: str, step: int) -> Iterator[Damage]:
 def metadata_damages_of(case: str, step: int) -> Iterator[Damage]:
     """Yield the damages of a metadata table: like `damages_of`, and those that only it has."""
     files = files_of(case)
-    inside = {path: content for path, content in files.items() if path.startswith(_METADATA)}
+    inside = {path: content for path, content in files.items() if path.startswith(METADATA)}
     for damage in damages_of(case, step):
         if damage.path in inside:
             yield damage
@@ -292,7 +292,7 @@ def metadata_damages_of(case: str, step: int) -> Iterator[Damage]:
         yield from (Damage("cut", path, border) for border in sorted(borders))
     yield from (Damage("older", path, 0) for path in _earlier_files(files))
     folders = {"/".join(path.split("/")[:3]) + "/" for path in inside if path.count("/") > 2}
-    for folder in (_METADATA, *sorted(folders)):
+    for folder in (METADATA, *sorted(folders)):
         yield from (Damage("back", folder, number) for number in range(len(_commits(files)) - 1))
     lost = {path for path in inside if _group_of(path)} | {_group_of(path) for path in inside}
     lost_files = [(path, "") for path in sorted(lost - {""})] + sorted(_pairs(inside))
@@ -338,7 +338,7 @@ def filters_of(case: str) -> tuple[str, ...]:
     return ("", *alone, f"_hoodie_record_key IN ({several})")
 
 
-def _sorted_rows(table: pa.Table) -> list[str]:
+def sorted_rows(table: pa.Table) -> list[str]:
     return sorted(map(repr, table.to_pylist()))
 
 
@@ -355,7 +355,7 @@ def outcome_of(case: str, damage: Damage) -> tuple[str, str]:
     except Exception as error:  # noqa: BLE001  (the outcome that there should not be)
         return BARE, f"{type(error).__name__}: {error!s:.100}"
     try:
-        is_same = _sorted_rows(table) == _good_rows(case)
+        is_same = sorted_rows(table) == _good_rows(case)
     except (OverflowError, ValueError):  # a date that Python cannot express
         is_same = False
     return (SAME, "") if is_same else (OTHER, f"{damage.kind} {_kind_of_file(damage.path)}")
@@ -373,7 +373,7 @@ def _kind_of_file(path: str) -> str:
 
 @cache
 def _good_rows(case: str) -> list[str]:
-    return _sorted_rows(read(MemoryStorage(files_of(case)), filters_of(case)))
+    return sorted_rows(read(MemoryStorage(files_of(case)), filters_of(case)))
 
 
 def _outcomes_of(case: str, damages: Sequence[Damage]) -> list[tuple[str, str]]:
