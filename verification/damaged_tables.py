@@ -17,13 +17,14 @@ import sys
 import time
 import warnings
 from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from functools import cache, partial
 from itertools import chain, count, pairwise, permutations
 from multiprocessing import get_context
-from typing import IO, TYPE_CHECKING
+from typing import IO
 
 import pyarrow as pa
 
@@ -32,15 +33,11 @@ from hudi_pyspark.metadata_table.listing import MetadataListing
 from hudi_pyspark.metadata_table.records import FILES
 from hudi_pyspark.options.read_options import ReadOptions
 from hudi_pyspark.scan import choose_scan
+from hudi_pyspark.storage import FileInfo
 from hudi_pyspark.table.view import open_table
 from tests.archiver import archived
 from tests.memory_storage import MemoryStorage
 from verification.common.archives import golden_folder, read_files
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from hudi_pyspark.storage import FileInfo
 
 TABLES = (
     "flink_v6_mor_aggregate_retract",

@@ -15,35 +15,32 @@ import argparse
 import logging
 import sys
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 from multiprocessing import get_context
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 
 from hudi_pyspark.errors import HudiError
 from hudi_pyspark.format.hfile.reader import SCHEMA_INFO
+from hudi_pyspark.format.timeline.instant import Instant
+from hudi_pyspark.format.timeline.instant_body import BodyParser
 from hudi_pyspark.format.timeline.instant_metadata import CommitMetadata
 from hudi_pyspark.metadata_table import records
 from hudi_pyspark.metadata_table.listing import MetadataListing
 from hudi_pyspark.metadata_table.slices import Entries, MetadataSlice
 from hudi_pyspark.metadata_table.table import MetadataTable
+from hudi_pyspark.storage import FileInfo
 from hudi_pyspark.table.commit_history import CommitHistory
+from hudi_pyspark.table.file_group import FileSlice
 from hudi_pyspark.table.timeline import instant_path
 from hudi_pyspark.table.view import open_table
 from tests.memory_storage import MemoryStorage
 from verification.damaged_tables import BARE, NAMED, OTHER, SAME, Damage, files_of, filters_of, read
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from hudi_pyspark.format.timeline.instant import Instant
-    from hudi_pyspark.format.timeline.instant_body import BodyParser
-    from hudi_pyspark.storage import FileInfo
-    from hudi_pyspark.table.file_group import FileSlice
 
 # At least three tables of each version, small ones, and all kinds of indexes among them.
 TABLES = (

@@ -8,9 +8,9 @@ import json
 import random
 import re
 from collections import defaultdict
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import fastavro
 from fastavro.utils import generate_many
@@ -22,9 +22,6 @@ from tests.conftest import PROJECT
 from verification.common.archives import golden_folder, read_files
 from verification.fuzz.avro_samples import SCHEMAS
 from verification.fuzz.targets import ORC_COMPRESSIONS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 # Inputs that once led to an error without a name, to a hang or to too much memory.
 CORPUS = Path(__file__).parent / "corpus"

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from verification.histories.column_types import TYPES, ColumnType
 from verification.histories.generation import PARTITION_FIELDS, Maker
 from verification.histories.history import CHANGE, COMMIT, Step, StepKind
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 FLINK = "flink-0.14.0"
 

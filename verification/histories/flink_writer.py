@@ -7,20 +7,16 @@ import os
 import select
 import shutil
 import subprocess
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from verification.histories.compare import Failure
 from verification.histories.flink_generation import FLINK, FLINK_TYPES
-from verification.histories.history import CHANGE, COMMIT, FAILS, Step, StepKind
+from verification.histories.history import CHANGE, COMMIT, FAILS, History, Step, StepKind
 from verification.histories.worker import CrashError, Worker
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from verification.histories.history import History
 
 SOURCE = Path(__file__).parent / "flink"
 BUILD = Path(__file__).parents[2] / "build" / "flink-writer"

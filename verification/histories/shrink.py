@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from verification.histories.history import History
+from verification.histories.history import History
 
 # Without them the table would be another one altogether, or Spark would start hundreds of tasks.
 _KEPT_OPTIONS = (

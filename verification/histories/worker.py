@@ -8,27 +8,24 @@ import os
 import re
 import sys
 import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
+from pyspark.sql import DataFrame, SparkSession
 
 from tests.golden.compare import CHANGE_COLUMNS, spark_type_name
 from verification.histories.bundles import JAVA_CLIENT, bundle
 from verification.histories.compare import CRASH, Answer, Failure, spark_cell
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from multiprocessing.connection import Connection
-    from multiprocessing.process import BaseProcess
-
-    import pyarrow as pa
-    from pyspark.sql import DataFrame, SparkSession
-
-    from verification.histories.history import History
-    from verification.histories.queries import Query
+from verification.histories.history import History
+from verification.histories.queries import Query
+from verification.histories.writer import execute, settings_of
 
 LOG = "spark.log"
 SECONDS_TO_START = 900  # machines are busy; a step takes seconds where they are not
@@ -180,14 +177,11 @@ def serve(
     connection: Connection, jars: str, folder: str, settings: Mapping[str, str] | None = None
 ) -> None:
     """The child's side: answers requests until its JVM dies or the parent goes."""
-    from verification.histories.writer import execute
-
     answers: dict[str, Callable[..., Any]] = {
         "execute": execute,
         "read": _read,
         "save": _save,
     }
-
     log = os.open(f"{folder}/{LOG}", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     for stream in (1, 2):  # the JVM's too
         os.dup2(log, stream)
@@ -227,8 +221,6 @@ def _save(spark: SparkSession, path: Path, query: Query, folder: Path) -> str:
 @contextmanager
 def _frame(spark: SparkSession, path: Path, query: Query) -> Iterator[DataFrame]:
     """Open the answer to a query, with its settings of the session."""
-    from verification.histories.writer import settings_of
-
     spark.catalog.clearCache()
     options = {k: v for k, v in query.options.items() if not k.startswith("spark.")}
     settings = {k: v for k, v in query.options.items() if k not in options}
@@ -287,8 +279,6 @@ def start_session(jars: str, folder: str, more: Mapping[str, str] | None = None)
     time.tzset()
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.chdir(folder)
-    from pyspark.sql import SparkSession
-
     # Many small queries: to compile them well takes longer than to run them.
     java = (
         f"-Duser.timezone=UTC -XX:ErrorFile={folder}/hs_err_%p.log "

@@ -5,9 +5,13 @@ from __future__ import annotations
 import re
 import shutil
 import threading
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
 
 from verification.histories import avro_writer
 from verification.histories.avro_generation import AVRO, JAVA
@@ -19,12 +23,6 @@ from verification.histories.instants import (
     table_properties,
     timeline_files,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
-
-    from pyspark.sql import DataFrame, SparkSession
 
 # Settings of the table, which its properties keep: given again they may conflict with what Apache
 # Hudi made of them.

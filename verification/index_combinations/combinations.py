@@ -9,30 +9,25 @@ from __future__ import annotations
 
 import zipfile
 from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pyarrow as pa
 
 from hudi_pyspark import HudiTable
 from hudi_pyspark.metadata_table.records import FileRecords
 from hudi_pyspark.options.option import TRUSTED, Index
 from hudi_pyspark.reading.read_task import read_task
+from hudi_pyspark.scan import Scan
 from hudi_pyspark.tasks import ScanTask
 from tests.conftest import GOLDEN
-from tests.golden.case import load_cases
-from tests.golden.filters import random_filter
+from tests.golden.case import Case, Query, load_cases
+from tests.golden.filters import Filter, random_filter
 from verification.index_combinations.left_out import left_out
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from pathlib import Path
-
-    import pyarrow as pa
-
-    from hudi_pyspark.scan import Scan
-    from tests.golden.case import Case, Query
-    from tests.golden.filters import Filter
 
 _KEY = ("_hoodie_partition_path", "_hoodie_record_key")
 _FILTERED_READS = 50  # one of this many combinations is read as a whole

@@ -7,13 +7,15 @@ import random
 import re
 import threading
 import time
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import fastavro
+from pyspark.sql import DataFrame, SparkSession
 
 from verification.histories.bundles import bundle
 from verification.histories.instants import Instant, completed_commits
@@ -29,11 +31,6 @@ from verification.live_writer.rows import (
     partition_of,
     row_of,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from pyspark.sql import DataFrame, SparkSession
 
 HUDI = "1.2.0"
 _MARK = "live.batch"  # key in a commit's metadata, by which a writer finds the commit of a batch
