@@ -143,7 +143,7 @@ SPARK ?= 0
 golden: $(VENV)/.group-test ## compare golden tables with Apache Hudi's answers (CASES=folder SEED=1 SPARK=0)
 	@$(PYTHON) -m tests.golden $(CASES) --seed $(SEED) --spark $(SPARK)
 
-# Golden tables with indexes, random filters, indexes on and off; 100,000 take five minutes.
+# Golden tables with indexes, random filters, indexes on and off; 100,000 take ten minutes.
 index-combinations: $(VENV)/.group-test ## prove that indexes lose no rows (COUNT=100000 SEED=1)
 	@$(PYTHON) -m verification.index_combinations --seed $(SEED) --count $(COUNT)
 

@@ -16,10 +16,11 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tests.conftest import GOLDEN, PROJECT
 from tests.golden.case import load_case
@@ -35,9 +36,6 @@ from tests.spark.deployment import (
     submit,
 )
 from tests.storage import servers
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
 
 CASE = "v9_mor_compaction_inline"  # five file slices, so five tasks
 TASKS = 5

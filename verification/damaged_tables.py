@@ -17,13 +17,14 @@ import sys
 import time
 import warnings
 from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from functools import cache, partial
 from itertools import chain, count, pairwise, permutations
 from multiprocessing import get_context
-from typing import IO, TYPE_CHECKING
+from typing import IO
 
 import pyarrow as pa
 
@@ -32,63 +33,21 @@ from hudi_pyspark.metadata_table.listing import MetadataListing
 from hudi_pyspark.metadata_table.records import FILES
 from hudi_pyspark.options.read_options import ReadOptions
 from hudi_pyspark.scan import choose_scan
+from hudi_pyspark.storage import FileInfo
 from hudi_pyspark.table.view import open_table
 from tests.archiver import archived
 from tests.memory_storage import MemoryStorage
 from verification.common.archives import golden_folder, read_files
+from verification.common.data import load_data
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from hudi_pyspark.storage import FileInfo
-
-TABLES = (
-    "flink_v6_mor_aggregate_retract",
-    "flink_v6_mor_multi_key",
-    "v6_cow_no_meta_fields",
-    "v6_cow_orc",
-    "v6_mor_corrupt_log_block",
-    "v6_mor_inmemory_logonly",
-    "v6_mor_insert_duplicates",
-    "v6_mor_missing_columns",
-    "v6_mor_no_meta_fields_complex",
-    "v6_mor_payload_awsdms",
-    "v6_mor_payload_mysql_debezium",
-    "v8_mor_event_time_string_ordering",
-    "v9_cow_no_meta_fields",
-    "v9_mor_corrupt_log_block",
-    "v9_mor_drop_partition_columns",
-    "v9_mor_inmemory_logonly",
-    "v9_mor_insert_duplicates",
-    "v9_mor_multi_ordering",
-    "v9_mor_no_meta_fields_complex",
-    "v9_mor_timestamp_ntz",
-    "v10_mor_multi_ordering",
-    "v6_mor_mdt_indexes",
-    "x_v8_mor_ix_secondary",
-    "v9_mor_mdt_indexes",
-    "v10_mor_mdt_indexes",
-)
+_DATA = load_data(__file__, "damaged_tables.toml")
+TABLES = _DATA["tables"]
+METADATA_TABLES = _DATA["metadata_tables"]
 _KINDS = ("flip", "cut", "empty", "remove", "fail", "older", "back", "archive", "lose")
 SAME, NAMED, STORAGE, OTHER, BARE, ENDED = OUTCOMES = (
     "the same rows", "a named error", "the storage's error", "other rows", "a bare error",
     "the process ended",
 )  # fmt: skip
-METADATA_TABLES = (
-    "v6_mor_mdt_indexes",
-    "x_v8_mor_ix_secondary",
-    "x_v8_cow_ix_stats_base",
-    "v9_mor_mdt_indexes",
-    "x_v9_cow_ix_stats_base",
-    "x_v9_mor_pv_stays_record",
-    "v10_mor_mdt_indexes",
-    # With several base files in one file group, and with none.
-    "x_v6w120_mor_rg_downgraded_archived",
-    "v6_mor_log_compaction",
-    "x_v5_mor_old_event",
-    "x_v9_mor_ix_recreated",
-    "v10_mor_log_compaction",
-)
 _BACKED = "backed-"  # begins kinds of damage of a file that has a whole copy
 # Files that describe a table; most are text, of one line or of several.
 _DESCRIBING = re.compile(
@@ -96,7 +55,7 @@ _DESCRIBING = re.compile(
 )
 _PIECE = 64  # bytes of what counts as a line in a file without lines
 _AT_ONCE = 2000  # damages that a child process reads
-_METADATA = ".hoodie/metadata/"
+METADATA = ".hoodie/metadata/"
 # Where blocks of log files and of HFiles begin, and the trailer of the latter.
 _BORDER = re.compile(rb"#HUDI#|DATABLK\*|METABLKc|IDXROOT2|IDXLEAF2|BLMFBLK2|FILEINF2|TRABLK\"\$")
 _INSTANT = re.compile(r"^([0-9]{14,})")  # of a file of a timeline
@@ -135,7 +94,7 @@ class Damage:
             case "back":
                 return MemoryStorage(_at_commit(files, self.path, self.place))
             case "archive":
-                return self._without_lost(archived(files, self.place, _METADATA))
+                return self._without_lost(archived(files, self.place, METADATA))
             case "lose":
                 return self._without_lost(_without_commits(files, self.place))
         return MemoryStorage({**files, self.path: content})
@@ -148,7 +107,7 @@ class Damage:
 
 def _group_of(path: str) -> str:
     """Folder and file group of a file of the metadata table; "" for other files."""
-    match = _GROUP.search(path) if path.startswith(_METADATA) else None
+    match = _GROUP.search(path) if path.startswith(METADATA) else None
     return f"{match[1]}{match[2]}" if match else ""
 
 
@@ -162,7 +121,7 @@ def _commits(files: Mapping[str, bytes]) -> list[str]:
 
 def _timeline_name(path: str) -> str:
     folder, _, name = path.rpartition("/")
-    is_timeline = folder in (f"{_METADATA}.hoodie", f"{_METADATA}.hoodie/timeline")
+    is_timeline = folder in (f"{METADATA}.hoodie", f"{METADATA}.hoodie/timeline")
     return name if is_timeline else ""
 
 
@@ -324,7 +283,7 @@ def line_damages_of(case: str, step: int) -> Iterator[Damage]:
 def metadata_damages_of(case: str, step: int) -> Iterator[Damage]:
     """Yield the damages of a metadata table: like `damages_of`, and those that only it has."""
     files = files_of(case)
-    inside = {path: content for path, content in files.items() if path.startswith(_METADATA)}
+    inside = {path: content for path, content in files.items() if path.startswith(METADATA)}
     for damage in damages_of(case, step):
         if damage.path in inside:
             yield damage
@@ -333,7 +292,7 @@ def metadata_damages_of(case: str, step: int) -> Iterator[Damage]:
         yield from (Damage("cut", path, border) for border in sorted(borders))
     yield from (Damage("older", path, 0) for path in _earlier_files(files))
     folders = {"/".join(path.split("/")[:3]) + "/" for path in inside if path.count("/") > 2}
-    for folder in (_METADATA, *sorted(folders)):
+    for folder in (METADATA, *sorted(folders)):
         yield from (Damage("back", folder, number) for number in range(len(_commits(files)) - 1))
     lost = {path for path in inside if _group_of(path)} | {_group_of(path) for path in inside}
     lost_files = [(path, "") for path in sorted(lost - {""})] + sorted(_pairs(inside))
@@ -379,7 +338,7 @@ def filters_of(case: str) -> tuple[str, ...]:
     return ("", *alone, f"_hoodie_record_key IN ({several})")
 
 
-def _sorted_rows(table: pa.Table) -> list[str]:
+def sorted_rows(table: pa.Table) -> list[str]:
     return sorted(map(repr, table.to_pylist()))
 
 
@@ -396,7 +355,7 @@ def outcome_of(case: str, damage: Damage) -> tuple[str, str]:
     except Exception as error:  # noqa: BLE001  (the outcome that there should not be)
         return BARE, f"{type(error).__name__}: {error!s:.100}"
     try:
-        is_same = _sorted_rows(table) == _good_rows(case)
+        is_same = sorted_rows(table) == _good_rows(case)
     except (OverflowError, ValueError):  # a date that Python cannot express
         is_same = False
     return (SAME, "") if is_same else (OTHER, f"{damage.kind} {_kind_of_file(damage.path)}")
@@ -414,7 +373,7 @@ def _kind_of_file(path: str) -> str:
 
 @cache
 def _good_rows(case: str) -> list[str]:
-    return _sorted_rows(read(MemoryStorage(files_of(case)), filters_of(case)))
+    return sorted_rows(read(MemoryStorage(files_of(case)), filters_of(case)))
 
 
 def _outcomes_of(case: str, damages: Sequence[Damage]) -> list[tuple[str, str]]:

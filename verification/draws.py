@@ -9,21 +9,18 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import islice
 from random import Random
-from typing import TYPE_CHECKING
 
 from verification import shredded_variants
 from verification.histories.drawing import history_of
 from verification.histories.history import to_json
 from verification.live_writer.rows import WRITERS
 from verification.live_writer.writer import batches
-from verification.random_plans import conditions, engines, extremes, plan, shared_names, tables
+from verification.random_plans import conditions, engines, plan, tables
 from verification.states import program
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 WRITING = (
     "1.2.0",
@@ -66,11 +63,6 @@ QUESTIONS: Mapping[str, Callable[[int], str]] = {
     **{
         f"condition of {dialect}": partial(_condition, dialect)
         for dialect in ("spark", "filter", "duckdb")
-    },
-    "rows of ends": lambda seed: str(extremes.rows(seed).to_pylist()),
-    **{
-        f"rows of {table}": partial(lambda table, seed: str(shared_names.rows(table, seed)), table)
-        for table in shared_names.TABLES
     },
     "program of a classic session": lambda seed: (
         program.draw(seed, views=program.NEWEST, is_connect=False, merges=False).text

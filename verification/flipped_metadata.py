@@ -15,54 +15,42 @@ import argparse
 import logging
 import sys
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 from multiprocessing import get_context
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 
 from hudi_pyspark.errors import HudiError
 from hudi_pyspark.format.hfile.reader import SCHEMA_INFO
-from hudi_pyspark.format.timeline.instant_metadata import CommitMetadata
 from hudi_pyspark.metadata_table import records
 from hudi_pyspark.metadata_table.listing import MetadataListing
 from hudi_pyspark.metadata_table.slices import Entries, MetadataSlice
 from hudi_pyspark.metadata_table.table import MetadataTable
-from hudi_pyspark.table.commit_history import CommitHistory
-from hudi_pyspark.table.timeline import instant_path
+from hudi_pyspark.storage import FileInfo
+from hudi_pyspark.table.file_group import FileSlice
 from hudi_pyspark.table.view import open_table
 from tests.memory_storage import MemoryStorage
-from verification.damaged_tables import BARE, NAMED, OTHER, SAME, Damage, files_of, filters_of, read
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from hudi_pyspark.format.timeline.instant import Instant
-    from hudi_pyspark.format.timeline.instant_body import BodyParser
-    from hudi_pyspark.storage import FileInfo
-    from hudi_pyspark.table.file_group import FileSlice
-
-# At least three tables of each version, small ones, and all kinds of indexes among them.
-TABLES = (
-    "x_v6_cow_rg_cdc_flink",
-    "v6_cow_clustering_pending",
-    "x_v9_cow_ix_dynamic_bloom",
-    "x_v8_cow_ix_stats_base",
-    "v10_up_v9_mor_deletes",
-    "x_v9_mor_pv_stays_record",
-    "v6_mor_mdt_indexes",
-    "trino_hudi_non_part_mor",
-    "v9_mor_mdt_indexes",
-    "v10_mor_mdt_indexes",
-    "v10_mor_log_compaction",
-    "x_v8_mor_ix_secondary",
+from verification.common.data import load_data
+from verification.damaged_tables import (
+    BARE,
+    METADATA,
+    NAMED,
+    OTHER,
+    SAME,
+    Damage,
+    files_of,
+    filters_of,
+    read,
+    sorted_rows,
 )
-_METADATA = ".hoodie/metadata/"
+
+TABLES = load_data(__file__, "damaged_tables.toml")["flipped_tables"]
 _AT_ONCE = 4_000  # flips of a job
-_WHOLLY = 10  # at each tenth byte of an instant, a flip asks the metadata table as a whole
 _MOST_KEYS = 8  # by which a table is asked
 SAME_ENTRIES, REFUSED, NOT_READ = "the same entries", "a named error", "not read"
 WARNED, UNSEEN = "the same rows and a warning", "other entries without a word"
@@ -83,9 +71,6 @@ class SharedFiles(MemoryStorage):
             return super().list_directory(directory)
         place = f"{self.prefix}{directory}".rstrip("/")
         return SharedFiles(self.files).list_directory(place)
-
-    def describe(self, path: str) -> str:
-        return f"{self.prefix}{path}"
 
     def read_bytes(self, path: str) -> bytes:
         self.reads[f"{self.prefix}{path}"] += 1
@@ -112,17 +97,6 @@ class Flips:
             for opened in self._metadata.slices(partition, check_files=True):
                 self._slices.update(_one_by_one(opened.file_slice))
         self._keys: dict[str, pa.Array] = {}
-        loads: list[tuple[str, BodyParser[Any], object]] = []
-        whole = self._facts_of_table()
-        with _noted(loads):
-            self._storage.reads.clear()
-            if self._facts_of_table() != whole:
-                raise AssertionError(f"the texts of commits decide what is read of {case}")
-        # By the path of an instant of which nothing else is read: parsers and what they return.
-        self._contents: dict[str, list[tuple[BodyParser[Any], object]]] = {}
-        for path, reads in self._storage.reads.items():
-            of_path = [(parse, content) for each, parse, content in loads if each == path]
-            self._contents[path] = of_path if len(of_path) == reads else []
 
     def outcome(self, path: str, place: int) -> str:
         """Flip one byte, and say what becomes of it."""
@@ -132,8 +106,6 @@ class Flips:
         whole, damage = self.files[path], Damage("flip", path, place)
         self.files[path] = damage.of({path: whole}).files[path]
         try:
-            if place % _WHOLLY and (loaded := self._loaded(path)):
-                return loaded
             if self._facts(path) == expected:
                 return SAME_ENTRIES
             found = self._values(path)
@@ -145,27 +117,12 @@ class Flips:
             self.files[path] = whole
         return self._outcome_of_rows(damage, found)
 
-    def _loaded(self, path: str) -> str | None:
-        """Decode one instant alone, if nothing else is read of its file; None if it is another.
-
-        Equal contents are equal facts. That the table names what an instant names as an error is
-        seen where the whole is asked: at each place that ``_WHOLLY`` divides.
-        """
-        try:
-            equal = [
-                _without_texts(parse(self.files[path], path=path)) == content
-                for parse, content in self._contents.get(path, ())
-            ]
-        except HudiError:
-            return REFUSED
-        return SAME_ENTRIES if equal and all(equal) else None
-
     def _outcome_of_rows(self, damage: Damage, found: dict[str, Any]) -> str:
         """Read the whole table, by keys whose entries are lost or are others, too."""
         expected = self.values(damage.path)
         others = {key for key in found if found[key] != expected.get(key)}
         lost = sorted((expected.keys() - found.keys()) | (others & expected.keys()))
-        is_of_keys = damage.path.startswith(f"{_METADATA}{records.RECORD_INDEX}/")
+        is_of_keys = damage.path.startswith(f"{METADATA}{records.RECORD_INDEX}/")
         asked = [f"_hoodie_record_key = '{key}'" for key in lost[:_MOST_KEYS] if is_of_keys]
         try:
             with _warnings() as warnings:
@@ -183,8 +140,7 @@ class Flips:
         return self._rows(MemoryStorage(files_of(self.case)), asked)
 
     def _rows(self, storage: MemoryStorage, filters: Iterable[str]) -> list[str]:
-        table = read(storage, (*filters_of(self.case), *filters))
-        return sorted(map(repr, table.to_pylist()))
+        return sorted_rows(read(storage, (*filters_of(self.case), *filters)))
 
     @cache  # noqa: B019  (lives as long as the process)
     def values(self, path: str) -> dict[str, Any]:
@@ -192,7 +148,7 @@ class Flips:
         return self._values(path)
 
     def _values(self, path: str) -> dict[str, Any]:
-        inside = path.removeprefix(_METADATA)
+        inside = path.removeprefix(METADATA)
         if inside.startswith(".hoodie/"):
             return {}
         merged = records.merged_values(self._slice_of(inside).all())
@@ -204,7 +160,7 @@ class Flips:
         return self._facts(path)
 
     def _facts(self, path: str) -> object:
-        inside = path.removeprefix(_METADATA)
+        inside = path.removeprefix(METADATA)
         if not inside.startswith(".hoodie/"):
             return self._facts_of_entries(inside) if inside in self._slices else None
         self._storage.reads.clear()
@@ -247,30 +203,6 @@ def _stored(entries: Entries) -> tuple[list[str], list[bytes], bytes]:
     spans = zip(hfile.value_starts.tolist(), hfile.value_ends.tolist(), strict=True)
     values = [bytes(hfile.values_data[begin:end]) for begin, end in spans]
     return keys, values, bytes(hfile.file_info[SCHEMA_INFO])
-
-
-def _without_texts(content: Any) -> Any:
-    """Leave out what commits repeat, such as the schema: half of their bytes, which nobody asks."""
-    is_commit = isinstance(content, CommitMetadata)
-    return replace(content, extra_metadata={}) if is_commit else content
-
-
-@contextmanager
-def _noted(loads: list[tuple[str, BodyParser[Any], object]]) -> Iterator[None]:
-    """Note path, parser and content of each instant that is loaded, and leave out its texts."""
-    load = CommitHistory.load
-
-    def noted(history: CommitHistory, instant: Instant, parse: BodyParser[Any]) -> Any:
-        content = _without_texts(load(history, instant, parse))
-        path = history.storage.describe(instant_path(instant, history.config))
-        loads.append((path, parse, content))
-        return content
-
-    CommitHistory.load = noted  # type: ignore[method-assign, assignment]
-    try:
-        yield
-    finally:
-        CommitHistory.load = load  # type: ignore[method-assign]
 
 
 @contextmanager
@@ -317,7 +249,7 @@ def jobs(case: str, steps: tuple[int, int, int]) -> Iterator[tuple[str, str, ran
     """
     flips = _flips(case)
     for number, (path, content) in enumerate(sorted(flips.files.items())):
-        if not path.startswith(_METADATA) or flips.facts(path) is None:
+        if not path.startswith(METADATA) or flips.facts(path) is None:
             continue
         kind = _kind_of(path)
         each = {records.FILES: steps[0], ".hoodie": steps[2]}.get(kind, steps[1])
@@ -329,7 +261,7 @@ def jobs(case: str, steps: tuple[int, int, int]) -> Iterator[tuple[str, str, ran
 
 
 def _kind_of(path: str) -> str:
-    return path.removeprefix(_METADATA).partition("/")[0]
+    return path.removeprefix(METADATA).partition("/")[0]
 
 
 def main() -> int:

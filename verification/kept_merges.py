@@ -12,22 +12,17 @@ import sys
 import tempfile
 import warnings
 from collections import Counter
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor, wait
 from contextlib import suppress
 from multiprocessing import get_context
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING
 
 from hudi_pyspark import HudiTable
-from tests.golden.case import load_case, load_cases
+from tests.golden.case import Case, load_case, load_cases
 from tests.golden.questions import kept_in, questions
 from tests.golden.run import is_whole_row_known, whole_answer
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tests.golden.case import Case
 
 ROUNDS = 2  # how often a process asks each question
 

@@ -17,19 +17,17 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from pyspark.sql import SparkSession
 
 from hudi_pyspark.columns.schema_evolution import conform
 from hudi_pyspark.format.nested_types import VARIANT
 from hudi_pyspark.format.parquet.checked_file import open_parquet
 from tests.columns.variant_oracle import decoded_in
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 ROWS = 60
 _BINARIES = pa.struct([("value", pa.binary()), ("metadata", pa.binary())])
@@ -54,8 +52,6 @@ _LEAVES: dict[str, Callable[[Random], object]] = {
 
 
 def main(arguments: Sequence[str]) -> int:
-    from pyspark.sql import SparkSession
-
     parser = argparse.ArgumentParser(
         prog="python -m verification.shredded_variants", description=__doc__
     )

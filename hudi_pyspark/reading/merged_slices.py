@@ -65,7 +65,7 @@ def may_become_outcome(task: ScanTask, sides: MergeSides) -> bool:
     """
     return (
         isinstance(sides.log, LogInMemory)
-        and sides.log.records.nbytes <= thresholds.OUTCOME_BYTES
+        and sides.log.nbytes <= thresholds.OUTCOME_BYTES
         and task.shared.record_keys is None
         and sides.row_filter is None
         and task.file_slice.has_plain_base
@@ -242,7 +242,7 @@ def _load_later_log(
         if not scan.follows(instants, outcome.counting_instants):
             return None
         log = merge_sides.load_log_records(later, scan.blocks, by_position=by_position)
-    if not isinstance(log, LogInMemory) or log.records.nbytes > thresholds.OUTCOME_BYTES:
+    if not isinstance(log, LogInMemory) or log.nbytes > thresholds.OUTCOME_BYTES:
         log.close()
         return None
     is_identified_otherwise = len(log.records) > 0 and log.by_position != by_position

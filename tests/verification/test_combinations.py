@@ -4,12 +4,10 @@ import pytest
 
 from hudi_pyspark import Scan
 from hudi_pyspark.metadata_table import pruning
-from hudi_pyspark.metadata_table.records import FileRecords
 from hudi_pyspark.options.option import Index
 from tests.sampling import SAMPLED
 from verification.index_combinations.combinations import (
     indexed_queries,
-    list_files_once,
     try_combinations,
 )
 
@@ -22,12 +20,6 @@ def queries(tmp_path_factory):
     return list(indexed_queries(tmp_path_factory.mktemp("indexed")))
 
 
-@pytest.fixture(autouse=True)
-def files_listed_once(monkeypatch):
-    monkeypatch.setattr(FileRecords, "sizes", FileRecords.sizes)
-    list_files_once()
-
-
 @SAMPLED
 def test_no_combination_of_filter_and_indexes_loses_a_row(queries, is_whole):
     tables = {indexed.query.case for indexed in queries}
@@ -36,7 +28,6 @@ def test_no_combination_of_filter_and_indexes_loses_a_row(queries, is_whole):
     outcome = try_combinations(queries, count, seed=3)
     assert outcome.failures == []
     assert outcome.combinations >= count
-    assert outcome.whole_reads >= count // 50
     assert outcome.left_out["column statistics"] > count // 8
     assert outcome.left_out["the record index"] > count // 80
 
@@ -53,5 +44,5 @@ def test_index_that_leaves_out_too_much_is_noticed(queries, monkeypatch):
 def test_row_that_a_read_loses_is_noticed(queries, monkeypatch):
     read = Scan.to_arrow
     monkeypatch.setattr(Scan, "to_arrow", lambda scan: read(scan).slice(1))
-    outcome = try_combinations(queries, 200, seed=1)
-    assert any(" is not " in failure for failure in outcome.failures)
+    outcome = try_combinations(queries, 100, seed=1)
+    assert any(" lacks " in failure for failure in outcome.failures)

@@ -5,16 +5,13 @@ from __future__ import annotations
 import random
 import uuid
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from hudi_pyspark import HudiTable
 from hudi_pyspark.planning.pruning import prune_by_buckets, requested_keys
+from hudi_pyspark.scan import Scan
 from verification.bucket_tables.tables import KINDS, Values, Writer
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from hudi_pyspark.scan import Scan
 
 LAYOUTS = ("simple", "simple", "by partition", "non-blocking", "ring", "scattered")
 READ = 25  # one look-up in so many is read

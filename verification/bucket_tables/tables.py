@@ -7,12 +7,15 @@ its number of buckets, or by the ring of the partition, and by its release, see 
 from __future__ import annotations
 
 import json
+import random
 import uuid
 from bisect import bisect_left
 from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -21,11 +24,6 @@ from hudi_pyspark.format.log.log_block import HeaderKey, LogBlockType
 from tests.format.log.log_writer import avro_content, avro_records, write_block
 from tests.reading.log_records.log_files import delete_block
 from verification.bucket_tables.hashing import POSITIVE, hashed_values, list_hash, ring_hash
-
-if TYPE_CHECKING:
-    import random
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-    from pathlib import Path
 
 META = [
     "_hoodie_commit_time",

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
 
 from pyspark.sql import SparkSession
 
 from tests.spark.deployment import connect_server
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from contextlib import ExitStack
-    from pathlib import Path
 
 _QUIET = {"spark.log.level": "OFF", "spark.ui.showConsoleProgress": "false"}
 _CLASSIC = {

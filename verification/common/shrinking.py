@@ -1,39 +1,42 @@
-"""The shortest plan whose answers still differ."""
+"""The shortest plan, or the smallest history, whose answers still differ."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from typing import TypeVar
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-
-class Shortened(Protocol):
-    """A plan that can do without each of its parts."""
-
-    def shorter(self: AnyPlan) -> Iterator[AnyPlan]:
-        """Yield plans with one part less, those without a large part first."""
+T = TypeVar("T")
 
 
-AnyPlan = TypeVar("AnyPlan", bound=Shortened)
-
-
-def shortest(plan: AnyPlan, differs: Callable[[AnyPlan], bool], *, trials: int) -> AnyPlan:
-    """Return the plan without the parts whose answers differ without them as well.
+def shortest(
+    plan: T,
+    shorter: Callable[[T], Iterator[T]],
+    differs: Callable[[T], bool],
+    *,
+    attempts: Iterable[object],
+) -> T:
+    """Return a plan without the parts whose answers differ without them as well.
 
     Args:
         plan: whose answers differ.
+        shorter: yields plans with one part less, those without a large part first.
         differs: asks a plan.
-        trials: how many plans are asked at most.
+        attempts: as many items as plans may be asked.
     """
-    while trials:
-        for shorter in plan.shorter():
-            if not trials:
-                return plan
-            trials -= 1
-            if differs(shorter):
-                plan = shorter
-                break
+    position = 0
+    is_shorter = False
+    for _ in attempts:
+        # What comes at a position after a plan became shorter is the next that was not tried.
+        candidate = next(islice(shorter(plan), position, None), None)
+        if candidate is None and not is_shorter:
+            break
+        if candidate is None:
+            position = 0
+            is_shorter = False
+        elif differs(candidate):
+            plan = candidate
+            is_shorter = True
         else:
-            return plan
+            position += 1
     return plan

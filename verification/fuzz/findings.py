@@ -7,14 +7,10 @@ import resource
 import time
 import traceback
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from tests.conftest import PROJECT
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from verification.fuzz.targets import Target
+from verification.fuzz.targets import Target
 
 # Beyond ten times the input: Arrow, numpy and Python take some for themselves.
 _FREE_MEMORY = 32 << 20

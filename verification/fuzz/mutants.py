@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
+import random
 import struct
-from typing import TYPE_CHECKING, Literal
-
-if TYPE_CHECKING:
-    import random
-    from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence
+from typing import Literal
 
 _LOG_MAGIC = b"#HUDI#"
 _HFILE_MAGICS = (b"DATABLK*", b"IDXROOT2", b"IDXLEAF2", b"IDXINTE2", b"FILEINF2", b"METABLKc")

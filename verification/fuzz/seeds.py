@@ -8,9 +8,9 @@ import json
 import random
 import re
 from collections import defaultdict
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import fastavro
 from fastavro.utils import generate_many
@@ -20,47 +20,15 @@ from hudi_pyspark.format.log.log_block import LogBlockType, frame_blocks
 from hudi_pyspark.format.log.log_file import frame_log_file
 from tests.conftest import PROJECT
 from verification.common.archives import golden_folder, read_files
+from verification.common.data import load_data
 from verification.fuzz.avro_samples import SCHEMAS
 from verification.fuzz.targets import ORC_COMPRESSIONS
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
 # Inputs that once led to an error without a name, to a hang or to too much memory.
 CORPUS = Path(__file__).parent / "corpus"
-_TABLES = (
-    "v6_cow_archived",
-    "v6_mor_compaction_pending",
-    "v6_mor_failed_rolled_back",
-    "v6_mor_nonpart_event_time",
-    "v6_mor_replace",
-    "v8_mor_savepoint_restore",
-    "v10_mor_mdt_indexes",
-    "v10_mor_multi_ordering",
-    "v10_mor_cdc_data_before",
-    "v9_mor_all_types",
-    "v9_mor_archived",
-    "v9_mor_clustering",
-    "v9_mor_logblock_hfile",
-    "v9_mor_logblock_parquet",
-    "v9_mor_multi_ordering",
-    "v9_mor_nonpart_commit_time",
-    "v9_mor_schema_on_read",
-    # Their deletes are in Kryo.
-    "x_v5_mor_old_event",
-    "x_v5_mor_old_latest",
-)
+_DATA = load_data(__file__, "seeds.toml")
 _LARGEST = 1 << 16  # bytes of a seed
 _MOST = 12  # seeds of a target from the golden tables
-_SERVICES = (
-    r"compaction\.requested$",
-    r"(replacecommit|clustering)\.requested$",
-    r"\.clean$",
-    r"\.rollback$",
-    r"\.rollback\.requested$",
-    r"\.restore$",
-    r"\.savepoint$",
-)
 
 
 def corpus_of(target: str) -> dict[str, bytes]:
@@ -92,7 +60,7 @@ def _chosen(seeds: set[bytes]) -> list[bytes]:
 
 
 def _files() -> Iterator[tuple[str, bytes]]:
-    for case in _TABLES:
+    for case in _DATA["tables"]:
         yield from read_files(golden_folder(case) / "table.zip").items()
     for file in sorted((PROJECT / "tests" / "format" / "hfiles").glob("*.hfile")):
         yield file.name, file.read_bytes()
@@ -108,7 +76,7 @@ def _seeds_in(path: str, content: bytes) -> Iterator[tuple[str, bytes]]:
         if re.search(pattern, path):
             yield from seeds_in(content)
             break
-    for number, pattern in enumerate(_SERVICES):
+    for number, pattern in enumerate(_DATA["services"]):
         if re.search(pattern, name):
             yield "service_metadata", bytes([number]) + content
 

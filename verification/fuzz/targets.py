@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import base64
+import random
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -26,7 +27,7 @@ from hudi_pyspark.format.log.data_block import (
     salvage_data_block,
 )
 from hudi_pyspark.format.log.delete_block import decode_delete_block, decode_deletes
-from hudi_pyspark.format.log.log_block import DATA_BLOCKS, LogBlockType, salvage_blocks
+from hudi_pyspark.format.log.log_block import DATA_BLOCKS, LogBlock, LogBlockType, salvage_blocks
 from hudi_pyspark.format.log.log_file import salvage_log_file
 from hudi_pyspark.format.log.record_positions import decode_positions
 from hudi_pyspark.format.orc_footer import parse_orc_footer, parse_writer_zone
@@ -47,12 +48,6 @@ from tests.data_file_names import name_of
 from tests.memory_storage import MemoryStorage
 from verification.fuzz.avro_samples import SAMPLES
 from verification.fuzz.mutants import mutate, mutate_block, mutate_hfile
-
-if TYPE_CHECKING:
-    import random
-    from collections.abc import Callable, Sequence
-
-    from hudi_pyspark.format.log.log_block import LogBlock
 
 PATH = "file"
 ORC_COMPRESSIONS = ("UNCOMPRESSED", "ZLIB", "SNAPPY", "ZSTD")

@@ -21,17 +21,14 @@ it, which the workers of random histories execute:
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from verification.histories.history import Column, History, Step, StepKind
+from verification.histories.instants import Instant
 from verification.histories.queries import QUERY_TYPE, as_of, incremental
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from verification.histories.instants import Instant
 
 TABLES = Path(__file__).parent / "tables"
 NATIVE_VERSIONS = {"0.12.2": 5, "0.15.0": 6, "1.0.2": 8, "1.2.0": 9}  # that releases write

@@ -19,15 +19,17 @@ import os
 import shutil
 import tempfile
 import zipfile
+from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tests.golden.archive import members
 from tests.golden.case import REFERENCE, answer_of, load_case, read_facts, write_case
 from tests.golden.pack import Answers
 from verification.common.archives import pack
 from verification.generate.cases import (
+    TableCase,
     Target,
     WrittenTable,
     history_of,
@@ -36,6 +38,7 @@ from verification.generate.cases import (
 )
 from verification.histories.compare import Failure, arrow_answer, difference
 from verification.histories.instants import (
+    Instant,
     completed_commits,
     completed_instants,
     table_properties,
@@ -43,12 +46,6 @@ from verification.histories.instants import (
 from verification.histories.queries import Query, QueryKind
 from verification.histories.worker import COMPILED, SavedAnswer, Worker
 from verification.histories.workers import worker_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from verification.generate.cases import TableCase
-    from verification.histories.instants import Instant
 
 ROOT = Path(os.environ.get("HUDI_FIXTURE_ROOT", "/data/hudi"))
 _SETTING = "session conf "  # begins a note

@@ -14,20 +14,18 @@ import json
 import re
 import sys
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from pyspark.sql import SparkSession
 
 from tests.golden.archive import members
 from tests.golden.case import REFERENCE, read_facts, write_case
 from verification.generate.golden import unpacked
 from verification.histories.bundles import bundle
 from verification.histories.worker import cause_of, start_session
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from pyspark.sql import SparkSession
 
 GOLDEN = Path(__file__).parents[2] / "tests" / "golden"
 KIND = "procedures"

@@ -13,8 +13,9 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tests.golden.case import REFERENCE, write_case
 from verification.common.archives import pack
@@ -23,9 +24,6 @@ from verification.generate.golden import write_table
 from verification.histories.compare import Failure
 from verification.histories.queries import METADATA, SKIPPING, Query, QueryKind
 from verification.histories.worker import COMPILED, Worker
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 FOLDER = Path(__file__).parents[2] / "tests/practice/trusted_indexes"
 WITHOUT_INDEXES = {SKIPPING: "false", METADATA: "false"}

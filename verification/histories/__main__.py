@@ -9,9 +9,10 @@ import argparse
 import json
 import shutil
 import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TextIO
 
 from verification.histories.avro_generation import AVRO, JAVA
 from verification.histories.drawing import history_of
@@ -33,10 +34,6 @@ from verification.histories.summary import load_records, summarize, unexplained
 from verification.histories.verdict import Outcome, Verdict
 from verification.histories.worker import Worker
 from verification.histories.workers import NEWEST, worker_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from typing import TextIO
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -6,18 +6,15 @@ Apache Hudi's write client takes the schema, as its streamer and Java users do. 
 from __future__ import annotations
 
 import uuid
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from random import Random
+from typing import Any
 
+from verification.histories.column_types import Json
 from verification.histories.generation import Maker
 from verification.histories.history import Column, History, Step
 from verification.histories.spark_generation import table_versions
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from random import Random
-
-    from verification.histories.column_types import Json
 
 AVRO = "avro-"  # before the release that writes
 JAVA = "java-"  # likewise: with the client that needs no Spark

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
 
 from verification.histories.avro_generation import AVRO_TYPES, JAVA
+from verification.histories.column_types import Json
 from verification.histories.history import Column, History, Step, StepKind
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from pyspark.sql import SparkSession
-
-    from verification.histories.column_types import Json
 
 _SPACE = "histories"
 

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import string
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from random import Random
-    from typing import TypeAlias
+from random import Random
+from typing import Any, TypeAlias
 
 # None, bool, int, float, str, or lists and dicts of them: what JSON keeps without loss.
 Json: TypeAlias = "Any"

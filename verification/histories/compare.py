@@ -6,14 +6,11 @@ import json
 from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 
 from tests.golden.compare import CHANGE_COLUMNS, arrow_type_name, float_text, unlike_columns
-
-if TYPE_CHECKING:
-    from typing import TypeAlias
 
 Row: TypeAlias = "tuple[Any, ...]"
 

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 
 from hudi_pyspark import HudiTable
 from verification.histories.compare import Answer, Difference, Failure, Row, difference
-from verification.histories.instants import data_logs, table_properties
+from verification.histories.history import History
+from verification.histories.instants import Instant, data_logs, table_properties
 from verification.histories.queries import Query, QueryKind, as_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from pathlib import Path
-
-    from verification.histories.history import History
-    from verification.histories.instants import Instant
 
 _OF_A_VERSION = ("_hoodie_record_key", "_hoodie_commit_time", "_hoodie_commit_seqno")
 _FILE = "_hoodie_file_name"

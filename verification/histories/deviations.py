@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from hudi_pyspark import InvalidOptionError
-from verification.histories.compare import Answer, Failure, difference
+from verification.histories.compare import Answer, Failure, Row, difference
 from verification.histories.comparison import (
     Comparison,
     NoColumnError,
@@ -44,11 +44,6 @@ from verification.histories.queries import (
     QueryKind,
     as_of,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from verification.histories.compare import Row
 
 _EVENT_TIME_PAYLOADS = ("DefaultHoodieRecordPayload", "EventTimeAvroPayload")
 WITHOUT_METADATA = {METADATA: "false"}

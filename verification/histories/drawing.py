@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from verification.histories.avro_generation import AVRO, AVRO_TYPES, JAVA, AvroMaker
 from verification.histories.column_types import TYPES
 from verification.histories.flink_generation import FLINK, FLINK_TYPES, FlinkMaker
 from verification.histories.generation import Maker, abilities_of
+from verification.histories.history import History, Step
 from verification.histories.rust_writer import RUST, SPARK_RELEASE
 from verification.histories.spark_generation import SparkMaker
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from verification.histories.history import History, Step
 
 
 @dataclass

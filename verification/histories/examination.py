@@ -5,14 +5,18 @@ from __future__ import annotations
 import shutil
 import time
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 
 from tests.golden.questions import RECORD_POSITIONS
+from verification.histories.compare import Answer, Failure
 from verification.histories.comparison import Comparison
+from verification.histories.history import History
 from verification.histories.instants import Instant, completed_commits
 from verification.histories.ours import (
     AFTER_COMMIT,
@@ -39,13 +43,6 @@ from verification.histories.queries import (
 )
 from verification.histories.verdict import Outcome, Verdict, judge
 from verification.histories.worker import CrashError, Worker
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from pathlib import Path
-
-    from verification.histories.compare import Answer, Failure
-    from verification.histories.history import History
 
 FILTERS_OF_OURS = 3  # per query; they need no JVM
 OWN_TABLE = "one table"  # detail of an answer that depends on earlier queries

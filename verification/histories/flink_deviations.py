@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from verification.histories.compare import Answer, Failure, difference
 from verification.histories.comparison import Comparison, in_files, without_file_name
 from verification.histories.history import StepKind
 from verification.histories.instants import data_logs
 from verification.histories.queries import PARTIAL_PAYLOADS, QueryKind
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
 
 _OPERATION = "_hoodie_operation"
 _DELETING = ("D", "-U")

@@ -2,35 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from verification.common.data import load_data
 from verification.histories.column_types import TYPES, ColumnType
 from verification.histories.generation import PARTITION_FIELDS, Maker
 from verification.histories.history import CHANGE, COMMIT, Step, StepKind
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
 FLINK = "flink-0.14.0"
 
-_DDL: Mapping[str, str] = {
-    "int": "INT",
-    "long": "BIGINT",
-    "float": "FLOAT",
-    "double": "DOUBLE",
-    "string": "STRING",
-    "boolean": "BOOLEAN",
-    "date": "DATE",
-    "timestamp": "TIMESTAMP(6)",
-    "decimal": "DECIMAL(12, 2)",
-    "big_decimal": "DECIMAL(30, 6)",
-    "binary": "BYTES",
-    "ints": "ARRAY<INT>",
-    "map": "MAP<STRING, BIGINT>",
-    "struct": "ROW<a INT, b STRING>",
-    "structs": "ARRAY<ROW<a BIGINT, s STRING>>",
-}
+_DDL = load_data(__file__, "flink_jobs.toml")["types"]
 FLINK_TYPES: Mapping[str, ColumnType] = {
     **{name: replace(TYPES[name], ddl=ddl) for name, ddl in _DDL.items()},
     "tiny": replace(TYPES["int"], ddl="TINYINT"),

@@ -7,49 +7,22 @@ import os
 import select
 import shutil
 import subprocess
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from verification.common.data import load_data
 from verification.histories.compare import Failure
 from verification.histories.flink_generation import FLINK, FLINK_TYPES
-from verification.histories.history import CHANGE, COMMIT, FAILS, Step, StepKind
+from verification.histories.history import CHANGE, COMMIT, FAILS, History, Step, StepKind
 from verification.histories.worker import CrashError, Worker
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from verification.histories.history import History
 
 SOURCE = Path(__file__).parent / "flink"
 BUILD = Path(__file__).parents[2] / "build" / "flink-writer"
 SECONDS_PER_JOB = 600
-_OPENED = (
-    *(f"java.{name}" for name in ("io", "lang", "math", "net", "nio", "text", "time", "util")),
-    *("java.lang.invoke", "java.lang.reflect", "java.util.concurrent", "sun.nio.ch"),
-    "java.util.concurrent.atomic",
-)
-# What Flink calls otherwise than Spark; other options have one name.
-_NAMES: Mapping[str, str] = {
-    "hoodie.datasource.write.table.type": "table.type",
-    "hoodie.datasource.write.precombine.field": "precombine.field",
-    "hoodie.datasource.write.payload.class": "payload.class",
-    "hoodie.index.type": "index.type",
-    "hoodie.metadata.enable": "metadata.enabled",
-    "hoodie.table.cdc.enabled": "cdc.enabled",
-    "hoodie.table.cdc.supplemental.logging.mode": "cdc.supplemental.logging.mode",
-}
-_OF_EVERY_JOB: Mapping[str, str] = {
-    "connector": "hudi",
-    "write.tasks": "2",
-    "bucket_assign.tasks": "2",
-    "compaction.tasks": "1",
-    "compaction.async.enabled": "false",
-    "compaction.schedule.enabled": "false",
-    "index.bootstrap.enabled": "true",
-    "hoodie.embed.timeline.server": "false",
-}
+_JOBS = load_data(__file__, "flink_jobs.toml")
 
 
 @dataclass
@@ -142,13 +115,13 @@ def _ddl(history: History, step: Step, path: Path) -> str:
         fields.append(f"PRIMARY KEY ({_quoted(history.record_keys)}) NOT ENFORCED")
     partitions = _quoted(history.partition_fields)
     by = f"PARTITIONED BY ({partitions}) " if partitions else ""
-    options = {_NAMES.get(k, k): v for k, v in history.options.items() if v}
+    options = {_JOBS["names"].get(k, k): v for k, v in history.options.items() if v}
     options |= {"path": path.as_uri()} | dict(step.options)
     if not history.ordering_fields:
         options["precombine.field"] = "no_precombine"
     if step.kind is StepKind.BULK_INSERT:
         options["write.operation"] = "bulk_insert"
-    pairs = ", ".join(f"'{k}' = '{v}'" for k, v in {**_OF_EVERY_JOB, **options}.items())
+    pairs = ", ".join(f"'{k}' = '{v}'" for k, v in {**_JOBS["options"], **options}.items())
     return f"CREATE TABLE t ({', '.join(fields)}) {by}WITH ({pairs})"
 
 
@@ -195,7 +168,7 @@ def _commits(step: Step) -> Iterator[list[list[Any]]]:
 
 def _start(folder: Path) -> subprocess.Popen[bytes]:
     folder.mkdir(parents=True, exist_ok=True)
-    opens = [f"--add-opens=java.base/{name}=ALL-UNNAMED" for name in _OPENED]
+    opens = [f"--add-opens=java.base/{name}=ALL-UNNAMED" for name in _JOBS["opened"]]
     java = ["-Xmx1500m", "-Duser.timezone=UTC", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
     java.append("-Dorg.slf4j.simpleLogger.defaultLogLevel=warn")
     with (folder / "flink.log").open("ab") as log:

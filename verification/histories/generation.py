@@ -10,17 +10,15 @@ and writer always give the same history.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from verification.histories.column_types import Json, long_text
 from verification.histories.history import Column, History, Step, StepKind
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 PARTITION_FIELDS: Mapping[str, tuple[str, ...]] = {
     "none": (),

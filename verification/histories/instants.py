@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+from pathlib import Path
 
 _COMPLETED = re.compile(r"(\d+)(?:_(\d+))?\.(?!inflight)([a-z]+)")
 _COMMITS = ("commit", "deltacommit", "replacecommit", "clustering")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -22,10 +23,6 @@ from verification.histories.compare import Answer, Failure, arrow_answer, differ
 from verification.histories.queries import METADATA, SKIPPING, Query, QueryKind
 from verification.index_combinations.by_key import KEY, ROW, KeyedTable
 from verification.index_combinations.left_out import left_out
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
 FORMS_OF_OURS = 4  # per query; they need no JVM
 _MOST_KEYS = 20  # that are asked for one by one; all are, in groups

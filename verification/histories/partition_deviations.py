@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import unquote
 
-from verification.histories.compare import Answer, Failure
+from verification.histories.compare import Answer, Failure, Row
+from verification.histories.comparison import Comparison
 from verification.histories.ours import read_ours
-from verification.histories.queries import QueryKind
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from verification.histories.compare import Row
-    from verification.histories.comparison import Comparison
-    from verification.histories.queries import Query
+from verification.histories.queries import Query, QueryKind
 
 _GLOBAL_INDEXES = ("GLOBAL_SIMPLE", "GLOBAL_BLOOM", "RECORD_INDEX")
 

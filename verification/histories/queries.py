@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from random import Random
+from typing import Any
 
 import pyarrow as pa
 
@@ -12,13 +14,8 @@ from hudi_pyspark.columns.text import spark_value_text
 from hudi_pyspark.table.merge_mode import DELETE_FIELD, DELETE_MARKER
 from tests.golden.questions import RECORD_POSITIONS, random_options
 from verification.histories.column_types import TYPES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from random import Random
-
-    from verification.histories.history import History
-    from verification.histories.instants import Instant
+from verification.histories.history import History
+from verification.histories.instants import Instant
 
 QUERY_TYPE = "hoodie.datasource.query.type"
 BEGIN = "hoodie.datasource.read.begin.instanttime"

@@ -6,9 +6,10 @@ import json
 import os
 import shutil
 import subprocess
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 
@@ -16,9 +17,6 @@ from verification.histories.column_types import TYPES
 from verification.histories.compare import Failure
 from verification.histories.history import History, Step, StepKind
 from verification.histories.worker import Worker
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 RUST = "hudi-rs-0.6.0-rc.1"
 SPARK_RELEASE = "1.2.0"  # which reads, and does some steps

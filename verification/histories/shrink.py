@@ -3,27 +3,15 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from itertools import count, takewhile
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+from verification.common.data import load_data
+from verification.common.shrinking import shortest
+from verification.histories.history import History
 
-    from verification.histories.history import History
-
-# Without them the table would be another one altogether, or Spark would start hundreds of tasks.
-_KEPT_OPTIONS = (
-    "hoodie.table.name",
-    "hoodie.datasource.write.table.type",
-    "hoodie.datasource.write.recordkey.field",
-    "hoodie.datasource.write.partitionpath.field",
-    "hoodie.datasource.write.keygenerator.class",
-    "hoodie.datasource.write.precombine.field",
-    "hoodie.write.table.version",
-    "hoodie.write.auto.upgrade",
-    "hoodie.embed.timeline.server",
-    "shuffle.parallelism",
-)
+_KEPT_OPTIONS = tuple(load_data(__file__, "steps.toml")["kept"])
 
 
 def shrink(
@@ -41,32 +29,14 @@ def shrink(
         seconds: no attempt begins after them.
         clock: the time now.
     """
-    end, smallest = clock() + seconds, history
-    while clock() < end:
-        found = _first_that_fails(smallest, fails, lambda: clock() < end)
-        if found is None:
-            break
-        smallest = found
-    return smallest
+    end = clock() + seconds
+    attempts = takewhile(lambda _: clock() < end, count())
+    return shortest(history, _smaller, fails, attempts=attempts)
 
 
-def _first_that_fails(
-    history: History, fails: Callable[[History], bool], has_time: Callable[[], bool]
-) -> History | None:
-    """Go once through all the cuts, keeping every one that works; None if none did."""
-    smallest, is_smaller = history, False
+def _smaller(history: History) -> Iterator[History]:
     for cuts in (_fewer_steps, _fewer_rows, _fewer_options, _fewer_columns):
-        position = 0
-        while has_time():
-            # Cuts are made anew after each that worked: what comes at this position is the next.
-            candidate = next((c for n, c in enumerate(cuts(smallest)) if n == position), None)
-            if candidate is None:
-                break
-            if fails(candidate):
-                smallest, is_smaller = candidate, True
-            else:
-                position += 1
-    return smallest if is_smaller else None
+        yield from cuts(history)
 
 
 def _fewer_steps(history: History) -> Iterator[History]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 from verification.histories.column_types import TYPES
 from verification.histories.generation import (
@@ -14,9 +14,6 @@ from verification.histories.generation import (
     truth,
 )
 from verification.histories.history import LAGS, History, Step, StepKind
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _PAYLOADS = (
     "OverwriteWithLatestAvroPayload",

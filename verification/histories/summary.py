@@ -5,16 +5,13 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeAlias
 
 from verification.histories.compare import CRASH
 from verification.histories.ours import CHECKS, FILTERED
 from verification.histories.verdict import Verdict
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from typing import TypeAlias
 
 Record: TypeAlias = "Mapping[str, Any]"
 

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING
 
 from verification.histories.compare import Answer, Difference, Failure, difference
+from verification.histories.comparison import Comparison
 from verification.histories.deviations import explaining_rule
-
-if TYPE_CHECKING:
-    from verification.histories.comparison import Comparison
-    from verification.histories.queries import Query
+from verification.histories.queries import Query
 
 
 class Verdict(str, Enum):

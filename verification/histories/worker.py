@@ -8,27 +8,25 @@ import os
 import re
 import sys
 import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
+from pyspark.sql import DataFrame, SparkSession
 
 from tests.golden.compare import CHANGE_COLUMNS, spark_type_name
+from verification.common.data import load_data
 from verification.histories.bundles import JAVA_CLIENT, bundle
 from verification.histories.compare import CRASH, Answer, Failure, spark_cell
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from multiprocessing.connection import Connection
-    from multiprocessing.process import BaseProcess
-
-    import pyarrow as pa
-    from pyspark.sql import DataFrame, SparkSession
-
-    from verification.histories.history import History
-    from verification.histories.queries import Query
+from verification.histories.history import History
+from verification.histories.queries import Query
+from verification.histories.writer import execute, settings_of
 
 LOG = "spark.log"
 SECONDS_TO_START = 900  # machines are busy; a step takes seconds where they are not
@@ -40,16 +38,8 @@ _HADOOP_FILES = tuple(
 )
 
 
-# It has no registrator, and does not pass on an option that Spark 3.3.4 reads.
-_OF_0_12 = {
-    "spark.kryo.registrator": "",
-    "spark.hadoop.spark.sql.legacy.parquet.nanosAsLong": "false",
-}
-# Spark's own: with interpreted expressions MERGE INTO does not update rows that have a BLOB.
-COMPILED = {
-    "spark.sql.codegen.wholeStage": "true",
-    "spark.sql.codegen.factoryMode": "FALLBACK",
-}
+_SETTINGS = load_data(__file__, "session.toml")
+COMPILED = _SETTINGS["compiled"]
 _MICROS = {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"}
 
 
@@ -141,7 +131,7 @@ class Worker:
         if self.has_java_client:
             jars.append(bundle(self.hudi, JAVA_CLIENT))
         self.folder.mkdir(parents=True, exist_ok=True)
-        of_release = _OF_0_12 if self.hudi.startswith("0.12.") else {}
+        of_release = _SETTINGS["0.12"] if self.hudi.startswith("0.12.") else {}
         settings = {**of_release, **self.settings}
         arguments = (other, ",".join(map(str, jars)), str(self.folder), settings)
         self._process = context.Process(target=serve, args=arguments, daemon=True)
@@ -180,14 +170,11 @@ def serve(
     connection: Connection, jars: str, folder: str, settings: Mapping[str, str] | None = None
 ) -> None:
     """The child's side: answers requests until its JVM dies or the parent goes."""
-    from verification.histories.writer import execute
-
     answers: dict[str, Callable[..., Any]] = {
         "execute": execute,
         "read": _read,
         "save": _save,
     }
-
     log = os.open(f"{folder}/{LOG}", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     for stream in (1, 2):  # the JVM's too
         os.dup2(log, stream)
@@ -227,8 +214,6 @@ def _save(spark: SparkSession, path: Path, query: Query, folder: Path) -> str:
 @contextmanager
 def _frame(spark: SparkSession, path: Path, query: Query) -> Iterator[DataFrame]:
     """Open the answer to a query, with its settings of the session."""
-    from verification.histories.writer import settings_of
-
     spark.catalog.clearCache()
     options = {k: v for k, v in query.options.items() if not k.startswith("spark.")}
     settings = {k: v for k, v in query.options.items() if k not in options}
@@ -287,36 +272,16 @@ def start_session(jars: str, folder: str, more: Mapping[str, str] | None = None)
     time.tzset()
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.chdir(folder)
-    from pyspark.sql import SparkSession
-
-    # Many small queries: to compile them well takes longer than to run them.
     java = (
         f"-Duser.timezone=UTC -XX:ErrorFile={folder}/hs_err_%p.log "
         "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xms1g -Xmn500m"
     )
     settings = {
+        **_SETTINGS["all"],
         "spark.jars": jars,
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-        "spark.driver.memory": "2g",
         "spark.driver.extraJavaOptions": java,
         "spark.driver.extraClassPath": _hadoop_settings(folder),
-        "spark.driver.host": "127.0.0.1",  # also where the machine's own name leads nowhere
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.sql.session.timeZone": "UTC",
-        # Of files whose footers do not name a calendar: what this project reads, too.
-        "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
-        "spark.sql.parquet.int96RebaseModeInRead": "CORRECTED",
-        "spark.sql.avro.datetimeRebaseModeInRead": "CORRECTED",
-        "spark.sql.shuffle.partitions": "2",
-        "spark.default.parallelism": "2",
-        "spark.sql.codegen.wholeStage": "false",
-        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
         "spark.sql.warehouse.dir": f"{folder}/warehouse",
-        "spark.serializer": "org.apache.spark.serializer.KryoSerializer",
-        "spark.kryo.registrator": "org.apache.spark.HoodieSparkKryoRegistrar",
-        "spark.sql.extensions": "org.apache.spark.sql.hudi.HoodieSparkSessionExtension",
-        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.hudi.catalog.HoodieCatalog",
         **(more or {}),
     }
     builder = SparkSession.builder.master("local[2]")

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from verification.histories.avro_generation import AVRO, JAVA
 from verification.histories.flink_generation import FLINK
 from verification.histories.flink_writer import FlinkWorker
 from verification.histories.rust_writer import RUST, RustWorker
 from verification.histories.worker import SuccessiveWorker, Worker
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 NEWEST = "1.2.0"  # whose answers are the measure
 

@@ -5,10 +5,15 @@ from __future__ import annotations
 import re
 import shutil
 import threading
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
+from pyspark.sql import DataFrame, SparkSession
+
+from verification.common.data import load_data
 from verification.histories import avro_writer
 from verification.histories.avro_generation import AVRO, JAVA
 from verification.histories.column_types import TYPES, Json, python_value
@@ -20,46 +25,8 @@ from verification.histories.instants import (
     timeline_files,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
-
-    from pyspark.sql import DataFrame, SparkSession
-
-# Settings of the table, which its properties keep: given again they may conflict with what Apache
-# Hudi made of them.
-_ONLY_FIRST = frozenset(
-    {
-        "hoodie.record.merge.mode",
-        "hoodie.datasource.write.payload.class",
-        "hoodie.datasource.write.precombine.field",
-        "hoodie.datasource.write.table.type",
-    }
-)
-# What SQL commands and procedures do not take from the table and have to be given by the session.
-_OF_SESSION = (
-    "hoodie.metadata.enable",
-    "hoodie.metadata.index.bloom.filter.enable",
-    "hoodie.metadata.index.column.stats.enable",
-    "hoodie.metadata.index.partition.stats.enable",
-    "hoodie.metadata.record.index.enable",
-    "hoodie.parquet.small.file.limit",
-    "hoodie.clean.automatic",
-    "hoodie.embed.timeline.server",
-    "hoodie.write.record.positions",
-)
-_PROCEDURES: Mapping[StepKind, str] = {
-    StepKind.COMPACT: "run_compaction(op => 'run', path => '{path}')",
-    StepKind.SCHEDULE_COMPACTION: "run_compaction(op => 'schedule', path => '{path}')",
-    StepKind.CLUSTER: "run_clustering(path => '{path}')",
-    StepKind.SCHEDULE_CLUSTERING: "run_clustering(path => '{path}', op => 'schedule')",
-    StepKind.CLEAN: "run_clean(table => '{table}', retain_commits => 1)",
-    StepKind.ARCHIVE: "archive_commits(table => '{table}', min_commits => 2, max_commits => 3,"
-    " retain_commits => 1)",
-    StepKind.ROLLBACK: "rollback_to_instant(table => '{table}', instant_time => '{last}')",
-    StepKind.SAVEPOINT: "create_savepoint(table => '{table}', commit_time => '{chosen}')",
-    StepKind.RESTORE: "rollback_to_savepoint(table => '{table}', instant_time => '{saved}')",
-}
+_STEPS = load_data(__file__, "steps.toml")
+_PROCEDURES: Mapping[str, str] = _STEPS["procedures"]
 
 
 class NotPossibleError(Exception):
@@ -127,7 +94,7 @@ def _execute_together(
 def _execute(spark: SparkSession, history: History, number: int, path: Path) -> None:
     step = history.steps[number]
     given = history.options.items()
-    options = {k: v for k, v in given if number == 0 or k not in _ONLY_FIRST}
+    options = {k: v for k, v in given if number == 0 or k not in _STEPS["only_first"]}
     options |= step.options
     if number:
         _adapt(options, table_properties(path))
@@ -156,8 +123,8 @@ def _do(
         _lose(path, re.escape(completed_commits(path)[-1].file_name))
     elif step.kind is StepKind.LOSE_INSTANT:
         _lose(path, completed_commits(path)[int(step.text) - 1].requested + ".*")
-    elif step.kind in _PROCEDURES:
-        text = f"CALL {_PROCEDURES[step.kind]}"
+    elif step.kind.value in _PROCEDURES:
+        text = f"CALL {_PROCEDURES[step.kind.value]}"
         _sql(spark, _statement(spark, text, path, step), options, step)
     else:
         _write(_rows(spark, step), step, options, path, is_first=number == 0)
@@ -270,7 +237,9 @@ def _chosen(values: list[str] | tuple[str, ...], step: Step) -> str:
 
 def _sql(spark: SparkSession, text: str, options: Mapping[str, str], step: Step) -> None:
     """Run a statement with the session's settings as they are while it runs."""
-    session = {key: options[key] for key in _OF_SESSION if key in options} | dict(step.options)
+    session = {key: options[key] for key in _STEPS["of_session"] if key in options} | dict(
+        step.options
+    )
     with settings_of(spark, session):
         spark.sql(text).collect()
 

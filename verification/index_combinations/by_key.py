@@ -8,20 +8,18 @@ indexes have slices to leave out, and all at once.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from random import Random
+from typing import Any
 
 import polars as pl
 import pyarrow as pa
 
 from hudi_pyspark import HudiTable, scan_polars
 from hudi_pyspark.options.option import Index
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-    from random import Random
 
 KEY = "_hoodie_record_key"
 ROW = (KEY, "_hoodie_partition_path", "_hoodie_commit_time", "_hoodie_commit_seqno")

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from hudi_pyspark.scan import Scan
+from hudi_pyspark.scan import Scan
 
 _LEFT_OUT = re.compile(r"([0-9]+) of [0-9]+ file slices by ([^;,]+)")
 

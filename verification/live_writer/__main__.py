@@ -12,9 +12,9 @@ import multiprocessing
 import shutil
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from verification.live_writer.journal import load_journal
 from verification.live_writer.judge import Judged, Truth, Verdict, judge
@@ -22,9 +22,6 @@ from verification.live_writer.observation import load_reads
 from verification.live_writer.readers import READERS, read_live
 from verification.live_writer.summary import summarize
 from verification.live_writer.writer import write_live
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 SECONDS_TO_END = 300  # for the last read of each reader
 SECONDS_TO_FINISH = 300  # for the last write and the audit

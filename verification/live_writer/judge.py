@@ -9,19 +9,16 @@ them. A commit that was being rolled back at that moment may count or not.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from enum import Enum
 from itertools import chain, combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from verification.live_writer.journal import Service, Write
 from verification.live_writer.observation import Kind, Read
 from verification.live_writer.rows import COLUMNS, row_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from verification.live_writer.journal import Service, Write
 
 Row = tuple[Any, ...]
 # The errors that say that a writer has overtaken a read, and what to do.

@@ -6,9 +6,13 @@ import random
 import time
 import traceback
 import warnings
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from multiprocessing.synchronize import Event
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pyarrow as pa
 
 from hudi_pyspark import HudiError, HudiTable, IncrementalRangeError
 from hudi_pyspark.format.timeline.instant import FIRST_OFFSET
@@ -18,17 +22,10 @@ from hudi_pyspark.planning.stream_offsets import (
     initial_offset,
     next_offset,
 )
+from hudi_pyspark.scan import Scan
 from verification.histories.instants import completed_commits
 from verification.live_writer.observation import Kind, Read, append_read
 from verification.live_writer.rows import COLUMNS, WRITERS, keys_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from multiprocessing.synchronize import Event
-
-    import pyarrow as pa
-
-    from hudi_pyspark.scan import Scan
 
 _PAUSE = 0.5  # seconds between reads, which leaves the processor to the writers
 _SLOW_PAUSE = 8  # seconds between the batches of a slow read

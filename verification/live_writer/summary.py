@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
-from verification.live_writer.judge import Verdict
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from verification.live_writer.journal import Service, Write
-    from verification.live_writer.judge import Judged
+from verification.live_writer.journal import Service, Write
+from verification.live_writer.judge import Judged, Verdict
 
 
 def summarize(

@@ -7,14 +7,17 @@ import random
 import re
 import threading
 import time
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import fastavro
+from pyspark.sql import DataFrame, SparkSession
 
+from verification.common.data import load_data
 from verification.histories.bundles import bundle
 from verification.histories.instants import Instant, completed_commits
 from verification.histories.worker import LOG, start_session
@@ -30,11 +33,6 @@ from verification.live_writer.rows import (
     row_of,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from pyspark.sql import DataFrame, SparkSession
-
 HUDI = "1.2.0"
 _MARK = "live.batch"  # key in a commit's metadata, by which a writer finds the commit of a batch
 _SHARE_OF_DELETES = 0.15
@@ -44,68 +42,11 @@ _SHARE_IN_SHARED_PARTITION = 0.25  # batches that may conflict with the other wr
 # Of the names of timeline files. Writes in progress do not matter: no writer is at work then.
 _SERVICE = re.compile(r"\.(compaction|commit|clustering|replacecommit)(\.|$)")
 
-_METADATA_COMMITS_TO_COMPACT = 10
-# Small limits, so that minutes see what tables go through in months.
-SETTINGS: Mapping[str, str] = {
-    "hoodie.write.concurrency.mode": "optimistic_concurrency_control",
-    "hoodie.clean.failed.writes.policy": "LAZY",
-    "hoodie.write.lock.provider": "org.apache.hudi.client.transaction.lock.InProcessLockProvider",
-    "hoodie.client.heartbeat.interval_in_ms": "5000",
-    "hoodie.clean.automatic": "false",
-    "hoodie.archive.automatic": "false",
-    "hoodie.compact.inline": "false",
-    "hoodie.compact.inline.max.delta.commits": "2",
-    "hoodie.metadata.enable": "true",
-    "hoodie.metadata.compact.max.delta.commits": str(_METADATA_COMMITS_TO_COMPACT),
-    "hoodie.metadata.index.column.stats.enable": "true",
-    "hoodie.metadata.record.index.enable": "true",
-    "hoodie.metadata.record.index.min.filegroup.count": "2",
-    "hoodie.clustering.plan.strategy.small.file.limit": "104857600",
-    "hoodie.clustering.plan.strategy.max.num.groups": "2",
-    "hoodie.embed.timeline.server": "false",
-    "hoodie.upsert.shuffle.parallelism": "2",
-    "hoodie.delete.shuffle.parallelism": "2",
-}
-_OF_WRITES: Mapping[str, str] = {
-    **SETTINGS,
-    "hoodie.table.name": "live",
-    "hoodie.datasource.write.table.type": "MERGE_ON_READ",
-    "hoodie.datasource.write.recordkey.field": "id",
-    "hoodie.datasource.write.precombine.field": "batch",
-    "hoodie.datasource.write.partitionpath.field": "part",
-    "hoodie.datasource.write.commitmeta.key.prefix": "live.",
-}
-_SERVICES: Mapping[str, tuple[str, ...]] = {
-    "compaction": (
-        "run_compaction(op => 'schedule', table => 'live')",
-        "run_compaction(op => 'run', table => 'live')",
-    ),
-    "clustering plan": ("run_clustering(table => 'live', op => 'schedule')",),
-    "clustering": ("run_clustering(table => 'live', op => 'execute')",),
-    "clean": ("run_clean(table => 'live', retain_commits => 3)",),
-    "archive": (
-        "archive_commits(table => 'live', min_commits => 6, max_commits => 8, retain_commits => 3)",
-    ),
-    "rollback": ("rollback_to_instant(table => 'live', instant_time => '{last}')",),
-}
-_AUDIT = "audit"
-_ORDER = (
-    "compaction",
-    "clean",
-    "archive",
-    "rollback",
-    "clean",
-    "clustering plan",
-    "clustering",
-    "rollback",
-    "clean",
-    "archive",
-    _AUDIT,
-)
-# Services during which nobody writes. Apache Hudi does not find out that a write in progress builds
-# on a commit that a rollback removes. A clustering that is planned beside a write in progress may
-# complete without the rows of that write (seen with 1.2.0).
-_ALONE = frozenset({"rollback", "clustering plan", _AUDIT})
+_TABLE = load_data(__file__, "table.toml")
+_SETTINGS: Mapping[str, str] = _TABLE["settings"]
+_METADATA_COMMITS_TO_COMPACT = int(_SETTINGS["hoodie.metadata.compact.max.delta.commits"])
+_ORDER: Sequence[str] = _TABLE["order"]
+_AUDIT = "audit"  # compares Apache Hudi's own snapshot with the journal
 
 
 @dataclass
@@ -141,7 +82,8 @@ class LiveTable:
 
     def _save(self, operation: str, keys: Sequence[str], batch: int, mark: str) -> None:
         options = {
-            **_OF_WRITES,
+            **_SETTINGS,
+            **_TABLE["writes"],
             "hoodie.datasource.write.operation": operation,
             _MARK: mark,
         }
@@ -173,7 +115,7 @@ class LiveTable:
     def serve(self, kind: str) -> None:
         """Run one table service, and write its outcome into the journal."""
         with ExitStack() as alone:
-            for turn in self.turns if kind in _ALONE else ():
+            for turn in self.turns if kind in _TABLE["alone"] else ():
                 alone.enter_context(turn)
             last = self._commit_to_roll_back() if kind == "rollback" else ""
             if kind == "rollback" and not last:
@@ -182,7 +124,7 @@ class LiveTable:
             try:
                 if kind == _AUDIT:
                     problem = self._difference_to_journal()
-                for call in _SERVICES.get(kind, ()):
+                for call in _TABLE["services"].get(kind, ()):
                     self.spark.sql(f"CALL {call.format(last=last)}").collect()
             except Exception as error:  # noqa: BLE001  (as for writes)
                 problem = _text(error)
@@ -277,7 +219,7 @@ def write_live(folder: str, seconds: float, seed: int) -> None:
     for stream in (1, 2):  # the JVM's too
         os.dup2(log, stream)
     spark = start_session(str(bundle(HUDI)), folder)
-    for key, value in SETTINGS.items():
+    for key, value in _SETTINGS.items():
         spark.conf.set(key, value)
     path, journal = Path(folder) / "table", Journal(Path(folder) / "journal.jsonl")
     turns = [threading.Lock() for _ in WRITERS]

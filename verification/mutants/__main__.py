@@ -10,17 +10,14 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from verification.mutants.equivalent import reasons
 from verification.mutants.mutations import Mutant, mutants_of
 from verification.mutants.proofs import Proofs, Verdict
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 PACKAGE = Path("hudi_pyspark")
 # Parts of the reader to the ends of their modules' paths.

@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Iterable
+from typing import TypeAlias
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib  # comes with pytest there
+from verification.common.data import load_data
+from verification.mutants.mutations import Mutant
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from verification.mutants.mutations import Mutant
-
-    Entry: TypeAlias = tuple[str, str, str]  # function, line, and what the line becomes
-
-_FILE = Path(__file__).with_name("equivalent.toml")
+Entry: TypeAlias = tuple[str, str, str]  # function, line, and what the line becomes
 
 
 def load_reasons() -> dict[Entry, str]:
     """Return each entry of the file, and why its mutant changes no answer."""
-    entries = tomllib.loads(_FILE.read_text())["equivalent"]
+    entries = load_data(__file__, "equivalent.toml")["equivalent"]
     return {(e["function"], e["line"], e["becomes"]): e["why"] for e in entries}
 
 

@@ -6,15 +6,13 @@ import ast
 import hashlib
 import re
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeAlias
+from pathlib import Path
+from typing import TypeAlias
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    Edit: TypeAlias = tuple[int, int, str]  # begin and end in the module's bytes, and the new text
-    Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
+Edit: TypeAlias = tuple[int, int, str]  # begin and end in the module's bytes, and the new text
+Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 
 OPERATORS = {
     ast.Lt: ("<", "<="), ast.LtE: ("<=", "<"), ast.Gt: (">", ">="), ast.GtE: (">=", ">"),

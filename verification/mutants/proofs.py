@@ -15,19 +15,17 @@ import signal
 import time
 import traceback
 from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from types import CodeType, FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from coverage import Coverage
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from verification.mutants.mutations import Mutant
+from verification.mutants.mutations import Mutant
 
 MEASURED = Path("build/mutants")  # seconds and lines of each test, until a module changes
 LONGEST_TEST = 15.0  # seconds of processor time; longer tests are left out

@@ -20,10 +20,10 @@ import json
 import os
 import sys
 import tempfile
+from collections.abc import Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tests.conftest import set_spark_environment
 from verification.common.sessions import Sessions, read_as_written
@@ -31,9 +31,6 @@ from verification.random_plans.engines import ENGINES, compare_engine, compare_f
 from verification.random_plans.plan import draw
 from verification.random_plans.referee import SIDES, Referee, keep_checkpoints, make_sides
 from verification.random_plans.tables import FAMILIES, load
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 def _compare_plans(chosen: argparse.Namespace, folder: Path, stack: ExitStack) -> bool:

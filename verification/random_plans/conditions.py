@@ -9,15 +9,13 @@ from __future__ import annotations
 import datetime
 import decimal
 import math
+import random
 import re
 import zoneinfo
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import pyarrow as pa
-
-if TYPE_CHECKING:
-    import random
 
 SIGNS = ("=", "<>", "<", "<=", ">", ">=")
 _WITHOUT_VALUES = ("IS NULL", "IS NOT NULL")

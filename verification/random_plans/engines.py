@@ -8,9 +8,13 @@ from __future__ import annotations
 
 import random
 import sys
-from typing import TYPE_CHECKING, Any
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
+from pyspark.sql import SparkSession
 
 import hudi_pyspark
 from verification.random_plans.conditions import (
@@ -23,13 +27,6 @@ from verification.random_plans.conditions import (
 )
 from verification.random_plans.expressions import Expressions
 from verification.random_plans.tables import Table, load
-
-if TYPE_CHECKING:
-    from collections import Counter
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from pyspark.sql import SparkSession
 
 ENGINES = ("filter", "duckdb", "polars")
 _BATCH = 20  # conditions that Spark answers in one query

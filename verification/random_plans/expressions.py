@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import datetime
+import random
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from verification.common.data import load_data
 from verification.random_plans.columns import FLAT, Column, Scope, scope_of
 from verification.random_plans.conditions import (
     SIGNS,
@@ -18,75 +19,14 @@ from verification.random_plans.conditions import (
     near,
     to_sql,
 )
+from verification.random_plans.tables import Tables
 
-if TYPE_CHECKING:
-    import random
-
-    from verification.random_plans.tables import Tables
-
+_GRAMMAR = load_data(__file__, "grammar.toml")
+_FORMS = _GRAMMAR["expressions"]
+_TEXTS = _GRAMMAR["conditions"]
+_CONVERTED = _GRAMMAR["converted_literals"]
 _SIZES = (1, 3, 12, 100, 1_000)
-# Literals of other types than the column's.
-_CONVERTED: dict[str, tuple[Any, ...]] = {
-    "num": ("7", "1.5", 546740.69, 1.1, 9007199254740993.0, 1e37),
-    "text": (1, 2.5, datetime.date(2024, 2, 29)),
-    "time": ("1582-10-10", "1900-01-01", "9999-12-31", datetime.date(1970, 1, 1), 5),
-    "bool": (1, "true", "k0005"),
-    "bytes": ("a", "k0005"),
-}
 _ONE = Column("1", "one", None, "num")
-# What is made of a column {c} and another of its kind {o}, and the kind that it has.
-_FORMS: dict[str, list[tuple[str, str]]] = {
-    "num": [
-        ("try_cast({c} AS decimal(14,3))", "num"),
-        ("CAST({c} AS double)", "num"),
-        ("coalesce({c}, 3)", "num"),
-        ("coalesce({c}, {c})", "num"),
-        ("greatest(CAST({c} AS double), CAST({o} AS double))", "num"),
-        ("nullif({c}, {o})", "num"),
-        ("CAST({c} AS double) + 1", "num"),
-        ("CASE WHEN {c} > 4 THEN {o} ELSE {c} END", "num"),
-        ("if({c} IS NULL, {o}, {c})", "num"),
-        ("CAST({c} AS string)", "text"),
-        ("struct({c} AS id, {o} AS n).id", "num"),
-        ("aggregate(transform(array({c}), v -> CAST(v AS double)), 0D, (a, v) -> a + v)", "num"),
-    ],
-    "text": [
-        ("upper({c})", "text"),
-        ("length({c})", "num"),
-        ("concat({c}, '!')", "text"),
-        ("{c} || {o}", "text"),
-        ("substr({c}, 1, 1)", "text"),
-        ("coalesce({c}, {o})", "text"),
-    ],
-    "time": [
-        ("CAST({c} AS date)", "time"),
-        ("CAST({c} AS timestamp)", "time"),
-        ("year({c})", "num"),
-        ("coalesce({c}, {o})", "time"),
-        ("date_add({c}, 1)", "time"),
-        ("greatest(CAST({c} AS date), CAST({o} AS date))", "time"),
-    ],
-    "bool": [("(NOT {c})", "bool"), ("coalesce({c}, {o})", "bool"), ("CAST({c} AS int)", "num")],
-}
-# Conditions that only Spark's SQL says, by the kind of a column {c}; {l} is a literal of it.
-_TEXTS: dict[str, list[str]] = {
-    "num": [
-        "py_size({c}) < 2", "CAST({c} AS double) + 1 > 3", "isnan(CAST({c} AS double))",
-        "{c} IN (1, '7', 0.5)", "if({c} > 1, 1, 2) = 1",
-        "CASE WHEN {c} IS NULL THEN true ELSE {c} > 1 END",
-    ],
-    "text": [
-        "{c} COLLATE UTF8_LCASE = {l}", "length({c}) > 3", "upper({c}) = 'AB'",
-        "nullif({c}, 'a') IS NULL", "{c} RLIKE '^[a-k]'", "{c} || 'x' <> 'ax'",
-    ],
-    "time": ["year({c}) < 1900", "coalesce({c}, DATE '1582-10-10') < current_date()"],
-    "bool": ["{c}", "NOT {c}"],
-    "array": [
-        "get({c}, 0) IS NULL", "size({c}) > 1", "exists({c}, x -> x IS NULL)",
-        "array_contains({c}, get({c}, 0))",
-    ],
-    "struct": ["{c} IS NULL", "{c} = {c}"],
-}  # fmt: skip
 
 
 class Expressions:

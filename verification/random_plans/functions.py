@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator  # Spark reads the types of pandas functions
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 import pyarrow as pa
+from pyspark.sql import SparkSession
 from pyspark.sql import functions as sf
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 PAIR = "id string, n bigint"
 _CALLED_BY_NAME = (

@@ -6,10 +6,7 @@ the text without one of the parts.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from collections.abc import Iterator
 
 OPEN, CLOSE = "⟦", "⟧"
 

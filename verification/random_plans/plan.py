@@ -4,37 +4,19 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
+from verification.common.data import load_data
 from verification.random_plans.parts import render, shorter
 from verification.random_plans.programs import Programs
 from verification.random_plans.queries import Queries
 from verification.random_plans.tables import load
 from verification.random_plans.texts import text_of
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-# Of each setting its value in most plans, and others with how often they are drawn.
-_SETTINGS: dict[str, tuple[str, dict[str, float]]] = {
-    "spark.sql.codegen.wholeStage": ("false", {"true": 0.2}),
-    "spark.sql.adaptive.enabled": ("false", {"true": 0.25}),
-    "spark.sql.ansi.enabled": ("true", {"false": 0.3}),
-    "spark.sql.caseSensitive": ("false", {"true": 0.12}),
-    "spark.sql.session.timeZone": (
-        "UTC",
-        {"America/New_York": 0.1, "Asia/Kolkata": 0.1, "Australia/Lord_Howe": 0.1},
-    ),
-    "spark.sql.autoBroadcastJoinThreshold": ("10485760", {"-1": 0.2}),
-    "spark.sql.execution.arrow.maxRecordsPerBatch": ("10000", {"4": 0.25}),
-    "spark.sql.optimizer.dynamicPartitionPruning.reuseBroadcastOnly": ("true", {"false": 0.4}),
-    "spark.hudi-py.optimizer.joins.leastBytes": ("1", {"8388608": 0.25}),
-}
+_GRAMMAR = load_data(__file__, "grammar.toml")
+_SETTINGS = _GRAMMAR["settings"]
 _CASE = "spark.sql.caseSensitive"
-# How often rows are fetched in each way; the names of a file's columns must be different.
-_FETCHES = {"collect": 60, "arrow": 8, "count": 4, "pandas": 3, "iterate": 2}
-_WRITES = {"save": 6, "ctas": 6, "insert": 5}
 
 
 @dataclass(frozen=True)
@@ -62,7 +44,7 @@ class Plan:
         changed = [
             f"spark.conf.set({name!r}, {value!r})"
             for name, value in self.settings.items()
-            if name in _SETTINGS and value != _SETTINGS[name][0]
+            if name in _SETTINGS and value != _SETTINGS[name]["usual"]
         ]
         return "\n".join([*changed, self.source, f"# fetched by {self.fetch}"])
 
@@ -87,8 +69,8 @@ class Plan:
             for text in shorter(line):
                 yield replace(self, lines=(*self.lines[:number], text, *self.lines[number + 1 :]))
         for name, value in self.settings.items():
-            if name in _SETTINGS and value != _SETTINGS[name][0]:
-                yield replace(self, settings={**self.settings, name: _SETTINGS[name][0]})
+            if name in _SETTINGS and value != _SETTINGS[name]["usual"]:
+                yield replace(self, settings={**self.settings, name: _SETTINGS[name]["usual"]})
 
 
 def draw(seed: int, family: str = "names") -> Plan:
@@ -119,9 +101,9 @@ def draw(seed: int, family: str = "names") -> Plan:
         names = [column.name.lower() for column in programs.scope.columns]
         features += Counter({f"frame: {name}": n for name, n in programs.features.items()})
         features["program"] += 1
-    fetches = _FETCHES | {"digest": tables.digests}
+    fetches = _GRAMMAR["fetches"] | {"digest": tables.digests}
     if names and len(set(names)) == len(names) <= 8:
-        fetches |= _WRITES
+        fetches |= _GRAMMAR["writes"]
     fetch = dice.choices(list(fetches), list(fetches.values()))[0]
     features[f"fetch {fetch}"] += 1
     return Plan(seed, tuple(lines), settings, fetch, features)
@@ -129,9 +111,9 @@ def draw(seed: int, family: str = "names") -> Plan:
 
 def _settings(dice: random.Random, features: Counter[str]) -> dict[str, str]:
     found = {}
-    for name, (usual, others) in _SETTINGS.items():
-        found[name] = usual
-        for value, often in others.items():
+    for name, setting in _SETTINGS.items():
+        found[name] = setting["usual"]
+        for value, often in setting["others"].items():
             if dice.random() < often:
                 found[name] = value
         short = name.removeprefix("spark.").removeprefix("sql.")

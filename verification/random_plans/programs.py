@@ -9,79 +9,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from verification.common.data import load_data
 from verification.random_plans.columns import FLAT, Column, Scope, scope_of
 from verification.random_plans.conditions import api
 from verification.random_plans.parts import maybe
 from verification.random_plans.queries import Queries
 
-_JOINS = ("inner", "inner", "left", "right", "full", "leftsemi", "leftanti")
 _PAIR = scope_of(Column("", "id", None, "text"), Column("", "n", None, "num"))
-# In calls: {a}, {b} are columns, {n} a number, {c} a condition, {t} a table and {m} a number of it.
-# Calls that leave the columns as they are: of any, of columns that have a name each, and of columns
-# that Spark compares.
-_OF_ANY = (
-    "cache()", "persist()", "repartition(3)", "coalesce(1)", 'hint("broadcast")',
-    "union(d.where({c!r}))",
-)  # fmt: skip
-_OF_NAMED = (
-    "localCheckpoint()", "checkpoint()", "na.drop()", "na.fill(7)",
-    "mapInArrow(U.arrows, d.schema)", "mapInPandas(U.frames, d.schema)",
-)  # fmt: skip
-_OF_COMPARED = (
-    "distinct()", "distinct()", "dropDuplicates()", "intersect(d.where({c!r}))",
-    "intersectAll(d.where({c!r}))", "exceptAll(d.where({c!r}))", "subtract(d.where({c!r}))",
-    "unionByName(d.where({c!r}))",
-)  # fmt: skip
-# Calls that make a text and a number of each group.
-_OF_GROUPS = (
-    'groupBy("{a}").applyInPandas(U.group, U.pair)',
-    'groupBy("{a}").applyInArrow(U.group_arrow, U.pair)',
-    # Spark compares the keys of both sides by the type of the left ones, and reads the right ones
-    # as if they had it: keys of two types end the process.
-    (
-        'groupBy(F.col("{n}").cast("string"))'
-        '.cogroup(spark.table("{t}").groupBy(F.col("{m}").cast("string")))'
-        ".applyInPandas(U.cogroup, U.pair)"
-    ),
-)
-# Calls that end a program, since their columns are others.
-_LAST = """
-na.fill("none")
-select("*", F.lit(1).alias("one"))
-select(d.colRegex("`.*[d-z]`"))
-select(F.struct("*").alias("all")).select("all.*")
-unpivot("{a}", "{a}", "variable", "value")
-repartition(2, "{a}").hint("broadcast")
-select(F.count("*"), F.count(F.struct("*")))
-groupBy().agg({{"*": "count"}})
-select(F.concat(F.lit("x"), F.col("{a}").cast("string")).alias("x")).describe("x")
-limit(5).groupBy().count()
-limit(1000000).where("1 = 1")
-select("{n}").orderBy("{n}").limit(9).where(F.col("{n}") > 3)
-select("{a}").where({c!r})
-select("{a}", "{b}").orderBy("{n}", "{a}", "{b}").select("{b}")
-dropDuplicates(["{a}", "{b}"]).select("{a}", "{b}")
-groupBy("{a}").pivot("{b}").count()
-groupBy("{a}").pivot("{b}", ["1", "2"]).count().toDF("n", "id", "qty")
-groupBy("{a}").agg({{"{n}": "count"}})
-where(F.col("{n}") >= spark.table("{t}").select(F.max("{m}")).scalar() - 20)
-alias("o").where(spark.table("{t}").where(F.col("{m}") == F.col("o.{n}").outer()).exists())
-select(F.transform(F.array("{a}"), lambda x: F.concat_ws(":", x.cast("string"), F.col("{b}"))))
-withColumns({{"{a}": F.col("{b}"), "made": F.col("{a}")}})
-withColumn("x", F.when(F.expr({c!r}), F.col("{a}"))).drop("{a}")
-select(F.coalesce(F.col("{a}"), F.col("{a}")).alias("x"), "{b}")
-groupBy(F.col("{n}").isNull()).agg(F.count("*"), F.max(F.col("{a}").cast("string")))
-alias("o").join(d.alias("p"), F.col("o.{a}").eqNullSafe(F.col("p.{a}"))).select("o.{b}").distinct()
-select(F.call_function("coalesce", F.col("{a}"), F.col("{a}")))
-select(F.expr("{a}"), F.col("`{b}`"), d["{n}"])
-transform(lambda f: f.where({c!r}).select("{b}"))
-selectExpr("*", "coalesce(CAST({a} AS string), '{b}') AS shown")
-select(F.struct(F.col("{a}").alias("x"), F.col("{b}").alias("s")).alias("{b}"))
-select(F.struct(F.col("{a}").alias("x"), F.col("{b}").alias("s")).getField("x"))
-select(F.struct(F.col("{a}").alias("x"), "{b}").withField("s", F.lit("1")).alias("st"), "{b}")
-select(F.struct(F.col("{a}").alias("x"), F.col("{b}").alias("s")).s, "{n}")
-""".strip().splitlines()
-CALLS = (*_OF_ANY, *_OF_NAMED, *_OF_COMPARED, *_OF_GROUPS, *_LAST)
+_GRAMMAR = load_data(__file__, "grammar.toml")
+_JOINS = _GRAMMAR["join_choices"]["frames"]
+_CALLS = _GRAMMAR["calls"]
+CALLS = [call for calls in _CALLS.values() for call in calls]
 
 
 class Programs(Queries):
@@ -105,7 +43,7 @@ class Programs(Queries):
             step()
         if self.chance(0.25):
             self._project()
-            self._then(self._filled(self.dice.choice(_LAST)), Scope(()))
+            self._then(self._filled(self.dice.choice(_CALLS["last"])), Scope(()))
         return self.lines
 
     def _then(self, call: str, scope: Scope, feature: str = "") -> None:
@@ -238,16 +176,16 @@ class Programs(Queries):
 
     def _same_columns(self) -> None:
         """Make a call that leaves the columns as they are."""
-        calls = self.dice.choices([_OF_ANY, _OF_NAMED, _OF_COMPARED], [8, 10, 12])[0]
-        if calls is _OF_NAMED:
+        (kind,) = self.dice.choices(["of_any", "of_named", "of_compared"], [8, 10, 12])
+        if kind == "of_named":
             self._project_if_shared()
-        if calls is _OF_COMPARED and not (self.scope.is_ordered and self._is_named()):
+        if kind == "of_compared" and not (self.scope.is_ordered and self._is_named()):
             self._project(is_compared=True)
-        self._then(self._filled(self.dice.choice(calls)), Scope(self.scope.columns))
+        self._then(self._filled(self.dice.choice(_CALLS[kind])), Scope(self.scope.columns))
 
     def _of_groups(self) -> None:
         self._project()
-        self._then(self._filled(self.dice.choice(_OF_GROUPS)), _PAIR)
+        self._then(self._filled(self.dice.choice(_CALLS["of_groups"])), _PAIR)
 
     def _with_column(self) -> None:
         self._project_if_shared()

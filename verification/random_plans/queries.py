@@ -4,19 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from verification.common.data import load_data
 from verification.random_plans.columns import Column, Scope, scope_of
 from verification.random_plans.conditions import Condition, Text, api, to_python, to_sql
 from verification.random_plans.parts import maybe
 from verification.random_plans.sources import Query, Source, Sources
 
-_SET_OPERATIONS = {
-    "UNION": "union({}).distinct()",
-    "UNION ALL": "union({})",
-    "INTERSECT": "intersect({})",
-    "INTERSECT ALL": "intersectAll({})",
-    "EXCEPT": "subtract({})",
-    "EXCEPT ALL": "exceptAll({})",
-}
+_SET_OPERATIONS = load_data(__file__, "grammar.toml")["set_operations"]
 
 
 @dataclass(frozen=True)

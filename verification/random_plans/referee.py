@@ -10,10 +10,13 @@ import logging
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
+from pyspark.sql import SparkSession
 from pyspark.sql.connect.plan import CachedRemoteRelation
 
 import hudi_pyspark
@@ -24,14 +27,7 @@ from verification.common.shrinking import shortest
 from verification.random_plans import variants
 from verification.random_plans.plan import Plan, draw
 from verification.random_plans.sides import BY_NAME, COPY, SOURCE, Rows, Side
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from pathlib import Path
-
-    from pyspark.sql import SparkSession
-
-    from verification.random_plans.tables import Tables
+from verification.random_plans.tables import Tables
 
 _TRIALS = 60  # of plans that may be shorter
 # The sides of each mode: registered, registered but without the narrowing of scans, with the tables
@@ -193,7 +189,7 @@ class Referee:
             if _differ(answers) and self.differs(plan):
                 outcome.different.append(seed)
                 if len(outcome.different) <= shrinks:
-                    plan = shortest(plan, self.differs, trials=_TRIALS)
+                    plan = shortest(plan, Plan.shorter, self.differs, attempts=range(_TRIALS))
                     answers = self.answers(plan)
                 self._print(plan, answers)
             outcome.seconds = time.monotonic() - began

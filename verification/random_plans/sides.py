@@ -9,24 +9,20 @@ import shutil
 from collections import Counter
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.window import Window
 
 from verification.common.writing import write_rows
 from verification.random_plans import functions
 from verification.random_plans.conditions import PYTHON_NAMES
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pyspark.sql import DataFrame, SparkSession
-
-    from verification.random_plans.plan import Plan
-    from verification.random_plans.tables import Table, Tables, View
+from verification.random_plans.plan import Plan
+from verification.random_plans.tables import Table, Tables, View
 
 _CONDITION = re.compile(r"\[([A-Z][A-Z_0-9.]+)\]")
 _CLASS = re.compile(r"^(?:Caused by: )?([\w.$]+(?:Exception|Error))\b", re.MULTILINE)

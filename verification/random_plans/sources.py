@@ -6,31 +6,15 @@ Each is drawn once, and said in SQL and by the DataFrame API.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
+from verification.common.data import load_data
 from verification.random_plans.columns import FLAT, Column, Scope
 from verification.random_plans.expressions import Expressions
 from verification.random_plans.parts import maybe
+from verification.random_plans.tables import Table
 
-if TYPE_CHECKING:
-    from verification.random_plans.tables import Table
-
-# Each join in SQL, how often it is drawn, and in the API.
-JOINS = {
-    "JOIN": (22, "inner"),
-    "LEFT JOIN": (16, "left"),
-    "RIGHT JOIN": (8, "right"),
-    "FULL JOIN": (8, "full"),
-    "LEFT SEMI JOIN": (8, "leftsemi"),
-    "LEFT ANTI JOIN": (7, "leftanti"),
-    "CROSS JOIN": (4, "cross"),
-    "NATURAL JOIN": (8, "inner"),
-    "USING": (20, ""),
-}
-_USING = (
-    "JOIN", "JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN", "LEFT SEMI JOIN", "LEFT ANTI JOIN",
-)  # fmt: skip
-_HINTS = ("", "", "", '.hint("broadcast")', '.hint("merge")')
+_GRAMMAR = load_data(__file__, "grammar.toml")
+JOINS = _GRAMMAR["joins"]
 
 
 @dataclass(frozen=True)
@@ -132,7 +116,7 @@ class Sources(Expressions):
     def _joined(self, left: Source, right: Source, kind: str, condition: str) -> Source:
         self.did(f"join {kind}")
         how = JOINS[kind][1]
-        hint = self.dice.choice(_HINTS)
+        hint = self.dice.choice(_GRAMMAR["join_choices"]["hints"])
         is_left = how in ("leftsemi", "leftanti")
         return Source(
             f"{left.sql} {kind} {right.sql} ON {condition}",
@@ -181,7 +165,7 @@ class Sources(Expressions):
         ]  # fmt: skip
         if not shared:
             return self._joined(left, right, "JOIN", self.equality(left.scope, right.scope))
-        kind = self.dice.choice(_USING)
+        kind = self.dice.choice(_GRAMMAR["join_choices"]["using"])
         count = min(len(shared), self.dice.choice([1, 1, 2]))
         merged = self.dice.sample(shared, count)
         self.did(f"join USING of {count} {kind}")

@@ -1,52 +1,40 @@
 """Tables that random plans ask: three families, each with what plans over them prefer.
 
 ``golden`` has golden tables of the project. ``ends`` has tables whose values are the ends of their
-types, see `extremes`. The tables of ``names`` share the names of their columns, see `shared_names`.
-Each table has a copy, Parquet files with the rows that Apache Hudi read or was given; its columns,
-types and literals come from there, so that plans are drawn without Spark.
+types. The tables of ``names`` share the names of their columns, with equal types and with others:
+texts of numbers and of days convert to the types that other tables have for the column, so that
+queries which compare them have rows. `verification/generate/random_plans.py` makes both again. Each
+table has a copy, Parquet files with the rows that Apache Hudi read or was given; its columns, types
+and literals come from there, so that plans are drawn without Spark.
 """
 
 from __future__ import annotations
 
 import io
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from verification.common.archives import golden_folder, read_files, unpack
-from verification.random_plans import extremes, shared_names
+from verification.common.data import load_data
 from verification.random_plans.columns import FLAT, Column, Scope
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-FAMILIES = ("golden", "ends", "names")
-_GOLDEN = {
-    "orders": "v9_mor_compaction_inline",
-    "types": "v9_mor_all_types",
-    "complex": "v8_mor_keygen_complex_hive",
+_DATA = load_data(__file__, "families.toml")
+FAMILIES = tuple(_DATA)
+ARCHIVES = {
+    "ends": Path(__file__).with_name("extremes.zip"),
+    "names": Path(__file__).with_name("shared_names.zip"),
 }
+_GOLDEN = _DATA["golden"]["cases"]
+_SHARED_NAMES = ("one", "two", "three", "four", "plain")
 _ALIASES = ("made", "count", "other")
-# Columns of another text type; Spark takes texts for equal that are not, and shows any of them.
-_COLLATED = {"s": "STRING COLLATE UTF8_LCASE", "part": "STRING COLLATE UNICODE_CI"}
-# Views of the tables with shared names, in terms of the columns of a table.
-_SWAPPING = {
-    "swapped": (
-        "one",
-        "n AS id, id AS n, day AS at, at AS day, amount AS qty, qty AS amount, name, st, f, flag",
-    ),
-    "twins": (
-        "two",
-        "id, CAST(id AS string) AS n, qty, amount AS f, f AS amount, at, day AS name, day, st, arr",
-    ),
-    "narrow": ("three", "id, n, qty, st, at"),
-    "mixed": ("four", "id, n, part, st, day, flag, ts AS qty"),
-}
+# What plans over a family prefer: attributes of `Tables`.
+_PREFERENCES = ("keys", "strays", "repeats", "digests", "sizes")
 
 
 @dataclass(frozen=True)
@@ -136,18 +124,19 @@ def _golden() -> Tables:
         for name, case in _GOLDEN.items()
     )
     archives = tuple(golden_folder(case) / "table.zip" for case in _GOLDEN.values())
-    return Tables(
-        name="golden",
-        tables=tables,
-        views=(),
-        archives=archives,
-        keys=("id", "a", "region", "part"),
-        aliases=_aliases(tables),
-        strays=0.1,
-        repeats=0.6,
-        digests=8,
-        sizes=(50, 42, 7, 0.8, 0.2),
-    )
+    return _family("golden", tables, (), archives)
+
+
+def _family(
+    name: str,
+    tables: tuple[Table, ...],
+    views: tuple[View, ...],
+    archives: tuple[Path, ...],
+) -> Tables:
+    """Return a family with what plans over it prefer."""
+    preferences = {each: _DATA[name][each] for each in _PREFERENCES}
+    aliases = _DATA[name].get("aliases") or _aliases(tables)
+    return Tables(name, tables, views, archives, aliases=aliases, **preferences)
 
 
 def _aliases(tables: tuple[Table, ...]) -> tuple[str, ...]:
@@ -162,7 +151,8 @@ def _answer(case: str) -> bytes:
 
 
 def _ends() -> Tables:
-    columns = _scope(extremes.rows(), ("k",)).columns
+    rows = pq.read_table(io.BytesIO(read_files(ARCHIVES["ends"])["rows.parquet"]))
+    columns = _scope(rows, ("k",)).columns
     # The order of the keys of a map is not one of rows.
     scope = Scope(tuple(c for c in columns if c.name != "m"), columns[:1])
     tables = tuple(
@@ -176,23 +166,12 @@ def _ends() -> Tables:
     views = []
     for table in tables:
         name = table.name
-        for column, spelled in _COLLATED.items():
+        for column, spelled in _DATA["ends"]["collated"].items():
             collated = _collated(scope, column)
             views.append(View(f"{name}_{column}", collated, name, spelled=(column, spelled)))
         views.append(View(f"{name}_some", scope, name, some.format(name)))
         views.append(View(f"{name}_fewer", last, name, fewer.format(name)))
-    return Tables(
-        name="ends",
-        tables=tables,
-        views=tuple(views),
-        archives=(extremes.ARCHIVE,),
-        keys=("k",),
-        aliases=_aliases(tables),
-        strays=0.05,
-        repeats=0,
-        digests=160,
-        sizes=(30, 35, 25, 9, 1),
-    )
+    return _family("ends", tables, tuple(views), (ARCHIVES["ends"],))
 
 
 def _collated(scope: Scope, name: str) -> Scope:
@@ -202,32 +181,21 @@ def _collated(scope: Scope, name: str) -> Scope:
 
 def _names() -> Tables:
     tables = []
-    files = read_files(shared_names.ARCHIVE)
-    for name in shared_names.TABLES:
+    files = read_files(ARCHIVES["names"])
+    for name in _SHARED_NAMES:
         (member,) = (each for each in files if re.fullmatch(rf"{name}\.parquet/.*\.parquet", each))
         rows = pq.read_table(io.BytesIO(files[member]))
-        place = name if name in shared_names.HUDI_TABLES else ""
+        place = name if f"{name}/.hoodie/hoodie.properties" in files else ""
         tables.append(Table(name, _scope(rows, ("id",)), place, f"{name}.parquet"))
     known = {table.name: table.scope for table in tables}
     views = tuple(
-        View(name, _swapped(known[base], items), base, f"SELECT {items} FROM {base}")
-        for name, (base, items) in _SWAPPING.items()
+        _swapped_view(name, known, **view) for name, view in _DATA["names"]["views"].items()
     )
-    aliases = (
-        "id", "n", "qty", "amount", "f", "at", "day", "name", "st", "arr", "flag", "part",
-    )  # fmt: skip
-    return Tables(
-        name="names",
-        tables=(*tables, _variants()),
-        views=views,
-        archives=(shared_names.ARCHIVE,),
-        keys=("id", "n", "qty", "at", "name"),
-        aliases=aliases,
-        strays=0.4,
-        repeats=0,
-        digests=8,
-        sizes=(60, 38, 1.5, 0.5, 0),
-    )
+    return _family("names", (*tables, _variants()), views, (ARCHIVES["names"],))
+
+
+def _swapped_view(name: str, known: Mapping[str, Scope], *, base: str, items: str) -> View:
+    return View(name, _swapped(known[base], items), base, f"SELECT {items} FROM {base}")
 
 
 def _swapped(scope: Scope, items: str) -> Scope:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pyspark.sql import SparkSession
+from pyspark.sql import SparkSession
 
 _COUNT = 14
 _BYTES = [{"name": name, "type": "bytes"} for name in ("metadata", "value")]

@@ -16,11 +16,13 @@ import os
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 import hudi_pyspark
@@ -30,11 +32,6 @@ from verification.common.shrinking import shortest
 from verification.common.writing import write_rows
 from verification.states.growth import CASES, COLUMNS, Growth
 from verification.states.program import KEPT, NEWEST, Program, draw
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from pyspark.sql import DataFrame, SparkSession
 
 _TRIALS = 40
 ICEBERG = "iceberg"  # the catalog of tables into which rows are merged
@@ -203,9 +200,8 @@ class Referee:
             if wrong:
                 self.different.append(seed)
                 if len(self.different) <= shrinks:
-                    program = shortest(
-                        program, partial(self._fails_likewise, wrong=wrong), trials=_TRIALS
-                    )
+                    likewise = partial(self._fails_likewise, wrong=wrong)
+                    program = shortest(program, Program.shorter, likewise, attempts=range(_TRIALS))
                     wrong = self.wrong_reads(program)
                 print(f"--- seed {seed} of {CASES[program.case]}\n{program.text}")
                 print("\n".join(f"WRONG {each}" for each in wrong), flush=True)

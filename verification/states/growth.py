@@ -6,16 +6,14 @@ Apache Hudi's answers say what the rows of each state are.
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tests.conftest import GOLDEN
 from tests.golden.case import load_case
 from tests.growing_table import GrowingTable, table_at
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 # Cases, and of each its states: the last instant, and the query that Apache Hudi answered as of it.
 _STATES = {

@@ -11,38 +11,15 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
+from verification.common.data import load_data
 from verification.states.growth import COLUMNS, LAST
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 NEWEST, KEPT = "newest", "kept"
 _COLUMNS = ", ".join(COLUMNS)
-_NOISE = [
-    'sql("/* c */ SELECT count(*) FROM {v}").collect()',
-    'sql("-- c\\nSELECT id FROM {v}").collect()',
-    'sql("TABLE {v}").collect()',
-    'sql("CREATE OR REPLACE TEMP VIEW other AS SELECT id FROM {v}")',
-    'sql("DECLARE OR REPLACE VARIABLE cut = 2")',
-    'sql("SET spark.sql.ansi.enabled = false")',
-    'sql("RESET spark.sql.ansi.enabled")',
-    "sql(\"SET TIME ZONE 'UTC'\")",
-    'sql("CREATE OR REPLACE TEMPORARY FUNCTION fn(x INT) RETURNS INT RETURN x + 1")',
-    'sql("DESCRIBE {v}").collect()',
-    'sql("SHOW VIEWS").collect()',
-    'sql("EXPLAIN SELECT id FROM {v}").collect()',
-    'sql("VALUES (1), (2)").collect()',
-    'sql("FROM {v} |> LIMIT 1").collect()',
-    'sql("REFRESH TABLE {v}")',
-    'spark.table("{v}").columns',
-    'spark.range(3).createOrReplaceTempView("ranged")',
-    'spark.udf.register("same", lambda x: x, "string")',
-    'spark.table("{v}").select("id").limit(2).collect()',
-    'spark.conf.set("spark.sql.shuffle.partitions", "3")',
-]
+_NOISE = load_data(__file__, "statements.toml")["noise"]
 
 
 @dataclass(frozen=True)

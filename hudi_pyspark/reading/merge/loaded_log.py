@@ -67,7 +67,7 @@ def load_log(
     parts = decoder.decode(blocks)
     first_parts, nbytes = next(_group(parts, memory.records), ([], 0))
     if nbytes < memory.records:
-        return LogInMemory(decoder.concatenate(first_parts), pair_rule)
+        return LogInMemory(decoder.concatenate(first_parts), pair_rule, nbytes)
     by_position = all(part.positions is not None for part in first_parts if len(part))
     with ExitStack() as on_error:
         file = on_error.enter_context(closing(SpillFile(memory.folder)))
@@ -88,6 +88,7 @@ class LogInMemory:
 
     records: LogRecords
     pair_rule: PairRule
+    nbytes: int  # of the records, as they were decoded
 
     @property
     def by_position(self) -> bool:

@@ -134,7 +134,7 @@ class MergePass:
             matched_rows = _filtered(rows, is_matched)
             matched.append(LogRecords.of_base_rows(matched_rows, rule, log.column_sets))
             yield self._kept(rows, ~is_matched)
-        records = LogRecords.concat([*matched, replace(log, positions=None)])
+        records = LogRecords.concat([*matched, log])
         winners = fold_log(records, self._pair_rule)
         remaining = winners.row[~winners.marks.is_delete]
         return winners.rows, _mask(remaining, winners.rows.num_rows)

@@ -152,12 +152,14 @@ def test_partial_rows_of_one_block_are_folded_too():
     assert made.merged(BASE)[0][1:3] == (11, "y")
 
 
-def test_payload_class_with_partial_blocks_is_refused():
-    payload = "org.apache.hudi.common.model.PartialUpdateAvroPayload"
+@pytest.mark.parametrize(
+    ("property_name", "value"),
+    [("payload_class", "PartialUpdateAvroPayload"), ("merge_strategy_id", "7d0b")],
+)
+def test_custom_rule_with_partial_blocks_is_refused(property_name, value):
     made = table(mode=EVENT_TIME)
-    made.rule = replace(made.rule, mode=RecordMergeMode.CUSTOM, payload_class=payload)
-    message = "partial updates .*merges by .*PartialUpdateAvroPayload: .*Run a compaction"
-    with pytest.raises(UnsupportedMergeError, match=message):
+    made.rule = replace(made.rule, mode=RecordMergeMode.CUSTOM, **{property_name: value})
+    with pytest.raises(UnsupportedMergeError, match=f"merges by {value}: .*Run a compact"):
         made.update({KEY: "k", "ts": 11, "a": "x"}).merged(BASE)
 
 
