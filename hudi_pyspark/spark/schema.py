@@ -21,6 +21,10 @@ _UTC: dict[str, Any] = (
 _COMMENT = "comment"  # the key of the metadata by which Spark keeps the comment of a column
 # Keys of the metadata by which Spark marks text that has a collation, or is char or varchar.
 _OTHER_COMPARISONS = {"__COLLATIONS", "__CHAR_VARCHAR_TYPE_STRING"}
+_LOAD_AGAIN = (
+    "Correct .schema(...) or the columns of the view. If you gave none, the table has changed "
+    "since the DataFrame or the view was made: make it again"
+)
 
 
 def spark_schema(schema: pa.Schema) -> StructType:
@@ -61,10 +65,11 @@ def arrow_schema_of(schema: StructType) -> pa.Schema:
 
 
 def requested_columns(requested: StructType, table: pa.Schema) -> list[str]:
-    """Return the names of the columns that a user's ``.schema(...)`` requests.
+    """Return the names of the columns that Spark requests of a table.
 
     Args:
-        requested: the columns with the types that the user wants.
+        requested: the columns with the types that ``.schema(...)`` or a view names, or that the
+            table had when the DataFrame was loaded.
         table: the columns of the table.
 
     Raises:
@@ -72,19 +77,24 @@ def requested_columns(requested: StructType, table: pa.Schema) -> list[str]:
     """
     target = arrow_schema_of(requested)
     check_names(target.names, table.names, "the table")
-    available = [table.field(name).with_nullable(True) for name in target.names]  # noqa: FBT003
-    # One null per column, since a column without rows has no chunk to convert.
-    nulls = [pa.nulls(1, field.type) for field in available]
-    nullable_target = pa.schema([field.with_nullable(True) for field in target])  # noqa: FBT003
-    try:
-        conform(pa.table(nulls, pa.schema(available)), nullable_target, {}, source=".schema(...)")
-    except SchemaEvolutionError as error:
-        raise InvalidOptionError(error.reason()) from error
+    for field in target:
+        stored = table.field(field.name).with_nullable(True)  # noqa: FBT003
+        wanted = pa.schema([field.with_nullable(True)])  # noqa: FBT003
+        # One null, since a column without rows has no chunk to convert.
+        row = pa.table([pa.nulls(1, stored.type)], pa.schema([stored]))
+        try:
+            conform(row, wanted, {}, source="the table")
+        except SchemaEvolutionError as error:
+            raise InvalidOptionError(
+                f"the query reads column {field.name!r} as {field.type}, but it is {stored.type}, "
+                f"which is not converted to that type ({error.__cause__})",
+                advice=_LOAD_AGAIN,
+            ) from error
     return list(target.names)
 
 
 def check_names(requested: Sequence[str], available: Sequence[str], owner: str) -> None:
-    """Check that the columns of ``.schema(...)`` exist; messages call the table ``owner``.
+    """Check that the columns that Spark requests exist; messages call the table ``owner``.
 
     Raises:
         InvalidOptionError: a requested column is not available.
@@ -93,8 +103,9 @@ def check_names(requested: Sequence[str], available: Sequence[str], owner: str) 
     unknown = [name for name in requested if name not in available_names]
     if unknown:
         raise InvalidOptionError(
-            f".schema(...) names {', '.join(map(repr, unknown))}, which {owner} does not have"
-            f"; it has {', '.join(available)}{did_you_mean(unknown[0], available)}"
+            f"the query reads {', '.join(map(repr, unknown))}, which {owner} does not have"
+            f"; it has {', '.join(available)}",
+            advice=f"{_LOAD_AGAIN}{did_you_mean(unknown[0], available)}",
         )
 
 

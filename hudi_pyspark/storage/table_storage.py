@@ -23,6 +23,8 @@ from hudi_pyspark.storage.remote_file import RemoteFile
 from hudi_pyspark.storage.stores.setting import Options
 
 _LOCAL_FILES = ArrowFileSystem(pafs.LocalFileSystem())
+# What a system says of a path at which there can be nothing.
+_NO_PATH = (errno.ELOOP, errno.ENAMETOOLONG)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -62,9 +64,10 @@ class ArrowStorage(Storage):
         location = Location.parse(uri)
         if location.kind == LOCAL:
             try:
+                location.path.encode()  # Arrow's paths are UTF-8
                 Path(location.path).stat()
             except (OSError, ValueError) as error:  # a path that no system has raises ValueError
-                if getattr(error, "errno", errno.ELOOP) == errno.ELOOP:
+                if not isinstance(error, OSError) or error.errno in _NO_PATH:
                     problem = getattr(error, "strerror", str(error))
                     raise InvalidOptionError(f"{uri!r} cannot be followed: {problem}") from None
             return cls(GivenFileSystem(_LOCAL_FILES), location.path)

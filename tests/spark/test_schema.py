@@ -5,6 +5,7 @@ import pytest
 from pyspark.sql.types import (
     ArrayType,
     CharType,
+    IntegerType,
     StringType,
     StructField,
     StructType,
@@ -28,3 +29,24 @@ def test_texts_with_a_collation_do_not_keep_the_type_of_the_table():
     requested = StructType([StructField("id", StringType()), collated])
     assert requested_columns(requested, table) == ["id", "name"]
     assert unchanged_columns(table, requested).names == ["id"]
+
+
+@pytest.mark.parametrize(
+    ("table", "found"),
+    [
+        pytest.param({"id": pa.string()}, "reads 'n', which the table does not have", id="gone"),
+        pytest.param(
+            {"id": pa.string(), "n": pa.string()},
+            r"reads column 'n' as int32, but it is string, .* \(no rule of schema evolution\)",
+            id="of-another-type",
+        ),
+    ],
+)
+def test_frame_whose_table_has_changed_is_told_to_be_made_again(table, found):
+    """Nobody has called .schema(...) then: the columns are those that the table had."""
+    loaded = StructType([StructField("id", StringType()), StructField("n", IntegerType())])
+    advice = r"If you gave none, the table has changed since .*: make it again"
+    with pytest.raises(
+        InvalidOptionError, match=f"^.HUDI_INVALID_OPTION. the query {found}.*{advice}"
+    ):
+        requested_columns(loaded, pa.schema(table))

@@ -81,6 +81,19 @@ def test_links_in_a_circle_and_a_path_with_nul_are_named(tmp_path):
         ArrowStorage.parse("/a\0b")
 
 
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        pytest.param("x" * 256, "File name too long", id="name"),
+        pytest.param("x/" * 2500, "File name too long", id="path"),
+        pytest.param(os.fsdecode(b"a\xff"), "surrogates not allowed", id="not-utf-8"),
+    ],
+)
+def test_path_that_arrow_cannot_open_is_named(tmp_path, name, problem):
+    with pytest.raises(InvalidOptionError, match=f"cannot be followed: .*{problem}"):
+        HudiTable(tmp_path / name)
+
+
 def test_path_may_be_bytes(golden_table):
     table = golden_table("v9_mor_compaction_inline")
     assert HudiTable(os.fsencode(table)).path == str(table)
