@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import base64
+import json
 import random
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -46,10 +48,12 @@ from hudi_pyspark.table.archive import load_archive, load_archived_metadata
 from hudi_pyspark.table.config import TableConfig
 from tests.data_file_names import name_of
 from tests.memory_storage import MemoryStorage
-from verification.fuzz.avro_samples import SAMPLES
 from verification.fuzz.mutants import mutate, mutate_block, mutate_hfile
 
 PATH = "file"
+# Avro schemas whose records are fuzzed: every type, and some of them inside each other.
+SCHEMAS = json.loads(Path(__file__).with_name("avro_schemas.json").read_text())
+_SAMPLES = tuple(parse_schema(json.dumps(schema)) for schema in SCHEMAS)
 ORC_COMPRESSIONS = ("UNCOMPRESSED", "ZLIB", "SNAPPY", "ZSTD")
 _BLOCKS_WITH_RECORDS = DATA_BLOCKS | {LogBlockType.CDC_DATA_BLOCK}
 
@@ -117,7 +121,7 @@ def _avro_schema(data: bytes) -> None:
 
 def _avro_records(data: bytes) -> None:
     """The first byte chooses a schema, the second the columns; the rest are the records."""
-    schema = SAMPLES[data[0] % len(SAMPLES)] if data else SAMPLES[0]
+    schema = _SAMPLES[data[0] % len(_SAMPLES)] if data else _SAMPLES[0]
     names = [field.name for field in schema.fields]
     columns = None if data[1:2] <= b"\x7f" else names[data[1] % len(names) :][:1]
     starts, ends = record_spans(data[2:], 0, _records_in(data[2:]))

@@ -21,8 +21,7 @@ from tests.golden.questions import Whole, kept_in, questions, random_options
 from tests.process_state import drawn_state
 from verification.histories.compare import Answer, Failure, arrow_answer, difference
 from verification.histories.queries import METADATA, SKIPPING, Query, QueryKind
-from verification.index_combinations.by_key import KEY, ROW, KeyedTable
-from verification.index_combinations.left_out import left_out
+from verification.index_combinations.by_key import KEY, ROW, KeyedTable, left_out
 
 FORMS_OF_OURS = 4  # per query; they need no JVM
 _MOST_KEYS = 20  # that are asked for one by one; all are, in groups
