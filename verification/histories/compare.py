@@ -79,6 +79,13 @@ def difference(
     return Difference("", theirs - found, found - theirs)
 
 
+def agree(theirs: Answer | Failure, ours: Answer | Failure) -> bool:
+    """Whether both are answers, and equal ones."""
+    if isinstance(theirs, Failure) or isinstance(ours, Failure):
+        return False
+    return not difference(theirs, ours)
+
+
 def spark_cell(value: Any) -> Any:
     """A value that Spark's ``collect`` gave."""
     if hasattr(value, "__fields__"):  # a Row: a struct

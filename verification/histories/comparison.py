@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from hudi_pyspark import HudiTable
-from verification.histories.compare import Answer, Difference, Failure, Row, difference
+from verification.histories.compare import Answer, Difference, Failure, Row, agree, difference
 from verification.histories.history import History
 from verification.histories.instants import Instant, data_logs, table_properties
 from verification.histories.queries import Query, QueryKind, as_of
@@ -78,8 +78,12 @@ class Comparison:
 
     def agrees(self, theirs: Answer | Failure) -> bool:
         """Whether another answer of Apache Hudi is equal to ours."""
-        both = isinstance(theirs, Answer) and isinstance(self.ours, Answer)
-        return both and not difference(theirs, self.ours)  # type: ignore[arg-type]
+        return agree(theirs, self.ours)
+
+    def refusal(self, error: str) -> str:
+        """What ours says where it refuses with an error; "" otherwise."""
+        is_refused = isinstance(self.ours, Failure) and self.ours.error == error
+        return self.ours.message if is_refused else ""  # type: ignore[union-attr]
 
     @property
     def our_names(self) -> tuple[str, ...]:

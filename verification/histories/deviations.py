@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hudi_pyspark import InvalidOptionError
-from verification.histories.compare import Answer, Failure, Row, difference
+from verification.histories.compare import Answer, Failure, Row, agree
 from verification.histories.comparison import (
     Comparison,
     NoColumnError,
@@ -94,20 +94,18 @@ def _first_rule(comparison: Comparison) -> str:
     return next((rule.number for rule in RULES if rule.applies(comparison)), "")
 
 
-def _missing_path(refusal: Failure) -> str:
+def _missing_path(refusal: str) -> str:
     """Return the path of the committed file that an error misses; "" if it misses none.
 
     The folder of a partition may have spaces in its name.
     """
-    named = re.search(r"(/.+?) was committed", refusal.message)
+    named = re.search(r"(/.+?) was committed", refusal)
     return named[1] if named else ""
 
 
 def _missing_file(c: Comparison) -> bool:
     """D3: a committed file is gone, within the instants that were asked for."""
-    if not isinstance(c.ours, Failure) or c.ours.error != "MissingFileError":
-        return False
-    name = _missing_path(c.ours).rpartition("/")[2]
+    name = _missing_path(c.refusal("MissingFileError")).rpartition("/")[2]
     if not name or any(file.name == name for file in c.path.rglob(name)):
         return False
     first = next((i for i in c.instants if _writes(c.path, i, name)), None)
@@ -409,10 +407,9 @@ def _changes_of_delta_commits(c: Comparison) -> bool:
 
 def _cleaned_replaced_group(c: Comparison) -> bool:
     """D60: the cleaner has removed the rows that a commit replaced: their deletes are not known."""
-    if not isinstance(c.ours, Failure) or c.ours.error != "IncrementalRangeError":
-        return False
-    named = re.search(r"changes of commit (\d+) are no longer known", c.ours.message)
-    if named is None or Path(_missing_path(c.ours)).exists():
+    refusal = c.refusal("IncrementalRangeError")
+    named = re.search(r"changes of commit (\d+) are no longer known", refusal)
+    if named is None or Path(_missing_path(refusal)).exists():
         return False
     replacing = {i.requested for i in c.instants if i.action == "replacecommit"}
     return named[1] in replacing
@@ -425,9 +422,7 @@ def _lost_by_record_index(c: Comparison) -> bool:
     if "record_index" not in names or c.query.options.get(METADATA) == "false":
         return False
     query = c.query.with_options(**WITHOUT_METADATA)
-    theirs, ours = c.ask_hudi(query), read_ours(c.path, query)
-    both = isinstance(theirs, Answer) and isinstance(ours, Answer)
-    return both and not difference(theirs, ours)  # type: ignore[arg-type]
+    return agree(c.ask_hudi(query), read_ours(c.path, query))
 
 
 def _nested_as_another_kind(c: Comparison) -> bool:

@@ -28,7 +28,6 @@ PARTITION_FIELDS: Mapping[str, tuple[str, ...]] = {
     "day": ("day",),
     "ordering": ("ts",),
 }
-MODEL = "org.apache.hudi.common.model."
 METADATA = "hoodie.metadata.enable"
 # Beginnings of ordering values, to which small numbers are added.
 _LONG_BASES = (0, 0, 0, -(2**63), 2**63 - 1000, -(2**53) - 10)

@@ -67,7 +67,6 @@ class Worker:
     _others: dict[tuple[str, bool], Worker] = field(default_factory=dict)
     _process: BaseProcess | None = None
     _connection: Connection | None = None
-    _sent: float = field(default=0.0, repr=False)
 
     def execute(self, history: History, number: int, path: Path) -> Failure | None:
         """Do one step of a history; the failure if Apache Hudi refused it.

@@ -18,7 +18,6 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 
 SIGNS = ("=", "<>", "<", "<=", ">", ">=")
-_WITHOUT_VALUES = ("IS NULL", "IS NOT NULL")
 # What the Python of a condition may name, beside the engine's functions.
 PYTHON_NAMES = {
     "datetime": datetime,
