@@ -70,7 +70,7 @@ def archived(files: Mapping[str, bytes], kept: int, table: str = "") -> dict[str
     left = {
         path: content
         for path, content in files.items()
-        if not (match := _instant(path, table)) or match[1] in newest
+        if not (match := instant_of(path, table)) or match[1] in newest
     }
     if old:
         add = _add_to_history if f"{table}.hoodie/timeline" in _folders(files) else _add_log
@@ -92,7 +92,8 @@ def archive_in(folder: Path, kept: int, table: str = "") -> None:
         (folder / path).write_bytes(left[path])
 
 
-def _instant(path: str, table: str) -> re.Match[str] | None:
+def instant_of(path: str, table: str = "") -> re.Match[str] | None:
+    """Match a file of the timeline: its times, its action and its state."""
     folder, _, name = path.rpartition("/")
     is_timeline = folder in (f"{table}.hoodie", f"{table}.hoodie/timeline")
     return _NAME.fullmatch(name) if is_timeline else None
@@ -103,7 +104,7 @@ def _completed(files: Mapping[str, bytes], table: str) -> list[tuple[str, str, s
     return sorted(
         (path, match[1], match[2] or "", match[3])
         for path in files
-        if (match := _instant(path, table))
+        if (match := instant_of(path, table))
         and not match[4]
         and match[3] in ("commit", "deltacommit", "replacecommit")
     )

@@ -35,7 +35,7 @@ from hudi_pyspark.options.read_options import ReadOptions
 from hudi_pyspark.scan import choose_scan
 from hudi_pyspark.storage import FileInfo
 from hudi_pyspark.table.view import open_table
-from tests.archiver import archived
+from tests.archiver import archived, commit_times, instant_of
 from tests.memory_storage import MemoryStorage
 from verification.common.archives import golden_folder, read_files
 from verification.common.data import load_data
@@ -58,7 +58,6 @@ _AT_ONCE = 2000  # damages that a child process reads
 METADATA = ".hoodie/metadata/"
 # Where blocks of log files and of HFiles begin, and the trailer of the latter.
 _BORDER = re.compile(rb"#HUDI#|DATABLK\*|METABLKc|IDXROOT2|IDXLEAF2|BLMFBLK2|FILEINF2|TRABLK\"\$")
-_INSTANT = re.compile(r"^([0-9]{14,})")  # of a file of a timeline
 _GROUP = re.compile(r"^(.*/)\.?([a-z][^/]*-[0-9]{4}(?:-0)?)_")  # folder and file group
 
 
@@ -111,25 +110,11 @@ def _group_of(path: str) -> str:
     return f"{match[1]}{match[2]}" if match else ""
 
 
-def _commits(files: Mapping[str, bytes]) -> list[str]:
-    """Requested times of the completed commits of the metadata table, in order."""
-    names = [_timeline_name(path) for path in files]
-    states = (".requested", ".inflight")
-    found = {_INSTANT.search(name) for name in names if not name.endswith(states)}
-    return sorted(match[1] for match in found if match)
-
-
-def _timeline_name(path: str) -> str:
-    folder, _, name = path.rpartition("/")
-    is_timeline = folder in (f"{METADATA}.hoodie", f"{METADATA}.hoodie/timeline")
-    return name if is_timeline else ""
-
-
 def _without_commits(files: dict[str, bytes], kept: int) -> dict[str, bytes]:
     """Remove all but the newest commits of the metadata table: even its archive lacks them."""
-    newest = _commits(files)[-kept:]
-    times = {path: _INSTANT.search(_timeline_name(path)) for path in files}
-    return {p: c for p, c in files.items() if not (time := times[p]) or time[1] in newest}
+    newest = commit_times(files, METADATA)[-kept:]
+    instants = {path: instant_of(path, METADATA) for path in files}
+    return {p: c for p, c in files.items() if not (found := instants[p]) or found[1] in newest}
 
 
 def _at_commit(files: dict[str, bytes], folder: str, commit: int) -> dict[str, bytes]:
@@ -137,17 +122,16 @@ def _at_commit(files: dict[str, bytes], folder: str, commit: int) -> dict[str, b
 
     A file is as old as the first commit that names it, or as the file group.
     """
-    commits = _commits(files)
+    commits = commit_times(files, METADATA)
     bodies = {
-        name[1]: content
+        found[1]: content
         for path, content in files.items()
-        if (name := _INSTANT.search(_timeline_name(path)))
-        and not path.endswith((".requested", ".inflight"))
+        if (found := instant_of(path, METADATA)) and not path.endswith((".requested", ".inflight"))
     }
 
     def written(path: str) -> str:
-        if time := _INSTANT.search(_timeline_name(path)):
-            return time[1]
+        if found := instant_of(path, METADATA):
+            return found[1]
         name = path.rpartition("/")[2].encode()
         return next((time for time in commits if name in bodies[time]), "")
 
@@ -293,7 +277,10 @@ def metadata_damages_of(case: str, step: int) -> Iterator[Damage]:
     yield from (Damage("older", path, 0) for path in _earlier_files(files))
     folders = {"/".join(path.split("/")[:3]) + "/" for path in inside if path.count("/") > 2}
     for folder in (METADATA, *sorted(folders)):
-        yield from (Damage("back", folder, number) for number in range(len(_commits(files)) - 1))
+        yield from (
+            Damage("back", folder, number)
+            for number in range(len(commit_times(files, METADATA)) - 1)
+        )
     lost = {path for path in inside if _group_of(path)} | {_group_of(path) for path in inside}
     lost_files = [(path, "") for path in sorted(lost - {""})] + sorted(_pairs(inside))
     for kind in ("archive", "lose"):

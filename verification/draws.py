@@ -15,8 +15,8 @@ from itertools import islice
 from random import Random
 
 from verification import shredded_variants
-from verification.histories.drawing import history_of
 from verification.histories.history import to_json
+from verification.histories.writers import history_of
 from verification.live_writer.rows import WRITERS
 from verification.live_writer.writer import batches
 from verification.random_plans import conditions, engines, plan, tables

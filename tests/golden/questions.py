@@ -6,6 +6,7 @@ through the reader, and so do the options that are drawn here.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -162,6 +163,19 @@ class Aggregates:
             for name, value in expected.items()
             if answer[name] != value
         ]
+
+
+def problems_of(
+    question: Question | Aggregates, whole: Whole, table: HudiTable, options: Mapping[str, Any]
+) -> list[str]:
+    """Ask this project's reader; return how the answer differs, or the error that it is."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            answer = question.ask(table, options)
+    except Exception as error:  # noqa: BLE001  (the report names it and goes on)
+        return [f"{type(error).__name__}: {error}"]
+    return question.problems(answer, whole)
 
 
 def _has_order(kind: pa.DataType) -> bool:

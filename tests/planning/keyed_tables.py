@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from hudi_pyspark.table.meta_columns import META_COLUMNS
+from tests.written_table import WrittenTable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,26 +37,15 @@ def write_table(
         types: of the columns in the files; those of their values by default.
         properties: of the table, without ``hoodie.`` and with ``__`` for dots.
     """
-    (folder / ".hoodie").mkdir(parents=True)
-    named = {
-        "hoodie.table.name": "keyed",
-        "hoodie.table.version": "6",
-        "hoodie.timeline.layout.version": "1",
-        "hoodie.table.type": "COPY_ON_WRITE",
-    }
+    named = {"hoodie.timeline.layout.version": "1", "hoodie.table.type": "COPY_ON_WRITE"}
     named |= {f"hoodie.{key.replace('__', '.')}": text for key, text in properties.items()}
-    lines = (f"{key}={value}\n" for key, value in named.items())
-    (folder / ".hoodie/hoodie.properties").write_text("".join(lines))
-    stats = {path: [_write_file(folder, path, of_path, types)] for path, of_path in rows.items()}
     fields = [
         *({"name": name, "type": ["null", "string"]} for name in META_COLUMNS),
         *({"name": name, "type": ["null", kind]} for name, kind in columns.items()),
     ]
-    schema = json.dumps({"type": "record", "name": "r", "fields": fields})
-    content = {"partitionToWriteStats": stats, "extraMetadata": {"schema": schema}}
-    for state in (".requested", ".inflight"):
-        (folder / f".hoodie/{TIME}.commit{state}").write_bytes(b"")
-    (folder / f".hoodie/{TIME}.commit").write_text(json.dumps(content))
+    table = WrittenTable(folder, {"type": "record", "name": "r", "fields": fields}, named)
+    files = [(FILE_ID, _write_file(table, path, of_path, types)) for path, of_path in rows.items()]
+    table.commit(TIME, "commit", files)
     return str(folder)
 
 
@@ -72,22 +61,19 @@ def forget_partitions(path: str) -> None:
 
 
 def _write_file(
-    folder: Path, partition: str, rows: Rows, types: Mapping[str, pa.DataType] | None
-) -> dict[str, Any]:
-    """Write a base file, whose footer has its least and its greatest key."""
+    table: WrittenTable, partition: str, rows: Rows, types: Mapping[str, pa.DataType] | None
+) -> str:
+    """Write a base file, whose footer has its least and its greatest key, and return its path."""
     meta = [(TIME, f"{TIME}_0_{n}", key, partition, NAME) for n, (key, _) in enumerate(rows)]
     named = [dict(zip(META_COLUMNS, values, strict=True)) for values in meta]
-    table = pa.Table.from_pylist(
+    stored = pa.Table.from_pylist(
         [{**of_meta, **values} for of_meta, (_, values) in zip(named, rows, strict=True)]
     )
     for name, data_type in (types or {}).items():
-        place = table.schema.get_field_index(name)
-        table = table.set_column(place, name, table.column(name).cast(data_type))
+        place = stored.schema.get_field_index(name)
+        stored = stored.set_column(place, name, stored.column(name).cast(data_type))
     keys = [key for key, _ in rows]
     ends = {"hoodie_min_record_key": min(keys), "hoodie_max_record_key": max(keys)}
-    path = folder / partition / NAME
-    path.parent.mkdir(parents=True, exist_ok=True)
-    pq.write_table(table.replace_schema_metadata(ends), path)
-    (path.parent / ".hoodie_partition_metadata").write_text("partitionDepth=1\n")
-    size = path.stat().st_size
-    return {"fileId": FILE_ID, "path": f"{partition}/{NAME}", "fileSizeInBytes": size}
+    path = f"{partition}/{NAME}"
+    table.put_parquet(path, stored.replace_schema_metadata(ends))
+    return path

@@ -14,6 +14,7 @@ from hudi_pyspark.format.log.log_block import HeaderKey, LogBlockType
 from hudi_pyspark.table.meta_columns import COMMIT_TIME_COLUMN, META_COLUMNS, RECORD_KEY_COLUMN
 from tests.columns.shredded import group, metadata, variants
 from tests.format.log.log_writer import avro_content, avro_records, write_block
+from tests.written_table import WrittenTable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,14 +44,13 @@ AVRO = {
         {"name": "o", "type": ["null", {"type": "array", "items": ["null", "s"]}]},
     ],
 }
-PROPERTIES = """hoodie.table.name=v
-hoodie.table.version=6
-hoodie.table.type=MERGE_ON_READ
-hoodie.table.cdc.enabled=true
-hoodie.table.recordkey.fields=id
-hoodie.table.precombine.field=ts
-hoodie.table.keygenerator.class=org.apache.hudi.keygen.NonpartitionedKeyGenerator
-"""
+PROPERTIES = {
+    "hoodie.table.type": "MERGE_ON_READ",
+    "hoodie.table.cdc.enabled": "true",
+    "hoodie.table.recordkey.fields": "id",
+    "hoodie.table.precombine.field": "ts",
+    "hoodie.table.keygenerator.class": "org.apache.hudi.keygen.NonpartitionedKeyGenerator",
+}
 LOG = ".f-0_20240101000000000.log.1_0-0-0"
 NAMES = metadata("a", "b")
 B_TEXT = bytes.fromhex("02 01 01 00 02") + b"\5x"  # {"b": "x"}
@@ -105,12 +105,10 @@ def write_table(
 
     Avro blocks have plain variants.
     """
-    timeline = folder / ".hoodie"
-    timeline.mkdir()
-    (timeline / "hoodie.properties").write_text(PROPERTIES)
+    table = WrittenTable(folder, AVRO, PROPERTIES)
     name = "f-0_0-0-0_20240101000000000.parquet"
-    pq.write_table(base, folder / name, store_schema=False)
-    commit(timeline / "20240101000000000.deltacommit", name)
+    table.put_parquet(name, base)
+    table.commit("20240101000000000", "deltacommit", [("f-0", name)], numInserts=1)
     if log is not None:
         octets = io.BytesIO()
         pq.write_table(log, octets, store_schema=False)
@@ -124,22 +122,6 @@ def write_table(
             HeaderKey.INSTANT_TIME: "20240102000000000",
             HeaderKey.SCHEMA: json.dumps(AVRO),
         }
-        (folder / LOG).write_bytes(write_block(kind, header, content))
-        commit(timeline / "20240102000000000.deltacommit", LOG)
+        table.put(LOG, write_block(kind, header, content))
+        table.commit("20240102000000000", "deltacommit", [("f-0", LOG)], numInserts=0)
     return HudiTable(str(folder))
-
-
-def commit(path: Path, name: str) -> None:
-    stat = {
-        "fileId": "f-0",
-        "path": name,
-        "fileSizeInBytes": (path.parents[1] / name).stat().st_size,
-        "numWrites": 1,
-        "numInserts": 0 if name == LOG else 1,
-    }
-    content = {
-        "partitionToWriteStats": {"": [stat]},
-        "extraMetadata": {"schema": json.dumps(AVRO)},
-        "operationType": "UPSERT",
-    }
-    path.write_text(json.dumps(content))

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
-
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from tests.reading.variant_tables import rows, write_table
+from tests.written_table import WrittenTable
 
 pytestmark = pytest.mark.spark
 
@@ -36,11 +34,7 @@ _SCHEMA = {
         },
     ],
 }
-_PROPERTIES = b"""hoodie.table.name=v
-hoodie.table.version=6
-hoodie.table.type=COPY_ON_WRITE
-hoodie.populate.meta.fields=false
-"""
+_PROPERTIES = {"hoodie.table.type": "COPY_ON_WRITE", "hoodie.populate.meta.fields": "false"}
 
 
 @pytest.fixture(params=["spark", "ruled"])
@@ -58,17 +52,9 @@ def table(spark, tmp_path):
     kind = pa.struct([("metadata", pa.binary()), ("value", pa.binary())])
     ids = pa.array([row.id for row in values], pa.int32())
     name = "f-0_0-0-0_20240101000000000.parquet"
-    pq.write_table(pa.table({"id": ids, "v": pa.array(stored, kind)}), tmp_path / name)
-    timeline = tmp_path / ".hoodie"
-    timeline.mkdir()
-    (timeline / "hoodie.properties").write_bytes(_PROPERTIES)
-    stat = {"fileId": "f-0", "path": name, "fileSizeInBytes": (tmp_path / name).stat().st_size}
-    commit = {
-        "partitionToWriteStats": {"": [stat]},
-        "extraMetadata": {"schema": json.dumps(_SCHEMA)},
-        "operationType": "INSERT",
-    }
-    (timeline / "20240101000000000.commit").write_text(json.dumps(commit))
+    table = WrittenTable(tmp_path, _SCHEMA, _PROPERTIES)
+    table.put_parquet(name, pa.table({"id": ids, "v": pa.array(stored, kind)}))
+    table.commit("20240101000000000", "commit", [("f-0", name)], operation="INSERT")
     return str(tmp_path)
 
 

@@ -6,8 +6,8 @@ import fastavro
 
 from verification.histories.avro_generation import AVRO_TYPES
 from verification.histories.avro_writer import avro_json, avro_schema
-from verification.histories.drawing import history_of
 from verification.histories.history import History, StepKind, from_json, to_json
+from verification.histories.writers import history_of
 
 HISTORIES = [history_of(1, number, "avro-1.0.2") for number in range(120)]
 

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from verification.histories.drawing import history_of
 from verification.histories.flink_generation import FLINK
 from verification.histories.flink_writer import job
 from verification.histories.history import (
@@ -18,6 +17,7 @@ from verification.histories.history import (
     from_json,
     to_json,
 )
+from verification.histories.writers import history_of
 
 COLUMNS = (Column("id", "int"), Column("p", "string"), Column("when", "millis"))
 OPTIONS = {

@@ -4,9 +4,9 @@ from pathlib import Path
 import pytest
 
 from verification.histories import generation
-from verification.histories.drawing import _MAKERS
 from verification.histories.generation import abilities_of
 from verification.histories.history import StepKind
+from verification.histories.writers import _MAKERS
 
 WRITERS = json.loads(Path(generation.__file__).with_name("abilities.json").read_text())
 _WRITE = "hoodie.datasource.write"

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from verification.histories.column_types import TYPES
-from verification.histories.drawing import history_of
 from verification.histories.history import (
     LAGS,
     OF_GOLDEN_TABLES,
@@ -19,6 +18,7 @@ from verification.histories.history import (
     to_json,
 )
 from verification.histories.spark_generation import table_versions
+from verification.histories.writers import history_of
 
 SUCCESSIVE = "0.15.0+1.0.2+1.2.0"
 PAYLOAD = "hoodie.datasource.write.payload.class"

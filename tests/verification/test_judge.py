@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from verification.live_writer.journal import Journal, Service, Write, load_journal
 from verification.live_writer.judge import Truth, Verdict, judge
-from verification.live_writer.observation import Kind, Read, append_read, load_reads
+from verification.live_writer.records import Journal, Kind, Read, Service, Write
 from verification.live_writer.rows import row_of
 from verification.live_writer.summary import summarize
 
@@ -158,9 +157,11 @@ def test_journal_and_reads_return_what_was_written(tmp_path: Path) -> None:
     for entry in (*WRITES, service):
         journal.append(entry)
     read = snapshot(21, 22, *FIRST_ROWS)
-    append_read(tmp_path / "reads", read)
-    assert load_journal(tmp_path / "journal") == (list(WRITES), [service])
-    assert list(load_reads(tmp_path / "reads")) == [read]
+    journal.append(read)
+    assert list(journal.load()) == [*WRITES, service, read]
+    assert journal.all(Write) == list(WRITES)
+    assert journal.all(Service) == [service]
+    assert journal.all(Read) == [read]
 
 
 def test_summary_counts_verdicts_by_kind() -> None:

@@ -2,9 +2,9 @@ from pathlib import Path
 from random import Random
 
 from hudi_pyspark.table.merge_mode import DELETE_FIELD, DELETE_MARKER
-from verification.histories.drawing import history_of
 from verification.histories.instants import Instant, completed_commits
 from verification.histories.queries import QueryKind, all_ranges, every_query, random_queries
+from verification.histories.writers import history_of
 
 INSTANTS = (Instant("10", "12", "commit"), Instant("20", "23", "deltacommit"))
 

@@ -22,15 +22,16 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--lookups", type=int, default=200, help="of each table")
     arguments = parser.parse_args()
-    lookups = lost = left_out = slices = 0
+    lookups = lost = left_out = 0
     for seed in range(arguments.seed, arguments.seed + arguments.count):
         with tempfile.TemporaryDirectory() as folder:
             found = examine(Path(folder) / "table", seed, arguments.lookups)
-        lookups, lost = lookups + found.lookups, lost + len(found.problems)
-        left_out, slices = left_out + found.left_out, slices + found.slices
+        lookups += found.lookups
+        lost += len(found.problems)
+        left_out += found.left_out
         for problem in found.problems[:5]:
             print(f"seed {seed}, {found.shape}: {problem}")
-    print(f"{lookups} look-ups, {lost} lost rows; {left_out} of {slices} slices were left out")
+    print(f"{lookups} look-ups, {lost} lost rows; {left_out} slices were left out")
     return 1 if lost else 0
 
 

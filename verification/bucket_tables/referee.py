@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from hudi_pyspark import HudiTable
-from hudi_pyspark.planning.pruning import prune_by_buckets, requested_keys
 from hudi_pyspark.scan import Scan
+from hudi_pyspark.tasks import ScanTask
 from verification.bucket_tables.tables import KINDS, Values, Writer
+from verification.index_combinations.by_key import left_out
 
-LAYOUTS = ("simple", "simple", "by partition", "non-blocking", "ring", "scattered")
 READ = 25  # one look-up in so many is read
+LAYOUTS = ("simple", "simple", "by partition", "non-blocking", "ring", "scattered")
 
 
 @dataclass
@@ -23,8 +24,7 @@ class Findings:
 
     shape: str
     lookups: int = 0
-    slices: int = 0  # of all look-ups
-    left_out: int = 0
+    left_out: int = 0  # file slices, of all look-ups
     problems: list[str] = field(default_factory=list)
 
 
@@ -40,14 +40,10 @@ def examine(folder: Path, seed: int, lookups: int) -> Findings:
         values = {name: row[name] for name in writer.keys.fields}
         for condition in conditions(rng, writer, values):
             scan = table.scan(filter=condition, use_metadata_table=False)
-            planner, query = scan._planner, scan._query  # planning alone is fast
-            slices = query.slices or ()
-            requested = requested_keys(planner, scan._predicate)
-            kept, _ = prune_by_buckets(planner, slices, requested)
             findings.lookups += 1
-            findings.slices += len(slices)
-            findings.left_out += len(slices) - len(kept)
-            if group not in {(s.partition_path, s.file_id) for s in kept}:
+            findings.left_out += left_out(scan).total()
+            planned = [task.file_slice for task in scan.plan() if isinstance(task, ScanTask)]
+            if group not in {(each.partition_path, each.file_id) for each in planned}:
                 findings.problems.append(f"{condition} leaves out {group}")
             if number % READ == 0:
                 findings.problems += wrong_rows(scan, writer, values, condition)

@@ -18,20 +18,14 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from hudi_pyspark.format.log.log_block import HeaderKey, LogBlockType
+from hudi_pyspark.table.meta_columns import META_COLUMNS
 from tests.format.log.log_writer import avro_content, avro_records, write_block
 from tests.reading.log_records.log_files import delete_block
+from tests.written_table import WrittenTable
 from verification.bucket_tables.hashing import POSITIVE, hashed_values, list_hash, ring_hash
 
-META = [
-    "_hoodie_commit_time",
-    "_hoodie_commit_seqno",
-    "_hoodie_record_key",
-    "_hoodie_partition_path",
-    "_hoodie_file_name",
-]
 Values = dict[str, str | int | None]
 Group = tuple[str, str]  # partition and file id
 
@@ -131,12 +125,11 @@ class Writer:
     instant: int = 20240101000000000
 
     def __post_init__(self) -> None:
-        timeline = self.folder / ".hoodie"
-        timeline.mkdir(parents=True)
+        fields = [{"name": n, "type": ["null", "string"]} for n in META_COLUMNS if self.has_meta]
+        fields += [{"name": n, "type": ["null", t]} for n, t in self.keys.fields.items()]
+        fields += [{"name": "ts", "type": "long"}, {"name": "part", "type": "string"}]
         properties = {
-            "hoodie.table.name": "buckets",
             "hoodie.table.type": "MERGE_ON_READ",
-            "hoodie.table.version": "6",
             "hoodie.timeline.layout.version": "1",
             "hoodie.table.recordkey.fields": ",".join(self.keys.fields),
             "hoodie.table.partition.fields": "part",
@@ -147,12 +140,8 @@ class Writer:
                 "org.apache.hudi.common.model.OverwriteWithLatestAvroPayload"
             ),
         }
-        text = "".join(f"{key}={value}\n" for key, value in properties.items())
-        (timeline / "hoodie.properties").write_text(text)
-        fields = [{"name": n, "type": ["null", "string"]} for n in META if self.has_meta]
-        fields += [{"name": n, "type": ["null", t]} for n, t in self.keys.fields.items()]
-        fields += [{"name": "ts", "type": "long"}, {"name": "part", "type": "string"}]
-        self.schema: dict[str, Any] = {"type": "record", "name": "r", "fields": fields}
+        schema = {"type": "record", "name": "r", "fields": fields}
+        self.table = WrittenTable(self.folder, schema, properties)
         for partition, count in self.counts.items() if self.has_ring else ():
             step = -(-POSITIVE // count)
             values = [min(step * number, POSITIVE) for number in range(1, count + 1)]
@@ -160,10 +149,10 @@ class Writer:
             self.set_ring(partition, list(zip(values, ids, strict=True)), "00000000000000")
 
     def set_ring(self, partition: str, nodes: list[tuple[int, str]], instant: str) -> None:
-        folder = self.folder / ".hoodie/.bucket_index/consistent_hashing_metadata" / partition
-        folder.mkdir(parents=True, exist_ok=True)
+        folder = f".hoodie/.bucket_index/consistent_hashing_metadata/{partition}"
         content = [{"value": v, "fileIdPrefix": prefix, "tag": "NORMAL"} for v, prefix in nodes]
-        (folder / f"{instant}.hashing_meta").write_text(json.dumps({"nodes": content}))
+        text = json.dumps({"nodes": content})
+        self.table.put(f"{folder}/{instant}.hashing_meta", text.encode())
         self.rings[partition] = nodes
 
     def file_id(self, partition: str, values: Values) -> str:
@@ -204,7 +193,7 @@ class Writer:
         self.commit(time, stats, "deltacommit", "UPSERT")
 
     def row(self, time: str, partition: str, key: str, values: Values) -> dict[str, Any]:
-        meta = dict(zip(META, [time, f"{time}_0_0", key, partition, "f"], strict=True))
+        meta = dict(zip(META_COLUMNS, [time, f"{time}_0_0", key, partition, "f"], strict=True))
         ts = int(time) - 20240101000000000
         return {**(meta if self.has_meta else {}), **values, "ts": ts, "part": partition}
 
@@ -250,21 +239,20 @@ class Writer:
         schema = pa.schema(
             [
                 (f["name"], types[f["type"] if isinstance(f["type"], str) else f["type"][1]])
-                for f in self.schema["fields"]
+                for f in self.table.schema["fields"]
             ]
         )
         path = f"{partition}/{file_id}_0-0-0_{time}.parquet"
-        (self.folder / partition).mkdir(exist_ok=True)
-        pq.write_table(pa.Table.from_pylist(rows, schema), self.folder / path, store_schema=False)
+        self.table.put_parquet(path, pa.Table.from_pylist(rows, schema))
         self.bases[group], self.logs[group] = time, 0
         return path
 
     def put_log(self, group: Group, time: str, rows: list[dict[str, Any]]) -> str:
         header: dict[HeaderKey | int, str] = {
             HeaderKey.INSTANT_TIME: time,
-            HeaderKey.SCHEMA: json.dumps(self.schema),
+            HeaderKey.SCHEMA: json.dumps(self.table.schema),
         }
-        content = avro_content(avro_records(self.schema, rows))
+        content = avro_content(avro_records(self.table.schema, rows))
         block = write_block(LogBlockType.AVRO_DATA_BLOCK, header, content)
         return self.put_log_bytes(group, time, block)
 
@@ -273,8 +261,7 @@ class Writer:
         base = self.bases.setdefault(group, time)
         self.logs[group] += 1
         path = f"{partition}/.{file_id}_{base}.log.{self.logs[group]}_0-0-0"
-        (self.folder / partition).mkdir(exist_ok=True)
-        (self.folder / path).write_bytes(block)
+        self.table.put(path, block)
         return path
 
     def commit(
@@ -285,27 +272,12 @@ class Writer:
         operation: str,
         replaced: Iterable[Group] = (),
     ) -> None:
-        by_partition: dict[str, list[dict[str, Any]]] = defaultdict(list)
-        for (partition, file_id), path in stats:
-            size = (self.folder / path).stat().st_size
-            stat = {"fileId": file_id, "path": path, "fileSizeInBytes": size, "numWrites": 1}
-            by_partition[partition].append(stat)
-            (self.folder / partition / ".hoodie_partition_metadata").write_text(
-                "partitionDepth=1\n"
-            )
-        content: dict[str, Any] = {
-            "partitionToWriteStats": by_partition,
-            "extraMetadata": {"schema": json.dumps(self.schema)},
-            "operationType": operation,
-        }
-        if action == "replacecommit":
-            ids: dict[str, list[str]] = defaultdict(list)
-            for partition, file_id in replaced:
-                ids[partition].append(file_id)
-            content["partitionToReplaceFileIds"] = ids
-        for state in (".requested", ".inflight"):
-            (self.folder / f".hoodie/{time}.{action}{state}").write_bytes(b"")
-        (self.folder / f".hoodie/{time}.{action}").write_text(json.dumps(content))
+        files = [(file_id, path) for (_, file_id), path in stats]
+        ids: dict[str, list[str]] = defaultdict(list)
+        for partition, file_id in replaced:
+            ids[partition].append(file_id)
+        taken = ids if action == "replacecommit" else None
+        self.table.commit(time, action, files, operation=operation, replaced=taken)
 
     def next_instant(self) -> str:
         self.instant += 1

@@ -21,8 +21,7 @@ from hudi_pyspark.format.log.log_file import frame_log_file
 from tests.conftest import PROJECT
 from verification.common.archives import golden_folder, read_files
 from verification.common.data import load_data
-from verification.fuzz.avro_samples import SCHEMAS
-from verification.fuzz.targets import ORC_COMPRESSIONS
+from verification.fuzz.targets import ORC_COMPRESSIONS, SCHEMAS
 
 # Inputs that once led to an error without a name, to a hang or to too much memory.
 CORPUS = Path(__file__).parent / "corpus"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import base64
-import random
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -46,10 +47,12 @@ from hudi_pyspark.table.archive import load_archive, load_archived_metadata
 from hudi_pyspark.table.config import TableConfig
 from tests.data_file_names import name_of
 from tests.memory_storage import MemoryStorage
-from verification.fuzz.avro_samples import SAMPLES
-from verification.fuzz.mutants import mutate, mutate_block, mutate_hfile
+from verification.fuzz.repairs import as_it_is, with_block_lengths, without_checksums
 
 PATH = "file"
+# Avro schemas whose records are fuzzed: every type, and some of them inside each other.
+SCHEMAS = json.loads(Path(__file__).with_name("avro_schemas.json").read_text())
+_SAMPLES = tuple(parse_schema(json.dumps(schema)) for schema in SCHEMAS)
 ORC_COMPRESSIONS = ("UNCOMPRESSED", "ZLIB", "SNAPPY", "ZSTD")
 _BLOCKS_WITH_RECORDS = DATA_BLOCKS | {LogBlockType.CDC_DATA_BLOCK}
 
@@ -61,12 +64,12 @@ class Target:
     Args:
         parse: takes any bytes.
         refusals: errors besides HudiError that the parser documents and its callers catch.
-        mutate: makes mutants of good bytes.
+        repair: makes most mutants keep to the format.
     """
 
     parse: Callable[[bytes], object]
     refusals: tuple[type[Exception], ...] = ()
-    mutate: Callable[[bytes, Sequence[bytes], random.Random], bytes] = mutate
+    repair: Callable[[bytes], bytes] = as_it_is
 
     def run(self, data: bytes) -> bool:
         """Parse some bytes; returns whether they were accepted.
@@ -117,7 +120,7 @@ def _avro_schema(data: bytes) -> None:
 
 def _avro_records(data: bytes) -> None:
     """The first byte chooses a schema, the second the columns; the rest are the records."""
-    schema = SAMPLES[data[0] % len(SAMPLES)] if data else SAMPLES[0]
+    schema = _SAMPLES[data[0] % len(_SAMPLES)] if data else _SAMPLES[0]
     names = [field.name for field in schema.fields]
     columns = None if data[1:2] <= b"\x7f" else names[data[1] % len(names) :][:1]
     starts, ends = record_spans(data[2:], 0, _records_in(data[2:]))
@@ -290,17 +293,17 @@ def _orc_footer(data: bytes) -> None:
 _PARQUET_REFUSALS = (ParquetPagesError, ThriftError)
 
 TARGETS = {
-    "archive": Target(_archive, mutate=mutate_block),
+    "archive": Target(_archive, repair=with_block_lengths),
     "avro_records": Target(_avro_records),
     "avro_schema": Target(_avro_schema),
     "bloom_filter": Target(_bloom_filter, (BloomFilterError,)),
     "commit_metadata": Target(_commit_metadata),
     "delete_block": Target(_delete_block),
-    "hfile": Target(_hfile, (HFileError,), mutate_hfile),
+    "hfile": Target(_hfile, (HFileError,), without_checksums),
     "hfile_parts": Target(_hfile_parts, (HFileError,)),
     "history": Target(_history),
     "internal_schema": Target(_internal_schema),
-    "log_file": Target(_log_file, mutate=mutate_block),
+    "log_file": Target(_log_file, repair=with_block_lengths),
     "names": Target(_names),
     "orc_footer": Target(_orc_footer, (ValueError,)),
     "parquet_file": Target(_parquet_file, _PARQUET_REFUSALS),

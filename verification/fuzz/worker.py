@@ -15,6 +15,8 @@ with atheris.instrument_imports(include=["hudi_pyspark"]):
 from verification.fuzz.findings import Findings
 from verification.fuzz.seeds import seeds_of
 
+_SHARE_REPAIRED = 0.8
+_TOKENS = Path(__file__).with_name("tokens.dict")
 _MOST_ADDRESSES = 64 << 30  # bytes: whoever asks for more gets a MemoryError
 
 
@@ -30,13 +32,18 @@ def main() -> None:
     findings = Findings(target, Path(folder) / "findings" / name)
 
     def mutant(data: bytes, max_size: int, seed: int) -> bytes:
-        generator = random.Random(seed)
-        if generator.random() < 0.5:
-            return bytes(atheris.Mutate(data, max_size))
-        return target.mutate(data, seeds, generator)[:max_size]
+        mutated = bytes(atheris.Mutate(data, max_size))
+        is_repaired = random.Random(seed).random() < _SHARE_REPAIRED
+        return target.repair(mutated)[:max_size] if is_repaired else mutated
 
     artifacts = f"-artifact_prefix={folder}/findings/{name}-"
-    options = ["-print_final_stats=1", "-timeout=30", "-rss_limit_mb=4096", artifacts]
+    options = [
+        f"-dict={_TOKENS}",
+        "-print_final_stats=1",
+        "-timeout=30",
+        "-rss_limit_mb=4096",
+        artifacts,
+    ]
     atheris.Setup(
         [sys.argv[0], *options, *arguments, str(corpus)], findings.run, custom_mutator=mutant
     )

@@ -45,7 +45,7 @@ from verification.histories.instants import (
 )
 from verification.histories.queries import Query, QueryKind
 from verification.histories.worker import COMPILED, SavedAnswer, Worker
-from verification.histories.workers import worker_of
+from verification.histories.writers import worker_of
 
 ROOT = Path(os.environ.get("HUDI_FIXTURE_ROOT", "/data/hudi"))
 _SETTING = "session conf "  # begins a note

@@ -26,6 +26,7 @@ from tests.golden.case import REFERENCE, read_facts, write_case
 from verification.generate.golden import unpacked
 from verification.histories.bundles import bundle
 from verification.histories.worker import cause_of, start_session
+from verification.random_plans.conditions import literal
 
 GOLDEN = Path(__file__).parents[2] / "tests" / "golden"
 KIND = "procedures"
@@ -52,14 +53,6 @@ def plain(value: Any, base: Path) -> Any:
     return value
 
 
-def sql_text(value: object) -> str:
-    """Return an argument as SQL has it."""
-    if isinstance(value, (bool, int)):
-        return str(value).lower()
-    text = str(value).replace("'", "\\'")
-    return f"'{text}'"
-
-
 @dataclass
 class Calls:
     """What is asked about one table, and what Apache Hudi answers."""
@@ -76,7 +69,7 @@ class Calls:
     def ask(self, name: str, **arguments: object) -> list[Any]:
         """Call a procedure with the table and other arguments."""
         given = {"table": self.case, **arguments}
-        text = ", ".join(f"{key} => {sql_text(value)}" for key, value in given.items())
+        text = ", ".join(f"{key} => {literal(value)}" for key, value in given.items())
         return self._answer(f"CALL {name}({text})", name, arguments)
 
     def ask_all(self, name: str, **arguments: object) -> list[Any]:
@@ -85,7 +78,7 @@ class Calls:
 
     def ask_function(self, name: str, **arguments: object) -> list[Any]:
         """Select from a table function."""
-        given = ", ".join(map(sql_text, (self.case, *arguments.values())))
+        given = ", ".join(map(literal, (self.case, *arguments.values())))
         return self._answer(f"SELECT * FROM {name}({given})", name, arguments)
 
     def _answer(self, text: str, name: str, arguments: Mapping[str, object]) -> list[Any]:

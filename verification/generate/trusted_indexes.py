@@ -24,6 +24,7 @@ from verification.generate.golden import write_table
 from verification.histories.compare import Failure
 from verification.histories.queries import METADATA, SKIPPING, Query, QueryKind
 from verification.histories.worker import COMPILED, Worker
+from verification.random_plans.conditions import literal
 
 FOLDER = Path(__file__).parents[2] / "tests/practice/trusted_indexes"
 WITHOUT_INDEXES = {SKIPPING: "false", METADATA: "false"}
@@ -88,17 +89,9 @@ def _plain(value: Any) -> Any:
 def equalities(rows: list[dict[str, Any]]) -> list[str]:
     """Return a condition for each value of the columns that have an index of their values."""
     conditions = {
-        f"{name} = {sql_text(row[name])}" for row in rows for name in BY_VALUE if name in row
+        f"{name} = {literal(row[name])}" for row in rows for name in BY_VALUE if name in row
     }
     return sorted(conditions)
-
-
-def sql_text(value: object) -> str:
-    """Return a value as an SQL literal."""
-    if isinstance(value, str):
-        text = value.replace("\\", "\\\\").replace("'", "\\'")
-        return f"'{text}'"
-    return str(value)
 
 
 if __name__ == "__main__":

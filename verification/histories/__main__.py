@@ -15,7 +15,6 @@ from random import Random
 from typing import TextIO
 
 from verification.histories.avro_generation import AVRO, JAVA
-from verification.histories.drawing import history_of
 from verification.histories.examination import (
     Examination,
     ask,
@@ -33,7 +32,7 @@ from verification.histories.shrink import shrink
 from verification.histories.summary import load_records, summarize, unexplained
 from verification.histories.verdict import Outcome, Verdict
 from verification.histories.worker import Worker
-from verification.histories.workers import NEWEST, worker_of
+from verification.histories.writers import NEWEST, history_of, worker_of
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -70,7 +70,6 @@ class FlinkWorker(Worker):
         line = self._flink.stdout.readline() if ready else b""
         if not line:
             self._stop_flink()
-            self.crashes += 1
             raise CrashError(f"no answer of Flink: see {self.folder / 'flink.log'}")
         found: dict[str, str] = json.loads(line)
         return found

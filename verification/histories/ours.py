@@ -17,12 +17,11 @@ from hudi_pyspark.options.option import Index
 from hudi_pyspark.table.merge_mode import DELETE_FIELD
 from tests.golden.compare import arrow_type_name
 from tests.golden.filters import Filter, filters_of
-from tests.golden.questions import Whole, kept_in, questions, random_options
+from tests.golden.questions import Whole, kept_in, problems_of, questions, random_options
 from tests.process_state import drawn_state
 from verification.histories.compare import Answer, Failure, arrow_answer, difference
 from verification.histories.queries import METADATA, SKIPPING, Query, QueryKind
-from verification.index_combinations.by_key import KEY, ROW, KeyedTable
-from verification.index_combinations.left_out import left_out
+from verification.index_combinations.by_key import KEY, ROW, KeyedTable, left_out
 
 FORMS_OF_OURS = 4  # per query; they need no JVM
 _MOST_KEYS = 20  # that are asked for one by one; all are, in groups
@@ -231,13 +230,8 @@ def other_forms(
     found = questions(whole, random)
     for question in random.sample(found, min(most, len(found))):
         asked = replace(query, own=random_options(random, kept_folder(path)))
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                answer = question.ask(HudiTable(str(path)), {**asked.own, **asked.options})
-            problems = question.problems(answer, whole)
-        except Exception as error:  # noqa: BLE001  (a finding)
-            problems = [f"{type(error).__name__}: {error}"]
+        options = {**asked.own, **asked.options}
+        problems = problems_of(question, whole, HudiTable(str(path)), options)
         yield Check(FORMS, asked, f"{question}: {'; '.join(problems)}" if problems else "")
 
 

@@ -61,23 +61,34 @@ class Worker:
 
     hudi: str
     folder: Path  # for the JVM's own files, error reports included
-    crashes: int = 0
     has_java_client: bool = False  # beside the bundle
-    is_other: bool = False  # the process for steps that are done elsewhere
+    is_other: bool = False  # of another worker, for which it does steps
     settings: Mapping[str, str] = field(default_factory=dict)  # further ones of the session
-    _other: Worker | None = None
+    _others: dict[tuple[str, bool], Worker] = field(default_factory=dict)
     _process: BaseProcess | None = None
     _connection: Connection | None = None
     _sent: float = field(default=0.0, repr=False)
 
     def execute(self, history: History, number: int, path: Path) -> Failure | None:
-        """Do one step of a history; the failure if Apache Hudi refused it."""
-        if history.steps[number].is_elsewhere and not self.is_other:
-            if self._other is None:
-                self._other = Worker(self.hudi, self.folder / "other", is_other=True)
-            return self._other.execute(history, number, path)
+        """Do one step of a history; the failure if Apache Hudi refused it.
+
+        A step of another release, or one that is done elsewhere, has a process of its own.
+        """
+        step = history.steps[number]
+        place = (step.hudi or self.hudi, step.is_elsewhere)
+        if not self.is_other and place != (self.hudi, False):
+            return self._other(*place).execute(history, number, path)
         found: Failure | None = self._ask("execute", history, number, path)
         return found
+
+    def _other(self, release: str, is_elsewhere: bool) -> Worker:  # noqa: FBT001
+        place = (release, is_elsewhere)
+        if place not in self._others:
+            folder = self.folder / release / ("elsewhere" if is_elsewhere else "")
+            self._others[place] = Worker(
+                release, folder, has_java_client=self.has_java_client, is_other=True
+            )
+        return self._others[place]
 
     def read(self, path: Path, query: Query) -> Answer | Failure:
         """Apache Hudi's answer. A JVM that dies of the query is a failure like others."""
@@ -96,8 +107,8 @@ class Worker:
         return SavedAnswer(pq.read_table(folder), json.loads(schema))
 
     def stop(self) -> None:
-        if self._other is not None:
-            self._other.stop()
+        for other in self._others.values():
+            other.stop()
         if self._process is not None:
             self._process.terminate()
             self._process.join(10)
@@ -115,7 +126,6 @@ class Worker:
             return self._receive(SECONDS_TO_ANSWER)
         except (EOFError, OSError) as error:
             self.stop()
-            self.crashes += 1
             raise CrashError(f"the JVM died: {type(error).__name__} {error}") from error
 
     def _receive(self, seconds: int) -> Any:
@@ -141,29 +151,6 @@ class Worker:
             self._receive(SECONDS_TO_START)
         except (EOFError, TimeoutError) as error:
             raise SystemExit(f"Spark does not start: see {self.folder / LOG}") from error
-
-
-@dataclass
-class SuccessiveWorker(Worker):
-    """Writes each step with the release that it names, and reads with one of them."""
-
-    _writers: dict[str, Worker] = field(default_factory=dict)
-
-    def execute(self, history: History, number: int, path: Path) -> Failure | None:
-        """Do one step of a history; the failure if Apache Hudi refused it."""
-        release = history.steps[number].hudi
-        if release in ("", self.hudi):
-            return super().execute(history, number, path)
-        if release not in self._writers:
-            self._writers[release] = Worker(
-                release, self.folder / release, has_java_client=self.has_java_client
-            )
-        return self._writers[release].execute(history, number, path)
-
-    def stop(self) -> None:
-        super().stop()
-        for writer in self._writers.values():
-            writer.stop()
 
 
 def serve(

@@ -7,6 +7,7 @@ indexes have slices to leave out, and all at once.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -20,9 +21,12 @@ import pyarrow as pa
 
 from hudi_pyspark import HudiTable, scan_polars
 from hudi_pyspark.options.option import Index
+from hudi_pyspark.scan import Scan
+from verification.random_plans.conditions import literal
 
 KEY = "_hoodie_record_key"
 ROW = (KEY, "_hoodie_partition_path", "_hoodie_commit_time", "_hoodie_commit_seqno")
+_LEFT_OUT = re.compile(r"([0-9]+) of [0-9]+ file slices by ([^;,]+)")  # of a note
 _MOST_KEYS = 10_000  # beyond these, no index is asked
 
 Rows = Counter[tuple[Any, ...]]
@@ -80,14 +84,14 @@ class KeyedTable:
             yield from self._by_engines(several)
 
     def _by_filter(self, keys: Sequence[str], setting: dict[str, Any]) -> Iterator[str]:
-        listed = ", ".join(map(_literal, keys))
+        listed = ", ".join(map(literal, keys))
         text = f"{KEY} IN ({listed})" if len(keys) > 1 else f"{KEY} = {listed}"
         scan = self.table.scan(list(ROW), filter=text, **setting)
         yield from self._problem(f"a filter with {setting}", keys, scan.to_arrow())
         fields = self.table.config.record_key_fields
         values = self._values_of(fields[0], keys) if len(fields) == 1 else []
         if values:
-            listed = ", ".join(map(_literal, values))
+            listed = ", ".join(map(literal, values))
             text = f"`{fields[0]}` IN ({listed})"
             scan = self.table.scan(list(ROW), filter=text, **setting)
             yield from self._problem(f"its field and {setting}", keys, scan.to_arrow())
@@ -98,7 +102,7 @@ class KeyedTable:
             frame = scan_polars(str(self.path)).filter(pl.col(KEY).is_in(list(keys)))
             found = frame.select(ROW).collect().to_arrow()
             yield from self._problem("polars", keys, found)
-            listed = ", ".join(map(_quoted, keys))
+            listed = ", ".join(literal(key, dialect="duckdb") for key in keys)
             condition = f"IN ({listed})" if len(keys) > 1 else f"= {listed}"
             database = self.table.scan(list(ROW)).to_duckdb("t")
             found = database.sql(f"FROM t WHERE {KEY} {condition}").to_arrow_table()
@@ -138,10 +142,11 @@ def _some(rows: Rows) -> list[tuple[Any, ...]]:
     return [*rows.elements()][:3]
 
 
-def _literal(value: object) -> str:
-    """Return a value as in a filter, where a backslash escapes the next character."""
-    return str(value) if isinstance(value, int) else _quoted(str(value).replace("\\", "\\\\"))
-
-
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
+def left_out(scan: Scan) -> Counter[str]:
+    """File slices that a scan leaves out, by the index."""
+    found: Counter[str] = Counter()
+    for note in scan._grouped_plan().notes:
+        for number, index in _LEFT_OUT.findall(note):
+            if int(number):
+                found[index] += int(number)
+    return found

@@ -22,13 +22,11 @@ from hudi_pyspark.scan import Scan
 from tests.conftest import GOLDEN
 from tests.golden.case import Case, Query, load_cases
 from tests.golden.filters import Filter, random_filter
-from verification.index_combinations.left_out import left_out
+from verification.index_combinations.by_key import Rows, left_out
 
 _KEY = ("_hoodie_partition_path", "_hoodie_record_key")
 _FILTERS_AT_ONCE = 4  # sets of indexes that each filter is tried with
 _SWITCHES = {"hoodie.metadata.enable", "hoodie.enable.data.skipping"}
-
-Rows = Counter[tuple[Any, ...]]
 
 
 @dataclass(frozen=True, eq=False)

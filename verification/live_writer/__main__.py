@@ -16,10 +16,9 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from verification.live_writer.journal import load_journal
 from verification.live_writer.judge import Judged, Truth, Verdict, judge
-from verification.live_writer.observation import load_reads
 from verification.live_writer.readers import READERS, read_live
+from verification.live_writer.records import Journal, Read, Service, Write
 from verification.live_writer.summary import summarize
 from verification.live_writer.writer import write_live
 
@@ -68,13 +67,14 @@ def _run(folder: Path, seconds: float, seed: int) -> None:
 
 
 def _report(folder: Path) -> int:
-    writes, services = load_journal(folder / "journal.jsonl")
+    journal = Journal(folder / "journal.jsonl")
+    writes, services = journal.all(Write), journal.all(Service)
     truth = Truth.of(writes, services)
     judged: list[Judged] = []
     for name in READERS:
         file = folder / f"{name.replace(' ', '_')}.jsonl"
         if file.exists():
-            judged += judge(list(load_reads(file)), truth)
+            judged += judge(Journal(file).all(Read), truth)
     lost = [s.problem for s in services if s.kind == "audit" and s.problem]
     if lost:
         print(f"The journal is no referee of this run: {lost[0]}")

@@ -16,8 +16,7 @@ from enum import Enum
 from itertools import chain, combinations
 from typing import Any
 
-from verification.live_writer.journal import Service, Write
-from verification.live_writer.observation import Kind, Read
+from verification.live_writer.records import Kind, Read, Service, Write
 from verification.live_writer.rows import COLUMNS, row_of
 
 Row = tuple[Any, ...]

@@ -24,7 +24,7 @@ from hudi_pyspark.planning.stream_offsets import (
 )
 from hudi_pyspark.scan import Scan
 from verification.histories.instants import completed_commits
-from verification.live_writer.observation import Kind, Read, append_read
+from verification.live_writer.records import Journal, Kind, Read
 from verification.live_writer.rows import COLUMNS, WRITERS, keys_of
 
 _PAUSE = 0.5  # seconds between reads, which leaves the processor to the writers
@@ -40,7 +40,7 @@ class Reader:
 
     name: str
     table: str
-    out: Path
+    out: Journal
     dice: random.Random
     position: str = ""  # up to which ranges have been read
     is_first: bool = True  # the next range does not continue another
@@ -89,7 +89,7 @@ class Reader:
             **details,
             **found,
         )
-        append_read(self.out, read)
+        self.out.append(read)
         return read
 
 
@@ -211,7 +211,7 @@ def read_live(name: str, folder: str, seed: int, is_over: Event) -> None:
     reader = Reader(
         name,
         str(table),
-        Path(folder) / f"{name.replace(' ', '_')}.jsonl",
+        Journal(Path(folder) / f"{name.replace(' ', '_')}.jsonl"),
         random.Random(f"{seed} {name}"),
     )
     while not completed_commits(table):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from verification.live_writer.journal import Service, Write
 from verification.live_writer.judge import Judged, Verdict
+from verification.live_writer.records import Service, Write
 
 
 def summarize(

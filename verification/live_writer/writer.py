@@ -21,8 +21,8 @@ from verification.common.data import load_data
 from verification.histories.bundles import bundle
 from verification.histories.instants import Instant, completed_commits
 from verification.histories.worker import LOG, start_session
-from verification.live_writer.journal import Journal, Service, Write
 from verification.live_writer.judge import Truth
+from verification.live_writer.records import Journal, Service, Write
 from verification.live_writer.rows import (
     COLUMNS,
     DDL,
@@ -155,7 +155,7 @@ class LiveTable:
         self.spark.catalog.clearCache()
         rows = self.spark.read.format("hudi").load(str(self.path)).select(*COLUMNS).collect()
         found = sorted(tuple(row) for row in rows)
-        expected = sorted(Truth.of(*self.journal.load()).rows_now())
+        expected = sorted(Truth.of(self.journal.all(Write), self.journal.all(Service)).rows_now())
         if found == expected:
             return ""
         lost, extra = (

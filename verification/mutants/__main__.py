@@ -15,35 +15,14 @@ from pathlib import Path
 
 import pytest
 
+from verification.common.data import load_data
 from verification.mutants.equivalent import reasons
 from verification.mutants.mutations import Mutant, mutants_of
 from verification.mutants.proofs import Proofs, Verdict
 
 PACKAGE = Path("hudi_pyspark")
-# Parts of the reader to the ends of their modules' paths.
-PARTS = {
-    "merge": ("merge/merge", "merge/base_rows", "fold", "decision", "payload", "loaded_log"),
-    "merged slices": ("whole_records", "merge_sides", "merged_slices"),
-    "kept merges": ("merge/outcome", "outcome_files", "kept_merges"),
-    "packing": ("planning/plan", "small_slices"),
-    "log records": ("log_records/records", "log_records/decoder", "record_keys"),
-    "live blocks": ("table/log_files",),
-    "slices": ("file_slices", "table/file_groups", "file_group"),
-    "ranges": ("commit_range", "planning/query", "commit_history"),
-    "changes": ("planning/changes", "read_task"),
-    "pruning": ("partitions", "filter/evaluation", "base_files/parquet"),
-    "trusted indexes": (
-        *("metadata_table/pruning", "secondary_index", "expression_index"),
-        *("partition_stats", "index_definitions", "metadata_table/slices"),
-    ),
-    "schema evolution": ("schema_evolution", "nested_fields"),
-}
-# Tests that say nothing of these modules, or the same as others in more time.
-LEFT_OUT = (
-    *("spark", "storage", "catalogs", "cli", "project", "doctor", "typing", "format"),
-    *("options", "verification", "test_scan_bad_input.py", "test_procedures.py"),
-    *("test_inspection.py", "test_inspection_of_logs.py"),
-)
+_DATA = load_data(__file__, "parts.toml")
+PARTS: dict[str, list[str]] = _DATA["parts"]
 REPEATED = "test_every_query_of_log_files_answers_the_same or test_filtered_read"
 LEAST = 0.95  # share of the mutants that must be killed
 
@@ -53,7 +32,7 @@ def modules(part: str) -> list[Path]:
     matches = {name: list(PACKAGE.rglob(f"{name}.py")) for name in PARTS[part]}
     for name, paths in matches.items():
         if len(paths) != 1:
-            raise SystemExit(f"{name} matches {len(paths)} modules: change PARTS")
+            raise SystemExit(f"{name} matches {len(paths)} modules: change parts.toml")
     return [paths[0] for paths in matches.values()]
 
 
@@ -97,7 +76,7 @@ def run(mutants: Sequence[Mutant], tests: Sequence[str]) -> list[Verdict]:
         status = pytest.main(
             [*tests, "-q", "-s", "-m", "not spark or full", "-k", f"not ({REPEATED})",
              "-p", "no:cacheprovider", "-p", "no:xdist",
-             *(f"--ignore=tests/{name}" for name in LEFT_OUT)],
+             *(f"--ignore=tests/{name}" for name in _DATA["left_out"])],
             plugins=[Proofs(mutants, every_module, announce, inner)],
         )  # fmt: skip
         tempfile.tempdir = None

@@ -67,7 +67,10 @@ class Programs(Queries):
             self.scope = query.scope
 
     def _whole_table(self) -> None:
-        """Read a table; sort it by the positions of columns, where the record key decides."""
+        """Read a table; sort it by the positions of columns, where the record key decides.
+
+        Only if the columns stay as they are, nothing but the limit keeps a condition from the scan.
+        """
         table, self.scope = self.table()
         self.lines = [f"d = {self.read(table)}"]
         if not self.scope.unique or self.chance(0.4):
@@ -80,7 +83,11 @@ class Programs(Queries):
         is_sorted = columns[first - 1].kind in FLAT
         keys = f"F.lit({first}){sign}, F.lit({place})" if is_sorted else f"F.lit({place}){sign}"
         self._then(f"sort({keys}).limit({self.dice.randint(1, 12)})", self.scope)
-        self._project()
+        if self.chance(0.5):
+            condition = self.where(self.scope, 2)
+            self._then(self.where_call(condition), self.scope, "where above a limit")
+        else:
+            self._project()
 
     def _self_join(self) -> None:
         """Join a frame with itself."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
+
+from tests.written_table import WrittenTable
 
 _COUNT = 14
 _BYTES = [{"name": name, "type": "bytes"} for name in ("metadata", "value")]
@@ -28,8 +28,6 @@ def write(spark: SparkSession, folder: Path) -> None:
     frame = spark.createDataFrame(texts, "id int, n string, v string, st string, name string")
     frame = frame.selectExpr("id", "n", "parse_json(v) v", "parse_json(st) st", "name").coalesce(1)
     frame.write.mode("overwrite").parquet(str(folder / "variants.parquet"))
-    table = folder / "variants"
-    (table / ".hoodie").mkdir(parents=True)
     stored = pa.struct([("metadata", pa.binary()), ("value", pa.binary())])
     schema = pa.schema(
         {"id": pa.int32(), "n": pa.string(), "v": stored, "st": stored, "name": pa.string()}
@@ -37,23 +35,18 @@ def write(spark: SparkSession, folder: Path) -> None:
     rows = [
         {name: _stored(value) for name, value in row.asDict().items()} for row in frame.collect()
     ]
-    name = "f-0_0-0-0_20240101000000000.parquet"
-    pq.write_table(pa.Table.from_pylist(rows, schema), table / name)
-    (table / ".hoodie" / "hoodie.properties").write_text(
-        "hoodie.table.name=v\nhoodie.table.version=6\nhoodie.table.type=COPY_ON_WRITE\n"
-        "hoodie.populate.meta.fields=false\n"
-    )
     fields = [
         {"name": "id", "type": "int"},
         *({"name": n, "type": ["null", _kind(n)], "default": None} for n in schema.names[1:]),
     ]
-    size = (table / name).stat().st_size
-    commit = {
-        "partitionToWriteStats": {"": [{"fileId": "f-0", "path": name, "fileSizeInBytes": size}]},
-        "extraMetadata": {"schema": json.dumps({"type": "record", "name": "r", "fields": fields})},
-        "operationType": "INSERT",
-    }
-    (table / ".hoodie" / "20240101000000000.commit").write_text(json.dumps(commit))
+    table = WrittenTable(
+        folder / "variants",
+        {"type": "record", "name": "r", "fields": fields},
+        {"hoodie.table.type": "COPY_ON_WRITE", "hoodie.populate.meta.fields": "false"},
+    )
+    name = "f-0_0-0-0_20240101000000000.parquet"
+    table.put_parquet(name, pa.Table.from_pylist(rows, schema))
+    table.commit("20240101000000000", "commit", [("f-0", name)], operation="INSERT")
 
 
 def _kind(name: str) -> Any:

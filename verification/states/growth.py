@@ -14,22 +14,10 @@ from typing import Any
 from tests.conftest import GOLDEN
 from tests.golden.case import load_case
 from tests.growing_table import GrowingTable, table_at
+from verification.common.data import load_data
 
-# Cases, and of each its states: the last instant, and the query that Apache Hudi answered as of it.
-_STATES = {
-    "v6_mor_part_basic": {
-        "20261121061710377": "as_of_c1",
-        "20261121061716440": "as_of_c2_formatted",
-        "20261121061720064": "as_of_c4",
-        "20261121061723385": "snapshot",
-    },
-    "v9_mor_compaction_inline": {
-        "20261121062657910": "as_of_c1",
-        "20261121062700103": "as_of_c2_formatted",
-        "20261121062703875": "as_of_c4",
-        "20261121062710569": "snapshot",
-    },
-}
+# By case and last instant the query that Apache Hudi answered as of it.
+_STATES: dict[str, dict[str, str]] = load_data(__file__, "statements.toml")["tables"]
 CASES = tuple(_STATES)
 LAST = 3
 # Their values tell the states apart.

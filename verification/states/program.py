@@ -19,7 +19,7 @@ from verification.states.growth import COLUMNS, LAST
 
 NEWEST, KEPT = "newest", "kept"
 _COLUMNS = ", ".join(COLUMNS)
-_NOISE = load_data(__file__, "statements.toml")["noise"]
+_STATEMENTS = load_data(__file__, "statements.toml")
 
 
 @dataclass(frozen=True)
@@ -216,7 +216,7 @@ class Writer:
     def _noise(self) -> None:
         if self._known_views:
             view = self.dice.choice(self._known_views).name
-            line = self.dice.choice(_NOISE).replace("{v}", view)
+            line = self.dice.choice(_STATEMENTS["noise"]).replace("{v}", view)
             self._do(line, f"statement {line.split('(')[1].split()[0][:12]}")
 
     def _new_session(self) -> None:
@@ -261,22 +261,9 @@ class Writer:
     def _reading(self, named: Named) -> str:
         """Return a frame of an object, made by one of many ways."""
         if not named.name:
-            return self.dice.choice([
-                f'{named.text}.select("*")', f'{named.text}.where("id IS NOT NULL")',
-                f'sql("SELECT * FROM {{t}}", t={named.text})',
-                f'{named.text}.withColumn("one", F.lit(1)).distinct()',
-            ])  # fmt: skip
-        v = named.name
-        return self.dice.choice([
-            f'spark.table("{v}")', f'spark.table("{v}").where("ts > 0")',
-            f'sql("SELECT {_COLUMNS} FROM {v}")', f'sql("SELECT * FROM {v}")',
-            f'sql("/* c */ SELECT {_COLUMNS} FROM {v}")', f'sql("-- c\\nSELECT * FROM {v}")',
-            f'sql("TABLE {v}")', f'sql("FROM {v} |> SELECT {_COLUMNS}")',
-            f'sql("WITH x AS (SELECT * FROM {v}) SELECT {_COLUMNS} FROM x")',
-            f'sql("SELECT {_COLUMNS} FROM {v} UNION SELECT {_COLUMNS} FROM {v}")',
-            f'sql("SELECT {_COLUMNS} FROM (SELECT *, rank() OVER (ORDER BY id) AS r FROM {v})")',
-            f"sql(\"SELECT max(struct({_COLUMNS})) AS m FROM {v} GROUP BY id\").select('m.*')",
-        ])  # fmt: skip
+            return str(self.dice.choice(_STATEMENTS["frames"])).format(f=named.text)
+        way = str(self.dice.choice(_STATEMENTS["views"]))
+        return way.format(v=named.name, columns=_COLUMNS)
 
     def _objects(self) -> list[Named]:
         return [*self._frames, *self._known_views]

@@ -1,19 +1,24 @@
-"""The histories of all writers: the same seed, number and writer give the same history."""
+"""The writers of histories: what is drawn for each, and the processes that write and read."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from random import Random
 from typing import Any
 
 from verification.histories.avro_generation import AVRO, AVRO_TYPES, JAVA, AvroMaker
 from verification.histories.column_types import TYPES
 from verification.histories.flink_generation import FLINK, FLINK_TYPES, FlinkMaker
+from verification.histories.flink_writer import FlinkWorker
 from verification.histories.generation import Maker, abilities_of
 from verification.histories.history import History, Step
-from verification.histories.rust_writer import RUST, SPARK_RELEASE
+from verification.histories.rust_writer import RUST, SPARK_RELEASE, RustWorker
 from verification.histories.spark_generation import SparkMaker
+from verification.histories.worker import Worker
+
+NEWEST = "1.2.0"  # whose answers are the measure
 
 
 @dataclass
@@ -49,3 +54,20 @@ def history_of(seed: int, number: int, hudi: str) -> History:
     random = Random(f"{seed} {number} {hudi}")
     maker = make(random, hudi.removeprefix(prefix), abilities_of(name), types)
     return maker.history(f"h{seed}_{number}", hudi)
+
+
+def worker_of(hudi: str, folder: Path, *, reader: str = NEWEST) -> Worker:
+    """Return what writes the tables of a writer, and reads them.
+
+    Args:
+        hudi: the name of the writer, as `make histories` takes it.
+        folder: for files of the processes.
+        reader: the release that reads, unless a single release writes.
+    """
+    if hudi == FLINK:
+        return FlinkWorker(reader, folder)
+    if hudi == RUST:
+        return RustWorker(reader, folder)
+    names_releases = "+" in hudi or hudi.startswith((AVRO, JAVA))
+    release = reader if names_releases else hudi
+    return Worker(release, folder, has_java_client=hudi.startswith(JAVA))
