@@ -101,7 +101,7 @@ def _conform_column(
     ) as error:
         raise SchemaEvolutionError(
             f"{source}: column {field.name!r} is stored as {column.type}, which cannot be read as "
-            f"the table's type {field.type} ({error})",
+            f"{field.type} ({error})",
             advice="Read the other columns, or write these rows again with values of that type",
         ) from error
     except MalformedVariantError as error:

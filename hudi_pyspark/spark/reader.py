@@ -21,7 +21,7 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from hudi_pyspark.columns.arrays import first_rows
 from hudi_pyspark.columns.schema_evolution import conform
-from hudi_pyspark.errors import HudiError
+from hudi_pyspark.errors import HudiError, SchemaEvolutionError
 from hudi_pyspark.messages import logger
 from hudi_pyspark.reading.read_task import read_tasks
 from hudi_pyspark.spark.hints import Answer, written_answer
@@ -41,6 +41,11 @@ _ALL_COLUMNS = (
     "(Spark Connect, shared clusters), name the columns: option 'columns' or .schema(...), and "
     "option 'filter'. Later scans do not repeat this warning"
 )
+LOAD_AGAIN = (
+    "Correct .schema(...) or the columns of the view. If you gave none, the table has changed "
+    "since the DataFrame or the view was made: make it again"
+)
+"""Advice if Spark requests a column that the table has no longer, or has with another type."""
 _OWN_FIELDS = [field.name for field in fields(ScanTask) if field.name != "shared"]
 
 
@@ -146,9 +151,16 @@ def _batches(
     tables = read_tasks(tasks, storage)
     # Spark accepts the first batch only if its schema is exactly the expected one. Rows are cut off
     # afterwards, since Arrow does not bound a slice of a table without columns.
-    conformed = (conform(table, schema, {}, source="the result") for table in tables)
+    conformed = (_conformed(table, schema) for table in tables)
     for rows in first_rows(conformed, limit):
         yield from rows.replace_schema_metadata(None).to_batches()
+
+
+def _conformed(rows: pa.Table, schema: pa.Schema) -> pa.Table:
+    try:
+        return conform(rows, schema, {}, source="the answer")
+    except SchemaEvolutionError as error:
+        raise SchemaEvolutionError(error.found, advice=LOAD_AGAIN) from error
 
 
 @cache

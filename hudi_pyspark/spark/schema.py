@@ -12,6 +12,7 @@ from pyspark.sql.types import StructField, StructType
 from hudi_pyspark.columns.nested_fields import nullable
 from hudi_pyspark.columns.schema_evolution import conform
 from hudi_pyspark.errors import InvalidOptionError, SchemaEvolutionError
+from hudi_pyspark.spark.reader import LOAD_AGAIN
 from hudi_pyspark.wording import did_you_mean
 
 # Timestamps are in UTC. Spark 4.0 has no such argument, since UTC is its only time zone.
@@ -21,10 +22,6 @@ _UTC: dict[str, Any] = (
 _COMMENT = "comment"  # the key of the metadata by which Spark keeps the comment of a column
 # Keys of the metadata by which Spark marks text that has a collation, or is char or varchar.
 _OTHER_COMPARISONS = {"__COLLATIONS", "__CHAR_VARCHAR_TYPE_STRING"}
-_LOAD_AGAIN = (
-    "Correct .schema(...) or the columns of the view. If you gave none, the table has changed "
-    "since the DataFrame or the view was made: make it again"
-)
 
 
 def spark_schema(schema: pa.Schema) -> StructType:
@@ -88,7 +85,7 @@ def requested_columns(requested: StructType, table: pa.Schema) -> list[str]:
             raise InvalidOptionError(
                 f"the query reads column {field.name!r} as {field.type}, but it is {stored.type}, "
                 f"which is not converted to that type ({error.__cause__})",
-                advice=_LOAD_AGAIN,
+                advice=LOAD_AGAIN,
             ) from error
     return list(target.names)
 
@@ -105,7 +102,7 @@ def check_names(requested: Sequence[str], available: Sequence[str], owner: str) 
         raise InvalidOptionError(
             f"the query reads {', '.join(map(repr, unknown))}, which {owner} does not have"
             f"; it has {', '.join(available)}",
-            advice=f"{_LOAD_AGAIN}{did_you_mean(unknown[0], available)}",
+            advice=f"{LOAD_AGAIN}{did_you_mean(unknown[0], available)}",
         )
 
 

@@ -207,6 +207,16 @@ def test_completed_commit_of_an_upgraded_table_counts_by_its_requested_time():
     assert commit_offsets(table.open()) == {"010": "010", "025": "020"}
 
 
+def test_upgrade_loses_no_commit_and_repeats_the_last_one():
+    before = TinyTable(6).write("010", "deltacommit").write("020", "deltacommit")
+    offset = max(commit_offsets(before.open()))
+    # The upgrade took the times of files for completion times. Commit 030 overtook 020.
+    after = TinyTable(9).write("010", "deltacommit").write("020", "deltacommit", completed="040")
+    after.write("030", "deltacommit").write("050", "deltacommit")
+    ahead = {time for at, time in commit_offsets(after.open()).items() if at > offset}
+    assert ahead == {"020", "030", "050"}
+
+
 @pytest.mark.parametrize("state", ["020.deltacommit.requested", "020.deltacommit.inflight"])
 def test_pending_commit_holds_back_later_ones_before_version_8(state):
     table = TinyTable(6).write("010", "deltacommit").instant(state).write("030", "deltacommit")
