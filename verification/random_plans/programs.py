@@ -108,7 +108,7 @@ class Programs(Queries):
         kind = self.dice.choice(_JOINS)
         self.did(f"join by x[] {kind}")
         reads = [self.read(name), self.read(other)]
-        if reads[0] == reads[1]:
+        if reads == [f'spark.table("{name}")'] * 2:
             # Columns of a view are the same in each read, so that Spark finds the join ambiguous,
             # and those of a table of a catalog are not.
             reads = [f't("{name}")'] * 2
