@@ -25,6 +25,7 @@ from tests.golden.archive import members
 from tests.golden.case import REFERENCE, read_facts, write_case
 from verification.generate.golden import unpacked
 from verification.histories.bundles import bundle
+from verification.histories.instants import data_logs
 from verification.histories.worker import cause_of, start_session
 from verification.random_plans.conditions import literal
 
@@ -128,11 +129,7 @@ def ask_procedures(calls: Calls) -> None:
 
 
 def _ask_about_logs(calls: Calls) -> None:
-    logs = sorted(
-        file
-        for file in calls.base.rglob(".*.log.*")
-        if ".hoodie" not in file.parts and not file.name.endswith((".crc", ".cdc"))
-    )
+    logs = sorted(calls.base / path for path in data_logs(calls.base))
     for log in logs[:: max(1, len(logs) // LOG_FILES)][:LOG_FILES]:
         calls.ask_all("show_logfile_metadata", log_file_path_pattern=str(log))
         calls.ask_all("show_logfile_records", log_file_path_pattern=str(log))
