@@ -107,7 +107,12 @@ class Programs(Queries):
         other, right = self.table()
         kind = self.dice.choice(_JOINS)
         self.did(f"join by x[] {kind}")
-        self.lines = [f"x = {self.read(name)}", f"y = {self.read(other)}"]
+        reads = [self.read(name), self.read(other)]
+        if reads[0] == reads[1]:
+            # Columns of a view are the same in each read, so that Spark finds the join ambiguous,
+            # and those of a table of a catalog are not.
+            reads = [f't("{name}")'] * 2
+        self.lines = [f"x = {reads[0]}", f"y = {reads[1]}"]
         kinds = [k for k in ("num", "num", "num", "time", "text") if left.of(k) and right.of(k)]
         kind_of_key = self.dice.choice(kinds)
         own = self.dice.choice(left.of(kind_of_key)).name
