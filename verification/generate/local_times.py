@@ -11,6 +11,7 @@ compared with ``RebaseDateTime.rebaseJulianToGregorianMicros`` for each zone tha
 """
 
 import datetime as dt
+import json
 import struct
 import sys
 import zoneinfo
@@ -19,16 +20,7 @@ from pathlib import Path
 
 LAST = -2_208_988_800 + 86_400  # 1900-01-02 in UTC: no zone differs from then on
 # Names that only Java has, or had.
-JAVA = {
-    "ACT": "Australia/Darwin", "AET": "Australia/Sydney", "AGT": "America/Argentina/Buenos_Aires",
-    "ART": "Africa/Cairo", "AST": "America/Anchorage", "BET": "America/Sao_Paulo",
-    "BST": "Asia/Dhaka", "CAT": "Africa/Harare", "CNT": "America/St_Johns",
-    "CST": "America/Chicago", "CTT": "Asia/Shanghai", "EAT": "Africa/Addis_Ababa",
-    "ECT": "Europe/Paris", "IET": "America/Indiana/Indianapolis", "IST": "Asia/Kolkata",
-    "JST": "Asia/Tokyo", "MIT": "Pacific/Apia", "NET": "Asia/Yerevan", "NST": "Pacific/Auckland",
-    "PLT": "Asia/Karachi", "PNT": "America/Phoenix", "PRT": "America/Puerto_Rico",
-    "PST": "America/Los_Angeles", "SST": "Pacific/Guadalcanal", "VST": "Asia/Ho_Chi_Minh",
-}  # fmt: skip
+JAVA = json.loads(Path(__file__).with_name("java_zones.json").read_text())
 SYSTEM_V = ("AST4ADT", "EST5EDT", "CST6CDT", "MST7MDT", "PST8PDT", "YST9YDT", "HST10")
 
 

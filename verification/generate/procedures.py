@@ -23,22 +23,17 @@ from pyspark.sql import SparkSession
 
 from tests.golden.archive import members
 from tests.golden.case import REFERENCE, read_facts, write_case
+from verification.common.data import load_data
 from verification.generate.golden import unpacked
 from verification.histories.bundles import bundle
+from verification.histories.instants import data_logs
 from verification.histories.worker import cause_of, start_session
 from verification.random_plans.conditions import literal
 
 GOLDEN = Path(__file__).parents[2] / "tests" / "golden"
 KIND = "procedures"
 FILE = "procedures.json"
-CASES = (
-    "v6_cow_archived", "v6_cow_clustering_pending", "v6_mor_clean_only", "v6_mor_compaction_inline",
-    "v6_mor_compaction_pending", "v6_mor_corrupt_log_block", "v6_mor_failed_rolled_back",
-    "v6_mor_mdt_indexes", "v6_mor_replace", "v8_mor_partial_merge_into", "v8_mor_savepoint_restore",
-    "v9_cow_cdc_data_before", "v9_mor_archived", "v9_mor_clustering", "v9_mor_compaction_inline",
-    "v9_mor_corrupt_log_block", "v9_mor_delete_marker", "v9_mor_logblock_parquet",
-    "v9_mor_mdt_indexes", "v9_mor_schema_evolution",
-)  # fmt: skip
+CASES: list[str] = load_data(__file__, "procedures.toml")["cases"]
 ALL = 100_000
 LOG_FILES = 4  # of each table, spread over all
 _FOLDERS = 2  # with log files, of each table
@@ -128,11 +123,7 @@ def ask_procedures(calls: Calls) -> None:
 
 
 def _ask_about_logs(calls: Calls) -> None:
-    logs = sorted(
-        file
-        for file in calls.base.rglob(".*.log.*")
-        if ".hoodie" not in file.parts and not file.name.endswith((".crc", ".cdc"))
-    )
+    logs = sorted(calls.base / path for path in data_logs(calls.base))
     for log in logs[:: max(1, len(logs) // LOG_FILES)][:LOG_FILES]:
         calls.ask_all("show_logfile_metadata", log_file_path_pattern=str(log))
         calls.ask_all("show_logfile_records", log_file_path_pattern=str(log))

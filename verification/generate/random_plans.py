@@ -24,11 +24,6 @@ from verification.histories.bundles import bundle
 from verification.histories.worker import start_session
 from verification.random_plans.tables import ARCHIVES
 
-_SETTINGS = {
-    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
-    "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
-    "spark.sql.avro.datetimeRebaseModeInWrite": "CORRECTED",
-}
 _OPERATIONS = ("bulk_insert", "upsert", "delete")
 
 
@@ -36,7 +31,7 @@ def main(families: list[str]) -> None:
     """Write the tables of some families into their archives."""
     described = load_data(__file__, "plan_tables.toml")
     with tempfile.TemporaryDirectory() as scratch:
-        spark = start_session(str(bundle(REFERENCE)), scratch, _SETTINGS)
+        spark = start_session(str(bundle(REFERENCE)), scratch, described["settings"])
         for family in families:
             folder = unpack(ARCHIVES[family], Path(scratch) / family)
             of_all = {k: v for k, v in described[family].items() if k != "tables"}

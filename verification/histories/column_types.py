@@ -10,6 +10,8 @@ from decimal import Decimal
 from random import Random
 from typing import Any, TypeAlias
 
+from verification.common.data import load_data
+
 # None, bool, int, float, str, or lists and dicts of them: what JSON keeps without loss.
 Json: TypeAlias = "Any"
 
@@ -44,20 +46,8 @@ class ColumnType:
         return python_value(self.ddl.partition("(")[0], value)
 
 
-_DAYS = (
-    "0001-01-01", "1001-01-01", "1582-10-04", "1582-10-15", "1883-11-18", "1899-12-31",
-    "1900-01-01", "1969-12-31", "1970-01-01", "9999-12-31",
-)  # fmt: skip
-# Python converts no local time of the first two days, so that a calendar can shift by these.
-_MOMENTS = (
-    "0001-01-05T00:00:00", "1001-01-01T01:02:03.000004", "1582-10-04T23:59:59.999999",
-    "1582-10-15T00:00:00", "1883-11-18T12:03:57", "1883-11-18T12:03:58", "1899-12-31T23:59:59",
-    "1900-01-01T00:00:00", "1969-12-31T23:59:58.999999", "1970-01-01T00:00:00.000001",
-    "9999-12-30T23:59:59.999999",
-)  # fmt: skip
-_LENGTHS = (0, 1023, 1024, 4095, 4096, 4097, 8193, 20_000)  # statistics end somewhere among them
-_FLOATS = ("NaN", "-0.0", "Infinity", "-Infinity", "1.4E-45", "3.4028234663852886E38", "0.1")
-_DOUBLES = ("NaN", "-0.0", "Infinity", "-Infinity", "4.9E-324", "1.7976931348623157E308", "0.1")
+_VALUES = load_data(__file__, "values.toml")
+_LENGTHS: list[int] = _VALUES["lengths"]
 RARE = 0.15  # of the values are ends of their type
 
 
@@ -108,9 +98,9 @@ def _decimal_type(digits: int, scale: int) -> ColumnType:
     return ColumnType(f"decimal({digits},{scale})", draw)
 
 
-_any_day = _or(_day, _DAYS)
-_any_moment = _or(_moment, _MOMENTS)
-_any_double = _or(lambda r: r.random() * 100, _DOUBLES)
+_any_day = _or(_day, _VALUES["days"])
+_any_moment = _or(_moment, _VALUES["moments"])
+_any_double = _or(lambda r: r.random() * 100, _VALUES["doubles"])
 
 
 def _draw_ends(random: Random) -> Json:
@@ -137,7 +127,7 @@ TYPES: dict[str, ColumnType] = {
     ),
     "float": ColumnType(
         "float",
-        _or(lambda r: r.randint(-99, 99) / 4, _FLOATS),
+        _or(lambda r: r.randint(-99, 99) / 4, _VALUES["floats"]),
         wider=("double", "string"),
         literal="cast(0.5 as float)",
     ),

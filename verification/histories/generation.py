@@ -17,6 +17,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from verification.common.data import load_data
 from verification.histories.column_types import Json, long_text
 from verification.histories.history import Column, History, Step, StepKind
 
@@ -29,12 +30,7 @@ PARTITION_FIELDS: Mapping[str, tuple[str, ...]] = {
     "ordering": ("ts",),
 }
 METADATA = "hoodie.metadata.enable"
-# Beginnings of ordering values, to which small numbers are added.
-_LONG_BASES = (0, 0, 0, -(2**63), 2**63 - 1000, -(2**53) - 10)
-_MOMENT_BASES = (
-    "2024-01-01", "2024-01-01", "1969-12-31T23:59:50", "1582-10-14T23:59:50",
-    "1883-11-18T12:03:50", "1001-01-01", "9999-11-01",
-)  # fmt: skip
+_BASES = load_data(__file__, "values.toml")["ordering"]  # to which small numbers are added
 _WRITES = (
     "upsert",
     "insert",
@@ -118,8 +114,8 @@ class Maker:
         self.has_long_keys = self.key_type == "string" and self.happens("long_keys")
         self.has_long_ordering = self.happens("long_ordering")
         has_ends = self.happens("ends_of_ordering") and self.partitioning != "ordering"
-        self.ordering_base = r.choice(_LONG_BASES) if has_ends else 0
-        self.moment_base = r.choice(_MOMENT_BASES) if has_ends else _MOMENT_BASES[0]
+        self.ordering_base = r.choice(_BASES["longs"]) if has_ends else 0
+        self.moment_base = r.choice(_BASES["moments"]) if has_ends else _BASES["moments"][0]
         self.keys = r.choice(abilities.sizes)
         self.marks_deletes = self.happens("marks_deletes")
         self.repeats_keys = self.happens("repeats_keys")  # in several partitions

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from verification.common.data import load_data
 from verification.histories.column_types import TYPES
 from verification.histories.generation import (
     METADATA,
@@ -15,28 +16,8 @@ from verification.histories.generation import (
 )
 from verification.histories.history import LAGS, History, Step, StepKind
 
-_PAYLOADS = (
-    "OverwriteWithLatestAvroPayload",
-    "DefaultHoodieRecordPayload",
-    "PartialUpdateAvroPayload",
-    "OverwriteNonDefaultsWithLatestAvroPayload",
-    "EventTimeAvroPayload",
-    "FirstValueAvroPayload",
-)
-# Those that look at columns of their own, which a full load may lack.
-_PAYLOAD_COLUMNS: Mapping[str, Mapping[str, str]] = {
-    "AWSDmsAvroPayload": {"Op": "string"},
-    "debezium.MySqlDebeziumAvroPayload": {
-        "_change_operation_type": "string",
-        "_event_seq": "string",
-    },
-    "debezium.PostgresDebeziumAvroPayload": {
-        "_change_operation_type": "string",
-        "_event_lsn": "long",
-    },
-}
+_PAYLOADS = load_data(__file__, "values.toml")["payloads"]
 _MODEL = "org.apache.hudi.common.model."
-_UNTIL_1_0 = frozenset({"FirstValueAvroPayload"})  # the bundles of later releases lack it
 _PLAIN_VALUES = ("a", "bc", "d e", "ü", "2024", "x" * 200)
 _ODD_VALUES = ("a", "d e", "ü", "50%", "x=1", "a+b", "50%20", "#")
 _NO_VALUES = ("a", "bc", None, "")
@@ -110,14 +91,14 @@ class SparkMaker(Maker):
         names: list[str] = []
         if mode == "payload" and len(fields) == 1:
             has_all = all(release_of(hudi) < (1, 1) for hudi in self.releases)
-            names = [name for name in _PAYLOADS if has_all or name not in _UNTIL_1_0]
+            names = [n for n in _PAYLOADS["usual"] if has_all or n not in _PAYLOADS["until_1_0"]]
         elif mode == "database" and len(fields) == 1 and self.version < 9:
             # From version 9 on, the ordering fields are other columns of Debezium.
-            names = list(_PAYLOAD_COLUMNS)
+            names = list(_PAYLOADS["columns"])
         if names:
             payload = self.random.choice(names)
             found["hoodie.datasource.write.payload.class"] = _MODEL + payload
-            self.payload_columns = _PAYLOAD_COLUMNS.get(payload, {})
+            self.payload_columns = _PAYLOADS["columns"].get(payload, {})
             self.loads_without_them = bool(self.payload_columns) and self.random.random() < 0.6
         return found
 

@@ -21,7 +21,7 @@ from verification.mutants.mutations import Mutant, mutants_of
 from verification.mutants.proofs import Proofs, Verdict
 
 PACKAGE = Path("hudi_pyspark")
-_DATA = load_data(__file__, "parts.toml")
+_DATA = load_data(__file__, "mutants.toml")
 PARTS: dict[str, list[str]] = _DATA["parts"]
 REPEATED = "test_every_query_of_log_files_answers_the_same or test_filtered_read"
 LEAST = 0.95  # share of the mutants that must be killed
@@ -32,7 +32,7 @@ def modules(part: str) -> list[Path]:
     matches = {name: list(PACKAGE.rglob(f"{name}.py")) for name in PARTS[part]}
     for name, paths in matches.items():
         if len(paths) != 1:
-            raise SystemExit(f"{name} matches {len(paths)} modules: change parts.toml")
+            raise SystemExit(f"{name} matches {len(paths)} modules: change mutants.toml")
     return [paths[0] for paths in matches.values()]
 
 

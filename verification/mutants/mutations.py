@@ -11,27 +11,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
 
+from verification.common.data import load_data
+
 Edit: TypeAlias = tuple[int, int, str]  # begin and end in the module's bytes, and the new text
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 
-OPERATORS = {
-    ast.Lt: ("<", "<="), ast.LtE: ("<=", "<"), ast.Gt: (">", ">="), ast.GtE: (">=", ">"),
-    ast.Eq: ("==", "!="), ast.NotEq: ("!=", "=="),
-    ast.Is: ("is", "is not"), ast.IsNot: ("is not", "is"),
-    ast.In: ("in", "not in"), ast.NotIn: ("not in", "in"),
-    ast.Add: ("+", "-"), ast.Sub: ("-", "+"), ast.Mult: ("*", "//"), ast.FloorDiv: ("//", "*"),
-    ast.Mod: ("%", "//"), ast.BitAnd: ("&", "|"), ast.BitOr: ("|", "&"), ast.BitXor: ("^", "&"),
-    ast.LShift: ("<<", ">>"), ast.RShift: (">>", "<<"),
-}  # fmt: skip
+_DATA = load_data(__file__, "mutants.toml")
+OPERATORS: dict[type[ast.AST], tuple[str, str]] = {
+    getattr(ast, name): tuple(signs) for name, signs in _DATA["operators"].items()
+}
 _ORDERS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
-_PAIRS = (
-    ("and_", "or_"), ("and_kleene", "or_kleene"), ("less", "less_equal"), ("min", "max"),
-    ("greater", "greater_equal"), ("equal", "not_equal"), ("is_null", "is_valid"), ("any", "all"),
-    ("minimum", "maximum"), ("startswith", "endswith"), ("partition", "rpartition"),
-    ("update", "setdefault"), ("removeprefix", "removesuffix"), ("union", "intersection"),
-)  # fmt: skip
-CALLS = {a: b for pair in _PAIRS for a, b in (pair, pair[::-1])}
-UNWRAPPED = ("sorted", "reversed", "invert", "fill_null", "unique", "abs")  # f(x, ...) becomes x
+_PAIRS = _DATA["calls"]["pairs"]
+CALLS: dict[str, str] = {a: b for pair in _PAIRS for a, b in (pair, pair[::-1])}
+UNWRAPPED: list[str] = _DATA["calls"]["unwrapped"]  # f(x, ...) becomes x
 _CHECKS = ("strict",)  # of zip: what it would raise for cannot happen
 # What these say is for people; tests match parts of it.
 MESSAGES = re.compile(r"_?log(ger)?\.|warnings\.|.*(Error|Invalid|report|announce)\b")
