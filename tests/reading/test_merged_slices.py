@@ -165,6 +165,13 @@ def test_earlier_file_that_changed_is_merged_anew(storage, store):
     assert not resumes((first, replace(second, write_token="0-2-0"), third), storage, store)
 
 
+def test_slice_with_many_bytes_of_later_records_is_merged_anew(storage, store, monkeypatch):
+    rows(task(), storage, store)
+    logs = with_third(storage, upsert("z", 20, "004"))
+    monkeypatch.setattr(thresholds, "OUTCOME_BYTES", 10)
+    assert not resumes(logs, storage, store)
+
+
 def test_small_file_with_many_bytes_of_rows_is_not_held_in_memory(storage, monkeypatch):
     many = [{KEY: f"{n:03}", "ts": 10, "v": "base", "p": "sf"} for n in range(300)]
     storage.files[BASE_PATH] = base_content(many)
