@@ -71,7 +71,7 @@ class _InspectionReader(DataSourceReader):
 
     options: Mapping[str, str]
     call: InspectionCall
-    schema: pa.Schema
+    schema: StructType  # of the batches
 
     def partitions(self) -> list[InputPartition]:
         return [InputPartition(self.call.name)]
@@ -79,9 +79,11 @@ class _InspectionReader(DataSourceReader):
     def read(self, _partition: InputPartition) -> Iterator[pa.RecordBatch]:
         with only_message():
             table = self.call.run(HudiTable._from_options(self.options).inspect)
-            check_names(self.schema.names, table.schema.names, self.call.name)
-            conformed = conform(table, self.schema, {}, source=f"inspect.{self.call.name}")
-        yield from conformed.replace_schema_metadata(None).to_batches(max_chunksize=10_000)
+            schema = arrow_schema_of(spelled_as(table.schema, self.schema))
+            check_names(schema.names, table.schema.names, self.call.name)
+            conformed = conform(table, schema, {}, source=f"inspect.{self.call.name}")
+        answer = conformed.rename_columns(self.schema.names).replace_schema_metadata(None)
+        yield from answer.to_batches(max_chunksize=10_000)
 
 
 @dataclass
@@ -197,7 +199,7 @@ class Planner:
         if isinstance(schema, pa.Schema):
             schema = spark_schema(schema)
         if self._inspects():
-            return _InspectionReader(self._options, self._inspection(), arrow_schema_of(schema))
+            return _InspectionReader(self._options, self._inspection(), schema)
         options = self._options
         if hints.keeps_merges and not GivenOptions.of(options).has("merge_cache"):
             options = {**options, "merge_cache": MergeCache.DISK.value}

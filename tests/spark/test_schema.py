@@ -77,6 +77,15 @@ def test_columns_of_a_schema_in_another_case_are_those_of_the_table(golden_table
     assert ours == theirs
 
 
+def test_columns_of_a_table_about_the_table_may_be_spelled_in_another_case(golden_table):
+    path = str(golden_table("v9_mor_compaction_inline"))
+    spelled = StructType([StructField("Requested_Time", StringType())])
+    reader = HudiDataSource({"path": path, "inspect": "commits"}).reader(spelled)
+    batches = [batch for part in reader.partitions() for batch in reader.read(part)]
+    times = HudiTable(path).inspect.commits()["requested_time"]
+    assert pa.Table.from_batches(batches).to_pydict() == {"Requested_Time": times.to_pylist()}
+
+
 def test_column_of_a_schema_that_may_be_one_of_two_is_refused():
     table = pa.schema([("state", pa.string()), ("State", pa.string())])
     exact = StructType([StructField("State", StringType())])
