@@ -37,6 +37,7 @@ from hudi_pyspark.spark.schema import (
     comparable,
     requested_columns,
     spark_schema,
+    spelled_as,
     unchanged_columns,
     with_comments,
 )
@@ -70,7 +71,7 @@ class _InspectionReader(DataSourceReader):
 
     options: Mapping[str, str]
     call: InspectionCall
-    schema: pa.Schema
+    schema: StructType  # of the batches
 
     def partitions(self) -> list[InputPartition]:
         return [InputPartition(self.call.name)]
@@ -78,9 +79,11 @@ class _InspectionReader(DataSourceReader):
     def read(self, _partition: InputPartition) -> Iterator[pa.RecordBatch]:
         with only_message():
             table = self.call.run(HudiTable._from_options(self.options).inspect)
-            check_names(self.schema.names, table.schema.names, self.call.name)
-            conformed = conform(table, self.schema, {}, source=f"inspect.{self.call.name}")
-        yield from conformed.replace_schema_metadata(None).to_batches(max_chunksize=10_000)
+            schema = arrow_schema_of(spelled_as(table.schema, self.schema))
+            check_names(schema.names, table.schema.names, self.call.name)
+            conformed = conform(table, schema, {}, source=f"inspect.{self.call.name}")
+        answer = conformed.rename_columns(self.schema.names).replace_schema_metadata(None)
+        yield from answer.to_batches(max_chunksize=10_000)
 
 
 @dataclass
@@ -196,12 +199,12 @@ class Planner:
         if isinstance(schema, pa.Schema):
             schema = spark_schema(schema)
         if self._inspects():
-            return _InspectionReader(self._options, self._inspection(), arrow_schema_of(schema))
+            return _InspectionReader(self._options, self._inspection(), schema)
         options = self._options
         if hints.keeps_merges and not GivenOptions.of(options).has("merge_cache"):
             options = {**options, "merge_cache": MergeCache.DISK.value}
         scan = self._table(is_pinned=hints.is_pinned)._scan_with(options, mergers)
-        requested = self._client.without_placeholder(hints.columns)
+        requested = self._client.without_placeholder(spelled_as(scan.schema, hints.columns))
         columns = requested_columns(requested, scan.schema)
         plain_columns = unchanged_columns(scan.schema, requested)
         conditions = [(text, plain_columns) for text in (*hints.filters, *hints.keys)]
@@ -220,7 +223,8 @@ class Planner:
             scan,
             scan.storage,
             columns,
-            arrow_schema_of(schema),
+            arrow_schema_of(spelled_as(scan.schema, schema)),
+            schema.names,
             min(limits, default=None),
             is_narrowed=is_narrowed,
             is_filtered_by_keys=bool(hints.keys),
@@ -235,11 +239,16 @@ class Planner:
         # The scan of an empty batch, so that invalid options raise before the first batch.
         scan = table._scan_range(options, LAST_OFFSET, LAST_OFFSET, mergers)
         # The rule has narrowed the schema if this reads a micro-batch.
-        requested = self._client.without_placeholder(hints.columns)
-        columns = requested_columns(requested, scan.schema)
-        open_table = partial(HudiTable._from_options, options)
-        batch_schema = arrow_schema_of(schema)
-        return HudiStreamReader(options, open_table, mergers, scan.schema, columns, batch_schema)
+        requested = self._client.without_placeholder(spelled_as(scan.schema, hints.columns))
+        return HudiStreamReader(
+            options,
+            partial(HudiTable._from_options, options),
+            mergers,
+            scan.schema,
+            requested_columns(requested, scan.schema),
+            arrow_schema_of(spelled_as(scan.schema, schema)),
+            schema.names,
+        )
 
     def _inspects(self) -> bool:
         return INSPECT in {key.lower() for key in self._options}

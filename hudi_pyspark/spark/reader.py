@@ -111,6 +111,7 @@ def read_partition(
     *,
     shared: Sequence[SharedPlan] = (),
     columns: Sequence[str] | None = None,
+    names: Sequence[str] | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """Yield the batches of a partition.
 
@@ -121,6 +122,7 @@ def read_partition(
         limit: the number of rows after which reading stops; None reads all rows.
         shared: the plans of the tasks, if the partition does not carry them.
         columns: the columns that tasks read; None reads those for which they were planned.
+        names: of the columns of the batches; None for those of the schema.
     """
     if not isinstance(partition, HudiPartition):
         return
@@ -134,7 +136,7 @@ def read_partition(
     with only_message():
         for batch in _batches(tasks, storage, schema, limit):
             rows += batch.num_rows
-            yield batch
+            yield batch if names is None else batch.rename_columns([*names])
     milliseconds = (time.perf_counter() - begin) * 1000
     _log.info("read %d rows of %d tasks in %.0f ms", rows, len(tasks), milliseconds)
 
@@ -190,7 +192,8 @@ class HudiReader(DataSourceReader):
     scan: Scan | None  # None on executors
     storage: Storage
     columns: Sequence[str]  # that the scan reads
-    schema: pa.Schema  # of the batches
+    schema: pa.Schema  # of the batches, with the names of the table
+    names: Sequence[str]  # of the columns of the batches, as the query spells them
     limit: int | None = None  # the number of rows after which Spark stops
     is_narrowed: bool = False  # whether the columns are known to be those that the query needs
     # If the keys of a join filter the scan, readers made before the keys were known read its
@@ -218,12 +221,14 @@ class HudiReader(DataSourceReader):
         """
         if not isinstance(required, pa.Schema):
             return
+        fields = dict(zip(self.names, self.schema, strict=True))
         names = required.names
-        if not names or not set(names) <= set(self.columns):
+        if not names or not set(names) <= fields.keys():
             raise NotImplementedError(f"the source does not read {names} alone")
-        self.columns = names
+        self.schema = pa.schema([fields[name] for name in names])
+        self.columns = self.schema.names
+        self.names = names
         self.is_narrowed = True
-        self.schema = pa.schema([self.schema.field(name) for name in names])
         self._planned = None
 
     @only_message()
@@ -261,5 +266,10 @@ class HudiReader(DataSourceReader):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         let_spark_collect_logs()
         yield from read_partition(
-            partition, self.storage, self.schema, self.limit, shared=self._shared
+            partition,
+            self.storage,
+            self.schema,
+            self.limit,
+            shared=self._shared,
+            names=self.names,
         )

@@ -12,6 +12,7 @@ from pyspark.sql.types import StructField, StructType
 from hudi_pyspark.columns.nested_fields import nullable
 from hudi_pyspark.columns.schema_evolution import conform
 from hudi_pyspark.errors import InvalidOptionError, SchemaEvolutionError
+from hudi_pyspark.format.column_names import AmbiguousNamesError, match_names
 from hudi_pyspark.spark.reader import LOAD_AGAIN
 from hudi_pyspark.wording import did_you_mean
 
@@ -59,6 +60,25 @@ def arrow_schema_of(schema: StructType) -> pa.Schema:
             f"A Python data source cannot return the requested columns: {error}",
             advice="Leave the columns out, or request string instead of char(n) and varchar(n)",
         ) from error
+
+
+def spelled_as(table: pa.Schema, requested: StructType) -> StructType:
+    """Return the columns that Spark requests, each under the name by which the table has it.
+
+    A user's ``.schema(...)`` may spell names in another case. Names that the table lacks stay.
+
+    Raises:
+        InvalidOptionError: several columns differ from a name in case alone.
+    """
+    try:
+        stored = match_names(requested.names, table.names)
+    except AmbiguousNamesError as error:
+        raise InvalidOptionError(f"a column of the query: {error}") from error
+    columns = []
+    for field in requested:
+        name = stored.get(field.name, field.name)
+        columns.append(StructField(name, field.dataType, field.nullable, field.metadata))
+    return StructType(columns)
 
 
 def requested_columns(requested: StructType, table: pa.Schema) -> list[str]:

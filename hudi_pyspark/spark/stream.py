@@ -31,7 +31,7 @@ except ImportError:
 
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     import pyarrow as pa
 
@@ -53,7 +53,8 @@ class HudiStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     mergers: Mergers
     table_schema: pa.Schema  # when the query began
     columns: list[str]  # that the query reads
-    schema: pa.Schema  # of the batches
+    schema: pa.Schema  # of the batches, with the names of the table
+    names: Sequence[str]  # of the columns of the batches, as the query spells them
 
     def __post_init__(self) -> None:
         self._stream_options = StreamOptions.parse(self.options)
@@ -132,7 +133,9 @@ class HudiStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         # The optimizer's rule may have narrowed the schema since the partition was planned.
-        yield from read_partition(partition, self._storage, self.schema, columns=self.columns)
+        yield from read_partition(
+            partition, self._storage, self.schema, columns=self.columns, names=self.names
+        )
 
     def _check_schema(self, current: pa.Schema) -> None:
         """Refuse changes of the columns that the query reads; a query may read all columns.

@@ -176,6 +176,13 @@ def test_schema_promotes_types_as_hudi_does(load, hudi):
     assert_same_rows(frame, hudi(ALL_TYPES).select(*promoted))
 
 
+def test_schema_may_spell_columns_in_another_case(load, hudi):
+    frame = load(ALL_TYPES, schema="ID int, C_Int double").filter("c_int IS NOT NULL")
+    expected = hudi(ALL_TYPES).filter("c_int IS NOT NULL").select("id", sf.col("c_int") * 1.0)
+    assert frame.columns == ["ID", "C_Int"]
+    assert_same_rows(frame.toDF("id", "c_int"), expected.toDF("id", "c_int"))
+
+
 @pytest.mark.parametrize(
     ("schema", "says"),
     [
