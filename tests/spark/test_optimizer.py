@@ -151,6 +151,10 @@ def test_filter_below_a_limit_and_above_one(ruled, golden_table):
     # What is filtered above a limit must not let other rows into it.
     assert limited.where("region = 'nowhere'").count() == 0
     assert table.orderBy("id").limit(1).collect() == [min(table.collect(), key=lambda r: r["id"])]
+    by_id = sorted(table.collect(), key=lambda row: row["id"])
+    other = next(row["region"] for row in by_id if row["region"] != by_id[0]["region"])
+    first = table.orderBy("id").limit(1)  # all columns, so no projection is in the way
+    assert first.where(f"region = '{other}'").collect() == []
 
 
 def test_conditions_leave_out_what_they_can(ruled, golden_table):
