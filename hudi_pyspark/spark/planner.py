@@ -16,6 +16,7 @@ from pyspark.sql.types import StructType
 from hudi_pyspark.columns.schema_evolution import conform
 from hudi_pyspark.errors import InvalidOptionError, PathNotFoundError, UnsupportedQueryError
 from hudi_pyspark.filter.sql_text import parse_filter
+from hudi_pyspark.format.column_names import rename_columns
 from hudi_pyspark.format.timeline.instant import LAST_OFFSET
 from hudi_pyspark.hudi_table import HudiTable
 from hudi_pyspark.messages import logger
@@ -82,7 +83,7 @@ class _InspectionReader(DataSourceReader):
             schema = arrow_schema_of(spelled_as(table.schema, self.schema))
             check_names(schema.names, table.schema.names, self.call.name)
             conformed = conform(table, schema, {}, source=f"inspect.{self.call.name}")
-        answer = conformed.rename_columns(self.schema.names).replace_schema_metadata(None)
+        answer = rename_columns(conformed, self.schema.names).replace_schema_metadata(None)
         yield from answer.to_batches(max_chunksize=10_000)
 
 

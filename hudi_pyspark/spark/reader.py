@@ -22,6 +22,7 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 from hudi_pyspark.columns.arrays import first_rows
 from hudi_pyspark.columns.schema_evolution import conform
 from hudi_pyspark.errors import HudiError, SchemaEvolutionError
+from hudi_pyspark.format.column_names import rename_columns
 from hudi_pyspark.messages import logger
 from hudi_pyspark.reading.read_task import read_tasks
 from hudi_pyspark.spark.hints import Answer, written_answer
@@ -109,20 +110,20 @@ def read_partition(
     schema: pa.Schema,
     limit: int | None = None,
     *,
+    names: Sequence[str] | None = None,
     shared: Sequence[SharedPlan] = (),
     columns: Sequence[str] | None = None,
-    names: Sequence[str] | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """Yield the batches of a partition.
 
     Args:
         partition: a `HudiPartition`, or the None that Spark makes of an empty list of partitions.
         storage: of the table.
-        schema: the schema of every batch, exactly.
+        schema: the schema of every batch, exactly but for the names of its columns.
         limit: the number of rows after which reading stops; None reads all rows.
+        names: of the columns of the batches; None for those of the schema.
         shared: the plans of the tasks, if the partition does not carry them.
         columns: the columns that tasks read; None reads those for which they were planned.
-        names: of the columns of the batches; None for those of the schema.
     """
     if not isinstance(partition, HudiPartition):
         return
@@ -134,9 +135,9 @@ def read_partition(
         plans = [plan.narrowed(narrow) for plan in plans]
     tasks = unpacked(partition.value, plans)
     with only_message():
-        for batch in _batches(tasks, storage, schema, limit):
+        for batch in _batches(tasks, storage, schema, names or schema.names, limit):
             rows += batch.num_rows
-            yield batch if names is None else batch.rename_columns([*names])
+            yield batch
     milliseconds = (time.perf_counter() - begin) * 1000
     _log.info("read %d rows of %d tasks in %.0f ms", rows, len(tasks), milliseconds)
 
@@ -148,14 +149,18 @@ def let_spark_collect_logs() -> None:
 
 
 def _batches(
-    tasks: Sequence[ReadTask], storage: Storage, schema: pa.Schema, limit: int | None
+    tasks: Sequence[ReadTask],
+    storage: Storage,
+    schema: pa.Schema,
+    names: Sequence[str],
+    limit: int | None,
 ) -> Iterator[pa.RecordBatch]:
     tables = read_tasks(tasks, storage)
     # Spark accepts the first batch only if its schema is exactly the expected one. Rows are cut off
     # afterwards, since Arrow does not bound a slice of a table without columns.
     conformed = (_conformed(table, schema) for table in tables)
     for rows in first_rows(conformed, limit):
-        yield from rows.replace_schema_metadata(None).to_batches()
+        yield from rename_columns(rows, names).replace_schema_metadata(None).to_batches()
 
 
 def _conformed(rows: pa.Table, schema: pa.Schema) -> pa.Table:
@@ -270,6 +275,6 @@ class HudiReader(DataSourceReader):
             self.storage,
             self.schema,
             self.limit,
-            shared=self._shared,
             names=self.names,
+            shared=self._shared,
         )

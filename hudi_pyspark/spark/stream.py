@@ -134,7 +134,7 @@ class HudiStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         # The optimizer's rule may have narrowed the schema since the partition was planned.
         yield from read_partition(
-            partition, self._storage, self.schema, columns=self.columns, names=self.names
+            partition, self._storage, self.schema, names=self.names, columns=self.columns
         )
 
     def _check_schema(self, current: pa.Schema) -> None:

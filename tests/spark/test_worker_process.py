@@ -34,7 +34,7 @@ import os
 import socket
 from hudi_pyspark.spark.worker_process import send_at_once
 
-def send_at_once_of(ends):
+def states(ends):
     return [bool(end.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)) for end in ends]
 
 server = socket.create_server(("127.0.0.1", 0))
@@ -42,9 +42,9 @@ connection = [socket.create_connection(server.getsockname()), server.accept()[0]
 pair = socket.socketpair()  # Unix domain sockets have no such option
 file = open(os.devnull)
 opened = os.listdir("/proc/self/fd")
-before = send_at_once_of(connection)
+before = states(connection)
 send_at_once()
-print(before, send_at_once_of(connection), os.listdir("/proc/self/fd") == opened)
+print(before, states(connection), os.listdir("/proc/self/fd") == opened)
 for left, right in (connection, pair):
     left.sendall(b"still")
     print(right.recv(9))
