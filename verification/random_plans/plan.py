@@ -98,7 +98,7 @@ def draw(seed: int, family: str = "names") -> Plan:
     else:
         programs = Programs(dice, tables, ignores_case=ignores_case)
         lines = programs.program()
-        names = [column.name.lower() for column in programs.scope.columns]
+        names = [column.name.lower() for column in programs.d.scope.columns]
         features += Counter({f"frame: {name}": n for name, n in programs.features.items()})
         features["program"] += 1
     fetches = _GRAMMAR["fetches"] | {"digest": tables.digests}

@@ -217,11 +217,11 @@ def _swapped(scope: Scope, items: str) -> Scope:
 def _variants() -> Table:
     """Return the table that `variants` writes."""
     columns = (
-        Column("id", "id", pa.int32(), "num", tuple(range(5))),
-        Column("n", "n", pa.string(), "num", ("0", "3")),
-        Column("v", "v", None, "variant"),
-        Column("st", "st", None, "variant"),
-        Column("name", "name", pa.string(), "text", ("ab",)),
+        Column("id", "id", "num", pa.int32(), tuple(range(5))),
+        Column("n", "n", "num", pa.string(), ("0", "3")),
+        Column("v", "v", "variant"),
+        Column("st", "st", "variant"),
+        Column("name", "name", "text", pa.string(), ("ab",)),
     )
     return Table("variants", Scope(columns, columns[:1]), "variants", "variants.parquet")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from verification.common.data import load_data
 from verification.random_plans.columns import FLAT, Scope
-from verification.random_plans.conditions import literal, to_sql
+from verification.random_plans.conditions import literal, say
 from verification.random_plans.queries import Queries
 
 TEXTS: list[str] = load_data(__file__, "grammar.toml")["texts"].splitlines()
@@ -33,8 +33,8 @@ def text_of(draws: Queries) -> str:
         l=literal(draws.value(text), text.type),
         r=draws.dice.choice(arrays) if arrays else f"array({number.ref})",
         x=draws.dice.choice(_nested(scope) or flat),
-        c=to_sql(draws.condition(scope)),
-        d=to_sql(draws.condition(scope)),
+        c=say(draws.condition(scope)),
+        d=say(draws.condition(scope)),
     )
 
 
@@ -43,7 +43,7 @@ def _nested(scope: Scope) -> list[str]:
     found = []
     for column in scope.columns:
         # Fields of the items of an array are arrays.
-        parts = column.item(column.ref, column.name) if column.kind == "array" else column
+        parts = column.item if column.kind == "array" else column
         for each in parts.fields:
             found += [column.ref, each.ref, each.ref.upper(), *(f.ref for f in each.fields)]
         if column.kind == "map":
