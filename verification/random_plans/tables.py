@@ -33,8 +33,6 @@ ARCHIVES = {
 _GOLDEN = _DATA["golden"]["cases"]
 _SHARED_NAMES = ("one", "two", "three", "four", "plain")
 _ALIASES = ("made", "count", "other")
-# What plans over a family prefer: attributes of `Tables`.
-_PREFERENCES = ("keys", "strays", "repeats", "digests", "sizes")
 
 
 @dataclass(frozen=True)
@@ -134,9 +132,8 @@ def _family(
     archives: tuple[Path, ...],
 ) -> Tables:
     """Return a family with what plans over it prefer."""
-    preferences = {each: _DATA[name][each] for each in _PREFERENCES}
-    aliases = _DATA[name].get("aliases") or _aliases(tables)
-    return Tables(name, tables, views, archives, aliases=aliases, **preferences)
+    prefers = {"aliases": _aliases(tables), **_DATA[name]["prefers"]}
+    return Tables(name, tables, views, archives, **prefers)
 
 
 def _aliases(tables: tuple[Table, ...]) -> tuple[str, ...]:
@@ -235,10 +232,6 @@ def _scope(rows: pa.Table, unique: Sequence[str] = ()) -> Scope:
     by_name = {column.name: column for column in columns}
     if not unique:
         flat = [c.name for c in columns if c.kind in FLAT]
-        single = (n for n in flat if rows[n].null_count == 0 and _is_unique(rows[n]))
+        single = (n for n in flat if not rows[n].null_count and len(rows[n].unique()) == len(rows))
         unique = [next(single, "_hoodie_record_key")]
     return Scope(columns, tuple(by_name[name] for name in unique))
-
-
-def _is_unique(values: pa.ChunkedArray) -> bool:
-    return len(values.unique()) == len(values)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from verification.common.data import load_data
 from verification.random_plans.columns import FLAT, Scope
 from verification.random_plans.conditions import literal, say
+from verification.random_plans.expressions import GRAMMAR
 from verification.random_plans.queries import Queries
+from verification.random_plans.sources import Query
 
-TEXTS: list[str] = load_data(__file__, "grammar.toml")["texts"].splitlines()
+TEXTS: list[str] = GRAMMAR["texts"].splitlines()
 
 
-def text_of(draws: Queries) -> str:
-    """Draw a query."""
+def text_of(draws: Queries) -> Query:
+    """Draw a query, of whose result the columns are not known."""
     table, scope = draws.table()
     other = table if draws.chance(0.5) else draws.table()[0]
     flat = [c.name for c in scope.columns if c.kind in FLAT]
@@ -22,7 +23,7 @@ def text_of(draws: Queries) -> str:
     text = draws.dice.choice(texts)
     arrays = [c.ref for c in scope.of("array")]
     number = draws.dice.choice(scope.of("num"))
-    return template.format(
+    sql = template.format(
         t=table.upper() if draws.ignores_case and draws.chance(0.3) else table,
         u=other,
         k=scope.unique[0].ref if scope.unique else flat[0],
@@ -36,6 +37,7 @@ def text_of(draws: Queries) -> str:
         c=say(draws.condition(scope)),
         d=say(draws.condition(scope)),
     )
+    return Query(sql, (), Scope(()))
 
 
 def _nested(scope: Scope) -> list[str]:
