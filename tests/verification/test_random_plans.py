@@ -12,7 +12,7 @@ from hudi_pyspark.spark.optimizer import ENABLED
 from tests.verification.runs import run_over_connect
 from verification.common.archives import unpack
 from verification.common.shrinking import shortest
-from verification.random_plans import parts, programs, sources, texts
+from verification.random_plans import parts, programs, queries, sources
 from verification.random_plans.conditions import say
 from verification.random_plans.engines import compare_engine, draw_condition
 from verification.random_plans.expressions import GRAMMAR
@@ -65,7 +65,7 @@ def test_plans_depend_on_the_seed_alone_and_ask_for_everything(family):
     features: Counter[str] = Counter()
     for plan in plans:
         features.update(plan.features)
-    asked = [f"text {text[:60]}" for text in texts.TEXTS]
+    asked = [f"text {text[:60]}" for text in queries.TEXTS]
     asked += [f"frame: call {call[:44]}" for call in programs.CALLS]
     asked += [f"join {kind}" for kind in sources.JOINS if kind != "USING"]
     asked += [f"subquery {form}" for form in GRAMMAR["subqueries"]]

@@ -29,7 +29,7 @@ from verification.random_plans.tables import Tables
 GRAMMAR = load_data(__file__, "grammar.toml")
 _SIZES = (1, 3, 12, 100, 1_000)
 _TEXTS = ("text", "meta", "collated")
-_ONE = Column("1", "one", "num")
+ONE = Column("1", "one", "num")
 T = TypeVar("T")
 
 
@@ -69,7 +69,7 @@ class Expressions:
         for struct in scope.of("struct"):
             if self.chance(0.4):
                 found += [f for f in struct.fields if f.kind in (kinds or FLAT)]
-        return self._spelled(self.dice.choice(found)) if found else _ONE
+        return self._spelled(self.dice.choice(found)) if found else ONE
 
     def _spelled(self, column: Column) -> Column:
         """Return a column by another spelling of its name."""
@@ -192,7 +192,7 @@ class Expressions:
         kind = self.dice.choice(list(GRAMMAR["conditions"]))
         if not scope.of(kind):
             kind = "num"
-        column = self.dice.choice(scope.of(kind) or [_ONE])
+        column = self.dice.choice(scope.of(kind) or [ONE])
         form = self.dice.choice(GRAMMAR["conditions"][kind])
         self.did("collation" if "COLLATE" in form else "computed condition")
         if "py_" in form:

@@ -12,7 +12,6 @@ from verification.random_plans.parts import render, shorter
 from verification.random_plans.programs import Programs
 from verification.random_plans.queries import Queries
 from verification.random_plans.tables import load
-from verification.random_plans.texts import text_of
 
 _USUAL = {name: setting["usual"] for name, setting in GRAMMAR["settings"].items()}
 
@@ -81,7 +80,7 @@ def draw(seed: int, family: str = "names") -> Plan:
     way = dice.random()
     if way < 0.55:
         draws = Queries(dice, tables, ignores_case=ignores_case)
-        query = text_of(draws) if way < 0.2 else draws.statement()
+        query = draws.text() if way < 0.2 else draws.statement()
         lines = [f"d = spark.sql({query.sql!r})"]
         features += draws.features
         features["SQL"] += 1

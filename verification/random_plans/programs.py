@@ -160,18 +160,9 @@ class Programs(Queries):
     def _filled(self, call: str) -> str:
         """Fill a call with columns, whose names are unique."""
         self.did(f"call {call[:44]}")
-        scope = self._usable()
-        flat = [c.ref for c in scope.of(*FLAT)] or ["n"]
-        numbers = [c.ref for c in scope.of("num")] or flat
         table, other = self.table()
-        return call.format(
-            a=self.dice.choice(flat),
-            b=self.dice.choice(flat),
-            n=self.dice.choice(numbers),
-            m=(other.of("num") or other.columns)[0].name,
-            c=self.sql_condition(scope),
-            t=table,
-        )
+        number = (other.of("num") or other.columns)[0].name
+        return self.fill(call, self._usable(), t=table, m=number, most=1)
 
     # Steps
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
-from verification.random_plans.columns import Column, Scope, scope_of
-from verification.random_plans.conditions import Condition, Text, api, say
-from verification.random_plans.expressions import GRAMMAR
+from verification.random_plans.columns import FLAT, Column, Scope, scope_of
+from verification.random_plans.conditions import Condition, Text, api, literal, say
+from verification.random_plans.expressions import GRAMMAR, ONE
 from verification.random_plans.parts import maybe
 from verification.random_plans.sources import Query, Sources
 
+TEXTS: list[str] = GRAMMAR["texts"].splitlines()
 _SET_OPERATIONS = GRAMMAR["set_operations"]
 
 
@@ -34,8 +36,70 @@ class Head:
     has_rows_of_source: bool = False
 
 
+class _Holes(dict[str, str]):
+    """What fills the holes of a form: what is given, and what is drawn where it is wanted."""
+
+    def __init__(self, given: Mapping[str, str], draw: Callable[[str], str]) -> None:
+        super().__init__(given)
+        self._draw = draw
+
+    def __missing__(self, hole: str) -> str:
+        self[hole] = self._draw(hole)
+        return self[hole]
+
+
 class Queries(Sources):
     """Draws queries."""
+
+    # Forms of the grammar
+
+    def fill(self, form: str, scope: Scope, *, most: int | None = None, **given: str) -> str:
+        """Fill the holes of a form; `grammar.toml` says which there are.
+
+        Args:
+            form: any.
+            scope: columns of what the form is about.
+            most: number of terms of a condition; by default it goes by the family of tables.
+            given: what holes have that are not drawn.
+        """
+        return form.format_map(_Holes(given, partial(self._hole, scope, most)))
+
+    def _hole(self, scope: Scope, most: int | None, hole: str) -> str:
+        flat = scope.of(*FLAT) or [ONE]
+        numbers = scope.of("num") or flat
+        match hole:
+            case "a" | "b":
+                return self.dice.choice(flat).ref
+            case "n":
+                return self.dice.choice(numbers).ref
+            case "k":
+                return (*scope.unique, *flat)[0].ref
+            case "r":
+                arrays = [column.ref for column in scope.of("array")]
+                return self.dice.choice(arrays or [f"array({column.ref})" for column in numbers])
+            case "x":
+                return self.dice.choice(_nested(scope) or [column.ref for column in flat])
+            case "c" | "d":
+                return say(self.condition(scope, most=most))
+        raise KeyError(hole)
+
+    def text(self) -> Query:
+        """Draw a query of which the grammar has the whole text; its columns are not known."""
+        table, scope = self.table()
+        form = self.dice.choice(TEXTS)
+        self.did(f"text {form[:60]}")
+        shown = self.dice.choice(scope.of(*FLAT)).name
+        text = self.dice.choice(scope.of("text") or scope.of(*FLAT))
+        sql = self.fill(
+            form,
+            scope,
+            t=table.upper() if self.ignores_case and self.chance(0.3) else table,
+            u=table if self.chance(0.5) else self.table()[0],
+            a=shown.upper() if self.ignores_case and self.chance(0.2) else shown,
+            s=text.ref,
+            l=literal(self.value(text), text.type),
+        )
+        return Query(sql, (), Scope(()))
 
     # Conditions
 
@@ -53,7 +117,9 @@ class Queries(Sources):
         form: str = self.pick(GRAMMAR["subqueries"])
         self.did(f"subquery {form}")
         condition = self.sql_condition(inner)
-        return form.format(
+        return self.fill(
+            form,
+            inner,
             outer=self.key(scope, "num").ref,
             key=self.key(inner, "num").ref,
             table=f"{table} {alias}",
@@ -161,11 +227,7 @@ class Queries(Sources):
         self.did("aggregate")
         has_key = len(scope.unique) == 1
         form, kind = self._form(GRAMMAR["aggregates"], column, has_key=has_key)
-        text = form.format(
-            a=column.ref,
-            k=scope.unique[0].ref if has_key else "",
-            c=self.sql_condition(scope) if "{c}" in form else "",
-        )
+        text = self.fill(form, scope, a=column.ref, most=1)
         return column.made(text, kind or column.kind)
 
     def _grouped(self, scope: Scope, *, is_named: bool) -> Head:
@@ -202,7 +264,7 @@ class Queries(Sources):
         has_key = bool(scope.unique)
         form, order_by, kind = self._form(GRAMMAR["windows"], column, has_key=has_key)
         orders = {"": (), "any": (order,), "key": scope.unique}[order_by]
-        function = form.format(a=column.ref)
+        function = self.fill(form, scope, a=column.ref)
         text = f"{function} OVER (PARTITION BY {part.ref})"
         window = f"W.partitionBy({api(part.ref)})"
         if orders:
@@ -317,3 +379,16 @@ class Queries(Sources):
             self._common = inner.scope
         query = self.set_operation() if self.chance(0.16) else self.query(2)
         return replace(query, sql=f"WITH common AS ({inner.sql}) {query.sql}") if inner else query
+
+
+def _nested(scope: Scope) -> list[str]:
+    """Return nested columns, their fields, and what is made of maps."""
+    found = []
+    for column in scope.columns:
+        # Fields of the items of an array are arrays.
+        parts = column.item if column.kind == "array" else column
+        for each in parts.fields:
+            found += [column.ref, each.ref, each.ref.upper(), *(f.ref for f in each.fields)]
+        if column.kind == "map":
+            found += [f"map_keys({column.ref})", f"map_values({column.ref})"]
+    return found
