@@ -163,9 +163,9 @@ class Expressions:
         terms = [self.term(self.column(scope)) for _ in range(self.dice.choice([1, 1, 2]))]
         return terms[0] if len(terms) == 1 else Joined("AND", tuple(terms))
 
-    def sql_condition(self, scope: Scope, *, most: int = 1) -> str:
+    def sql_condition(self, scope: Scope) -> str:
         """Draw a short condition in SQL."""
-        return say(self.condition(scope, most=most))
+        return say(self.condition(scope, most=1))
 
     def _term(self, scope: Scope) -> Condition:
         if self.chance(0.15):

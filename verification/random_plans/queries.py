@@ -103,7 +103,7 @@ class Queries(Sources):
 
     # Conditions
 
-    def where(self, scope: Scope, depth: int = 1) -> Condition:
+    def where(self, scope: Scope, depth: int) -> Condition:
         """Draw the condition of a query."""
         if depth > 1 and self.chance(0.3):
             return Text(self._subquery(scope))

@@ -44,22 +44,6 @@ class Query:
         """Return the query with an alias."""
         return self.then(f" {alias}", f'.alias("{alias}")', self.scope.named(alias))
 
-    def joined(self, other: Query, kind: str, condition: str, *, hint: str = "") -> Query:
-        """Return the join with another query.
-
-        Args:
-            other: the right side.
-            kind: one of `JOINS`.
-            condition: in SQL.
-            hint: call on the right side.
-        """
-        how = JOINS[kind][1]
-        return self.then(
-            f" {kind} {other.sql} ON {condition}",
-            f".join({other.frame}{hint}, F.expr({condition!r}), {how!r})",
-            self.scope if is_one_sided(kind) else self.scope.beside(other.scope),
-        )
-
 
 def is_one_sided(kind: str) -> bool:
     """Return whether a join has the columns of the left side alone."""
@@ -151,7 +135,13 @@ class Sources(Expressions):
             more = self.sql_condition(left.scope.beside(right.scope))
             condition += maybe(f" AND ({more})")
         self.did(f"join {kind}")
-        return left.joined(right, kind, condition, hint=self.dice.choice(GRAMMAR["hints"]))
+        how = JOINS[kind][1]
+        hint = self.dice.choice(GRAMMAR["hints"])
+        return left.then(
+            f" {kind} {right.sql} ON {condition}",
+            f".join({right.frame}{hint}, F.expr({condition!r}), {how!r})",
+            left.scope if is_one_sided(kind) else left.scope.beside(right.scope),
+        )
 
     def _cross_join(self, left: Query, right: Query) -> Query:
         """Join few rows of each side, in the condition of the join or in one after it."""
