@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 
 from verification.common.data import load_data
+from verification.random_plans.columns import Column
 
 SIGNS = ("=", "<>", "<", "<=", ">", ">=")
 _FORMS = load_data(__file__, "grammar.toml")["dialects"]
@@ -35,17 +36,9 @@ _NAME = re.compile(r"[A-Za-z_][\w.]*")
 
 @dataclass(frozen=True)
 class Term:
-    """A comparison with literals.
+    """A comparison of a column with literals, of which it has the values."""
 
-    Attributes:
-        ref: what is compared; text of SQL.
-        type: of a column; None for an expression.
-        sign: of the comparison.
-        values: of the literals.
-    """
-
-    ref: str
-    type: pa.DataType | None
+    column: Column
     sign: str
     values: tuple[Any, ...]
 
@@ -130,11 +123,11 @@ def say(condition: Condition, dialect: str = "spark") -> str:
         case Joined(operator, parts):
             between = forms[operator]
             return f"({between.join(say(part, dialect) for part in parts)})"
-        case Term(ref, data_type, sign, values):
-            of_sql = partial(literal, data_type=data_type, dialect=dialect)
+        case Term(compared, sign, values):
+            of_sql = partial(literal, data_type=compared.type, dialect=dialect)
             say_column, say_literal = _PYTHON.get(dialect, (str, of_sql))
             literals = list(map(say_literal, values))
-            column = say_column(ref)
+            column = say_column(compared.ref)
             form = forms["signs"].get(sign, forms["sign"])
             return str(form.format(*literals, column=column, sign=sign, all=", ".join(literals)))
     raise AssertionError(condition)

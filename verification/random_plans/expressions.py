@@ -158,8 +158,7 @@ class Expressions:
         self.did("simple condition")
         if self.chance(0.2):
             # As users find the rows of an outer join that have no partner.
-            column = self.column(scope)
-            return Term(column.ref, column.type, "IS NULL", ())
+            return Term(self.column(scope), "IS NULL", ())
         terms = [self.term(self.column(scope)) for _ in range(self.dice.choice([1, 1, 2]))]
         return terms[0] if len(terms) == 1 else Joined("AND", tuple(terms))
 
@@ -186,7 +185,7 @@ class Expressions:
         sign = "IN" if self.chance(0.2) else self.dice.choice(SIGNS)
         count = 2 if sign == "IN" else 1
         values = self.dice.sample(GRAMMAR["converted_literals"][column.kind], count)
-        return Term(column.ref, column.type, sign, tuple(values))
+        return Term(column, sign, tuple(values))
 
     def _computed(self, scope: Scope) -> Condition:
         kind = self.dice.choice(list(GRAMMAR["conditions"]))
@@ -224,7 +223,7 @@ class Expressions:
         if sign == "LIKE":
             text = str(values[0])[:3].replace("\\", "")
             values = (self.dice.choice([f"{text}%", f"%{text}", f"%{text}%", text, f"{text}_"]),)
-        return Term(column.ref, column.type, sign, values)
+        return Term(column, sign, values)
 
     def value(self, column: Column) -> Any:
         """Draw the value of a literal that is compared with a column."""
