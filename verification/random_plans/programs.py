@@ -25,8 +25,17 @@ _UDFS = (
 )  # fmt: skip
 
 
+def _columns_of_frame(name: str, scope: Scope) -> list[Column]:
+    """Return the columns that are got from a frame by ``x["id"]``."""
+    return [replace(c, ref="", python=f'{name}["{c.name}"]') for c in scope.columns]
+
+
 class Programs(Queries):
-    """Draws programs."""
+    """Draws programs.
+
+    Attributes:
+        d: what is asked, so far.
+    """
 
     is_sql = False
     d = Query("", (), Scope(()))
@@ -105,17 +114,15 @@ class Programs(Queries):
             # and those of a table of a catalog are not.
             frames = [f't("{tables[0].sql}")'] * 2
         self._before = [f"x = {frames[0]}", f"y = {frames[1]}"]
-        left, right = (
-            [replace(c, ref="", python=f'{name}["{c.name}"]') for c in table.scope.columns]
-            for name, table in zip("xy", tables, strict=True)
-        )
+        left = _columns_of_frame("x", tables[0].scope)
+        right = _columns_of_frame("y", tables[1].scope)
         kind = self.dice.choice(_JOINS)
         self.did(f"join by x[] {kind}")
         known = {c.kind for c in left} & {c.kind for c in right}
-        of_key = self.pick({k: n for k, n in (("num", 3), ("time", 1), ("text", 1)) if k in known})
-        own, theirs = (
-            self.dice.choice([c for c in side if c.kind == of_key]).python for side in (left, right)
-        )
+        weights = {"num": 3, "time": 1, "text": 1}
+        kind_of_key = self.pick({each: weights[each] for each in weights if each in known})
+        own = self.dice.choice([c for c in left if c.kind == kind_of_key]).python
+        theirs = self.dice.choice([c for c in right if c.kind == kind_of_key]).python
         equality = f"{own}.eqNullSafe({theirs})" if self.chance(0.2) else f"{own} == {theirs}"
         self.d = Query("", (f"x.join(y, {equality}, {JOINS[kind][1]!r})",), Scope(()))
         sides = [left] if is_one_sided(kind) else [left, right]
