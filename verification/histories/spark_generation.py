@@ -11,6 +11,7 @@ from verification.histories.generation import (
     METADATA,
     PARTITION_FIELDS,
     Maker,
+    Write,
     release_of,
     truth,
 )
@@ -221,7 +222,7 @@ class SparkMaker(Maker):
         sets = ", ".join(f"t.`{c}` = s.`{c}`" for c in set_columns)
         inserts = " WHEN NOT MATCHED THEN INSERT *" if r.random() < 0.5 else ""
         columns = self.all_columns()
-        rows = self.rows(self.some(), columns, late=0.2, twins=False)
+        rows = self.rows(Write(), columns)
         text = f"WHEN MATCHED THEN UPDATE SET {sets}{inserts}"
         return Step(StepKind.MERGE_INTO, columns, rows, options, text=text)
 
