@@ -90,7 +90,7 @@ class Maker:
     random: Random
     hudi: str
     abilities: Abilities
-    types: Mapping[str, Any]  # of columns, which have a `draw`
+    types: Mapping[str, Any]  # of columns: each has a `draw`, and `others` that may follow it
     version: int = 6
     columns: dict[str, str] = field(default_factory=dict)  # data columns: name to type
     partition_values: Sequence[str | None] = ()
@@ -229,6 +229,14 @@ class Maker:
     def add_column(self) -> Step:
         kind = self.random.choice(self.usual_types)
         self.columns[f"a{self.made}_{kind}"] = kind
+        return self.write()
+
+    def change_type(self) -> Step:
+        """Make a write whose schema gives a column a type that may follow its own."""
+        names = [name for name, kind in self.columns.items() if self.types[kind].others]
+        if names:
+            name = self.random.choice(names)
+            self.columns[name] = self.random.choice(self.types[self.columns[name]].others)
         return self.write()
 
     def all_columns(self) -> tuple[Column, ...]:

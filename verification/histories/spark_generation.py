@@ -137,13 +137,6 @@ class SparkMaker(Maker):
         """Make a write that drops the metadata table, unless it is the index."""
         return self.write(options={} if self.has_record_index else {METADATA: "false"})
 
-    def widen_column(self) -> Step:
-        names = [name for name, kind in self.columns.items() if TYPES[kind].wider]
-        if names:
-            name = self.random.choice(names)
-            self.columns[name] = self.random.choice(TYPES[self.columns[name]].wider)
-        return self.write()
-
     def drop_column(self) -> Step:
         """Make a write without a column, which leaves the table's schema."""
         names = [name for name in self.columns if name[0] != "w"]
