@@ -1,1 +1,1 @@
-"""What the harnesses share: the frame of a run, rows, data, archives, sessions, and shorter plans."""
+"""What the harnesses share: frame of a run, rows, data, archives, sessions, shorter plans."""
