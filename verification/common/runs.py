@@ -25,7 +25,7 @@ import pyarrow as pa
 Asked = TypeVar("Asked")
 
 _PRINTED = 3  # findings with the same kind, verdict and detail
-_LONGEST = 2_000  # characters of a finding
+_LONGEST = 8_000  # characters of a finding
 _PAUSE = 30  # seconds between two lines that say how far a run is
 _HELP = {
     "seed": "of the first question",
