@@ -106,7 +106,7 @@ class History:
 
     name: str
     hudi: str  # release that writes it; several with + between: each step names its own
-    options: Mapping[str, str]  # of every write; some only of the first, see writer.py
+    options: Mapping[str, str]  # of every write; some only of the first, see steps.toml
     steps: tuple[Step, ...]
 
     @property
