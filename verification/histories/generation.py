@@ -19,7 +19,7 @@ from typing import Any
 
 from verification.common.data import load_data
 from verification.histories.column_types import Json, long_text
-from verification.histories.history import Column, History, Step, StepKind
+from verification.histories.history import Column, History, Step, StepKind, version_options
 
 PARTITION_FIELDS: Mapping[str, tuple[str, ...]] = {
     "none": (),
@@ -47,7 +47,7 @@ _WITH_ROWS = (
 class Abilities:
     """What is drawn for a writer, as `abilities.json` has it."""
 
-    # By name, the weight of a kind or of a method of the maker; or a weight and fields of a `Draft`.
+    # Weights of kinds of steps and of methods of the maker, or weights with fields of a `Draft`.
     steps: Mapping[str, Any]
     first_steps: Mapping[str, float]
     lengths: tuple[int, int]  # least and most steps after the first
@@ -184,12 +184,7 @@ class Maker:
 
     def version_options(self) -> dict[str, str]:
         """Keep SQL commands and table services from upgrading the table."""
-        if release_of(self.hudi) < (1,):
-            return {}
-        return {
-            "hoodie.write.table.version": str(self.version),
-            "hoodie.write.auto.upgrade": "false",
-        }
+        return {} if release_of(self.hudi) < (1,) else version_options(self.version)
 
     def first_step(self, options: Mapping[str, str]) -> Step:  # noqa: ARG002  (some look at them)
         """Make the step that creates the table, with all keys or half of them."""

@@ -165,6 +165,11 @@ class History:
         return replace(self, steps=steps)
 
 
+def version_options(version: int) -> dict[str, str]:
+    """Return what makes a release write an older version than its own, and keep it."""
+    return {"hoodie.write.table.version": str(version), "hoodie.write.auto.upgrade": "false"}
+
+
 def _names(text: str) -> tuple[str, ...]:
     return tuple(name for name in text.split(",") if name)
 
