@@ -115,7 +115,7 @@ def _have_rows(
         return has_rows
     files = [file for file_slice in slices for file in file_slice.files]
     logs = {n: f for n in np.flatnonzero(is_in_doubt) if isinstance(f := files[n], LogFile)}
-    commits = table.commit_metadata
+    commits = table.history.commit_metadata
     times = {log.instant_time for log in logs.values() if not log.is_deletes}
     deleted = {
         stat.path

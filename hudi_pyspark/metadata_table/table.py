@@ -58,7 +58,7 @@ class MetadataTable(PickledWithoutCache):
         # Its properties name no partition columns, yet its records lie in folders.
         in_folders = replace(opened.config, partition_fields=("partition",))
         listing = DirectoryListing(opened.storage, in_folders)
-        return replace(opened, listing=listing)
+        return opened.with_listing(listing)
 
     @cached_property
     def _indexes(self) -> dict[str, dict[str, Shards]]:
@@ -122,7 +122,7 @@ class MetadataTable(PickledWithoutCache):
             CorruptTableError: there is none, although the table has commits.
         """
         names = sorted(self.file_records.sizes([ALL_PARTITIONS]).get(ALL_PARTITIONS, ()))
-        if not names and self.table.commits:
+        if not names and self.table.history.commits:
             raise CorruptTableError("the metadata table lists no partition")
         return [""] if names == [records.UNPARTITIONED] else names
 

@@ -139,7 +139,7 @@ class SnapshotQuery(Query):
 
     def plan(self, planner: TablePlanner, result: pa.Schema, predicate: Predicate | None) -> Plan:
         slices = self.slices
-        until = self.view.last_instant if self.as_of is None else self.as_of
+        until = self.view.slices.last_instant if self.as_of is None else self.as_of
         requested = requested_keys(planner, predicate)
         record_keys = admitted_record_keys(planner, requested)
         query = SliceQuery(result, until, predicate, record_keys, key_texts(requested))
@@ -155,7 +155,7 @@ class SnapshotQuery(Query):
     def instants(self) -> str:
         if self.as_of:
             return f"up to {self.as_of}, inclusive (requested times)"
-        last = self.view.last_instant
+        last = self.view.slices.last_instant
         return f"latest, {last}" if last else "no commit yet"
 
 
@@ -181,7 +181,7 @@ class RangeQuery(Query):
 
     def plan(self, planner: TablePlanner, result: pa.Schema, predicate: Predicate | None) -> Plan:
         commit_range, slices = self._range_and_slices
-        until = self.view.last_instant
+        until = self.view.slices.last_instant
         if commit_range.commits and not commit_range.full_scan:
             until = self.requested.last_commit(commit_range)
         whole_slices = self._whole_slices(commit_range, slices)

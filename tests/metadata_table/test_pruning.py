@@ -415,7 +415,7 @@ class Layer:
 
 def bounds_of(slices, layers, commits):
     """Bounds of the columns of slices, whose statistics are in these layers."""
-    table: Any = SimpleNamespace(commit_metadata=commits)
+    table: Any = SimpleNamespace(history=SimpleNamespace(commit_metadata=commits))
     return BoundsCache(slices, table, lambda _keys: iter([layers]))
 
 
