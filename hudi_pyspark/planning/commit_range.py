@@ -23,7 +23,7 @@ from hudi_pyspark.messages import logger, warn
 from hudi_pyspark.options.instant_text import local_now, present_instant
 from hudi_pyspark.options.option import HollowCommits, OnMissing, RangeMerge
 from hudi_pyspark.options.read_options import IncrementalOptions
-from hudi_pyspark.table.config import has_completion_times
+from hudi_pyspark.table.config import FIRST_WITH_COMPLETION_TIMES
 from hudi_pyspark.table.file_group import FileSlice
 from hudi_pyspark.table.listing import PartitionChoice
 from hudi_pyspark.table.timeline import completion_times
@@ -50,7 +50,7 @@ class RequestedRange(PickledWithoutCache):
     def of_rows(cls, view: TableView, options: IncrementalOptions) -> RequestedRange:
         """Return the range of an incremental query: of completion times from table version 8 on."""
         version = options.table_version or view.config.version
-        return cls(view, options, has_completion_times(version))
+        return cls(view, options, version >= FIRST_WITH_COMPLETION_TIMES)
 
     @cached_property
     def times(self) -> dict[RequestedTime, ComparedTime]:

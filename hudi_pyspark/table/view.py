@@ -7,7 +7,7 @@ from hudi_pyspark.format.timeline.instant import Action
 from hudi_pyspark.storage.protocol import Storage
 from hudi_pyspark.storage.retries import retry_on_corruption
 from hudi_pyspark.table.commit_history import CommitHistory
-from hudi_pyspark.table.config import PROPERTIES_FILE, TableConfig, load_table_config
+from hudi_pyspark.table.config import PROPERTIES_FILE, TableConfig, load_properties
 from hudi_pyspark.table.confined_storage import ConfinedStorage
 from hudi_pyspark.table.file_groups import FileGroups
 from hudi_pyspark.table.file_slices import FileSlices
@@ -65,7 +65,7 @@ def open_table(storage: Storage) -> TableView:
 
 def _open_table(storage: Storage) -> TableView:
     try:
-        config = load_table_config(storage)
+        config = TableConfig.parse(load_properties(storage).values)
     except (FileNotFoundError, NotADirectoryError):
         raise missing_table_error(storage) from None
     confined = ConfinedStorage(storage)
