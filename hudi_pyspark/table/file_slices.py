@@ -278,7 +278,7 @@ class FileSlices(PickledWithoutCache):
         late += self._misplaced(visible, until)
         if late:
             latest = latest.with_logs((*latest.log_files, *late))
-        if latest.base_instant_time != self.groups.pending_compaction(group):
+        if latest.base_instant_time != group.pending_compaction:
             return latest
         # Half-written output of the compaction must not hide the slice that it reads.
         latest = replace(latest, base_file=None)
@@ -305,8 +305,8 @@ class FileSlices(PickledWithoutCache):
         ]
 
     def _base_only(self, group: FileGroup, until: str) -> FileSlice | None:
-        planned = self.groups.pending_compaction(group)
         visible = (s for s in reversed(group.slices) if self._is_visible(s, until))
+        planned = group.pending_compaction
         based = (s for s in visible if s.base_file is not None and s.base_instant_time != planned)
         return next((s.with_logs(()) for s in based), None)
 
