@@ -139,7 +139,7 @@ def collect_timeline_files(view: TableView, track: Track) -> TimelineFiles:
             if instant not in view.history.commits:
                 removed |= _removed_by(view, instant)
                 continue
-            metadata = view.history.commit_metadata[instant.requested_time]
+            metadata = view.history.metadata(instant.requested_time)
             if metadata.is_empty:
                 undecodable.append(_empty_commit(view, instant))
                 continue

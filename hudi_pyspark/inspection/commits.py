@@ -85,7 +85,7 @@ def known_commits(view: TableView, *, archived: bool) -> list[KnownCommit]:
     Raises:
         CorruptTimelineError: a file of the timeline or of its archive cannot be decoded.
     """
-    loaded = view.history.commit_metadata.of(c.requested_time for c in view.history.commits)
+    loaded = view.history.metadata_of()
     active = [
         KnownCommit(c, loaded[c.requested_time], is_archived=False) for c in view.history.commits
     ]

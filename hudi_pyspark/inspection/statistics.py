@@ -76,7 +76,7 @@ def _total(values: pa.ChunkedArray) -> int:
 def _amplification(view: TableView) -> tuple[int, int]:
     """Return how many records users changed, and how many users and table services wrote."""
     changed = written = 0
-    for metadata in view.history.commit_metadata.of(view.history.commit_metadata).values():
+    for metadata in view.history.metadata_of().values():
         for _, stat in metadata.all_stats():
             # A delete removes a record from a base file, but adds a record to a log file.
             is_log = file_kind(stat.path) == "log"

@@ -86,7 +86,7 @@ class RecordedCommits:
             for time in later
             if time > newest
             and len(time) != _OWN_INSTANT_LENGTH
-            and not self.own.history.commit_metadata[time].operation_type.is_table_service
+            and not self.own.history.metadata(time).operation_type.is_table_service
         )
 
     @cached_property
@@ -128,7 +128,7 @@ class RecordedCommits:
         def is_lost(time: str) -> bool:
             if time in completed or (time in pending) != (time in still_pending):
                 return False
-            is_service = self.own.history.commit_metadata[time].operation_type.is_table_service
+            is_service = self.own.history.metadata(time).operation_type.is_table_service
             return time in pending or not (time in undone or is_service)
 
         return {time: proof for time, proof in suspects.items() if is_lost(time)}

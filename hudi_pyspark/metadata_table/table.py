@@ -107,10 +107,10 @@ class MetadataTable(PickledWithoutCache):
         base = max((s.file_slice.base_instant_time for s in slices), default="")
         completed = {instant.requested_time for instant in self.table.timeline.completed}
         # A commit without a block may have written nothing: then its metadata says so.
-        times = history.commit_metadata.keys() & completed - {base} - listing.block_instants
+        times = history.committed.times & completed - {base} - listing.block_instants
         for time in sorted(times):
             ended = self._completed_at(time) if self.view.config.has_completion_times else time
-            if ended > base and records.FILES in history.commit_metadata[time].write_stats:
+            if ended > base and records.FILES in history.metadata(time).write_stats:
                 raise self._corrupt(records.FILES, f"lacks what commit {time} recorded there")
         return listing
 
@@ -139,7 +139,7 @@ class MetadataTable(PickledWithoutCache):
         bounds = self._bounds.get(index)
         if bounds is None or bounds.slices != slices:
             bounds = self._bounds[index] = BoundsCache(
-                slices, self.table, partial(self.find, index)
+                slices, self.table.history, partial(self.find, index)
             )
         return bounds
 

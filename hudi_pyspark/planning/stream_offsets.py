@@ -116,7 +116,7 @@ def next_offset(
     end = ahead[0]  # a batch has at least one commit
     batch_bytes = 0
     for offset in ahead:
-        metadata = view.history.commit_metadata[offsets[offset]]
+        metadata = view.history.metadata(offsets[offset])
         batch_bytes += sum(stat.file_size for _, stat in metadata.all_stats())
         if batch_bytes > options.max_bytes:
             break

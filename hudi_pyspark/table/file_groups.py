@@ -51,7 +51,7 @@ class FileGroups(PickledWithoutCache):
     @cached_property
     def committed_files(self) -> CommittedFiles:
         """Partition path to file name to what completed commits record of the file."""
-        return committed_files(self.history.commit_metadata.of(self.history.commit_metadata))
+        return committed_files(self.history.metadata_of())
 
     def lost_commits(self) -> set[str]:
         """Return commits that the timeline lacks, although later commits built on their files.
@@ -60,7 +60,7 @@ class FileGroups(PickledWithoutCache):
         """
         if "committed_files" not in self.__dict__:
             return self._lost_bases
-        return self._lost_bases | self.history.lost_among(self.history.commit_metadata.values())
+        return self._lost_bases | self.history.lost_among(self.history.metadata_of().values())
 
     def _note_lost_bases(
         self, all_bases: Iterable[BaseFile], bases: Iterable[BaseFile], logs: Iterable[LogFile]
@@ -92,14 +92,15 @@ class FileGroups(PickledWithoutCache):
         """
         if not self.history.config.has_completion_times:
             return self.committed_files, frozenset()
-        metadata = self.history.commit_metadata
+        all_times = [commit.requested_time for commit in self.history.commits]
         # An earlier state may need files that a clean has removed from the listing since then.
-        is_latest = until >= max(metadata, default="")
+        is_latest = until >= max(all_times, default="")
         recorded = self.listing.recorded_commits() if is_latest else frozenset()
-        times = [time for time in metadata if time <= until and time not in recorded]
+        times = [time for time in all_times if time <= until and time not in recorded]
         times = times[-thresholds.CHECKED_COMMITS :]
-        is_all = len(times) == len(metadata)
-        return self.committed_files if is_all else committed_files(metadata.of(times)), recorded
+        if times == all_times:
+            return self.committed_files, recorded
+        return committed_files(self.history.metadata_of(times)), recorded
 
     def all(
         self, choice: PartitionChoice | None = None, until: str | None = None
@@ -214,8 +215,8 @@ class FileGroups(PickledWithoutCache):
         self, times: Collection[str], partition: str, listed_files: Sequence[FileInfo]
     ) -> dict[str, CommittedFile]:
         """Return what the active ones of some commits record of listed files."""
-        active = [time for time in times if time in self.history.commit_metadata]
-        files = committed_files(self.history.commit_metadata.of(active)).get(partition, {})
+        active = [time for time in times if time in self.history.committed.times]
+        files = committed_files(self.history.metadata_of(active)).get(partition, {})
         names = {file.name for file in listed_files}
         return {name: file for name, file in files.items() if name in names}
 

@@ -82,12 +82,11 @@ class FileSlices(PickledWithoutCache):
         """Return the slices with what commits beyond the checked ones record of their log files."""
         if not self.history.config.has_completion_times:
             return slices
-        metadata = self.history.commit_metadata
         unknown = {log.instant_time for s in slices for log in s.log_files if not log.committed_by}
-        older = sorted(unknown & metadata.keys())
+        older = sorted(unknown & self.history.committed.times)
         if not older:
             return slices
-        recorded = committed_files(metadata.of(older))
+        recorded = committed_files(self.history.metadata_of(older))
         return [
             s.with_logs(as_recorded(log, recorded[s.partition_path]) for log in s.log_files)
             if s.log_files and s.partition_path in recorded
@@ -175,7 +174,7 @@ class FileSlices(PickledWithoutCache):
         }
         return [
             time
-            for time, metadata in self.history.commit_metadata.of(sorted(times)).items()
+            for time, metadata in self.history.metadata_of(sorted(times)).items()
             if not missing.isdisjoint(by_path(committed_files({time: metadata})))
         ]
 
@@ -183,7 +182,7 @@ class FileSlices(PickledWithoutCache):
         """Return the slices that some commits wrote, whether or not their files are still there."""
         until = max(times)
         # What other commits record of these files does not matter, so it is not read.
-        committed = committed_files(self.history.commit_metadata.of(sorted(times)))
+        committed = committed_files(self.history.metadata_of(sorted(times)))
         names = {partition: set(files) for partition, files in committed.items()}
         groups = self.groups.of(sorted(names), committed, only=names)
         return self.of(groups, until, replaced_until=until)
@@ -208,7 +207,7 @@ class FileSlices(PickledWithoutCache):
         """
         if self.history.config.has_completion_times:
             times = self._times_since(file_groups, until)
-            committed = committed_files(self.history.commit_metadata.of(times))
+            committed = committed_files(self.history.metadata_of(times))
         else:
             committed = self.groups.committed_files
         slices = self.completed(
