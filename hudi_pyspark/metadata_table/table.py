@@ -157,7 +157,12 @@ class MetadataTable(PickledWithoutCache):
             yield from shards.find(keys)
 
     def secondary_keys(self, definition: IndexDefinition, values: Sequence[str]) -> set[str] | None:
-        """Return the record keys that a secondary index has for values; see `record_keys_of`."""
+        """Return the record keys that a secondary index has for values; see `record_keys_of`.
+
+        Raises:
+            CorruptTableError: the index has no files, has those of several,
+                or one of its files is damaged.
+        """
         shards = list(self._index(definition.partition).values())
         if len(shards) > 1:
             raise self._corrupt(definition.partition, "has file groups of several indexes")
@@ -167,6 +172,9 @@ class MetadataTable(PickledWithoutCache):
         """Decide whether the record index has all file groups in which some keys can be.
 
         Never if the index is partitioned: a partition may have none.
+
+        Raises:
+            CorruptTableError: the index has no files, or one of its files is damaged.
         """
         shards = list(self._index(records.RECORD_INDEX).values())
         return len(shards) == 1 and shards[0].are_all(set(shards[0].numbers(keys).tolist()))

@@ -18,13 +18,7 @@ from hudi_pyspark.options.read_options import ReadOptions
 from hudi_pyspark.planning.changes import changes_schema, check_changes, plan_changes
 from hudi_pyspark.planning.commit_range import RequestedRange, end_of_state
 from hudi_pyspark.planning.plan import Plan, Query
-from hudi_pyspark.planning.pruning import (
-    admitted_record_keys,
-    key_texts,
-    prune_by_buckets,
-    prune_by_indexes,
-    requested_keys,
-)
+from hudi_pyspark.planning.pruning import prune_by_buckets, prune_by_indexes, requested_keys
 from hudi_pyspark.planning.slice_tasks import SliceQuery, TablePlanner, read_settings
 from hudi_pyspark.planning.time_travel import (
     check_first_commit,
@@ -141,8 +135,7 @@ class SnapshotQuery(Query):
         slices = self.slices
         until = self.view.slices.last_instant if self.as_of is None else self.as_of
         requested = requested_keys(planner, predicate)
-        record_keys = admitted_record_keys(planner, requested)
-        query = SliceQuery(result, until, predicate, record_keys, key_texts(requested))
+        query = SliceQuery(result, until, predicate, requested)
         slices, notes = prune_by_buckets(planner, slices, requested)
         if self.as_of is None:
             by_key = not self.read_optimized
@@ -186,15 +179,7 @@ class RangeQuery(Query):
             until = self.requested.last_commit(commit_range)
         whole_slices = self._whole_slices(commit_range, slices)
         requested = requested_keys(planner, predicate)
-        query = SliceQuery(
-            result,
-            until,
-            predicate,
-            admitted_record_keys(planner, requested),
-            key_texts(requested),
-            commit_range,
-            whole_slices,
-        )
+        query = SliceQuery(result, until, predicate, requested, commit_range, whole_slices)
         tasks = planner.tasks(slices, query)
         return Plan(self, planner, result.names, predicate, tasks)
 

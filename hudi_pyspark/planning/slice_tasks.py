@@ -18,6 +18,7 @@ from hudi_pyspark.cached_property import cached_property
 from hudi_pyspark.columns.schema_evolution import SchemaOnRead
 from hudi_pyspark.custom_mergers import PayloadMerger, find_merger
 from hudi_pyspark.filter.predicate import Predicate, columns_of, top_level_columns
+from hudi_pyspark.filter.requested_keys import ANY_KEY, RequestedKeys
 from hudi_pyspark.format.column_names import find_path
 from hudi_pyspark.format.data_files import check_readable
 from hudi_pyspark.options.option import RangeMerge, values_that_change_rows
@@ -62,10 +63,7 @@ class SliceQuery:
     result: pa.Schema  # columns of the answer
     until: str  # newest instant that the query sees, inclusive
     predicate: Predicate | None = None  # only rows for which it is true; None for all
-    # The only record keys that can pass the predicate, from `pruning.admitted_record_keys`;
-    # None for any key.
-    record_keys: tuple[str, ...] | None = None
-    key_texts: tuple[str, ...] = ()  # key fields whose texts they have; () if the filter names keys
+    requested: RequestedKeys = ANY_KEY  # the only record keys that can pass the predicate
     commit_range: CommitRange | None = None  # only rows that its commits wrote; None for all
     # For a commit range: the whole slices below its files, by partition path and file id.
     whole_slices: Mapping[tuple[str, str], FileSlice] = field(default_factory=dict)
@@ -280,8 +278,8 @@ class TablePlanner:
             merger=self.merger,
             schema_on_read=self.schema_on_read,
             commit_range=query.commit_range,
-            record_keys=query.record_keys,
-            key_texts=query.key_texts,
+            record_keys=query.requested.whole_keys,
+            key_texts=query.requested.key_texts,
             merges_whole_table=(
                 incremental is not None and incremental.range_merge is RangeMerge.TABLE
             ),

@@ -65,7 +65,7 @@ MAY_IMPORT = {
         "wording",
     },
     "columns": {"errors", "arrow_values", "exact_decimals", "format", "wording"},
-    "filter": {"errors", "exact_decimals", "format", "table", "columns"},
+    "filter": {"errors", "cached_property", "exact_decimals", "format", "table", "columns"},
     "options": {"errors", "messages", "storage", "table", "wording"},
     "custom_mergers": {"errors", "imported_function", "table"},
     "demo": set(),

@@ -3,8 +3,8 @@
 import pytest
 
 from hudi_pyspark import Scan
-from hudi_pyspark.metadata_table import pruning
 from hudi_pyspark.options.option import Index
+from hudi_pyspark.planning import index_pruning
 from tests.sampling import SAMPLED
 from verification.index_combinations.combinations import (
     indexed_queries,
@@ -33,10 +33,10 @@ def test_no_combination_of_filter_and_indexes_loses_a_row(queries, is_whole):
 
 
 def test_index_that_leaves_out_too_much_is_noticed(queries, monkeypatch):
-    def all_but_one(_metadata, slices, _question):
+    def all_but_one(_pruner, _metadata, slices):
         return slices[1:], ""
 
-    monkeypatch.setitem(pruning._STEPS, Index.COLUMN_STATS, all_but_one)
+    monkeypatch.setitem(index_pruning._STEPS, Index.COLUMN_STATS, all_but_one)
     outcome = try_combinations(queries, 100, seed=1)
     assert any(" lacks " in failure for failure in outcome.failures)
 

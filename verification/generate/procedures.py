@@ -25,9 +25,9 @@ from tests.golden.archive import members
 from tests.golden.case import REFERENCE, read_facts, write_case
 from verification.common.data import load_data
 from verification.generate.golden import unpacked
-from verification.histories.bundles import bundle
 from verification.histories.instants import data_logs
-from verification.histories.worker import cause_of, start_session
+from verification.histories.session import start_session
+from verification.histories.worker import cause_of
 from verification.random_plans.conditions import literal
 
 GOLDEN = Path(__file__).parents[2] / "tests" / "golden"
@@ -146,7 +146,7 @@ def main(arguments: list[str]) -> None:
     """Ask about the cases that are named, or all."""
     names = [name for name in arguments if name != "--functions"]
     with tempfile.TemporaryDirectory() as scratch:
-        spark = start_session(str(bundle(REFERENCE)), scratch)
+        spark = start_session(REFERENCE, scratch)
         for case in names or CASES:
             folder = GOLDEN / case
             calls = Calls(spark, case, unpacked(folder, Path(scratch)))

@@ -20,8 +20,7 @@ from pyspark.sql import SparkSession
 from tests.golden.case import REFERENCE
 from verification.common.archives import pack, unpack
 from verification.common.data import load_data
-from verification.histories.bundles import bundle
-from verification.histories.worker import start_session
+from verification.histories.session import start_session
 from verification.random_plans.tables import ARCHIVES
 
 _OPERATIONS = ("bulk_insert", "upsert", "delete")
@@ -31,7 +30,7 @@ def main(families: list[str]) -> None:
     """Write the tables of some families into their archives."""
     described = load_data(__file__, "plan_tables.toml")
     with tempfile.TemporaryDirectory() as scratch:
-        spark = start_session(str(bundle(REFERENCE)), scratch, described["settings"])
+        spark = start_session(REFERENCE, scratch, described["settings"])
         for family in families:
             folder = unpack(ARCHIVES[family], Path(scratch) / family)
             of_all = {k: v for k, v in described[family].items() if k != "tables"}

@@ -19,9 +19,8 @@ from pathlib import Path
 from tests.golden.case import REFERENCE, read_facts, write_case
 from tests.golden_sql.script import FOLDER, NAMES, answer, statements
 from verification.common.archives import unpack
-from verification.histories.bundles import bundle
 from verification.histories.instants import completed_commits
-from verification.histories.worker import start_session
+from verification.histories.session import start_session
 
 GOLDEN = FOLDER.parents[1] / "golden"
 
@@ -29,7 +28,7 @@ GOLDEN = FOLDER.parents[1] / "golden"
 def main() -> None:
     """Write the archive, and the values of the names."""
     with tempfile.TemporaryDirectory() as scratch:
-        spark = start_session(str(bundle(REFERENCE)), scratch)
+        spark = start_session(REFERENCE, scratch)
         path = str(Path(scratch) / "tables")
         spark.sql("CREATE DATABASE written")
         spark.sql("USE written")

@@ -14,7 +14,7 @@ from pathlib import Path
 from random import Random
 from typing import TextIO
 
-from verification.histories.avro_generation import AVRO, JAVA
+from verification.histories.avro import AVRO, JAVA
 from verification.histories.examination import (
     Examination,
     ask,
@@ -24,10 +24,10 @@ from verification.histories.examination import (
     examine,
     write,
 )
-from verification.histories.flink_generation import FLINK
+from verification.histories.flink import FLINK
 from verification.histories.history import History, load_history, to_json
 from verification.histories.queries import QueryKind, every_query
-from verification.histories.rust_writer import RUST
+from verification.histories.rust import RUST
 from verification.histories.shrink import shrink
 from verification.histories.summary import load_records, summarize, unexplained
 from verification.histories.verdict import Outcome, Verdict

@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from tests.golden.questions import RECORD_POSITIONS
-from verification.histories.compare import Answer, Failure
+from verification.histories.answers import Answer, Failure
 from verification.histories.comparison import Comparison
 from verification.histories.history import History
 from verification.histories.instants import Instant, completed_commits
@@ -177,7 +177,8 @@ def compare(
     """
 
     def ask_hudi(asked: Query) -> Answer | Failure:
-        return worker.read(found.path, _as_release_says(found, asked, worker.hudi))
+        answer = worker.read(found.path, _as_release_says(found, asked, worker.hudi))
+        return answer if isinstance(answer, Failure) else answer.answer()
 
     ours = read_ours(found.path, query)
     comparison = Comparison(

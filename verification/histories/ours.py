@@ -19,7 +19,7 @@ from tests.golden.compare import arrow_type_name
 from tests.golden.filters import Filter, filters_of
 from tests.golden.questions import Whole, kept_in, problems_of, questions, random_options
 from tests.process_state import drawn_state
-from verification.histories.compare import Answer, Failure, arrow_answer, difference
+from verification.histories.answers import Answer, Failure, difference
 from verification.histories.queries import METADATA, SKIPPING, Query, QueryKind
 from verification.index_combinations.by_key import KEY, ROW, KeyedTable, left_out
 
@@ -30,7 +30,7 @@ _MOST_KEYS = 20  # that are asked for one by one; all are, in groups
 def read_ours(path: Path, query: Query, table: HudiTable | None = None) -> Answer | Failure:
     """Ask a fresh table object, unless one is given."""
     found = _read(path, query, table)[0]
-    return found if isinstance(found, Failure) else arrow_answer(found)
+    return found if isinstance(found, Failure) else Answer.of(found)
 
 
 @dataclass(frozen=True)
@@ -148,8 +148,8 @@ def merged_first(path: Path, query: Query, all_rows: pa.Table) -> str:
             found = database.sql("FROM t").to_arrow_table().cast(chosen.schema)
     except Exception as error:  # noqa: BLE001  (a finding)
         return f"merged first: {type(error).__name__}: {error}"
-    expected = arrow_answer(all_rows.select(names).cast(chosen.schema))
-    problem = difference(expected, arrow_answer(found))
+    expected = Answer.of(all_rows.select(names).cast(chosen.schema))
+    problem = difference(expected, Answer.of(found))
     return f"merged first: {problem}" if problem else ""
 
 
@@ -206,7 +206,7 @@ def filtered_answers(
     A table without a metadata table is read once.
     """
     kept = [filter.holds(row) is True for row in all_rows.to_pylist()]
-    expected = arrow_answer(all_rows.filter(pa.array(kept, pa.bool_())))
+    expected = Answer.of(all_rows.filter(pa.array(kept, pa.bool_())))
     has_metadata = (path / ".hoodie" / "metadata").is_dir()
     for settings in _index_settings(random) if has_metadata else [{}]:
         asked = query.with_filter(filter.text).with_options(**settings)
@@ -214,7 +214,7 @@ def filtered_answers(
         if isinstance(found, Failure):
             problem = f"refused with a filter only: {found.error}: {found.message}"
         else:
-            problem = str(difference(expected, arrow_answer(found)) or "")
+            problem = str(difference(expected, Answer.of(found)) or "")
         yield Check(FILTERED, asked, problem, skipped)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from verification.histories.compare import CRASH
+from verification.histories.answers import CRASH
 from verification.histories.ours import CHECKS, FILTERED
 from verification.histories.verdict import Verdict
 

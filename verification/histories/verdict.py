@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from verification.histories.compare import Answer, Difference, Failure, difference
+from tests.golden.compare import Difference
+from verification.histories.answers import Answer, Failure, difference
 from verification.histories.comparison import Comparison
 from verification.histories.deviations import explaining_rule
 from verification.histories.queries import Query

@@ -18,9 +18,8 @@ import fastavro
 from pyspark.sql import DataFrame, SparkSession
 
 from verification.common.data import load_data
-from verification.histories.bundles import bundle
 from verification.histories.instants import Instant, completed_commits
-from verification.histories.worker import LOG, start_session
+from verification.histories.session import LOG, start_session
 from verification.live_writer.judge import Truth
 from verification.live_writer.records import Journal, Service, Write
 from verification.live_writer.rows import (
@@ -218,7 +217,7 @@ def write_live(folder: str, seconds: float, seed: int) -> None:
     log = os.open(f"{folder}/{LOG}", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     for stream in (1, 2):  # the JVM's too
         os.dup2(log, stream)
-    spark = start_session(str(bundle(HUDI)), folder)
+    spark = start_session(HUDI, folder)
     for key, value in _SETTINGS.items():
         spark.conf.set(key, value)
     path, journal = Path(folder) / "table", Journal(Path(folder) / "journal.jsonl")

@@ -16,7 +16,7 @@ import pytest
 from hudi_pyspark import HudiTable
 from hudi_pyspark.storage import ArrowStorage
 from hudi_pyspark.table.file_group import FileSlice
-from tests.metadata_table.indexed import answer_of_hudi, pruned
+from tests.planning.indexed import answer_of_hudi, pruned
 
 STATS = "x_v9_cow_ix_stats_base"
 STATS_AND_LOGS = "x_v9_mor_ix_stats"

@@ -23,16 +23,15 @@ from hudi_pyspark.metadata_table.column_stats import (
     bounds_of_files,
 )
 from hudi_pyspark.metadata_table.listing import MetadataListing
-from hudi_pyspark.metadata_table.pruning import IndexQuestion, prune_slices
 from hudi_pyspark.metadata_table.records import column_keys, file_key, partition_keys
-from hudi_pyspark.metadata_table.table import MetadataTable
-from hudi_pyspark.options.option import Index
+from hudi_pyspark.planning.pruning import prune_by_indexes
+from hudi_pyspark.planning.slice_tasks import SliceQuery
 from hudi_pyspark.table.file_group import BaseFile, FileSlice, LogFile
 from hudi_pyspark.table.timeline import CommittedTimes
 from hudi_pyspark.table.view import open_table
 from tests.conftest import GOLDEN
 from tests.damage import set_property
-from tests.metadata_table.indexed import answer_of_hudi, pruned
+from tests.planning.indexed import answer_of_hudi, pruned
 from tests.process_state import drawn_state
 
 INDEXED = ["v6_mor_mdt_indexes", "v9_mor_mdt_indexes"]
@@ -480,19 +479,17 @@ def test_column_without_any_bounds_reads_no_commit():
 def test_log_files_from_before_an_upgrade_keep_their_slice(golden_table):
     """Several commits may have appended to them, so statistics may be those of one."""
     table = HudiTable(str(golden_table("v9_mor_mdt_indexes")))
-    metadata = MetadataTable(table._view)
-    predicate = parse_filter("ts > 99999999999999", table.schema)
-    question = IndexQuestion(
-        [Index.COLUMN_STATS], predicate, table.schema, (), None, "",
-        keys_are_unique=False, logs_have_bounds=True,
-    )  # fmt: skip
+    planner = table.scan(data_skipping="column_stats")._planner
+    query = SliceQuery(
+        table.schema, "", predicate=parse_filter("ts > 99999999999999", table.schema)
+    )
     slices = table._view.slices.as_of()
-    assert prune_slices(lambda: metadata, slices, question)[0] == []
+    assert prune_by_indexes(planner, slices, query, by_key=True)[0] == []
     appended = [
         replace(
             s, log_files=tuple(replace(f, instant_time=s.base_instant_time) for f in s.log_files)
         )
         for s in slices
     ]
-    kept, _ = prune_slices(lambda: metadata, appended, question)
+    kept, _ = prune_by_indexes(planner, appended, query, by_key=True)
     assert kept == [s for s in appended if s.log_files and s.base_file] != []
