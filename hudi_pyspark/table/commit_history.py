@@ -49,6 +49,10 @@ class CommitHistory:
     storage: Storage
     config: TableConfig
     timeline: Timeline
+    # What files have shown of a bucket index, kept by `BucketIndex`.
+    bucket_verdicts: dict[object, Any] = field(default_factory=dict, init=False)
+    # Keys of files, by path, or why a file has none; kept by `planning.pruning`.
+    key_evidence: dict[str, Any] = field(default_factory=dict, init=False)
     _metadata: dict[str, instant_metadata.CommitMetadata] = field(default_factory=dict, init=False)
     _compacted_logs: dict[str, Mapping[tuple[str, str], Collection[str]]] = field(
         default_factory=dict, init=False
@@ -89,7 +93,7 @@ class CommitHistory:
 
     def metadata(self, time: str) -> instant_metadata.CommitMetadata:
         """Return the metadata of a completed commit of the active timeline."""
-        return self.metadata_of([time])[time]
+        return self._metadata.get(time) or self.metadata_of([time])[time]
 
     def metadata_of(
         self, times: Iterable[str] | None = None
@@ -119,16 +123,6 @@ class CommitHistory:
         """Schema of the newest data file that can be read, meta columns included."""
         newest_first = (self.metadata(c.requested_time) for c in reversed(self.commits))
         return newest_data_file_schema(self.storage, newest_first)
-
-    @cached_property
-    def bucket_verdicts(self) -> dict[object, Any]:
-        """What files have shown of a bucket index; `BucketIndex` keeps it here."""
-        return {}
-
-    @cached_property
-    def key_evidence(self) -> dict[str, Any]:
-        """Keys of files, by path, or why a file has none; `planning.pruning` keeps them here."""
-        return {}
 
     def load(self, instant: Instant, parse: BodyParser[_T]) -> _T:
         """Return what the file of an instant says.

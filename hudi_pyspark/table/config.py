@@ -184,7 +184,7 @@ class TableConfig:
     database: str = _read(_database)  # "" if the writer named none
     version: int = _read(_version)
     table_type: TableType = _read(lambda properties: TableType(_table_type(properties)))
-    has_table_type: bool = _read(lambda properties: bool(_first(_TABLE_TYPE)(properties)))
+    has_table_type: bool = _read(lambda properties: bool(properties.get(_TABLE_TYPE)))
     # Upper case. Files with another extension are not seen, so a wrong one would lose rows.
     base_file_format: str = _read(
         _one_of(
