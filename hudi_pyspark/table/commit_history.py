@@ -12,6 +12,7 @@ from hudi_pyspark.cached_property import cached_property
 from hudi_pyspark.errors import CorruptTableError, CorruptTimelineError, TimeTravelError
 from hudi_pyspark.format.timeline import instant_metadata
 from hudi_pyspark.format.timeline.instant import (
+    COMMIT_ACTIONS,
     Action,
     CompletionTime,
     Instant,
@@ -67,9 +68,13 @@ class CommitHistory:
 
     @cached_property
     def commits(self) -> tuple[Instant, ...]:
-        """Completed commits, delta commits and replace commits in order of requested time."""
-        commits = self.timeline.commits(merge_on_read=self.config.is_merge_on_read)
-        return tuple(commit for commit in commits if commit.is_completed)
+        """Completed commits, delta commits and replace commits in order of requested time.
+
+        COPY_ON_WRITE tables have no delta commits.
+        """
+        if self.config.is_merge_on_read:
+            return self.all_commits
+        return tuple(c for c in self.all_commits if c.action is not Action.DELTA_COMMIT)
 
     @cached_property
     def committed(self) -> CommittedTimes:
@@ -83,8 +88,7 @@ class CommitHistory:
         A COPY_ON_WRITE table may have been MERGE_ON_READ: then delta commits say its schema.
         Source: Hudi's TableSchemaResolver, which asks the active timeline whatever the type.
         """
-        commits = self.timeline.commits(merge_on_read=True)
-        return tuple(commit for commit in commits if commit.is_completed)
+        return tuple(i for i in self.timeline.completed if i.action in COMMIT_ACTIONS)
 
     @cached_property
     def _commit_at(self) -> Mapping[str, Instant]:
@@ -220,9 +224,14 @@ class CommitHistory:
         return {time for time in bases - planned if time.isdigit() and time not in self.committed}
 
     def first_incomplete_commit(self) -> Instant | None:
-        """Return the oldest commit that is still being written; clusterings do not count."""
-        commits = self.timeline.commits(merge_on_read=self.config.is_merge_on_read)
-        pending = (i for i in commits if not i.is_completed)
+        """Return the oldest commit that is still being written.
+
+        Clusterings do not count. Nor do compactions: they complete as commits, and until then their
+        plans block nobody.
+        """
+        has_deltas = self.config.is_merge_on_read
+        actions = COMMIT_ACTIONS if has_deltas else COMMIT_ACTIONS - {Action.DELTA_COMMIT}
+        pending = (i for i in self.timeline.pending if i.action in actions)
         return next((i for i in pending if not self.is_clustering(i)), None)
 
     def is_clustering(self, instant: Instant) -> bool:
