@@ -110,7 +110,6 @@ class FileGroups(PickledWithoutCache):
         Files that are lost matter only if one of the newest commits up to ``until`` wrote them;
         None for all commits.
         """
-        listed = self.listing.partitions(choice)
         recorded: Collection[str] = frozenset()
         if until is None:
             committed = self.committed_files
@@ -118,7 +117,7 @@ class FileGroups(PickledWithoutCache):
             committed, recorded = self._committed_until(until)
         # A partition that commits name but the listing does not has lost its files, or its marker.
         paths = sorted(committed) if choice is None else choice.choose(sorted(committed))
-        partitions = sorted({*listed, *paths})
+        partitions = sorted({*self.listing.partitions(choice), *paths})
         yield from self.of(partitions, committed, recorded=recorded)
 
     def of_savepoint(
