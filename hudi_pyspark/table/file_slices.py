@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -125,8 +124,8 @@ class FileSlices(PickledWithoutCache):
         return [
             file_slice
             for group in self.groups.all()
-            for file_slice in group.slices
-            if not file_slice.is_empty and self._is_visible(file_slice, self.last_instant)
+            for file_slice in self._visible(group, self.last_instant)
+            if not file_slice.is_empty
         ]
 
     def before(self, time: str, partition_path: str, file_id: str) -> FileSlice | None:
@@ -264,7 +263,7 @@ class FileSlices(PickledWithoutCache):
         return file_slice.filter_logs(lambda log: log.is_listed or log.first_committed_by <= until)
 
     def _newest(self, group: FileGroup, until: str) -> FileSlice | None:
-        visible = [s for s in group.slices if self._is_visible(s, until)]
+        visible = self._visible(group, until)
         # Of a commit that was in progress when a compaction was planned, log files belong to the
         # slice of the compaction, which began later than the commit.
         later_slices = [s for s in group.slices if s.base_instant_time > until]
@@ -304,7 +303,7 @@ class FileSlices(PickledWithoutCache):
         ]
 
     def _base_only(self, group: FileGroup, until: str) -> FileSlice | None:
-        visible = (s for s in reversed(group.slices) if self._is_visible(s, until))
+        visible = reversed(self._visible(group, until))
         planned = group.pending_compaction
         based = (s for s in visible if s.base_file is not None and s.base_instant_time != planned)
         return next((s.with_logs(()) for s in based), None)
@@ -330,14 +329,13 @@ class FileSlices(PickledWithoutCache):
         left = (file_slice for file_slice in slices if not file_slice.is_empty)
         return replace(group, slices=tuple(_joined_since(replaced_at, left)))
 
-    def _is_visible(self, file_slice: FileSlice, until: str) -> bool:
-        time = file_slice.base_instant_time
-        return time <= until and self._may_start_slice(time)
-
-    @cached_property
-    def _may_start_slice(self) -> Callable[[str], bool]:
-        """Return whether slices may begin at an instant; cached, since very many begin at one."""
-        return cache(lambda time: time <= self.last_instant and time in self._base_instants)
+    def _visible(self, group: FileGroup, until: str) -> list[FileSlice]:
+        """Return a group's slices that began up to an instant, oldest first."""
+        last = min(until, self.last_instant)
+        begins = self._base_instants
+        return [
+            s for s in group.slices if s.base_instant_time <= last and s.base_instant_time in begins
+        ]
 
     def check_files(self, file_slice: FileSlice) -> None:
         """Refuse a slice whose files are missing.
