@@ -288,12 +288,33 @@ class ReadOptions:
     """your word that these indexes know all rows: they then
     [leave out file slices](tuning.md#indexes-that-you-trust)"""
     incremental: IncrementalOptions | None = None  # None unless the query is incremental
-    fails_on_missing: bool = False  # on_missing=fail, of queries that are not incremental
+    fails_on_missing: bool = False  # on_missing=fail
 
     @property
     def skip_merge(self) -> bool:
         """Whether log records are returned beside base rows, not merged into them."""
         return self.merge_type is MergeType.SKIP_MERGE
+
+    @property
+    def merges_whole_table(self) -> bool:
+        """Whether the rows of a range are merged with all rows of the table."""
+        incremental = self.incremental
+        return incremental is not None and incremental.range_merge is RangeMerge.TABLE
+
+    @property
+    def row_options(self) -> tuple[tuple[str, object], ...]:
+        """Name and value of the options that change rows and do not have their defaults.
+
+        They change which rows a file slice has, not which of its rows are read.
+        """
+        owners = (self,) if self.incremental is None else (self, self.incremental)
+        return tuple(
+            (each.name, value)
+            for owner in owners
+            for each in fields(owner)
+            if each.metadata.get("changes_rows")
+            and (value := getattr(owner, each.name)) != each.default
+        )
 
     @classmethod
     def parse(
@@ -336,11 +357,13 @@ class ReadOptions:
                 f"{given_options.called('merge_type')} cannot be combined with query type "
                 "read_optimized, which reads no log files; leave it out"
             )
+        incremental = None
         if query_type is QueryType.INCREMENTAL:
-            return given_options.parse(cls, incremental=IncrementalOptions.of(given_options))
-        _check_no_range(given_options)
-        fails = given_options.value("on_missing") is OnMissing.FAIL
-        return given_options.parse(cls, fails_on_missing=fails)
+            incremental = IncrementalOptions.of(given_options)
+        else:
+            _check_no_range(given_options)
+        fails = value("on_missing") is OnMissing.FAIL
+        return given_options.parse(cls, incremental=incremental, fails_on_missing=fails)
 
 
 @dataclass(frozen=True, slots=True)
@@ -471,6 +494,18 @@ class GivenOptions:
         make: Callable[..., _T] = owner
         names = [each.name for each in fields(owner) if each.name in _BY_FIELD]
         return make(**{name: self.value(name) for name in names}, **other_fields)
+
+
+def spark_texts(options: Mapping[str, object]) -> dict[str, str]:
+    """Return read options, typed or as text, as Spark takes them.
+
+    Raises:
+        InvalidOptionError, UnsupportedQueryError: as `columns_text`.
+    """
+    return {
+        name: columns_text(value) if name.lower() == "columns" else as_text(value)
+        for name, value in options.items()
+    }
 
 
 def columns_text(columns: object) -> str:

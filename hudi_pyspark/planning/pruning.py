@@ -17,7 +17,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from hudi_pyspark.filter.requested_keys import ANY_KEY, RequestedKeys
-from hudi_pyspark.options.option import Index, values_that_change_rows
+from hudi_pyspark.options.option import Index
 from hudi_pyspark.planning.bucket_index import BucketIndex, ToldBuckets, seem_bucketed
 from hudi_pyspark.planning.index_pruning import IndexPruner
 from hudi_pyspark.storage.protocol import read_together
@@ -168,5 +168,5 @@ def _reason_for_distrust(planner: TablePlanner) -> str:
     """
     if planner.merger is not None:
         return "since a payload_merger decides what rows are"
-    changed = [name for name, _ in values_that_change_rows(planner.options)]
+    changed = [name for name, _ in planner.options.row_options]
     return f"since {' and '.join(changed)} may change rows" if changed else ""

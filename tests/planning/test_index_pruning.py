@@ -479,7 +479,7 @@ def test_column_without_any_bounds_reads_no_commit():
 def test_log_files_from_before_an_upgrade_keep_their_slice(golden_table):
     """Several commits may have appended to them, so statistics may be those of one."""
     table = HudiTable(str(golden_table("v9_mor_mdt_indexes")))
-    planner = table.scan(data_skipping="column_stats")._planner
+    planner = table.scan(data_skipping="column_stats")._query.planner
     query = SliceQuery(
         table.schema, "", predicate=parse_filter("ts > 99999999999999", table.schema)
     )

@@ -24,7 +24,7 @@ def table(version=9, **properties):
 
 
 def resolve(view, **options):
-    return resolve_query(view, ReadOptions.parse(options))
+    return resolve_query(view, ReadOptions.parse(options), {})
 
 
 def test_instant_before_the_first_commit_warns_and_has_no_rows():

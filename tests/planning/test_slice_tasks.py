@@ -187,4 +187,4 @@ def test_record_keys_follow_from_key_fields_whose_types_never_changed(
     golden_table, case, condition, expected
 ):
     scan = HudiTable(str(golden_table(case))).scan(filter=condition)
-    assert requested_keys(scan._planner, scan._predicate).whole_keys == expected
+    assert requested_keys(scan._query.planner, scan._predicate).whole_keys == expected

@@ -45,7 +45,9 @@ def planner_of(
     history = CommitHistory(storage, config, Timeline(()))
     history.committed = committed
     view = TableView(history, DirectoryListing(storage, config))
-    planner = TablePlanner(view, options or ReadOptions(), config, table_schema)
+    planner = TablePlanner(view, options or ReadOptions())
+    planner.config = config
+    planner.table_schema = table_schema
     planner.rule = rule
     return planner
 

@@ -104,12 +104,13 @@ def test_changes_of_delta_commits_of_a_table_that_became_copy_on_write_are_d74(
     timeline = SimpleNamespace(to_pylist=lambda: instants)
     found = comparison(tmp_path, QueryKind.CDC)
     found.inspect = SimpleNamespace(timeline=lambda: timeline)
-    found.is_copy_on_write = True
-    for missing, expected in ((["010"], True), (["010", "020"], False)):
+    (rule,) = (rule for rule in deviations.RULES if rule.number == "D74")
+    cases = ((["010"], True, True), (["010", "020"], True, False), (["010"], False, False))
+    for missing, is_copy_on_write, expected in cases:
         found.missing = Counter(missing)
-        assert deviations._changes_of_delta_commits(found) is expected
-    found.is_copy_on_write = False
-    assert not deviations._changes_of_delta_commits(found)
+        found.is_copy_on_write = is_copy_on_write
+        found.difference = lambda rows=found.missing: SimpleNamespace(missing=rows, extra=Counter())
+        assert rule.applies(found) is expected
 
 
 @pytest.mark.parametrize(
@@ -121,6 +122,8 @@ def test_changes_of_delta_commits_of_a_table_that_became_copy_on_write_are_d74(
         ({"only": "extra"}, True),
         ({"only": "missing"}, False),
         ({"is_filtered": True}, False),
+        ({"when": lambda c: c.table_version == 8}, True),
+        ({"when": lambda c: c.table_version == 9}, False),
     ],
     ids=str,
 )

@@ -98,14 +98,6 @@ class AvroMaker(Maker):
             found = list(dict.fromkeys([*found, "timestamp_millis"]))
         return found
 
-    def change_unit(self) -> Step:
-        """Make a write whose schema says another unit of a column."""
-        names = [name for name, kind in self.columns.items() if AVRO_TYPES[kind].others]
-        if names:
-            name = self.random.choice(names)
-            self.columns[name] = self.random.choice(AVRO_TYPES[self.columns[name]].others)
-        return self.write()
-
     def all_columns(self) -> tuple[Column, ...]:
         pairs = [("id", "string"), ("ts", "long"), ("seq", "int"), *self.columns.items()]
         return tuple(Column(name, kind) for name, kind in [*pairs, ("p", "string")])

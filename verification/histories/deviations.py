@@ -1,8 +1,8 @@
 """Accepted differences of docs/differences.md: `RULES` says where each can apply, and when it does.
 
-A rule names queries and versions of tables, and sides on which rows may differ. Its predicate says
-whether the table has what the rule is about, and whether the rows differ as they then would. If a
-predicate asks for a column that the query does not return, the rule explains nothing.
+A rule names queries, versions of tables, sides on which rows may differ, and a condition of the
+table or the query. Its effect says whether the answers differ as they then would. If an effect asks
+for a column that the query does not return, the rule explains nothing.
 """
 
 from __future__ import annotations
@@ -52,12 +52,13 @@ _DELETING = ("D", "-U")
 
 @dataclass(frozen=True)
 class Rule:
-    """Why answers differ: a number of the page, a predicate, and where it can apply at all."""
+    """Why answers differ: a number of the page, an effect, and where it can be."""
 
     number: str
-    explains: Callable[[Comparison], bool]
+    effect: Callable[[Comparison], bool]
     kinds: Sequence[QueryKind] = tuple(QueryKind)
     versions: range = range(100)  # of the table
+    when: Callable[[Comparison], bool] = lambda _: True
     has_rows: bool = True  # both readers answer with the same columns, and the rows differ
     only: str = ""  # ``missing`` or ``extra``, if the other side has no rows
     is_filtered: bool = False
@@ -75,7 +76,7 @@ class Rule:
             if self.only == "extra" and found.missing:
                 return False
         with suppress(NoColumnError):
-            return self.explains(c)
+            return self.when(c) and self.effect(c)
         return False
 
 
@@ -221,15 +222,7 @@ def _text_ordering(c: Comparison) -> bool:
 
     Ours have ordering values that are not lower, or other keys are deleted.
     """
-    field, *others = c.history.ordering_fields or ("",)
-    is_by_event_time = c.properties.get("hoodie.record.merge.mode") == "EVENT_TIME_ORDERING"
-    if (
-        others
-        or c.history.column_type(field) != "string"
-        or not _has_parquet_log_blocks(c)
-        or not (is_by_event_time or c.payload in _EVENT_TIME_PAYLOADS)
-    ):
-        return False
+    field = c.history.ordering_fields[0]
     theirs = {c.identity(row): c.column(row, field) for row in c.missing}
     ours = {c.identity(row): c.column(row, field) for row in c.extra}
     alone = theirs.keys() ^ ours.keys()
@@ -239,6 +232,16 @@ def _text_ordering(c: Comparison) -> bool:
     return not rows or c.values(rows, KEY) <= {r["key"] for r in c.log_records if r["is_delete"]}
 
 
+def _is_ordered_by_text(c: Comparison) -> bool:
+    fields = c.history.ordering_fields
+    is_by_event_time = c.properties.get("hoodie.record.merge.mode") == "EVENT_TIME_ORDERING"
+    return (
+        [c.history.column_type(field) for field in fields] == ["string"]
+        and _has_parquet_log_blocks(c)
+        and (is_by_event_time or c.payload in _EVENT_TIME_PAYLOADS)
+    )
+
+
 def _has_parquet_log_blocks(c: Comparison) -> bool:
     return c.history.options.get("hoodie.logfile.data.block.format") == "parquet"
 
@@ -246,9 +249,7 @@ def _has_parquet_log_blocks(c: Comparison) -> bool:
 def _end_inside_commit(c: Comparison) -> bool:
     """D26: the end lies inside a commit; with the end of the commit before, Hudi agrees with us."""
     last = c.last_of_range()
-    if not c.query.end or not last:
-        return False
-    if not any(i.requested <= c.query.end < i.completion for i in c.instants):
+    if not last or not any(i.requested <= c.query.end < i.completion for i in c.instants):
         return False
     return c.agrees(c.ask_hudi(c.query.with_options(**{END: last.completion})))
 
@@ -261,8 +262,6 @@ def _unneeded_file(c: Comparison) -> bool:
     Its time travel to the end of the range, where it is not refused, shows our rows, too, except
     for late records of the range, which lose against a record from before it.
     """
-    if not c.query.end or not c.lacks_files:
-        return False
     ours = c.without_file(c.extra)
     missing = c.missing.items()
     others = Counter({row: n for row, n in missing if c.without_file(Counter([row])) - ours})
@@ -283,8 +282,6 @@ def _are_partly_updated(c: Comparison, rows: Counter[Row]) -> bool:
 
 def _skipped_by_statistics(c: Comparison) -> bool:
     """D28: with statistics of the metadata table Apache Hudi loses rows; without them it agrees."""
-    if c.query.options.get(METADATA) == "false":
-        return False
     other = c.ask_hudi(c.query.with_options(**_WITHOUT_METADATA))
     if isinstance(other, Failure):  # it reads no file, and cannot read these
         return "timestamp_millis" in c.query.filter
@@ -335,8 +332,6 @@ def _travel_before_plan(c: Comparison) -> bool:
 
 def _filtered_log_blocks(c: Comparison) -> bool:
     """D32: the fallback with Parquet log blocks returns rows that its own snapshot replaced."""
-    if not _has_parquet_log_blocks(c) or not c.lacks_files:
-        return False
     # A metadata table that lacks commits would lead to older rows (D24).
     present = c.hudi_rows(PRESENT.with_options(**_WITHOUT_METADATA))
     return present is not None and not c.without_file(c.missing) & c.without_file(present)
@@ -347,7 +342,7 @@ def _operation_that_deletes(c: Comparison) -> bool:
 
     Apache Hudi merges such a record as if it were a row, and shows it, by these payload classes.
     """
-    if c.payload not in PARTIAL_PAYLOADS or _OPERATION not in c.names:
+    if _OPERATION not in c.names:
         return False
     records = (found["record"] or {} for found in c.log_records)
     keys = {record[KEY] for record in records if record.get(_OPERATION) in _DELETING}
@@ -427,9 +422,6 @@ def _is_replaced_around(c: Comparison, group: str, until: str) -> bool:
 def _lost_by_record_index(c: Comparison) -> bool:
     """D36: the record index has one place, or none, of a key with more rows: Apache Hudi loses
     rows, which it has without its metadata table."""
-    names = c.properties.get("hoodie.table.metadata.partitions", "").split(",")
-    if "record_index" not in names or c.query.options.get(METADATA) == "false":
-        return False
     query = c.query.with_options(**_WITHOUT_METADATA)
     return agree(c.ask_hudi(query), read_ours(c.path, query))
 
@@ -444,7 +436,7 @@ def _nested_as_another_kind(c: Comparison) -> bool:
 
 def _uncommitted_files(c: Comparison) -> bool:
     """D59: a table that became COPY_ON_WRITE shows base files of a delta commit that failed."""
-    if not c.missing or not c.is_copy_on_write:
+    if not c.missing:
         return False
     pending = {
         i["requested_time"]
@@ -460,8 +452,6 @@ def _uncommitted_files(c: Comparison) -> bool:
 
 def _changes_of_delta_commits(c: Comparison) -> bool:
     """D74: changes of delta commits, which do not count in a table that became COPY_ON_WRITE."""
-    if not c.is_copy_on_write:
-        return False
     instants = c.inspect.timeline().to_pylist()
     times = {i["requested_time"] for i in instants if i["action"] == "deltacommit"}
     return c.values(c.missing, "ts_ms") <= times
@@ -477,6 +467,15 @@ def _cleaned_replaced_group(c: Comparison) -> bool:
     return named[1] in replacing
 
 
+def _uses_metadata_table(c: Comparison) -> bool:
+    return c.query.options.get(METADATA) != "false"
+
+
+def _uses_record_index(c: Comparison) -> bool:
+    names = c.properties.get("hoodie.table.metadata.partitions", "").split(",")
+    return "record_index" in names and _uses_metadata_table(c)
+
+
 _RANGE = (QueryKind.INCREMENTAL,)
 _CHANGES = (QueryKind.CDC,)
 _TRAVEL = (QueryKind.AS_OF,)
@@ -488,20 +487,32 @@ RULES: Sequence[Rule] = (
     Rule("D11", _archived_begin, _RANGE, range(8)),
     Rule("D23", _partial_updates, _RANGE),
     Rule("D24", _metadata_table_lacks_files, has_rows=False),
-    Rule("D25", _text_ordering),
+    Rule("D25", _text_ordering, when=_is_ordered_by_text),
     Rule("D26", _end_inside_commit, _RANGE, _SINCE_8, has_rows=False),
-    Rule("D27", _unneeded_file, _RANGE),
-    Rule("D28", _skipped_by_statistics, only="extra", is_filtered=True),
+    Rule("D27", _unneeded_file, _RANGE, when=lambda c: bool(c.query.end) and c.lacks_files),
+    Rule("D28", _skipped_by_statistics, when=_uses_metadata_table, only="extra", is_filtered=True),
     Rule("D29", _losing_delete, _CHANGES, only="missing"),
     Rule("D30", _filtered_before_merge, only="missing", is_filtered=True),
     Rule("D31", _travel_before_plan, versions=_SINCE_8),
-    Rule("D32", _filtered_log_blocks, _RANGE, only="missing"),
-    Rule("D33", _operation_that_deletes),
+    Rule(
+        "D32",
+        _filtered_log_blocks,
+        _RANGE,
+        when=lambda c: _has_parquet_log_blocks(c) and c.lacks_files,
+        only="missing",
+    ),
+    Rule("D33", _operation_that_deletes, when=lambda c: c.payload in PARTIAL_PAYLOADS),
     Rule("D34", _logs_of_compacted_groups, has_rows=False),
     Rule("D35", _replaced_twice, _TRAVEL, only="missing"),
-    Rule("D36", _lost_by_record_index, only="extra", is_filtered=True),
+    Rule("D36", _lost_by_record_index, when=_uses_record_index, only="extra", is_filtered=True),
     Rule("D57", _nested_as_another_kind, has_rows=False),
-    Rule("D59", _uncommitted_files),
-    Rule("D74", _changes_of_delta_commits, _CHANGES, only="missing"),
+    Rule("D59", _uncommitted_files, when=lambda c: c.is_copy_on_write),
+    Rule(
+        "D74",
+        _changes_of_delta_commits,
+        _CHANGES,
+        when=lambda c: c.is_copy_on_write,
+        only="missing",
+    ),
     Rule("D60", _cleaned_replaced_group, _CHANGES, has_rows=False),
 )

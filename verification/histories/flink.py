@@ -18,7 +18,7 @@ from typing import Any
 from verification.common.data import load_data
 from verification.histories.answers import Failure
 from verification.histories.column_types import TYPES, ColumnType
-from verification.histories.generation import PARTITION_FIELDS, Maker
+from verification.histories.generation import PARTITION_FIELDS, Maker, Write
 from verification.histories.history import CHANGE, COMMIT, FAILS, History, Step, StepKind
 from verification.histories.session import run_maven
 from verification.histories.worker import CrashError, Worker
@@ -65,42 +65,22 @@ class FlinkMaker(Maker):
             return {"upsert": 6, "cluster": 2, "add_column": 0.6}
         return super().weights()
 
-    def write(
-        self,
-        kind: str = "upsert",
-        count: int = 0,
-        *,
-        late: float = 0.2,
-        twins: bool = False,
-        options: Mapping[str, str] | None = None,
-        text: str = "",
-        commits: int = 0,
-        deletes: float = 0.15,
-    ) -> Step:
+    def step_of(self, write: Write) -> Step:
         """Make a job, which appends if the table has no keys to find.
 
-        Args:
-            kind: of the step; those other than upserts have one commit of inserts.
-            count: of the rows of a commit; 0 for some.
-            late: probability of a low ordering value.
-            twins: whether a key may come more than once in a commit.
-            options: of the job.
-            text: of the step.
-            commits: how many there are; 0 for one to three.
-            deletes: probability of a delete.
+        Jobs other than upserts have one commit of inserts.
         """
         columns = self.all_columns()
-        if kind != "upsert" and not self.is_append:
-            rows = self.rows(count or self.some(), columns, late=late, twins=twins)
-            return Step(StepKind(kind), columns, rows)
-        changes = [
+        if write.kind != "upsert" and not self.is_append:
+            return Step(StepKind(write.kind), columns, self.rows(write, columns))
+        changes = tuple(
             (commit, *change)
-            for commit in range(commits or self.random.randint(1, 3))
-            for row in self.rows(count or self.some(), columns, late=late, twins=twins)
-            for change in self.changes(row, 0.0 if self.is_append else deletes)
-        ]
-        of_job = StepKind.INSERT if self.is_append else StepKind.UPSERT
-        return Step(of_job, (COMMIT, CHANGE, *columns), tuple(changes), options or {}, text=text)
+            for commit in range(write.commits or self.random.randint(1, 3))
+            for row in self.rows(write, columns)
+            for change in self.changes(row, 0.0 if self.is_append else write.deletes)
+        )
+        kind = StepKind.INSERT if self.is_append else StepKind.UPSERT
+        return Step(kind, (COMMIT, CHANGE, *columns), changes, write.options, text=write.text)
 
     def changes(self, row: tuple[Any, ...], deletes: float) -> list[tuple[Any, ...]]:
         """Return the row with its kind, after the row that it replaces in a changelog."""
@@ -202,23 +182,11 @@ def job(history: History, step: Step, path: Path) -> dict[str, Any]:
 
 
 def _service(step: Step, path: Path) -> dict[str, Any]:
-    if step.kind is StepKind.CLUSTER:
-        return {
-            "main": "org.apache.hudi.sink.clustering.HoodieFlinkClusteringJob",
-            "arguments": [
-                *("--path", path.as_uri(), "--schedule", "--clustering-tasks", "1"),
-                *("--clustering-delta-commits", "1", "--small-file-limit", "100"),
-                *("--sort-columns", "id"),
-            ],
-        }
-    return {
-        "main": "org.apache.hudi.sink.compact.HoodieFlinkCompactor",
-        "arguments": [
-            *("--path", path.as_uri(), "--compaction-tasks", "1"),
-            *("--compaction-max-memory", "64", "--compaction-delta-commits", "1"),
-            *(["--schedule"] if step.text else []),
-        ],
-    }
+    service = _JOBS["services"][step.kind.value]
+    arguments = ["--path", path.as_uri(), *service["arguments"]]
+    if step.text or step.kind is StepKind.CLUSTER:
+        arguments.append("--schedule")
+    return {"main": service["main"], "arguments": arguments}
 
 
 def _ddl(history: History, step: Step, path: Path) -> str:

@@ -56,11 +56,25 @@ class Abilities:
     options: Sequence[Mapping[str, Any]]
     fixed_options: Mapping[str, str] = field(default_factory=dict)
     steps_of_logs: Mapping[str, float] = field(default_factory=dict)  # of MERGE_ON_READ
-    variants: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # of `Maker.write`
+    variants: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # fields of a `Write`
     chances: Mapping[str, float] = field(default_factory=dict)
     types: Sequence[str] = ()  # of data columns; () for all
     rare_types: Sequence[str] = ()  # of a column that few tables have
     partition_values: Sequence[Sequence[str]] = (("a", "bc"),)  # one of which is drawn
+
+
+@dataclass(frozen=True)
+class Write:
+    """A step that writes rows, before these are drawn."""
+
+    kind: str = "upsert"
+    count: int = 0  # of the rows of a commit; 0 for some
+    late: float = 0.2  # probability of a low ordering value
+    twins: bool = False  # whether a key may come more than once in a commit
+    options: Mapping[str, str] = field(default_factory=dict)
+    text: str = ""
+    commits: int = 0  # of a job of Flink; 0 for one to three
+    deletes: float = 0.15  # probability of a delete in such a job
 
 
 def abilities_of(writer: str) -> Abilities:
@@ -76,7 +90,7 @@ class Maker:
     random: Random
     hudi: str
     abilities: Abilities
-    types: Mapping[str, Any]  # of columns, which have a `draw`
+    types: Mapping[str, Any]  # of columns: each has a `draw`, and `others` that may follow it
     version: int = 6
     columns: dict[str, str] = field(default_factory=dict)  # data columns: name to type
     partition_values: Sequence[str | None] = ()
@@ -195,46 +209,34 @@ class Maker:
         special = getattr(self, name, None)
         if special is not None:
             return special()  # type: ignore[no-any-return]
-        if name in self.abilities.variants:
-            return self.write(**self.abilities.variants[name])
-        if name in _WRITES:
-            return self.write(name)
-        return Step(
-            StepKind(name), options=self.version_options(), text=str(self.random.randint(0, 9))
-        )
+        if name in _WRITES or name in self.abilities.variants:
+            return self.write(**self.abilities.variants.get(name, {"kind": name}))
+        text = str(self.random.randint(0, 9))  # a partition or an instant to choose
+        return Step(StepKind(name), options=self.version_options(), text=text)
 
-    def some(self) -> int:
-        return self.random.randint(1, max(2, self.keys // 2))
+    def write(self, kind: str = "upsert", count: int = 0, **more: Any) -> Step:
+        """Make a step that writes rows, which `Write` describes."""
+        return self.step_of(Write(kind, count, **more))
 
-    def write(
-        self,
-        kind: str = "upsert",
-        count: int = 0,
-        *,
-        late: float = 0.2,
-        twins: bool = False,
-        options: Mapping[str, str] | None = None,
-        text: str = "",
-    ) -> Step:
-        """Make a step that writes rows.
-
-        Args:
-            kind: of the step.
-            count: of the rows; 0 for some.
-            late: probability of a low ordering value.
-            twins: whether a key may come more than once.
-            options: of the step.
-            text: of the step.
-        """
-        count = count or self.some()
+    def step_of(self, write: Write) -> Step:
+        """Draw the rows of a step."""
         columns = self.all_columns()
-        rows = self.rows(count, columns, late=late, twins=twins)
-        given = {**self.version_options(), **(options or {})}
-        return Step(StepKind(kind), columns, rows, given, self.random.choice([1, 2]), text)
+        rows = self.rows(write, columns)
+        options = {**self.version_options(), **write.options}
+        files = self.random.choice([1, 2])
+        return Step(StepKind(write.kind), columns, rows, options, files, write.text)
 
     def add_column(self) -> Step:
         kind = self.random.choice(self.usual_types)
         self.columns[f"a{self.made}_{kind}"] = kind
+        return self.write()
+
+    def change_type(self) -> Step:
+        """Make a write whose schema gives a column a type that may follow its own."""
+        names = [name for name, kind in self.columns.items() if self.types[kind].others]
+        if names:
+            name = self.random.choice(names)
+            self.columns[name] = self.random.choice(self.types[self.columns[name]].others)
         return self.write()
 
     def all_columns(self) -> tuple[Column, ...]:
@@ -249,13 +251,14 @@ class Maker:
             pairs += self.payload_columns.items()
         return tuple(Column(name, kind) for name, kind in pairs)
 
-    def rows(
-        self, count: int, columns: tuple[Column, ...], *, late: float, twins: bool
-    ) -> tuple[tuple[Json, ...], ...]:
+    def rows(self, write: Write, columns: tuple[Column, ...]) -> tuple[tuple[Json, ...], ...]:
+        """Draw the rows of one commit."""
         r = self.random
         numbers = range(self.keys)
-        ids = r.choices(numbers, k=count) if twins else r.sample(numbers, min(count, self.keys))
-        made = [self.row(i, late) for i in ids]
+        count = write.count or r.randint(1, max(2, self.keys // 2))
+        count = count if write.twins else min(count, self.keys)
+        ids = r.choices(numbers, k=count) if write.twins else r.sample(numbers, count)
+        made = [self.row(i, write.late) for i in ids]
         return tuple(tuple(row[c.name] for c in columns) for row in made)
 
     def row(self, number: int, late: float) -> dict[str, Json]:

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -61,6 +62,17 @@ def start_session(
     spark: SparkSession = builder.getOrCreate()
     spark.sparkContext.setLogLevel("OFF")
     return spark
+
+
+@contextmanager
+def scratch_session(
+    hudi: str, settings: Mapping[str, str] | None = None
+) -> Iterator[tuple[SparkSession, Path]]:
+    """Start Spark in a folder that is removed at the end."""
+    with tempfile.TemporaryDirectory() as folder:
+        spark = start_session(hudi, folder, settings)
+        yield spark, Path(folder)
+        spark.stop()
 
 
 def _hadoop_settings(folder: str) -> str:

@@ -32,6 +32,11 @@ class Outcome:
     text: str = ""  # how the answers differ
     difference: Difference | None = None  # where both answered
 
+    @property
+    def is_open(self) -> bool:
+        """Whether the newest release may say more."""
+        return self.verdict in (Verdict.UNEXPLAINED, Verdict.HUDI_FAILS)
+
     def explains(self, filtered: Outcome) -> bool:
         """Whether the same query with a filter differs only in rows in which this one differs."""
         mine, its = self.difference, filtered.difference
