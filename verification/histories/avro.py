@@ -127,7 +127,7 @@ def write(
         .build()
     )
     is_java = history.hudi.startswith(JAVA)
-    client = _java_client(spark, config) if is_java else _spark_client(spark, config)
+    client = _client(spark, config, is_java=is_java)
     try:
         instant = client.startCommit()
         records = _records(spark, history, step, schema)
@@ -145,16 +145,13 @@ def write(
         client.close()
 
 
-def _spark_client(spark: SparkSession, config: Any) -> Any:
+def _client(spark: SparkSession, config: Any, *, is_java: bool) -> Any:
     client = _hudi(spark).client
+    if is_java:
+        context = client.common.HoodieJavaEngineContext(_storage_configuration(spark))
+        return client.HoodieJavaWriteClient(context, config)
     context = client.common.HoodieSparkEngineContext(spark.sparkContext._jsc)
     return client.SparkRDDWriteClient(context, config)
-
-
-def _java_client(spark: SparkSession, config: Any) -> Any:
-    client = _hudi(spark).client
-    context = client.common.HoodieJavaEngineContext(_storage_configuration(spark))
-    return client.HoodieJavaWriteClient(context, config)
 
 
 def _storage_configuration(spark: SparkSession) -> Any:

@@ -18,7 +18,7 @@ from typing import Any
 from verification.common.data import load_data
 from verification.histories.answers import Failure
 from verification.histories.column_types import TYPES, ColumnType
-from verification.histories.generation import PARTITION_FIELDS, Maker, Write
+from verification.histories.generation import PARTITION_FIELDS, Draft, Maker
 from verification.histories.history import CHANGE, COMMIT, FAILS, History, Step, StepKind
 from verification.histories.session import run_maven
 from verification.histories.worker import CrashError, Worker
@@ -65,22 +65,22 @@ class FlinkMaker(Maker):
             return {"upsert": 6, "cluster": 2, "add_column": 0.6}
         return super().weights()
 
-    def step_of(self, write: Write) -> Step:
+    def step_of(self, draft: Draft) -> Step:
         """Make a job, which appends if the table has no keys to find.
 
         Jobs other than upserts have one commit of inserts.
         """
         columns = self.all_columns()
-        if write.kind != "upsert" and not self.is_append:
-            return Step(StepKind(write.kind), columns, self.rows(write, columns))
+        if draft.kind != "upsert" and not self.is_append:
+            return Step(StepKind(draft.kind), columns, self.rows(draft, columns))
         changes = tuple(
             (commit, *change)
-            for commit in range(write.commits or self.random.randint(1, 3))
-            for row in self.rows(write, columns)
-            for change in self.changes(row, 0.0 if self.is_append else write.deletes)
+            for commit in range(draft.commits or self.random.randint(1, 3))
+            for row in self.rows(draft, columns)
+            for change in self.changes(row, 0.0 if self.is_append else draft.deletes)
         )
         kind = StepKind.INSERT if self.is_append else StepKind.UPSERT
-        return Step(kind, (COMMIT, CHANGE, *columns), changes, write.options, text=write.text)
+        return Step(kind, (COMMIT, CHANGE, *columns), changes, draft.options, text=draft.text)
 
     def changes(self, row: tuple[Any, ...], deletes: float) -> list[tuple[Any, ...]]:
         """Return the row with its kind, after the row that it replaces in a changelog."""
@@ -110,12 +110,6 @@ class FlinkMaker(Maker):
         value = step.rows[0][place]
         rows = tuple((*row[:place], value, *row[place + 1 :]) for row in step.rows)
         return replace(step, rows=rows, text=fields[0])
-
-    def compact(self) -> Step:
-        return Step(StepKind.COMPACT, text="schedule")
-
-    def compact_pending(self) -> Step:
-        return Step(StepKind.COMPACT)
 
 
 @dataclass

@@ -10,8 +10,8 @@ from verification.histories.column_types import TYPES
 from verification.histories.generation import (
     METADATA,
     PARTITION_FIELDS,
+    Draft,
     Maker,
-    Write,
     release_of,
     truth,
 )
@@ -215,7 +215,7 @@ class SparkMaker(Maker):
         sets = ", ".join(f"t.`{c}` = s.`{c}`" for c in set_columns)
         inserts = " WHEN NOT MATCHED THEN INSERT *" if r.random() < 0.5 else ""
         columns = self.all_columns()
-        rows = self.rows(Write(), columns)
+        rows = self.rows(Draft(), columns)
         text = f"WHEN MATCHED THEN UPDATE SET {sets}{inserts}"
         return Step(StepKind.MERGE_INTO, columns, rows, options, text=text)
 

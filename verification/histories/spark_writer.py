@@ -171,8 +171,7 @@ def _statement(spark: SparkSession, text: str, path: Path, step: Step) -> str:
         **({"plan": plans[0]} if plans else {}),
     }
     if "{table}" in text:
-        is_new = text.startswith("CREATE TABLE")
-        places["table"] = _new_table(spark, path) if is_new else _table(spark, path)
+        places["table"] = _table(spark, path, is_new=text.startswith("CREATE TABLE"))
     try:
         return text.format(path=path, **places)
     except KeyError as error:
@@ -197,35 +196,25 @@ def _chosen(values: list[str] | tuple[str, ...], step: Step) -> str:
 
 def _sql(spark: SparkSession, text: str, options: Mapping[str, str], step: Step) -> None:
     """Run a statement with the session's settings as they are while it runs."""
-    session = {key: options[key] for key in _STEPS["of_session"] if key in options} | dict(
-        step.options
-    )
-    with settings_of(spark, session):
+    session = {key: options[key] for key in _STEPS["of_session"] if key in options}
+    with settings_of(spark, {**session, **step.options}):
         spark.sql(text).collect()
 
 
-def _table(spark: SparkSession, path: Path) -> str:
+def _table(spark: SparkSession, path: Path, *, is_new: bool = False) -> str:
     """A name of the table in the catalog, declared anew so that it has the columns of now.
 
-    A table that a statement created keeps the types that only its statement says.
+    A table that a statement created, or is about to create, keeps the types that only its statement
+    says.
     """
-    name = _table_name(path)
-    if path not in _CREATED:
+    name = re.sub(r"\W", "_", path.name)
+    if is_new:
+        spark.sql(f"DROP TABLE IF EXISTS {name}")
+        _CREATED.add(path)
+    elif path not in _CREATED:
         spark.sql(f"DROP TABLE IF EXISTS {name}")
         spark.sql(f"CREATE TABLE {name} USING hudi LOCATION '{path}'")
     return name
-
-
-def _new_table(spark: SparkSession, path: Path) -> str:
-    """The name of a table that a statement is about to create."""
-    name = _table_name(path)
-    spark.sql(f"DROP TABLE IF EXISTS {name}")
-    _CREATED.add(path)
-    return name
-
-
-def _table_name(path: Path) -> str:
-    return re.sub(r"\W", "_", path.name)
 
 
 def _rows(spark: SparkSession, step: Step) -> DataFrame:
