@@ -276,7 +276,11 @@ def parse_replace_plan(record: Mapping[str, Any]) -> ReplacePlan:
 
 
 def clean_metadata_of(record: Mapping[str, Any]) -> CleanMetadata:
-    """Convert a decoded record to a completed clean; ValueError if a field has another type."""
+    """Convert a decoded record to a completed clean.
+
+    Raises:
+        ValueError: a field has another type.
+    """
     return CleanMetadata(
         earliest_commit_to_retain=get_value(record, "earliestCommitToRetain", str) or None,
         last_completed_commit=get_value(record, "lastCompletedCommitTimestamp", str) or None,
@@ -297,7 +301,11 @@ parse_clean_metadata = body_parser(clean_metadata_of)
 
 
 def rollback_metadata_of(record: Mapping[str, Any]) -> RollbackMetadata:
-    """Convert a decoded record to a completed rollback; ValueError if a field has another type."""
+    """Convert a decoded record to a completed rollback.
+
+    Raises:
+        ValueError: a field has another type.
+    """
     return RollbackMetadata(
         rolled_back_times=tuple(get_list(record, "commitsRollback", str)),
         partitions=tuple(
