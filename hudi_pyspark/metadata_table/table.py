@@ -41,6 +41,11 @@ class MetadataTable(PickledWithoutCache):
 
     table: TableView  # that it describes
 
+    @property
+    def lists_files(self) -> bool:
+        """Whether the table's properties say that it has the table's files."""
+        return records.FILES in self.table.config.metadata_partitions
+
     @cached_property
     def view(self) -> TableView:
         """Its own timeline and files, as of when it was opened.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hudi_pyspark.format.timeline.instant import (
@@ -12,7 +13,13 @@ from hudi_pyspark.format.timeline.instant import (
     RequestedTime,
 )
 from hudi_pyspark.options.option import QueryType, options_of
-from hudi_pyspark.options.read_options import BY_NAME, GivenOptions, StreamOptions, key_of
+from hudi_pyspark.options.read_options import (
+    BY_NAME,
+    GivenOptions,
+    ReadOptions,
+    StreamOptions,
+    key_of,
+)
 
 if TYPE_CHECKING:
     from hudi_pyspark.table.view import TableView
@@ -41,6 +48,17 @@ def schema_options(options: Mapping[str, str]) -> dict[str, str]:
         return dict(options)
     query_type = {} if names_type else {key_of("query_type"): QueryType.INCREMENTAL.value}
     return {**options, **query_type, key_of("begin"): LAST_OFFSET}
+
+
+def batch_options(options: Mapping[str, str], begin: str, end: str) -> ReadOptions:
+    """Return the parsed options of one batch of a stream; the arguments are as for `range_options`.
+
+    Raises:
+        InvalidOptionError, UnsupportedQueryError: as from `ReadOptions.parse`.
+    """
+    parsed = ReadOptions.parse(range_options(options, begin, end))
+    assert parsed.incremental is not None  # range_options asks for it
+    return replace(parsed, incremental=replace(parsed.incremental, by_offset=True))
 
 
 def range_options(options: Mapping[str, str], begin: str, end: str) -> dict[str, str]:

@@ -13,7 +13,7 @@ from hudi_pyspark.storage.file_systems import OpenFile
 from hudi_pyspark.storage.remote_file import RemoteFile
 from hudi_pyspark.table.data_file_schema import newest_data_file_schema
 from tests.memory_storage import MemoryStorage
-from verification.damaged_tables import files_of
+from verification.common.archives import files_of
 
 OLDER, NEWER = "f-0_0-0-0_001.orc", "f-0_0-0-0_002.orc"
 # Bytes 1100 to 1200 of this file are compressed parts of its footer.
