@@ -223,7 +223,7 @@ class HudiTable:
     @property
     def last_instant(self) -> str:
         """Requested time of the last completed commit; "" if there is none."""
-        commits = self._view.commits
+        commits = self._view.history.commits
         return commits[-1].requested_time if commits else ""
 
     def scan(

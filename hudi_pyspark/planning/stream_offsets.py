@@ -83,10 +83,12 @@ def commit_offsets(view: TableView) -> dict[ComparedTime, RequestedTime]:
     would be missed.
     """
     if view.config.has_completion_times:
-        pairs = [(c.completion_time or c.requested_time, c.requested_time) for c in view.commits]
+        pairs = [
+            (c.completion_time or c.requested_time, c.requested_time) for c in view.history.commits
+        ]
         return dict(sorted(pairs))
     pending = view.history.first_incomplete_commit()
-    times = [c.requested_time for c in view.commits]
+    times = [c.requested_time for c in view.history.commits]
     return {t: t for t in times if pending is None or t < pending.requested_time}
 
 
@@ -132,7 +134,7 @@ def next_offset(
     end = ahead[0]  # a batch has at least one commit
     batch_bytes = 0
     for offset in ahead:
-        metadata = view.commit_metadata[offsets[offset]]
+        metadata = view.history.metadata(offsets[offset])
         batch_bytes += sum(stat.file_size for _, stat in metadata.all_stats())
         if batch_bytes > options.max_bytes:
             break

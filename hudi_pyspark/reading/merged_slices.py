@@ -130,7 +130,7 @@ def combine_slice(
         records=pa.concat_tables(tables),
         record_count=record_count,
         block_instants=instants,
-        counting_instants=task.shared.block_filter.counting(instants),
+        counting_instants=tuple(filter(task.shared.block_filter.counts, instants)),
     )
     return MergedSlice(outcome, len(log.records), base=())
 
@@ -309,7 +309,7 @@ def _finished(
             records=records,
             record_count=int(decision.kept_log_rows.sum()),
             block_instants=instants,
-            counting_instants=task.shared.block_filter.counting(instants),
+            counting_instants=tuple(filter(task.shared.block_filter.counts, instants)),
         ),
         len(log.records),
         replace(winners, compacted_instants=tuple(sorted({*compacted_before, *scan.compacted}))),

@@ -608,7 +608,7 @@ def test_warm_table_answers_as_one_that_merges_each_time(name, is_whole, tmp_pat
     path = str(load_case(GOLDEN / name).extract(Path(tmp_path)))
     table, random = HudiTable(path), Random(name)
     names = table.schema.names
-    instants = [commit.requested_time for commit in table._view.commits[-3:]]
+    instants = [commit.requested_time for commit in table._view.history.commits[-3:]]
     for _ in range(25 if is_whole else 12):
         columns = random.sample(names, random.randint(1, 3))
         options: dict[str, Any] = {"batch_rows": random.choice([1, 3, 1000])}

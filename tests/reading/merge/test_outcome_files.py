@@ -534,7 +534,9 @@ def both(path, folder, *, hits):
     "case", ["v6_mor_failed_rolled_back", "v8_mor_nbcc", "v9_mor_compaction_inline"]
 )
 def test_table_that_is_deleted_and_written_again_commit_by_commit(case, tmp_path):
-    instants = [c.requested_time for c in HudiTable(unpack(case, tmp_path / "first"))._view.commits]
+    instants = [
+        c.requested_time for c in HudiTable(unpack(case, tmp_path / "first"))._view.history.commits
+    ]
     hits: list[bool] = []
     for turn in range(2):  # the second time every file has a name that was there before
         for number, instant in enumerate(instants):
@@ -549,7 +551,9 @@ def test_table_that_is_deleted_and_written_again_commit_by_commit(case, tmp_path
 
 def test_later_commit_leaves_other_slices_known(tmp_path):
     case = "v6_mor_part_basic"
-    instants = [c.requested_time for c in HudiTable(unpack(case, tmp_path / "first"))._view.commits]
+    instants = [
+        c.requested_time for c in HudiTable(unpack(case, tmp_path / "first"))._view.history.commits
+    ]
     growing = table_at(case, instants[0], tmp_path)
     hits: list[bool] = []
     for instant in instants[1:]:
