@@ -146,14 +146,20 @@ def serve(
 
 def _read(spark: SparkSession, path: Path, query: Query) -> HudiAnswer:
     with _frame(spark, path, query) as frame:
-        # In plans that end otherwise than in `collect`, 0.15 and 1.0 lose changes (CDC).
+        return HudiAnswer(_collected(frame), json.loads(frame.schema.json()))
+
+
+def _collected(frame: DataFrame) -> pa.Table:
+    """Collect rows as users do: in plans that end otherwise, 0.15 and 1.0 lose changes (CDC)."""
+    try:
         rows = frame.collect()
-        arrays = [
-            pa.array([row[place] for row in rows], to_arrow_type(field.dataType))
-            for place, field in enumerate(frame.schema.fields)
-        ]
-        table = pa.Table.from_arrays(arrays, frame.columns)
-        return HudiAnswer(table, json.loads(frame.schema.json()))
+    except (OverflowError, ValueError):  # Python has no such time
+        return pa.Table.from_batches(frame._collect_as_arrow())  # type: ignore[operator]
+    arrays = [
+        pa.array([row[place] for row in rows], to_arrow_type(field.dataType))
+        for place, field in enumerate(frame.schema.fields)
+    ]
+    return pa.Table.from_arrays(arrays, frame.columns)
 
 
 @contextmanager
