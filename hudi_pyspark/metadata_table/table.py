@@ -41,6 +41,11 @@ class MetadataTable(PickledWithoutCache):
 
     table: TableView  # that it describes
 
+    @property
+    def lists_files(self) -> bool:
+        """Whether the table's properties say that it has the table's files."""
+        return records.FILES in self.table.config.metadata_partitions
+
     @cached_property
     def view(self) -> TableView:
         """Its own timeline and files, as of when it was opened.
@@ -58,7 +63,7 @@ class MetadataTable(PickledWithoutCache):
         # Its properties name no partition columns, yet its records lie in folders.
         in_folders = replace(opened.config, partition_fields=("partition",))
         listing = DirectoryListing(opened.storage, in_folders)
-        return replace(opened, listing=listing)
+        return opened.with_listing(listing)
 
     @cached_property
     def _indexes(self) -> dict[str, dict[str, Shards]]:
@@ -107,10 +112,10 @@ class MetadataTable(PickledWithoutCache):
         base = max((s.file_slice.base_instant_time for s in slices), default="")
         completed = {instant.requested_time for instant in self.table.timeline.completed}
         # A commit without a block may have written nothing: then its metadata says so.
-        times = history.commit_metadata.keys() & completed - {base} - listing.block_instants
+        times = history.committed.times & completed - {base} - listing.block_instants
         for time in sorted(times):
             ended = self._completed_at(time) if self.view.config.has_completion_times else time
-            if ended > base and records.FILES in history.commit_metadata[time].write_stats:
+            if ended > base and records.FILES in history.metadata(time).write_stats:
                 raise self._corrupt(records.FILES, f"lacks what commit {time} recorded there")
         return listing
 
@@ -122,7 +127,7 @@ class MetadataTable(PickledWithoutCache):
             CorruptTableError: there is none, although the table has commits.
         """
         names = sorted(self.file_records.sizes([ALL_PARTITIONS]).get(ALL_PARTITIONS, ()))
-        if not names and self.table.commits:
+        if not names and self.table.history.commits:
             raise CorruptTableError("the metadata table lists no partition")
         return [""] if names == [records.UNPARTITIONED] else names
 
@@ -139,7 +144,7 @@ class MetadataTable(PickledWithoutCache):
         bounds = self._bounds.get(index)
         if bounds is None or bounds.slices != slices:
             bounds = self._bounds[index] = BoundsCache(
-                slices, self.table, partial(self.find, index)
+                slices, self.table.history, partial(self.find, index)
             )
         return bounds
 

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from hudi_pyspark.errors import InvalidOptionError, UnknownQueryTypeError, UnsupportedQueryError
@@ -39,7 +39,14 @@ from hudi_pyspark.options.option import (
     word,
 )
 from hudi_pyspark.options.other_options import check_other_option
-from hudi_pyspark.storage.options import is_storage_option
+from hudi_pyspark.storage.options import (
+    CATALOG_PREFIX,
+    SPARK_PREFIX,
+    from_environment,
+    is_storage_option,
+    storage_options_of,
+    without_prefix,
+)
 from hudi_pyspark.table.merge_mode import DELETE_FIELD, DELETE_MARKER, MergeCache
 from hudi_pyspark.table.on_damage import OnDamage
 
@@ -50,7 +57,6 @@ if TYPE_CHECKING:
 
     _T = TypeVar("_T", bound=DataclassInstance)
 
-CATALOG_PREFIX: Final = "catalog."  # of a catalog's settings
 INSPECT: Final = "inspect"  # chooses a table about the table, inspect.<argument> its arguments
 
 
@@ -67,6 +73,32 @@ class TableOptions:
     inspect: str = option(text("`timeline`, `commits`, …"), changes_rows=False)
     """a [table about the table](looking-inside.md), with arguments as options
     (`inspect.instant`)"""
+    # Settings by their names, without the prefixes that options of Spark have.
+    storage: Mapping[str, str | bool | float] = field(default_factory=dict, repr=False)
+    catalog: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def parse(cls, options: Mapping[str, str]) -> TableOptions:
+        """Parse the options of Spark that choose a table, by its path or its name in a catalog.
+
+        Raises:
+            InvalidOptionError: the options name a path and a table, or a value is invalid.
+        """
+        given_options = GivenOptions.of(options)
+        lower = {name.lower(): value for name, value in options.items()}
+        catalog = without_prefix(lower, CATALOG_PREFIX)
+        parsed = given_options.parse(cls, storage=storage_options_of(options), catalog=catalog)
+        if given_options.has("path") and given_options.has("table"):
+            raise InvalidOptionError("give a path or the option table, not both")
+        return parsed
+
+    @property
+    def spark_options(self) -> dict[str, object]:
+        """The options of Spark that `parse` takes."""
+        storage = {f"{SPARK_PREFIX}{name}": value for name, value in self.storage.items()}
+        catalog = {f"{CATALOG_PREFIX}{name}": value for name, value in self.catalog.items()}
+        place = {"table": self.table} if self.table else {"path": self.path}
+        return {**storage, **catalog, **place}
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,14 +350,15 @@ class ReadOptions:
 
     @classmethod
     def parse(
-        cls, options: Mapping[str, object], defaults: Mapping[str, str] | None = None
+        cls, options: Mapping[str, object], environment: Mapping[str, str] | None = None
     ) -> ReadOptions:
         """Parse read options.
 
         Args:
             options: by any of their names, in any case; text or typed values.
-            defaults: for options that are not among ``options``; only keys of Apache Hudi and
-                hudi-rs, which have dots, are looked at.
+            environment: variables such as ``HOODIE_ENV_hoodie_DOT_metadata_DOT_enable``, for
+                options that are not among ``options``; only keys of Apache Hudi and hudi-rs, which
+                have dots, are looked at.
 
         Raises:
             InvalidOptionError: an option is unknown or does not take its value, two names of one
@@ -343,7 +376,8 @@ class ReadOptions:
             is_setting = is_storage_option(lower) or lower.startswith(CATALOG_PREFIX)
             if lower not in BY_NAME and not is_setting:
                 check_other_option(lower, as_text(value), OPTIONS)
-        keys = {k: v for k, v in (defaults or {}).items() if "." in k}
+        defaults = from_environment(environment or {})
+        keys = {k: v for k, v in defaults.items() if "." in k}
         default_options = GivenOptions.of(keys)
         given_options = default_options.overridden_by(GivenOptions.of(options))
         value = given_options.value
