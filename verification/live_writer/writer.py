@@ -17,8 +17,8 @@ from typing import Any
 import fastavro
 from pyspark.sql import DataFrame, SparkSession
 
+from tests.golden.compare import compare_rows
 from verification.common.data import load_data
-from verification.common.rows import difference
 from verification.histories.instants import Instant, completed_commits
 from verification.histories.session import LOG, start_session
 from verification.live_writer.judge import Truth
@@ -155,8 +155,8 @@ class LiveTable:
         self.spark.catalog.clearCache()
         rows = self.spark.read.format("hudi").load(str(self.path)).select(*COLUMNS).collect()
         expected = Truth.of(self.journal.all(Write), self.journal.all(Service)).rows_now()
-        problem = difference(map(tuple, rows), expected)
-        return problem and f"Apache Hudi's own snapshot {problem}"
+        difference = compare_rows(COLUMNS, map(tuple, rows), expected)
+        return str(difference) if difference else ""
 
 
 def _text(error: Exception) -> str:
