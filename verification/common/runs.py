@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
 from multiprocessing import get_context
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import pyarrow as pa
 
