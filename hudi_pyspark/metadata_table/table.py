@@ -66,8 +66,7 @@ class MetadataTable(PickledWithoutCache):
                 f"{location} is not a table, although hoodie.table.metadata.partitions requires one"
             ) from error
         # Its properties name no partition columns, yet its records lie in folders.
-        in_folders = replace(opened.config, partition_fields=("partition",))
-        listing = DirectoryListing(opened.storage, in_folders)
+        listing = DirectoryListing(opened.storage, may_have_partitions=True)
         return opened.with_listing(listing)
 
     @cached_property
