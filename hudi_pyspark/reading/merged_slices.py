@@ -199,7 +199,7 @@ def resume_slice(
     Raises:
         MissingFileError: a file of the slice is gone.
         CorruptLogBlockError, CorruptBaseFileError: a file cannot be decoded.
-        CorruptTableError, SchemaEvolutionError: as `read_task.read_slice`.
+        CorruptTableError, SchemaEvolutionError: as `read_slice.read_slice`.
     """
     loaded = _load_later_log(task, storage, earlier)
     if loaded is None:

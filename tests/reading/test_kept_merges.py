@@ -22,7 +22,7 @@ from hudi_pyspark.reading.kept_merges import KeptMerge, count_merged
 from hudi_pyspark.reading.merge.outcome import KeptOutcome, Outcome, OutcomesInMemory
 from hudi_pyspark.reading.merge.outcome_files import OutcomesOnDisk
 from hudi_pyspark.reading.merge.whole_records import MergeDecision
-from hudi_pyspark.reading.read_task import read_slice
+from hudi_pyspark.reading.read_slice import read_slice
 from hudi_pyspark.storage import ArrowStorage
 from hudi_pyspark.table.merge_mode import MergeCache, RecordMergeMode
 from hudi_pyspark.table.on_damage import OnDamage

@@ -30,7 +30,8 @@ from hudi_pyspark.reading.merge import outcome_files
 from hudi_pyspark.reading.merge.outcome import BaseKeys, KeptOutcome, Outcome, Resumed
 from hudi_pyspark.reading.merge.outcome_files import OUTCOME_FORMAT, OutcomesOnDisk, cache_folder
 from hudi_pyspark.reading.merge.whole_records import MergeDecision
-from hudi_pyspark.reading.read_task import read_slice, read_task
+from hudi_pyspark.reading.read_slice import read_slice
+from hudi_pyspark.reading.read_task import read_task
 from hudi_pyspark.storage import ArrowStorage
 from hudi_pyspark.table.merge_mode import MergeCache
 from hudi_pyspark.tasks import ScanTask
