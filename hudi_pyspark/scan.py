@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from hudi_pyspark.columns.arrays import first_rows
 from hudi_pyspark.errors import InvalidOptionError, UnsupportedQueryError
 from hudi_pyspark.extras import needs_extra
 from hudi_pyspark.filter.predicate import Predicate, conjunction, conjuncts
@@ -373,15 +372,18 @@ class Scan:
     def _batches(self, threads: int | None = None) -> Iterator[pa.RecordBatch]:
         """Yield the rows up to the limit, where reading stops."""
         tasks = [] if self._limit == 0 else self.plan()
-        for rows in first_rows(self._tables(tasks, threads), self._limit):
+        for rows in self._tables(tasks, threads, limit=self._limit):
             yield from rows.select(self._result.names).to_batches()
 
-    def _tables(self, tasks: Sequence[ReadTask], threads: int | None = None) -> Iterator[pa.Table]:
+    def _tables(
+        self, tasks: Sequence[ReadTask], threads: int | None = None, limit: int | None = None
+    ) -> Iterator[pa.Table]:
         more = 0
         if threads is None and self._limit is None and not self._query.is_ordered:
             task_bytes = self._query.planner.options.task_bytes
             threads, more = threads_for(tasks, task_bytes, is_local=self.storage.is_local)
-        return read_tasks(tasks, self.storage, self._store, threads=threads or 1, more=more)
+        at_once = threads or 1
+        return read_tasks(tasks, self.storage, self._store, threads=at_once, more=more, limit=limit)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Stream the answer to any library that reads Arrow streams."""

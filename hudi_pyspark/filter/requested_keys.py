@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from math import prod
+from numbers import Integral
 
 import pyarrow as pa
 
 from hudi_pyspark.cached_property import cached_property
+from hudi_pyspark.errors import InvalidOptionError, UnsupportedQueryError
+from hudi_pyspark.filter.literals import is_in
 from hudi_pyspark.filter.predicate import Comparison, IsIn, Operator, Predicate, conjuncts
 from hudi_pyspark.format.bucket_keys import EMPTY_PART, Rule, Values, values_in_key
 from hudi_pyspark.table.config import KEY_GENERATORS, TableConfig
@@ -125,6 +128,43 @@ class RequestedKeys:
 
 ANY_KEY = RequestedKeys()
 """Of filters that restrict no keys."""
+
+
+def has_record_key(keys: str | int | Iterable[str | int], config: TableConfig) -> IsIn:
+    """Return the condition that a row has one of some record keys.
+
+    Args:
+        keys: one key or several, as in ``_hoodie_record_key``. If the table has a single key field,
+            its value suffices.
+        config: of the table.
+
+    Raises:
+        UnsupportedQueryError: the table's files do not contain record keys.
+        InvalidOptionError: there is no key, or a key is neither text nor a whole number.
+    """
+    if not config.populate_meta_fields:
+        raise UnsupportedQueryError(
+            f"table {config.name!r} has no column {RECORD_KEY_COLUMN} "
+            "(hoodie.populate.meta.fields=false): filter on its key fields instead"
+        )
+    several: Iterable[object] = [keys]
+    if isinstance(keys, Iterable) and not isinstance(keys, (str, bytes)):
+        several = keys
+    texts = [_key_text(key) for key in several]
+    fields = config.record_key_fields
+    if len(fields) == 1:  # some releases put the field's name before the value
+        texts += [f"{fields[0]}:{text}" for text in texts]
+    return is_in(pa.field(RECORD_KEY_COLUMN, pa.string()), texts)
+
+
+def _key_text(key: object) -> str:
+    # Key generators write other types as Java does: true, 1.0E10, days since 1970.
+    if isinstance(key, bool) or not isinstance(key, (str, Integral)):
+        raise InvalidOptionError(
+            f"the record key {key!r} is of type {type(key).__name__}: give text, as in "
+            f"{RECORD_KEY_COLUMN}, or a whole number"
+        )
+    return str(key)
 
 
 def listed_texts(parts: Sequence[Predicate], name: str, schema: pa.Schema) -> list[str] | None:

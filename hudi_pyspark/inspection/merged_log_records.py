@@ -33,7 +33,8 @@ def merged_records(view: TableView, path: str) -> pa.Table:
     paths = [log.path for log in file_slice.log_files if log.is_listed]
     files = list(salvage_logs(view, paths))
     planner = TablePlanner(view, ReadOptions(use_record_positions=False), registered_payloads())
-    task = planner.tasks([file_slice], SliceQuery(planner.table_schema, view.last_instant))[0]
+    query = SliceQuery(planner.table_schema, view.slices.last_instant)
+    task = planner.tasks([file_slice], query)[0]
     blocks = [salvaged.block for file in files for salvaged in file.blocks if not salvaged.problem]
     scan = scan_blocks(blocks, task.shared.block_filter)
     decoder = log_decoder(task)

@@ -115,7 +115,7 @@ class SnapshotQuery(Query):
 
     def plan(self, result: pa.Schema, predicate: Predicate | None) -> Plan:
         slices = self.slices
-        until = self.view.last_instant if self.as_of is None else self.as_of
+        until = self.view.slices.last_instant if self.as_of is None else self.as_of
         requested = requested_keys(self.planner, predicate)
         query = SliceQuery(result, until, predicate, requested)
         slices, notes = prune_by_buckets(self.planner, slices, requested)
@@ -130,7 +130,7 @@ class SnapshotQuery(Query):
     def instants(self) -> str:
         if self.as_of:
             return f"up to {self.as_of}, inclusive (requested times)"
-        last = self.view.last_instant
+        last = self.view.slices.last_instant
         return f"latest, {last}" if last else "no commit yet"
 
 
@@ -151,7 +151,7 @@ class RangeQuery(Query):
 
     def plan(self, result: pa.Schema, predicate: Predicate | None) -> Plan:
         commit_range, slices = self._range_and_slices
-        until = self.view.last_instant
+        until = self.view.slices.last_instant
         if commit_range.commits and not commit_range.full_scan:
             until = self.requested.last_commit(commit_range)
         whole_slices = self._whole_slices(commit_range, slices)

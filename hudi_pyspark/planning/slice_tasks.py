@@ -126,12 +126,15 @@ class TablePlanner:
         Raises:
             CorruptTableError: the table's merge properties contradict each other.
         """
-        return merge_mode.resolve_merge_rule(
+        rule = merge_mode.resolve_merge_rule(
             self.config,
             find_path(self.options.delete_field, self.table_schema),
             self.options.delete_marker,
-            column_defaults(self.view, self.schema_instant),
         )
+        if not rule.needs_fold:  # merges of whole records look at no default
+            return rule
+        defaults = column_defaults(self.view, self.schema_instant)
+        return replace(rule, column_defaults=tuple(defaults.items()))
 
     @cached_property
     def merger(self) -> PayloadMerger | None:

@@ -119,7 +119,7 @@ class KeptMerge:
             return None
         if check_files and not self.file_versions.are_still(kept.versions):
             return None
-        counting = self.block_filter.counting(kept.outcome.block_instants)
+        counting = tuple(filter(self.block_filter.counts, kept.outcome.block_instants))
         return kept if kept.outcome.counting_instants == counting else None
 
     def find_earlier(self) -> EarlierMerge | None:

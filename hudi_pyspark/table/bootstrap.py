@@ -139,12 +139,12 @@ def _parse_index(data: bytes, path: str) -> dict[tuple[str, str], str]:
         with instant_body.undecodable_as_corrupt(path):
             if "fileIdToBootstrapFile" not in entry:
                 raise ValueError("fileIdToBootstrapFile is missing")
-            files = instant_body.get_mapping(entry, "fileIdToBootstrapFile")
+            files = instant_body.get_value(entry, "fileIdToBootstrapFile", dict)
             for file_id in files:
-                source_file = instant_body.get_mapping(files, file_id)
-                source_path = instant_body.get_mapping(source_file, "path")
+                source_file = instant_body.get_value(files, file_id, dict)
+                source_path = instant_body.get_value(source_file, "path", dict)
                 source = instant_body.get_required(source_path, "uri", str)
-                index[instant_body.get_text(entry, "partitionPath"), file_id] = source
+                index[instant_body.get_value(entry, "partitionPath", str), file_id] = source
     return index
 
 

@@ -108,7 +108,7 @@ def test_commits_that_it_recorded_are_not_read(path):
         commit.write_bytes(b"not a commit")
     assert slices() == expected
     with pytest.raises(CorruptTimelineError):
-        slices(view.commits[-2].requested_time)
+        slices(view.history.commits[-2].requested_time)
 
 
 def test_commits_are_read_if_it_is_ahead_of_the_timeline(path):

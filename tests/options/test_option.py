@@ -24,8 +24,8 @@ from hudi_pyspark.reading.small_slices import join_tasks
 from tests.memory_storage import MemoryStorage
 from tests.reading.slices_in_memory import task
 
-# Fields that are set by other options, which say it.
-FOLLOWING = {"by_offset", "incremental", "fails_on_missing"}
+# Fields that are set by other options, which say it, and settings of a storage or a catalog.
+FOLLOWING = {"by_offset", "incremental", "fails_on_missing", "storage", "catalog"}
 
 
 def test_option_that_does_not_say_whether_it_changes_rows_cannot_be_defined():

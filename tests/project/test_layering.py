@@ -113,7 +113,7 @@ MAY_IMPORT = {
         "catalogs",
         "frames",
     },
-    "cli": {*PIPELINE, "demo", "wording", "scan", "doctor", "report", "hudi_table", ""},
+    "cli": {*PIPELINE, "catalogs", "demo", "wording", "scan", "doctor", "report", "hudi_table", ""},
     "spark": {
         *PIPELINE,
         "short_name",

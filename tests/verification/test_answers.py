@@ -72,3 +72,11 @@ def test_images_of_changes_are_compared_by_what_has_one_form() -> None:
     assert not difference(Answer(columns, (theirs,)), Answer(columns, (ours,)), names)
     other = ("i", "1", None, '{"id":2,"d":"2024-01-31","n":2.5}')
     assert difference(Answer(columns, (theirs,)), Answer(columns, (other,)), names)
+
+
+def test_images_of_one_reader_are_compared_as_text() -> None:
+    columns = tuple((name, "string") for name in ("op", "ts_ms", "before", "after"))
+    one, other = (Answer(columns, (("i", "1", None, text),)) for text in ('{"d":1}', '{"d":2}'))
+    assert not difference(one, one)
+    assert difference(one, other)
+    assert not difference(one, other, frozenset())

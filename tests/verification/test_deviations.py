@@ -80,6 +80,15 @@ def test_changes_that_lack_a_partition_column_are_not_d7(path):
         partition_value(found)
 
 
+def test_changes_with_other_images_are_not_d34(path):
+    columns = tuple((name, "string") for name in ("op", "ts_ms", "before", "after"))
+    theirs, ours = (Answer(columns, (("i", "1", None, text),)) for text in ('{"v":1}', '{"v":2}'))
+    found = comparison(path, QueryKind.CDC)
+    found.history = SimpleNamespace(image_columns=frozenset({"v"}))
+    assert deviations._agree_but_for_compacted_logs(found, theirs, theirs)
+    assert not deviations._agree_but_for_compacted_logs(found, theirs, ours)
+
+
 def test_metadata_table_without_a_commit_is_noticed(path):
     found = comparison(path)
     assert not deviations._metadata_table_lacks_commit(found)  # there is none

@@ -110,7 +110,7 @@ class Comparison:
 
     def agrees(self, theirs: Answer | Failure) -> bool:
         """Whether another answer of Apache Hudi is equal to ours."""
-        return agree(theirs, self.ours)
+        return agree(theirs, self.ours, self.history.image_columns)
 
     def hudi_rows(self, query: Query) -> Counter[Row] | None:
         """Apache Hudi's answer to another query; None where it fails."""

@@ -100,7 +100,7 @@ def _jar(hudi: str, name: str) -> Path:
     jar = home / name / hudi / f"{name}-{hudi}.jar"
     if not jar.is_file():
         artifact = f"org.apache.hudi:{name}:{hudi}"
-        print(f"Getting {artifact} from Maven Central ...", flush=True)
+        print(f"Getting {artifact} from Maven Central into {jar} ...", flush=True)
         run_maven("get", f"-Dartifact={artifact}", "-Dtransitive=false")
     if not jar.is_file():
         raise SystemExit(f"Maven got {artifact}, but there is no {jar}")
@@ -111,7 +111,10 @@ def run_maven(goal: str, *arguments: str) -> None:
     """Let Maven's plugin for dependencies do something."""
     maven = shutil.which("mvn")
     if maven is None:
-        raise SystemExit("Install Maven: sudo apt-get install -y maven")
+        raise SystemExit(
+            "Install Maven (sudo apt-get install -y maven), or get what is missing by hand from "
+            "https://repo1.maven.org/maven2/org/apache/hudi/"
+        )
     plugin = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1"
     subprocess.run([maven, "-q", "-B", *arguments, f"{plugin}:{goal}"], check=True)
 

@@ -18,6 +18,7 @@ from hudi_pyspark import HudiError, HudiTable, IncrementalRangeError
 from hudi_pyspark.format.timeline.instant import FIRST_OFFSET
 from hudi_pyspark.options.read_options import StreamOptions
 from hudi_pyspark.planning.stream_offsets import (
+    batch_options,
     commit_offsets,
     initial_offset,
     next_offset,
@@ -167,7 +168,7 @@ def _read_range(
     options = {"columns": ",".join(COLUMNS), "on_missing": "fail"}
     read = reader.read(
         kind,
-        lambda table: table._scan_range(options, begin, end, {}),
+        lambda table: table._scan(batch_options(options, begin, end), {}),
         options=options,
         begin=begin,
         end=end,
