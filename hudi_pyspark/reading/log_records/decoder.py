@@ -31,7 +31,7 @@ from hudi_pyspark.format.nested_types import counts_milliseconds, find_field
 from hudi_pyspark.reading.log_records.marks import (
     ALL_COLUMNS,
     Marks,
-    OrderingValues,
+    Ordering,
     comparable,
     ordering_field,
 )
@@ -281,7 +281,7 @@ def _marks_of_deletes(deletes: DeleteRecords, schema: pa.Schema, rule: MergeRule
 
 def _delete_ordering(
     records: DeleteRecords, schema: pa.Schema, names: Sequence[str]
-) -> tuple[OrderingValues, Mask]:
+) -> tuple[Ordering, Mask]:
     """Make the ordering values of deleted records comparable with the values of rows.
 
     Args:
@@ -316,7 +316,7 @@ def _delete_ordering(
                 group = replace(group, values=_microseconds(group.values))  # noqa: PLW2901
             values = _scatter(values, group, data_type)
         fields.append(comparable(values, name))
-    return OrderingValues(tuple(fields), length), has_other_class
+    return tuple(fields), has_other_class
 
 
 def _microseconds(values: pa.Array) -> pa.Array:
