@@ -278,7 +278,7 @@ def _union_reader(avro: AvroUnion, field: str) -> ValueReader:
         return nested.OptionalReader(avro, field, branches)
     if avro.promotion is not None:
         plain = (replace(b, logical=None) for b in avro.branches if isinstance(b, AvroPrimitive))
-        return nested.PromotedReader(avro, field, [_reader(branch, field) for branch in plain])
+        return nested.UnionReader(avro, field, [_reader(branch, field) for branch in plain])
     members = iter(range(len(avro.branches)))
     branches = [
         _reader(b, field if i == avro.null_branch else f"{field}.member{next(members)}")

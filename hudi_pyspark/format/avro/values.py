@@ -74,7 +74,8 @@ class FixedReader(FixedWidthReader):
     """fixed without a logical type: binary."""
 
     def read(self, cursor: Cursor) -> pa.Array:
-        return _cut(cursor, cursor.advance(self.width, self.field), self.arrow)
+        begin = cursor.advance(self.width, self.field)
+        return cut_values(cursor.source.buffer, begin, cursor.position, self.arrow)
 
 
 class FixedUuidReader(FixedWidthReader):
@@ -152,7 +153,7 @@ class LengthPrefixedReader(BytesReader):
         return self.cut(cursor, cursor.advance(cursor.read_varints(self.field), self.field))
 
     def cut(self, cursor: Cursor, begin: Int64s) -> pa.Array:
-        array = _cut(cursor, begin, self.arrow)
+        array = cut_values(cursor.source.buffer, begin, cursor.position, self.arrow)
         if pa.types.is_string(self.arrow) and not _is_ascii(array):
             _validate(array, cursor, self.field, "the text is not valid UTF-8")
         return array
@@ -172,11 +173,6 @@ class BytesDecimalReader(LengthPrefixedReader):
         width = cursor.position - begin
         cursor.refuse(width == 0, self.field, "a decimal has no bytes")
         return _read_decimals(cursor, begin, width, self)
-
-
-def _cut(cursor: Cursor, begin: Int64s, data_type: pa.DataType) -> pa.Array:
-    """Return the bytes of each row from ``begin`` to the cursor as strings or binaries."""
-    return cut_values(cursor.source.buffer, begin, cursor.position, data_type)
 
 
 def _is_ascii(array: pa.Array) -> bool:
