@@ -45,11 +45,6 @@ class RecordReader(ValueReader):
         for part in self.parts:
             part.skip(cursor)
 
-    def walk(self, octets: memoryview, position: int, end: int) -> int:
-        for part in self.parts:
-            position = part.walk(octets, position, end)
-        return position
-
 
 class UnionReader(OrdinalReader):
     """A union: the ordinal of a branch, then a value of that branch.
@@ -79,10 +74,6 @@ class UnionReader(OrdinalReader):
                 selected = cursor.select(rows)
                 branch.skip(selected)
                 cursor.resume(rows, selected)
-
-    def walk(self, octets: memoryview, position: int, end: int) -> int:
-        ordinal, position = self.walk_ordinal(octets, position, end)
-        return self.branches[ordinal].walk(octets, position, end)
 
     def read(self, cursor: Cursor) -> pa.Array:
         chosen = self.read_ordinals(cursor)
@@ -168,9 +159,6 @@ class ListReader(ValueReader):
     def skip(self, cursor: Cursor) -> None:
         self._find_items(cursor)
 
-    def walk(self, octets: memoryview, position: int, end: int) -> int:
-        return self._walk_blocks(octets, position, end, None)
-
     def _find_items(self, cursor: Cursor) -> tuple[Int64s, Int64s]:
         """Find the items of all lists, and move past the lists.
 
@@ -254,7 +242,7 @@ class ListReader(ValueReader):
             before = len(begins)
             try:
                 if counts is None:
-                    after.append(self._walk_blocks(octets, position, end, begins))
+                    after.append(self.walk_blocks(octets, position, end, begins))
                 else:
                     count = int(counts[row])
                     after.append(self._walk_items(octets, position, end, count, begins))
@@ -265,7 +253,7 @@ class ListReader(ValueReader):
         cursor.position = np.array(after, np.int64)
         return np.repeat(np.arange(len(lengths)), lengths), np.array(begins, np.int64)
 
-    def _walk_blocks(
+    def walk_blocks(
         self, octets: memoryview, position: int, end: int, begins: list[int] | None
     ) -> int:
         while True:
@@ -291,9 +279,37 @@ class ListReader(ValueReader):
             if begins is not None:
                 begins.extend(position + width * ordinal for ordinal in range(count))
             return position + width * count
-        walk = self.item.walk
         for _ in range(count):
             if begins is not None:
                 begins.append(position)
-            position = walk(octets, position, end)
+            position = walk(self.item, octets, position, end)
         return position
+
+
+def walk(reader: ValueReader, octets: memoryview, position: int, end: int) -> int:
+    """Return the position after one value, which begins at ``position`` in a record.
+
+    Raises:
+        CorruptAvroError: the value does not fit into the record, or a union has no such branch. The
+            caller knows which record it is.
+    """
+    if isinstance(reader, OrdinalReader):
+        number, position = walk_varint(octets, position, end, reader.field)
+        if not 0 <= number < reader.choices:
+            raise CorruptAvroError(f"{reader.expected}, found {number}", 0, reader.field)
+        if not isinstance(reader, UnionReader):
+            return position
+        reader = reader.branches[number]
+    width = reader.fixed_width
+    if width is not None:
+        return walk_bytes(position, width, end, reader.field) if width else position
+    if isinstance(reader, RecordReader):
+        for part in reader.parts:
+            position = walk(part, octets, position, end)
+        return position
+    if isinstance(reader, ListReader):
+        return reader.walk_blocks(octets, position, end, None)
+    number, position = walk_varint(octets, position, end, reader.field)
+    if isinstance(reader, BytesReader):
+        return walk_bytes(position, number, end, reader.field)
+    return position

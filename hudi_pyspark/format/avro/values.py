@@ -14,8 +14,6 @@ from hudi_pyspark.format.avro.cursor import (
     BytesReader,
     OrdinalReader,
     ValueReader,
-    walk_bytes,
-    walk_varint,
 )
 
 if TYPE_CHECKING:
@@ -37,10 +35,6 @@ class FixedWidthReader(ValueReader):
 
     def skip(self, cursor: Cursor) -> None:
         cursor.advance(self.width, self.field)
-
-    def walk(self, octets: memoryview, position: int, end: int) -> int:
-        del octets
-        return walk_bytes(position, self.width, end, self.field)
 
 
 class NullReader(FixedWidthReader):
@@ -116,9 +110,6 @@ class VarintReader(ValueReader):
     def skip(self, cursor: Cursor) -> None:
         self._numbers(cursor)
 
-    def walk(self, octets: memoryview, position: int, end: int) -> int:
-        return walk_varint(octets, position, end, self.field)[1]
-
     def _numbers(self, cursor: Cursor) -> Int64s:
         numbers = cursor.read_varints(self.field)
         if self.bits == 32:
@@ -142,9 +133,6 @@ class EnumReader(OrdinalReader):
     def skip(self, cursor: Cursor) -> None:
         self.read_ordinals(cursor)
 
-    def walk(self, octets: memoryview, position: int, end: int) -> int:
-        return self.walk_ordinal(octets, position, end)[1]
-
 
 class LengthPrefixedReader(BytesReader):
     """bytes and string: a length, then as many bytes."""
@@ -160,10 +148,6 @@ class LengthPrefixedReader(BytesReader):
 
     def skip(self, cursor: Cursor) -> None:
         cursor.advance(cursor.read_varints(self.field), self.field)
-
-    def walk(self, octets: memoryview, position: int, end: int) -> int:
-        length, position = walk_varint(octets, position, end, self.field)
-        return walk_bytes(position, length, end, self.field)
 
 
 class BytesDecimalReader(LengthPrefixedReader):
