@@ -53,12 +53,19 @@ class UnionReader(OrdinalReader):
     or of float and double, with or without null, is read as the wider type.
     """
 
-    def __init__(self, avro: AvroUnion, field: str, branches: Sequence[ValueReader]) -> None:
+    def __init__(
+        self,
+        avro: AvroUnion,
+        field: str,
+        branches: Sequence[ValueReader],
+        *,
+        is_promoted: bool = False,
+    ) -> None:
         least = 1 + min(branch.least_width for branch in branches)
         super().__init__(avro, field, least_width=least)
         self.branches = branches
         self.null_branch = avro.null_branch
-        self.is_promoted = avro.promotion is not None
+        self.is_promoted = is_promoted
         self.choices = len(branches)
         self.expected = f"expected one of the union's {self.choices} branches"
 

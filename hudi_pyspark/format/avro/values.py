@@ -17,7 +17,7 @@ from hudi_pyspark.format.avro.cursor import (
 )
 
 if TYPE_CHECKING:
-    from hudi_pyspark.format.avro.cursor import Cursor, Int64s, UInt64s
+    from hudi_pyspark.format.avro.cursor import Cursor, Int64s
     from hudi_pyspark.format.avro.schema import AvroEnum, AvroFixed, AvroType
 
 _HEX_DIGITS: Final = np.frombuffer(b"0123456789abcdef", np.uint8)
@@ -193,7 +193,20 @@ def _read_decimals(cursor: Cursor, begin: Int64s, width: Int64s, reader: ValueRe
     if is_long.any():
         last = cursor.source.words[begin + np.maximum(width, 8) - 8].byteswap()
         low = np.where(is_long, last, low)
-    return _decimals(cursor, high, low, reader.arrow, reader.field)
+    numbers = np.empty((len(low), 2), np.uint64)
+    numbers[:, 0] = low
+    numbers[:, 1] = high.view(np.uint64)
+    data_type = reader.arrow
+    array = pa.Array.from_buffers(data_type, len(low), [None, pa.py_buffer(numbers)])
+    problem = f"a decimal has more than {data_type.precision} digits"
+    if data_type.precision > 18:
+        _validate(array, cursor, reader.field, problem)
+        return array
+    small = low.view(np.int64)
+    limit = 10**data_type.precision
+    has_more = (small >= limit) | (small <= -limit) | (high != small >> 63)
+    cursor.refuse(has_more, reader.field, problem)
+    return array
 
 
 def _drop_sign_bytes(cursor: Cursor, begin: Int64s, width: Int64s, field: str) -> Int64s:
@@ -211,24 +224,6 @@ def _drop_sign_bytes(cursor: Cursor, begin: Int64s, width: Int64s, field: str) -
         wrong = octets[begin[rows] - back] != sign[rows]
         cursor.select(rows).refuse(wrong, field, _TOO_WIDE)
     return begin
-
-
-def _decimals(
-    cursor: Cursor, high: Int64s, low: UInt64s, data_type: pa.DataType, field: str
-) -> pa.Array:
-    """Return numbers of 128 bits as decimals; CorruptAvroError if one has too many digits."""
-    numbers = np.empty((len(low), 2), np.uint64)
-    numbers[:, 0] = low
-    numbers[:, 1] = high.view(np.uint64)
-    array = pa.Array.from_buffers(data_type, len(low), [None, pa.py_buffer(numbers)])
-    problem = f"a decimal has more than {data_type.precision} digits"
-    if data_type.precision > 18:
-        _validate(array, cursor, field, problem)
-        return array
-    small = low.view(np.int64)
-    limit = 10**data_type.precision
-    cursor.refuse((small >= limit) | (small <= -limit) | (high != small >> 63), field, problem)
-    return array
 
 
 def fixed_reader(avro: AvroFixed, field: str) -> ValueReader:

@@ -82,11 +82,6 @@ class LogDecoder:
     slice_numbers: Mapping[str, int] | None = None
     column_sets: ColumnSets = field(default_factory=ColumnSets)  # of all blocks decoded so far
 
-    @property
-    def has_keys(self) -> bool:
-        """Whether the schema has the record key column."""
-        return RECORD_KEY_COLUMN in self.schema.names
-
     def decode(self, blocks: Iterable[LogBlock]) -> Iterator[LogRecords]:
         """Decode data and delete blocks in order, small Avro blocks of one schema together.
 
@@ -145,7 +140,7 @@ class LogDecoder:
             rows = rows.filter(is_wanted)
         length = rows.num_rows
         keys = pa.nulls(length, pa.string())
-        if self.has_keys:
+        if RECORD_KEY_COLUMN in self.schema.names:
             keys = as_one_array(rows.column(RECORD_KEY_COLUMN))
             if keys.null_count:
                 raise CorruptTableError(f"{_place(block)}: a record without record key")
@@ -193,7 +188,8 @@ class LogDecoder:
         rows = pa.Table.from_batches([], self.schema)
         records = Records.of_rows(rows, self.rule.ordering_fields)
         keys = pa.nulls(0, pa.string())
-        positions = None if self.has_keys else np.empty(0, np.int64)
+        has_keys = RECORD_KEY_COLUMN in self.schema.names
+        positions = None if has_keys else np.empty(0, np.int64)
         no_records = LogRecords.of(records, keys, positions, self.column_sets)
         return LogRecords.concat([no_records, *parts])
 
