@@ -276,7 +276,7 @@ class SharedPlan(PickledWithoutCache):
     # Files may show that their keys have other texts: then they are read whole.
     key_texts: tuple[str, ...] = ()
     merges_whole_table: bool = False  # a commit range's rows are merged with other commits' rows
-    # Options that change rows and do not have their defaults, from `values_that_change_rows`. Their
+    # Options that change rows and do not have their defaults, from `ReadOptions.row_options`. Their
     # names alone: values would import the options on executors.
     row_options: tuple[str, ...] = ()
     # Digest of all that the outcome of a merge depends on, except its slice; "" to keep no outcome.

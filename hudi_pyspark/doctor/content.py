@@ -89,7 +89,7 @@ def _is_of_archived_commit(stored: StoredFiles, path: str) -> bool:
     """Return whether a commit without known metadata wrote a file."""
     time = stored.data_files[path].instant
     view = stored.view
-    return time in view.history.committed and time not in view.commit_metadata
+    return time in view.history.committed and time not in view.history.committed.times
 
 
 def _corrupt_block(block: LogBlock, committed: int) -> Finding:

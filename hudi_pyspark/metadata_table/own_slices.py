@@ -37,11 +37,10 @@ def complete_slices(view: TableView, partition: str) -> list[FileSlice]:
     Raises:
         CorruptTableError: a file is missing or shorter than committed, or a slice may lack one.
     """
-    active = view.commit_metadata
-    commits: Mapping[str, CommitMetadata] = active.of(active)
+    commits = view.history.metadata_of()
     committed = _committed(view, partition, commits)
     slices = listed_slices(view, partition, committed)
-    begins = {s.base_instant_time for s in slices} - active.keys()
+    begins = {s.base_instant_time for s in slices} - commits.keys()
     if begins:
         commits = {**_archived_since(view, min(begins), begins), **commits}
         committed = _committed(view, partition, commits)
@@ -58,7 +57,7 @@ def is_evident(view: TableView, file_slice: FileSlice) -> bool:
     version that names base instants leave log files without one.
     """
     base = file_slice.base_file
-    if base is None or base.instant_time not in view.commit_metadata:
+    if base is None or base.instant_time not in view.history.committed.times:
         return False
     return view.config.has_completion_times or not _of_other_slices(file_slice)
 
@@ -74,7 +73,7 @@ def listed_slices(
         committed: what commits record of its files; {} to take all files as they are.
     """
     groups = view.groups.of([partition], {partition: committed})
-    return view.slices.of(groups, view.last_instant, replaced_until="")
+    return view.slices.of(groups, view.slices.last_instant, replaced_until="")
 
 
 def _committed(

@@ -41,6 +41,11 @@ class MetadataTable(PickledWithoutCache):
 
     table: TableView  # that it describes
 
+    @property
+    def lists_files(self) -> bool:
+        """Whether the table's properties say that it has the table's files."""
+        return records.FILES in self.table.config.metadata_partitions
+
     @cached_property
     def view(self) -> TableView:
         """Its own timeline and files, as of when it was opened.
@@ -58,7 +63,7 @@ class MetadataTable(PickledWithoutCache):
         # Its properties name no partition columns, yet its records lie in folders.
         in_folders = replace(opened.config, partition_fields=("partition",))
         listing = DirectoryListing(opened.storage, in_folders)
-        return replace(opened, listing=listing)
+        return opened.with_listing(listing)
 
     @cached_property
     def _indexes(self) -> dict[str, dict[str, Shards]]:
@@ -107,10 +112,10 @@ class MetadataTable(PickledWithoutCache):
         base = max((s.file_slice.base_instant_time for s in slices), default="")
         completed = {instant.requested_time for instant in self.table.timeline.completed}
         # A commit without a block may have written nothing: then its metadata says so.
-        times = history.commit_metadata.keys() & completed - {base} - listing.block_instants
+        times = history.committed.times & completed - {base} - listing.block_instants
         for time in sorted(times):
             ended = self._completed_at(time) if self.view.config.has_completion_times else time
-            if ended > base and records.FILES in history.commit_metadata[time].write_stats:
+            if ended > base and records.FILES in history.metadata(time).write_stats:
                 raise self._corrupt(records.FILES, f"lacks what commit {time} recorded there")
         return listing
 
@@ -122,7 +127,7 @@ class MetadataTable(PickledWithoutCache):
             CorruptTableError: there is none, although the table has commits.
         """
         names = sorted(self.file_records.sizes([ALL_PARTITIONS]).get(ALL_PARTITIONS, ()))
-        if not names and self.table.commits:
+        if not names and self.table.history.commits:
             raise CorruptTableError("the metadata table lists no partition")
         return [""] if names == [records.UNPARTITIONED] else names
 
@@ -139,7 +144,7 @@ class MetadataTable(PickledWithoutCache):
         bounds = self._bounds.get(index)
         if bounds is None or bounds.slices != slices:
             bounds = self._bounds[index] = BoundsCache(
-                slices, self.table, partial(self.find, index)
+                slices, self.table.history, partial(self.find, index)
             )
         return bounds
 
@@ -157,7 +162,12 @@ class MetadataTable(PickledWithoutCache):
             yield from shards.find(keys)
 
     def secondary_keys(self, definition: IndexDefinition, values: Sequence[str]) -> set[str] | None:
-        """Return the record keys that a secondary index has for values; see `record_keys_of`."""
+        """Return the record keys that a secondary index has for values; see `record_keys_of`.
+
+        Raises:
+            CorruptTableError: the index has no files, has those of several,
+                or one of its files is damaged.
+        """
         shards = list(self._index(definition.partition).values())
         if len(shards) > 1:
             raise self._corrupt(definition.partition, "has file groups of several indexes")
@@ -167,6 +177,9 @@ class MetadataTable(PickledWithoutCache):
         """Decide whether the record index has all file groups in which some keys can be.
 
         Never if the index is partitioned: a partition may have none.
+
+        Raises:
+            CorruptTableError: the index has no files, or one of its files is damaged.
         """
         shards = list(self._index(records.RECORD_INDEX).values())
         return len(shards) == 1 and shards[0].are_all(set(shards[0].numbers(keys).tolist()))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import enum
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from hudi_pyspark.errors import InvalidOptionError
@@ -166,7 +166,7 @@ def option(kind: Kind[_T], keys: str = "", *, changes_rows: bool, in_streams: bo
             decoding or merging its files follows the option. False if the option chooses tables,
             instants, slices, columns, or rows by a condition, and if it concerns speed or memory.
             Outcomes of merges are kept for each value of such an option, and small slices are
-            merged together only if all of them have their defaults (`values_that_change_rows`).
+            merged together only if all of them have their defaults (`ReadOptions.row_options`).
         in_streams: whether a stream takes it.
     """
     definition = {
@@ -194,25 +194,6 @@ def options_of(owner: type[DataclassInstance]) -> dict[str, Option]:
             in_streams=each.metadata["in_streams"],
         )
     return found
-
-
-def values_that_change_rows(options: DataclassInstance) -> tuple[tuple[str, object], ...]:
-    """Return the options that change the rows of file slices and do not have their defaults.
-
-    Args:
-        options: a dataclass of options; its fields may be such dataclasses.
-
-    Returns:
-        Pairs of field name and value, in the order of the fields.
-    """
-    found: list[tuple[str, object]] = []
-    for each in fields(options):
-        value = getattr(options, each.name)
-        if is_dataclass(value) and not isinstance(value, type):
-            found += values_that_change_rows(value)
-        elif each.metadata.get("changes_rows") and value != each.default:
-            found.append((each.name, value))
-    return tuple(found)
 
 
 def as_text(value: object) -> str:

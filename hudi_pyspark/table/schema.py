@@ -131,15 +131,14 @@ def commits_hiding_columns(view: TableView, as_of: str | None) -> dict[str, str]
         view: the table.
         as_of: as for `resolve_schema`, which has read these commits.
     """
-    metadata = view.history.schema_metadata
+    history = view.history
     times = _newest_first(view, as_of)
-    later = takewhile(lambda time: not metadata[time].schema_text, times)
-    return view.history.empty_commits(list(later))
+    later = takewhile(lambda time: not history.metadata(time).schema_text, times)
+    return history.empty_commits(list(later))
 
 
 def _committed_schema(view: TableView, as_of: str | None) -> str | None:
-    metadata = view.history.schema_metadata
-    schemas = (metadata[time].schema_text for time in _newest_first(view, as_of))
+    schemas = (view.history.metadata(time).schema_text for time in _newest_first(view, as_of))
     return next(filter(None, schemas), None)
 
 
@@ -177,7 +176,7 @@ def latest_internal_schema(view: TableView, as_of: str | None) -> InternalSchema
         time = commit.requested_time
         if as_of is not None and time > as_of:
             continue
-        metadata = view.history.schema_metadata[time]
+        metadata = view.history.metadata(time)
         if metadata.internal_schema_text:
             path = instant_path(commit, view.config)
             return parse_internal_schema(metadata.internal_schema_text, path=path)
@@ -197,10 +196,11 @@ def internal_schema_versions(view: TableView) -> tuple[InternalSchema, ...]:
     Raises:
         CorruptTimelineError: a commit or the history file cannot be decoded.
     """
-    metadata = view.history.schema_metadata.of(view.history.schema_metadata)
+    commits = view.history.all_commits
+    metadata = view.history.metadata_of(commit.requested_time for commit in commits)
     schemas = [
         parse_internal_schema(text, path=instant_path(commit, view.config))
-        for commit in view.history.all_commits
+        for commit in commits
         if (text := metadata[commit.requested_time].internal_schema_text)
     ]
     if completed := _history_files(view, list_nonempty(view.storage, SCHEMA_FOLDER)):

@@ -38,7 +38,7 @@ class ColumnType:
 
     ddl: str
     draw: Callable[[Random], Json]
-    wider: tuple[str, ...] = ()  # types that a later write may give the column
+    others: tuple[str, ...] = ()  # wider types that a later write may give the column
     literal: str = ""  # a value of the type in SQL; "" where UPDATE does not set it
 
     def to_python(self, value: Json) -> Any:
@@ -116,22 +116,22 @@ TYPES: dict[str, ColumnType] = {
     "int": ColumnType(
         "int",
         _or(lambda r: r.randint(-9, 99), (-(2**31), 2**31 - 1)),
-        wider=("long", "float", "double", "string"),
+        others=("long", "float", "double", "string"),
         literal="7",
     ),
     "long": ColumnType(
         "bigint",
         _or(lambda r: r.randint(-(10**12), 10**12), (-(2**63), 2**63 - 1, 2**53 + 1)),
-        wider=("double", "string"),
+        others=("double", "string"),
         literal="7L",
     ),
     "float": ColumnType(
         "float",
         _or(lambda r: r.randint(-99, 99) / 4, _VALUES["floats"]),
-        wider=("double", "string"),
+        others=("double", "string"),
         literal="cast(0.5 as float)",
     ),
-    "double": ColumnType("double", _any_double, wider=("string",), literal="0.25D"),
+    "double": ColumnType("double", _any_double, others=("string",), literal="0.25D"),
     "string": ColumnType("string", _text, literal="'new'"),
     "boolean": ColumnType("boolean", lambda r: r.random() < 0.5, literal="true"),
     "date": ColumnType("date", _any_day, literal="DATE '2024-02-29'"),

@@ -18,9 +18,9 @@ import fastavro
 from pyspark.sql import DataFrame, SparkSession
 
 from verification.common.data import load_data
-from verification.histories.bundles import bundle
+from verification.common.rows import difference
 from verification.histories.instants import Instant, completed_commits
-from verification.histories.worker import LOG, start_session
+from verification.histories.session import LOG, start_session
 from verification.live_writer.judge import Truth
 from verification.live_writer.records import Journal, Service, Write
 from verification.live_writer.rows import (
@@ -154,15 +154,9 @@ class LiveTable:
         """Return how Apache Hudi's own snapshot differs from what the journal says; "" if equal."""
         self.spark.catalog.clearCache()
         rows = self.spark.read.format("hudi").load(str(self.path)).select(*COLUMNS).collect()
-        found = sorted(tuple(row) for row in rows)
-        expected = sorted(Truth.of(self.journal.all(Write), self.journal.all(Service)).rows_now())
-        if found == expected:
-            return ""
-        lost, extra = (
-            [row[:2] for row in sorted(set(a) - set(b))]
-            for a, b in ((expected, found), (found, expected))
-        )
-        return f"Apache Hudi's own snapshot lacks {lost[:5]} and has {extra[:5]} besides"
+        expected = Truth.of(self.journal.all(Write), self.journal.all(Service)).rows_now()
+        problem = difference(map(tuple, rows), expected)
+        return problem and f"Apache Hudi's own snapshot {problem}"
 
 
 def _text(error: Exception) -> str:
@@ -218,7 +212,7 @@ def write_live(folder: str, seconds: float, seed: int) -> None:
     log = os.open(f"{folder}/{LOG}", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     for stream in (1, 2):  # the JVM's too
         os.dup2(log, stream)
-    spark = start_session(str(bundle(HUDI)), folder)
+    spark = start_session(HUDI, folder)
     for key, value in _SETTINGS.items():
         spark.conf.set(key, value)
     path, journal = Path(folder) / "table", Journal(Path(folder) / "journal.jsonl")
