@@ -77,4 +77,7 @@ def _open_table(storage: Storage) -> TableView:
             advice="Restore it from a copy",
         )
     history = CommitHistory(confined, config, timeline)
-    return TableView(history, DirectoryListing(confined, config))
+    # Version 1 does not name its partition columns yet, so only the folders show them.
+    may_have_partitions = bool(config.partition_fields) or config.version < 2
+    listing = DirectoryListing(confined, may_have_partitions=may_have_partitions)
+    return TableView(history, listing)
