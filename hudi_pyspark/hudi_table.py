@@ -25,7 +25,6 @@ from hudi_pyspark.options.read_options import (
     GivenOptions,
     ReadOptions,
     TableOptions,
-    key_of,
 )
 from hudi_pyspark.reading.merge.outcome import IN_MEMORY, outcomes_of_table
 from hudi_pyspark.scan import Scan, choose_scan
@@ -149,7 +148,7 @@ class HudiTable:
         table._open(location, storage, options)  # noqa: SLF001  (its own)
         table._entry_columns = catalog_table.columns
         if catalog_table.is_read_optimized:
-            table._defaults = {key_of("query_type"): QueryType.READ_OPTIMIZED}  # noqa: SLF001
+            table._defaults = {"query_type": QueryType.READ_OPTIMIZED}  # noqa: SLF001
         return table
 
     @classmethod

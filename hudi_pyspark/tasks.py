@@ -20,7 +20,6 @@ from hudi_pyspark.columns.arrays import ONLY_ROW_COUNT, Mask, as_one_array, repe
 from hudi_pyspark.columns.nested_fields import narrow_fields
 from hudi_pyspark.custom_mergers import PayloadMerger
 from hudi_pyspark.errors import UnsupportedTableError
-from hudi_pyspark.filter.evaluation import keys_array
 from hudi_pyspark.filter.predicate import Predicate
 from hudi_pyspark.format.column_names import case_variants
 from hudi_pyspark.format.timeline.instant import RequestedTime
@@ -285,7 +284,7 @@ class SharedPlan(PickledWithoutCache):
     @cached_property
     def wanted_keys(self) -> pa.Array | None:
         """The only record keys that can pass the filter; None for any key."""
-        return keys_array(self.record_keys)
+        return None if self.record_keys is None else pa.array(self.record_keys, pa.string())
 
     def narrowed(self, requested: pa.Schema) -> SharedPlan:
         """Return the plan of the same rows with fewer columns, and all columns for the merge."""

@@ -1,7 +1,7 @@
 """Evaluate predicates: on rows as Spark decides, and on bounds of columns before rows are read."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -217,8 +217,3 @@ def _list_may_match(values: pa.Array, low: pa.Array, high: pa.Array) -> Mask:
     listed_ranks = np.append(np.sort(listed_ranks), ranks.max() + 1)
     # The least listed value that is not below the lower bound.
     return np.less_equal(listed_ranks[np.searchsorted(listed_ranks, first)], last)
-
-
-def keys_array(keys: Sequence[str] | None) -> pa.Array | None:
-    """Return record keys as an Arrow array; None stands for any key."""
-    return pa.array(keys, pa.string()) if keys is not None else None

@@ -37,7 +37,7 @@ class RecordedCommits:
         own_times = (time for time in completed if not time.startswith(INITIAL_INSTANTS))
         first = min(own_times, default="")
         pending = set(_times(timeline.pending))
-        missing = set(_times(self.table.history.commits)) - completed
+        missing = self.table.history.committed.times - completed
         return sorted(time for time in missing if time >= first or time in pending)
 
     @cached_property
@@ -58,7 +58,7 @@ class RecordedCommits:
         if max(delta_commits, default="") > newest_of_table:
             return frozenset()
         files = self.files()
-        recorded = delta_commits.intersection(_times(self.table.history.commits))
+        recorded = delta_commits & self.table.history.committed.times
         without_block = recorded - files.block_instants
         newest = files.newest_instant(ignoring=files.block_instants) if without_block else ""
         return frozenset(recorded - {time for time in without_block if time > newest})

@@ -8,11 +8,16 @@ from uuid import UUID
 
 from hudi_pyspark.cached_property import PickledWithoutCache, cached_property
 from hudi_pyspark.errors import CorruptTableError, MissingFileError, TableNotFoundError
-from hudi_pyspark.format.timeline.instant import CompletionTime
 from hudi_pyspark.metadata_table import records
 from hudi_pyspark.metadata_table.column_stats import BoundsCache
 from hudi_pyspark.metadata_table.index_definitions import IndexDefinition, load_definitions
-from hudi_pyspark.metadata_table.own_slices import complete_slices, is_evident, listed_slices
+from hudi_pyspark.metadata_table.own_slices import (
+    complete_slices,
+    completed_at,
+    corrupt,
+    is_evident,
+    listed_slices,
+)
 from hudi_pyspark.metadata_table.recorded_commits import RecordedCommits
 from hudi_pyspark.metadata_table.records import ALL_PARTITIONS, FileRecords
 from hudi_pyspark.metadata_table.secondary_index import record_keys_of
@@ -61,8 +66,7 @@ class MetadataTable(PickledWithoutCache):
                 f"{location} is not a table, although hoodie.table.metadata.partitions requires one"
             ) from error
         # Its properties name no partition columns, yet its records lie in folders.
-        in_folders = replace(opened.config, partition_fields=("partition",))
-        listing = DirectoryListing(opened.storage, in_folders)
+        listing = DirectoryListing(opened.storage, may_have_partitions=True)
         return opened.with_listing(listing)
 
     @cached_property
@@ -114,9 +118,9 @@ class MetadataTable(PickledWithoutCache):
         # A commit without a block may have written nothing: then its metadata says so.
         times = history.committed.times & completed - {base} - listing.block_instants
         for time in sorted(times):
-            ended = self._completed_at(time) if self.view.config.has_completion_times else time
+            ended = completed_at(self.view, time) if self.view.config.has_completion_times else time
             if ended > base and records.FILES in history.metadata(time).write_stats:
-                raise self._corrupt(records.FILES, f"lacks what commit {time} recorded there")
+                raise corrupt(self.view, records.FILES, f"lacks what commit {time} recorded there")
         return listing
 
     @cached_property
@@ -130,9 +134,6 @@ class MetadataTable(PickledWithoutCache):
         if not names and self.table.history.commits:
             raise CorruptTableError("the metadata table lists no partition")
         return [""] if names == [records.UNPARTITIONED] else names
-
-    def _completed_at(self, time: str) -> CompletionTime:
-        return self.view.history.completion_time(time) or CompletionTime(time)
 
     def bounds_of(
         self, slices: Sequence[FileSlice], index: str = Index.COLUMN_STATS.value
@@ -170,7 +171,7 @@ class MetadataTable(PickledWithoutCache):
         """
         shards = list(self._index(definition.partition).values())
         if len(shards) > 1:
-            raise self._corrupt(definition.partition, "has file groups of several indexes")
+            raise corrupt(self.view, definition.partition, "has file groups of several indexes")
         return record_keys_of(shards[0], definition.version, values)
 
     def knows_absent(self, keys: Sequence[str]) -> bool:
@@ -216,15 +217,12 @@ class MetadataTable(PickledWithoutCache):
             # Of these a file without an entry is read. Outdated entries of others lose rows.
             is_exact = not any(index.matches(partition) for index in _BY_FILE)
             if is_exact and (ahead := self.commits.ahead):
-                raise self._corrupt(partition, f"has commit {ahead[0]}, which the table lacks")
+                raise corrupt(self.view, partition, f"has commit {ahead[0]}, which the table lacks")
             self._indexes[partition] = shards_of(self.slices(partition, check_files=is_exact))
         if not self._indexes[partition]:
             problem = "has no files, although hoodie.table.metadata.partitions names it"
-            raise self._corrupt(partition, problem)
+            raise corrupt(self.view, partition, problem)
         return self._indexes[partition]
-
-    def _corrupt(self, path: str, problem: str) -> CorruptTableError:
-        return CorruptTableError(f"{self.view.storage.describe(path)} {problem}")
 
     def _valid_among(self, times: Collection[str]) -> CommittedTimes:
         """Return the valid instants, given the instants that are asked about.

@@ -122,6 +122,7 @@ class Kind(Generic[_T_co]):
 class Option:
     """One option; its meaning is the docstring of its field, as Markdown for docs/options.md."""
 
+    field: str  # the name of its field
     key: str  # Apache Hudi's, or the field's name if Apache Hudi does not have the option
     short_name: str  # the field's name if the key is Apache Hudi's, else ""
     other_keys: tuple[str, ...]  # synonyms: older keys, and keys of hudi-rs 0.1 to 0.5
@@ -186,6 +187,7 @@ def options_of(owner: type[DataclassInstance]) -> dict[str, Option]:
             continue
         key, *other_keys = each.metadata["keys"].split() or [each.name]
         found[each.name] = Option(
+            each.name,
             key,
             short_name=each.name if key.startswith(("hoodie.", "as.of.")) else "",
             other_keys=tuple(other_keys),

@@ -378,8 +378,11 @@ class ReadOptions:
                 check_other_option(lower, as_text(value), OPTIONS)
         defaults = from_environment(environment or {})
         keys = {k: v for k, v in defaults.items() if "." in k}
-        default_options = GivenOptions.of(keys)
-        given_options = default_options.overridden_by(GivenOptions.of(options))
+        of_environment = GivenOptions.of(keys)
+        given = GivenOptions.of(options)
+        given_options = GivenOptions(
+            of_environment.values | given.values, of_environment.written | given.written
+        )
         value = given_options.value
         query_type = value("query_type")
         if (value("delete_field") == "") != (value("delete_marker") == ""):
@@ -462,8 +465,8 @@ def key_of(field_name: str) -> str:
 class GivenOptions:
     """The options that a user set, with values as the user wrote them; asking for one parses it."""
 
-    values: dict[str, object]  # by the key of the option
-    written: dict[str, str]  # the name that the user wrote, by the key of the option
+    values: dict[str, object]  # by the name of the option's field
+    written: dict[str, str]  # the name that the user wrote, by the name of the field
 
     @classmethod
     def of(cls, options: Mapping[str, object]) -> GivenOptions:
@@ -474,34 +477,29 @@ class GivenOptions:
         Raises:
             InvalidOptionError: two names of an option have different values.
         """
-        query_type = key_of("query_type")
         values: dict[str, object] = {}
         written: dict[str, str] = {}
         for name, value in options.items():
             option = BY_NAME.get(name.lower())
-            if option is None or (option.key == query_type and value == ""):
+            if option is None or (option.field == "query_type" and value == ""):
                 continue
-            first = values.get(option.key, value)
+            first = values.get(option.field, value)
             if first != value and option.parse(first) != option.parse(value):
                 raise InvalidOptionError(
                     f"option {option.called(name)} is set twice with different values, {first!r} "
                     f"and {value!r}: leave one of them out"
                 )
-            values[option.key] = value
-            written[option.key] = name
+            values[option.field] = value
+            written[option.field] = name
         given_options = cls(values, written)
         is_range = any(map(given_options.has, ("begin", "end"))) or given_options.value("cdc")
-        if query_type not in values and is_range:
-            values[query_type] = QueryType.INCREMENTAL
+        if "query_type" not in values and is_range:
+            values["query_type"] = QueryType.INCREMENTAL
         return given_options
-
-    def overridden_by(self, others: GivenOptions) -> GivenOptions:
-        """Return these options and others, which take precedence."""
-        return GivenOptions(self.values | others.values, self.written | others.written)
 
     def has(self, field_name: str) -> bool:
         """Return whether the user set an option, by the name of its field."""
-        return key_of(field_name) in self.values
+        return field_name in self.values
 
     def value(self, field_name: str) -> object:
         """Return the typed value of an option by the name of its field, or the default.
@@ -510,14 +508,13 @@ class GivenOptions:
             InvalidOptionError: the option does not take the value.
         """
         option = _BY_FIELD[field_name]
-        if option.key not in self.values:
+        if field_name not in self.values:
             return option.kind.default
-        return option.parse(self.values[option.key], self.written.get(option.key, ""))
+        return option.parse(self.values[field_name], self.written.get(field_name, ""))
 
     def called(self, field_name: str) -> str:
         """Return the name of an option for messages: as the user wrote it, with its key."""
-        option = _BY_FIELD[field_name]
-        return option.called(self.written.get(option.key, ""))
+        return _BY_FIELD[field_name].called(self.written.get(field_name, ""))
 
     def parse(self, owner: type[_T], **other_fields: object) -> _T:
         """Make an instance of a class of options from the set options and other fields.

@@ -182,17 +182,10 @@ def merge_columns(
         merger: the user's; None if Hudi's own rules decide.
     """
     fields = [*rule.ordering_fields, rule.delete_field, *key_fields]
+    if merger is None:
+        fields += PAYLOADS.get(rule.payload_name, UNKNOWN_PAYLOAD).fields
     needed = [RECORD_KEY_COLUMN, DELETED_COLUMN, OPERATION_COLUMN]
     needed += [name for field in fields if (name := find_column(field, table_schema))]
-    needed += _payload_columns(table_schema, rule, merger)
-    return list(dict.fromkeys(needed))
-
-
-def _payload_columns(
-    table_schema: pa.Schema, rule: MergeRule, merger: PayloadMerger | None
-) -> Sequence[str]:
-    """Return the columns that the payload class needs, as far as the table has them."""
     if merger is not None:
-        return merger.columns if merger.columns is not None else table_schema.names
-    fields = PAYLOADS.get(rule.payload_name, UNKNOWN_PAYLOAD).fields
-    return [name for field in fields if (name := find_column(field, table_schema))]
+        needed += table_schema.names if merger.columns is None else merger.columns
+    return list(dict.fromkeys(needed))

@@ -142,6 +142,7 @@ def load_timeline(storage: Storage, config: TableConfig) -> Timeline:
 def _listed_instants(storage: Storage, config: TableConfig) -> list[Instant]:
     """List the timeline's folder; StorageError if a store lists nothing that must be there."""
     folder = config.timeline_folder
+    layout = config.layout
     instants = []
     # A store, or a proxy in front of it, may answer without a list. But a new table has an empty
     # timeline, or none.
@@ -151,7 +152,7 @@ def _listed_instants(storage: Storage, config: TableConfig) -> list[Instant]:
         raise StorageError(storage.describe(folder), problem, 2)
     for name in names:
         with suppress(NotAnInstant):
-            instants.append(Instant.parse(name, config.layout))
+            instants.append(Instant.parse(name, layout))
     return instants
 
 

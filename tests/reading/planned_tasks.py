@@ -44,7 +44,7 @@ def planner_of(
     storage = MemoryStorage({})
     history = CommitHistory(storage, config, Timeline(()))
     history.committed = committed
-    view = TableView(history, DirectoryListing(storage, config))
+    view = TableView(history, DirectoryListing(storage, may_have_partitions=True))
     planner = TablePlanner(view, options or ReadOptions())
     planner.config = config
     planner.table_schema = table_schema

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from random import Random
 
 from hudi_pyspark import HudiTable
@@ -44,7 +45,6 @@ def test_row_that_an_index_loses_is_noticed(golden_table, monkeypatch):
 
     monkeypatch.setitem(index_pruning._STEPS, Index.RECORD_INDEX, losing)
     found = [*table.problems(Random(1), most=8)]
-    assert any("by a filter with {'data_skipping': 'record_index'}: lacks" in p for p in found)
-    assert any("by lookup: lacks" in p for p in found)
-    assert any("by polars: lacks" in p for p in found)
-    assert any("by DuckDB: lacks" in p for p in found)
+    for way in ("a filter with {'data_skipping': 'record_index'}", "lookup", "polars", "DuckDB"):
+        lost = re.compile(f"by {re.escape(way)}: [1-9][0-9]* rows missing")
+        assert any(map(lost.search, found)), way

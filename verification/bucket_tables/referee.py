@@ -10,8 +10,8 @@ from typing import Any
 from hudi_pyspark import HudiTable
 from hudi_pyspark.scan import Scan
 from hudi_pyspark.tasks import ScanTask
+from tests.golden.compare import Difference, compare_rows, rows_of
 from verification.bucket_tables.tables import KINDS, Group, Values, Writer
-from verification.common.rows import difference
 from verification.common.runs import Outcome, Run
 from verification.index_combinations.by_key import left_out
 
@@ -51,12 +51,12 @@ def planned_groups(scan: Scan) -> set[Group]:
     return {(file_slice.partition_path, file_slice.file_id) for file_slice in planned}
 
 
-def wrong_rows(scan: Scan, writer: Writer, values: Values) -> str:
+def wrong_rows(scan: Scan, writer: Writer, values: Values) -> Difference:
     """Compare the rows of a filter on a whole key with those that the writer knows."""
     key = writer.keys.record_key(values)
     expected = [(group[0], rows[key]["ts"]) for group, rows in writer.rows.items() if key in rows]
-    found = scan.to_arrow().select(["part", "ts"]).to_pylist()
-    return difference(((row["part"], row["ts"]) for row in found), expected)
+    names = ["part", "ts"]
+    return compare_rows(names, expected, rows_of(scan.to_arrow().select(names)))
 
 
 def conditions(rng: random.Random, writer: Writer, values: Values) -> list[Any]:

@@ -18,11 +18,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
 from multiprocessing import get_context
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import pyarrow as pa
 
-Asked = TypeVar("Asked")
+Question = TypeVar("Question")
+Answer = TypeVar("Answer")
 
 _PRINTED = 3  # findings with the same kind, verdict and detail
 _LONGEST = 8_000  # characters of a finding
@@ -132,18 +133,18 @@ class Run:
 
 
 def ask_in_children(
-    ask: Callable[[Asked], Outcome],
-    questions: Iterable[Asked],
-    ended: Callable[[Asked], Outcome],
+    ask: Callable[[Question], Answer],
+    questions: Iterable[Question],
+    ended: Callable[[Question], Answer],
     *,
     at_once: int = 2_000,
-) -> Iterator[Outcome]:
-    """Ask in child processes, one for each processor, and yield the outcomes in order.
+) -> Iterator[Answer]:
+    """Ask in child processes, one for each processor, and yield the answers in order.
 
     Args:
         ask: a function that can be pickled.
         questions: can be pickled.
-        ended: returns the outcome of a question with which the process ends.
+        ended: returns the answer to a question with which the process ends.
         at_once: how many questions a process is asked.
     """
     listed = list(questions)
@@ -154,8 +155,10 @@ def ask_in_children(
 
 
 def _in_child(
-    ask: Callable[[Any], Outcome], ended: Callable[[Any], Outcome], questions: Sequence[Any]
-) -> list[Outcome]:
+    ask: Callable[[Question], Answer],
+    ended: Callable[[Question], Answer],
+    questions: Sequence[Question],
+) -> list[Answer]:
     with ProcessPoolExecutor(1, get_context("spawn"), pa.set_cpu_count, (1,)) as child:
         try:
             return child.submit(_ask_all, ask, questions).result()
@@ -164,8 +167,8 @@ def _in_child(
                 return [ended(questions[0])]
     middle = len(questions) // 2
     parts = questions[:middle], questions[middle:]
-    return [outcome for part in parts for outcome in _in_child(ask, ended, part)]
+    return [answer for part in parts for answer in _in_child(ask, ended, part)]
 
 
-def _ask_all(ask: Callable[[Any], Outcome], questions: Sequence[Any]) -> list[Outcome]:
+def _ask_all(ask: Callable[[Question], Answer], questions: Sequence[Question]) -> list[Answer]:
     return [ask(question) for question in questions]

@@ -22,7 +22,7 @@ import pyarrow as pa
 from hudi_pyspark import HudiTable, scan_polars
 from hudi_pyspark.options.option import Index
 from hudi_pyspark.scan import Scan
-from verification.common.rows import Row, difference
+from tests.golden.compare import Row, compare_rows, rows_of
 from verification.random_plans.conditions import literal
 
 KEY = "_hoodie_record_key"
@@ -41,7 +41,7 @@ class KeyedTable:
     @cached_property
     def rows_by_key(self) -> dict[str, list[Row]]:
         found: dict[str, list[Row]] = {}
-        for row in _rows(self.expected):
+        for row in rows_of(self.expected.select(ROW)):
             found.setdefault(row[0], []).append(row)
         return found
 
@@ -122,13 +122,9 @@ class KeyedTable:
 
     def _problem(self, way: str, keys: Sequence[str], found: pa.Table) -> Iterator[str]:
         expected = [row for key in keys for row in self.rows_by_key.get(key, ())]
-        problem = difference(_rows(found), expected)
+        problem = compare_rows(ROW, expected, rows_of(found.select(ROW)))
         if problem:
             yield f"{self.path.name}: {len(keys)} keys by {way}: {problem}"
-
-
-def _rows(table: pa.Table) -> Iterator[Row]:
-    return zip(*(table.column(name).to_pylist() for name in ROW), strict=True)
 
 
 def left_out(scan: Scan) -> Counter[str]:

@@ -20,8 +20,8 @@ from hudi_pyspark.options.option import TRUSTED, Index
 from hudi_pyspark.scan import Scan
 from tests.conftest import GOLDEN
 from tests.golden.case import Case, Query, load_cases
+from tests.golden.compare import Row, compare_rows
 from tests.golden.filters import Filter, random_filter
-from verification.common.rows import Row, difference
 from verification.common.runs import Outcome, Run
 from verification.index_combinations.by_key import left_out
 
@@ -56,7 +56,7 @@ class IndexedQuery:
     def is_usable(self) -> bool:
         """Whether a read without filter and indexes has Apache Hudi's rows, by their keys."""
         found = keys_of(self.scan({"use_metadata_table": "false"}))
-        return bool(self.rows) and not difference(found, _keys(self.rows))
+        return bool(self.rows) and not compare_rows(_KEY, _keys(self.rows), found)
 
     def scan(self, more: dict[str, Any]) -> Scan:
         """The keys of the query, with other options than its own about the metadata table."""
@@ -95,7 +95,7 @@ def try_combinations(queries: Sequence[IndexedQuery], count: int, seed: int, run
         for _ in range(_FILTERS_AT_ONCE):
             options = _options(indexed, chosen, rng)
             scan = indexed.scan(options)
-            problem = difference(keys_of(scan), wanted)
+            problem = compare_rows(_KEY, wanted, keys_of(scan))
             for index, slices in left_out(scan).items():
                 run.notes[slices_left_out_by(index)] += slices
                 run.notes[f"combinations with slices left out by {index}"] += 1

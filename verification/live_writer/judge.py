@@ -14,7 +14,7 @@ from datetime import datetime, timezone
 from itertools import chain, combinations
 from typing import Any
 
-from verification.common.rows import Row, difference_from_all
+from tests.golden.compare import Difference, Row, compare_rows
 from verification.common.runs import Outcome
 from verification.live_writer.records import Kind, Read, Service, Write
 from verification.live_writer.rows import COLUMNS, row_of
@@ -106,8 +106,13 @@ def _judged(read: Read, truth: Truth) -> tuple[str, str]:
     """Return the verdict of a read by itself, and the reason."""
     if read.error:
         return REFUSED if read.error in OVERTAKEN else BARE, read.message
-    problem = difference_from_all(read.rows, _answers(read, truth))
-    return WRONG if problem else RIGHT, problem
+    differences = (compare_rows((), answer, read.rows) for answer in _answers(read, truth))
+    nearest = min(differences, key=_size)
+    return (WRONG, str(nearest)) if nearest else (RIGHT, "")
+
+
+def _size(difference: Difference) -> int:
+    return difference.missing.total() + difference.extra.total()
 
 
 def _answers(read: Read, truth: Truth) -> Iterator[set[Row]]:

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import fastavro
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
+from tests.golden.compare import compare_rows
 from verification.common.data import load_data
-from verification.common.rows import difference
 from verification.histories.instants import Instant, completed_commits
 from verification.histories.session import LOG, start_session
 from verification.live_writer.judge import Truth
@@ -66,10 +66,8 @@ class LiveTable:
         begun = time.time()
         problem = ""
         try:
-            if upserts:
-                self._save("upsert", upserts, number, f"{writer}{number}")
-            else:
-                self._save("delete", deletes, number, f"{writer}{number}")
+            operation = "upsert" if upserts else "delete"
+            self._save(operation, upserts or deletes, number, f"{writer}{number}")
         except Exception as error:  # noqa: BLE001  (conflicts are expected; all are in the journal)
             problem = _text(error)
         # A write that raises may have committed before it did.
@@ -87,22 +85,16 @@ class LiveTable:
             "hoodie.datasource.write.operation": operation,
             _MARK: mark,
         }
-        frame = self._rows(keys, batch)
+        rows = [row_of(key, batch) for key in keys]
+        frame = self.spark.createDataFrame(rows, DDL).coalesce(1)
         frame.write.format("hudi").options(**options).mode("append").save(str(self.path))
-
-    def _rows(self, keys: Sequence[str], batch: int) -> DataFrame:
-        return self.spark.createDataFrame([row_of(key, batch) for key in keys], DDL).coalesce(1)
 
     def _commit_of(self, mark: str, begun: float) -> Instant | None:
         earliest = time.strftime("%Y%m%d%H%M%S", time.gmtime(begun - 5))
         for instant in reversed(completed_commits(self.path)):
             if instant.requested < earliest:
                 break
-            file = (
-                self.path
-                / ".hoodie/timeline"
-                / f"{instant.requested}_{instant.completion}.{instant.action}"
-            )
+            file = self.path / ".hoodie/timeline" / instant.file_name
             try:
                 with file.open("rb") as opened:
                     body: Any = next(fastavro.reader(opened))
@@ -155,8 +147,8 @@ class LiveTable:
         self.spark.catalog.clearCache()
         rows = self.spark.read.format("hudi").load(str(self.path)).select(*COLUMNS).collect()
         expected = Truth.of(self.journal.all(Write), self.journal.all(Service)).rows_now()
-        problem = difference(map(tuple, rows), expected)
-        return problem and f"Apache Hudi's own snapshot {problem}"
+        difference = compare_rows(COLUMNS, map(tuple, rows), expected)
+        return str(difference) if difference else ""
 
 
 def _text(error: Exception) -> str:

@@ -13,9 +13,9 @@ from typing import Any
 
 from tests.conftest import GOLDEN
 from tests.golden.case import load_case
+from tests.golden.compare import Row, compare_rows
 from tests.growing_table import GrowingTable, table_at
 from verification.common.data import load_data
-from verification.common.rows import Row, difference
 
 # By case and last instant the query that Apache Hudi answered as of it.
 _STATES: dict[str, dict[str, str]] = load_data(__file__, "statements.toml")["tables"]
@@ -73,7 +73,7 @@ class Growth:
         """
         found = _identities(rows)
         for state, known in enumerate(self._rows):
-            if not difference(found, known):
+            if not compare_rows(COLUMNS, known, found):
                 return state
         latest = max((row[1] for row in found), default="none")
         return f"{len(found)} rows of no state: the latest is of {latest}"

@@ -6,7 +6,7 @@ task: rows, names and types are those of the file.
 A base file of a metadata-only bootstrap has the table's meta columns, and its source file has the
 data columns.
 
-A base file that differs from the file that its commit wrote is refused (`CommittedFile`).
+A base file that differs from the file that its commit wrote is refused (`SizeCheckedStorage`).
 """
 
 import os
@@ -171,7 +171,7 @@ def _stored_rows(
     rows = task.settings.batch_rows
     if file is not None:
         return read_parquet_rows(file, columns, rows, row_groups, fields=fields)
-    committed = CommittedFile(storage, base, task.settings.on_damage)
+    committed = SizeCheckedStorage(storage, base, task.settings.on_damage)
     verifies = task.settings.verify_checksums
     if base.bootstrap_source:
         source = base.bootstrap_source
@@ -193,7 +193,7 @@ def open_base_file(task: ScanTask, storage: Storage) -> AbstractContextManager[P
     settings = task.settings
     if base is None:
         return nullcontext()
-    committed = CommittedFile(storage, base, settings.on_damage)
+    committed = SizeCheckedStorage(storage, base, settings.on_damage)
     return open_parquet_file(committed, base.path, verify_checksums=settings.verify_checksums)
 
 
@@ -323,7 +323,7 @@ def _join_columns(left: pa.Table, right: pa.Table) -> pa.Table:
 
 
 @dataclass(frozen=True, slots=True)
-class CommittedFile(ConfinedStorage):
+class SizeCheckedStorage(ConfinedStorage):
     """A storage that refuses a base file if its commit recorded another size.
 
     Another file under the same name, for example an older version, would be read as if it were the
