@@ -20,7 +20,6 @@ from hudi_pyspark.filter.requested_keys import has_record_key
 from hudi_pyspark.metadata_table.listing import MetadataListing
 from hudi_pyspark.metadata_table.table import MetadataTable
 from hudi_pyspark.names_elsewhere import OF_TABLE, look_elsewhere
-from hudi_pyspark.options.option import CdcFormat, QueryType
 from hudi_pyspark.options.read_options import (
     GivenOptions,
     ReadOptions,
@@ -148,7 +147,7 @@ class HudiTable:
         table._open(location, storage, options)  # noqa: SLF001  (its own)
         table._entry_columns = catalog_table.columns
         if catalog_table.is_read_optimized:
-            table._defaults = {"query_type": QueryType.READ_OPTIMIZED}  # noqa: SLF001
+            table._defaults = {"query_type": "read_optimized"}  # noqa: SLF001
         return table
 
     @classmethod
@@ -405,8 +404,8 @@ class HudiTable:
             UnsupportedTableError: the table does not log changes (``hoodie.table.cdc.enabled``).
             IncrementalRangeError: the changes are no longer known.
         """
-        images = CdcFormat.STRUCT if as_struct else CdcFormat.JSON
-        images = CdcFormat.CHANGELOG if as_changelog else images
+        images = "struct" if as_struct else "json"
+        images = "changelog" if as_changelog else images
         return self.scan(begin=begin, end=end, cdc=True, cdc_format=images)
 
     def diff(self, earlier: str, later: str, *, columns: Sequence[str] | None = None) -> pa.Table:

@@ -29,9 +29,8 @@ from hudi_pyspark.format.column_names import case_variants
 from hudi_pyspark.messages import logger
 from hudi_pyspark.reading import merge_sides
 from hudi_pyspark.reading.base_files.base_file import (
-    open_searched_file,
     read_base_rows,
-    with_shown_keys,
+    shown_keys,
 )
 from hudi_pyspark.reading.base_files.page_reads import PagedFile
 from hudi_pyspark.reading.kept_merges import KeptMerge
@@ -70,8 +69,8 @@ def read_slice(
     Raises:
         CorruptTableError, UnsupportedMergeError: as `slice_tables`.
     """
-    with open_searched_file(task, storage) as file:
-        task = with_shown_keys(task, file)
+    with shown_keys(task, storage) as (searched, file):
+        task = searched
         is_merged = bool(task.file_slice.log_files) and not task.settings.skip_merge
         if is_merged:
             tables = _merged_tables(task, storage, store, file)

@@ -16,6 +16,7 @@ PROPERTIES_FILE = f"{METADATA_FOLDER}/hoodie.properties"
 BACKUP_FILE = f"{PROPERTIES_FILE}.backup"
 CHECKSUM = "hoodie.table.checksum"
 SUPPORTED_VERSIONS = range(11)
+TABLE_TYPE = "hoodie.table.type"
 _NAME = "hoodie.table.name"
 _VERSION = "hoodie.table.version"
 _LAYOUT = "hoodie.timeline.layout.version"
@@ -167,8 +168,7 @@ def _partition_fields(properties: Mapping[str, str]) -> tuple[tuple[str, ...], t
 _database = _first("hoodie.database.name")
 _partition_entries = _names("hoodie.table.partition.fields")
 _ordering_fields = _names("hoodie.table.ordering.fields", "hoodie.table.precombine.field")
-_TABLE_TYPE = "hoodie.table.type"
-_table_type = _one_of(_TABLE_TYPE, [kind.value for kind in TableType])
+_table_type = _one_of(TABLE_TYPE, [kind.value for kind in TableType])
 
 
 def _merge_properties(properties: Mapping[str, str]) -> dict[str, str]:
@@ -184,7 +184,6 @@ class TableConfig:
     database: str = _read(_database)  # "" if the writer named none
     version: int = _read(_version)
     table_type: TableType = _read(lambda properties: TableType(_table_type(properties)))
-    has_table_type: bool = _read(lambda properties: bool(properties.get(_TABLE_TYPE)))
     # Upper case. Files with another extension are not seen, so a wrong one would lose rows.
     base_file_format: str = _read(
         _one_of(

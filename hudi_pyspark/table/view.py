@@ -7,7 +7,7 @@ from hudi_pyspark.format.timeline.instant import Action
 from hudi_pyspark.storage.protocol import Storage
 from hudi_pyspark.storage.retries import retry_on_corruption
 from hudi_pyspark.table.commit_history import CommitHistory
-from hudi_pyspark.table.config import PROPERTIES_FILE, TableConfig, load_properties
+from hudi_pyspark.table.config import PROPERTIES_FILE, TABLE_TYPE, TableConfig, load_properties
 from hudi_pyspark.table.confined_storage import ConfinedStorage
 from hudi_pyspark.table.file_groups import FileGroups
 from hudi_pyspark.table.file_slices import FileSlices
@@ -70,9 +70,10 @@ def _open_table(storage: Storage) -> TableView:
         raise missing_table_error(storage) from None
     confined = ConfinedStorage(storage)
     timeline = load_timeline(confined, config)
-    if not config.has_table_type and timeline.of_action(Action.DELTA_COMMIT):
+    has_type = bool(config.properties.get(TABLE_TYPE))
+    if not has_type and timeline.of_action(Action.DELTA_COMMIT):
         raise CorruptTableError(
-            f"{PROPERTIES_FILE} has lost hoodie.table.type, since the timeline has delta commits, "
+            f"{PROPERTIES_FILE} has lost {TABLE_TYPE}, since the timeline has delta commits, "
             "whose log files a COPY_ON_WRITE table would ignore",
             advice="Restore it from a copy",
         )

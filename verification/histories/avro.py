@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
@@ -16,7 +16,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from verification.histories.column_types import Json
+from verification.histories.column_types import ColumnType, Json
 from verification.histories.generation import Maker
 from verification.histories.history import Column, History, Step, StepKind
 from verification.histories.spark_generation import table_versions
@@ -29,19 +29,10 @@ _DECIMAL = {"logicalType": "decimal", "precision": 12, "scale": 2}
 _FIXED_BYTES = 6
 
 
-@dataclass(frozen=True, slots=True)
-class AvroType:
-    """A type of an Avro schema, and its values as Avro's JSON has them."""
-
-    schema: Any
-    draw: Callable[[Random], Json]
-    others: tuple[str, ...] = ()  # types with another unit that a later schema may say
-
-
-def _logical(physical: str, name: str, least: int, most: int, *others: str) -> AvroType:
+def _logical(physical: str, name: str, least: int, most: int, *others: str) -> ColumnType:
     """Return a logical type whose values are numbers."""
     schema = {"type": physical, "logicalType": name}
-    return AvroType(schema, lambda random: random.randint(least, most), others)
+    return ColumnType(schema, lambda random: random.randint(least, most), others)
 
 
 _MILLIS = (-(10**11), 2 * 10**12)
@@ -59,12 +50,13 @@ def _uuid(random: Random) -> str:
     return str(uuid.UUID(int=random.getrandbits(128), version=4))
 
 
-AVRO_TYPES: Mapping[str, AvroType] = {
-    "int": AvroType("int", lambda r: r.randint(-9, 99)),
-    "long": AvroType("long", lambda r: r.randint(-(10**12), 10**12)),
-    "double": AvroType("double", lambda r: r.random() * 100),
-    "string": AvroType("string", lambda r: r.choice(["", "x", "ü"])),
-    "boolean": AvroType("boolean", lambda r: r.random() < 0.5),
+# Their values are as Avro's JSON has them; a later schema may say another unit.
+AVRO_TYPES: Mapping[str, ColumnType] = {
+    "int": ColumnType("int", lambda r: r.randint(-9, 99)),
+    "long": ColumnType("long", lambda r: r.randint(-(10**12), 10**12)),
+    "double": ColumnType("double", lambda r: r.random() * 100),
+    "string": ColumnType("string", lambda r: r.choice(["", "x", "ü"])),
+    "boolean": ColumnType("boolean", lambda r: r.random() < 0.5),
     "date": _logical("int", "date", -9999, 30000),
     "timestamp_millis": _logical("long", "timestamp-millis", *_MILLIS, "timestamp_micros"),
     "timestamp_micros": _logical("long", "timestamp-micros", *_MICROS, "timestamp_millis"),
@@ -72,12 +64,12 @@ AVRO_TYPES: Mapping[str, AvroType] = {
     "local_micros": _logical("long", "local-timestamp-micros", *_MICROS, "local_millis", "long"),
     "time_millis": _logical("int", "time-millis", 0, _SECONDS_OF_A_DAY * 10**3 - 1),
     "time_micros": _logical("long", "time-micros", 0, _SECONDS_OF_A_DAY * 10**6 - 1),
-    "uuid": AvroType({"type": "string", "logicalType": "uuid"}, _uuid),
-    "fixed_decimal": AvroType(
+    "uuid": ColumnType({"type": "string", "logicalType": "uuid"}, _uuid),
+    "fixed_decimal": ColumnType(
         {"type": "fixed", "name": "six_bytes", "size": _FIXED_BYTES, **_DECIMAL},
         lambda r: _unscaled(r, _FIXED_BYTES),
     ),
-    "bytes_decimal": AvroType({"type": "bytes", **_DECIMAL}, lambda r: _unscaled(r, None)),
+    "bytes_decimal": ColumnType({"type": "bytes", **_DECIMAL}, lambda r: _unscaled(r, None)),
 }
 
 
@@ -209,7 +201,7 @@ def avro_schema(columns: tuple[Column, ...]) -> dict[str, Any]:
 
 def _type(kind: str, seen: set[str]) -> Any:
     """Return a type's schema; a fixed type that was defined before is a name."""
-    schema = AVRO_TYPES[kind].schema
+    schema = AVRO_TYPES[kind].declared
     name = schema.get("name") if isinstance(schema, dict) else None
     if name in seen:
         return f"{_SPACE}.{name}"
@@ -220,7 +212,7 @@ def _type(kind: str, seen: set[str]) -> Any:
 
 def _branch(kind: str) -> str:
     """Return how Avro's JSON names a type in a union."""
-    schema = AVRO_TYPES[kind].schema
+    schema = AVRO_TYPES[kind].declared
     if isinstance(schema, str):
         return schema
     return f"{_SPACE}.{schema['name']}" if "name" in schema else str(schema["type"])

@@ -1,4 +1,4 @@
-"""Column types of random histories: how Spark declares each, and values as JSON has them."""
+"""Column types of random histories: how writers declare each, and values as JSON has them."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ def python_value(kind: str, value: Json) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class ColumnType:
-    """A type of Spark, with its values as JSON keeps them."""
+    """A type of columns, with its values as JSON keeps them."""
 
-    ddl: str
+    declared: Any  # by the writer's SQL, or in an Avro schema
     draw: Callable[[Random], Json]
-    others: tuple[str, ...] = ()  # wider types that a later write may give the column
+    others: tuple[str, ...] = ()  # that a later write may give the column
     literal: str = ""  # a value of the type in SQL; "" where UPDATE does not set it
 
     def to_python(self, value: Json) -> Any:
         """Return a value of a simple type as Python has it; others as they are."""
-        return python_value(self.ddl.partition("(")[0], value)
+        return python_value(self.declared.partition("(")[0], value)
 
 
 _VALUES = load_data(__file__, "values.toml")

@@ -30,12 +30,12 @@ BUILD = Path(__file__).parents[2] / "build" / "flink-writer"
 SECONDS_PER_JOB = 600
 _JOBS = load_data(__file__, "flink_jobs.toml")
 FLINK_TYPES: Mapping[str, ColumnType] = {
-    **{name: replace(TYPES[name], ddl=ddl) for name, ddl in _JOBS["types"].items()},
-    "tiny": replace(TYPES["int"], ddl="TINYINT"),
-    "small": replace(TYPES["int"], ddl="SMALLINT"),
-    "millis": replace(TYPES["timestamp"], ddl="TIMESTAMP(3)"),
-    "local_millis": replace(TYPES["timestamp"], ddl="TIMESTAMP_LTZ(3)"),
-    "local_micros": replace(TYPES["timestamp"], ddl="TIMESTAMP_LTZ(6)"),
+    **{name: replace(TYPES[name], declared=ddl) for name, ddl in _JOBS["types"].items()},
+    "tiny": replace(TYPES["int"], declared="TINYINT"),
+    "small": replace(TYPES["int"], declared="SMALLINT"),
+    "millis": replace(TYPES["timestamp"], declared="TIMESTAMP(3)"),
+    "local_millis": replace(TYPES["timestamp"], declared="TIMESTAMP_LTZ(3)"),
+    "local_micros": replace(TYPES["timestamp"], declared="TIMESTAMP_LTZ(6)"),
 }
 
 
@@ -184,7 +184,7 @@ def _service(step: Step, path: Path) -> dict[str, Any]:
 
 
 def _ddl(history: History, step: Step, path: Path) -> str:
-    fields = [f"`{c.name}` {FLINK_TYPES[c.type].ddl}" for c in _data_columns(step)]
+    fields = [f"`{c.name}` {FLINK_TYPES[c.type].declared}" for c in _data_columns(step)]
     if history.record_keys:
         fields.append(f"PRIMARY KEY ({_quoted(history.record_keys)}) NOT ENFORCED")
     partitions = _quoted(history.partition_fields)

@@ -18,7 +18,7 @@ from random import Random
 from typing import Any
 
 from verification.common.data import load_data
-from verification.histories.column_types import Json, long_text
+from verification.histories.column_types import ColumnType, Json, long_text
 from verification.histories.history import Column, History, Step, StepKind, version_options
 
 PARTITION_FIELDS: Mapping[str, tuple[str, ...]] = {
@@ -92,7 +92,7 @@ class Maker:
     random: Random
     hudi: str
     abilities: Abilities
-    types: Mapping[str, Any]  # of columns: each has a `draw`, and `others` that may follow it
+    types: Mapping[str, ColumnType]
     version: int = 6
     columns: dict[str, str] = field(default_factory=dict)  # data columns: name to type
     partition_values: Sequence[str | None] = ()

@@ -130,7 +130,9 @@ def _marked(history: History, random: Random) -> Iterator[Query]:
     if isinstance(value, list | dict | tuple | bytes | bytearray):
         return
     values = pa.array([value])
-    text = spark_value_text(values.cast(pa.float32()) if kind.ddl == "float" else values)[0].as_py()
+    if kind.declared == "float":
+        values = values.cast(pa.float32())
+    text = spark_value_text(values)[0].as_py()
     if text:
         yield Query(QueryKind.SNAPSHOT, {DELETE_FIELD: name, DELETE_MARKER: text})
 

@@ -218,7 +218,7 @@ def _table(spark: SparkSession, path: Path, *, is_new: bool = False) -> str:
 
 
 def _rows(spark: SparkSession, step: Step) -> DataFrame:
-    types = ((c.name, TYPES[c.type].ddl if c.type in TYPES else c.type) for c in step.columns)
+    types = ((c.name, TYPES[c.type].declared if c.type in TYPES else c.type) for c in step.columns)
     schema = spark.createDataFrame([], ", ".join(f"`{name}` {ddl}" for name, ddl in types)).schema
     frame = spark.createDataFrame([spark_value(schema, row) for row in step.rows], schema)
     return frame.coalesce(step.files) if step.files else frame

@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
-from typing import Any
 
 from verification.histories.avro import AVRO, AVRO_TYPES, JAVA, AvroMaker
-from verification.histories.column_types import TYPES
+from verification.histories.column_types import TYPES, ColumnType
 from verification.histories.flink import FLINK, FLINK_TYPES, FlinkMaker, FlinkWorker
 from verification.histories.generation import Maker, abilities_of
 from verification.histories.history import History
@@ -28,7 +27,7 @@ class Writer:
     prefix: str  # of its name; a release of Apache Hudi may follow
     maker: type[Maker]
     abilities: str  # in `abilities.json`
-    types: Mapping[str, Any]
+    types: Mapping[str, ColumnType]
     worker: type[Worker] = Worker
     libraries: str = ""  # of the worker
     reads: bool = False  # the release that writes reads as well, if it is a single one
