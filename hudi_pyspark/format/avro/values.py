@@ -11,7 +11,6 @@ import pyarrow as pa
 from hudi_pyspark.arrow_values import cut_values
 from hudi_pyspark.errors import CorruptAvroError
 from hudi_pyspark.format.avro.cursor import (
-    BytesReader,
     OrdinalReader,
     ValueReader,
 )
@@ -29,12 +28,10 @@ _UUID_DASHES: Final = (8, 13, 18, 23)
 class FixedWidthReader(ValueReader):
     """Base of the types whose values all take the same number of bytes."""
 
-    def __init__(self, avro: AvroType, field: str, *, width: int) -> None:
-        super().__init__(avro, field, least_width=width, fixed_width=width)
-        self.width = width
+    fixed_width: int
 
     def skip(self, cursor: Cursor) -> None:
-        cursor.advance(self.width, self.field)
+        cursor.advance(self.fixed_width, self.field)
 
 
 class NullReader(FixedWidthReader):
@@ -59,8 +56,8 @@ class FloatReader(FixedWidthReader):
     """float and double: IEEE 754, little-endian."""
 
     def read(self, cursor: Cursor) -> pa.Array:
-        words = cursor.source.words[cursor.advance(self.width, self.field)]
-        values = words if self.width == 8 else words.astype(np.uint32)
+        words = cursor.source.words[cursor.advance(self.fixed_width, self.field)]
+        values = words if self.fixed_width == 8 else words.astype(np.uint32)
         return pa.Array.from_buffers(self.arrow, len(values), [None, pa.py_buffer(values)])
 
 
@@ -68,7 +65,7 @@ class FixedReader(FixedWidthReader):
     """fixed without a logical type: binary."""
 
     def read(self, cursor: Cursor) -> pa.Array:
-        begin = cursor.advance(self.width, self.field)
+        begin = cursor.advance(self.fixed_width, self.field)
         return cut_values(cursor.source.buffer, begin, cursor.position, self.arrow)
 
 
@@ -76,7 +73,7 @@ class FixedUuidReader(FixedWidthReader):
     """uuid on fixed(16): its usual text."""
 
     def read(self, cursor: Cursor) -> pa.Array:
-        begin = cursor.advance(self.width, self.field)
+        begin = cursor.advance(self.fixed_width, self.field)
         octets = cursor.source.octets[begin[:, None] + np.arange(16)]
         text = np.full((len(begin), 36), ord("-"), np.uint8)
         places = np.delete(np.arange(36), _UUID_DASHES)
@@ -91,8 +88,8 @@ class FixedDecimalReader(FixedWidthReader):
     """decimal on fixed: big-endian two's complement."""
 
     def read(self, cursor: Cursor) -> pa.Array:
-        begin = cursor.advance(self.width, self.field)
-        return _read_decimals(cursor, begin, np.full_like(begin, self.width), self)
+        begin = cursor.advance(self.fixed_width, self.field)
+        return _read_decimals(cursor, begin, np.full_like(begin, self.fixed_width), self)
 
 
 class VarintReader(ValueReader):
@@ -134,13 +131,18 @@ class EnumReader(OrdinalReader):
         self.read_ordinals(cursor)
 
 
-class LengthPrefixedReader(BytesReader):
+class LengthPrefixedReader(ValueReader):
     """bytes and string: a length, then as many bytes."""
 
     def read(self, cursor: Cursor) -> pa.Array:
         return self.cut(cursor, cursor.advance(cursor.read_varints(self.field), self.field))
 
     def cut(self, cursor: Cursor, begin: Int64s) -> pa.Array:
+        """Return each row's value, whose bytes begin at ``begin`` and end at the cursor.
+
+        Raises:
+            CorruptAvroError: a value is not of the type.
+        """
         array = cut_values(cursor.source.buffer, begin, cursor.position, self.arrow)
         if pa.types.is_string(self.arrow) and not _is_ascii(array):
             _validate(array, cursor, self.field, "the text is not valid UTF-8")
@@ -230,4 +232,4 @@ def fixed_reader(avro: AvroFixed, field: str) -> ValueReader:
     """Return the reader of a fixed type, by its logical type."""
     name = avro.logical.name if avro.logical else ""
     reader = {"uuid": FixedUuidReader, "decimal": FixedDecimalReader}.get(name, FixedReader)
-    return reader(avro, field, width=avro.size)
+    return reader(avro, field, fixed_width=avro.size)
