@@ -20,7 +20,6 @@ from hudi_pyspark.filter.requested_keys import has_record_key
 from hudi_pyspark.metadata_table.listing import MetadataListing
 from hudi_pyspark.metadata_table.table import MetadataTable
 from hudi_pyspark.names_elsewhere import OF_TABLE, look_elsewhere
-from hudi_pyspark.options.option import CdcFormat, QueryType
 from hudi_pyspark.options.read_options import (
     GivenOptions,
     ReadOptions,
@@ -95,7 +94,7 @@ class HudiTable:
         storage = open_storage(path, storage_options)
         # The driver may have another working folder, to which a relative path would refer.
         place = path if "://" in path else storage.describe("")
-        self._open(path, storage, TableOptions(place, storage=storage_options or {}))
+        self._open(path, storage, TableOptions(place, storage=dict(storage_options or {})))
 
     def _open(self, path: str, storage: Storage, opened_by: TableOptions | None) -> None:
         self.path = path
@@ -144,11 +143,12 @@ class HudiTable:
         catalog_table, storage = find_in_catalog(name, catalog, storage_options)
         table = cls.__new__(cls)
         location = catalog_table.location
-        options = TableOptions(table=name, storage=storage_options or {}, catalog=catalog)
+        given = dict(storage_options or {})
+        options = TableOptions(table=name, storage=given, catalog=dict(catalog))
         table._open(location, storage, options)  # noqa: SLF001  (its own)
         table._entry_columns = catalog_table.columns
         if catalog_table.is_read_optimized:
-            table._defaults = {"query_type": QueryType.READ_OPTIMIZED}  # noqa: SLF001
+            table._defaults = {"query_type": "read_optimized"}  # noqa: SLF001
         return table
 
     @classmethod
@@ -405,8 +405,8 @@ class HudiTable:
             UnsupportedTableError: the table does not log changes (``hoodie.table.cdc.enabled``).
             IncrementalRangeError: the changes are no longer known.
         """
-        images = CdcFormat.STRUCT if as_struct else CdcFormat.JSON
-        images = CdcFormat.CHANGELOG if as_changelog else images
+        images = "struct" if as_struct else "json"
+        images = "changelog" if as_changelog else images
         return self.scan(begin=begin, end=end, cdc=True, cdc_format=images)
 
     def diff(self, earlier: str, later: str, *, columns: Sequence[str] | None = None) -> pa.Table:

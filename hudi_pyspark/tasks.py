@@ -171,12 +171,6 @@ class PartitionValues:
         source = ValueSource.FILE_IN_SHARED_FOLDER
         return tuple(column.name for column in self.values if column.source is source)
 
-    @property
-    def never_read(self) -> tuple[str, ...]:
-        """Columns that are never read from the files."""
-        source = ValueSource.PATH_ALONE
-        return tuple(column.name for column in self.values if column.source is source)
-
     def from_files(self) -> PartitionValues:
         """Return the same columns with the values of the files, unless a file lacks a column."""
         columns = (
@@ -318,7 +312,8 @@ class ScanTask:
     @property
     def stored_columns(self) -> list[str]:
         """Names of the working columns whose values are read from the files."""
-        never_read = self.partition.never_read
+        source = ValueSource.PATH_ALONE
+        never_read = {column.name for column in self.partition.values if column.source is source}
         return [name for name in self.working.names if name not in never_read]
 
     def narrowed(self, requested: pa.Schema) -> ScanTask:

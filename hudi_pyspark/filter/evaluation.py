@@ -63,19 +63,16 @@ def _evaluate(leaf: Leaf, rows: pa.Table) -> pa.Array:
     if isinstance(leaf, IsNull):
         return pc.is_valid(values) if leaf.is_negated else pc.is_null(values)
     if isinstance(leaf, Comparison):
-        return _compare(leaf, cast_to(values, leaf.value.type))
+        values = cast_to(values, leaf.value.type)
+        matches = leaf.operator.compute(values, leaf.value)
+        if pa.types.is_floating(values.type) and leaf.operator in _TRUE_OF_NAN:
+            matches = pc.or_kleene(matches, pc.is_nan(values))
+        return matches
     if isinstance(leaf, IsIn):
         matches = _find(leaf, cast_to(values, leaf.values.type))
     else:
         matches = pc.match_substring_regex(values, _to_regex(leaf.pattern))
     return pc.invert(matches) if leaf.is_negated else matches
-
-
-def _compare(leaf: Comparison, values: pa.Array) -> pa.Array:
-    result = leaf.operator.compute(values, leaf.value)
-    if pa.types.is_floating(values.type) and leaf.operator in _TRUE_OF_NAN:
-        result = pc.or_kleene(result, pc.is_nan(values))
-    return result
 
 
 def _find(leaf: IsIn, values: pa.Array) -> pa.Array:

@@ -160,7 +160,9 @@ class _Parser:
                 return levels[0].close()
 
     def _comparison(self) -> Predicate:
-        if self._begins_literal():
+        token = self._peek()
+        is_literal = token.kind in {"number", "text"} or token.is_word("TRUE", "FALSE", "NULL")
+        if is_literal or token.text in {"+", "-"}:
             literal = self._literal()
             if self._peek().text not in _SIGNS:
                 raise self._unexpected("a comparison")
@@ -249,11 +251,6 @@ class _Parser:
         if self._is_exact and column.name != written:
             raise self._error(f"{written} is spelled {column.name}")
         return column
-
-    def _begins_literal(self) -> bool:
-        token = self._peek()
-        is_one = token.kind in {"number", "text"} or token.is_word("TRUE", "FALSE", "NULL")
-        return is_one or token.text in {"+", "-"}
 
     def _literal(self) -> LiteralValue:
         if self._peek().kind == "text":

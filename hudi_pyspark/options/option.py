@@ -144,18 +144,6 @@ class Option:
         name = written or self.short_name or self.key
         return name if name.lower() == self.key.lower() else f"{name} ({self.key})"
 
-    def parse(self, value: object, written: str = "") -> object:
-        """Return a value, typed or as text, as a typed value.
-
-        Args:
-            value: of the option.
-            written: the name under which the user gave it, for errors.
-
-        Raises:
-            InvalidOptionError: the option does not take the value.
-        """
-        return self.kind.parse(self.called(written), value)
-
 
 def option(kind: Kind[_T], keys: str = "", *, changes_rows: bool, in_streams: bool = True) -> _T:
     """Define a field of a dataclass that is an option.

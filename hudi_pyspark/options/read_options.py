@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
+from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from hudi_pyspark.errors import InvalidOptionError, UnknownQueryTypeError, UnsupportedQueryError
@@ -484,7 +485,8 @@ class GivenOptions:
             if option is None or (option.field == "query_type" and value == ""):
                 continue
             first = values.get(option.field, value)
-            if first != value and option.parse(first) != option.parse(value):
+            parse = partial(option.kind.parse, option.called())
+            if first != value and parse(first) != parse(value):
                 raise InvalidOptionError(
                     f"option {option.called(name)} is set twice with different values, {first!r} "
                     f"and {value!r}: leave one of them out"
@@ -510,7 +512,7 @@ class GivenOptions:
         option = _BY_FIELD[field_name]
         if field_name not in self.values:
             return option.kind.default
-        return option.parse(self.values[field_name], self.written.get(field_name, ""))
+        return option.kind.parse(self.called(field_name), self.values[field_name])
 
     def called(self, field_name: str) -> str:
         """Return the name of an option for messages: as the user wrote it, with its key."""

@@ -60,8 +60,11 @@ def resolve_partition_values(
     Raises:
         CorruptTableError: the path does not fit the columns, and ``always_from_path`` is set.
     """
-    columns = (name for name in config.partition_fields if schema.get_field_index(name) >= 0)
-    types = {name: path_type(schema.field(name)) for name in columns}
+    types = {
+        name: path_type(schema.field(name))
+        for name in config.partition_fields
+        if schema.get_field_index(name) >= 0
+    }
     try:
         values = partition_scalars(partition_path, config, types)
     except CorruptTableError:
@@ -70,24 +73,21 @@ def resolve_partition_values(
         values = {}
     decided = _decided_by_path(partition_path, config, schema) if values else []
 
-    def source_of(name: str) -> ValueSource:
+    columns = []
+    for name in config.partition_fields:
         if name not in values:
-            return ValueSource.FILE
-        if always_from_path:
+            source = ValueSource.FILE
+        elif always_from_path:
             # A merge may have rewritten the table's files with the columns, as nulls.
-            return ValueSource.PATH_ALONE
-        if name not in decided:
-            return ValueSource.FILE_OR_PATH
-        if shares_folder(values[name], config):
-            return ValueSource.FILE_IN_SHARED_FOLDER
-        return ValueSource.PATH if name in read_for_merge else ValueSource.PATH_ALONE
-
-    return PartitionValues(
-        tuple(
-            PartitionColumn(name, values.get(name), source_of(name))
-            for name in config.partition_fields
-        )
-    )
+            source = ValueSource.PATH_ALONE
+        elif name not in decided:
+            source = ValueSource.FILE_OR_PATH
+        elif shares_folder(values[name], config):
+            source = ValueSource.FILE_IN_SHARED_FOLDER
+        else:
+            source = ValueSource.PATH if name in read_for_merge else ValueSource.PATH_ALONE
+        columns.append(PartitionColumn(name, values.get(name), source))
+    return PartitionValues(tuple(columns))
 
 
 def shares_folder(value: pa.Scalar, config: TableConfig) -> bool:

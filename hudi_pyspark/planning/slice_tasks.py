@@ -6,7 +6,7 @@ query asks it for tasks with a `SliceQuery`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from hashlib import sha256
 from operator import attrgetter
@@ -193,7 +193,11 @@ class TablePlanner:
         partitions = self._partitions({s.partition_path for s in all_slices}, query)
         chosen = [s for s in all_slices if s.partition_path in partitions]
         chosen.sort(key=attrgetter("partition_path", "file_id", "base_instant_time"))
-        self._check_readable(chosen)
+        check_formats(chosen, self.config)
+        if not self.options.skip_merge and any(s.log_files for s in chosen):
+            merge_mode.check_supported(self.rule, has_merger=self.merger is not None)
+            delete_field = self.options.delete_field
+            needed_columns.check_mergeable(self.table_schema, self.config, self.rule, delete_field)
         from_path = {path: partition.from_path for path, partition in partitions.items()}
         plans: dict[tuple[bool, tuple[str, ...]], SharedPlan] = {}
         tasks = []
@@ -241,15 +245,6 @@ class TablePlanner:
         if query.partition_values_from_files:
             return {path: of_path.from_files() for path, of_path in values.items()}
         return values
-
-    def _check_readable(self, slices: Sequence[FileSlice]) -> None:
-        """Refuse base files of unknown formats, and log files that cannot be merged."""
-        check_formats(slices, self.config)
-        has_logs = any(file_slice.log_files for file_slice in slices)
-        if has_logs and not self.options.skip_merge:
-            merge_mode.check_supported(self.rule, has_merger=self.merger is not None)
-            delete_field = self.options.delete_field
-            needed_columns.check_mergeable(self.table_schema, self.config, self.rule, delete_field)
 
     def _shared_plan(
         self, query: SliceQuery, partition: PartitionValues, *, merges: bool

@@ -27,6 +27,7 @@ Answer = TypeVar("Answer")
 
 _PRINTED = 3  # findings with the same kind, verdict and detail
 _LONGEST = 8_000  # characters of a finding
+_AT_ONCE = 4_000  # questions that a child process is asked
 _PAUSE = 30  # seconds between two lines that say how far a run is
 _HELP = {
     "seed": "of the first question",
@@ -136,8 +137,6 @@ def ask_in_children(
     ask: Callable[[Question], Answer],
     questions: Iterable[Question],
     ended: Callable[[Question], Answer],
-    *,
-    at_once: int = 2_000,
 ) -> Iterator[Answer]:
     """Ask in child processes, one for each processor, and yield the answers in order.
 
@@ -145,10 +144,9 @@ def ask_in_children(
         ask: a function that can be pickled.
         questions: can be pickled.
         ended: returns the answer to a question with which the process ends.
-        at_once: how many questions a process is asked.
     """
     listed = list(questions)
-    batches = (listed[begin : begin + at_once] for begin in range(0, len(listed), at_once))
+    batches = (listed[begin : begin + _AT_ONCE] for begin in range(0, len(listed), _AT_ONCE))
     with ThreadPoolExecutor(os.cpu_count()) as threads:
         found = threads.map(partial(_in_child, ask, ended), batches)
         yield from chain.from_iterable(found)

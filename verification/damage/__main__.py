@@ -23,7 +23,6 @@ _DATA = load_data(__file__, "tables.toml")
 TABLES = _DATA["tables"]
 METADATA_TABLES = _DATA["metadata_tables"]
 FLIPPED_TABLES = _DATA["flipped_tables"]
-_AT_ONCE = {False: 2_000, True: 10_000}  # damages that a child process reads, by --entries
 
 
 def _tables(given: argparse.Namespace) -> list[str]:
@@ -64,8 +63,7 @@ def main() -> int:
         listed = list(_damages_of(case, given))
         ask = partial(judge.outcome_of, case)
         ended = partial(judge.ended, case)
-        at_once = _AT_ONCE[given.entries]
-        for outcome in ask_in_children(ask, listed, ended, at_once=at_once):
+        for outcome in ask_in_children(ask, listed, ended):
             run.add(outcome)
         print(f"{time.strftime('%X')} {case}: {len(listed):,} damages", flush=True)
     return run.finish()
