@@ -204,12 +204,12 @@ STEP ?= 50
 DAMAGE_ARGS ?=
 
 damage: $(VENV)/.group-test ## damage golden tables in every way and read them (STEP=50 TABLES=names DAMAGE_ARGS=--metadata)
-	@$(PYTHON) -m verification.damaged_tables --step $(STEP) $(DAMAGE_ARGS) $(TABLES)
+	@$(PYTHON) -m verification.damage --step $(STEP) $(DAMAGE_ARGS) $(TABLES)
 
 FLIPS_ARGS ?=
 
 damage-metadata: $(VENV)/.group-test ## flip each byte of metadata tables (STEP=1 TABLES=names FLIPS_ARGS="--others 4 --timeline 20")
-	@$(PYTHON) -m verification.flipped_metadata --step $(STEP) $(FLIPS_ARGS) $(TABLES)
+	@$(PYTHON) -m verification.damage --entries --step $(STEP) $(FLIPS_ARGS) $(TABLES)
 
 damage-metadata: STEP = 1
 

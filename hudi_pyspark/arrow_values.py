@@ -25,8 +25,13 @@ def to_arrow(
         values: integers, floats or booleans; the array shares the memory of contiguous numbers.
         is_valid: one flag for each value, False for null; None if there are no nulls.
     """
-    data = _bits(values) if values.dtype == np.bool_ else np.ascontiguousarray(values)
-    validity = None if is_valid is None else pa.py_buffer(_bits(is_valid))
+    if values.dtype == np.bool_:
+        data = np.packbits(values, bitorder="little")
+    else:
+        data = np.ascontiguousarray(values)
+    validity = None
+    if is_valid is not None:
+        validity = pa.py_buffer(np.packbits(is_valid, bitorder="little"))
     buffers = [validity, pa.py_buffer(data)]
     return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), buffers)
 
@@ -80,10 +85,6 @@ def cut_values(
 def _even_slots(count: int) -> pa.Array:
     buffer = pa.py_buffer(np.arange(0, 2 * count, 2, dtype=np.int32))
     return pa.Array.from_buffers(pa.int32(), count, [None, buffer])
-
-
-def _bits(flags: npt.NDArray[np.bool_]) -> npt.NDArray[np.uint8]:
-    return np.packbits(flags, bitorder="little")
 
 
 ZERO = to_arrow(np.zeros(1, np.int32))[0]

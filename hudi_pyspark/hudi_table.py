@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from functools import partial
-from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -15,34 +14,21 @@ import pyarrow as pa
 from hudi_pyspark.cached_property import cached_property
 from hudi_pyspark.catalogs.entry_columns import EntryColumns
 from hudi_pyspark.custom_mergers import Mergers, registered_payloads
-from hudi_pyspark.errors import InvalidOptionError, UnsupportedQueryError
+from hudi_pyspark.errors import InvalidOptionError
 from hudi_pyspark.extras import needs_extra
-from hudi_pyspark.filter.literals import is_in
+from hudi_pyspark.filter.requested_keys import has_record_key
 from hudi_pyspark.metadata_table.listing import MetadataListing
-from hudi_pyspark.metadata_table.records import FILES
 from hudi_pyspark.metadata_table.table import MetadataTable
 from hudi_pyspark.names_elsewhere import OF_TABLE, look_elsewhere
-from hudi_pyspark.options.option import CdcFormat, QueryType
 from hudi_pyspark.options.read_options import (
-    CATALOG_PREFIX,
     GivenOptions,
     ReadOptions,
     TableOptions,
-    key_of,
 )
-from hudi_pyspark.planning.stream_offsets import range_options
 from hudi_pyspark.reading.merge.outcome import IN_MEMORY, outcomes_of_table
 from hudi_pyspark.scan import Scan, choose_scan
-from hudi_pyspark.storage import ArrowStorage, Storage
-from hudi_pyspark.storage.options import (
-    SPARK_PREFIX,
-    from_environment,
-    storage_options_of,
-    without_prefix,
-)
+from hudi_pyspark.storage import ArrowStorage, Storage, open_storage
 from hudi_pyspark.storage.retries import retry_on_corruption
-from hudi_pyspark.storage.stores.setting import CREDENTIALS_PROVIDER
-from hudi_pyspark.table import meta_columns
 from hudi_pyspark.table.schema import resolve_schema
 from hudi_pyspark.table.view import TableView, open_table
 
@@ -52,7 +38,6 @@ if TYPE_CHECKING:
     import pyarrow.compute as pc
     from duckdb import DuckDBPyConnection
 
-    from hudi_pyspark.catalogs.catalog_table import CatalogTable
     from hudi_pyspark.doctor.finding import Findings
     from hudi_pyspark.frames.dataset import HudiDataset
     from hudi_pyspark.inspection import Inspection
@@ -109,13 +94,11 @@ class HudiTable:
         storage = open_storage(path, storage_options)
         # The driver may have another working folder, to which a relative path would refer.
         place = path if "://" in path else storage.describe("")
-        self._open(path, storage, {**_spark_settings(storage_options), "path": place})
+        self._open(path, storage, TableOptions(place, storage=dict(storage_options or {})))
 
-    def _open(
-        self, path: str, storage: Storage, spark_options: Mapping[str, object] | None
-    ) -> None:
+    def _open(self, path: str, storage: Storage, opened_by: TableOptions | None) -> None:
         self.path = path
-        self._opened_by = spark_options  # options with which Spark opens the table; None if none do
+        self._opened_by = opened_by  # options with which Spark opens the table; None if none do
         self._defaults: Mapping[str, object] = {}  # read options
         # The columns of the entry by which a catalog named the table, for SQL by name.
         self._entry_columns = EntryColumns()
@@ -155,15 +138,17 @@ class HudiTable:
             TableNotFoundError: there is no table at the path that the catalog names.
             HudiError: as from the constructor.
         """
+        from hudi_pyspark.catalogs import find_in_catalog  # noqa: PLC0415  (few need it)
+
         catalog_table, storage = find_in_catalog(name, catalog, storage_options)
         table = cls.__new__(cls)
         location = catalog_table.location
-        settings = {f"{CATALOG_PREFIX}{key}": value for key, value in catalog.items()}
-        spark_options = {**_spark_settings(storage_options), **settings, "table": name}
-        table._open(location, storage, spark_options)  # noqa: SLF001  (its own)
+        given = dict(storage_options or {})
+        options = TableOptions(table=name, storage=given, catalog=dict(catalog))
+        table._open(location, storage, options)  # noqa: SLF001  (its own)
         table._entry_columns = catalog_table.columns
         if catalog_table.is_read_optimized:
-            table._defaults = {key_of("query_type"): QueryType.READ_OPTIMIZED}  # noqa: SLF001
+            table._defaults = {"query_type": "read_optimized"}  # noqa: SLF001
         return table
 
     @classmethod
@@ -176,16 +161,10 @@ class HudiTable:
             TableNotFoundError: there is no table at the path.
             HudiError: as from the constructor and `from_catalog`.
         """
-        parsed = GivenOptions.of(options)
-        table_options = parsed.parse(TableOptions)
-        settings = storage_options_of(options)
-        if not parsed.has("table"):
-            return cls(table_options.path, storage_options=settings)
-        if parsed.has("path"):
-            raise InvalidOptionError("give a path or the option table, not both")
-        lower = {name.lower(): value for name, value in options.items()}
-        catalog = without_prefix(lower, CATALOG_PREFIX)
-        return cls.from_catalog(table_options.table, catalog, storage_options=settings)
+        parsed = TableOptions.parse(options)
+        if not parsed.table:
+            return cls(parsed.path, storage_options=parsed.storage)
+        return cls.from_catalog(parsed.table, parsed.catalog, storage_options=parsed.storage)
 
     def is_current(self) -> bool:
         """List the timeline again, and decide whether it is still the same as in this object.
@@ -243,7 +222,7 @@ class HudiTable:
     @property
     def last_instant(self) -> str:
         """Requested time of the last completed commit; "" if there is none."""
-        commits = self._view.commits
+        commits = self._view.history.commits
         return commits[-1].requested_time if commits else ""
 
     def scan(
@@ -370,19 +349,7 @@ class HudiTable:
                 column does not exist.
             TimeTravelError: the state at that instant is not known.
         """
-        if not self.config.populate_meta_fields:
-            raise UnsupportedQueryError(
-                f"table {self.config.name!r} has no column {meta_columns.RECORD_KEY_COLUMN} "
-                "(hoodie.populate.meta.fields=false): filter on its key fields instead"
-            )
-        several: Iterable[object] = [keys]
-        if isinstance(keys, Iterable) and not isinstance(keys, (str, bytes)):
-            several = keys
-        texts = [_key_text(key) for key in several]
-        fields = self.config.record_key_fields
-        if len(fields) == 1:  # some releases put the field's name before the value
-            texts += [f"{fields[0]}:{text}" for text in texts]
-        has_key = is_in(pa.field(meta_columns.RECORD_KEY_COLUMN, pa.string()), texts)
+        has_key = has_record_key(keys, self.config)
         return self.scan(columns, as_of=as_of, unique_keys=unique_keys)._where(has_key).to_arrow()
 
     def history(self, key: str | int) -> pa.Table:
@@ -438,8 +405,8 @@ class HudiTable:
             UnsupportedTableError: the table does not log changes (``hoodie.table.cdc.enabled``).
             IncrementalRangeError: the changes are no longer known.
         """
-        images = CdcFormat.STRUCT if as_struct else CdcFormat.JSON
-        images = CdcFormat.CHANGELOG if as_changelog else images
+        images = "struct" if as_struct else "json"
+        images = "changelog" if as_changelog else images
         return self.scan(begin=begin, end=end, cdc=True, cdc_format=images)
 
     def diff(self, earlier: str, later: str, *, columns: Sequence[str] | None = None) -> pa.Table:
@@ -551,33 +518,24 @@ class HudiTable:
         """
         if self._defaults.keys().isdisjoint(GivenOptions.of(options).values):
             options = {**self._defaults, **options}
-        parsed = ReadOptions.parse(options, from_environment(os.environ))
+        parsed = ReadOptions.parse(options, os.environ)
         # Spark cannot be handed a file system object.
-        spark_options = None if self._opened_by is None else {**options, **self._opened_by}
+        opened_by = self._opened_by
+        spark_options = None if opened_by is None else {**options, **opened_by.spark_options}
         return self._scan(parsed, mergers, limit=limit, spark_options=spark_options)
 
-    def _scan_range(
-        self, options: Mapping[str, str], begin: str, end: str, mergers: Mergers | None = None
+    def _scan(
+        self,
+        options: ReadOptions,
+        mergers: Mergers | None = None,
+        **others: Any,  # noqa: ANN401  (of `choose_scan`)
     ) -> Scan:
-        """Choose one batch of a stream.
-
-        Args:
-            options: of the stream.
-            begin: offset at which the batch begins, exclusive.
-            end: offset at which the batch ends, inclusive.
-            mergers: as in `_scan_with`.
+        """Choose what to read by parsed options; see `_scan_with`.
 
         Raises:
-            InvalidOptionError: an option is unknown, invalid, or not one of streams.
             HudiError: as from `_scan_with`.
         """
-        parsed = ReadOptions.parse(range_options(options, begin, end))
-        assert parsed.incremental is not None  # range_options asks for it
-        by_offset = replace(parsed.incremental, by_offset=True)
-        return self._scan(replace(parsed, incremental=by_offset), mergers)
-
-    def _scan(self, options: ReadOptions, mergers: Mergers | None, **others: Any) -> Scan:  # noqa: ANN401  (of `choose_scan`)
-        is_listed = options.use_metadata_table and FILES in self.config.metadata_partitions
+        is_listed = options.use_metadata_table and self._metadata.lists_files
         listing = MetadataListing(self._view, self._metadata) if is_listed else None
         view = self._view if listing is None else self._view.with_listing(listing)
         indexes = None if listing is None else listing.indexed_by
@@ -650,55 +608,3 @@ def scan_polars(
         path = HudiTable(path, storage_options=storage_options)
     frame = lazy_frame(path.scan(columns, **options), merge_first=merge_first)
     return frame if limit is None else frame.limit(limit)
-
-
-def find_in_catalog(
-    name: str,
-    catalog: Mapping[str, str],
-    storage_options: Mapping[str, str | bool | float] | None = None,
-) -> tuple[CatalogTable, ArrowStorage]:
-    """Find a table in a catalog, and its storage, without opening the table.
-
-    Args and errors are those of `HudiTable.from_catalog`.
-
-    Raises:
-        InvalidOptionError: a setting is missing or unknown.
-        CatalogError: the catalog fails, or does not have the table.
-    """
-    from hudi_pyspark.catalogs import find_table  # noqa: PLC0415  (few need it)
-
-    environment = from_environment(os.environ)
-    table = find_table(name, {**without_prefix(environment, CATALOG_PREFIX), **catalog})
-    own_provider = (storage_options or {}).get(CREDENTIALS_PROVIDER)
-    vended = None if own_provider else table.provider
-    return table, ArrowStorage.parse(table.location, storage_options, environment, vended)
-
-
-def open_storage(
-    path: str, storage_options: Mapping[str, str | bool | float] | None = None
-) -> ArrowStorage:
-    """Return the storage of a path, without opening the table.
-
-    Args and errors are those of the constructor of `HudiTable`.
-
-    Raises:
-        InvalidOptionError: the path contains settings, or an option is unknown or has a wrong
-            value.
-        StorageError: the storage does not answer, or there are no credentials.
-    """
-    return ArrowStorage.parse(path, storage_options, from_environment(os.environ))
-
-
-def _spark_settings(settings: Mapping[str, str | bool | float] | None) -> dict[str, object]:
-    """Return storage options as options of a read in Spark."""
-    return {f"{SPARK_PREFIX}{name}": value for name, value in (settings or {}).items()}
-
-
-def _key_text(key: object) -> str:
-    # Key generators write other types as Java does: true, 1.0E10, days since 1970.
-    if isinstance(key, bool) or not isinstance(key, (str, Integral)):
-        raise InvalidOptionError(
-            f"the record key {key!r} is of type {type(key).__name__}: give text, as in "
-            f"{meta_columns.RECORD_KEY_COLUMN}, or a whole number"
-        )
-    return str(key)

@@ -6,30 +6,23 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from hudi_pyspark.columns.arrays import first_rows
-from hudi_pyspark.columns.nested_fields import narrow_fields
 from hudi_pyspark.errors import InvalidOptionError, UnsupportedQueryError
 from hudi_pyspark.extras import needs_extra
 from hudi_pyspark.filter.predicate import Predicate, conjunction, conjuncts
 from hudi_pyspark.filter.sql_text import parse_filter
 from hudi_pyspark.messages import logger
 from hudi_pyspark.names_elsewhere import OF_SCAN, look_elsewhere
-from hudi_pyspark.options.option import as_text
-from hudi_pyspark.options.read_options import ReadOptions, columns_text
+from hudi_pyspark.options.read_options import ReadOptions, spark_texts
 from hudi_pyspark.planning.needed_columns import result_schema
-from hudi_pyspark.planning.plan import Plan, Query, group_tasks, summary, threads_for
-from hudi_pyspark.planning.query import check_lost_commits, resolve_query
-from hudi_pyspark.planning.slice_tasks import TablePlanner
+from hudi_pyspark.planning.plan import Plan, Query, summary, threads_for
+from hudi_pyspark.planning.query import resolve_query
 from hudi_pyspark.reading.kept_merges import count_merged, merged_on_disk
 from hudi_pyspark.reading.read_task import read_tasks
 from hudi_pyspark.short_name import SHORT_NAME
-from hudi_pyspark.storage.retries import retry_on_corruption
-from hudi_pyspark.table.timeline import collection_paused
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,7 +50,6 @@ class Scan:
     """
 
     _query: Query
-    _planner: TablePlanner
     _result: pa.Schema
     _predicate: Predicate | None = None
     _limit: int | None = None  # maximum number of rows
@@ -93,7 +85,7 @@ class Scan:
     @property
     def storage(self) -> Storage:
         """The storage from which tasks read; picklable."""
-        return self._planner.view.storage
+        return self._query.view.storage
 
     def filter(self, condition: object) -> Scan:
         """Return the scan of the rows for which a condition is also true.
@@ -110,7 +102,7 @@ class Scan:
                 or has no exact counterpart.
             ImportError: the package is the zip for Spark, which takes text alone.
         """
-        answer = self._query.answer_schema(self._planner.table_schema)
+        answer = self._query.schema
         if isinstance(condition, str):
             narrowed = self._where(parse_filter(condition, answer))
             before = (self._spark_options or {}).get("filter")
@@ -161,7 +153,7 @@ class Scan:
     def _where(self, predicate: Predicate) -> Scan:
         """Return the scan of the rows for which a predicate on the table's columns is also true."""
         both = conjunction((*conjuncts(self._predicate), predicate))
-        query = self._query.of_partitions(self._planner.partition_choice(both))
+        query = self._query.of_partitions(self._query.planner.partition_choice(both))
         # Options of Spark cannot express the predicate.
         return replace(self, _query=query, _predicate=both, _spark_options=None)
 
@@ -194,13 +186,7 @@ class Scan:
         """
         begin = time.perf_counter()
         plan = self._plan(columns, fields)
-        with collection_paused():
-            merged = merged_on_disk(plan.tasks, self.storage)
-            # Unknown core count: prefer many small tasks.
-            column_count = len(self._planner.table_schema.names) if cores else 0
-            target = self._planner.options.task_bytes
-            groups = group_tasks(plan.tasks, target, cores, merged, column_count)
-        planned = replace(plan, groups=groups, merged=merged)
+        planned = plan.grouped(merged_on_disk(plan.tasks, self.storage), cores)
         if _log.isEnabledFor(logging.INFO):
             milliseconds = (time.perf_counter() - begin) * 1000
             _log.info("planned in %.0f ms: %s", milliseconds, summary(planned))
@@ -348,10 +334,7 @@ class Scan:
                 "Spark cannot be handed a file system object or a filter that is not text: open "
                 "the table with storage_options, and write the filter as in a WHERE clause"
             )
-        options = {
-            name: columns_text(value) if name.lower() == "columns" else as_text(value)
-            for name, value in self._spark_options.items()
-        }
+        options = spark_texts(self._spark_options)
         frame = spark.read.format(SHORT_NAME).options(**options).load()
         return frame if self._limit is None else frame.limit(self._limit)
 
@@ -381,27 +364,26 @@ class Scan:
         return rows
 
     def _plan(self, columns: Sequence[str] | None = None, fields: pa.Schema | None = None) -> Plan:
-        result = self._result if columns is None else self.select(columns).schema
-        if fields is not None:
-            result = narrow_fields(result, fields)
-        plan = partial(self._query.plan, self._planner, result, self._predicate)
-        with collection_paused():
-            planned = retry_on_corruption(self.storage, plan)
-            check_lost_commits(self._query, self._planner)
-            return planned
+        result = result_schema(
+            self._result, columns, include_meta_columns=True, owner="scan", fields=fields
+        )
+        return self._query.checked_plan(result, self._predicate)
 
     def _batches(self, threads: int | None = None) -> Iterator[pa.RecordBatch]:
         """Yield the rows up to the limit, where reading stops."""
         tasks = [] if self._limit == 0 else self.plan()
-        for rows in first_rows(self._tables(tasks, threads), self._limit):
+        for rows in self._tables(tasks, threads, limit=self._limit):
             yield from rows.select(self._result.names).to_batches()
 
-    def _tables(self, tasks: Sequence[ReadTask], threads: int | None = None) -> Iterator[pa.Table]:
+    def _tables(
+        self, tasks: Sequence[ReadTask], threads: int | None = None, limit: int | None = None
+    ) -> Iterator[pa.Table]:
         more = 0
         if threads is None and self._limit is None and not self._query.is_ordered:
-            task_bytes = self._planner.options.task_bytes
+            task_bytes = self._query.planner.options.task_bytes
             threads, more = threads_for(tasks, task_bytes, is_local=self.storage.is_local)
-        return read_tasks(tasks, self.storage, self._store, threads=threads or 1, more=more)
+        at_once = threads or 1
+        return read_tasks(tasks, self.storage, self._store, threads=at_once, more=more, limit=limit)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Stream the answer to any library that reads Arrow streams."""
@@ -453,17 +435,16 @@ def choose_scan(
     """
     if limit is not None:
         _check_limit(limit)
-    query = resolve_query(view, options)
-    planner = TablePlanner.of(view, options, mergers, query.schema_instant, metadata)
-    answer = query.answer_schema(planner.table_schema)
+    query = resolve_query(view, options, mergers, metadata)
+    answer = query.schema
     result = result_schema(
         answer, options.columns, include_meta_columns=options.include_meta_columns
     )
     predicate = parse_filter(options.filter, answer) if options.filter else None
-    query = query.of_partitions(planner.partition_choice(predicate))
+    query = query.of_partitions(query.planner.partition_choice(predicate))
     if options.filter:  # under one name, to which `Scan.filter` adds
         spark_options = _with_option(spark_options, "filter", options.filter)
-    return Scan(query, planner, result, predicate, limit, spark_options)
+    return Scan(query, result, predicate, limit, spark_options)
 
 
 def _with_option(

@@ -20,7 +20,6 @@ from hudi_pyspark.columns.arrays import ONLY_ROW_COUNT, Mask, as_one_array, repe
 from hudi_pyspark.columns.nested_fields import narrow_fields
 from hudi_pyspark.custom_mergers import PayloadMerger
 from hudi_pyspark.errors import UnsupportedTableError
-from hudi_pyspark.filter.evaluation import keys_array
 from hudi_pyspark.filter.predicate import Predicate
 from hudi_pyspark.format.column_names import case_variants
 from hudi_pyspark.format.timeline.instant import RequestedTime
@@ -172,12 +171,6 @@ class PartitionValues:
         source = ValueSource.FILE_IN_SHARED_FOLDER
         return tuple(column.name for column in self.values if column.source is source)
 
-    @property
-    def never_read(self) -> tuple[str, ...]:
-        """Columns that are never read from the files."""
-        source = ValueSource.PATH_ALONE
-        return tuple(column.name for column in self.values if column.source is source)
-
     def from_files(self) -> PartitionValues:
         """Return the same columns with the values of the files, unless a file lacks a column."""
         columns = (
@@ -276,7 +269,7 @@ class SharedPlan(PickledWithoutCache):
     # Files may show that their keys have other texts: then they are read whole.
     key_texts: tuple[str, ...] = ()
     merges_whole_table: bool = False  # a commit range's rows are merged with other commits' rows
-    # Options that change rows and do not have their defaults, from `values_that_change_rows`. Their
+    # Options that change rows and do not have their defaults, from `ReadOptions.row_options`. Their
     # names alone: values would import the options on executors.
     row_options: tuple[str, ...] = ()
     # Digest of all that the outcome of a merge depends on, except its slice; "" to keep no outcome.
@@ -285,7 +278,7 @@ class SharedPlan(PickledWithoutCache):
     @cached_property
     def wanted_keys(self) -> pa.Array | None:
         """The only record keys that can pass the filter; None for any key."""
-        return keys_array(self.record_keys)
+        return None if self.record_keys is None else pa.array(self.record_keys, pa.string())
 
     def narrowed(self, requested: pa.Schema) -> SharedPlan:
         """Return the plan of the same rows with fewer columns, and all columns for the merge."""
@@ -319,7 +312,8 @@ class ScanTask:
     @property
     def stored_columns(self) -> list[str]:
         """Names of the working columns whose values are read from the files."""
-        never_read = self.partition.never_read
+        source = ValueSource.PATH_ALONE
+        never_read = {column.name for column in self.partition.values if column.source is source}
         return [name for name in self.working.names if name not in never_read]
 
     def narrowed(self, requested: pa.Schema) -> ScanTask:

@@ -68,7 +68,7 @@ def commits(table: HudiTable) -> list[tuple[str, str]]:
     return [
         (c.requested_time, (c.completion_time if table.config.version >= 8 else None) or
          c.requested_time)
-        for c in table._view.commits
+        for c in table._view.history.commits
     ]  # fmt: skip
 
 
@@ -324,7 +324,7 @@ def steps_without_deletes(case: Case, table: HudiTable) -> Iterator[tuple[Any, .
     """
     for begin, end, before, after in steps(case, table):
         old, new = keyed(before), keyed(after)
-        operation = table._view.commit_metadata[end[0]].operation_type
+        operation = table._view.history.metadata(end[0]).operation_type
         if not new or not set(old) <= set(new):
             return
         if operation != "LOG_COMPACT" and types(before) == types(after):

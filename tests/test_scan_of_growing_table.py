@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from hudi_pyspark import HudiTable, MissingFileError
-from hudi_pyspark.reading.read_task import read_slice
+from hudi_pyspark.reading.read_slice import read_slice
 from tests.growing_table import BEFORE_COMPACTION, GrowingTable, differs_from, table_at
 
 # Case, the earlier instant, and the golden query that answers as of it.

@@ -11,7 +11,7 @@ import hudi_pyspark
 from hudi_pyspark import HudiTable
 from hudi_pyspark.format.log.data_block import decode_data_block
 from hudi_pyspark.format.log.log_block import LogBlockType, frame_blocks
-from hudi_pyspark.reading.read_task import read_slice
+from hudi_pyspark.reading.read_slice import read_slice
 from hudi_pyspark.spark.reader import HudiPartition, pack, read_partition
 from hudi_pyspark.tasks import PlannedColumns
 from tests.cli.command import in_process

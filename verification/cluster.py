@@ -8,7 +8,6 @@ rows are compared with those of Apache Hudi. The exit code is 1 where a way does
 
 from __future__ import annotations
 
-import argparse
 import os
 import shlex
 import shutil
@@ -19,6 +18,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,12 +30,14 @@ from tests.spark.deployment import (
     client,
     connect_server,
     environment,
+    expected_keys,
     packed_environment,
     python_without_package,
     standalone_cluster,
     submit,
 )
 from tests.storage import servers
+from verification.common.runs import Outcome, Run, parser_of
 
 CASE = "v9_mor_compaction_inline"  # five file slices, so five tasks
 TASKS = 5
@@ -94,72 +96,64 @@ spark.stop()
 """
 
 
-def expected_keys() -> list[str]:
-    """Return the record keys that Apache Hudi reads."""
-    queries = load_case(GOLDEN / CASE).queries
-    rows = next(q for q in queries if q.name == "snapshot").expected_rows()
-    keys: list[str] = sorted(rows["_hoodie_record_key"].to_pylist())
-    return keys
-
-
-def run(folder: Path, package: Path) -> bool:
-    """Try every way in a cluster; whether all of them work.
+def ask_every_way(folder: Path, package: Path, run: Run) -> None:
+    """Try every way in a cluster.
 
     Args:
         folder: has the packed environment; everything else is written there.
         package: the zip that is sent along.
+        run: gets the outcomes.
     """
-    expected = expected_keys()
-    results = []
-
-    def way(title: str, ask: Callable[[], Mapping[str, Any]], expects: str = "") -> None:
-        print(f"\n== {title}", flush=True)
-        begin = time.monotonic()
-        found = ask()
-        is_right = found.get("keys") == expected and expects in str(found)
-        results.append(is_right)
-        marks: Sequence[Mapping[str, Any]] = found.get("marks", ())
-        for name in ("package", "network"):
-            for value in sorted({str(mark[name]) for mark in marks}):
-                print(f"   {name} of executors: {value}")
-        if marks:
-            executors = len({mark["executor"] for mark in marks})
-            print(f"   {executors} executors, {len(marks)} runs of {TASKS} tasks")
-        seconds = time.monotonic() - begin
-        verdict = "the rows of Apache Hudi" if is_right else f"WRONG: {found}"
-        print(f"   {len(found.get('keys', ()))} rows: {verdict} ({seconds:.0f} s)", flush=True)
-
     with ExitStack() as stack:
         s3 = stack.enter_context(servers.moto())
         upload(folder, s3)
         set_variables(s3)
         cluster = stack.enter_context(standalone_cluster(folder))
-        bare = python_without_package(folder / "bare")
-        sent = ("--py-files", str(package))
-        packed = ("--archives", f"{folder / 'environment.tar.gz'}#environment")
         print(f"Master {cluster.url}, two workers, S3 at {s3.options['endpoint_override']}")
-        way(
-            "spark-submit --py-files hudi_pyspark.zip",
-            lambda: job(cluster, folder, bare, *sent),
-            "hudi_pyspark.zip/",
+        bare = python_without_package(folder / "bare")
+        packed = ("--archives", f"{folder / 'environment.tar.gz'}#environment")
+        sent = ("--py-files", str(package))
+        by_archive = partial(job, cluster, folder, "./environment/bin/python", *packed)
+        by_file = partial(job, cluster, folder, bare, *sent)
+        by_artifact = partial(over_connect, cluster, folder, bare, package)
+        with_a_loss = partial(killed, cluster, folder, bare, *sent)
+        ways = (
+            ("spark-submit --py-files hudi_pyspark.zip", by_file, "hudi_pyspark.zip/"),
+            ("spark-submit --archives environment.tar.gz", by_archive, "environment/lib/"),
+            ("Spark Connect, addArtifacts(hudi_pyspark.zip)", by_artifact, ""),
+            ("a worker that is killed, with its executor, after its first task", with_a_loss, ""),
         )
-        way(
-            "spark-submit --archives environment.tar.gz#environment",
-            lambda: job(cluster, folder, "./environment/bin/python", *packed),
-            "environment/lib/",
-        )
-        with connect_server(cluster.url, bare, folder) as port:
-            way(
-                "Spark Connect, addArtifacts(hudi_pyspark.zip)",
-                lambda: client(CONNECT, port, str(package)),
-            )
-        way(
-            "a worker that is killed, with its executor, after its first task",
-            lambda: killed(cluster, folder, bare, *sent),
-        )
-        print("\n== spark-submit --deploy-mode cluster")
-        results.append(refuses_cluster_mode(cluster, bare, package))
-    return all(results)
+        for title, ask, expects in ways:
+            run.add(outcome_of(title, ask, expects))
+        is_refused = refuses_cluster_mode(cluster, bare, package)
+        verdict = "refused by Spark" if is_refused else "not refused by Spark"
+        mode = "spark-submit --deploy-mode cluster"
+        run.add(Outcome(mode, verdict, is_finding=not is_refused))
+
+
+def outcome_of(title: str, ask: Callable[[], Mapping[str, Any]], expects: str) -> Outcome:
+    """Ask in one way, and compare the rows with those of Apache Hudi.
+
+    Args:
+        title: of the way.
+        ask: returns the answers.
+        expects: is in the answers.
+    """
+    print(f"\n== {title}", flush=True)
+    begin = time.monotonic()
+    found = ask()
+    seconds = time.monotonic() - begin
+    marks: Sequence[Mapping[str, Any]] = found.get("marks", ())
+    for name in ("package", "network"):
+        for value in sorted({str(mark[name]) for mark in marks}):
+            print(f"   {name} of executors: {value}")
+    if marks:
+        executors = len({mark["executor"] for mark in marks})
+        print(f"   {executors} executors, {len(marks)} runs of {TASKS} tasks")
+    is_right = found.get("keys") == expected_keys(CASE) and expects in str(found)
+    verdict = "the rows of Apache Hudi" if is_right else "WRONG"
+    print(f"   {len(found.get('keys', ()))} rows: {verdict} ({seconds:.0f} s)", flush=True)
+    return Outcome(title, verdict, text=str(found), is_finding=not is_right)
 
 
 def upload(folder: Path, s3: servers.Server) -> None:
@@ -209,8 +203,15 @@ def killed(cluster: Cluster, folder: Path, python: str, *options: str) -> dict[s
     return answers
 
 
+def over_connect(cluster: Cluster, folder: Path, python: str, package: Path) -> dict[str, Any]:
+    """Ask a server of Spark Connect that runs in the cluster."""
+    with connect_server(cluster.url, python, folder) as port:
+        return client(CONNECT, port, str(package))
+
+
 def refuses_cluster_mode(cluster: Cluster, python: str, package: Path) -> bool:
     """Show Spark's answer: a standalone cluster runs no Python driver."""
+    print("\n== spark-submit --deploy-mode cluster")
     command = [str(SPARK_HOME / "bin" / "spark-submit"), "--master", cluster.url]
     command += ["--deploy-mode", "cluster", "--py-files", str(package), "job.py"]
     done = subprocess.run(
@@ -224,28 +225,27 @@ def refuses_cluster_mode(cluster: Cluster, python: str, package: Path) -> bool:
 
 def isolated(arguments: Sequence[str]) -> list[str]:
     """Return a command that runs this program with the loopback interface alone, if it may."""
-    enter = ["unshare", "--map-root-user", "--net"]
     inner = "ip link set lo up && "
-    try:
-        tried = subprocess.run([*enter, "sh", "-c", f"{inner}true"], check=False)
-    except FileNotFoundError:
-        tried = None
     program = [sys.executable, "-m", "verification.cluster", *arguments]
-    if tried is None or tried.returncode:
-        print("This machine permits no network of its own (unshare --net): the usual one is used.")
-        return program
-    return [*enter, "sh", "-c", f"{inner}exec {shlex.join(program)}"]
+    enter = ["unshare", "--map-root-user", "--net", "sh", "-c"]
+    is_there = shutil.which("unshare") is not None
+    if is_there and not subprocess.run([*enter, f"{inner}true"], check=False).returncode:
+        return [*enter, f"{inner}exec {shlex.join(program)}"]
+    print("This machine permits no network of its own (unshare --net): the usual one is used.")
+    return program
 
 
-def main(arguments: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(prog="python -m verification.cluster", description=__doc__)
+def main() -> int:
+    parser = parser_of(__doc__)
     parser.add_argument("--dist", type=Path, default=PROJECT / "dist", help="of the wheel and zip")
     parser.add_argument("--prepared", type=Path, help="folder of the first run of this program")
-    given = parser.parse_args(arguments)
+    given = parser.parse_args()
     package = given.dist.resolve() / "hudi_pyspark.zip"
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"  # a host name that does not resolve stops Spark
     if given.prepared:
-        return 0 if run(given.prepared, package) else 1
+        run = Run()
+        ask_every_way(given.prepared, package, run)
+        return run.finish()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (wheel,) = package.parent.glob("hudi_pyspark-*.whl")
@@ -256,4 +256,4 @@ def main(arguments: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

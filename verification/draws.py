@@ -6,7 +6,6 @@ before and after a change of the generators say that the same seeds ask the same
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import json
 from collections.abc import Callable, Mapping
@@ -15,6 +14,7 @@ from itertools import islice
 from random import Random
 
 from verification import shredded_variants
+from verification.common.runs import parser_of, seeds_of
 from verification.histories.history import to_json
 from verification.histories.writers import history_of
 from verification.live_writer.rows import WRITERS
@@ -88,11 +88,7 @@ def digest(question: Callable[[int], str], seeds: range) -> str:
 
 def main() -> None:
     """Run as described above."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--count", type=int, default=100)
-    chosen = parser.parse_args()
-    seeds = range(chosen.seed, chosen.seed + chosen.count)
+    seeds = seeds_of(parser_of(__doc__, seed=1, count=100).parse_args())
     for name, question in QUESTIONS.items():
         print(f"{digest(question, seeds)}  {len(seeds):6} {name}")
 

@@ -6,12 +6,9 @@ forms. Meanwhile the files are removed, cut and changed at random. Apache Hudi's
 
 from __future__ import annotations
 
-import argparse
 import logging
 import sys
 import tempfile
-from collections import Counter
-from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor, wait
 from contextlib import suppress
 from multiprocessing import get_context
@@ -22,59 +19,51 @@ from hudi_pyspark import HudiTable
 from tests.golden.case import Case, load_case, load_cases
 from tests.golden.questions import kept_in, problems_of, questions
 from tests.golden.run import is_whole_row_known, whole_answer
+from verification.common.runs import Outcome, Run, parser_of
 
 ROUNDS = 2  # how often a process asks each question
+KEPT, DAMAGED = "files kept", "files damaged"
 
 
-def main(arguments: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(prog="python -m verification.kept_merges", description=__doc__)
+def main() -> int:
+    """Run as described above; the status is 1 if an answer is wrong, or if no file was kept."""
+    parser = parser_of(__doc__, seed=1)
     parser.add_argument("folder", type=Path, help="of golden cases")
-    parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--most", type=int, default=12, help="questions per query")
-    given = parser.parse_args(arguments)
+    given = parser.parse_args()
     random = Random(given.seed)
-    total: Counter[str] = Counter()
+    run = Run()
     # The processes do not log what they warn of: damaged outcomes.
     with ProcessPoolExecutor(2, get_context("spawn"), logging.disable) as readers:
         for case in load_cases(given.folder):
             if case.is_covered:
-                total += compare(case, readers, random, given.most)
-    print(", ".join(f"{count} {what}" for what, count in sorted(total.items())))
-    is_good = total["answers"] and total["files kept"] and not total["other answers"]
-    return 0 if is_good else 1
+                compare(case, readers, random, given.most, run)
+    return run.finish() or int(not run.notes[KEPT])
 
 
-def compare(
-    case: Case, readers: ProcessPoolExecutor, random: Random, most: int = 12
-) -> Counter[str]:
-    """Let two processes ask about a table at the same time; count answers, and those that differ.
+def compare(case: Case, readers: ProcessPoolExecutor, random: Random, most: int, run: Run) -> None:
+    """Let two processes ask about a table at the same time.
 
     Args:
         case: the table, and Apache Hudi's answers.
         readers: two processes.
         random: chooses order and damages.
         most: questions per query.
+        run: gets the outcomes.
     """
     with tempfile.TemporaryDirectory() as folder:
         path, kept = case.extract(Path(folder)), Path(folder, "kept")
         seeds = [random.random() for _ in range(2)]
         answers = [readers.submit(ask, case.folder, path, kept, seed, most) for seed in seeds]
-        damages = files = 0
+        files = 0
         while wait(answers, timeout=0.02).not_done:
             files = max(files, len(list(kept.glob("*/*"))))
-            damages += _damage(kept, random)
-        files = max(files, len(list(kept.glob("*/*"))))
-        problems = [problem for answer in answers for problem in answer.result()]
-    wrong = [problem for problem in problems if problem]
-    for problem in wrong:
-        print(f"{case.name}: {problem}"[:1500], flush=True)
-    counts = {
-        "answers": len(problems),
-        "other answers": len(wrong),
-        "files kept": files,
-        "files damaged": damages,
-    }
-    return Counter(counts)
+            run.notes[DAMAGED] += _damage(kept, random)
+        run.notes[KEPT] += max(files, len(list(kept.glob("*/*"))))
+    for problem in (problem for answer in answers for problem in answer.result()):
+        verdict = "other answers" if problem else "Apache Hudi's answers"
+        text = f"{case.name}: {problem}"
+        run.add(Outcome("questions", verdict, text=text, is_finding=bool(problem)))
 
 
 def ask(cases: Path, path: Path, kept: Path, seed: float, most: int) -> list[str]:
@@ -130,4 +119,4 @@ def _damage(kept: Path, random: Random) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

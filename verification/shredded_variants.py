@@ -8,13 +8,12 @@ made so. Needs PySpark 4.1 or later, and Java 17.
 
 from __future__ import annotations
 
-import argparse
 import base64
 import json
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -28,6 +27,7 @@ from hudi_pyspark.columns.schema_evolution import conform
 from hudi_pyspark.format.nested_types import VARIANT
 from hudi_pyspark.format.parquet.checked_file import open_parquet
 from tests.columns.variant_oracle import decoded_in
+from verification.common.runs import Outcome, Run, parser_of, seeds_of
 
 ROWS = 60
 _BINARIES = pa.struct([("value", pa.binary()), ("metadata", pa.binary())])
@@ -51,32 +51,28 @@ _LEAVES: dict[str, Callable[[Random], object]] = {
 }
 
 
-def main(arguments: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(
-        prog="python -m verification.shredded_variants", description=__doc__
-    )
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--count", type=int, default=50)
+def main() -> int:
+    parser = parser_of(__doc__, seed=1, count=50)
     parser.add_argument("--keep", type=Path, help="folder for the files and Spark's answers")
-    given = parser.parse_args(arguments)
+    given = parser.parse_args()
     builder = SparkSession.builder.master("local[1]").config(
         "spark.ui.showConsoleProgress", "false"
     )
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
-    different = 0
+    run = Run()
     with tempfile.TemporaryDirectory() as folder:
-        for seed in range(given.seed, given.seed + given.count):
+        for seed in seeds_of(given):
             path = write_shredded(spark, Path(folder) / str(seed), seed)
             answers = answers_of_spark(spark, path)
             if given.keep is not None:
                 shutil.copy(path, given.keep / f"{seed}.parquet")
                 pq.write_table(answers, given.keep / f"{seed}.answers.parquet", compression="zstd")
-            for problem in differences(path, answers):
-                different += 1
-                print(f"seed {seed}: {problem}", flush=True)
-    print(f"{given.count} files, {different} differences")
-    return 1 if different else 0
+            problems = differences(path, answers)
+            verdict = "other variants" if problems else "Spark's variants"
+            text = f"seed {seed}: {'; '.join(problems)}"
+            run.add(Outcome("files", verdict, text=text, is_finding=bool(problems)))
+    return run.finish()
 
 
 def write_shredded(spark: SparkSession, folder: Path, seed: int) -> Path:
@@ -233,4 +229,4 @@ def random_json(random: Random, depth: int) -> Any:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

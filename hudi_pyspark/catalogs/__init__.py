@@ -1,10 +1,14 @@
 """Catalogs: find the base path of a table, and its credentials if the catalog vends some."""
 
+import os
 from collections.abc import Callable, Mapping
 
 from hudi_pyspark.catalogs import hive, rest
 from hudi_pyspark.catalogs.catalog_table import CatalogTable, Settings
 from hudi_pyspark.errors import CatalogError, InvalidOptionError
+from hudi_pyspark.storage import ArrowStorage, open_storage
+from hudi_pyspark.storage.options import CATALOG_PREFIX, from_environment, without_prefix
+from hudi_pyspark.storage.stores.setting import CREDENTIALS_PROVIDER, Options
 
 CATALOGS: Mapping[str, Callable[[str, Settings], CatalogTable]] = {
     "hive": hive.find_in_hive,
@@ -57,6 +61,27 @@ def find_table(name: str, settings: Settings) -> CatalogTable:
             ),
         )
     return table
+
+
+def find_in_catalog(
+    name: str, catalog: Settings, storage_options: Options | None = None
+) -> tuple[CatalogTable, ArrowStorage]:
+    """Find a table in a catalog, and its storage, without opening the table.
+
+    Settings that are missing come from the environment. The catalog's credentials are used, unless
+    the storage options name a provider of others.
+
+    Raises:
+        InvalidOptionError: a setting is missing or unknown.
+        CatalogError: the catalog fails, or does not have the table.
+        StorageError: the storage does not answer.
+        ImportError: the extra of the catalog is not installed.
+    """
+    defaults = without_prefix(from_environment(os.environ), CATALOG_PREFIX)
+    table = find_table(name, {**defaults, **catalog})
+    own_provider = (storage_options or {}).get(CREDENTIALS_PROVIDER)
+    vended = None if own_provider else table.provider
+    return table, open_storage(table.location, storage_options, vended)
 
 
 def check_settings(settings: Settings) -> None:

@@ -11,8 +11,7 @@ import pyarrow as pa
 
 from hudi_pyspark import HudiTable
 from hudi_pyspark.cli.printing import Output, show
-from hudi_pyspark.hudi_table import find_in_catalog, open_storage
-from hudi_pyspark.storage import ArrowStorage
+from hudi_pyspark.storage import ArrowStorage, open_storage
 from hudi_pyspark.storage.options import check_names
 
 Decorator = Callable[[Callable[..., None]], Callable[..., None]]
@@ -210,6 +209,8 @@ def storage_at(path: str, catalog: Sequence[str] = ()) -> ArrowStorage:
     """
     storage_options = Settings.of_command().storage_options
     if catalog:
+        from hudi_pyspark.catalogs import find_in_catalog  # noqa: PLC0415  (few need it)
+
         return find_in_catalog(path, _settings(catalog, "--catalog"), storage_options)[1]
     return open_storage(path, storage_options)
 

@@ -70,7 +70,9 @@ def _with_empty_commits(table: HudiTable, instants: pa.Table) -> pa.Table:
     folder = view.config.timeline_folder
     files = view.storage.list_directory(folder)
     empty = {f"{folder}/{file.name}" for file in files if not file.is_directory and not file.size}
-    commits = empty.intersection(instant_path(commit, view.config) for commit in view.commits)
+    commits = empty.intersection(
+        instant_path(commit, view.config) for commit in view.history.commits
+    )
     is_empty = pc.is_in(instants["path"], pa.array(sorted(commits), pa.string()))
     states = pc.if_else(is_empty, "completed, empty", instants["state"])
     return instants.set_column(instants.schema.get_field_index("state"), "state", states)

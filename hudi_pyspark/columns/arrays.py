@@ -1,7 +1,7 @@
 """Columns as arrays and masks, and comparisons of them."""
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,7 @@ from hudi_pyspark.format.nested_types import find_field
 Mask = npt.NDArray[np.bool_]  # one flag for each row
 RowNumbers = npt.NDArray[np.int64]  # from 0 on
 _Part = TypeVar("_Part", pa.Table, pa.RecordBatch)
+_Parallel = TypeVar("_Parallel", bound="ParallelArrays")
 _FALSE = to_arrow(np.zeros(1, np.bool_))[0]
 
 ONLY_ROW_COUNT = pa.schema([pa.field("", pa.null())])
@@ -31,12 +32,55 @@ class Arrays:
     @property
     def nbytes(self) -> int:
         """Bytes in memory: those of all parts."""
-        return _nbytes(getattr(self, name) for name in type(self).__slots__)
+        return _nbytes(_parts_of(self))
+
+
+def _parts_of(value: Arrays) -> list[Any]:
+    return [getattr(value, name) for name in type(value).__slots__]
 
 
 def _nbytes(parts: Iterable[object]) -> int:
     sizes = (_nbytes(p) if isinstance(p, tuple) else getattr(p, "nbytes", 0) for p in parts)
     return int(sum(sizes))
+
+
+class ParallelArrays(Arrays):
+    """Base of values whose parts all have one entry per row.
+
+    A part is a numpy array, an Arrow array, a table, a tuple of such parts, or another such value.
+    """
+
+    __slots__ = ()
+
+    def take(self: _Parallel, rows: RowNumbers) -> _Parallel:
+        """Return some of the rows, in that order."""
+        make: Callable[..., _Parallel] = type(self)
+        return make(*(_take(part, rows) for part in _parts_of(self)))
+
+    @classmethod
+    def concat(cls: type[_Parallel], values: Sequence[_Parallel]) -> _Parallel:
+        """Join the rows of several values, at least one, in their order."""
+        make: Callable[..., _Parallel] = cls
+        return make(*map(_join, zip(*map(_parts_of, values), strict=True)))
+
+
+def _take(part: Any, rows: RowNumbers) -> Any:  # noqa: ANN401  (a part of any kind)
+    if isinstance(part, tuple):
+        return tuple(_take(each, rows) for each in part)
+    if isinstance(part, np.ndarray):
+        return part[rows]
+    return part.take(rows if isinstance(part, ParallelArrays) else to_arrow(rows))
+
+
+def _join(parts: Sequence[Any]) -> Any:  # noqa: ANN401  (parts of any kind)
+    first = parts[0]
+    if isinstance(first, tuple):
+        return tuple(map(_join, zip(*parts, strict=True)))
+    if isinstance(first, np.ndarray):
+        return np.concatenate(parts)
+    if isinstance(first, ParallelArrays):
+        return first.concat(parts)
+    return pa.concat_tables(parts) if isinstance(first, pa.Table) else pa.concat_arrays(parts)
 
 
 def first_rows(parts: Iterable[_Part], limit: int | None) -> Iterator[_Part]:

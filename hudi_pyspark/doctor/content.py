@@ -10,7 +10,7 @@ from hudi_pyspark.doctor.files import StoredFiles
 from hudi_pyspark.doctor.finding import RESTORE, Finding, Severity, Track, reason_of, worst
 from hudi_pyspark.errors import CorruptLogBlockError, HudiError
 from hudi_pyspark.format.data_files import LogFileName
-from hudi_pyspark.format.log.data_block import decode_data_block, decode_native_deletes
+from hudi_pyspark.format.log.data_block import decode_data_block
 from hudi_pyspark.format.log.delete_block import decode_deletes
 from hudi_pyspark.format.log.log_block import LogBlock, LogBlockType
 from hudi_pyspark.format.log.log_file import frame_log_file
@@ -89,7 +89,7 @@ def _is_of_archived_commit(stored: StoredFiles, path: str) -> bool:
     """Return whether a commit without known metadata wrote a file."""
     time = stored.data_files[path].instant
     view = stored.view
-    return time in view.history.committed and time not in view.commit_metadata
+    return time in view.history.committed and time not in view.history.committed.times
 
 
 def _corrupt_block(block: LogBlock, committed: int) -> Finding:
@@ -104,7 +104,7 @@ def _corrupt_block(block: LogBlock, committed: int) -> Finding:
 def _decode(block: LogBlock) -> pa.Schema:
     """Decode a block, and return the columns of its records as they are stored."""
     if block.block_type is LogBlockType.DELETE_BLOCK:
-        decode_deletes(block, decode_native_deletes(block))
+        decode_deletes(block)
     elif block.block_type is not LogBlockType.COMMAND_BLOCK:
         return decode_data_block(block, None).schema
     return pa.schema([])

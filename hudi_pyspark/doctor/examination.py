@@ -25,7 +25,6 @@ from hudi_pyspark.inspection.metadata import RECORD_SAMPLE, Difference, differen
 from hudi_pyspark.metadata_table.table import MetadataTable
 from hudi_pyspark.options.read_options import ReadOptions
 from hudi_pyspark.planning.query import resolve_query
-from hudi_pyspark.planning.slice_tasks import TablePlanner
 from hudi_pyspark.reading.kept_merges import count_merged
 from hudi_pyspark.table.config import (
     BACKUP_FILE,
@@ -200,8 +199,8 @@ def _kept_merges(view: TableView) -> Iterator[Finding]:
     """Say how many merges are kept in files on this machine, if any are."""
     with suppress(HudiError, OSError):  # the other checks say what is wrong
         options = ReadOptions.parse({"merge_cache": MergeCache.DISK.value})
-        planner = TablePlanner.of(view, options, {})
-        plan = resolve_query(view, options).plan(planner, planner.table_schema, None)
+        query = resolve_query(view, options, {})
+        plan = query.plan(query.schema, None)
         merged, merges = count_merged(plan.tasks, view.storage)
         if merged:
             message = f"{merged} of {merges} slices merged before"

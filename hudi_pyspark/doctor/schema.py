@@ -131,7 +131,7 @@ def _columns_without_nulls(view: TableView) -> Iterator[Finding]:
     """Report required columns and nested fields that files of the latest slices lack."""
     texts = {
         time: metadata.schema_text
-        for time, metadata in view.commit_metadata.of(view.commit_metadata).items()
+        for time, metadata in view.history.metadata_of().items()
         if metadata.schema_text
     }
     if not texts:

@@ -136,10 +136,10 @@ def collect_timeline_files(view: TableView, track: Track) -> TimelineFiles:
     undecodable = list(_ignored(view))
     for instant in track(view.timeline.completed, "Reading the timeline"):
         try:
-            if instant not in view.commits:
+            if instant not in view.history.commits:
                 removed |= _removed_by(view, instant)
                 continue
-            metadata = view.commit_metadata[instant.requested_time]
+            metadata = view.history.metadata(instant.requested_time)
             if metadata.is_empty:
                 undecodable.append(_empty_commit(view, instant))
                 continue

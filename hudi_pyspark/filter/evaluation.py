@@ -1,7 +1,7 @@
 """Evaluate predicates: on rows as Spark decides, and on bounds of columns before rows are read."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -63,19 +63,16 @@ def _evaluate(leaf: Leaf, rows: pa.Table) -> pa.Array:
     if isinstance(leaf, IsNull):
         return pc.is_valid(values) if leaf.is_negated else pc.is_null(values)
     if isinstance(leaf, Comparison):
-        return _compare(leaf, cast_to(values, leaf.value.type))
+        values = cast_to(values, leaf.value.type)
+        matches = leaf.operator.compute(values, leaf.value)
+        if pa.types.is_floating(values.type) and leaf.operator in _TRUE_OF_NAN:
+            matches = pc.or_kleene(matches, pc.is_nan(values))
+        return matches
     if isinstance(leaf, IsIn):
         matches = _find(leaf, cast_to(values, leaf.values.type))
     else:
         matches = pc.match_substring_regex(values, _to_regex(leaf.pattern))
     return pc.invert(matches) if leaf.is_negated else matches
-
-
-def _compare(leaf: Comparison, values: pa.Array) -> pa.Array:
-    result = leaf.operator.compute(values, leaf.value)
-    if pa.types.is_floating(values.type) and leaf.operator in _TRUE_OF_NAN:
-        result = pc.or_kleene(result, pc.is_nan(values))
-    return result
 
 
 def _find(leaf: IsIn, values: pa.Array) -> pa.Array:
@@ -217,8 +214,3 @@ def _list_may_match(values: pa.Array, low: pa.Array, high: pa.Array) -> Mask:
     listed_ranks = np.append(np.sort(listed_ranks), ranks.max() + 1)
     # The least listed value that is not below the lower bound.
     return np.less_equal(listed_ranks[np.searchsorted(listed_ranks, first)], last)
-
-
-def keys_array(keys: Sequence[str] | None) -> pa.Array | None:
-    """Return record keys as an Arrow array; None stands for any key."""
-    return pa.array(keys, pa.string()) if keys is not None else None

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import product
 from math import prod
+from numbers import Integral
 
 import pyarrow as pa
 
+from hudi_pyspark.cached_property import cached_property
+from hudi_pyspark.errors import InvalidOptionError, UnsupportedQueryError
+from hudi_pyspark.filter.literals import is_in
 from hudi_pyspark.filter.predicate import Comparison, IsIn, Operator, Predicate, conjuncts
 from hudi_pyspark.format.bucket_keys import EMPTY_PART, Rule, Values, values_in_key
 from hudi_pyspark.table.config import KEY_GENERATORS, TableConfig
@@ -19,20 +23,21 @@ _MOST_KEYS = 10_000  # that are looked up
 _NAMES_FIELD = ("COMPLEX", "GLOBAL_DELETE")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RequestedKeys:
     """The only record keys that can pass a filter, whole or by the values of some key fields."""
 
-    record_keys: Sequence[str] | None  # None if the filter is on key fields
-    texts: Mapping[str, Sequence[str]]  # of key fields that the filter lists values of
-    key_fields: Sequence[str]
-    names_field: bool  # whether keys of a single field may begin with its name
+    record_keys: Sequence[str] | None = None  # None if the filter is on key fields, or on none
+    texts: Mapping[str, Sequence[str]] = field(default_factory=dict)  # of key fields with a list
+    key_fields: Sequence[str] = ()
+    names_field: bool = False  # whether keys of a single field may begin with its name
+    are_stored: bool = True  # whether the files contain record keys
 
     @classmethod
     def of(
         cls, predicate: Predicate | None, config: TableConfig, schema: pa.Schema
-    ) -> RequestedKeys | None:
-        """Return what a filter asks for; None if it restricts no key field that can be looked up.
+    ) -> RequestedKeys:
+        """Return what a filter asks for: any key if it restricts no field that can be looked up.
 
         Args:
             predicate: the filter; None matches every row.
@@ -41,11 +46,13 @@ class RequestedKeys:
         """
         parts = conjuncts(predicate)
         fields = config.record_key_fields
+        are_stored = config.populate_meta_fields
         record_keys = _listed_values(parts, RECORD_KEY_COLUMN)
         if record_keys is not None:
-            return cls([str(key) for key in record_keys], {}, fields, names_field=False)
+            keys = [str(key) for key in record_keys]
+            return cls(keys, key_fields=fields, are_stored=are_stored)
         if not fields or config.key_generator not in KEY_GENERATORS.values():
-            return None
+            return ANY_KEY
         found = {name: listed_texts(parts, name, schema) for name in fields}
         texts = {name: values for name, values in found.items() if values is not None}
         unlisted = [name for name in fields if name not in texts]
@@ -55,19 +62,36 @@ class RequestedKeys:
             for name in unlisted
         )
         if not texts or not are_numbers or prod(map(len, texts.values())) > _MOST_KEYS:
-            return None
-        return cls(None, texts, fields, names_field=config.key_generator in _NAMES_FIELD)
+            return ANY_KEY
+        names_field = config.key_generator in _NAMES_FIELD
+        return cls(None, texts, fields, names_field=names_field, are_stored=are_stored)
 
     @property
+    def are_any(self) -> bool:
+        """Whether the filter restricts no keys."""
+        return self.record_keys is None and not self.texts
+
+    @property
+    def key_texts(self) -> tuple[str, ...]:
+        """The key fields of whose values the keys have the texts; () if the filter names keys.
+
+        Files show whether their keys have these texts.
+        """
+        return tuple(self.key_fields) if self.record_keys is None else ()
+
+    @cached_property
     def whole_keys(self) -> tuple[str, ...] | None:
         """All texts that the keys may have; None if the filter does not list each key field.
 
         Of a single field, generators differ, even between releases, in whether its name comes
-        first.
+        first. None also if the files do not contain keys, because delete blocks encode them
+        differently.
         """
+        if not self.are_stored:
+            return None
         if self.record_keys is not None:
             return tuple(self.record_keys)
-        if len(self.texts) < len(self.key_fields):
+        if not self.texts or len(self.texts) < len(self.key_fields):
             return None
         return tuple(dict.fromkeys(self._keys(names_field=True)))
 
@@ -100,6 +124,47 @@ class RequestedKeys:
         if len(self.key_fields) > 1:
             return keys
         return [*(keys if names_field else ()), *self.texts[self.key_fields[0]]]
+
+
+ANY_KEY = RequestedKeys()
+"""Of filters that restrict no keys."""
+
+
+def has_record_key(keys: str | int | Iterable[str | int], config: TableConfig) -> IsIn:
+    """Return the condition that a row has one of some record keys.
+
+    Args:
+        keys: one key or several, as in ``_hoodie_record_key``. If the table has a single key field,
+            its value suffices.
+        config: of the table.
+
+    Raises:
+        UnsupportedQueryError: the table's files do not contain record keys.
+        InvalidOptionError: there is no key, or a key is neither text nor a whole number.
+    """
+    if not config.populate_meta_fields:
+        raise UnsupportedQueryError(
+            f"table {config.name!r} has no column {RECORD_KEY_COLUMN} "
+            "(hoodie.populate.meta.fields=false): filter on its key fields instead"
+        )
+    several: Iterable[object] = [keys]
+    if isinstance(keys, Iterable) and not isinstance(keys, (str, bytes)):
+        several = keys
+    texts = [_key_text(key) for key in several]
+    fields = config.record_key_fields
+    if len(fields) == 1:  # some releases put the field's name before the value
+        texts += [f"{fields[0]}:{text}" for text in texts]
+    return is_in(pa.field(RECORD_KEY_COLUMN, pa.string()), texts)
+
+
+def _key_text(key: object) -> str:
+    # Key generators write other types as Java does: true, 1.0E10, days since 1970.
+    if isinstance(key, bool) or not isinstance(key, (str, Integral)):
+        raise InvalidOptionError(
+            f"the record key {key!r} is of type {type(key).__name__}: give text, as in "
+            f"{RECORD_KEY_COLUMN}, or a whole number"
+        )
+    return str(key)
 
 
 def listed_texts(parts: Sequence[Predicate], name: str, schema: pa.Schema) -> list[str] | None:

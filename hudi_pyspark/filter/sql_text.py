@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 
 import pyarrow as pa
@@ -21,7 +21,6 @@ from hudi_pyspark.filter.predicate import (
     And,
     Comparison,
     IsNull,
-    Junction,
     Like,
     Operator,
     Or,
@@ -32,9 +31,9 @@ from hudi_pyspark.format.column_names import resolve_field
 
 _TOKEN = re.compile(
     r"""\s*(?:
-    (?P<name>`(?:[^`]|``)+`(?:\.`(?:[^`]|``)+`)* | [^\W\d]\w*(?:\.\w+)*)
+    (?P<text>(?:(?i:DATE|TIMESTAMP|TIMESTAMP_NTZ|X)\s*)?(?:'(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.|"")*"))
+  | (?P<name>`(?:[^`]|``)+`(?:\.`(?:[^`]|``)+`)* | [^\W\d]\w*(?:\.\w+)*)
   | (?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)
-  | (?P<text>'(?:[^'\\]|\\.|'')*' | "(?:[^"\\]|\\.|"")*")
   | (?P<sign><=>|!(?!=)|<=|>=|<>|!=|==|=|<|>|::|\(|\)|,|[-+*/%&|^~:])
     )""",
     re.VERBOSE | re.DOTALL,
@@ -89,28 +88,28 @@ class _Token:
         return self.kind == "name" and self.text.upper() in words
 
 
+@dataclass(slots=True)
 class _Level:
     """The conditions between two brackets: alternatives (OR) of parts (AND).
 
     A negation is pushed down to the parts, so within a negated bracket AND and OR change places.
     """
 
-    def __init__(self, *, is_negated: bool) -> None:
-        self.is_negated = is_negated  # by an odd number of NOTs before this bracket and outer ones
-        self._within: type[Junction] = Or if is_negated else And
-        self._between: type[Junction] = And if is_negated else Or
-        self.alternatives: list[list[Predicate]] = [[]]
+    is_negated: bool  # by an odd number of NOTs before this bracket and outer ones
+    alternatives: list[list[Predicate]] = field(default_factory=lambda: [[]])
 
     def add(self, part: Predicate) -> None:
         # Redundant brackets leave no level behind.
-        self.alternatives[-1] += part.parts if isinstance(part, self._within) else [part]
+        within = Or if self.is_negated else And
+        self.alternatives[-1] += part.parts if isinstance(part, within) else [part]
 
     def close(self) -> Predicate:
+        within, between = (Or, And) if self.is_negated else (And, Or)
         parts: list[Predicate] = []
         for alternative in self.alternatives:
-            one = alternative[0] if len(alternative) == 1 else self._within(tuple(alternative))
-            parts += one.parts if isinstance(one, self._between) else [one]
-        return parts[0] if len(parts) == 1 else self._between(tuple(parts))
+            one = alternative[0] if len(alternative) == 1 else within(tuple(alternative))
+            parts += one.parts if isinstance(one, between) else [one]
+        return parts[0] if len(parts) == 1 else between(tuple(parts))
 
 
 class _Parser:
@@ -161,7 +160,9 @@ class _Parser:
                 return levels[0].close()
 
     def _comparison(self) -> Predicate:
-        if self._begins_literal():
+        token = self._peek()
+        is_literal = token.kind in {"number", "text"} or token.is_word("TRUE", "FALSE", "NULL")
+        if is_literal or token.text in {"+", "-"}:
             literal = self._literal()
             if self._peek().text not in _SIGNS:
                 raise self._unexpected("a comparison")
@@ -251,27 +252,11 @@ class _Parser:
             raise self._error(f"{written} is spelled {column.name}")
         return column
 
-    def _begins_literal(self) -> bool:
-        token = self._peek()
-        is_one = token.kind in {"number", "text"} or token.is_word("TRUE", "FALSE", "NULL")
-        return is_one or token.text in {"+", "-"} or self._is_typed_text()
-
-    def _is_typed_text(self) -> bool:
-        following = self._tokens[min(self._next + 1, len(self._tokens) - 1)]
-        return self._peek().is_word(*_TYPED_TEXTS) and following.kind == "text"
-
     def _literal(self) -> LiteralValue:
-        if self._is_typed_text():
-            convert = _TYPED_TEXTS[self._take().text.upper()]
-            text = _unquoted(self._take().text)
-            try:
-                return convert(text)
-            except (ValueError, OverflowError) as error:
-                raise self._error(f"{text!r}: {error}") from None
+        if self._peek().kind == "text":
+            return self._text_literal(self._take().text)
         if self._peek().is_word("TRUE", "FALSE"):
             return self._take().text.upper() == "TRUE"
-        if self._peek().kind == "text":
-            return _unquoted(self._take().text)
         sign = self._take().text if self._peek().text in {"+", "-"} else ""
         if self._peek().kind == "number":
             return _number(sign + self._take().text)
@@ -279,6 +264,18 @@ class _Parser:
             "a number, a quoted text, true, false, DATE '…' or TIMESTAMP '…'",
             or_column=True,
         )
+
+    def _text_literal(self, written: str) -> LiteralValue:
+        """Return a quoted text, or what the word before it makes of it."""
+        begin = min(place for quote in "'\"" if (place := written.find(quote)) >= 0)
+        kind = written[:begin].strip().upper()
+        quote = written[begin]
+        inner = written[begin + 1 : -1].replace(quote * 2, quote)
+        text = re.sub(r"\\(.)", _unescaped, inner, flags=re.DOTALL)
+        try:
+            return _TYPED_TEXTS[kind](text) if kind else text
+        except (ValueError, OverflowError) as error:
+            raise self._error(f"{text!r}: {error}") from None
 
     def _peek(self) -> _Token:
         return self._tokens[self._next]
@@ -337,12 +334,6 @@ def _number(text: str) -> int | float | Decimal:
         return float(text)
     value = parse_decimal(text)
     return value if "." in text else int(value)
-
-
-def _unquoted(text: str) -> str:
-    quote = text[0]
-    inner = text[1:-1].replace(quote * 2, quote)
-    return re.sub(r"\\(.)", _unescaped, inner, flags=re.DOTALL)
 
 
 def _unescaped(match: re.Match[str]) -> str:

@@ -91,29 +91,23 @@ def match_names(requested: Iterable[str], stored_names: Collection[str]) -> dict
     """
     names = dict.fromkeys(requested)
     unique = dict.fromkeys(stored_names)
-    matched = _match_unique(names, unique)
+    exact = names.keys() & unique.keys()
+    matched = {name: name for name in exact}
+    if len(exact) < len(names):
+        missing = _by_lower_case(name for name in names if name not in exact)
+        unmatched = _by_lower_case(name for name in unique if name not in exact)
+        for lower in missing.keys() & unmatched.keys():
+            if len(unmatched[lower]) > 1 or len(missing[lower]) > 1:
+                raise AmbiguousNamesError(
+                    f"{' and '.join(map(repr, missing[lower]))} may be "
+                    f"{' or '.join(map(repr, unmatched[lower]))}, which differ only in case"
+                )
+            matched[missing[lower][0]] = unmatched[lower][0]
     if len(unique) < len(stored_names):
         counts = Counter(stored_names)
         for name in matched.values():
             if counts[name] > 1:
                 raise AmbiguousNamesError(f"{name!r} may be any of {counts[name]} of that name")
-    return matched
-
-
-def _match_unique(names: Collection[str], stored_names: Collection[str]) -> dict[str, str]:
-    exact = set(names) & set(stored_names)
-    if len(exact) == len(names):
-        return {name: name for name in names}
-    unmatched = _by_lower_case(name for name in stored_names if name not in exact)
-    missing = _by_lower_case(name for name in names if name not in exact)
-    matched = {name: name for name in exact}
-    for lower in missing.keys() & unmatched.keys():
-        if len(unmatched[lower]) > 1 or len(missing[lower]) > 1:
-            raise AmbiguousNamesError(
-                f"{' and '.join(map(repr, missing[lower]))} may be "
-                f"{' or '.join(map(repr, unmatched[lower]))}, which differ only in case"
-            )
-        matched[missing[lower][0]] = unmatched[lower][0]
     return {name: matched[name] for name in names if name in matched}
 
 

@@ -162,7 +162,21 @@ class BaseFileFormat(enum.Enum):
     LANCE = "LANCE"
 
     def __init__(self, word: str) -> None:
-        self.suffix = f".{word.lower()}"  # the end of the names of such files
+        is_parquet = word == "PARQUET"
+        self.suffix = f".{word.lower()}"
+        """The end of the names of such files."""
+        self.has_row_groups = is_parquet
+        """Whether a file has row groups, which are read one by one.
+
+        The footer has statistics of each row group. It may have a Bloom filter of the record keys.
+        So a read leaves row groups out, several tasks divide a file, and the footer suffices for
+        the column statistics that `Inspection` shows. Files of other formats are read whole."""
+        self.allows_kept_merges = is_parquet
+        """Whether outcomes of merges are kept, which name the rows of a base file by number."""
+        self.is_read_by_engines = is_parquet
+        """Whether engines such as DuckDB may read a file instead of this package."""
+        self.counts_in_mixed_tables = word != "LANCE"
+        """Whether a table of several formats may have such files, whichever its own format is."""
 
     @classmethod
     def of(cls, path: str) -> BaseFileFormat:
@@ -179,31 +193,6 @@ class BaseFileFormat(enum.Enum):
                 f"{', '.join(_BY_SUFFIX)}"
             )
         return base_format
-
-    @property
-    def has_row_groups(self) -> bool:
-        """Whether a file has row groups, which are read one by one.
-
-        The footer has statistics of each row group. It may have a Bloom filter of the record keys.
-        So a read leaves row groups out, several tasks divide a file, and the footer suffices for
-        the column statistics that `Inspection` shows. Files of other formats are read whole.
-        """
-        return self is BaseFileFormat.PARQUET
-
-    @property
-    def allows_kept_merges(self) -> bool:
-        """Whether outcomes of merges are kept, which name the rows of a base file by number."""
-        return self is BaseFileFormat.PARQUET
-
-    @property
-    def is_read_by_engines(self) -> bool:
-        """Whether engines such as DuckDB may read a file instead of this package."""
-        return self is BaseFileFormat.PARQUET
-
-    @property
-    def counts_in_mixed_tables(self) -> bool:
-        """Whether a table of several formats may have such files, whichever its own format is."""
-        return self is not BaseFileFormat.LANCE
 
     @property
     def missing_library(self) -> str:

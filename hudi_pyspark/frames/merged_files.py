@@ -21,7 +21,7 @@ from hudi_pyspark.format.parquet.legacy_calendar import LegacyCalendar
 from hudi_pyspark.frames.dataset import Source
 from hudi_pyspark.messages import logger
 from hudi_pyspark.reading.merge.outcome import OutcomesInMemory, OutcomeStore
-from hudi_pyspark.reading.read_task import merge_outcome
+from hudi_pyspark.reading.read_slice import merge_outcome
 from hudi_pyspark.tasks import ReadTask, ScanTask
 
 _TIMES = (pa.timestamp("us"), pa.timestamp("us", "UTC"))

@@ -12,8 +12,8 @@ from hudi_pyspark.inspection.inspection import INSPECTION_TABLES, Inspection
 from hudi_pyspark.inspection.statistics import partitions_schema
 from hudi_pyspark.options.option import BOOLEAN, options_of
 from hudi_pyspark.options.other_options import SPARK_OPTIONS
-from hudi_pyspark.options.read_options import CATALOG_PREFIX, INSPECT, TableOptions
-from hudi_pyspark.storage.options import is_storage_option
+from hudi_pyspark.options.read_options import INSPECT, TableOptions
+from hudi_pyspark.storage.options import CATALOG_PREFIX, is_storage_option
 from hudi_pyspark.wording import did_you_mean
 
 # The option `path` is the path of the table, so the argument `path` has another name.

@@ -85,8 +85,10 @@ def known_commits(view: TableView, *, archived: bool) -> list[KnownCommit]:
     Raises:
         CorruptTimelineError: a file of the timeline or of its archive cannot be decoded.
     """
-    loaded = view.commit_metadata.of(c.requested_time for c in view.commits)
-    active = [KnownCommit(c, loaded[c.requested_time], is_archived=False) for c in view.commits]
+    loaded = view.history.metadata_of()
+    active = [
+        KnownCommit(c, loaded[c.requested_time], is_archived=False) for c in view.history.commits
+    ]
     if not archived:
         return active
     archived_commits = (i for i in view.history.archived if i.action in COMMIT_ACTIONS)

@@ -53,7 +53,7 @@ class Description:
 def describe(view: TableView) -> Description:
     """Return the main facts about a table, from its properties and timeline alone."""
     config = view.config
-    commits = view.commits
+    commits = view.history.commits
     return Description(
         name=config.name,
         path=view.storage.describe(""),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from hudi_pyspark.errors import HudiError, MissingFileError
-from hudi_pyspark.format.log.data_block import decode_native_deletes, salvage_data_block
+from hudi_pyspark.format.log.data_block import salvage_data_block
 from hudi_pyspark.format.log.delete_block import DeleteRecords, decode_deletes
 from hudi_pyspark.format.log.log_block import DATA_BLOCKS, LogBlock, LogBlockType
 from hudi_pyspark.format.log.log_file import salvage_log_file
@@ -155,7 +155,7 @@ def _decode(number: int, block: LogBlock, problem: str) -> DecodedBlock:
     if block.block_type is not LogBlockType.DELETE_BLOCK:
         return DecodedBlock(number, block)
     try:
-        deletes = decode_deletes(block, decode_native_deletes(block))
+        deletes = decode_deletes(block)
     except HudiError as error:
         return DecodedBlock(number, block, problem=error.reason())
     return DecodedBlock(number, block, deletes=deletes)

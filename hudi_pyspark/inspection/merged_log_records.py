@@ -32,8 +32,9 @@ def merged_records(view: TableView, path: str) -> pa.Table:
     file_slice = _slice_of(view, relative_path(view, path))
     paths = [log.path for log in file_slice.log_files if log.is_listed]
     files = list(salvage_logs(view, paths))
-    planner = TablePlanner.of(view, ReadOptions(use_record_positions=False), registered_payloads())
-    task = planner.tasks([file_slice], SliceQuery(planner.table_schema, view.last_instant))[0]
+    planner = TablePlanner(view, ReadOptions(use_record_positions=False), registered_payloads())
+    query = SliceQuery(planner.table_schema, view.slices.last_instant)
+    task = planner.tasks([file_slice], query)[0]
     blocks = [salvaged.block for file in files for salvaged in file.blocks if not salvaged.problem]
     scan = scan_blocks(blocks, task.shared.block_filter)
     decoder = log_decoder(task)

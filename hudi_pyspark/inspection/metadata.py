@@ -162,11 +162,11 @@ def _sampled_keys(view: TableView, sample: int) -> dict[str, FileGroupId]:
 
     if not view.config.populate_meta_fields:
         return {}
-    planner = TablePlanner.of(view, ReadOptions(), {})
+    planner = TablePlanner(view, ReadOptions())
     slices = [s for s in view.slices.as_of(check_files=False) if not s.lacks_files]
     slices = slices[:: max(1, len(slices) // _SAMPLED_SLICES)][:_SAMPLED_SLICES]
     try:
-        tasks = planner.tasks(slices, SliceQuery(_KEY, view.last_instant))
+        tasks = planner.tasks(slices, SliceQuery(_KEY, view.slices.last_instant))
     except UnsupportedTableError:
         return {}
     keys_per_task = -(-sample // max(len(tasks), 1))

@@ -14,5 +14,5 @@ def commit_range(view: TableView, begin: str, end: str, *, cdc: bool) -> Inspect
     options = ReadOptions.parse({key_of(name): text for name, text in texts.items() if text})
     assert options.incremental is not None  # by the query type
     first = resolve_range_end(options.incremental.begin, view)
-    last = resolve_query(view, options).end
+    last = resolve_query(view, options, {}).end
     return [{"begin": first, "end": last, "is_empty": last <= first}]

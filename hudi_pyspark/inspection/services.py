@@ -117,7 +117,7 @@ def _compaction_instants(view: TableView) -> Iterator[tuple[Instant, Action]]:
             yield instant, instant.action
         elif instant.is_completed and instant.action in compacted_as:
             service, operations = compacted_as[instant.action]
-            if view.commit_metadata[instant.requested_time].operation_type in operations:
+            if view.history.metadata(instant.requested_time).operation_type in operations:
                 yield instant, service
 
 
@@ -125,7 +125,7 @@ def _written(view: TableView, instant: Instant) -> dict[str, object]:
     """Count what a completed action wrote, by column; {} while the action is pending."""
     if not instant.is_completed:
         return {}
-    metadata = view.commit_metadata[instant.requested_time]
+    metadata = view.history.metadata(instant.requested_time)
     stats = [stat for _, stat in metadata.all_stats()]
     replaced = sum(map(len, metadata.replaced_file_ids.values()))
     return {"written_files": len(stats), "replaced_file_groups": replaced, **counts_of(stats)}

@@ -60,7 +60,7 @@ def statistics(
         "older_bytes": _total(all_files["bytes"].filter(is_old)),
         "cdc_bytes": _total(all_files["bytes"].filter(is_cdc)),
         "uncommitted_bytes": _total(all_files["bytes"].filter(pc.invert(is_committed))),
-        "commits": len(view.commits),
+        "commits": len(view.history.commits),
         "changed_records": changed_records,
         "written_records": written_records,
         "write_amplification": written_records / changed_records if changed_records else None,
@@ -76,7 +76,7 @@ def _total(values: pa.ChunkedArray) -> int:
 def _amplification(view: TableView) -> tuple[int, int]:
     """Return how many records users changed, and how many users and table services wrote."""
     changed = written = 0
-    for metadata in view.commit_metadata.of(view.commit_metadata).values():
+    for metadata in view.history.metadata_of().values():
         for _, stat in metadata.all_stats():
             # A delete removes a record from a base file, but adds a record to a log file.
             is_log = file_kind(stat.path) == "log"

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from decimal import Decimal
 
     from hudi_pyspark.metadata_table.slices import Entries
-    from hudi_pyspark.table.view import TableView
+    from hudi_pyspark.table.commit_history import CommitHistory
 
 # Ordinals of Hudi's ValueType, the logical type of a wrapped number or of wrapped bytes.
 _DECIMAL, _DATE = 10, 12
@@ -55,7 +55,7 @@ class BoundsCache:
     """
 
     slices: Sequence[FileSlice]
-    table: TableView  # whose slices they are
+    history: CommitHistory  # of the table whose slices they are
     find: Callable[[Sequence[str]], Iterator[list[Entries]]]  # finds statistics by their keys
     files: RowNumbers = field(init=False)  # ordinal of each file's slice
     has_rows: Mask | None = field(default=None, init=False)  # of each file
@@ -93,7 +93,7 @@ class BoundsCache:
             bounds = bounds_of_files(statistics.take(rows), fields[name])
             if self.has_rows is None:
                 is_known = np.asarray(bounds.low.is_valid())
-                self.has_rows = _have_rows(self.table, self.slices, self.files, is_known)
+                self.has_rows = _have_rows(self.history, self.slices, self.files, is_known)
             self.columns[name] = replace(
                 bounds,
                 may_be_null=bounds.may_be_null & self.has_rows,
@@ -102,7 +102,7 @@ class BoundsCache:
 
 
 def _have_rows(
-    table: TableView, slices: Sequence[FileSlice], slice_of_file: RowNumbers, is_known: Mask
+    history: CommitHistory, slices: Sequence[FileSlice], slice_of_file: RowNumbers, is_known: Mask
 ) -> Mask:
     """Return, for each file, whether it may have rows. A log of deletes has no rows and no bounds.
 
@@ -115,11 +115,11 @@ def _have_rows(
         return has_rows
     files = [file for file_slice in slices for file in file_slice.files]
     logs = {n: f for n in np.flatnonzero(is_in_doubt) if isinstance(f := files[n], LogFile)}
-    commits = table.commit_metadata
     times = {log.instant_time for log in logs.values() if not log.is_deletes}
+    metadata_of = history.metadata_of(sorted(times & history.committed.times))
     deleted = {
         stat.path
-        for metadata in commits.of(sorted(times & commits.keys())).values()
+        for metadata in metadata_of.values()
         if metadata.operation_type.is_delete
         for _, stat in metadata.all_stats()
         if stat.num_deletes and not stat.num_writes

@@ -37,11 +37,10 @@ def complete_slices(view: TableView, partition: str) -> list[FileSlice]:
     Raises:
         CorruptTableError: a file is missing or shorter than committed, or a slice may lack one.
     """
-    active = view.commit_metadata
-    commits: Mapping[str, CommitMetadata] = active.of(active)
+    commits = view.history.metadata_of()
     committed = _committed(view, partition, commits)
     slices = listed_slices(view, partition, committed)
-    begins = {s.base_instant_time for s in slices} - active.keys()
+    begins = {s.base_instant_time for s in slices} - commits.keys()
     if begins:
         commits = {**_archived_since(view, min(begins), begins), **commits}
         committed = _committed(view, partition, commits)
@@ -58,7 +57,7 @@ def is_evident(view: TableView, file_slice: FileSlice) -> bool:
     version that names base instants leave log files without one.
     """
     base = file_slice.base_file
-    if base is None or base.instant_time not in view.commit_metadata:
+    if base is None or base.instant_time not in view.history.committed.times:
         return False
     return view.config.has_completion_times or not _of_other_slices(file_slice)
 
@@ -74,7 +73,7 @@ def listed_slices(
         committed: what commits record of its files; {} to take all files as they are.
     """
     groups = view.groups.of([partition], {partition: committed})
-    return view.slices.of(groups, view.last_instant, replaced_until="")
+    return view.slices.of(groups, view.slices.last_instant, replaced_until="")
 
 
 def _committed(
@@ -86,12 +85,12 @@ def _committed(
     """
     initial = (time for time in commits if time.startswith(INITIAL_INSTANTS))
     builds = (time for time in initial if partition in commits[time].write_stats)
-    built_at = max((_completed_at(view, time) for time in builds), default="")
+    built_at = max((completed_at(view, time) for time in builds), default="")
     files = committed_files(commits).get(partition, {})
     return {
         name: file
         for name, file in files.items()
-        if _completed_at(view, file.committed_by) >= built_at
+        if completed_at(view, file.committed_by) >= built_at
     }
 
 
@@ -111,7 +110,7 @@ def _archived_since(
     }
     if unknown := sorted(set(begins) - archived.keys()):
         problem = f"neither its timeline nor its archive has {unknown[0]}, which began a slice"
-        raise _corrupt(view, "", problem)
+        raise corrupt(view, "", problem)
     metadata = load_archived_metadata(view.storage, list(archived.values()), commit_metadata_of)
     return dict(zip(archived, metadata, strict=True))
 
@@ -127,12 +126,12 @@ def _check(view: TableView, file_slice: FileSlice, committed: Mapping[str, Commi
         first = file_slice.log_files[0]
         if (first.version, first.write_token) != _CREATES_GROUP:
             problem = "has neither a base file below it nor the first log file of its group"
-            raise _corrupt(view, first.path, problem)
+            raise corrupt(view, first.path, problem)
     view.slices.check_files(file_slice)
     record = committed.get(base.path.rpartition("/")[2]) if base is not None else None
     if base is not None and record is not None and record.size not in (0, base.size):
         problem = f"has {base.size} bytes, but its commit says {record.size}"
-        raise _corrupt(view, base.path, problem)
+        raise corrupt(view, base.path, problem)
 
 
 def _check_names(view: TableView, file_slice: FileSlice) -> None:
@@ -147,14 +146,16 @@ def _check_names(view: TableView, file_slice: FileSlice) -> None:
     for file in _of_other_slices(file_slice):
         if file.instant_time not in planned:
             problem = f"is in the slice of {file_slice.base_instant_time}: a later one is lost"
-            raise _corrupt(view, file.path, problem)
+            raise corrupt(view, file.path, problem)
 
 
-def _completed_at(view: TableView, time: str) -> CompletionTime:
+def completed_at(view: TableView, time: str) -> CompletionTime:
+    """Return when a commit completed; its requested time if that is unknown."""
     return view.history.completion_time(time) or CompletionTime(time)
 
 
-def _corrupt(view: TableView, path: str, problem: str) -> CorruptTableError:
+def corrupt(view: TableView, path: str, problem: str) -> CorruptTableError:
+    """Return the error about a file or folder of the metadata table."""
     return CorruptTableError(f"{view.storage.describe(path)} {problem}")
 
 

@@ -37,7 +37,7 @@ class RecordedCommits:
         own_times = (time for time in completed if not time.startswith(INITIAL_INSTANTS))
         first = min(own_times, default="")
         pending = set(_times(timeline.pending))
-        missing = set(_times(self.table.commits)) - completed
+        missing = self.table.history.committed.times - completed
         return sorted(time for time in missing if time >= first or time in pending)
 
     @cached_property
@@ -58,7 +58,7 @@ class RecordedCommits:
         if max(delta_commits, default="") > newest_of_table:
             return frozenset()
         files = self.files()
-        recorded = delta_commits.intersection(_times(self.table.commits))
+        recorded = delta_commits & self.table.history.committed.times
         without_block = recorded - files.block_instants
         newest = files.newest_instant(ignoring=files.block_instants) if without_block else ""
         return frozenset(recorded - {time for time in without_block if time > newest})
@@ -86,7 +86,7 @@ class RecordedCommits:
             for time in later
             if time > newest
             and len(time) != _OWN_INSTANT_LENGTH
-            and not self.own.commit_metadata[time].operation_type.is_table_service
+            and not self.own.history.metadata(time).operation_type.is_table_service
         )
 
     @cached_property
@@ -128,7 +128,7 @@ class RecordedCommits:
         def is_lost(time: str) -> bool:
             if time in completed or (time in pending) != (time in still_pending):
                 return False
-            is_service = self.own.commit_metadata[time].operation_type.is_table_service
+            is_service = self.own.history.metadata(time).operation_type.is_table_service
             return time in pending or not (time in undone or is_service)
 
         return {time: proof for time, proof in suspects.items() if is_lost(time)}

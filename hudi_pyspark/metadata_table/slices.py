@@ -19,7 +19,7 @@ from hudi_pyspark.format.bytes_source import BytesSource, FileSource
 from hudi_pyspark.format.hashes import java_hash_codes
 from hudi_pyspark.format.hfile import HFileError
 from hudi_pyspark.format.hfile.reader import SCHEMA_INFO, HFile, HFileReader
-from hudi_pyspark.format.log.data_block import decode_hfile_records, decode_native_deletes
+from hudi_pyspark.format.log.data_block import decode_hfile_records
 from hudi_pyspark.format.log.delete_block import decode_deletes
 from hudi_pyspark.format.log.log_block import LogBlock, LogBlockType
 from hudi_pyspark.storage.protocol import Storage
@@ -167,7 +167,7 @@ class MetadataSlice:
 def _layer_of(block: LogBlock) -> _Layer:
     errors = partial(_errors, block.path, block)
     if block.block_type is LogBlockType.DELETE_BLOCK:
-        return _Layer(decode_deletes(block, decode_native_deletes(block)).record_keys, errors)
+        return _Layer(decode_deletes(block).record_keys, errors)
     with errors():
         return _Layer(HFileReader.open(memoryview(block.content), path=block.path), errors)
 

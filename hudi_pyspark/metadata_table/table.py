@@ -8,11 +8,16 @@ from uuid import UUID
 
 from hudi_pyspark.cached_property import PickledWithoutCache, cached_property
 from hudi_pyspark.errors import CorruptTableError, MissingFileError, TableNotFoundError
-from hudi_pyspark.format.timeline.instant import CompletionTime
 from hudi_pyspark.metadata_table import records
 from hudi_pyspark.metadata_table.column_stats import BoundsCache
 from hudi_pyspark.metadata_table.index_definitions import IndexDefinition, load_definitions
-from hudi_pyspark.metadata_table.own_slices import complete_slices, is_evident, listed_slices
+from hudi_pyspark.metadata_table.own_slices import (
+    complete_slices,
+    completed_at,
+    corrupt,
+    is_evident,
+    listed_slices,
+)
 from hudi_pyspark.metadata_table.recorded_commits import RecordedCommits
 from hudi_pyspark.metadata_table.records import ALL_PARTITIONS, FileRecords
 from hudi_pyspark.metadata_table.secondary_index import record_keys_of
@@ -41,6 +46,11 @@ class MetadataTable(PickledWithoutCache):
 
     table: TableView  # that it describes
 
+    @property
+    def lists_files(self) -> bool:
+        """Whether the table's properties say that it has the table's files."""
+        return records.FILES in self.table.config.metadata_partitions
+
     @cached_property
     def view(self) -> TableView:
         """Its own timeline and files, as of when it was opened.
@@ -56,9 +66,8 @@ class MetadataTable(PickledWithoutCache):
                 f"{location} is not a table, although hoodie.table.metadata.partitions requires one"
             ) from error
         # Its properties name no partition columns, yet its records lie in folders.
-        in_folders = replace(opened.config, partition_fields=("partition",))
-        listing = DirectoryListing(opened.storage, in_folders)
-        return replace(opened, listing=listing)
+        listing = DirectoryListing(opened.storage, may_have_partitions=True)
+        return opened.with_listing(listing)
 
     @cached_property
     def _indexes(self) -> dict[str, dict[str, Shards]]:
@@ -107,11 +116,11 @@ class MetadataTable(PickledWithoutCache):
         base = max((s.file_slice.base_instant_time for s in slices), default="")
         completed = {instant.requested_time for instant in self.table.timeline.completed}
         # A commit without a block may have written nothing: then its metadata says so.
-        times = history.commit_metadata.keys() & completed - {base} - listing.block_instants
+        times = history.committed.times & completed - {base} - listing.block_instants
         for time in sorted(times):
-            ended = self._completed_at(time) if self.view.config.has_completion_times else time
-            if ended > base and records.FILES in history.commit_metadata[time].write_stats:
-                raise self._corrupt(records.FILES, f"lacks what commit {time} recorded there")
+            ended = completed_at(self.view, time) if self.view.config.has_completion_times else time
+            if ended > base and records.FILES in history.metadata(time).write_stats:
+                raise corrupt(self.view, records.FILES, f"lacks what commit {time} recorded there")
         return listing
 
     @cached_property
@@ -122,12 +131,9 @@ class MetadataTable(PickledWithoutCache):
             CorruptTableError: there is none, although the table has commits.
         """
         names = sorted(self.file_records.sizes([ALL_PARTITIONS]).get(ALL_PARTITIONS, ()))
-        if not names and self.table.commits:
+        if not names and self.table.history.commits:
             raise CorruptTableError("the metadata table lists no partition")
         return [""] if names == [records.UNPARTITIONED] else names
-
-    def _completed_at(self, time: str) -> CompletionTime:
-        return self.view.history.completion_time(time) or CompletionTime(time)
 
     def bounds_of(
         self, slices: Sequence[FileSlice], index: str = Index.COLUMN_STATS.value
@@ -139,7 +145,7 @@ class MetadataTable(PickledWithoutCache):
         bounds = self._bounds.get(index)
         if bounds is None or bounds.slices != slices:
             bounds = self._bounds[index] = BoundsCache(
-                slices, self.table, partial(self.find, index)
+                slices, self.table.history, partial(self.find, index)
             )
         return bounds
 
@@ -157,16 +163,24 @@ class MetadataTable(PickledWithoutCache):
             yield from shards.find(keys)
 
     def secondary_keys(self, definition: IndexDefinition, values: Sequence[str]) -> set[str] | None:
-        """Return the record keys that a secondary index has for values; see `record_keys_of`."""
+        """Return the record keys that a secondary index has for values; see `record_keys_of`.
+
+        Raises:
+            CorruptTableError: the index has no files, has those of several,
+                or one of its files is damaged.
+        """
         shards = list(self._index(definition.partition).values())
         if len(shards) > 1:
-            raise self._corrupt(definition.partition, "has file groups of several indexes")
+            raise corrupt(self.view, definition.partition, "has file groups of several indexes")
         return record_keys_of(shards[0], definition.version, values)
 
     def knows_absent(self, keys: Sequence[str]) -> bool:
         """Decide whether the record index has all file groups in which some keys can be.
 
         Never if the index is partitioned: a partition may have none.
+
+        Raises:
+            CorruptTableError: the index has no files, or one of its files is damaged.
         """
         shards = list(self._index(records.RECORD_INDEX).values())
         return len(shards) == 1 and shards[0].are_all(set(shards[0].numbers(keys).tolist()))
@@ -203,15 +217,12 @@ class MetadataTable(PickledWithoutCache):
             # Of these a file without an entry is read. Outdated entries of others lose rows.
             is_exact = not any(index.matches(partition) for index in _BY_FILE)
             if is_exact and (ahead := self.commits.ahead):
-                raise self._corrupt(partition, f"has commit {ahead[0]}, which the table lacks")
+                raise corrupt(self.view, partition, f"has commit {ahead[0]}, which the table lacks")
             self._indexes[partition] = shards_of(self.slices(partition, check_files=is_exact))
         if not self._indexes[partition]:
             problem = "has no files, although hoodie.table.metadata.partitions names it"
-            raise self._corrupt(partition, problem)
+            raise corrupt(self.view, partition, problem)
         return self._indexes[partition]
-
-    def _corrupt(self, path: str, problem: str) -> CorruptTableError:
-        return CorruptTableError(f"{self.view.storage.describe(path)} {problem}")
 
     def _valid_among(self, times: Collection[str]) -> CommittedTimes:
         """Return the valid instants, given the instants that are asked about.

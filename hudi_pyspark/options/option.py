@@ -8,7 +8,7 @@ from __future__ import annotations
 import enum
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from hudi_pyspark.errors import InvalidOptionError
@@ -122,6 +122,7 @@ class Kind(Generic[_T_co]):
 class Option:
     """One option; its meaning is the docstring of its field, as Markdown for docs/options.md."""
 
+    field: str  # the name of its field
     key: str  # Apache Hudi's, or the field's name if Apache Hudi does not have the option
     short_name: str  # the field's name if the key is Apache Hudi's, else ""
     other_keys: tuple[str, ...]  # synonyms: older keys, and keys of hudi-rs 0.1 to 0.5
@@ -143,18 +144,6 @@ class Option:
         name = written or self.short_name or self.key
         return name if name.lower() == self.key.lower() else f"{name} ({self.key})"
 
-    def parse(self, value: object, written: str = "") -> object:
-        """Return a value, typed or as text, as a typed value.
-
-        Args:
-            value: of the option.
-            written: the name under which the user gave it, for errors.
-
-        Raises:
-            InvalidOptionError: the option does not take the value.
-        """
-        return self.kind.parse(self.called(written), value)
-
 
 def option(kind: Kind[_T], keys: str = "", *, changes_rows: bool, in_streams: bool = True) -> _T:
     """Define a field of a dataclass that is an option.
@@ -166,7 +155,7 @@ def option(kind: Kind[_T], keys: str = "", *, changes_rows: bool, in_streams: bo
             decoding or merging its files follows the option. False if the option chooses tables,
             instants, slices, columns, or rows by a condition, and if it concerns speed or memory.
             Outcomes of merges are kept for each value of such an option, and small slices are
-            merged together only if all of them have their defaults (`values_that_change_rows`).
+            merged together only if all of them have their defaults (`ReadOptions.row_options`).
         in_streams: whether a stream takes it.
     """
     definition = {
@@ -186,6 +175,7 @@ def options_of(owner: type[DataclassInstance]) -> dict[str, Option]:
             continue
         key, *other_keys = each.metadata["keys"].split() or [each.name]
         found[each.name] = Option(
+            each.name,
             key,
             short_name=each.name if key.startswith(("hoodie.", "as.of.")) else "",
             other_keys=tuple(other_keys),
@@ -194,25 +184,6 @@ def options_of(owner: type[DataclassInstance]) -> dict[str, Option]:
             in_streams=each.metadata["in_streams"],
         )
     return found
-
-
-def values_that_change_rows(options: DataclassInstance) -> tuple[tuple[str, object], ...]:
-    """Return the options that change the rows of file slices and do not have their defaults.
-
-    Args:
-        options: a dataclass of options; its fields may be such dataclasses.
-
-    Returns:
-        Pairs of field name and value, in the order of the fields.
-    """
-    found: list[tuple[str, object]] = []
-    for each in fields(options):
-        value = getattr(options, each.name)
-        if is_dataclass(value) and not isinstance(value, type):
-            found += values_that_change_rows(value)
-        elif each.metadata.get("changes_rows") and value != each.default:
-            found.append((each.name, value))
-    return tuple(found)
 
 
 def as_text(value: object) -> str:

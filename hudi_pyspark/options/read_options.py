@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
+from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from hudi_pyspark.errors import InvalidOptionError, UnknownQueryTypeError, UnsupportedQueryError
@@ -39,7 +40,14 @@ from hudi_pyspark.options.option import (
     word,
 )
 from hudi_pyspark.options.other_options import check_other_option
-from hudi_pyspark.storage.options import is_storage_option
+from hudi_pyspark.storage.options import (
+    CATALOG_PREFIX,
+    SPARK_PREFIX,
+    from_environment,
+    is_storage_option,
+    storage_options_of,
+    without_prefix,
+)
 from hudi_pyspark.table.merge_mode import DELETE_FIELD, DELETE_MARKER, MergeCache
 from hudi_pyspark.table.on_damage import OnDamage
 
@@ -50,7 +58,6 @@ if TYPE_CHECKING:
 
     _T = TypeVar("_T", bound=DataclassInstance)
 
-CATALOG_PREFIX: Final = "catalog."  # of a catalog's settings
 INSPECT: Final = "inspect"  # chooses a table about the table, inspect.<argument> its arguments
 
 
@@ -67,6 +74,32 @@ class TableOptions:
     inspect: str = option(text("`timeline`, `commits`, …"), changes_rows=False)
     """a [table about the table](looking-inside.md), with arguments as options
     (`inspect.instant`)"""
+    # Settings by their names, without the prefixes that options of Spark have.
+    storage: Mapping[str, str | bool | float] = field(default_factory=dict, repr=False)
+    catalog: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def parse(cls, options: Mapping[str, str]) -> TableOptions:
+        """Parse the options of Spark that choose a table, by its path or its name in a catalog.
+
+        Raises:
+            InvalidOptionError: the options name a path and a table, or a value is invalid.
+        """
+        given_options = GivenOptions.of(options)
+        lower = {name.lower(): value for name, value in options.items()}
+        catalog = without_prefix(lower, CATALOG_PREFIX)
+        parsed = given_options.parse(cls, storage=storage_options_of(options), catalog=catalog)
+        if given_options.has("path") and given_options.has("table"):
+            raise InvalidOptionError("give a path or the option table, not both")
+        return parsed
+
+    @property
+    def spark_options(self) -> dict[str, object]:
+        """The options of Spark that `parse` takes."""
+        storage = {f"{SPARK_PREFIX}{name}": value for name, value in self.storage.items()}
+        catalog = {f"{CATALOG_PREFIX}{name}": value for name, value in self.catalog.items()}
+        place = {"table": self.table} if self.table else {"path": self.path}
+        return {**storage, **catalog, **place}
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,23 +321,45 @@ class ReadOptions:
     """your word that these indexes know all rows: they then
     [leave out file slices](tuning.md#indexes-that-you-trust)"""
     incremental: IncrementalOptions | None = None  # None unless the query is incremental
-    fails_on_missing: bool = False  # on_missing=fail, of queries that are not incremental
+    fails_on_missing: bool = False  # on_missing=fail
 
     @property
     def skip_merge(self) -> bool:
         """Whether log records are returned beside base rows, not merged into them."""
         return self.merge_type is MergeType.SKIP_MERGE
 
+    @property
+    def merges_whole_table(self) -> bool:
+        """Whether the rows of a range are merged with all rows of the table."""
+        incremental = self.incremental
+        return incremental is not None and incremental.range_merge is RangeMerge.TABLE
+
+    @property
+    def row_options(self) -> tuple[tuple[str, object], ...]:
+        """Name and value of the options that change rows and do not have their defaults.
+
+        They change which rows a file slice has, not which of its rows are read.
+        """
+        owners = (self,) if self.incremental is None else (self, self.incremental)
+        return tuple(
+            (each.name, value)
+            for owner in owners
+            for each in fields(owner)
+            if each.metadata.get("changes_rows")
+            and (value := getattr(owner, each.name)) != each.default
+        )
+
     @classmethod
     def parse(
-        cls, options: Mapping[str, object], defaults: Mapping[str, str] | None = None
+        cls, options: Mapping[str, object], environment: Mapping[str, str] | None = None
     ) -> ReadOptions:
         """Parse read options.
 
         Args:
             options: by any of their names, in any case; text or typed values.
-            defaults: for options that are not among ``options``; only keys of Apache Hudi and
-                hudi-rs, which have dots, are looked at.
+            environment: variables such as ``HOODIE_ENV_hoodie_DOT_metadata_DOT_enable``, for
+                options that are not among ``options``; only keys of Apache Hudi and hudi-rs, which
+                have dots, are looked at.
 
         Raises:
             InvalidOptionError: an option is unknown or does not take its value, two names of one
@@ -322,9 +377,13 @@ class ReadOptions:
             is_setting = is_storage_option(lower) or lower.startswith(CATALOG_PREFIX)
             if lower not in BY_NAME and not is_setting:
                 check_other_option(lower, as_text(value), OPTIONS)
-        keys = {k: v for k, v in (defaults or {}).items() if "." in k}
-        default_options = GivenOptions.of(keys)
-        given_options = default_options.overridden_by(GivenOptions.of(options))
+        defaults = from_environment(environment or {})
+        keys = {k: v for k, v in defaults.items() if "." in k}
+        of_environment = GivenOptions.of(keys)
+        given = GivenOptions.of(options)
+        given_options = GivenOptions(
+            of_environment.values | given.values, of_environment.written | given.written
+        )
         value = given_options.value
         query_type = value("query_type")
         if (value("delete_field") == "") != (value("delete_marker") == ""):
@@ -336,11 +395,13 @@ class ReadOptions:
                 f"{given_options.called('merge_type')} cannot be combined with query type "
                 "read_optimized, which reads no log files; leave it out"
             )
+        incremental = None
         if query_type is QueryType.INCREMENTAL:
-            return given_options.parse(cls, incremental=IncrementalOptions.of(given_options))
-        _check_no_range(given_options)
-        fails = given_options.value("on_missing") is OnMissing.FAIL
-        return given_options.parse(cls, fails_on_missing=fails)
+            incremental = IncrementalOptions.of(given_options)
+        else:
+            _check_no_range(given_options)
+        fails = value("on_missing") is OnMissing.FAIL
+        return given_options.parse(cls, incremental=incremental, fails_on_missing=fails)
 
 
 @dataclass(frozen=True, slots=True)
@@ -405,8 +466,8 @@ def key_of(field_name: str) -> str:
 class GivenOptions:
     """The options that a user set, with values as the user wrote them; asking for one parses it."""
 
-    values: dict[str, object]  # by the key of the option
-    written: dict[str, str]  # the name that the user wrote, by the key of the option
+    values: dict[str, object]  # by the name of the option's field
+    written: dict[str, str]  # the name that the user wrote, by the name of the field
 
     @classmethod
     def of(cls, options: Mapping[str, object]) -> GivenOptions:
@@ -417,34 +478,30 @@ class GivenOptions:
         Raises:
             InvalidOptionError: two names of an option have different values.
         """
-        query_type = key_of("query_type")
         values: dict[str, object] = {}
         written: dict[str, str] = {}
         for name, value in options.items():
             option = BY_NAME.get(name.lower())
-            if option is None or (option.key == query_type and value == ""):
+            if option is None or (option.field == "query_type" and value == ""):
                 continue
-            first = values.get(option.key, value)
-            if first != value and option.parse(first) != option.parse(value):
+            first = values.get(option.field, value)
+            parse = partial(option.kind.parse, option.called())
+            if first != value and parse(first) != parse(value):
                 raise InvalidOptionError(
                     f"option {option.called(name)} is set twice with different values, {first!r} "
                     f"and {value!r}: leave one of them out"
                 )
-            values[option.key] = value
-            written[option.key] = name
+            values[option.field] = value
+            written[option.field] = name
         given_options = cls(values, written)
         is_range = any(map(given_options.has, ("begin", "end"))) or given_options.value("cdc")
-        if query_type not in values and is_range:
-            values[query_type] = QueryType.INCREMENTAL
+        if "query_type" not in values and is_range:
+            values["query_type"] = QueryType.INCREMENTAL
         return given_options
-
-    def overridden_by(self, others: GivenOptions) -> GivenOptions:
-        """Return these options and others, which take precedence."""
-        return GivenOptions(self.values | others.values, self.written | others.written)
 
     def has(self, field_name: str) -> bool:
         """Return whether the user set an option, by the name of its field."""
-        return key_of(field_name) in self.values
+        return field_name in self.values
 
     def value(self, field_name: str) -> object:
         """Return the typed value of an option by the name of its field, or the default.
@@ -453,14 +510,13 @@ class GivenOptions:
             InvalidOptionError: the option does not take the value.
         """
         option = _BY_FIELD[field_name]
-        if option.key not in self.values:
+        if field_name not in self.values:
             return option.kind.default
-        return option.parse(self.values[option.key], self.written.get(option.key, ""))
+        return option.kind.parse(self.called(field_name), self.values[field_name])
 
     def called(self, field_name: str) -> str:
         """Return the name of an option for messages: as the user wrote it, with its key."""
-        option = _BY_FIELD[field_name]
-        return option.called(self.written.get(option.key, ""))
+        return _BY_FIELD[field_name].called(self.written.get(field_name, ""))
 
     def parse(self, owner: type[_T], **other_fields: object) -> _T:
         """Make an instance of a class of options from the set options and other fields.
@@ -471,6 +527,18 @@ class GivenOptions:
         make: Callable[..., _T] = owner
         names = [each.name for each in fields(owner) if each.name in _BY_FIELD]
         return make(**{name: self.value(name) for name in names}, **other_fields)
+
+
+def spark_texts(options: Mapping[str, object]) -> dict[str, str]:
+    """Return read options, typed or as text, as Spark takes them.
+
+    Raises:
+        InvalidOptionError, UnsupportedQueryError: as `columns_text`.
+    """
+    return {
+        name: columns_text(value) if name.lower() == "columns" else as_text(value)
+        for name, value in options.items()
+    }
 
 
 def columns_text(columns: object) -> str:

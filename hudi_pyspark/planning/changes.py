@@ -156,7 +156,7 @@ class _ChangePlanner:
 
     def commit_tasks(self, time: str) -> Iterator[CdcTask]:
         """Yield the tasks of a commit, given its requested time."""
-        metadata = self.view.commit_metadata[time]
+        metadata = self.view.history.metadata(time)
         if metadata.is_empty:
             raise self._gone(time, unknown_writes(self.view.history.empty_commits([time])))
         if metadata.operation_type is WriteOperationType.UNKNOWN and any(metadata.all_stats()):

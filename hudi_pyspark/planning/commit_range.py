@@ -23,7 +23,7 @@ from hudi_pyspark.messages import logger, warn
 from hudi_pyspark.options.instant_text import local_now, present_instant
 from hudi_pyspark.options.option import HollowCommits, OnMissing, RangeMerge
 from hudi_pyspark.options.read_options import IncrementalOptions
-from hudi_pyspark.table.config import has_completion_times
+from hudi_pyspark.table.config import FIRST_WITH_COMPLETION_TIMES
 from hudi_pyspark.table.file_group import FileSlice
 from hudi_pyspark.table.listing import PartitionChoice
 from hudi_pyspark.table.timeline import completion_times
@@ -50,12 +50,12 @@ class RequestedRange(PickledWithoutCache):
     def of_rows(cls, view: TableView, options: IncrementalOptions) -> RequestedRange:
         """Return the range of an incremental query: of completion times from table version 8 on."""
         version = options.table_version or view.config.version
-        return cls(view, options, has_completion_times(version))
+        return cls(view, options, version >= FIRST_WITH_COMPLETION_TIMES)
 
     @cached_property
     def times(self) -> dict[RequestedTime, ComparedTime]:
         """The time that the range compares, by the requested time of each completed commit."""
-        return _compared_times(self.view.commits, by_completion=self.by_completion)
+        return _compared_times(self.view.history.commits, by_completion=self.by_completion)
 
     @cached_property
     def end(self) -> str:
@@ -82,7 +82,9 @@ class RequestedRange(PickledWithoutCache):
         self.check_bounds()
         begin = self.options.begin
         end = self.end if self.by_completion else self.end_before_hollow_commits()
-        in_range = [c for c in self.view.commits if begin < self.times[c.requested_time] <= end]
+        in_range = [
+            c for c in self.view.history.commits if begin < self.times[c.requested_time] <= end
+        ]
         commits = sorted(c.requested_time for c in in_range if self._counts(c))
         commit_range = CommitRange(begin, end, self.by_completion, tuple(commits), "")
         archived = self.archived(end)
@@ -366,7 +368,7 @@ def end_of_state(view: TableView, as_of: str | None) -> str:
         as_of: requested time of the state, inclusive; None for the latest state.
     """
     by_completion = view.config.has_completion_times
-    times = _compared_times(view.commits, by_completion=by_completion)
+    times = _compared_times(view.history.commits, by_completion=by_completion)
     later = [at for time, at in times.items() if as_of is not None and time > as_of]
     return _last_before(view, times, later, by_completion=by_completion)
 

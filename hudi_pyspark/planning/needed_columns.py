@@ -4,8 +4,10 @@ from collections.abc import Iterable, Sequence
 
 import pyarrow as pa
 
+from hudi_pyspark.columns.nested_fields import narrow_fields
 from hudi_pyspark.custom_mergers import PayloadMerger
 from hudi_pyspark.errors import CorruptTableError, InvalidOptionError, UnsupportedTableError
+from hudi_pyspark.filter.predicate import Predicate, top_level_columns
 from hudi_pyspark.format.column_names import case_variants, find_column, resolve_name
 from hudi_pyspark.format.nested_types import find_field
 from hudi_pyspark.table.config import PROPERTIES_FILE, TableConfig, has_lost_ordering_fields
@@ -25,6 +27,7 @@ def result_schema(
     *,
     include_meta_columns: bool,
     owner: str = "table",
+    fields: pa.Schema | None = None,
 ) -> pa.Schema:
     """Return the columns of the answer, with the names that they have in the table.
 
@@ -33,29 +36,33 @@ def result_schema(
         columns: names in any case, as in Spark, in the order of the answer; None for all.
         include_meta_columns: whether all columns include the meta columns.
         owner: what has the columns; part of errors.
+        fields: some of the columns, with the nested fields that are needed; None for all fields.
 
     Raises:
         InvalidOptionError: the table lacks a column, or a column is named twice.
     """
     if columns is None:
-        return pa.schema(list(table_schema)) if include_meta_columns else data_columns(table_schema)
-    stored_names = dict.fromkeys(table_schema.names)
-    names = [
-        n if n in stored_names else resolve_name(n, table_schema.names, owner=owner)
-        for n in columns
-    ]
-    if len({*names}) < len(names):
-        twice = next(name for place, name in enumerate(names) if name in names[:place])
-        raise InvalidOptionError(f"columns has {twice!r} twice: name each column once")
-    return pa.schema([table_schema.field(name) for name in names])
+        chosen = table_schema if include_meta_columns else data_columns(table_schema)
+    else:
+        stored_names = dict.fromkeys(table_schema.names)
+        names = [
+            n if n in stored_names else resolve_name(n, table_schema.names, owner=owner)
+            for n in columns
+        ]
+        if len({*names}) < len(names):
+            twice = next(name for place, name in enumerate(names) if name in names[:place])
+            raise InvalidOptionError(f"columns has {twice!r} twice: name each column once")
+        chosen = pa.schema([table_schema.field(name) for name in names])
+    return pa.schema(list(chosen)) if fields is None else narrow_fields(chosen, fields)
 
 
 def planned_columns(
     table_schema: pa.Schema,
     result: pa.Schema,
-    filter_names: Iterable[str],
+    predicate: Predicate | None = None,
     merge_names: Iterable[str] = (),
     *,
+    reads_commits: bool = False,
     makes_keys: bool = False,
     compares_values: bool = False,
 ) -> PlannedColumns:
@@ -66,9 +73,10 @@ def planned_columns(
     Args:
         table_schema: all columns of the table.
         result: columns of the answer, which may lack nested fields.
-        filter_names: names of the columns that decide which rows the answer has. Files may have
-            commit times that the table's schema does not show.
+        predicate: only rows for which it is true; None for all.
         merge_names: names of the columns that the merge looks at; the table may lack some.
+        reads_commits: whether commit times decide which rows the answer has. Files may have them
+            although the table's schema does not show them.
         makes_keys: whether record keys are made of key fields, for a merge of files without keys.
         compares_values: whether the merge may compare any two values, nested ones included.
     """
@@ -77,6 +85,8 @@ def planned_columns(
     result_names = {*result.names}
     variants = case_variants(result_names, table_schema).names
     other_names = [name for name in variants if name not in result_names]
+    filter_names = top_level_columns(predicate, table_schema)
+    filter_names += [COMMIT_TIME_COLUMN] if reads_commits else []
     merged = _columns(merge_names, table_schema)
     if makes_keys:
         merged = merged.append(pa.field(RECORD_KEY_COLUMN, pa.string()))
@@ -172,17 +182,10 @@ def merge_columns(
         merger: the user's; None if Hudi's own rules decide.
     """
     fields = [*rule.ordering_fields, rule.delete_field, *key_fields]
+    if merger is None:
+        fields += PAYLOADS.get(rule.payload_name, UNKNOWN_PAYLOAD).fields
     needed = [RECORD_KEY_COLUMN, DELETED_COLUMN, OPERATION_COLUMN]
     needed += [name for field in fields if (name := find_column(field, table_schema))]
-    needed += _payload_columns(table_schema, rule, merger)
-    return list(dict.fromkeys(needed))
-
-
-def _payload_columns(
-    table_schema: pa.Schema, rule: MergeRule, merger: PayloadMerger | None
-) -> Sequence[str]:
-    """Return the columns that the payload class needs, as far as the table has them."""
     if merger is not None:
-        return merger.columns if merger.columns is not None else table_schema.names
-    fields = PAYLOADS.get(rule.payload_name, UNKNOWN_PAYLOAD).fields
-    return [name for field in fields if (name := find_column(field, table_schema))]
+        needed += table_schema.names if merger.columns is None else merger.columns
+    return list(dict.fromkeys(needed))

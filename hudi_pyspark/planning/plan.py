@@ -6,7 +6,8 @@ import heapq
 import os
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise, repeat, starmap
@@ -17,14 +18,18 @@ import pyarrow as pa
 
 from hudi_pyspark import thresholds
 from hudi_pyspark.cached_property import PickledWithoutCache, cached_property
-from hudi_pyspark.errors import printable
+from hudi_pyspark.errors import CorruptTimelineError, HudiError, printable
 from hudi_pyspark.filter.predicate import Predicate
 from hudi_pyspark.format.data_files import BaseFileFormat
-from hudi_pyspark.format.timeline.instant import RequestedTime
+from hudi_pyspark.messages import warn
 from hudi_pyspark.options.option import QueryType
 from hudi_pyspark.planning.slice_tasks import TablePlanner
+from hudi_pyspark.storage.retries import retry_on_corruption
 from hudi_pyspark.table.file_group import FileSlice, LogFile
 from hudi_pyspark.table.listing import PartitionChoice
+from hudi_pyspark.table.lost_commits import find_loss
+from hudi_pyspark.table.schema import commits_hiding_columns
+from hudi_pyspark.table.timeline import collection_paused
 from hudi_pyspark.table.view import TableView
 from hudi_pyspark.tasks import CdcTask, ReadTask, ScanTask
 from hudi_pyspark.wording import counted
@@ -46,7 +51,7 @@ _SAMPLED_TASKS = 100  # whose sizes decide how many threads read
 class Query(ABC):
     """What a scan reads of a table. Files are listed when its slices or tasks are first needed."""
 
-    view: TableView
+    planner: TablePlanner  # of the table, with the options of the read
     choice: PartitionChoice | None = field(default=None, kw_only=True)  # None: all partitions
     is_ordered: ClassVar[bool] = False  # the answer has the order of the tasks
 
@@ -63,9 +68,20 @@ class Query(ABC):
         return f"{QueryType.INCREMENTAL.value} of {self.view.storage.describe('')}"
 
     @property
-    def schema_instant(self) -> RequestedTime | None:
-        """Instant whose schema the answer has; None for the latest."""
-        return None
+    def view(self) -> TableView:
+        """The table that is read."""
+        return self.planner.view
+
+    @property
+    def schema(self) -> pa.Schema:
+        """All columns that the answer may have.
+
+        Raises:
+            UnsupportedTableError: the table has no schema that can be read; or the query is one of
+                changes, and the table has a column that they cannot have.
+            CorruptTableError: the schema lacks a partition column.
+        """
+        return self.planner.table_schema
 
     @property
     def slices(self) -> Sequence[FileSlice] | None:
@@ -86,20 +102,11 @@ class Query(ABC):
             UnsupportedQueryError: the query is read-optimized.
         """
 
-    def answer_schema(self, table_schema: pa.Schema) -> pa.Schema:
-        """Return all columns that the answer may have.
-
-        Raises:
-            UnsupportedTableError: as `changes_schema`, if the query is one of changes.
-        """
-        return table_schema
-
     @abstractmethod
-    def plan(self, planner: TablePlanner, result: pa.Schema, predicate: Predicate | None) -> Plan:
+    def plan(self, result: pa.Schema, predicate: Predicate | None) -> Plan:
         """Make the tasks of the query.
 
         Args:
-            planner: of the table that the query is about.
             result: columns of the answer. Changes always have all of their columns.
             predicate: only rows for which it is true; None for all.
 
@@ -109,13 +116,51 @@ class Query(ABC):
             UnsupportedTableError: a slice cannot be read correctly.
         """
 
+    def checked_plan(self, result: pa.Schema, predicate: Predicate | None) -> Plan:
+        """Plan, once more if a file looks corrupt, and check that no commit is lost.
+
+        Raises:
+            CorruptTimelineError: rows that a lost commit replaced would be in the answer; or
+                commits are lost or hide columns, and ``on_missing=fail``.
+            MissingFileError, IncrementalRangeError, UnsupportedTableError: as `plan`.
+        """
+        with collection_paused():
+            planned = retry_on_corruption(self.view.storage, partial(self.plan, result, predicate))
+            self._check_lost_commits()
+            return planned
+
+    def _check_lost_commits(self) -> None:
+        """Warn of commits that the timeline has lost, or whose file is empty, or fail.
+
+        Empty files of commits matter here if they hide columns. Ranges find those that hide rows.
+        """
+        fails = self.planner.options.fails_on_missing
+        if hiding := commits_hiding_columns(self.view, self.planner.schema_instant):
+            time = max(hiding)
+            error = CorruptTimelineError(
+                hiding[time],
+                f"the file of completed commit {time} is empty: columns that it added are missing",
+            )
+            if fails:
+                raise error
+            warn(f"{error.reason()} (on_missing=fail refuses)")
+        recorded: Mapping[str, str] = {}
+        metadata = self.planner.metadata
+        with suppress(HudiError):  # no metadata table, or one that cannot be read
+            recorded = metadata().commits.lost if metadata is not None else {}
+        loss = find_loss(self.view, recorded, self.planner.schema_instant)
+        if loss is None:
+            return
+        if loss.repeats_rows or fails:
+            raise loss.error()
+        warn(loss.error(" (on_missing=fail refuses)").reason())
+
 
 @dataclass(frozen=True)
 class Plan(PickledWithoutCache):
     """The tasks of a query, and what explains them in words."""
 
     query: Query
-    planner: TablePlanner
     columns: Sequence[str]  # of the answer
     predicate: Predicate | None  # only rows for which it is true; None for all
     tasks: Sequence[ReadTask]
@@ -154,6 +199,19 @@ class Plan(PickledWithoutCache):
         )
         return sum(slice_bytes) + self.file_bytes[2]
 
+    def grouped(self, merged: Sequence[int | None], cores: int) -> Plan:
+        """Return the plan with its tasks in groups of about equal cost; see `group_tasks`.
+
+        Args:
+            merged: for each task, as `merged_on_disk` says.
+            cores: the number of groups that are read at the same time; 0 if it is unknown. Then
+                whole files count, and ``task_bytes`` alone decides.
+        """
+        planner = self.query.planner
+        column_count = len(planner.table_schema.names) if cores else 0
+        groups = group_tasks(self.tasks, planner.options.task_bytes, cores, merged, column_count)
+        return replace(self, groups=groups, merged=merged)
+
     def facts(self) -> dict[str, str]:
         """Return the facts of the plan by label, in the order in which they are shown.
 
@@ -161,18 +219,20 @@ class Plan(PickledWithoutCache):
         with a filter ``filter`` and ``pruned``; ``cost``, ``listing``, ``columns``; and ``schema``
         if columns are matched by id.
         """
-        view = self.planner.view
-        slices = self.query.slices
+        query = self.query
+        planner = query.planner
+        view = query.view
+        slices = query.slices
         version = f"{view.config.table_type.value}, version {view.config.version}"
         facts = {
             "table": f"{view.storage.describe('')} ({version})",
-            "query": self.planner.options.query_type.value,
-            "instants": self.query.instants or _instants(self.changes),
+            "query": planner.options.query_type.value,
+            "instants": query.instants or _instants(self.changes),
         }
         if slices is None:
             facts["changes"] = _changes(self.changes)
         else:
-            facts |= {"files": _files(slices), "merge": _merge(self.planner, slices)}
+            facts |= {"files": _files(slices), "merge": _merge(planner, slices)}
         if self.predicate is not None:
             facts |= {"filter": str(self.predicate), "pruned": _pruned(self)}
         facts |= {
@@ -180,7 +240,7 @@ class Plan(PickledWithoutCache):
             "listing": _listing(self),
             "columns": ", ".join(self.columns),
         }
-        if self.planner.schema_on_read is not None:
+        if planner.schema_on_read is not None:
             facts["schema"] = "columns of older files are matched by id (schema on read)"
         return {label: printable(fact) for label, fact in facts.items()}
 
@@ -243,10 +303,10 @@ def _log_bytes(task: ScanTask) -> int:
 
 
 def _listing(plan: Plan) -> str:
-    view = plan.planner.view
+    view = plan.query.view
     line = view.listing.summary()
     partitions = view.config.metadata_partitions
-    if partitions and not plan.planner.options.use_metadata_table:
+    if partitions and not plan.query.planner.options.use_metadata_table:
         return f"{line}; the metadata table ({', '.join(partitions)}) is turned off"
     return line if partitions else f"{line}; the table has no metadata table that may be read"
 
@@ -277,6 +337,7 @@ def _merge(planner: TablePlanner, slices: Sequence[FileSlice]) -> str:
     return ", ".join(parts)
 
 
+@collection_paused()
 def group_tasks(
     tasks: Sequence[ReadTask],
     target: int,

@@ -16,10 +16,10 @@ from dataclasses import replace
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from hudi_pyspark.filter.requested_keys import RequestedKeys
-from hudi_pyspark.metadata_table.pruning import IndexQuestion, prune_slices
-from hudi_pyspark.options.option import Index, values_that_change_rows
+from hudi_pyspark.filter.requested_keys import ANY_KEY, RequestedKeys
+from hudi_pyspark.options.option import Index
 from hudi_pyspark.planning.bucket_index import BucketIndex, ToldBuckets, seem_bucketed
+from hudi_pyspark.planning.index_pruning import IndexPruner
 from hudi_pyspark.storage.protocol import read_together
 from hudi_pyspark.table.stored_keys import StoredKeys, keys_or_reason
 
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from hudi_pyspark.table.file_group import FileSlice
 
 
-def requested_keys(planner: TablePlanner, predicate: Predicate | None) -> RequestedKeys | None:
-    """Return the only record keys that can pass a filter before a merge; None for any key.
+def requested_keys(planner: TablePlanner, predicate: Predicate | None) -> RequestedKeys:
+    """Return the only record keys that can pass a filter before a merge.
 
     All records of a row share their key, and so the fields that the key is made of: records of
     other keys never change the result of the merge.
 
-    None if the user has a merger, which may change key fields: Apache Hudi's rules never do.
+    Any key if the user has a merger, which may change key fields: Apache Hudi's rules never do.
     Conditions on key fields admit any key where keys may be made of other values than rows show:
 
     - with a schema on read: a field may have had another type, whose values have other texts in
@@ -44,7 +44,7 @@ def requested_keys(planner: TablePlanner, predicate: Predicate | None) -> Reques
       the stored value: a folder may show a part of it, or spell it otherwise.
     """
     if planner.merger is not None:
-        return None
+        return ANY_KEY
     config = planner.config
     in_path = config.partition_fields if planner.values_come_from_path else ()
     if planner.schema_on_read is not None or {*in_path} & {*config.record_key_fields}:
@@ -52,27 +52,8 @@ def requested_keys(planner: TablePlanner, predicate: Predicate | None) -> Reques
     return RequestedKeys.of(predicate, config, planner.table_schema)
 
 
-def admitted_record_keys(
-    planner: TablePlanner, requested: RequestedKeys | None
-) -> tuple[str, ...] | None:
-    """Return the only record keys that tasks read, given `requested_keys`; None for any key.
-
-    None also if the files do not contain keys, because delete blocks encode them differently.
-    """
-    return requested.whole_keys if requested is not None and not planner.key_fields else None
-
-
-def key_texts(requested: RequestedKeys | None) -> tuple[str, ...]:
-    """Return the key fields of whose values the keys have the texts, if the filter is on fields.
-
-    Files show whether their keys have these texts; () if the filter is on record keys.
-    """
-    is_of_fields = requested is not None and requested.record_keys is None
-    return tuple(requested.key_fields) if requested is not None and is_of_fields else ()
-
-
 def prune_by_buckets(
-    planner: TablePlanner, slices: Sequence[FileSlice], requested: RequestedKeys | None
+    planner: TablePlanner, slices: Sequence[FileSlice], requested: RequestedKeys
 ) -> tuple[Sequence[FileSlice], Sequence[str]]:
     """Leave out the slices whose buckets cannot have a row that passes a filter.
 
@@ -81,7 +62,7 @@ def prune_by_buckets(
     Args:
         planner: of the table.
         slices: of one state of the table.
-        requested: the keys that can pass the filter, from `requested_keys`; None for any key.
+        requested: the keys that can pass the filter, from `requested_keys`.
 
     Returns:
         The slices to read, and what the bucket index did in words.
@@ -93,7 +74,7 @@ def prune_by_buckets(
     is_told = options.index_type.upper() == "BUCKET"
     if Index.BUCKET_INDEX not in options.data_skipping or (options.index_type and not is_told):
         return slices, ()
-    if requested is None or planner.schema_on_read is not None:
+    if requested.are_any or planner.schema_on_read is not None:
         return slices, ()
     if len(slices) < 2 or not seem_bucketed(slices):
         return slices, ()
@@ -119,13 +100,13 @@ def prune_by_indexes(
     Returns:
         The slices to read, and for each index that was asked, what it did in words.
     """
-    options = planner.options
-    if planner.metadata is None or query.predicate is None:
+    if query.predicate is None or planner.metadata is None:
         return slices, ()
     # With a schema on read, files may have other names for the columns.
-    if not options.use_metadata_table or planner.schema_on_read is not None:
+    if planner.schema_on_read is not None:
         return slices, ()
-    partitions = planner.view.config.metadata_partitions
+    options = planner.options
+    partitions = planner.config.metadata_partitions
     indexes = {i for i in options.data_skipping if any(map(i.matches, partitions))}
     if not by_key or options.skip_merge:
         indexes.discard(Index.RECORD_INDEX)  # it has the place of the newest version of a row
@@ -133,25 +114,15 @@ def prune_by_indexes(
         return slices, ()
     distrust = _reason_for_distrust(planner)
     trusted = frozenset() if distrust else options.trust_indexes
-    keys_are_unique = options.unique_keys or Index.RECORD_INDEX in trusted
-    asks_for_keys = query.record_keys is not None and (
-        Index.BLOOM_FILTERS in indexes or (Index.RECORD_INDEX in indexes and keys_are_unique)
+    record_keys = query.requested.whole_keys
+    pruner = IndexPruner(planner, query.predicate, indexes, trusted, record_keys)
+    asks_for_keys = record_keys is not None and (
+        Index.BLOOM_FILTERS in indexes or (Index.RECORD_INDEX in indexes and pruner.keys_are_unique)
     )
     others = _other_keys(planner, slices, query) if asks_for_keys else ""
-    key_fields = planner.config.record_key_fields
-    question = IndexQuestion(
-        frozenset(indexes),
-        query.predicate,
-        planner.table_schema,
-        planner.config.partition_fields,
-        None if others else query.record_keys,
-        key_prefix=f"{key_fields[0]}:" if len(key_fields) == 1 else "",
-        keys_are_unique=keys_are_unique,
-        trusted=trusted,
-        # Earlier versions append to log files, so statistics may be of one part of a file.
-        logs_have_bounds=planner.merger is None and planner.view.config.has_completion_times,
-    )
-    kept_slices, notes = prune_slices(planner.metadata, slices, question)
+    if others:
+        pruner = replace(pruner, record_keys=None)
+    kept_slices, notes = pruner.prune(planner.metadata, slices)
     if others:
         notes.append(f"nothing by indexes of record keys: {others}")
     if distrust and options.trust_indexes:
@@ -163,9 +134,10 @@ def _other_keys(planner: TablePlanner, slices: Sequence[FileSlice], query: Slice
     """Say why keys may have other texts than their fields; "" if files show that they have these.
 
     An index of keys knows nothing of fields. The oldest and the newest slice are looked at; tasks
-    look at each file that they read, see `key_texts`.
+    look at each file that they read.
     """
-    if not query.key_texts or not slices:
+    key_texts = query.requested.key_texts
+    if not key_texts or not slices:
         return ""
     view = planner.view
     by_time = attrgetter("base_instant_time")
@@ -174,7 +146,7 @@ def _other_keys(planner: TablePlanner, slices: Sequence[FileSlice], query: Slice
     found = view.history.key_evidence
 
     def look_at(path: str) -> StoredKeys | str:
-        return keys_or_reason(view.storage, chosen[path], query.key_texts, keys_are_stored=True)
+        return keys_or_reason(view.storage, chosen[path], key_texts, keys_are_stored=True)
 
     unread = [path for path in chosen if path not in found]
     found |= dict(read_together(look_at, unread, is_local=view.storage.is_local))
@@ -196,5 +168,5 @@ def _reason_for_distrust(planner: TablePlanner) -> str:
     """
     if planner.merger is not None:
         return "since a payload_merger decides what rows are"
-    changed = [name for name, _ in values_that_change_rows(planner.options)]
+    changed = [name for name, _ in planner.options.row_options]
     return f"since {' and '.join(changed)} may change rows" if changed else ""

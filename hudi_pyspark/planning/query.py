@@ -1,30 +1,25 @@
 """The kinds of queries: each knows its schema, file slices, tasks and explanation."""
 
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar
 
 import pyarrow as pa
 
 from hudi_pyspark.cached_property import cached_property
-from hudi_pyspark.errors import CorruptTimelineError, HudiError, UnsupportedQueryError
+from hudi_pyspark.errors import UnsupportedQueryError
 from hudi_pyspark.filter.predicate import Predicate, top_level_columns
 from hudi_pyspark.format.timeline.instant import RequestedTime
-from hudi_pyspark.messages import warn
 from hudi_pyspark.options.instant_text import local_now
-from hudi_pyspark.options.option import CdcFormat, OnMissing, QueryType
+from hudi_pyspark.options.option import CdcFormat, QueryType
 from hudi_pyspark.options.read_options import ReadOptions
 from hudi_pyspark.planning.changes import changes_schema, check_changes, plan_changes
 from hudi_pyspark.planning.commit_range import RequestedRange, end_of_state
 from hudi_pyspark.planning.plan import Plan, Query
-from hudi_pyspark.planning.pruning import (
-    admitted_record_keys,
-    key_texts,
-    prune_by_buckets,
-    prune_by_indexes,
-    requested_keys,
-)
+from hudi_pyspark.planning.pruning import prune_by_buckets, prune_by_indexes, requested_keys
 from hudi_pyspark.planning.slice_tasks import SliceQuery, TablePlanner, read_settings
 from hudi_pyspark.planning.time_travel import (
     check_first_commit,
@@ -32,8 +27,6 @@ from hudi_pyspark.planning.time_travel import (
     resolve_range_end,
 )
 from hudi_pyspark.table.file_group import FileSlice
-from hudi_pyspark.table.lost_commits import find_loss
-from hudi_pyspark.table.schema import commits_hiding_columns
 from hudi_pyspark.table.view import TableView
 from hudi_pyspark.tasks import (
     BOTH_IMAGES,
@@ -43,9 +36,24 @@ from hudi_pyspark.tasks import (
     data_columns,
 )
 
+if TYPE_CHECKING:
+    from hudi_pyspark.custom_mergers import PayloadMerger
+    from hudi_pyspark.metadata_table.table import MetadataTable
 
-def resolve_query(view: TableView, options: ReadOptions) -> Query:
+
+def resolve_query(
+    view: TableView,
+    options: ReadOptions,
+    mergers: Mapping[str, PayloadMerger],
+    metadata: Callable[[], MetadataTable] | None = None,
+) -> Query:
     """Return the query that options ask for, with its instants resolved on the timeline.
+
+    Args:
+        view: the table.
+        options: of the read.
+        mergers: merge functions of users, by payload class.
+        metadata: returns the metadata table if the view's files come from it; None to ask no index.
 
     Raises:
         InvalidInstantError: an instant is not one, or a range ends before it begins.
@@ -53,12 +61,14 @@ def resolve_query(view: TableView, options: ReadOptions) -> Query:
         IncrementalRangeError: commits of the range are archived or pending.
         UnsupportedTableError: the table cannot answer queries of ranges, or logs no changes.
     """
+    plan_as_of = partial(TablePlanner, view, options, mergers, metadata=metadata)
     if options.incremental is None:
         as_of = None
         if options.as_of is not None:
             as_of = resolve_as_of(options.as_of, view, local_now())
             check_first_commit(as_of, view, fails=options.fails_on_missing)
-        return SnapshotQuery(view, as_of, options.query_type is QueryType.READ_OPTIMIZED)
+        is_read_optimized = options.query_type is QueryType.READ_OPTIMIZED
+        return SnapshotQuery(plan_as_of(as_of), as_of, is_read_optimized)
     ends = options.incremental.begin, options.incremental.end
     begin, end = (resolve_range_end(text, view) for text in ends)
     incremental = replace(options.incremental, begin=begin, end=end)
@@ -66,42 +76,12 @@ def resolve_query(view: TableView, options: ReadOptions) -> Query:
         by_completion = incremental.by_offset and view.config.has_completion_times
         requested = RequestedRange(view, incremental, by_completion)
         check_changes(requested)
-        return ChangesQuery(view, requested)
+        return ChangesQuery(plan_as_of(), requested)
     requested = RequestedRange.of_rows(view, incremental)
-    return RangeQuery(view, requested, requested.resolve())
-
-
-def check_lost_commits(query: Query, planner: TablePlanner) -> None:
-    """Warn of commits that the timeline has lost, or whose file is empty, or fail.
-
-    Empty files of commits matter here if they hide columns. Ranges find those that hide rows.
-
-    Raises:
-        CorruptTimelineError: rows that a lost commit replaced would be in the answer; or commits
-            are lost or hide columns, and ``on_missing=fail``.
-    """
-    options = planner.options
-    incremental = options.incremental
-    fails = incremental is not None and incremental.on_missing is OnMissing.FAIL
-    fails = fails or options.fails_on_missing
-    if hiding := commits_hiding_columns(query.view, query.schema_instant):
-        time = max(hiding)
-        error = CorruptTimelineError(
-            hiding[time],
-            f"the file of completed commit {time} is empty: columns that it added are missing",
-        )
-        if fails:
-            raise error
-        warn(f"{error.reason()} (on_missing=fail refuses)")
-    recorded: Mapping[str, str] = {}
-    with suppress(HudiError):  # no metadata table, or one that cannot be read
-        recorded = planner.metadata().commits.lost if planner.metadata is not None else {}
-    loss = find_loss(query.view, recorded, query.schema_instant)
-    if loss is None:
-        return
-    if loss.repeats_rows or fails:
-        raise loss.error()
-    warn(loss.error(" (on_missing=fail refuses)").reason())
+    commit_range = requested.resolve()
+    commits = commit_range.commits
+    schema_instant = commits[-1] if incremental.use_end_schema and commits else None
+    return RangeQuery(plan_as_of(schema_instant), requested, commit_range)
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,10 +96,6 @@ class SnapshotQuery(Query):
         kind = QueryType.READ_OPTIMIZED if self.read_optimized else QueryType.SNAPSHOT
         when = f" as of {self.as_of}" if self.as_of else ""
         return f"{kind.value} of {self.view.storage.describe('')}{when}"
-
-    @property
-    def schema_instant(self) -> RequestedTime | None:
-        return self.as_of
 
     @property
     def end(self) -> str:
@@ -137,25 +113,24 @@ class SnapshotQuery(Query):
             self.as_of, read_optimized=self.read_optimized, choice=self.choice
         )
 
-    def plan(self, planner: TablePlanner, result: pa.Schema, predicate: Predicate | None) -> Plan:
+    def plan(self, result: pa.Schema, predicate: Predicate | None) -> Plan:
         slices = self.slices
-        until = self.view.last_instant if self.as_of is None else self.as_of
-        requested = requested_keys(planner, predicate)
-        record_keys = admitted_record_keys(planner, requested)
-        query = SliceQuery(result, until, predicate, record_keys, key_texts(requested))
-        slices, notes = prune_by_buckets(planner, slices, requested)
+        until = self.view.slices.last_instant if self.as_of is None else self.as_of
+        requested = requested_keys(self.planner, predicate)
+        query = SliceQuery(result, until, predicate, requested)
+        slices, notes = prune_by_buckets(self.planner, slices, requested)
         if self.as_of is None:
             by_key = not self.read_optimized
-            slices, index_notes = prune_by_indexes(planner, slices, query, by_key=by_key)
+            slices, index_notes = prune_by_indexes(self.planner, slices, query, by_key=by_key)
             notes = [*notes, *index_notes]
-        tasks = planner.tasks(slices, query)
-        return Plan(self, planner, result.names, predicate, tasks, notes)
+        tasks = self.planner.tasks(slices, query)
+        return Plan(self, result.names, predicate, tasks, notes)
 
     @property
     def instants(self) -> str:
         if self.as_of:
             return f"up to {self.as_of}, inclusive (requested times)"
-        last = self.view.last_instant
+        last = self.view.slices.last_instant
         return f"latest, {last}" if last else "no commit yet"
 
 
@@ -167,11 +142,6 @@ class RangeQuery(Query):
     commit_range: CommitRange  # as it is known before files are listed
 
     @property
-    def schema_instant(self) -> RequestedTime | None:
-        commits = self.commit_range.commits
-        return commits[-1] if self.requested.options.use_end_schema and commits else None
-
-    @property
     def end(self) -> str:
         return self.requested.end_of_read(self.commit_range.begin, self.commit_range.end)
 
@@ -179,24 +149,16 @@ class RangeQuery(Query):
     def slices(self) -> Sequence[FileSlice]:
         return self._range_and_slices[1]
 
-    def plan(self, planner: TablePlanner, result: pa.Schema, predicate: Predicate | None) -> Plan:
+    def plan(self, result: pa.Schema, predicate: Predicate | None) -> Plan:
         commit_range, slices = self._range_and_slices
-        until = self.view.last_instant
+        until = self.view.slices.last_instant
         if commit_range.commits and not commit_range.full_scan:
             until = self.requested.last_commit(commit_range)
         whole_slices = self._whole_slices(commit_range, slices)
-        requested = requested_keys(planner, predicate)
-        query = SliceQuery(
-            result,
-            until,
-            predicate,
-            admitted_record_keys(planner, requested),
-            key_texts(requested),
-            commit_range,
-            whole_slices,
-        )
-        tasks = planner.tasks(slices, query)
-        return Plan(self, planner, result.names, predicate, tasks)
+        requested = requested_keys(self.planner, predicate)
+        query = SliceQuery(result, until, predicate, requested, commit_range, whole_slices)
+        tasks = self.planner.tasks(slices, query)
+        return Plan(self, result.names, predicate, tasks)
 
     @property
     def instants(self) -> str:
@@ -233,23 +195,19 @@ class ChangesQuery(Query):
         options = self.requested.options
         return self.requested.end_of_read(options.begin, options.end)
 
-    def answer_schema(self, table_schema: pa.Schema) -> pa.Schema:
-        """Return the columns of the changes.
+    @property
+    def schema(self) -> pa.Schema:
+        return changes_schema(self.planner.table_schema, self.requested.options.cdc_format)
 
-        Raises:
-            UnsupportedTableError: as `changes_schema`.
-        """
-        return changes_schema(table_schema, self.requested.options.cdc_format)
-
-    def plan(self, planner: TablePlanner, result: pa.Schema, predicate: Predicate | None) -> Plan:
-        schema = planner.table_schema
+    def plan(self, result: pa.Schema, predicate: Predicate | None) -> Plan:
+        schema = self.planner.table_schema
 
         def plan_whole(slices: Sequence[FileSlice], until: str) -> list[ScanTask]:
             query = SliceQuery(schema, until, partition_values_from_files=True)
-            return planner.tasks(slices, query)
+            return self.planner.tasks(slices, query)
 
-        settings = read_settings(planner.options)
-        names = {*result.names, *top_level_columns(predicate, self.answer_schema(schema))}
+        settings = read_settings(self.planner.options)
+        names = {*result.names, *top_level_columns(predicate, self.schema)}
         # Images take most of the time, and a count needs none of them.
         shown = BOTH_IMAGES & names
         tasks = plan_changes(self.requested, schema, plan_whole)
@@ -259,4 +217,4 @@ class ChangesQuery(Query):
             shown = BOTH_IMAGES if images.names else frozenset()
             tasks = [replace(task, images=images, answer=answer) for task in tasks]
         tasks = [replace(t, predicate=predicate, settings=settings, shown=shown) for t in tasks]
-        return Plan(self, planner, result.names, predicate, tasks)
+        return Plan(self, result.names, predicate, tasks)

@@ -6,7 +6,7 @@ query asks it for tasks with a `SliceQuery`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from hashlib import sha256
 from operator import attrgetter
@@ -17,10 +17,9 @@ import pyarrow as pa
 from hudi_pyspark.cached_property import cached_property
 from hudi_pyspark.columns.schema_evolution import SchemaOnRead
 from hudi_pyspark.custom_mergers import PayloadMerger, find_merger
-from hudi_pyspark.filter.predicate import Predicate, columns_of, top_level_columns
+from hudi_pyspark.filter.predicate import Predicate, columns_of
+from hudi_pyspark.filter.requested_keys import ANY_KEY, RequestedKeys
 from hudi_pyspark.format.column_names import find_path
-from hudi_pyspark.format.data_files import check_readable
-from hudi_pyspark.options.option import RangeMerge, values_that_change_rows
 from hudi_pyspark.planning import needed_columns
 from hudi_pyspark.planning.partitions import (
     PartitionPruner,
@@ -28,11 +27,14 @@ from hudi_pyspark.planning.partitions import (
     resolve_partition_values,
 )
 from hudi_pyspark.table import merge_mode
-from hudi_pyspark.table.bootstrap import BootstrapSources, is_skeleton, load_bootstrap_sources
-from hudi_pyspark.table.config import TableConfig
+from hudi_pyspark.table.bootstrap import (
+    BootstrapSources,
+    check_formats,
+    is_skeleton,
+    load_bootstrap_sources,
+)
 from hudi_pyspark.table.file_group import FileSlice
 from hudi_pyspark.table.log_files import BlockFilter
-from hudi_pyspark.table.meta_columns import COMMIT_TIME_COLUMN
 from hudi_pyspark.table.schema import (
     column_defaults,
     internal_schema_versions,
@@ -42,7 +44,6 @@ from hudi_pyspark.table.schema import (
 from hudi_pyspark.tasks import (
     CommitRange,
     PartitionValues,
-    PlannedColumns,
     ReadSettings,
     ScanTask,
     SharedPlan,
@@ -50,8 +51,10 @@ from hudi_pyspark.tasks import (
 from hudi_pyspark.version import __version__
 
 if TYPE_CHECKING:
+    from hudi_pyspark.format.timeline.instant import RequestedTime
     from hudi_pyspark.metadata_table.table import MetadataTable
     from hudi_pyspark.options.read_options import ReadOptions
+    from hudi_pyspark.table.config import TableConfig
     from hudi_pyspark.table.view import TableView
 
 
@@ -62,10 +65,7 @@ class SliceQuery:
     result: pa.Schema  # columns of the answer
     until: str  # newest instant that the query sees, inclusive
     predicate: Predicate | None = None  # only rows for which it is true; None for all
-    # The only record keys that can pass the predicate, from `pruning.admitted_record_keys`;
-    # None for any key.
-    record_keys: tuple[str, ...] | None = None
-    key_texts: tuple[str, ...] = ()  # key fields whose texts they have; () if the filter names keys
+    requested: RequestedKeys = ANY_KEY  # the only record keys that can pass the predicate
     commit_range: CommitRange | None = None  # only rows that its commits wrote; None for all
     # For a commit range: the whole slices below its files, by partition path and file id.
     whole_slices: Mapping[tuple[str, str], FileSlice] = field(default_factory=dict)
@@ -76,51 +76,48 @@ class SliceQuery:
 class TablePlanner:
     """Plans the file slices of a table.
 
-    `of` loads the schema. The merge rule, the schema history and the source files of a bootstrap
-    are loaded once, when the first slice is planned.
+    What they have in common is loaded once, when it is first needed: the schema, the merge rule,
+    the schema history, and the source files of a bootstrap.
     """
 
     view: TableView
     options: ReadOptions
-    config: TableConfig  # of the table, with the names of columns as its schema spells them
-    table_schema: pa.Schema
     mergers: Mapping[str, PayloadMerger] = field(default_factory=dict)  # by payload class
-    schema_instant: str | None = None  # whose schema the answer has; None for the latest
+    schema_instant: RequestedTime | None = None  # whose schema the answer has; None: the latest
     # Returns the metadata table, whose indexes are asked; None if the files do not come from it.
     metadata: Callable[[], MetadataTable] | None = None
 
-    @classmethod
-    def of(
-        cls,
-        view: TableView,
-        options: ReadOptions,
-        mergers: Mapping[str, PayloadMerger],
-        schema_instant: str | None = None,
-        metadata: Callable[[], MetadataTable] | None = None,
-    ) -> TablePlanner:
-        """Load the schema of a table, and return a planner.
-
-        Args:
-            view: the table.
-            options: of the read.
-            mergers: merge functions of users, by payload class.
-            schema_instant: the instant whose schema the answer has; None for the latest.
-            metadata: returns the metadata table; None to ask no index.
+    @cached_property
+    def table_schema(self) -> pa.Schema:
+        """All columns of the table.
 
         Raises:
             UnsupportedTableError: the table has no schema that can be read.
             CorruptTableError: the schema lacks a partition column.
         """
-        schema = resolve_schema(view, schema_instant)
-        config = _spelled_as_in(schema, view.config)
-        if options.partition_values_from_path and view.config.key_generator == "TIMESTAMP":
+        schema = resolve_schema(self.view, self.schema_instant)
+        config = self.view.config
+        if self.options.partition_values_from_path and config.key_generator == "TIMESTAMP":
             # The folder's name is a formatted time, not the column's value. So the column is text,
             # as in Apache Hudi. With the custom key generator it keeps its type.
-            formatted = config.partition_fields
+            formatted = {find_path(name, schema) for name in config.partition_fields}
             schema = pa.schema(
                 f.with_type(pa.string()) if f.name in formatted else f for f in schema
             )
-        return cls(view, options, config, schema, mergers, schema_instant, metadata)
+        return schema
+
+    @cached_property
+    def config(self) -> TableConfig:
+        """The table's properties, with ordering and partition fields as its schema spells them.
+
+        Key fields keep their spelling, since record keys may have it: ``ID:1,region:emea``.
+        """
+        names = ("ordering_fields", "partition_fields", "timestamp_partition_fields")
+        spelled: dict[str, Any] = {
+            name: tuple(find_path(f, self.table_schema) for f in getattr(self.view.config, name))
+            for name in names
+        }
+        return replace(self.view.config, **spelled)
 
     @cached_property
     def rule(self) -> merge_mode.MergeRule:
@@ -129,12 +126,15 @@ class TablePlanner:
         Raises:
             CorruptTableError: the table's merge properties contradict each other.
         """
-        return merge_mode.resolve_merge_rule(
+        rule = merge_mode.resolve_merge_rule(
             self.config,
             find_path(self.options.delete_field, self.table_schema),
             self.options.delete_marker,
-            column_defaults(self.view, self.schema_instant),
         )
+        if not rule.needs_fold:  # merges of whole records look at no default
+            return rule
+        defaults = column_defaults(self.view, self.schema_instant)
+        return replace(rule, column_defaults=tuple(defaults.items()))
 
     @cached_property
     def merger(self) -> PayloadMerger | None:
@@ -193,7 +193,11 @@ class TablePlanner:
         partitions = self._partitions({s.partition_path for s in all_slices}, query)
         chosen = [s for s in all_slices if s.partition_path in partitions]
         chosen.sort(key=attrgetter("partition_path", "file_id", "base_instant_time"))
-        self._check_readable(chosen)
+        check_formats(chosen, self.config)
+        if not self.options.skip_merge and any(s.log_files for s in chosen):
+            merge_mode.check_supported(self.rule, has_merger=self.merger is not None)
+            delete_field = self.options.delete_field
+            needed_columns.check_mergeable(self.table_schema, self.config, self.rule, delete_field)
         from_path = {path: partition.from_path for path, partition in partitions.items()}
         plans: dict[tuple[bool, tuple[str, ...]], SharedPlan] = {}
         tasks = []
@@ -242,30 +246,26 @@ class TablePlanner:
             return {path: of_path.from_files() for path, of_path in values.items()}
         return values
 
-    def _check_readable(self, slices: Sequence[FileSlice]) -> None:
-        """Refuse base files of unknown formats, and log files that cannot be merged."""
-        for file_slice in slices:
-            base = file_slice.base_file
-            if base is not None:
-                check_readable(base.path)
-                if is_skeleton(file_slice, self.config):
-                    check_readable(base.bootstrap_source)
-        has_logs = any(file_slice.log_files for file_slice in slices)
-        if has_logs and not self.options.skip_merge:
-            merge_mode.check_supported(self.rule, has_merger=self.merger is not None)
-            delete_field = self.options.delete_field
-            needed_columns.check_mergeable(self.table_schema, self.config, self.rule, delete_field)
-
     def _shared_plan(
         self, query: SliceQuery, partition: PartitionValues, *, merges: bool
     ) -> SharedPlan:
         """Plan what is the same for all slices of a kind."""
         predicate = keep_undecided(query.predicate, partition)
-        incremental = self.options.incremental
-        row_options = values_that_change_rows(self.options)
+        columns = needed_columns.planned_columns(
+            self.table_schema,
+            query.result,
+            predicate,
+            self._merge_columns if merges else (),
+            reads_commits=query.commit_range is not None,
+            makes_keys=merges and bool(self.key_fields),
+            # A merge may compare any two values.
+            compares_values=merges and (self.merger is not None or self.rule.needs_fold),
+        )
+        if merges:
+            needed_columns.check_ordering_fields(self.table_schema, self.rule)
         return SharedPlan(
             settings=read_settings(self.options),
-            planned_columns=self._columns(query, predicate, merges=merges),
+            planned_columns=columns,
             rule=self.rule,
             # If a log file has only one commit and it does not count, the whole file is left out.
             block_filter=BlockFilter(
@@ -277,38 +277,14 @@ class TablePlanner:
             merger=self.merger,
             schema_on_read=self.schema_on_read,
             commit_range=query.commit_range,
-            record_keys=query.record_keys,
-            key_texts=query.key_texts,
-            merges_whole_table=(
-                incremental is not None and incremental.range_merge is RangeMerge.TABLE
-            ),
-            row_options=tuple(name for name, _ in row_options),
-            outcome_key_basis=self._outcome_key_basis(query, row_options) if merges else "",
+            record_keys=query.requested.whole_keys,
+            key_texts=query.requested.key_texts,
+            merges_whole_table=self.options.merges_whole_table,
+            row_options=tuple(name for name, _ in self.options.row_options),
+            outcome_key_basis=self._outcome_key_basis(query) if merges else "",
         )
 
-    def _columns(
-        self, query: SliceQuery, predicate: Predicate | None, *, merges: bool
-    ) -> PlannedColumns:
-        schema = self.table_schema
-        filter_names = top_level_columns(predicate, schema)
-        if query.commit_range is not None:
-            filter_names = [*filter_names, COMMIT_TIME_COLUMN]
-        if not merges:
-            return needed_columns.planned_columns(schema, query.result, filter_names)
-        needed_columns.check_ordering_fields(schema, self.rule)
-        return needed_columns.planned_columns(
-            schema,
-            query.result,
-            filter_names,
-            self._merge_columns,
-            makes_keys=bool(self.key_fields),
-            # A merge may compare any two values.
-            compares_values=self.merger is not None or self.rule.needs_fold,
-        )
-
-    def _outcome_key_basis(
-        self, query: SliceQuery, row_options: Sequence[tuple[str, object]]
-    ) -> str:
+    def _outcome_key_basis(self, query: SliceQuery) -> str:
         """Digest all that the outcome of a merge depends on, except its slice.
 
         A merge outcome contains decoded values. A release of this package or of pyarrow may decode
@@ -329,24 +305,9 @@ class TablePlanner:
             self.key_fields,
             self.table_schema.serialize().to_pybytes(),
             self.schema_on_read,
-            row_options,
+            self.options.row_options,
         )
         return sha256(repr(basis).encode()).hexdigest()
-
-
-def _spelled_as_in(schema: pa.Schema, config: TableConfig) -> TableConfig:
-    """Return a table's properties with ordering and partition fields as its schema spells them.
-
-    Key fields keep their spelling, since record keys may have it: ``ID:1,region:emea``. The same
-    object is returned if nothing differs.
-    """
-    names = ("ordering_fields", "partition_fields", "timestamp_partition_fields")
-    given = {name: getattr(config, name) for name in names}
-    resolved: dict[str, Any] = {
-        name: tuple(find_path(f, schema) for f in config_fields)
-        for name, config_fields in given.items()
-    }
-    return config if resolved == given else replace(config, **resolved)
 
 
 def read_settings(options: ReadOptions) -> ReadSettings:

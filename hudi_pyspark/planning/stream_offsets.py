@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hudi_pyspark.format.timeline.instant import (
@@ -12,7 +13,13 @@ from hudi_pyspark.format.timeline.instant import (
     RequestedTime,
 )
 from hudi_pyspark.options.option import QueryType, options_of
-from hudi_pyspark.options.read_options import BY_NAME, GivenOptions, StreamOptions, key_of
+from hudi_pyspark.options.read_options import (
+    BY_NAME,
+    GivenOptions,
+    ReadOptions,
+    StreamOptions,
+    key_of,
+)
 
 if TYPE_CHECKING:
     from hudi_pyspark.table.view import TableView
@@ -43,6 +50,17 @@ def schema_options(options: Mapping[str, str]) -> dict[str, str]:
     return {**options, **query_type, key_of("begin"): LAST_OFFSET}
 
 
+def batch_options(options: Mapping[str, str], begin: str, end: str) -> ReadOptions:
+    """Return the parsed options of one batch of a stream; the arguments are as for `range_options`.
+
+    Raises:
+        InvalidOptionError, UnsupportedQueryError: as from `ReadOptions.parse`.
+    """
+    parsed = ReadOptions.parse(range_options(options, begin, end))
+    assert parsed.incremental is not None  # range_options asks for it
+    return replace(parsed, incremental=replace(parsed.incremental, by_offset=True))
+
+
 def range_options(options: Mapping[str, str], begin: str, end: str) -> dict[str, str]:
     """Return the options of the incremental query that reads one batch of a stream.
 
@@ -65,10 +83,12 @@ def commit_offsets(view: TableView) -> dict[ComparedTime, RequestedTime]:
     would be missed.
     """
     if view.config.has_completion_times:
-        pairs = [(c.completion_time or c.requested_time, c.requested_time) for c in view.commits]
+        pairs = [
+            (c.completion_time or c.requested_time, c.requested_time) for c in view.history.commits
+        ]
         return dict(sorted(pairs))
     pending = view.history.first_incomplete_commit()
-    times = [c.requested_time for c in view.commits]
+    times = [c.requested_time for c in view.history.commits]
     return {t: t for t in times if pending is None or t < pending.requested_time}
 
 
@@ -114,7 +134,7 @@ def next_offset(
     end = ahead[0]  # a batch has at least one commit
     batch_bytes = 0
     for offset in ahead:
-        metadata = view.commit_metadata[offsets[offset]]
+        metadata = view.history.metadata(offsets[offset])
         batch_bytes += sum(stat.file_size for _, stat in metadata.all_stats())
         if batch_bytes > options.max_bytes:
             break

@@ -42,7 +42,7 @@ def read_changes(task: CdcTask, storage: Storage, read_slice: ReadSlice) -> Iter
     Args:
         task: what to read.
         storage: of the table.
-        read_slice: reads the rows of a slice, as `read_task.slice_tables` does.
+        read_slice: reads the rows of a slice, as `read_slice.slice_tables` does.
 
     Raises:
         MissingFileError: a file of the commit, or of the slice before it, is gone.

@@ -26,6 +26,7 @@ from hudi_pyspark.storage.protocol import Storage
 from hudi_pyspark.table.log_files import BlockFilter
 from hudi_pyspark.table.merge_mode import MergeCache
 from hudi_pyspark.table.on_damage import OnDamage
+from hudi_pyspark.table.timeline import collection_paused
 from hudi_pyspark.tasks import ReadTask, ScanTask
 
 _MOST_EARLIER = 100  # outcomes of fewer log files to look for
@@ -118,7 +119,7 @@ class KeptMerge:
             return None
         if check_files and not self.file_versions.are_still(kept.versions):
             return None
-        counting = self.block_filter.counting(kept.outcome.block_instants)
+        counting = tuple(filter(self.block_filter.counts, kept.outcome.block_instants))
         return kept if kept.outcome.counting_instants == counting else None
 
     def find_earlier(self) -> EarlierMerge | None:
@@ -228,6 +229,7 @@ def count_merged(
     return len(merged), len(merges)
 
 
+@collection_paused()
 def merged_on_disk(tasks: Sequence[ReadTask], storage: Storage) -> list[int | None]:
     """Count the log files of each task whose merge seems to lie on a disk of this machine.
 

@@ -152,7 +152,8 @@ def slice_blocks(
 ) -> SliceBlocks:
     """Return the reader of the blocks of some log files, on top of a base file."""
     base_instant = base.instant_time if base is not None else ""
-    return SliceBlocks(log_files, settings.on_damage, _memory(settings).files, base_instant)
+    most_bytes = MemoryLimits.of(settings, os.environ).files
+    return SliceBlocks(log_files, settings.on_damage, most_bytes, base_instant)
 
 
 def log_decoder(
@@ -188,7 +189,8 @@ def load_log_records(
 ) -> LoadedLog:
     """Decode blocks of a task, into memory or onto local disk; see `load_log`."""
     decoder = log_decoder(task, by_position=by_position)
-    return load_log(blocks, decoder, _memory(task.settings), task.shared.merger)
+    memory = MemoryLimits.of(task.settings, os.environ)
+    return load_log(blocks, decoder, memory, task.shared.merger)
 
 
 def decode_kept_rows(
@@ -231,7 +233,3 @@ def lacks_older_values(task: ScanTask, blocks: Sequence[LogBlock]) -> bool:
 def _may_use_positions(task: ScanTask) -> bool:
     """Decide whether record positions may identify base rows."""
     return task.settings.use_record_positions and not task.shared.rule.folds_base_rows
-
-
-def _memory(settings: ReadSettings) -> MemoryLimits:
-    return MemoryLimits.resolve(settings.merge_memory, settings.spill_folder, os.environ)

@@ -130,7 +130,7 @@ def combine_slice(
         records=pa.concat_tables(tables),
         record_count=record_count,
         block_instants=instants,
-        counting_instants=task.shared.block_filter.counting(instants),
+        counting_instants=tuple(filter(task.shared.block_filter.counts, instants)),
     )
     return MergedSlice(outcome, len(log.records), base=())
 
@@ -199,7 +199,7 @@ def resume_slice(
     Raises:
         MissingFileError: a file of the slice is gone.
         CorruptLogBlockError, CorruptBaseFileError: a file cannot be decoded.
-        CorruptTableError, SchemaEvolutionError: as `read_task.read_slice`.
+        CorruptTableError, SchemaEvolutionError: as `read_slice.read_slice`.
     """
     loaded = _load_later_log(task, storage, earlier)
     if loaded is None:
@@ -309,7 +309,7 @@ def _finished(
             records=records,
             record_count=int(decision.kept_log_rows.sum()),
             block_instants=instants,
-            counting_instants=task.shared.block_filter.counting(instants),
+            counting_instants=tuple(filter(task.shared.block_filter.counts, instants)),
         ),
         len(log.records),
         replace(winners, compacted_instants=tuple(sorted({*compacted_before, *scan.compacted}))),

@@ -144,8 +144,7 @@ def _are_alike(task: ScanTask, blocks: Sequence[LogBlock]) -> bool:
     ):
         return False
     # A block that lacks one of these columns would take its value from the path of its slice.
-    partition = task.partition
-    columns = {*task.working.names} & {*partition.names} - {*partition.never_read}
+    columns = {*task.stored_columns} & {*task.partition.names}
     schemas = {block.schema_text: block for block in blocks if block.schema_text}.values()
     return all(columns <= {f.name for f in block.avro_schema().fields} for block in schemas)
 

@@ -21,7 +21,7 @@ from hudi_pyspark.format.timeline.instant import LAST_OFFSET
 from hudi_pyspark.hudi_table import HudiTable
 from hudi_pyspark.messages import logger
 from hudi_pyspark.options.read_options import INSPECT, GivenOptions, StreamOptions, opens_table
-from hudi_pyspark.planning.stream_offsets import schema_options
+from hudi_pyspark.planning.stream_offsets import batch_options, schema_options
 from hudi_pyspark.short_name import SHORT_NAME
 from hudi_pyspark.spark.hints import (
     OPTION,
@@ -238,7 +238,7 @@ class Planner:
         options = stream_options(self._given, self._options, table._view.history.completion_time)
         StreamOptions.parse(options)  # refuses options that streams do not have
         # The scan of an empty batch, so that invalid options raise before the first batch.
-        scan = table._scan_range(options, LAST_OFFSET, LAST_OFFSET, mergers)
+        scan = table._scan(batch_options(options, LAST_OFFSET, LAST_OFFSET), mergers)
         # The rule has narrowed the schema if this reads a micro-batch.
         requested = self._client.without_placeholder(spelled_as(scan.schema, hints.columns))
         return HudiStreamReader(

@@ -18,8 +18,7 @@ from pyspark.sql.types import ArrayType, MapType, StructType
 from hudi_pyspark.custom_mergers import registered_payloads
 from hudi_pyspark.errors import UnsupportedQueryError, printable
 from hudi_pyspark.messages import warn
-from hudi_pyspark.options.option import as_text
-from hudi_pyspark.options.read_options import BY_NAME, GivenOptions, columns_text
+from hudi_pyspark.options.read_options import BY_NAME, GivenOptions, spark_texts
 from hudi_pyspark.short_name import HUDI, SHORT_NAME
 from hudi_pyspark.spark.datasource import (
     CatalogDataSource,
@@ -312,10 +311,9 @@ def read(
         AnalysisException: Spark's, with the text of an error of this package about the table or the
             options.
     """
-    names = columns_text(columns) if columns is not None else None
-    named = {"as_of": as_of, "columns": names, "filter": filter, "query_type": query_type}
-    texts = {n: as_text(v) for n, v in {**named, **options}.items() if v is not None}
-    return load(spark, os.fsdecode(path), texts)
+    named = {"as_of": as_of, "columns": columns, "filter": filter, "query_type": query_type}
+    given = {name: value for name, value in {**named, **options}.items() if value is not None}
+    return load(spark, os.fsdecode(path), spark_texts(given))
 
 
 def load(spark: SparkSession, path: str, options: Mapping[str, str]) -> DataFrame:

@@ -10,7 +10,7 @@ from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from hudi_pyspark.errors import StreamSchemaChangedError
 from hudi_pyspark.options.read_options import StreamOptions
 from hudi_pyspark.planning import stream_offsets
-from hudi_pyspark.planning.stream_offsets import OFFSET_KEY
+from hudi_pyspark.planning.stream_offsets import OFFSET_KEY, batch_options
 from hudi_pyspark.spark.reader import HudiPartition, pack, read_partition
 
 try:  # Spark 4.2 added admission control
@@ -126,7 +126,7 @@ class HudiStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         # planned again, and after a rollback if Spark does not pass the current offset.
         if until <= begin:
             return []
-        scan = self.open_table()._scan_range(self.options, begin, until, self.mergers)
+        scan = self.open_table()._scan(batch_options(self.options, begin, until), self.mergers)
         self._check_schema(scan.schema)
         groups, shared = pack(scan._plan_groups(self.columns))
         return [HudiPartition(tasks, shared) for tasks in groups]

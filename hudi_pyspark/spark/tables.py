@@ -14,10 +14,10 @@ from pyspark.sql import SparkSession
 from hudi_pyspark.catalogs import check_settings
 from hudi_pyspark.errors import InvalidOptionError
 from hudi_pyspark.messages import logger
-from hudi_pyspark.options.read_options import CATALOG_PREFIX
 from hudi_pyspark.short_name import HUDI, SHORT_NAME
 from hudi_pyspark.spark import optimizer
 from hudi_pyspark.spark.sql_options import TABLE_FUNCTIONS
+from hudi_pyspark.storage.options import CATALOG_PREFIX
 
 _TABLES = "SessionTables"
 _CHECK = "CommandCheck"

@@ -20,6 +20,7 @@ from hudi_pyspark.wording import did_you_mean
 
 _ENVIRONMENT_PREFIX = "HOODIE_ENV_"
 SPARK_PREFIX = "storage."  # marks a storage option among read options
+CATALOG_PREFIX = "catalog."  # marks a setting of a catalog among read options
 # Names of Hadoop, PyIceberg, delta-rs and polars, which need no mark among read options.
 _FOREIGN_PREFIXES = ("fs.", *(prefix for store in STORES for prefix in store.prefixes))
 # Settings of delta-rs and polars without an effect on reads: the endpoint's scheme decides on http.

@@ -140,6 +140,7 @@ def read_together(
         Pairs of an item and its result, in the order of the items.
     """
     arguments = list(items)
+    is_local = is_local or len(arguments) == 1  # for one call a thread is no help
     results: list[_R] = []
     deadline = perf_counter() + _FIRST_CALLS
     while is_local and len(results) < len(arguments) and perf_counter() <= deadline:

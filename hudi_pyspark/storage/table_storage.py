@@ -17,7 +17,7 @@ from hudi_pyspark.storage.connection import Connection, GivenFileSystem
 from hudi_pyspark.storage.credentials import CredentialsProvider, NamedProvider
 from hudi_pyspark.storage.file_systems import ArrowFileSystem, FileSystem, FsspecFileSystem
 from hudi_pyspark.storage.locations import LOCAL, Location, same_store, trim, without_secrets
-from hudi_pyspark.storage.options import common_settings, file_system_arguments
+from hudi_pyspark.storage.options import common_settings, file_system_arguments, from_environment
 from hudi_pyspark.storage.protocol import FileInfo, Storage, rises
 from hudi_pyspark.storage.remote_file import RemoteFile
 from hudi_pyspark.storage.stores.setting import Options
@@ -25,6 +25,23 @@ from hudi_pyspark.storage.stores.setting import Options
 _LOCAL_FILES = ArrowFileSystem(pafs.LocalFileSystem())
 # What a system says of a path at which there can be nothing.
 _NO_PATH = (errno.ELOOP, errno.ENAMETOOLONG)
+
+
+def open_storage(
+    path: str,
+    storage_options: Options | None = None,
+    provider: CredentialsProvider | None = None,
+) -> ArrowStorage:
+    """Return the storage of a path, with options of the environment besides the given ones.
+
+    Args and errors are those of `ArrowStorage.parse`.
+
+    Raises:
+        InvalidOptionError: the path contains settings, or an option is unknown or has a wrong
+            value.
+        StorageError: the storage does not answer, or there are no credentials.
+    """
+    return ArrowStorage.parse(path, storage_options, from_environment(os.environ), provider)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

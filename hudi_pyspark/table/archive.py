@@ -259,7 +259,7 @@ def _history_files(storage: Storage, folder: str) -> list[str]:
     with instant_body.undecodable_as_corrupt(path):
         return [
             f"{folder}/{instant_body.get_required(file, 'fileName', str)}"
-            for file in instant_body.get_records(manifest, "files")
+            for file in instant_body.get_list(manifest, "files", dict)
         ]
 
 

@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from hudi_pyspark import errors
+from hudi_pyspark.format.data_files import check_readable
 from hudi_pyspark.format.hfile import HFileError
 from hudi_pyspark.format.hfile.reader import read_hfile
 from hudi_pyspark.format.timeline import instant_body
@@ -29,6 +30,20 @@ def is_skeleton(file_slice: FileSlice, config: TableConfig) -> bool:
     base = file_slice.base_file
     is_of_bootstrap = base is not None and base.instant_time == BOOTSTRAP_INSTANT
     return is_of_bootstrap and bool(config.bootstrap_base_path)
+
+
+def check_formats(slices: Iterable[FileSlice], config: TableConfig) -> None:
+    """Refuse base files of formats that cannot be read, and such sources of skeletons.
+
+    Raises:
+        UnsupportedTableError: as `check_readable`.
+    """
+    for file_slice in slices:
+        base = file_slice.base_file
+        if base is not None:
+            check_readable(base.path)
+            if is_skeleton(file_slice, config):
+                check_readable(base.bootstrap_source)
 
 
 @dataclass(frozen=True)
@@ -124,12 +139,12 @@ def _parse_index(data: bytes, path: str) -> dict[tuple[str, str], str]:
         with instant_body.undecodable_as_corrupt(path):
             if "fileIdToBootstrapFile" not in entry:
                 raise ValueError("fileIdToBootstrapFile is missing")
-            files = instant_body.get_mapping(entry, "fileIdToBootstrapFile")
+            files = instant_body.get_value(entry, "fileIdToBootstrapFile", dict)
             for file_id in files:
-                source_file = instant_body.get_mapping(files, file_id)
-                source_path = instant_body.get_mapping(source_file, "path")
+                source_file = instant_body.get_value(files, file_id, dict)
+                source_path = instant_body.get_value(source_file, "path", dict)
                 source = instant_body.get_required(source_path, "uri", str)
-                index[instant_body.get_text(entry, "partitionPath"), file_id] = source
+                index[instant_body.get_value(entry, "partitionPath", str), file_id] = source
     return index
 
 

@@ -1,6 +1,6 @@
 """Commits of a table and of its archive: what they did, and when."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from operator import attrgetter
@@ -12,6 +12,7 @@ from hudi_pyspark.cached_property import cached_property
 from hudi_pyspark.errors import CorruptTableError, CorruptTimelineError, TimeTravelError
 from hudi_pyspark.format.timeline import instant_metadata
 from hudi_pyspark.format.timeline.instant import (
+    COMMIT_ACTIONS,
     Action,
     CompletionTime,
     Instant,
@@ -49,6 +50,11 @@ class CommitHistory:
     storage: Storage
     config: TableConfig
     timeline: Timeline
+    # What files have shown of a bucket index, kept by `BucketIndex`.
+    bucket_verdicts: dict[object, Any] = field(default_factory=dict, init=False)
+    # Keys of files, by path, or why a file has none; kept by `planning.pruning`.
+    key_evidence: dict[str, Any] = field(default_factory=dict, init=False)
+    _metadata: dict[str, instant_metadata.CommitMetadata] = field(default_factory=dict, init=False)
     _compacted_logs: dict[str, Mapping[tuple[str, str], Collection[str]]] = field(
         default_factory=dict, init=False
     )
@@ -62,20 +68,18 @@ class CommitHistory:
 
     @cached_property
     def commits(self) -> tuple[Instant, ...]:
-        """Completed commits, delta commits and replace commits in order of requested time."""
-        commits = self.timeline.commits(merge_on_read=self.config.is_merge_on_read)
-        return tuple(commit for commit in commits if commit.is_completed)
+        """Completed commits, delta commits and replace commits in order of requested time.
+
+        COPY_ON_WRITE tables have no delta commits.
+        """
+        if self.config.is_merge_on_read:
+            return self.all_commits
+        return tuple(c for c in self.all_commits if c.action is not Action.DELTA_COMMIT)
 
     @cached_property
     def committed(self) -> CommittedTimes:
         """Instants whose log blocks and log files count."""
         return CommittedTimes.of(self.commits, self.timeline)
-
-    @cached_property
-    def commit_metadata(self) -> "LazyMetadata":
-        """The metadata of every completed commit of the active timeline, by requested time."""
-        load = partial(self.load, parse=instant_metadata.parse_commit_metadata)
-        return LazyMetadata(self.commits, load, is_local=self.storage.is_local)
 
     @cached_property
     def all_commits(self) -> tuple[Instant, ...]:
@@ -84,31 +88,45 @@ class CommitHistory:
         A COPY_ON_WRITE table may have been MERGE_ON_READ: then delta commits say its schema.
         Source: Hudi's TableSchemaResolver, which asks the active timeline whatever the type.
         """
-        commits = self.timeline.commits(merge_on_read=True)
-        return tuple(commit for commit in commits if commit.is_completed)
+        return tuple(i for i in self.timeline.completed if i.action in COMMIT_ACTIONS)
 
     @cached_property
-    def schema_metadata(self) -> "LazyMetadata":
-        """The metadata of `all_commits`, by requested time."""
-        if self.all_commits == self.commits:
-            return self.commit_metadata
+    def _commit_at(self) -> Mapping[str, Instant]:
+        """All completed commits by requested time; `commits` win over the others."""
+        return {commit.requested_time: commit for commit in (*self.all_commits, *self.commits)}
+
+    def metadata(self, time: str) -> instant_metadata.CommitMetadata:
+        """Return the metadata of a completed commit of the active timeline."""
+        return self._metadata.get(time) or self.metadata_of([time])[time]
+
+    def metadata_of(
+        self, times: Iterable[str] | None = None
+    ) -> dict[str, instant_metadata.CommitMetadata]:
+        """Return the metadata of some commits by requested time, in their order.
+
+        The files that no query has read yet are read together. So a query of few commits reads few
+        files, however long the timeline is.
+
+        Args:
+            times: requested times of completed commits of the active timeline; None for those of
+                `commits`.
+
+        Raises:
+            MissingFileError: a file has left the timeline since that was listed.
+            CorruptTimelineError: a file cannot be decoded.
+        """
+        ordered = [c.requested_time for c in self.commits] if times is None else list(times)
+        unread = [self._commit_at[time] for time in ordered if time not in self._metadata]
         load = partial(self.load, parse=instant_metadata.parse_commit_metadata)
-        return LazyMetadata(self.all_commits, load, is_local=self.storage.is_local)
+        for commit, metadata in read_together(load, unread, is_local=self.storage.is_local):
+            self._metadata[commit.requested_time] = metadata
+        return {time: self._metadata[time] for time in ordered}
 
     @cached_property
     def data_file_schema(self) -> pa.Schema | None:
         """Schema of the newest data file that can be read, meta columns included."""
-        return newest_data_file_schema(self.storage, self.commit_metadata)
-
-    @cached_property
-    def bucket_verdicts(self) -> dict[object, Any]:
-        """What files have shown of a bucket index; `BucketIndex` keeps it here."""
-        return {}
-
-    @cached_property
-    def key_evidence(self) -> dict[str, Any]:
-        """Keys of files, by path, or why a file has none; `planning.pruning` keeps them here."""
-        return {}
+        newest_first = (self.metadata(c.requested_time) for c in reversed(self.commits))
+        return newest_data_file_schema(self.storage, newest_first)
 
     def load(self, instant: Instant, parse: BodyParser[_T]) -> _T:
         """Return what the file of an instant says.
@@ -188,7 +206,7 @@ class CommitHistory:
         Apache Hudi takes such a commit for one that wrote nothing. The files of commits that were
         not read before are read.
         """
-        metadata = self.schema_metadata.of(times)
+        metadata = self.metadata_of(times)
         empty = {time for time in metadata if metadata[time].is_empty}
         commits = [commit for commit in self.all_commits if commit.requested_time in empty]
         return {c.requested_time: self._place(c) for c in commits}
@@ -206,9 +224,14 @@ class CommitHistory:
         return {time for time in bases - planned if time.isdigit() and time not in self.committed}
 
     def first_incomplete_commit(self) -> Instant | None:
-        """Return the oldest commit that is still being written; clusterings do not count."""
-        commits = self.timeline.commits(merge_on_read=self.config.is_merge_on_read)
-        pending = (i for i in commits if not i.is_completed)
+        """Return the oldest commit that is still being written.
+
+        Clusterings do not count. Nor do compactions: they complete as commits, and until then their
+        plans block nobody.
+        """
+        has_deltas = self.config.is_merge_on_read
+        actions = COMMIT_ACTIONS if has_deltas else COMMIT_ACTIONS - {Action.DELTA_COMMIT}
+        pending = (i for i in self.timeline.pending if i.action in actions)
         return next((i for i in pending if not self.is_clustering(i)), None)
 
     def is_clustering(self, instant: Instant) -> bool:
@@ -223,7 +246,7 @@ class CommitHistory:
         if instant.action is not Action.REPLACE_COMMIT:
             return instant.action is Action.CLUSTERING
         if instant.is_completed:
-            operation = self.commit_metadata[instant.requested_time].operation_type
+            operation = self.metadata(instant.requested_time).operation_type
             return operation is WriteOperationType.CLUSTER
         path = plan_path(instant, self.config)
         try:
@@ -357,7 +380,7 @@ class CommitHistory:
             commits = (c for c in self.commits if c.requested_time <= until)
             replacing = [c for c in commits if c.action is Action.REPLACE_COMMIT]
             by_group: dict[tuple[str, str], list[Instant]] = {}
-            metadata_of = self.commit_metadata.of(commit.requested_time for commit in replacing)
+            metadata_of = self.metadata_of(commit.requested_time for commit in replacing)
             for commit, metadata in zip(replacing, metadata_of.values(), strict=True):
                 if metadata.is_empty:
                     raise self._unknown_replacement(commit)
@@ -396,47 +419,5 @@ class CommitHistory:
         file_completed_at = self._completion_times.get(RequestedTime(time))
         if file_completed_at is None or file_completed_at < completed_at:
             return False
-        operations = [self.commit_metadata[t].operation_type for t in (time, replaced_at)]
+        operations = [self.metadata(t).operation_type for t in (time, replaced_at)]
         return not any(operation.is_table_service for operation in operations)
-
-
-class LazyMetadata(Mapping[str, instant_metadata.CommitMetadata]):
-    """The metadata of commits by their requested times; each file is read at most once.
-
-    Keys cost nothing. A query of few commits thus reads few files, however long the timeline is.
-    """
-
-    def __init__(
-        self,
-        instants: Iterable[Instant],
-        load: Callable[[Instant], instant_metadata.CommitMetadata],
-        *,
-        is_local: bool = False,
-    ) -> None:
-        self._instants: dict[str, Instant] = {each.requested_time: each for each in instants}
-        self._load = load
-        self._is_local = is_local  # whether the files are
-        self._loaded: dict[str, instant_metadata.CommitMetadata] = {}
-
-    def __getitem__(self, time: str) -> instant_metadata.CommitMetadata:
-        if time not in self._loaded:
-            self._loaded[time] = self._load(self._instants[time])
-        return self._loaded[time]
-
-    def __contains__(self, time: object) -> bool:
-        return time in self._instants  # Mapping's own asks for the value, which reads the file
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._instants)
-
-    def __len__(self) -> int:
-        return len(self._instants)
-
-    def of(self, times: Iterable[str]) -> dict[str, instant_metadata.CommitMetadata]:
-        """Return the metadata of some commits, in their order; read together what is missing."""
-        ordered = list(times)
-        unread = [self._instants[time] for time in ordered if time not in self._loaded]
-        if len(unread) > 1:
-            loaded = read_together(self._load, unread, is_local=self._is_local)
-            self._loaded |= {instant.requested_time: metadata for instant, metadata in loaded}
-        return {time: self[time] for time in ordered}

@@ -16,6 +16,7 @@ PROPERTIES_FILE = f"{METADATA_FOLDER}/hoodie.properties"
 BACKUP_FILE = f"{PROPERTIES_FILE}.backup"
 CHECKSUM = "hoodie.table.checksum"
 SUPPORTED_VERSIONS = range(11)
+TABLE_TYPE = "hoodie.table.type"
 _NAME = "hoodie.table.name"
 _VERSION = "hoodie.table.version"
 _LAYOUT = "hoodie.timeline.layout.version"
@@ -34,8 +35,9 @@ _IS_VERSION = re.compile(r"[0-9]{1,9}").fullmatch
 _IS_NUMBER = re.compile(r"[+-]?[0-9]{1,19}").fullmatch  # a long of Java
 _STORAGE_LAYOUTS = ("DEFAULT", "LSM_TREE")
 _CDC_LOGGING_MODES = ("DATA_BEFORE_AFTER", "DATA_BEFORE", "OP_KEY_ONLY")
-# Table versions whose timeline lives in .hoodie/timeline and carries completion times.
-_FIRST_LAYOUT_2_VERSION = 8
+# The first table version of timeline layout 2: it lives in .hoodie/timeline, and names the files of
+# completed instants with their completion times.
+FIRST_WITH_COMPLETION_TIMES = 8
 # Key generators that make the key from the text of its fields, by class, each of which has a twin
 # with "Avro" in its name. A user's own may do anything.
 KEY_GENERATORS = {
@@ -106,11 +108,6 @@ def _one_of(key: str, words: Sequence[str], *, instead: str = "") -> _Reader:
     return read
 
 
-def has_completion_times(version: int) -> bool:
-    """Return whether timelines of a table version have completion times: those of layout 2."""
-    return version >= _FIRST_LAYOUT_2_VERSION
-
-
 def _version(properties: Mapping[str, str]) -> int:
     # Hudi before 0.6 wrote no version: 0, of the same format as 1.
     text = properties.get(_VERSION, "0")
@@ -133,7 +130,7 @@ def _version(properties: Mapping[str, str]) -> int:
             advice="Tables of a later version need a later release of this package",
         )
     # Either number says where the timeline is. If they disagree, one of them loses all commits.
-    layouts = ("2",) if has_completion_times(int(text)) else ("1", "0")
+    layouts = ("2",) if int(text) >= FIRST_WITH_COMPLETION_TIMES else ("1", "0")
     layout = properties.get(_LAYOUT) or layouts[0]
     if layout not in layouts:
         raise UnsupportedVersionError(
@@ -158,7 +155,7 @@ def _partition_fields(properties: Mapping[str, str]) -> tuple[tuple[str, ...], t
     The custom key generator writes ``column:simple`` or ``column:timestamp``; before release 1.0 it
     recorded the columns alone.
     """
-    entries = _names("hoodie.table.partition.fields")(properties)
+    entries = _partition_entries(properties)
     names = tuple(entry.partition(":")[0] for entry in entries)
     kinds = tuple(entry.partition(":")[2].upper() for entry in entries)
     generator = _key_generator(properties)
@@ -169,39 +166,14 @@ def _partition_fields(properties: Mapping[str, str]) -> tuple[tuple[str, ...], t
 
 
 _database = _first("hoodie.database.name")
+_partition_entries = _names("hoodie.table.partition.fields")
 _ordering_fields = _names("hoodie.table.ordering.fields", "hoodie.table.precombine.field")
-_TABLE_TYPE = "hoodie.table.type"
-_table_type = _one_of(_TABLE_TYPE, [kind.value for kind in TableType])
+_table_type = _one_of(TABLE_TYPE, [kind.value for kind in TableType])
 
 
 def _merge_properties(properties: Mapping[str, str]) -> dict[str, str]:
     prefix = "hoodie.record.merge.property."
     return {key[len(prefix) :]: properties[key] for key in properties if key.startswith(prefix)}
-
-
-def _meta_fields_mode(properties: Mapping[str, str]) -> str:
-    """Return which meta columns have values; the property counts only if not all of them have."""
-    if _flag(_POPULATE, default=True)(properties):
-        return "ALL"
-    return properties.get("hoodie.meta.fields.mode", "").strip() or "NONE"
-
-
-def _timeline_folder(properties: Mapping[str, str]) -> str:
-    if not has_completion_times(_version(properties)):
-        return METADATA_FOLDER
-    return f"{METADATA_FOLDER}/{properties.get('hoodie.timeline.path') or 'timeline'}"
-
-
-def _archive_folders(properties: Mapping[str, str]) -> tuple[str, ...]:
-    if has_completion_times(_version(properties)):
-        history = properties.get("hoodie.timeline.history.path") or "history"
-        return (f"{_timeline_folder(properties)}/{history}",)
-    # A downgrade moves the archive to the default folder, whatever the property says, and the
-    # writers that follow archive into the folder of the property. Up to 0.9 Apache Hudi archives
-    # into the metadata folder itself if the property has the release's default value, which is ""
-    # up to 0.8: ``HoodieTableMetaClient.getArchivePath``. Later releases leave those files there.
-    names = {properties.get("hoodie.archivelog.folder", _ARCHIVE_FOLDER), _ARCHIVE_FOLDER, ""}
-    return tuple(sorted(f"{METADATA_FOLDER}/{name}".rstrip("/") for name in names))
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +184,6 @@ class TableConfig:
     database: str = _read(_database)  # "" if the writer named none
     version: int = _read(_version)
     table_type: TableType = _read(lambda properties: TableType(_table_type(properties)))
-    has_table_type: bool = _read(lambda properties: bool(_first(_TABLE_TYPE)(properties)))
     # Upper case. Files with another extension are not seen, so a wrong one would lose rows.
     base_file_format: str = _read(
         _one_of(
@@ -239,8 +210,6 @@ class TableConfig:
     )
     drop_partition_columns: bool = _read(_flag("hoodie.datasource.write.drop.partition.columns"))
     populate_meta_fields: bool = _read(_flag(_POPULATE, default=True))
-    # which meta columns have values: ALL, NONE, COMMIT_TIME_ONLY …; of later releases any word
-    meta_fields_mode: str = _read(_meta_fields_mode)
     payload_class: str = _read(_first("hoodie.compaction.payload.class"))  # "" if none is named
     # "" if none is named: table versions up to 7
     merge_mode: str = _read(_upper("hoodie.record.merge.mode"))
@@ -256,9 +225,6 @@ class TableConfig:
     )
     # LOCAL (the writer's, not recorded) or UTC
     timeline_timezone: str = _read(_one_of("hoodie.table.timeline.timezone", ("LOCAL", "UTC")))
-    timeline_folder: str = _read(_timeline_folder)  # relative to the base path
-    # relative to the base path; any of them may be missing
-    archive_folders: tuple[str, ...] = _read(_archive_folders)
     # partitions of the metadata table that may be read
     metadata_partitions: tuple[str, ...] = _read(_names("hoodie.table.metadata.partitions"))
     create_schema: str = _read(_first("hoodie.table.create.schema"))  # Avro JSON, "" if absent
@@ -274,7 +240,39 @@ class TableConfig:
 
         Since then a log file holds the blocks of one commit, and may have some columns of a row.
         """
-        return has_completion_times(self.version)
+        return self.version >= FIRST_WITH_COMPLETION_TIMES
+
+    @property
+    def timeline_folder(self) -> str:
+        """The folder of the active timeline, relative to the base path."""
+        if not self.has_completion_times:
+            return METADATA_FOLDER
+        return f"{METADATA_FOLDER}/{self.properties.get('hoodie.timeline.path') or 'timeline'}"
+
+    @property
+    def archive_folders(self) -> tuple[str, ...]:
+        """The folders of archived instants, relative to the base path; some may be missing."""
+        if self.has_completion_times:
+            history = self.properties.get("hoodie.timeline.history.path") or "history"
+            return (f"{self.timeline_folder}/{history}",)
+        # A downgrade moves the archive to the default folder, whatever the property says, and the
+        # writers that follow archive into the folder of the property. Up to 0.9 Apache Hudi
+        # archives into the metadata folder itself if the property has the release's default value,
+        # which is "" up to 0.8: ``HoodieTableMetaClient.getArchivePath``. Later releases leave
+        # those files there.
+        named = self.properties.get("hoodie.archivelog.folder", _ARCHIVE_FOLDER)
+        folders = {f"{METADATA_FOLDER}/{name}".rstrip("/") for name in (named, _ARCHIVE_FOLDER, "")}
+        return tuple(sorted(folders))
+
+    @property
+    def meta_fields_mode(self) -> str:
+        """Which meta columns have values: ALL, NONE, COMMIT_TIME_ONLY …, or a later release's word.
+
+        The property of this name counts only if not all of them have.
+        """
+        if self.populate_meta_fields:
+            return "ALL"
+        return self.properties.get("hoodie.meta.fields.mode", "").strip() or "NONE"
 
     @property
     def has_commit_times(self) -> bool:
@@ -290,7 +288,7 @@ class TableConfig:
     def was_upgraded(self) -> bool:
         """Whether the table may have begun before version 8, as far as Apache Hudi records it."""
         text = self.properties.get("hoodie.table.initial.version", "")
-        return not (_IS_VERSION(text) and has_completion_times(int(text)))
+        return not (_IS_VERSION(text) and int(text) >= FIRST_WITH_COMPLETION_TIMES)
 
     @property
     def is_merge_on_read(self) -> bool:
@@ -419,14 +417,3 @@ def has_lost_ordering_fields(properties: Mapping[str, str]) -> bool:
     it writes that as well.
     """
     return lacks_ordering_fields(properties) and not any(map(properties.get, _IMPLY_EVENT_TIME))
-
-
-def load_table_config(storage: Storage) -> TableConfig:
-    """Load the properties of a table, as `load_properties` does, and parse them.
-
-    Raises:
-        FileNotFoundError: there is no table.
-        CorruptTableError: the properties cannot be believed.
-        UnsupportedTableError: a property has a value that cannot be read; it names both.
-    """
-    return TableConfig.parse(load_properties(storage).values)

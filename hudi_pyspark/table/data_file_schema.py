@@ -1,6 +1,6 @@
 """The schema of a table by its newest readable data file, for tables whose commits have none."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 
 import pyarrow as pa
@@ -24,16 +24,21 @@ _AVRO_SCHEMA_KEYS = (b"parquet.avro.schema", b"orc.avro.schema")
 
 
 def newest_data_file_schema(
-    storage: Storage, commit_metadata: Mapping[str, CommitMetadata]
+    storage: Storage, commits: Iterable[CommitMetadata]
 ) -> pa.Schema | None:
-    """Return the columns of the newest readable data file, meta columns included, or None."""
+    """Return the columns of the newest readable data file, meta columns included, or None.
+
+    Args:
+        storage: of the table.
+        commits: newest first; no more of them are taken than needed.
+    """
     deletes: list[WriteStat] = []  # of files that have no rows, and no schema
-    for time in sorted(commit_metadata, reverse=True):
-        sample = commit_metadata[time].sample
+    for metadata in commits:
+        sample = metadata.sample
         tried = sample if sample and sample.num_writes else None
         if tried and (schema := _file_schema(storage, tried)) is not None:
             return schema
-        stats = [s for _, s in commit_metadata[time].all_stats() if s.path and s != tried]
+        stats = [s for _, s in metadata.all_stats() if s.path and s != tried]
         # Of base files the footer is enough, so they come before log files, and both by size.
         for stat in sorted(stats, key=lambda s: (is_log_file_name(s.file_name), s.file_size)):
             if stat.num_deletes and not stat.num_writes:

@@ -123,6 +123,7 @@ class FileGroup:
     partition_path: str
     file_id: str
     slices: tuple[FileSlice, ...]  # oldest base instant first
+    pending_compaction: str | None = None  # instant of the one that is planned for it
 
 
 def group_files(
@@ -174,7 +175,8 @@ def group_files(
             FileSlice(partition_path, file_id, time, base, tuple(logs))
             for time, (base, logs) in sorted(slices.items())
         ]
-        file_groups.append(FileGroup(partition_path, file_id, tuple(ordered_slices)))
+        planned = pending_compactions.get(file_id)
+        file_groups.append(FileGroup(partition_path, file_id, tuple(ordered_slices), planned))
     return file_groups
 
 

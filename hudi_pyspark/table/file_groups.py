@@ -51,7 +51,7 @@ class FileGroups(PickledWithoutCache):
     @cached_property
     def committed_files(self) -> CommittedFiles:
         """Partition path to file name to what completed commits record of the file."""
-        return committed_files(self.history.commit_metadata.of(self.history.commit_metadata))
+        return committed_files(self.history.metadata_of())
 
     def lost_commits(self) -> set[str]:
         """Return commits that the timeline lacks, although later commits built on their files.
@@ -60,7 +60,7 @@ class FileGroups(PickledWithoutCache):
         """
         if "committed_files" not in self.__dict__:
             return self._lost_bases
-        return self._lost_bases | self.history.lost_among(self.history.commit_metadata.values())
+        return self._lost_bases | self.history.lost_among(self.history.metadata_of().values())
 
     def _note_lost_bases(
         self, all_bases: Iterable[BaseFile], bases: Iterable[BaseFile], logs: Iterable[LogFile]
@@ -80,47 +80,44 @@ class FileGroups(PickledWithoutCache):
             and base.instant_time not in planned
         }
 
-    def committed_until(self, until: str) -> CommittedFiles:
-        """Return what the newest commits up to an instant record of their files.
+    def _committed_until(self, until: str) -> tuple[CommittedFiles, Collection[str]]:
+        """Return what commits up to an instant record of files, and the commits left out of that.
 
-        The keys are partition paths, then file names. From table version 8 on the commits are as
-        many as `CHECKED_COMMITS`, without those that the listing has recorded itself. Lost
+        Commits are left out if the listing has their files as they committed them. From table
+        version 8 on, only the newest of the others are read, as many as `CHECKED_COMMITS`. Lost
         files of older commits go unnoticed, as lost files of archived commits do.
 
         Raises:
             CorruptTimelineError: the metadata of one of the commits cannot be decoded.
         """
-        metadata = self.history.commit_metadata
-        recorded = self._recorded_commits(until)
-        times = [time for time in metadata if time <= until and time not in recorded]
+        if not self.history.config.has_completion_times:
+            return self.committed_files, frozenset()
+        all_times = [commit.requested_time for commit in self.history.commits]
+        # An earlier state may need files that a clean has removed from the listing since then.
+        is_latest = until >= max(all_times, default="")
+        recorded = self.listing.recorded_commits() if is_latest else frozenset()
+        times = [time for time in all_times if time <= until and time not in recorded]
         times = times[-thresholds.CHECKED_COMMITS :]
-        if not self.history.config.has_completion_times or len(times) == len(metadata):
-            return self.committed_files
-        return committed_files(metadata.of(times))
-
-    def _recorded_commits(self, until: str) -> Collection[str]:
-        """Return the commits whose files the listing has as they committed them.
-
-        An earlier state may need files that a clean has removed from the listing since then.
-        """
-        is_latest = until >= max(self.history.commit_metadata, default="")
-        if not is_latest or not self.history.config.has_completion_times:
-            return frozenset()
-        return self.listing.recorded_commits()
+        if times == all_times:
+            return self.committed_files, recorded
+        return committed_files(self.history.metadata_of(times)), recorded
 
     def all(
         self, choice: PartitionChoice | None = None, until: str | None = None
     ) -> Iterator[FileGroup]:
         """Yield the groups of all partitions, by partition path and file id.
 
-        Files that are lost matter only if `committed_until` the instant ``until`` has them; None
-        for all commits.
+        Files that are lost matter only if one of the newest commits up to ``until`` wrote them;
+        None for all commits.
         """
-        committed = self.committed_files if until is None else self.committed_until(until)
+        recorded: Collection[str] = frozenset()
+        if until is None:
+            committed = self.committed_files
+        else:
+            committed, recorded = self._committed_until(until)
         # A partition that commits name but the listing does not has lost its files, or its marker.
         paths = sorted(committed) if choice is None else choice.choose(sorted(committed))
         partitions = sorted({*self.listing.partitions(choice), *paths})
-        recorded = frozenset() if until is None else self._recorded_commits(until)
         yield from self.of(partitions, committed, recorded=recorded)
 
     def of_savepoint(
@@ -217,8 +214,8 @@ class FileGroups(PickledWithoutCache):
         self, times: Collection[str], partition: str, listed_files: Sequence[FileInfo]
     ) -> dict[str, CommittedFile]:
         """Return what the active ones of some commits record of listed files."""
-        active = [time for time in times if time in self.history.commit_metadata]
-        files = committed_files(self.history.commit_metadata.of(active)).get(partition, {})
+        active = [time for time in times if time in self.history.committed.times]
+        files = committed_files(self.history.metadata_of(active)).get(partition, {})
         names = {file.name for file in listed_files}
         return {name: file for name, file in files.items() if name in names}
 
@@ -243,9 +240,6 @@ class FileGroups(PickledWithoutCache):
         # committed log files that follow it. Concurrent writers that conflict leave these.
         one_commit = self.history.config.has_completion_times
         return not one_commit or time in self.history.committed
-
-    def pending_compaction(self, group: FileGroup) -> str | None:
-        return self.history.planned_compactions.get(group.partition_path, {}).get(group.file_id)
 
 
 @dataclass(frozen=True, slots=True)

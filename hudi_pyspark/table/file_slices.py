@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -82,12 +81,11 @@ class FileSlices(PickledWithoutCache):
         """Return the slices with what commits beyond the checked ones record of their log files."""
         if not self.history.config.has_completion_times:
             return slices
-        metadata = self.history.commit_metadata
         unknown = {log.instant_time for s in slices for log in s.log_files if not log.committed_by}
-        older = sorted(unknown & metadata.keys())
+        older = sorted(unknown & self.history.committed.times)
         if not older:
             return slices
-        recorded = committed_files(metadata.of(older))
+        recorded = committed_files(self.history.metadata_of(older))
         return [
             s.with_logs(as_recorded(log, recorded[s.partition_path]) for log in s.log_files)
             if s.log_files and s.partition_path in recorded
@@ -126,8 +124,8 @@ class FileSlices(PickledWithoutCache):
         return [
             file_slice
             for group in self.groups.all()
-            for file_slice in group.slices
-            if not file_slice.is_empty and self._is_visible(file_slice, self.last_instant)
+            for file_slice in self._visible(group, self.last_instant)
+            if not file_slice.is_empty
         ]
 
     def before(self, time: str, partition_path: str, file_id: str) -> FileSlice | None:
@@ -175,7 +173,7 @@ class FileSlices(PickledWithoutCache):
         }
         return [
             time
-            for time, metadata in self.history.commit_metadata.of(sorted(times)).items()
+            for time, metadata in self.history.metadata_of(sorted(times)).items()
             if not missing.isdisjoint(by_path(committed_files({time: metadata})))
         ]
 
@@ -183,7 +181,7 @@ class FileSlices(PickledWithoutCache):
         """Return the slices that some commits wrote, whether or not their files are still there."""
         until = max(times)
         # What other commits record of these files does not matter, so it is not read.
-        committed = committed_files(self.history.commit_metadata.of(sorted(times)))
+        committed = committed_files(self.history.metadata_of(sorted(times)))
         names = {partition: set(files) for partition, files in committed.items()}
         groups = self.groups.of(sorted(names), committed, only=names)
         return self.of(groups, until, replaced_until=until)
@@ -208,7 +206,7 @@ class FileSlices(PickledWithoutCache):
         """
         if self.history.config.has_completion_times:
             times = self._times_since(file_groups, until)
-            committed = committed_files(self.history.commit_metadata.of(times))
+            committed = committed_files(self.history.metadata_of(times))
         else:
             committed = self.groups.committed_files
         slices = self.completed(
@@ -265,7 +263,7 @@ class FileSlices(PickledWithoutCache):
         return file_slice.filter_logs(lambda log: log.is_listed or log.first_committed_by <= until)
 
     def _newest(self, group: FileGroup, until: str) -> FileSlice | None:
-        visible = [s for s in group.slices if self._is_visible(s, until)]
+        visible = self._visible(group, until)
         # Of a commit that was in progress when a compaction was planned, log files belong to the
         # slice of the compaction, which began later than the commit.
         later_slices = [s for s in group.slices if s.base_instant_time > until]
@@ -278,7 +276,7 @@ class FileSlices(PickledWithoutCache):
         late += self._misplaced(visible, until)
         if late:
             latest = latest.with_logs((*latest.log_files, *late))
-        if latest.base_instant_time != self.groups.pending_compaction(group):
+        if latest.base_instant_time != group.pending_compaction:
             return latest
         # Half-written output of the compaction must not hide the slice that it reads.
         latest = replace(latest, base_file=None)
@@ -305,8 +303,8 @@ class FileSlices(PickledWithoutCache):
         ]
 
     def _base_only(self, group: FileGroup, until: str) -> FileSlice | None:
-        planned = self.groups.pending_compaction(group)
-        visible = (s for s in reversed(group.slices) if self._is_visible(s, until))
+        visible = reversed(self._visible(group, until))
+        planned = group.pending_compaction
         based = (s for s in visible if s.base_file is not None and s.base_instant_time != planned)
         return next((s.with_logs(()) for s in based), None)
 
@@ -331,14 +329,13 @@ class FileSlices(PickledWithoutCache):
         left = (file_slice for file_slice in slices if not file_slice.is_empty)
         return replace(group, slices=tuple(_joined_since(replaced_at, left)))
 
-    def _is_visible(self, file_slice: FileSlice, until: str) -> bool:
-        time = file_slice.base_instant_time
-        return time <= until and self._may_start_slice(time)
-
-    @cached_property
-    def _may_start_slice(self) -> Callable[[str], bool]:
-        """Return whether slices may begin at an instant; cached, since very many begin at one."""
-        return cache(lambda time: time <= self.last_instant and time in self._base_instants)
+    def _visible(self, group: FileGroup, until: str) -> list[FileSlice]:
+        """Return a group's slices that began up to an instant, oldest first."""
+        last = min(until, self.last_instant)
+        begins = self._base_instants
+        return [
+            s for s in group.slices if s.base_instant_time <= last and s.base_instant_time in begins
+        ]
 
     def check_files(self, file_slice: FileSlice) -> None:
         """Refuse a slice whose files are missing.

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from hudi_pyspark.format.data_files import is_partition_marker
 from hudi_pyspark.storage.protocol import FileInfo, Storage, list_nonempty, read_together
-from hudi_pyspark.table.config import METADATA_FOLDER, TableConfig
+from hudi_pyspark.table.config import METADATA_FOLDER
 
 
 class PartitionChoice(Protocol):
@@ -41,16 +41,15 @@ class FileListing(Protocol):
 class DirectoryListing:
     """The folders of the storage: one that holds a partition marker is a partition."""
 
-    def __init__(self, storage: Storage, config: TableConfig) -> None:
+    def __init__(self, storage: Storage, *, may_have_partitions: bool) -> None:
         self._storage = storage
-        # Version 1 does not name its partition columns yet, so only the folders show them.
-        self._is_partitioned = bool(config.partition_fields) or config.version < 2
+        self._may_have_partitions = may_have_partitions
         self._files: dict[str, list[FileInfo]] = {}
         self._folders = 0  # listed so far
 
     def partitions(self, choice: PartitionChoice | None = None) -> list[str]:
         """Return the paths of the partitions, sorted; lists each folder that leads to one once."""
-        if not self._is_partitioned:
+        if not self._may_have_partitions:
             return [""]
         partitions: list[str] = []
         level = [""]

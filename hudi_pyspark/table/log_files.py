@@ -39,10 +39,6 @@ class BlockFilter:
         """Decide whether the query sees the commit of an instant."""
         return time <= self.until and (self.committed is None or time in self.committed)
 
-    def counting(self, instants: Iterable[str]) -> tuple[str, ...]:
-        """Return the instants whose blocks count, in their order."""
-        return tuple(time for time in instants if self.counts(time))
-
 
 @dataclass(frozen=True, slots=True)
 class LogScan:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import enum
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
@@ -96,8 +95,8 @@ class MergeRule:
     delete_field: str  # column whose value marks a delete; "" if no column does
     delete_marker: str  # that value
 
-    # hoodie.record.merge.property.*, and the schema defaults of columns that are not null.
-    merge_properties: tuple[tuple[str, str], ...] = ()
+    merge_properties: tuple[tuple[str, str], ...] = ()  # hoodie.record.merge.property.*
+    # Defaults of columns in the table's schema, of rules that merge column by column.
     column_defaults: tuple[tuple[str, pa.Scalar], ...] = ()
     # The base row is merged as the oldest of the log records, as in the storage layout lsm_tree;
     # otherwise with what the log records have become.
@@ -157,13 +156,8 @@ def check_supported(rule: MergeRule, *, has_merger: bool) -> None:
         )
 
 
-def resolve_merge_rule(
-    config: TableConfig,
-    delete_field: str,
-    delete_marker: str,
-    column_defaults: Mapping[str, pa.Scalar] = MappingProxyType({}),
-) -> MergeRule:
-    """Return the merge rule of a table.
+def resolve_merge_rule(config: TableConfig, delete_field: str, delete_marker: str) -> MergeRule:
+    """Return the merge rule of a table, without defaults of columns.
 
     The merge mode comes from the properties, or is implied by the payload class of older tables, as
     in Hudi's HoodieTableConfig. By commit time there are no ordering fields.
@@ -173,7 +167,6 @@ def resolve_merge_rule(
         delete_field: of the query's options; "" takes the field of the table or its payload class.
         delete_marker: of the query's options; "" takes the marker of the table or its payload
             class.
-        column_defaults: defaults of columns, for payload classes that look at them.
 
     Raises:
         CorruptTableError: there is a delete field without a marker, or a marker without a field,
@@ -213,7 +206,6 @@ def resolve_merge_rule(
         delete_field=field,
         delete_marker=marker,
         merge_properties=tuple(config.merge_properties.items()),
-        column_defaults=tuple(column_defaults.items()),
         folds_base_rows=config.storage_layout == "LSM_TREE",
     )
 

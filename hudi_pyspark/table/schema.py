@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import takewhile
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -50,7 +49,7 @@ def resolve_schema(view: TableView, as_of: str | None = None) -> pa.Schema:
         UnsupportedTableError: the table has no schema yet, or one with types that cannot be read.
         CorruptTableError: the schema lacks some of the partition columns, and not all of them.
     """
-    text = _committed_schema(view, as_of) or view.config.create_schema
+    text = _committed_schema(view, as_of)[0] or view.config.create_schema
     schema = _table_columns(text) if text else view.history.data_file_schema
     if schema is None:
         raise UnsupportedTableError(
@@ -110,7 +109,7 @@ def column_defaults(view: TableView, as_of: str | None = None) -> dict[str, pa.S
         CorruptAvroError: the schema is not valid.
         UnsupportedTypeError: the schema is not of a record, or nested too deeply.
     """
-    text = _committed_schema(view, as_of) or view.config.create_schema
+    text = _committed_schema(view, as_of)[0] or view.config.create_schema
     if not text:
         return {}
     record = parse_schema(text)
@@ -131,23 +130,22 @@ def commits_hiding_columns(view: TableView, as_of: str | None) -> dict[str, str]
         view: the table.
         as_of: as for `resolve_schema`, which has read these commits.
     """
-    metadata = view.history.schema_metadata
-    times = _newest_first(view, as_of)
-    later = takewhile(lambda time: not metadata[time].schema_text, times)
-    return view.history.empty_commits(list(later))
+    return view.history.empty_commits(_committed_schema(view, as_of)[1])
 
 
-def _committed_schema(view: TableView, as_of: str | None) -> str | None:
-    metadata = view.history.schema_metadata
-    schemas = (metadata[time].schema_text for time in _newest_first(view, as_of))
-    return next(filter(None, schemas), None)
+def _committed_schema(view: TableView, as_of: str | None) -> tuple[str, list[str]]:
+    """Return the last schema that a commit records, or "", and the commits after it without one.
 
-
-def _newest_first(view: TableView, as_of: str | None) -> Sequence[str]:
-    """Return the requested times of the commits whose schema may count for an instant."""
+    Commits up to ``as_of`` count, or all of them if there is none.
+    """
     times = [commit.requested_time for commit in view.history.all_commits]
-    until = [t for t in times if as_of is None or t <= as_of] or times
-    return until[::-1]
+    until = [time for time in times if as_of is None or time <= as_of] or times
+    later: list[str] = []
+    for time in reversed(until):
+        if text := view.history.metadata(time).schema_text:
+            return text, later
+        later.append(time)
+    return "", later
 
 
 def _with_meta_columns(schema: pa.Schema, view: TableView) -> pa.Schema:
@@ -177,7 +175,7 @@ def latest_internal_schema(view: TableView, as_of: str | None) -> InternalSchema
         time = commit.requested_time
         if as_of is not None and time > as_of:
             continue
-        metadata = view.history.schema_metadata[time]
+        metadata = view.history.metadata(time)
         if metadata.internal_schema_text:
             path = instant_path(commit, view.config)
             return parse_internal_schema(metadata.internal_schema_text, path=path)
@@ -197,10 +195,11 @@ def internal_schema_versions(view: TableView) -> tuple[InternalSchema, ...]:
     Raises:
         CorruptTimelineError: a commit or the history file cannot be decoded.
     """
-    metadata = view.history.schema_metadata.of(view.history.schema_metadata)
+    commits = view.history.all_commits
+    metadata = view.history.metadata_of(commit.requested_time for commit in commits)
     schemas = [
         parse_internal_schema(text, path=instant_path(commit, view.config))
-        for commit in view.history.all_commits
+        for commit in commits
         if (text := metadata[commit.requested_time].internal_schema_text)
     ]
     if completed := _history_files(view, list_nonempty(view.storage, SCHEMA_FOLDER)):

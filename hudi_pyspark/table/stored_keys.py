@@ -15,7 +15,7 @@ from hudi_pyspark.errors import HudiError, UnsupportedTableError
 from hudi_pyspark.format.bucket_keys import EMPTY_PART, NULL_PART
 from hudi_pyspark.format.column_names import match_columns, rename_columns
 from hudi_pyspark.format.data_files import BaseFileFormat
-from hudi_pyspark.format.log.data_block import decode_first_records, decode_native_deletes
+from hudi_pyspark.format.log.data_block import decode_first_records
 from hudi_pyspark.format.log.delete_block import decode_deletes
 from hudi_pyspark.format.log.log_block import DATA_BLOCKS, LogBlockType
 from hudi_pyspark.format.log.log_file import frame_log_file
@@ -106,7 +106,7 @@ def stored_keys(
                 keys += of_block
                 have_texts &= fit
             elif block.block_type is LogBlockType.DELETE_BLOCK and keys_are_stored:
-                deletes = decode_deletes(block, decode_native_deletes(block))
+                deletes = decode_deletes(block)
                 keys += filter(None, deletes.record_keys[:MOST_KEYS].to_pylist())
             block_instants.add(block.instant_time or "")
     return StoredKeys(tuple(keys), frozenset(block_instants), have_texts_of_fields=have_texts)

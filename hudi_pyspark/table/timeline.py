@@ -9,6 +9,7 @@ from hudi_pyspark import thresholds
 from hudi_pyspark.cached_property import PickledWithoutCache, cached_property
 from hudi_pyspark.errors import MissingFileError, StorageError
 from hudi_pyspark.format.timeline.instant import (
+    COMMIT_ACTIONS,
     Action,
     CompletionTime,
     Instant,
@@ -18,11 +19,6 @@ from hudi_pyspark.format.timeline.instant import (
 )
 from hudi_pyspark.storage.protocol import Storage
 from hudi_pyspark.table.config import METADATA_FOLDER, TableConfig
-
-# Actions whose completion makes data visible. A pending clustering is among them. A pending
-# compaction is not: it completes as a commit, and until then its plan blocks nobody.
-_COPY_ON_WRITE_ACTIONS = frozenset({Action.COMMIT, Action.REPLACE_COMMIT, Action.CLUSTERING})
-_MERGE_ON_READ_ACTIONS = _COPY_ON_WRITE_ACTIONS | {Action.DELTA_COMMIT}
 
 _MOST_LISTINGS = 5
 
@@ -53,11 +49,6 @@ class Timeline(PickledWithoutCache):
         """Instants that are requested or inflight."""
         return tuple(i for i in self.instants if i.state is not InstantState.COMPLETED)
 
-    def commits(self, *, merge_on_read: bool) -> tuple[Instant, ...]:
-        """Return the commits in any state; COPY_ON_WRITE tables have no delta commits."""
-        actions = _MERGE_ON_READ_ACTIONS if merge_on_read else _COPY_ON_WRITE_ACTIONS
-        return tuple(i for i in self.instants if i.action in actions)
-
     def of_action(self, action: Action) -> tuple[Instant, ...]:
         """Return the instants of one action, in every state."""
         return tuple(i for i in self.instants if i.action is action)
@@ -87,7 +78,7 @@ class CommittedTimes:
         times = frozenset(i.requested_time for i in instants)
         saved = {i.requested_time for i in timeline.of_action(Action.SAVEPOINT)}
         # Pending actions that write data files, table services included.
-        writes = (i for i in timeline.pending if i.comparable_action in _MERGE_ON_READ_ACTIONS)
+        writes = (i for i in timeline.pending if i.comparable_action in COMMIT_ACTIONS)
         pending = frozenset(i.requested_time for i in writes)
         return cls(times, min(times - saved, default=""), pending)
 
@@ -151,6 +142,7 @@ def load_timeline(storage: Storage, config: TableConfig) -> Timeline:
 def _listed_instants(storage: Storage, config: TableConfig) -> list[Instant]:
     """List the timeline's folder; StorageError if a store lists nothing that must be there."""
     folder = config.timeline_folder
+    layout = config.layout
     instants = []
     # A store, or a proxy in front of it, may answer without a list. But a new table has an empty
     # timeline, or none.
@@ -160,7 +152,7 @@ def _listed_instants(storage: Storage, config: TableConfig) -> list[Instant]:
         raise StorageError(storage.describe(folder), problem, 2)
     for name in names:
         with suppress(NotAnInstant):
-            instants.append(Instant.parse(name, config.layout))
+            instants.append(Instant.parse(name, layout))
     return instants
 
 

@@ -1,14 +1,13 @@
 """One consistent view of the table at a base path: its commits, file groups and file slices."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 
-from hudi_pyspark.cached_property import cached_property
 from hudi_pyspark.errors import CorruptTableError
-from hudi_pyspark.format.timeline.instant import Action, Instant
+from hudi_pyspark.format.timeline.instant import Action
 from hudi_pyspark.storage.protocol import Storage
 from hudi_pyspark.storage.retries import retry_on_corruption
-from hudi_pyspark.table.commit_history import CommitHistory, LazyMetadata
-from hudi_pyspark.table.config import PROPERTIES_FILE, TableConfig, load_table_config
+from hudi_pyspark.table.commit_history import CommitHistory
+from hudi_pyspark.table.config import PROPERTIES_FILE, TABLE_TYPE, TableConfig, load_properties
 from hudi_pyspark.table.confined_storage import ConfinedStorage
 from hudi_pyspark.table.file_groups import FileGroups
 from hudi_pyspark.table.file_slices import FileSlices
@@ -17,60 +16,31 @@ from hudi_pyspark.table.missing_table import missing_table_error
 from hudi_pyspark.table.timeline import Timeline, load_timeline
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class TableView:
     """A table as of the moment when its timeline was read. The timeline is read once.
 
-    Files that writers add later are invisible, since their instants are not on this timeline. Most
-    callers find what they need here; `history`, `groups` and `slices` have the rest.
+    Files that writers add later are invisible, since their instants are not on this timeline.
     """
 
     history: CommitHistory  # the table's commits, archived ones included
     listing: FileListing
+    storage: Storage = field(init=False)  # paths are relative to the base path
+    config: TableConfig = field(init=False)  # the table's properties
+    timeline: Timeline = field(init=False)  # the active one, without archived instants
+    groups: FileGroups = field(init=False)  # each with all its file slices
+    slices: FileSlices = field(init=False)  # at the latest instant or at an earlier one
 
-    @property
-    def storage(self) -> Storage:
-        """The table's storage, in which paths are relative to the base path."""
-        return self.history.storage
-
-    @property
-    def config(self) -> TableConfig:
-        """The table's properties."""
-        return self.history.config
-
-    @property
-    def timeline(self) -> Timeline:
-        """The active timeline, without archived instants."""
-        return self.history.timeline
-
-    @cached_property
-    def groups(self) -> FileGroups:
-        """The table's file groups, each with all its file slices."""
-        return FileGroups(self.history, self.listing)
-
-    @cached_property
-    def slices(self) -> FileSlices:
-        """The table's file slices, at the latest instant or at an earlier one."""
-        return FileSlices(self.history, self.groups)
+    def __post_init__(self) -> None:
+        self.storage = self.history.storage
+        self.config = self.history.config
+        self.timeline = self.history.timeline
+        self.groups = FileGroups(self.history, self.listing)
+        self.slices = FileSlices(self.history, self.groups)
 
     def with_listing(self, listing: FileListing) -> "TableView":
         """Return the same state of the table with another source of its files."""
-        return replace(self, listing=listing)
-
-    @property
-    def commits(self) -> tuple[Instant, ...]:
-        """Completed commits of the active timeline, in order of requested time."""
-        return self.history.commits
-
-    @property
-    def commit_metadata(self) -> LazyMetadata:
-        """Requested time to metadata, for every completed commit of the active timeline."""
-        return self.history.commit_metadata
-
-    @property
-    def last_instant(self) -> str:
-        """Requested time of the newest instant that may start a file slice; "" if none may."""
-        return self.slices.last_instant
+        return TableView(self.history, listing)
 
     def is_current(self) -> bool:
         """List the timeline again, and decide whether it is still the same.
@@ -95,16 +65,20 @@ def open_table(storage: Storage) -> TableView:
 
 def _open_table(storage: Storage) -> TableView:
     try:
-        config = load_table_config(storage)
+        config = TableConfig.parse(load_properties(storage).values)
     except (FileNotFoundError, NotADirectoryError):
         raise missing_table_error(storage) from None
     confined = ConfinedStorage(storage)
     timeline = load_timeline(confined, config)
-    if not config.has_table_type and timeline.of_action(Action.DELTA_COMMIT):
+    has_type = bool(config.properties.get(TABLE_TYPE))
+    if not has_type and timeline.of_action(Action.DELTA_COMMIT):
         raise CorruptTableError(
-            f"{PROPERTIES_FILE} has lost hoodie.table.type, since the timeline has delta commits, "
+            f"{PROPERTIES_FILE} has lost {TABLE_TYPE}, since the timeline has delta commits, "
             "whose log files a COPY_ON_WRITE table would ignore",
             advice="Restore it from a copy",
         )
     history = CommitHistory(confined, config, timeline)
-    return TableView(history, DirectoryListing(confined, config))
+    # Version 1 does not name its partition columns yet, so only the folders show them.
+    may_have_partitions = bool(config.partition_fields) or config.version < 2
+    listing = DirectoryListing(confined, may_have_partitions=may_have_partitions)
+    return TableView(history, listing)

@@ -1,7 +1,16 @@
+from dataclasses import dataclass
+
+import numpy as np
 import pyarrow as pa
 import pytest
 
-from hudi_pyspark.columns.arrays import as_one_array, field_array, is_null, is_true
+from hudi_pyspark.columns.arrays import (
+    ParallelArrays,
+    as_one_array,
+    field_array,
+    is_null,
+    is_true,
+)
 from hudi_pyspark.errors import CorruptTableError
 
 NESTED = pa.table(
@@ -39,3 +48,37 @@ def test_null_is_not_true(chunks):
     column = pa.chunked_array(chunks, pa.bool_())
     assert is_true(column).tolist() == [True, False, False]
     assert is_null(column).tolist() == [False, True, False]
+
+
+@dataclass(frozen=True, slots=True)
+class Inner(ParallelArrays):
+    texts: pa.Array
+
+
+@dataclass(frozen=True, slots=True)
+class Outer(ParallelArrays):
+    numbers: np.ndarray
+    columns: tuple[pa.Array, ...]
+    rows: pa.Table
+    inner: Inner
+
+
+def outer(*numbers: int) -> Outer:
+    array = pa.array(numbers)
+    texts = Inner(array.cast(pa.string()))
+    return Outer(np.array(numbers), (array,), pa.table({"a": array}), texts)
+
+
+def numbers_of(value: Outer) -> list[list[object]]:
+    lists = [value.columns[0], value.rows["a"], value.inner.texts.cast(pa.int64())]
+    return [value.numbers.tolist(), *(each.to_pylist() for each in lists)]
+
+
+def test_all_parts_of_a_value_are_taken_and_joined():
+    joined = Outer.concat([outer(4, 5), outer(6)])
+    assert numbers_of(joined) == [[4, 5, 6]] * 4
+    assert numbers_of(joined.take(np.array([2, 0, 0]))) == [[6, 4, 4]] * 4
+
+
+def test_bytes_of_a_value_are_those_of_all_its_parts():
+    assert outer(7, 8).nbytes == 3 * 16 + pa.array(["7", "8"]).nbytes

@@ -23,8 +23,7 @@ def keys(text, fields="id", generator="SIMPLE"):
         "hoodie.table.keygenerator.type": generator,
     }
     config = TableConfig.parse(properties)
-    requested = RequestedKeys.of(parse_filter(text, SCHEMA), config, SCHEMA)
-    found = None if requested is None else requested.whole_keys
+    found = RequestedKeys.of(parse_filter(text, SCHEMA), config, SCHEMA).whole_keys
     return None if found is None else set(found)
 
 

@@ -1,4 +1,11 @@
-"""Cell-by-cell comparison of two answers, types included, row order ignored."""
+"""Cell-by-cell comparison of two answers, types included, row order ignored.
+
+Both answers are Arrow tables: `rows_of` makes hashable rows of them, and `compare_rows` says which
+rows only one of them has. The images of changes (CDC) are JSON text, and Apache Hudi's text differs
+from source to source: with and without meta columns, nulls left out, an absent image as the text
+null, and no fixed form for decimals, dates, times and bytes. So images are parsed, and only columns
+with one form are compared.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +13,36 @@ import json
 import math
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
+Row: TypeAlias = "tuple[Any, ...]"
 CHANGE_COLUMNS = ["op", "ts_ms", "before", "after"]
+_IMAGES = ("before", "after")
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What one answer has and the other has not."""
+
+    columns: str  # "" where names and types are equal
+    missing: Counter[Row]  # Apache Hudi's only
+    extra: Counter[Row]  # ours only
+
+    def __bool__(self) -> bool:
+        return bool(self.columns or self.missing or self.extra)
+
+    def __str__(self) -> str:
+        if self.columns:
+            return self.columns
+        rows = f"{self.missing.total()} rows missing, {self.extra.total()} too many"
+        first = [sorted(side, key=str)[:1] for side in (self.missing, self.extra)]
+        return f"{rows}; Hudi's only: {first[0]}, ours only: {first[1]}"
 
 
 def differences(actual: pa.Table, expected: pa.Table, schema: list[dict[str, Any]]) -> list[str]:
@@ -24,14 +53,14 @@ def differences(actual: pa.Table, expected: pa.Table, schema: list[dict[str, Any
 
 def row_differences(actual: pa.Table, expected: pa.Table) -> list[str]:
     """Which rows of two answers with the same columns differ, as sentences; [] if none does."""
-    extra, missing = _extra_and_missing(actual, expected)
-    if not extra and not missing:
+    found = _compare_tables(actual, expected)
+    if not found:
         return []
     names = actual.schema.names
     return [
-        f"{sum(extra.values())} rows too many, {sum(missing.values())} missing of {len(expected)}",
-        *(f"  ours only:   {_readable(row, names)}" for row in sorted(extra, key=str)[:3]),
-        *(f"  Hudi's only: {_readable(row, names)}" for row in sorted(missing, key=str)[:3]),
+        f"{found.extra.total()} rows too many, {found.missing.total()} missing of {len(expected)}",
+        *(f"  ours only:   {_readable(row, names)}" for row in sorted(found.extra, key=str)[:3]),
+        *(f"  Hudi's only: {_readable(row, names)}" for row in sorted(found.missing, key=str)[:3]),
     ]
 
 
@@ -42,14 +71,13 @@ def part_differences(
     unlike = _unlike_columns(actual, schema)
     if unlike:
         return [unlike]
-    extra, _ = _extra_and_missing(actual, expected)
+    extra = _compare_tables(actual, expected).extra
     names = actual.schema.names
     return [f"not of the answer: {_readable(row, names)}" for row in sorted(extra, key=str)[:3]]
 
 
 def _unlike_columns(actual: pa.Table, schema: list[dict[str, Any]]) -> str:
-    found = [(field.name, arrow_type_name(field.type)) for field in actual.schema]
-    return unlike_columns(found, [(f["name"], spark_type_name(f["type"])) for f in schema])
+    return unlike_columns(arrow_columns(actual.schema), spark_columns(schema))
 
 
 def unlike_columns(found: Sequence[tuple[str, str]], wanted: Sequence[tuple[str, str]]) -> str:
@@ -61,62 +89,67 @@ def unlike_columns(found: Sequence[tuple[str, str]], wanted: Sequence[tuple[str,
     return f"columns differ: ours {only or found}, Apache Hudi's {lost or wanted}"
 
 
-def _extra_and_missing(
-    actual: pa.Table, expected: pa.Table
-) -> tuple[Counter[tuple[Any, ...]], Counter[tuple[Any, ...]]]:
+def _compare_tables(actual: pa.Table, expected: pa.Table) -> Difference:
     names = actual.schema.names
-    if names and set(names) <= set(CHANGE_COLUMNS):
-        ours, theirs = _change_rows(actual, expected)
-    else:
-        ours, theirs = Counter(rows_of(actual)), Counter(rows_of(expected.select(names)))
-    return ours - theirs, theirs - ours
+    return compare_rows(names, rows_of(expected.select(names)), rows_of(actual))
 
 
-def _change_rows(
-    actual: pa.Table, expected: pa.Table
-) -> tuple[Counter[tuple[Any, ...]], Counter[tuple[Any, ...]]]:
-    """CDC rows with their images parsed, reduced to what Apache Hudi writes in one format.
+def compare_rows(
+    names: Sequence[str],
+    theirs: Iterable[Row],
+    ours: Iterable[Row],
+    image_columns: frozenset[str] | None = None,
+) -> Difference:
+    """Compare the rows of two answers as multisets.
 
-    Apache Hudi's JSON text differs from source to source: with and without meta columns, nulls left
-    out, an absent image as the text null, and no fixed form for decimals, dates, times and bytes.
+    Args:
+        names: of the columns of both.
+        theirs: Apache Hudi's.
+        ours: of the reader under test.
+        image_columns: what is compared of the images of changes: columns whose values Apache Hudi
+            always writes in one form (D5). By default those whose values look like it.
     """
-    ours, theirs = _parsed_changes(actual), _parsed_changes(expected)
-    names = {name for row in ours for image in _images(row) for name in image}
-    data = {name for name in names if not name.startswith("_hoodie_")}
-    simple = {name for name in data if _is_simple(name, [*ours, *theirs])}
-    return (
-        Counter(_reduced(row, simple) for row in ours),
-        Counter(_reduced(row, simple) for row in theirs),
+    if names and {*names} <= {*CHANGE_COLUMNS}:
+        theirs = [_with_images(row, names) for row in theirs]
+        ours = [_with_images(row, names) for row in ours]
+        columns = _plain_columns(theirs, ours) if image_columns is None else image_columns
+        theirs = [_reduced(row, columns) for row in theirs]
+        ours = [_reduced(row, columns) for row in ours]
+    expected, found = Counter(theirs), Counter(ours)
+    return Difference("", expected - found, found - expected)
+
+
+def _with_images(row: Row, names: Sequence[str]) -> Row:
+    """Return a row of changes with its images parsed; None for an absent one."""
+    return tuple(
+        (json.loads(value) if value else None) if name in _IMAGES else value
+        for name, value in zip(names, row, strict=True)
     )
 
 
-def _parsed_changes(table: pa.Table) -> list[tuple[Any, ...]]:
-    """The rows of some of the columns of changes."""
-    columns = [
-        [json.loads(v) if v else None for v in column.to_pylist()]
-        if name in ("before", "after")
-        else column.to_pylist()
-        for name, column in zip(table.schema.names, table.columns, strict=True)
-    ]
-    return list(zip(*columns, strict=True))
+def _plain_columns(theirs: Iterable[Row], ours: Iterable[Row]) -> frozenset[str]:
+    """Return data columns of our images with values of one form in the images of both."""
+    images = [image for row in ours for image in _images(row)]
+    names = {name for image in images for name in image if not name.startswith("_hoodie_")}
+    images += [image for row in theirs for image in _images(row)]
+    return frozenset(
+        name for name in names if all(_has_one_form(image.get(name)) for image in images)
+    )
 
 
-def _images(row: tuple[Any, ...]) -> list[dict[str, Any]]:
+def _images(row: Row) -> list[dict[str, Any]]:
     return [value for value in row if isinstance(value, dict)]
 
 
-def _is_simple(name: str, rows: list[tuple[Any, ...]]) -> bool:
-    """Whether all values are text without a fixed form, booleans, or numbers."""
-    values = [image.get(name) for row in rows for image in _images(row)]
-    return not any(isinstance(v, (dict, list)) or _has_own_form(v) for v in values)
+def _has_one_form(value: Any) -> bool:
+    """Whether a value is no nested one, date or timestamp: these are numbers in Hudi's images."""
+    if isinstance(value, str):
+        return re.match(r"\d{4}-\d\d-\d\d", value) is None
+    return not isinstance(value, (dict, list))
 
 
-def _has_own_form(value: Any) -> bool:
-    """Dates and timestamps are text here, and numbers in Apache Hudi's images."""
-    return isinstance(value, str) and re.match(r"\d{4}-\d\d-\d\d", value) is not None
-
-
-def _reduced(row: tuple[Any, ...], names: set[str]) -> tuple[Any, ...]:
+def _reduced(row: Row, names: Iterable[str]) -> Row:
+    """Return a row of changes with what its images have of some columns, apart from nulls."""
     return tuple(
         tuple((n, value.get(n)) for n in sorted(names) if value.get(n) is not None)
         if isinstance(value, dict)
@@ -185,25 +218,60 @@ def arrow_type_name(kind: pa.DataType) -> str:
     return f"(Arrow) {kind}"
 
 
-def rows_of(table: pa.Table) -> list[tuple[Any, ...]]:
-    """The rows in their order, of values that are equal if and only if they are the same."""
-    columns = [[_hashable(value) for value in column.to_pylist()] for column in table.columns]
+def arrow_columns(schema: pa.Schema) -> list[tuple[str, str]]:
+    """Names and types of the columns of an Arrow schema."""
+    return [(field.name, arrow_type_name(field.type)) for field in schema]
+
+
+def spark_columns(fields: Iterable[dict[str, Any]]) -> list[tuple[str, str]]:
+    """Names and types of the fields of Spark's schema JSON."""
+    return [(field["name"], spark_type_name(field["type"])) for field in fields]
+
+
+def rows_of(table: pa.Table) -> list[Row]:
+    """The rows in their order, of values that are equal if and only if they are the same.
+
+    The entries of a map have no order.
+    """
+    columns = [[_hashable(value) for value in _values(column)] for column in table.columns]
     return list(zip(*columns, strict=True)) if columns else [()] * table.num_rows
+
+
+def _values(column: pa.ChunkedArray) -> list[Any]:
+    try:
+        return column.to_pylist()  # type: ignore[no-any-return]
+    except (OverflowError, ValueError):  # Python has no such time
+        return column.cast(_in_numbers(column.type)).to_pylist()  # type: ignore[no-any-return]
+
+
+def _in_numbers(kind: pa.DataType) -> pa.DataType:
+    """Return a type with the days and the units of its dates and timestamps."""
+    if pa.types.is_date32(kind):
+        return pa.int32()
+    if pa.types.is_timestamp(kind):
+        return pa.int64()
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(_in_numbers(field.type)) for field in kind])
+    if pa.types.is_list(kind):
+        return pa.list_(kind.value_field.with_type(_in_numbers(kind.value_type)))
+    if pa.types.is_map(kind):
+        return pa.map_(_in_numbers(kind.key_type), _in_numbers(kind.item_type))
+    return kind
 
 
 def _hashable(value: Any) -> Any:
     if isinstance(value, float):
-        return float_text(value)
+        return _float_text(value)
     if isinstance(value, dict):
         return tuple((name, _hashable(item)) for name, item in value.items())
-    if isinstance(value, list):
-        return tuple(_hashable(item) for item in value)
-    if isinstance(value, tuple):
-        return tuple(_hashable(item) for item in value)
+    if isinstance(value, (list, tuple)):
+        items = tuple(_hashable(item) for item in value)
+        is_map = isinstance(value, list) and any(isinstance(item, tuple) for item in value)
+        return tuple(sorted(items, key=repr)) if is_map else items
     return value
 
 
-def float_text(value: float) -> str:
+def _float_text(value: float) -> str:
     """Return a number by its bits, so that -0.0 is not 0.0, and NaN equals NaN."""
     return "NaN" if math.isnan(value) else value.hex()
 

@@ -210,7 +210,7 @@ def test_instant_that_was_cleaned_away_is_refused(golden_table):
 def test_table_without_meta_columns_is_compared_by_its_key_fields(golden_table):
     table = HudiTable(str(golden_table("v9_mor_no_meta_fields_complex")))
     last = table.last_instant
-    first = table._view.commits[0].requested_time
+    first = table._view.history.commits[0].requested_time
     found = table.diff(first, last)
     names = found.column_names[1:-3]
     assert set(table.config.record_key_fields) <= set(names)
@@ -221,6 +221,6 @@ def test_table_without_any_key_is_refused(tmp_path):
     base = unpack("v9_mor_no_meta_fields_complex", tmp_path)
     set_property(base, "hoodie.table.recordkey.fields", None)
     table = HudiTable(str(base))
-    time = table._view.commits[0].requested_time
+    time = table._view.history.commits[0].requested_time
     with pytest.raises(UnsupportedQueryError):
         table.diff(time, time)

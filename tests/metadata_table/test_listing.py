@@ -108,7 +108,7 @@ def test_commits_that_it_recorded_are_not_read(path):
         commit.write_bytes(b"not a commit")
     assert slices() == expected
     with pytest.raises(CorruptTimelineError):
-        slices(view.commits[-2].requested_time)
+        slices(view.history.commits[-2].requested_time)
 
 
 def test_commits_are_read_if_it_is_ahead_of_the_timeline(path):
@@ -259,10 +259,10 @@ def test_query_does_not_depend_on_those_before_it(path, expected):
     first = table.scan()
     assert first.explain()
     lost = table._view.slices.as_of()[0]
-    listing = first._planner.view.listing
+    listing = first._query.planner.view.listing
     assert listing.relist(lost.partition_path, "a file")
     assert "lacks committed files" in listing.summary()
-    again = table.scan()._planner.view.listing
+    again = table.scan()._query.planner.view.listing
     assert again.files([lost.partition_path])
     assert "lacks committed files" not in again.summary()
     assert rows_of(table.scan()) == expected

@@ -17,7 +17,7 @@ from hudi_pyspark.errors import MissingFileError
 from hudi_pyspark.metadata_table.slices import shards_of
 from hudi_pyspark.table.file_group import FileSlice
 from tests.archiver import archive_in
-from tests.metadata_table.indexed import EXTRA, answer_of_hudi, pruned
+from tests.planning.indexed import EXTRA, answer_of_hudi, pruned
 from tests.sampling import SAMPLED, sample
 
 # Of Apache Hudi 1.2.0: two commits, and a third one that was interrupted. The first wrote the keys

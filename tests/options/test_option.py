@@ -12,7 +12,6 @@ from hudi_pyspark.options.option import (
     RangeMerge,
     option,
     options_of,
-    values_that_change_rows,
 )
 from hudi_pyspark.options.read_options import (
     OPTIONS,
@@ -25,8 +24,8 @@ from hudi_pyspark.reading.small_slices import join_tasks
 from tests.memory_storage import MemoryStorage
 from tests.reading.slices_in_memory import task
 
-# Fields that are set by other options, which say it.
-FOLLOWING = {"by_offset", "incremental", "fails_on_missing"}
+# Fields that are set by other options, which say it, and settings of a storage or a catalog.
+FOLLOWING = {"by_offset", "incremental", "fails_on_missing", "storage", "catalog"}
 
 
 def test_option_that_does_not_say_whether_it_changes_rows_cannot_be_defined():
@@ -77,7 +76,7 @@ def test_options_of_a_read_that_change_rows():
 @pytest.mark.parametrize("name", CHANGING)
 def test_option_with_another_value_than_its_default_is_among_those_that_change_rows(name):
     value = other_value(CHANGING[name])
-    assert values_that_change_rows(replace(ReadOptions(), **{name: value})) == ((name, value),)
+    assert replace(ReadOptions(), **{name: value}).row_options == ((name, value),)
 
 
 def joins(planned) -> bool:
@@ -121,5 +120,5 @@ def test_new_option_has_its_effects_from_its_definition_alone():
 
 def test_options_of_a_range_are_among_those_that_change_rows():
     options = ReadOptions(incremental=IncrementalOptions(begin="1", range_merge=RangeMerge.TABLE))
-    assert values_that_change_rows(options) == (("range_merge", RangeMerge.TABLE),)
-    assert values_that_change_rows(ReadOptions()) == ()
+    assert options.row_options == (("range_merge", RangeMerge.TABLE),)
+    assert ReadOptions().row_options == ()

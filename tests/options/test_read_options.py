@@ -466,21 +466,21 @@ def test_keys_of_hudi_rs_are_those_of_its_package():
     assert keys - BY_NAME.keys() - HUDI_RS_IGNORED == {"hoodie.read.use.read_optimized.mode"}
 
 
-def test_options_take_precedence_over_defaults():
-    defaults = {"hoodie.datasource.query.type": "read_optimized"}
-    assert ReadOptions.parse({}, defaults) == ReadOptions(query_type=QueryType.READ_OPTIMIZED)
-    assert ReadOptions.parse({"query_type": "snapshot"}, defaults) == ReadOptions()
+def test_options_take_precedence_over_the_environment():
+    environment = {"HOODIE_ENV_hoodie_DOT_datasource_DOT_query_DOT_type": "read_optimized"}
+    assert ReadOptions.parse({}, environment) == ReadOptions(query_type=QueryType.READ_OPTIMIZED)
+    assert ReadOptions.parse({"query_type": "snapshot"}, environment) == ReadOptions()
 
 
 def test_defaults_that_are_no_read_options_may_be_meant_for_others(recwarn):
-    defaults = {
-        "hoodie.datasource.write.operation": "upsert",  # refused as an option of a read
-        "hoodie.unknown": "1",
-        "fs.s3a.access.key": "a",
-        "columns": "id",  # a name of our own, not a key
-        "as.of.instant": "20260101000000000",
+    environment = {
+        "HOODIE_ENV_hoodie_DOT_datasource_DOT_write_DOT_operation": "upsert",  # refused in a read
+        "HOODIE_ENV_hoodie_DOT_unknown": "1",
+        "HOODIE_ENV_fs_DOT_s3a_DOT_access_DOT_key": "a",
+        "HOODIE_ENV_columns": "id",  # a name of our own, not a key
+        "HOODIE_ENV_as_DOT_of_DOT_instant": "20260101000000000",
     }
-    assert ReadOptions.parse({}, defaults) == ReadOptions(as_of="20260101000000000")
+    assert ReadOptions.parse({}, environment) == ReadOptions(as_of="20260101000000000")
     assert len(recwarn) == 0
 
 

@@ -16,8 +16,8 @@ from hudi_pyspark.planning import bucket_index
 from hudi_pyspark.planning.bucket_laws import HashingRing, SimpleBuckets, candidates, find_laws
 from hudi_pyspark.table.hashing_rings import Arc
 from hudi_pyspark.table.stored_keys import stored_keys
-from tests.metadata_table.indexed import pruned
 from tests.planning.bucket_tables import add, damaged_elsewhere
+from tests.planning.indexed import pruned
 from verification.bucket_tables.hashing import list_hash, ring_hash
 from verification.bucket_tables.referee import cluster
 from verification.bucket_tables.tables import KINDS, Keys, Writer

@@ -14,6 +14,7 @@ from hudi_pyspark.planning.partitions import (
     resolve_partition_values,
 )
 from hudi_pyspark.table.config import TableConfig
+from hudi_pyspark.tasks import ValueSource
 
 SCHEMA = pa.schema(
     {
@@ -101,7 +102,9 @@ def test_file_decides_on_an_ordering_column():
 
 def test_column_that_the_merge_looks_at_is_read_all_the_same():
     found = values("sf/3", "name,id", merged=("id", "ts"))
-    assert (found.from_path, found.never_read) == (("name", "id"), ("name",))
+    assert found.from_path == ("name", "id")
+    sources = [column.source for column in found.values]
+    assert sources == [ValueSource.PATH_ALONE, ValueSource.PATH]
 
 
 def test_path_that_must_decide_has_to_parse():
@@ -121,7 +124,7 @@ def test_default_folder_of_old_versions_shows_what_the_file_has(path, version):
     rows = pa.table({"name": pa.array(["", None, "default", "moved here"])})
     found = values(path, "name", version=version)
     assert found.show(rows).column("name").to_pylist() == ["", None, "default", "default"]
-    assert (found.from_path, found.never_read) == ((), ())
+    assert found.from_path == ()
     assert not found.is_as_stored("name")
 
 

@@ -24,7 +24,7 @@ def table(version=9, **properties):
 
 
 def resolve(view, **options):
-    return resolve_query(view, ReadOptions.parse(options))
+    return resolve_query(view, ReadOptions.parse(options), {})
 
 
 def test_instant_before_the_first_commit_warns_and_has_no_rows():
@@ -103,7 +103,7 @@ def test_table_without_commits_is_answered_in_silence():
 def test_instant_of_an_archived_commit_is_not_before_the_first(golden_table):
     view = HudiTable(golden_table("v9_mor_archived"))._view
     archived = min(view.history.archived_times)
-    assert archived < view.commits[0].requested_time
+    assert archived < view.history.commits[0].requested_time
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         check_first_commit(archived, view, fails=True)

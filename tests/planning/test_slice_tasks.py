@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hudi_pyspark import HudiTable
 from hudi_pyspark.errors import CorruptTableError, UnsupportedTableError
 from hudi_pyspark.filter.sql_text import parse_filter
-from hudi_pyspark.planning.pruning import admitted_record_keys, requested_keys
+from hudi_pyspark.planning.pruning import requested_keys
 from hudi_pyspark.table.log_files import BlockFilter
 from hudi_pyspark.table.merge_mode import RecordMergeMode
 from hudi_pyspark.table.on_damage import OnDamage
@@ -187,5 +187,4 @@ def test_record_keys_follow_from_key_fields_whose_types_never_changed(
     golden_table, case, condition, expected
 ):
     scan = HudiTable(str(golden_table(case))).scan(filter=condition)
-    requested = requested_keys(scan._planner, scan._predicate)
-    assert admitted_record_keys(scan._planner, requested) == expected
+    assert requested_keys(scan._query.planner, scan._predicate).whole_keys == expected

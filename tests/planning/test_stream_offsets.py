@@ -14,6 +14,7 @@ from hudi_pyspark.format.timeline.instant import FIRST_OFFSET, LAST_OFFSET
 from hudi_pyspark.options.option import QueryType
 from hudi_pyspark.options.read_options import ReadOptions, StreamOptions
 from hudi_pyspark.planning.stream_offsets import (
+    batch_options,
     commit_offsets,
     first_offset,
     initial_offset,
@@ -241,7 +242,7 @@ def test_batch_before_a_pending_commit_is_read_although_later_commits_have_compl
     offsets = list(commit_offsets(table._view))
     assert offsets == ["20261121061743601"]
     with pytest.warns(UserWarning, match="no completed commit 20261121061744639"):
-        answer = table._scan_range({}, FIRST_OFFSET, offsets[0]).to_arrow()
+        answer = table._scan(batch_options({}, FIRST_OFFSET, offsets[0])).to_arrow()
     assert set(answer["_hoodie_commit_time"].to_pylist()) == set(offsets)
 
 
@@ -389,7 +390,7 @@ def test_one_batch_answers_as_apache_hudi_over_the_same_commits(
 ):
     options = {"cdc": "true"} if golden.startswith("cdc") else {}
     table = HudiTable(str(golden_table(case)))
-    answer = table._scan_range(options, begin, end).to_arrow()
+    answer = table._scan(batch_options(options, begin, end)).to_arrow()
     assert answer.num_rows > 0
     assert differs_from(answer, query(case, golden)) == []
 
@@ -399,13 +400,15 @@ def test_changes_of_a_batch_go_by_completion_time_unlike_those_of_a_query(golden
     last = query(V9_CDC, "cdc_last")
     assert last.expected_rows().num_rows == 0
     table = HudiTable(str(golden_table(V9_CDC)))
-    answer = table._scan_range({"cdc": "true"}, last.options[BEGIN], LAST_OFFSET).to_arrow()
+    answer = table._scan(
+        batch_options({"cdc": "true"}, last.options[BEGIN], LAST_OFFSET)
+    ).to_arrow()
     assert answer.select(["op", "ts_ms"]).to_pylist() == [{"op": "d", "ts_ms": "20261121063213677"}]
 
 
 def test_batch_of_nothing_has_no_rows_but_columns(golden_table):
     table = HudiTable(str(golden_table(V9_CDC)))
-    answer = table._scan_range({}, "20261121063211574", "20261121063211574").to_arrow()
+    answer = table._scan(batch_options({}, "20261121063211574", "20261121063211574")).to_arrow()
     assert (answer.num_rows, answer.schema) == (0, table.schema)
 
 
@@ -413,7 +416,7 @@ def test_archived_commits_of_a_batch_are_refused_where_none_may_be_missing(golde
     table = HudiTable(str(golden_table("v9_mor_archived")))
     end = next(iter(commits_of("v9_mor_archived").values()))
     with pytest.raises(IncrementalRangeError, match="is archived"):
-        table._scan_range({"on_missing": "fail"}, FIRST_OFFSET, end).to_arrow()
+        table._scan(batch_options({"on_missing": "fail"}, FIRST_OFFSET, end)).to_arrow()
 
 
 def test_batches_over_an_archived_begin_add_up_to_the_table(golden_table):
@@ -421,8 +424,8 @@ def test_batches_over_an_archived_begin_add_up_to_the_table(golden_table):
     points = [FIRST_OFFSET, *commits_of("v9_mor_archived").values()]
     first, *others = pairwise(points)
     with pytest.warns(UserWarning, match="is archived"):
-        tables = [table._scan_range({}, *first).to_arrow()]
-    tables += [table._scan_range({}, *pair).to_arrow() for pair in others]
+        tables = [table._scan(batch_options({}, *first)).to_arrow()]
+    tables += [table._scan(batch_options({}, *pair)).to_arrow() for pair in others]
     found = last_rows(pa.concat_tables(tables))
     expected = query("v9_mor_archived", "snapshot")
     assert differs_from(found, expected, without="_hoodie_file_name") == []
@@ -438,7 +441,7 @@ def every_cut(case: str) -> Iterator[list[tuple[str, str]]]:
 
 def batch_reader(table: HudiTable, **options: str) -> Callable[[str, str], pa.Table]:
     """Reads batches of a stream; two ways to divide the commits share many of them."""
-    return cache(lambda begin, end: table._scan_range(options, begin, end).to_arrow())
+    return cache(lambda begin, end: table._scan(batch_options(options, begin, end)).to_arrow())
 
 
 def last_rows(rows: pa.Table) -> pa.Table:

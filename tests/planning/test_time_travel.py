@@ -127,7 +127,7 @@ def test_end_of_a_range_with_a_zone_needs_a_timeline_in_utc():
 def test_range_has_the_commits_between_two_moments():
     table = timeline("20240131000000000", "20240131010000000", "20240131020000000", zone="UTC")
     ends = {"begin": "2024-01-31 02:30:00+02:00", "end": "2024-01-31 02:00:00.000+01:00"}
-    query = resolve_query(table, ReadOptions.parse(ends))
+    query = resolve_query(table, ReadOptions.parse(ends), {})
     assert isinstance(query, RangeQuery)
     assert (query.commit_range.begin, query.commit_range.end) == (
         "20240131003000999",

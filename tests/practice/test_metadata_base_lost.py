@@ -9,7 +9,7 @@ import pytest
 
 from hudi_pyspark import HudiTable
 from tests.archiver import archive_in
-from tests.metadata_table.indexed import EXTRA, answer_of_hudi
+from tests.planning.indexed import EXTRA, answer_of_hudi
 
 METADATA = ".hoodie/metadata/"
 # Apache Hudi archived the compactions of the first one before it was downgraded to version 6.

@@ -13,7 +13,7 @@ import pytest
 from hudi_pyspark import HudiTable
 from hudi_pyspark.tasks import ScanTask
 from tests.golden.case import load_case
-from tests.metadata_table.indexed import pruned
+from tests.planning.indexed import pruned
 
 FOLDER = "trusted_indexes"
 # The columns that an index is of, by case; and what is lost.

@@ -7,8 +7,7 @@ import pytest
 
 import hudi_pyspark
 from hudi_pyspark import thresholds
-from hudi_pyspark.metadata_table import pruning
-from hudi_pyspark.planning import plan
+from hudi_pyspark.planning import index_pruning, plan
 from hudi_pyspark.reading.merge import loaded_log
 from hudi_pyspark.spark.sql_options import TABLE_FUNCTIONS
 from tests.project.shipped_tables import shipped
@@ -33,12 +32,12 @@ FIGURES = [
     (
         "docs/how-a-read-works.md",
         r"prune base files by record key, of up to (\S+) base files",
-        [pruning._MOST_BLOOM_FILTERS],
+        [index_pruning._MOST_BLOOM_FILTERS],
     ),
     (
         "docs/tuning.md",
         r"a part of one file for each of up to (\S+) base files",
-        [pruning._MOST_BLOOM_FILTERS],
+        [index_pruning._MOST_BLOOM_FILTERS],
     ),
     ("docs/how-a-read-works.md", r"log records go to (\S+) buckets", [loaded_log.BUCKETS]),
     (

@@ -65,7 +65,7 @@ MAY_IMPORT = {
         "wording",
     },
     "columns": {"errors", "arrow_values", "exact_decimals", "format", "wording"},
-    "filter": {"errors", "exact_decimals", "format", "table", "columns"},
+    "filter": {"errors", "cached_property", "exact_decimals", "format", "table", "columns"},
     "options": {"errors", "messages", "storage", "table", "wording"},
     "custom_mergers": {"errors", "imported_function", "table"},
     "demo": set(),
@@ -113,7 +113,7 @@ MAY_IMPORT = {
         "catalogs",
         "frames",
     },
-    "cli": {*PIPELINE, "demo", "wording", "scan", "doctor", "report", "hudi_table", ""},
+    "cli": {*PIPELINE, "catalogs", "demo", "wording", "scan", "doctor", "report", "hudi_table", ""},
     "spark": {
         *PIPELINE,
         "short_name",

@@ -69,7 +69,7 @@ def tables(draw):
 def tasks(view, slices):
     rule = resolve_merge_rule(view.config, "", "")
     planner = planner_of(view.config, SCHEMA, rule, view.history.committed)
-    return planner.tasks(slices, SliceQuery(SCHEMA, view.last_instant))
+    return planner.tasks(slices, SliceQuery(SCHEMA, view.slices.last_instant))
 
 
 @given(tables(), st.sampled_from([None, "015", "025", "035"]), st.booleans(), st.randoms())

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from hudi_pyspark import HudiTable
 from hudi_pyspark.metadata_table.table import MetadataTable
 from hudi_pyspark.options.option import Index
-from tests.metadata_table.indexed import answer_of_hudi
+from tests.planning.indexed import answer_of_hudi
 from tests.table.tiny_table import TinyTable
 
 pytestmark = pytest.mark.property

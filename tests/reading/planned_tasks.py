@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from hudi_pyspark.options.read_options import ReadOptions
-from hudi_pyspark.planning.pruning import admitted_record_keys, requested_keys
+from hudi_pyspark.planning.pruning import requested_keys
 from hudi_pyspark.planning.slice_tasks import SliceQuery, TablePlanner
 from hudi_pyspark.table.commit_history import CommitHistory
 from hudi_pyspark.table.config import TableConfig
@@ -44,8 +44,10 @@ def planner_of(
     storage = MemoryStorage({})
     history = CommitHistory(storage, config, Timeline(()))
     history.committed = committed
-    view = TableView(history, DirectoryListing(storage, config))
-    planner = TablePlanner(view, options or ReadOptions(), config, table_schema)
+    view = TableView(history, DirectoryListing(storage, may_have_partitions=True))
+    planner = TablePlanner(view, options or ReadOptions())
+    planner.config = config
+    planner.table_schema = table_schema
     planner.rule = rule
     return planner
 
@@ -81,5 +83,5 @@ def plan_slices(
     read_options = options_class(**(options or {}))
     planner = planner_of(TableConfig.parse(table), table_schema, rule, committed, read_options)
     result = pa.schema([table_schema.field(name) for name in columns])
-    record_keys = admitted_record_keys(planner, requested_keys(planner, query.get("predicate")))
-    return planner.tasks(slices, SliceQuery(result, until, record_keys=record_keys, **query))
+    requested = requested_keys(planner, query.get("predicate"))
+    return planner.tasks(slices, SliceQuery(result, until, requested=requested, **query))

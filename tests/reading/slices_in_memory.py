@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 from hudi_pyspark.filter.sql_text import parse_filter
 from hudi_pyspark.options.read_options import ReadOptions
 from hudi_pyspark.reading.merge.outcome import OutcomeStore
-from hudi_pyspark.reading.read_task import read_slice
+from hudi_pyspark.reading.read_slice import read_slice
 from hudi_pyspark.table.file_group import BaseFile, FileSlice, LogFile
 from hudi_pyspark.table.timeline import CommittedTimes
 from hudi_pyspark.tasks import ScanTask

@@ -27,7 +27,7 @@ from hudi_pyspark.planning.changes import changes_schema, check_changes, plan_ch
 from hudi_pyspark.planning.commit_range import RequestedRange
 from hudi_pyspark.reading import read_task
 from hudi_pyspark.reading.changes import read_changes
-from hudi_pyspark.reading.read_task import slice_tables
+from hudi_pyspark.reading.read_slice import slice_tables
 from hudi_pyspark.scan import choose_scan
 from hudi_pyspark.tasks import ChangeSource
 from tests.format.log.log_writer import avro_content, avro_records, write_block

@@ -22,7 +22,7 @@ from hudi_pyspark.reading.kept_merges import KeptMerge, count_merged
 from hudi_pyspark.reading.merge.outcome import KeptOutcome, Outcome, OutcomesInMemory
 from hudi_pyspark.reading.merge.outcome_files import OutcomesOnDisk
 from hudi_pyspark.reading.merge.whole_records import MergeDecision
-from hudi_pyspark.reading.read_task import read_slice
+from hudi_pyspark.reading.read_slice import read_slice
 from hudi_pyspark.storage import ArrowStorage
 from hudi_pyspark.table.merge_mode import MergeCache, RecordMergeMode
 from hudi_pyspark.table.on_damage import OnDamage
@@ -608,7 +608,7 @@ def test_warm_table_answers_as_one_that_merges_each_time(name, is_whole, tmp_pat
     path = str(load_case(GOLDEN / name).extract(Path(tmp_path)))
     table, random = HudiTable(path), Random(name)
     names = table.schema.names
-    instants = [commit.requested_time for commit in table._view.commits[-3:]]
+    instants = [commit.requested_time for commit in table._view.history.commits[-3:]]
     for _ in range(25 if is_whole else 12):
         columns = random.sample(names, random.randint(1, 3))
         options: dict[str, Any] = {"batch_rows": random.choice([1, 3, 1000])}

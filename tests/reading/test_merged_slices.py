@@ -11,7 +11,7 @@ import pytest
 from hudi_pyspark import HudiTable, thresholds
 from hudi_pyspark.errors import HudiError
 from hudi_pyspark.format.log.log_block import HeaderKey
-from hudi_pyspark.reading import merged_slices, read_task
+from hudi_pyspark.reading import merged_slices, read_slice
 from hudi_pyspark.reading.kept_merges import KeptMerge
 from hudi_pyspark.reading.merge.outcome import OutcomesInMemory
 from hudi_pyspark.reading.merge.outcome_files import OutcomesOnDisk
@@ -89,7 +89,7 @@ def test_keys_of_the_base_file_are_read_at_most_once_more(storage, store):
     rows(task(columns=()), storage, store)
     read_files(storage)
     logs = with_third(storage, upsert("c", 12, "004"))
-    tables = list(read_task.read_slice(task(logs=logs, columns=(), until="004"), storage, store))
+    tables = list(read_slice.read_slice(task(logs=logs, columns=(), until="004"), storage, store))
     assert sum(table.num_rows for table in tables) == 2
     assert read_files(storage)[0] == 0
 
@@ -225,7 +225,7 @@ def test_random_slices_have_the_rows_of_a_new_merge(is_whole, small_file, tmp_pa
         are_resumed.add(merged is not None)
         return merged
 
-    monkeypatch.setattr(read_task, "resume_slice", recorded)
+    monkeypatch.setattr(read_slice, "resume_slice", recorded)
     monkeypatch.setattr(thresholds, "SMALL_BASE_FILE", small_file)
     for seed in range(4000 if is_whole else 60):
         check_random_slice(Random(seed), tmp_path / f"{seed}")
@@ -253,7 +253,7 @@ def check_random_slice(random, folder):
 
 def answer(asked, storage, store):
     try:
-        tables = list(read_task.read_slice(asked, storage, store))
+        tables = list(read_slice.read_slice(asked, storage, store))
     except HudiError as error:
         return type(error).__name__
     if not asked.shared.planned_columns.result.names:
@@ -306,7 +306,7 @@ def test_refreshed_table_and_one_of_the_same_path_know_what_was_merged(tmp_path,
         resumed.append(merged is not None)
         return merged
 
-    monkeypatch.setattr(read_task, "resume_slice", recorded)
+    monkeypatch.setattr(read_slice, "resume_slice", recorded)
     HudiTable(str(growing.path)).scan().to_arrow()
     later.scan().to_arrow()
     assert any(resumed)

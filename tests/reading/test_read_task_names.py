@@ -10,7 +10,7 @@ from pyarrow import orc
 from hudi_pyspark.errors import SchemaEvolutionError
 from hudi_pyspark.options.read_options import ReadOptions
 from hudi_pyspark.planning.slice_tasks import SliceQuery
-from hudi_pyspark.reading.read_task import read_slice
+from hudi_pyspark.reading.read_slice import read_slice
 from hudi_pyspark.table.config import TableConfig
 from hudi_pyspark.table.file_group import BaseFile, FileSlice, LogFile
 from hudi_pyspark.table.timeline import CommittedTimes

@@ -12,7 +12,8 @@ from hudi_pyspark.errors import (
     MissingFileError,
     SchemaEvolutionError,
 )
-from hudi_pyspark.reading.read_task import read_slice, read_task
+from hudi_pyspark.reading.read_slice import read_slice
+from hudi_pyspark.reading.read_task import read_task
 from hudi_pyspark.table.on_damage import OnDamage
 from hudi_pyspark.tasks import PartitionColumn, PartitionValues, ValueSource
 from tests.memory_storage import MemoryStorage

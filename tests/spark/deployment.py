@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyspark
 
+from tests.conftest import GOLDEN
+from tests.golden.case import load_case
 from tests.spark.class_archive import QUICK_JVM
 
 if TYPE_CHECKING:
@@ -80,6 +82,14 @@ print("PORT", socket.getServerSocket().getLocalPort(), flush=True)
 sys.stdin.read()
 gateway.shutdown()
 """
+
+
+def expected_keys(case: str) -> list[str]:
+    """Return the record keys that Apache Hudi reads from a golden table."""
+    queries = load_case(GOLDEN / case).queries
+    rows = next(q for q in queries if q.name == "snapshot").expected_rows()
+    keys: list[str] = sorted(rows["_hoodie_record_key"].to_pylist())
+    return keys
 
 
 def python_without_package(folder: Path) -> str:

@@ -2,11 +2,10 @@
 
 import pytest
 
-from tests.conftest import GOLDEN
-from tests.golden.case import load_case
 from tests.spark.deployment import (
     client,
     connect_server,
+    expected_keys,
     packed_environment,
     python_without_package,
     standalone_cluster,
@@ -110,13 +109,6 @@ def bare_python(spark_environment, tmp_path_factory):  # noqa: ARG001
     return python_without_package(tmp_path_factory.mktemp("python"))
 
 
-def expected_keys():
-    """The record keys that Apache Hudi reads."""
-    queries = load_case(GOLDEN / CASE).queries
-    rows = next(q for q in queries if q.name == "snapshot").expected_rows()
-    return sorted(rows["_hoodie_record_key"].to_pylist())
-
-
 def answers_over_connect(master, bare_python, golden_table, spark_zip, folder):
     with connect_server(master, bare_python, folder) as port:
         return client(CONNECT_CLIENT, port, str(golden_table(CASE)), str(spark_zip), str(folder))
@@ -131,7 +123,7 @@ def answers_of_job(master, python, golden_table, folder, *options):
 
 def check_job(answers, package):
     """Check the answers, and that driver and executors took the package from where it was sent."""
-    assert answers["batch"] == answers["stream"] == expected_keys()
+    assert answers["batch"] == answers["stream"] == expected_keys(CASE)
     assert all(package in found for found in answers["packages"]), answers["packages"]
     assert set(answers["tasks"]) == set(range(5))
     assert len(answers["tasks"]) > 5, "no finished task was lost"
@@ -144,7 +136,7 @@ def test_connect_server_reads_batches_and_streams_with_a_package_that_was_sent(
 ):
     answers = answers_over_connect("local[2]", bare_python, golden_table, spark_zip, tmp_path)
     assert "No module named 'hudi_pyspark'" in answers["too early"]
-    assert answers["batch"] == answers["stream"] == answers["sql"] == expected_keys()
+    assert answers["batch"] == answers["stream"] == answers["sql"] == expected_keys(CASE)
     assert "  columns: id, ts\n  condition: ts > 100\n" in answers["narrow"]
     assert answers["timeline"] == ["completed"]
     assert "[HUDI_PATH_NOT_FOUND]" in answers["relative"]
@@ -188,4 +180,4 @@ def test_cluster_runs_a_job_with_a_packed_environment(cluster, golden_table, whe
 @pytest.mark.cluster
 def test_cluster_runs_a_connect_server(cluster, bare_python, golden_table, spark_zip, tmp_path):
     answers = answers_over_connect(cluster.url, bare_python, golden_table, spark_zip, tmp_path)
-    assert answers["batch"] == answers["stream"] == expected_keys()
+    assert answers["batch"] == answers["stream"] == expected_keys(CASE)

@@ -42,3 +42,36 @@ def test_upgraded_table_has_the_archive_that_an_old_release_left_in_the_metadata
     archived = table.open().history.archived
     assert [instant.requested_time for instant in archived] == expected
     assert archived[-2].completion_time == "035"
+
+
+MIXED = (
+    "001_002.commit",
+    "003_004.deltacommit",
+    "005_006.replacecommit",
+    "007_008.clean",
+    "009_010.rollback",
+    "001_012.savepoint",
+    "013_014.indexing",
+    "017.compaction.requested",
+    "019.clustering.inflight",
+    "021.logcompaction.requested",
+    "022.clean.inflight",
+    "023.deltacommit.inflight",
+    "025.inflight",
+)
+
+
+@pytest.mark.parametrize(
+    ("table_type", "commits", "incomplete"),
+    [("MERGE_ON_READ", ["001", "003", "005"], "023"), ("COPY_ON_WRITE", ["001", "005"], "025")],
+)
+def test_commits_are_no_table_services_and_of_copy_on_write_no_delta_commits(
+    table_type, commits, incomplete
+):
+    table = TinyTable(9, table_type)
+    for name in MIXED:
+        table.instant(name)
+    history = table.open().history
+    assert [commit.requested_time for commit in history.commits] == commits
+    assert [commit.requested_time for commit in history.all_commits] == ["001", "003", "005"]
+    assert getattr(history.first_incomplete_commit(), "requested_time", "") == incomplete

@@ -1,58 +1,76 @@
 import pytest
 
-from hudi_pyspark.format.timeline.instant import Instant
-from hudi_pyspark.format.timeline.instant_metadata import CommitMetadata
-from hudi_pyspark.table.commit_history import LazyMetadata
+from hudi_pyspark.table.view import open_table
+from tests.memory_storage import MemoryStorage
+from tests.table.tiny_table import TinyTable
 
 TIMES = ("010", "020", "030")
 
 
-@pytest.fixture
-def reads():
-    return []
+class CountingStorage(MemoryStorage):
+    """A storage that remembers of which commits the files are read."""
+
+    def __init__(self, files):
+        super().__init__(files)
+        self.reads = []
+
+    def read_bytes(self, path):
+        if path.endswith("commit"):
+            self.reads.append(path.rpartition("/")[2].partition(".")[0])
+        return super().read_bytes(path)
 
 
 @pytest.fixture
-def metadata(reads):
-    def load(instant):
-        reads.append(instant.requested_time)
-        return CommitMetadata(extra_metadata={"time": instant.requested_time})
-
-    instants = [Instant.parse(f"{time}.commit", 1) for time in TIMES]
-    return LazyMetadata(instants, load)
+def storage():
+    table = TinyTable(6)
+    for time in TIMES:
+        table.instant(f"{time}.deltacommit", {"extraMetadata": {"time": time}})
+    return CountingStorage(table.files)
 
 
-def test_keys_are_known_without_reading(metadata, reads):
-    assert (tuple(metadata), len(metadata), "020" in tuple(metadata)) == (TIMES, 3, True)
-    assert reads == []
+@pytest.fixture
+def history(storage):
+    return open_table(storage).history
 
 
-def test_asking_whether_a_commit_is_there_reads_nothing(metadata, reads):
-    assert "020" in metadata
-    assert metadata.keys() & {"010", "040"} == {"010"}
-    assert reads == []
+def test_times_of_commits_are_known_without_reading(history, storage):
+    assert history.committed.times == {*TIMES}
+    assert storage.reads == []
 
 
-def test_each_commit_is_read_once_when_it_is_asked_for(metadata, reads):
-    assert metadata["020"].extra_metadata == {"time": "020"}
-    assert metadata["020"] is metadata["020"]
-    assert reads == ["020"]
+def test_each_commit_is_read_once_when_it_is_asked_for(history, storage):
+    assert history.metadata("020").extra_metadata == {"time": "020"}
+    assert history.metadata("020") is history.metadata("020")
+    assert storage.reads == ["020"]
 
 
-def test_several_commits_keep_their_order_and_read_only_what_is_not_there(metadata, reads):
-    first = metadata["030"]
-    found = metadata.of(["030", "010", "020"])
+def test_several_commits_keep_their_order_and_read_only_what_is_not_there(history, storage):
+    first = history.metadata("030")
+    found = history.metadata_of(["030", "010", "020"])
     assert list(found) == ["030", "010", "020"]
     assert found["030"] is first
-    assert sorted(reads) == ["010", "020", "030"]
+    assert sorted(storage.reads) == ["010", "020", "030"]
 
 
-def test_no_commits_are_no_reads(metadata, reads):
-    assert metadata.of([]) == {}
-    assert reads == []
+def test_all_commits_come_oldest_first(history):
+    assert tuple(history.metadata_of()) == TIMES
 
 
-@pytest.mark.parametrize("ask", [lambda m: m["040"], lambda m: m.of(["010", "040"])])
-def test_an_unknown_commit_is_a_key_error(metadata, ask):
+def test_no_commits_are_no_reads(history, storage):
+    assert history.metadata_of([]) == {}
+    assert storage.reads == []
+
+
+@pytest.mark.parametrize("ask", [lambda h: h.metadata("040"), lambda h: h.metadata_of(["040"])])
+def test_an_unknown_commit_is_a_key_error(history, ask):
     with pytest.raises(KeyError, match="040"):
-        ask(metadata)
+        ask(history)
+
+
+def test_delta_commits_of_a_copy_on_write_table_count_only_if_they_are_named():
+    """A table whose type was changed: their files do not count, their schemas do."""
+    table = TinyTable(6, "COPY_ON_WRITE")
+    table.instant("010.deltacommit", {"extraMetadata": {"schema": "old"}}).instant("020.commit")
+    history = table.open().history
+    assert list(history.metadata_of()) == ["020"]
+    assert history.metadata("010").schema_text == "old"

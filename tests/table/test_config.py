@@ -7,7 +7,7 @@ from hudi_pyspark.errors import (
     UnsupportedTableError,
     UnsupportedVersionError,
 )
-from hudi_pyspark.table.config import TableConfig, TableType, load_properties, load_table_config
+from hudi_pyspark.table.config import TableConfig, TableType, load_properties
 from tests.memory_storage import MemoryStorage
 
 MAIN = ".hoodie/hoodie.properties"
@@ -22,6 +22,10 @@ def config(version="9", **properties):
 
 def parse(properties, version="9"):
     return TableConfig.parse({"hoodie.table.version": version, **properties})
+
+
+def load(storage):
+    return TableConfig.parse(load_properties(storage).values)
 
 
 def text(name, version="9"):
@@ -308,7 +312,7 @@ def test_unknown_value_is_refused_by_name(key, value, known):
     ],
 )
 def test_properties_come_from_the_main_file(files):
-    assert load_table_config(MemoryStorage(files)).name == "main"
+    assert load(MemoryStorage(files)).name == "main"
 
 
 @pytest.mark.parametrize(
@@ -321,7 +325,7 @@ def test_properties_come_from_the_main_file(files):
     ],
 )
 def test_properties_come_from_the_backup_while_the_main_file_is_replaced(main):
-    assert load_table_config(MemoryStorage({**main, BACKUP: text("backup")})).name == "backup"
+    assert load(MemoryStorage({**main, BACKUP: text("backup")})).name == "backup"
 
 
 @pytest.mark.parametrize(
@@ -335,7 +339,7 @@ def test_properties_come_from_the_backup_while_the_main_file_is_replaced(main):
 )
 def test_unreadable_properties_are_corrupt(files, problem):
     with pytest.raises(CorruptTableError, match=problem) as raised:
-        load_table_config(MemoryStorage(files))
+        load(MemoryStorage(files))
     assert MAIN in str(raised.value)
     assert "Restore" in str(raised.value)
 
@@ -406,13 +410,13 @@ def test_ordering_fields_that_only_the_backup_has(main, backup, path):
 
 def test_without_any_properties_there_is_no_table():
     with pytest.raises(FileNotFoundError, match=r"hoodie\.properties"):
-        load_table_config(MemoryStorage({".hoodie/001.commit": b""}))
+        load(MemoryStorage({".hoodie/001.commit": b""}))
 
 
 def test_unsupported_version_in_the_main_file_does_not_fall_back():
     files = {MAIN: text("main", "11"), BACKUP: text("backup", "9")}
     with pytest.raises(UnsupportedVersionError, match="'11'"):
-        load_table_config(MemoryStorage(files))
+        load(MemoryStorage(files))
 
 
 def test_storage_layout_is_read_and_an_unknown_one_refused():

@@ -13,19 +13,17 @@ from hudi_pyspark.storage.file_systems import OpenFile
 from hudi_pyspark.storage.remote_file import RemoteFile
 from hudi_pyspark.table.data_file_schema import newest_data_file_schema
 from tests.memory_storage import MemoryStorage
-from verification.damaged_tables import files_of
+from verification.common.archives import files_of
 
 OLDER, NEWER = "f-0_0-0-0_001.orc", "f-0_0-0-0_002.orc"
 # Bytes 1100 to 1200 of this file are compressed parts of its footer.
 DAMAGED = "amer/ffbe94d6-ad6a-43b3-bc63-bbe53b2f0b8b-0_0-2039-2684_20261121064434431.orc"
 
 
-def commits(**files):
-    """The metadata of commits, each of which wrote one file."""
-    return {
-        time: commit_metadata_of({"partitionToWriteStats": {"": [{"fileId": "f-0", "path": path}]}})
-        for time, path in files.items()
-    }
+def commit(path, **counts):
+    """The metadata of a commit that wrote one file."""
+    stat = {"fileId": "f-0", "path": path, **counts}
+    return commit_metadata_of({"partitionToWriteStats": {"": [stat]}})
 
 
 def orc_file(table):
@@ -54,7 +52,7 @@ def test_schema_is_that_of_the_newest_file_that_can_be_read():
     storage = MemoryStorage({OLDER: GOOD, NEWER: bytes(content)})
     with pytest.raises(pa.ArrowException, match="Unknown error"):
         orc.ORCFile(io.BytesIO(content))
-    schema = newest_data_file_schema(storage, commits(t001=OLDER, t002=NEWER))
+    schema = newest_data_file_schema(storage, [commit(NEWER), commit(OLDER)])
     assert schema == pa.schema({"a": pa.int64(), "b": pa.string()})
 
 
@@ -62,14 +60,14 @@ def test_schema_is_that_of_the_newest_file_that_can_be_read():
 def test_damaged_file_of_any_format_is_passed_over(newer):
     path = f"f-0_0-0-0_002{newer}"
     storage = MemoryStorage({OLDER: GOOD, path: b"no file of any format"})
-    schema = newest_data_file_schema(storage, commits(t001=OLDER, t002=path))
+    schema = newest_data_file_schema(storage, [commit(path), commit(OLDER)])
     assert schema == pa.schema({"a": pa.int64(), "b": pa.string()})
 
 
 def test_failure_of_the_storage_is_not_taken_for_damage():
     storage = FailingStorage({OLDER: GOOD})
     with pytest.raises(StorageError, match="503 Slow Down"):
-        newest_data_file_schema(storage, commits(t001=OLDER))
+        newest_data_file_schema(storage, [commit(OLDER)])
 
 
 class OpenedStorage(MemoryStorage):
@@ -81,32 +79,29 @@ class OpenedStorage(MemoryStorage):
 
 
 def test_files_that_only_delete_are_opened_last():
-    deleting = {"fileId": "f-0", "path": NEWER, "numDeletes": 3}
-    times = commits(t001=OLDER)
-    times["t002"] = commit_metadata_of({"partitionToWriteStats": {"": [deleting]}})
+    deleting = commit(NEWER, numDeletes=3)
     storage = OpenedStorage({OLDER: GOOD, NEWER: orc_file(pa.table({"c": [1]}))})
-    schema = newest_data_file_schema(storage, times)
+    schema = newest_data_file_schema(storage, [deleting, commit(OLDER)])
     assert schema == pa.schema({"a": pa.int64(), "b": pa.string()})
     assert storage.opened == [OLDER]
-    del times["t001"]
-    assert newest_data_file_schema(storage, times) == pa.schema({"c": pa.int64()})
+    assert newest_data_file_schema(storage, [deleting]) == pa.schema({"c": pa.int64()})
 
 
 def test_sample_of_a_large_commit_is_opened_once_if_it_has_no_schema():
-    sampled, other = (commits(t001=path)["t001"].write_stats[""][0] for path in (NEWER, OLDER))
+    sampled, other = (commit(path).write_stats[""][0] for path in (NEWER, OLDER))
     sampled = replace(sampled, num_writes=3)
-    commit = CommitMetadata({"": (sampled, other)}, sample=sampled)
+    written = CommitMetadata({"": (sampled, other)}, sample=sampled)
     storage = OpenedStorage({OLDER: GOOD, NEWER: b"no file of any format"})
-    assert newest_data_file_schema(storage, {"t001": commit}) is not None
+    assert newest_data_file_schema(storage, [written]) is not None
     assert storage.opened == [NEWER, OLDER]
 
 
 @pytest.mark.parametrize(("rows", "opened"), [(3, [NEWER]), (0, [OLDER])])
 def test_sample_of_a_large_commit_will_do_if_it_has_rows(rows, opened):
-    sampled, other = (commits(t001=path)["t001"].write_stats[""][0] for path in (NEWER, OLDER))
+    sampled, other = (commit(path).write_stats[""][0] for path in (NEWER, OLDER))
     sampled = replace(sampled, num_writes=rows, file_size=9, num_deletes=1)
-    commit = CommitMetadata({"": (sampled, other)}, sample=sampled)
+    written = CommitMetadata({"": (sampled, other)}, sample=sampled)
     table = orc_file(pa.table({"a": [1]}))
     storage = OpenedStorage({OLDER: table, NEWER: table})
-    assert newest_data_file_schema(storage, {"t001": commit}) == pa.schema({"a": pa.int64()})
+    assert newest_data_file_schema(storage, [written]) == pa.schema({"a": pa.int64()})
     assert storage.opened == opened

@@ -22,7 +22,7 @@ def test_latest_base_file_of_each_group_is_read(version):
 def test_empty_table_has_no_slices(version):
     view = TinyTable(version).open()
     assert view.slices.as_of() == view.slices.as_of(read_optimized=True) == []
-    assert view.last_instant == ""
+    assert view.slices.last_instant == ""
 
 
 @LAYOUTS

@@ -180,7 +180,7 @@ def test_empty_commit_has_no_files_of_its_own(version):
 def test_commit_that_is_archived_after_the_table_was_opened_asks_to_load_again(version):
     storage = MemoryStorage(TinyTable(version).write("010", "commit", F010).files)
     view = open_table(storage)
-    del storage.files[instant_path(view.commits[0], view.config)]
+    del storage.files[instant_path(view.history.commits[0], view.config)]
     with pytest.raises(MissingFileError, match=r"010.*Load the table again"):
         view.slices.as_of()
 

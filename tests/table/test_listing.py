@@ -1,6 +1,5 @@
 import pytest
 
-from hudi_pyspark.table.config import TableConfig
 from hudi_pyspark.table.listing import DirectoryListing
 from tests.memory_storage import MemoryStorage
 
@@ -17,11 +16,9 @@ class CountingStorage(MemoryStorage):
         return super().list_directory(directory)
 
 
-def listing(*paths, fields="p"):
-    config = TableConfig.parse(
-        {"hoodie.table.version": "9", "hoodie.table.partition.fields": fields}
-    )
-    return DirectoryListing(CountingStorage(dict.fromkeys(paths, b"x")), config)
+def listing(*paths, is_partitioned=True):
+    storage = CountingStorage(dict.fromkeys(paths, b"x"))
+    return DirectoryListing(storage, may_have_partitions=is_partitioned)
 
 
 def names(files):
@@ -34,7 +31,7 @@ def names(files):
     ids=["empty", "without-marker", "with-marker", "folders-are-none-of-it"],
 )
 def test_unpartitioned_table_is_the_base_path_alone(paths):
-    assert listing(*paths, fields="").partitions() == [""]
+    assert listing(*paths, is_partitioned=False).partitions() == [""]
 
 
 @pytest.mark.parametrize("marker", [MARKER, f"{MARKER}.parquet", f"{MARKER}.orc"])

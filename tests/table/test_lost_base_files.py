@@ -11,7 +11,7 @@ from hudi_pyspark.scan import choose_scan
 from hudi_pyspark.table.view import open_table
 from tests.archiver import archived
 from tests.memory_storage import MemoryStorage
-from verification.damaged_tables import files_of
+from verification.common.archives import files_of
 
 CASE = "v6_mor_compaction_inline"
 LOST = "_20261121061746570.parquet"  # of its last compaction

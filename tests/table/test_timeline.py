@@ -104,21 +104,13 @@ MIXED = timeline(
 )
 
 
-def test_commits_of_merge_on_read_are_not_its_table_services():
-    found = times(MIXED.commits(merge_on_read=True))
-    assert found == ["01", "03", "05", "15", "19", "23", "25"]
-
-
-def test_commits_of_copy_on_write_are_no_delta_commits():
-    assert times(MIXED.commits(merge_on_read=False)) == ["01", "05", "19", "23", "25"]
-
-
 def test_pending_actions_by_kind():
     assert times(MIXED.pending_compactions) == ["17"]
     writes = CommittedTimes.of((), MIXED).pending
     assert writes == {"15", "17", "19", "21", "23", "25"}
     assert names(MIXED.of_action(Action.CLEAN)) == ["07_08.clean", "27.clean.inflight"]
-    assert CommittedTimes.of(MIXED.commits(merge_on_read=False), MIXED).first == "05"
+    completed = [i for i in MIXED.completed if i.requested_time in ("01", "05")]
+    assert CommittedTimes.of(completed, MIXED).first == "05"
 
 
 def test_completed_compaction_is_no_longer_pending():

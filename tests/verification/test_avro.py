@@ -4,8 +4,7 @@ from typing import Any
 
 import fastavro
 
-from verification.histories.avro_generation import AVRO_TYPES
-from verification.histories.avro_writer import avro_json, avro_schema
+from verification.histories.avro import AVRO_TYPES, avro_json, avro_schema
 from verification.histories.history import History, StepKind, from_json, to_json
 from verification.histories.writers import history_of
 

@@ -8,25 +8,30 @@ from hudi_pyspark.format.bucket_keys import bucket_hashes
 from hudi_pyspark.planning import bucket_index, bucket_laws
 from hudi_pyspark.planning.bucket_laws import SimpleBuckets, candidates, find_laws
 from verification.bucket_tables import referee
+from verification.common.runs import Run
+
+
+def examined(folder, seed, lookups):
+    run = Run()
+    referee.examine(folder, seed, lookups, run)
+    assert run.counts["look-ups", referee.FOUND]
+    return run
 
 
 @pytest.mark.parametrize("seed", range(500, 508))
 def test_no_look_up_loses_a_row(tmp_path, seed):
-    findings = referee.examine(tmp_path / "table", seed, lookups=12)
-    assert findings.lookups
-    assert findings.problems == []
+    assert examined(tmp_path / "table", seed, 12).findings == []
 
 
 def test_few_keys_of_a_smaller_number_of_buckets_are_noticed(tmp_path):
     # 23 keys are left of the 27 buckets that the table had before its writer took 54.
-    assert referee.examine(tmp_path / "table", seed=7835, lookups=400).problems == []
+    assert examined(tmp_path / "table", 7835, 400).findings == []
 
 
 def lost_rows(tmp_path, monkeypatch, layout, seeds):
     monkeypatch.setattr(referee, "LAYOUTS", (layout,))
     monkeypatch.setattr(referee, "EVENTS", (referee.compact,))
-    found = [referee.examine(tmp_path / str(seed), seed, lookups=12).problems for seed in seeds]
-    return sum(map(len, found))
+    return sum(len(examined(tmp_path / str(seed), seed, 12).findings) for seed in seeds)
 
 
 def test_mutant_that_takes_evidence_of_another_partition_loses_rows(tmp_path, monkeypatch):

@@ -1,18 +1,24 @@
 """A few of the combinations that `make index-combinations` tries; it tries very many."""
 
+import re
+
 import pytest
 
 from hudi_pyspark import Scan
-from hudi_pyspark.metadata_table import pruning
 from hudi_pyspark.options.option import Index
+from hudi_pyspark.planning import index_pruning
 from tests.sampling import SAMPLED
+from verification.common.runs import Run
 from verification.index_combinations.combinations import (
     indexed_queries,
+    slices_left_out_by,
     try_combinations,
 )
 
 # As Apache Hudi logs it, for a range whose begin is archived.
 pytestmark = pytest.mark.filterwarnings("ignore:incremental query of:UserWarning")
+
+LOST = re.compile(": [1-9][0-9]* rows missing")
 
 
 @pytest.fixture(scope="module")
@@ -20,29 +26,35 @@ def queries(tmp_path_factory):
     return list(indexed_queries(tmp_path_factory.mktemp("indexed")))
 
 
+def tried(queries, count, seed):
+    run = Run()
+    try_combinations(queries, count, seed, run)
+    return run
+
+
 @SAMPLED
 def test_no_combination_of_filter_and_indexes_loses_a_row(queries, is_whole):
     tables = {indexed.query.case for indexed in queries}
     assert {"x_v9_mor_ix_stats", "x_v8_mor_ix_secondary", "v6_mor_mdt_indexes"} <= tables
     count = 400 if is_whole else 200
-    outcome = try_combinations(queries, count, seed=3)
-    assert outcome.failures == []
-    assert outcome.combinations >= count
-    assert outcome.left_out["column statistics"] > count // 8
-    assert outcome.left_out["the record index"] > count // 80
+    run = tried(queries, count, seed=3)
+    assert run.findings == []
+    assert run.asked >= count
+    assert run.notes[slices_left_out_by("column statistics")] > count // 8
+    assert run.notes[slices_left_out_by("the record index")] > count // 80
 
 
 def test_index_that_leaves_out_too_much_is_noticed(queries, monkeypatch):
-    def all_but_one(_metadata, slices, _question):
+    def all_but_one(_pruner, _metadata, slices):
         return slices[1:], ""
 
-    monkeypatch.setitem(pruning._STEPS, Index.COLUMN_STATS, all_but_one)
-    outcome = try_combinations(queries, 100, seed=1)
-    assert any(" lacks " in failure for failure in outcome.failures)
+    monkeypatch.setitem(index_pruning._STEPS, Index.COLUMN_STATS, all_but_one)
+    run = tried(queries, 100, seed=1)
+    assert any(LOST.search(finding.text) for finding in run.findings)
 
 
 def test_row_that_a_read_loses_is_noticed(queries, monkeypatch):
     read = Scan.to_arrow
     monkeypatch.setattr(Scan, "to_arrow", lambda scan: read(scan).slice(1))
-    outcome = try_combinations(queries, 100, seed=1)
-    assert any(" lacks " in failure for failure in outcome.failures)
+    run = tried(queries, 100, seed=1)
+    assert any(LOST.search(finding.text) for finding in run.findings)

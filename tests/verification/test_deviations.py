@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from verification.histories import deviations
-from verification.histories.compare import Answer
+from verification.histories.answers import Answer
 from verification.histories.comparison import Comparison, NoColumnError
 from verification.histories.deviations import Rule
 from verification.histories.instants import Instant
+from verification.histories.partition_deviations import partition_value
 from verification.histories.queries import QueryKind
 
 FIRST, WRITE = Instant("010", "015", "deltacommit"), Instant("020", "040", "deltacommit")
@@ -23,13 +24,14 @@ def comparison(path, kind=QueryKind.INCREMENTAL, times=("020",), last=WRITE, **o
     """An answer with rows of some commits that Apache Hudi does not return."""
     found = SimpleNamespace(missing=Counter(), extra=Counter(times))
     return SimpleNamespace(
+        missing=found.missing,
+        extra=found.extra,
         path=path,
         table_version=8,
         instants=(FIRST, WRITE),
         query=SimpleNamespace(kind=kind, options=options, filter=""),
         difference=lambda: found,
-        rows_that_differ=lambda: found,
-        column=lambda row, _: row,
+        values=lambda rows, _: {*rows},
         last_of_range=lambda: last,
     )
 
@@ -58,12 +60,33 @@ def test_other_rows_and_ranges_are_not_d31(path, other):
 def test_rule_that_asks_for_a_column_that_is_not_returned_explains_nothing(path, monkeypatch):
     answer = Answer((("v", "int"),), ((1,),))
     found = comparison(path, times=((1,),))
-    ours: Any = SimpleNamespace(ours=answer)
-    found.column = partial(Comparison.column, ours)
+    make: Any = Comparison
+    found.values = make(None, path, (), found.query, answer, answer, None).values
     with pytest.raises(NoColumnError):
         deviations._travel_before_plan(found)
     monkeypatch.setattr(deviations, "RULES", [Rule("D31", deviations._travel_before_plan)])
     assert deviations._first_rule(found) == ""
+
+
+def test_changes_that_lack_a_partition_column_are_not_d7(path):
+    found = comparison(path, QueryKind.CDC)
+    found.history = SimpleNamespace(partition_fields=("p",), column_type=lambda _: "string")
+    ours: Any = SimpleNamespace(names=("op", "before", "after"))
+    found.place = partial(Comparison.place, ours)
+    found.is_encoded = False
+    assert not partition_value(found)
+    found.query.kind = QueryKind.INCREMENTAL
+    with pytest.raises(NoColumnError):
+        partition_value(found)
+
+
+def test_changes_with_other_images_are_not_d34(path):
+    columns = tuple((name, "string") for name in ("op", "ts_ms", "before", "after"))
+    theirs, ours = (Answer(columns, (("i", "1", None, text),)) for text in ('{"v":1}', '{"v":2}'))
+    found = comparison(path, QueryKind.CDC)
+    found.history = SimpleNamespace(image_columns=frozenset({"v"}))
+    assert deviations._agree_but_for_compacted_logs(found, theirs, theirs)
+    assert not deviations._agree_but_for_compacted_logs(found, theirs, ours)
 
 
 def test_metadata_table_without_a_commit_is_noticed(path):
@@ -90,12 +113,13 @@ def test_changes_of_delta_commits_of_a_table_that_became_copy_on_write_are_d74(
     timeline = SimpleNamespace(to_pylist=lambda: instants)
     found = comparison(tmp_path, QueryKind.CDC)
     found.inspect = SimpleNamespace(timeline=lambda: timeline)
-    found.properties = {"hoodie.table.type": "COPY_ON_WRITE"}
-    for missing, expected in ((["010"], True), (["010", "020"], False)):
-        found.rows_that_differ = lambda rows=missing: SimpleNamespace(missing=Counter(rows))
-        assert deviations._changes_of_delta_commits(found) is expected
-    found.properties = {"hoodie.table.type": "MERGE_ON_READ"}
-    assert not deviations._changes_of_delta_commits(found)
+    (rule,) = (rule for rule in deviations.RULES if rule.number == "D74")
+    cases = ((["010"], True, True), (["010", "020"], True, False), (["010"], False, False))
+    for missing, is_copy_on_write, expected in cases:
+        found.missing = Counter(missing)
+        found.is_copy_on_write = is_copy_on_write
+        found.difference = lambda rows=found.missing: SimpleNamespace(missing=rows, extra=Counter())
+        assert rule.applies(found) is expected
 
 
 @pytest.mark.parametrize(
@@ -107,6 +131,8 @@ def test_changes_of_delta_commits_of_a_table_that_became_copy_on_write_are_d74(
         ({"only": "extra"}, True),
         ({"only": "missing"}, False),
         ({"is_filtered": True}, False),
+        ({"when": lambda c: c.table_version == 8}, True),
+        ({"when": lambda c: c.table_version == 9}, False),
     ],
     ids=str,
 )

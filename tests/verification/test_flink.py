@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from verification.histories.flink_generation import FLINK
-from verification.histories.flink_writer import job
+from verification.histories.flink import FLINK, job
 from verification.histories.history import (
     CHANGE,
     COMMIT,

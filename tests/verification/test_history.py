@@ -114,7 +114,7 @@ def test_days_and_moments_are_drawn_around_changes_of_the_calendar() -> None:
     [("digit", 1, 0), ("digits", 18, 9), ("all_digits", 38, 0), ("all_decimals", 38, 38)],
 )
 def test_decimals_are_drawn_at_the_ends_of_their_digits(kind: str, digits: int, scale: int) -> None:
-    assert TYPES[kind].ddl == f"decimal({digits},{scale})"
+    assert TYPES[kind].declared == f"decimal({digits},{scale})"
     unscaled = {(v.as_tuple().sign, v.as_tuple().digits) for v in _values(kind)}
     assert {(0, (9,) * digits), (1, (9,) * digits)} <= unscaled
     assert {-value.as_tuple().exponent for value in _values(kind)} == {scale}

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from verification.live_writer.judge import Truth, Verdict, judge
+from verification.live_writer.__main__ import report, written
+from verification.live_writer.judge import BARE, REFUSED, RIGHT, WRONG, Truth, judge
 from verification.live_writer.records import Journal, Kind, Read, Service, Write
 from verification.live_writer.rows import row_of
-from verification.live_writer.summary import summarize
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,80 +38,76 @@ def stream(begin: str, end: str, *rows: tuple[object, ...], **more: object) -> R
     return snapshot(50.0, 51.0, *rows, kind=Kind.STREAM, begin=begin, end=end, **more)
 
 
-def verdicts(truth: Truth, *reads: Read) -> list[Verdict]:
+def verdicts(truth: Truth, *reads: Read) -> list[str]:
     return [judged.verdict for judged in judge(reads, truth)]
 
 
 @pytest.mark.parametrize(
     ("read", "verdict"),
     [
-        pytest.param(snapshot(21, 22, *FIRST_ROWS), Verdict.RIGHT, id="state-at-its-beginning"),
-        pytest.param(snapshot(32, 33, *SECOND_ROWS), Verdict.RIGHT, id="the-next-state"),
-        pytest.param(snapshot(29, 31, *FIRST_ROWS), Verdict.RIGHT, id="before-a-commit-beside-it"),
-        pytest.param(snapshot(29, 31, *SECOND_ROWS), Verdict.RIGHT, id="after-a-commit-beside-it"),
-        pytest.param(snapshot(32, 33, *FIRST_ROWS), Verdict.WRONG, id="a-commit-before-it-lacks"),
-        pytest.param(snapshot(21, 22, *SECOND_ROWS), Verdict.WRONG, id="a-commit-after-it"),
-        pytest.param(snapshot(32, 33, *SECOND_ROWS[:2]), Verdict.WRONG, id="a-row-lacks"),
+        pytest.param(snapshot(21, 22, *FIRST_ROWS), RIGHT, id="state-at-its-beginning"),
+        pytest.param(snapshot(32, 33, *SECOND_ROWS), RIGHT, id="the-next-state"),
+        pytest.param(snapshot(29, 31, *FIRST_ROWS), RIGHT, id="before-a-commit-beside-it"),
+        pytest.param(snapshot(29, 31, *SECOND_ROWS), RIGHT, id="after-a-commit-beside-it"),
+        pytest.param(snapshot(32, 33, *FIRST_ROWS), WRONG, id="a-commit-before-it-lacks"),
+        pytest.param(snapshot(21, 22, *SECOND_ROWS), WRONG, id="a-commit-after-it"),
+        pytest.param(snapshot(32, 33, *SECOND_ROWS[:2]), WRONG, id="a-row-lacks"),
+        pytest.param(snapshot(32, 33, *SECOND_ROWS, SECOND_ROWS[0]), WRONG, id="a-row-twice"),
+        pytest.param(snapshot(50, 51, *SECOND_ROWS), WRONG, id="a-deleted-row"),
+        pytest.param(snapshot(50, 51, *SECOND_ROWS[1:]), RIGHT, id="without-deleted-row"),
+        pytest.param(snapshot(1, 2), RIGHT, id="before-the-first-commit"),
         pytest.param(
-            snapshot(32, 33, *SECOND_ROWS, SECOND_ROWS[0]), Verdict.WRONG, id="a-row-twice"
+            snapshot(9, 21, *SECOND_ROWS[:1], row_of("b-000", 2)), WRONG, id="mixed-states"
         ),
-        pytest.param(snapshot(50, 51, *SECOND_ROWS), Verdict.WRONG, id="a-deleted-row"),
-        pytest.param(snapshot(50, 51, *SECOND_ROWS[1:]), Verdict.RIGHT, id="without-deleted-row"),
-        pytest.param(snapshot(1, 2), Verdict.RIGHT, id="before-the-first-commit"),
-        pytest.param(
-            snapshot(9, 21, *SECOND_ROWS[:1], row_of("b-000", 2)), Verdict.WRONG, id="mixed-states"
-        ),
-        pytest.param(
-            snapshot(9, 21, row_of("b-000", 2)), Verdict.WRONG, id="later-commit-without-earlier"
-        ),
+        pytest.param(snapshot(9, 21, row_of("b-000", 2)), WRONG, id="later-commit-without-earlier"),
         pytest.param(
             snapshot(21, 22, *FIRST_ROWS[:2], (*FIRST_ROWS[2][:2], "other", "b0")),
-            Verdict.WRONG,
+            WRONG,
             id="another-value",
         ),
         pytest.param(
             snapshot(50, 51, *FIRST_ROWS, kind=Kind.AS_OF, as_of=B2.requested),
-            Verdict.RIGHT,
+            RIGHT,
             id="as-of",
         ),
         pytest.param(
             snapshot(50, 51, *SECOND_ROWS, kind=Kind.AS_OF, as_of=B2.requested),
-            Verdict.WRONG,
+            WRONG,
             id="as-of-with-later-rows",
         ),
         pytest.param(
             snapshot(32, 33, (2, "a-001"), (1, "a-000"), (2, "b-000"), kind=Kind.PROJECTION),
-            Verdict.RIGHT,
+            RIGHT,
             id="two-columns",
         ),
         pytest.param(
             snapshot(32, 33, *SECOND_ROWS[1:], options={"filter": "batch > 1"}),
-            Verdict.RIGHT,
+            RIGHT,
             id="filtered",
         ),
         pytest.param(
             snapshot(32, 33, *SECOND_ROWS, options={"filter": "batch > 1"}),
-            Verdict.WRONG,
+            WRONG,
             id="not-filtered",
         ),
-        pytest.param(snapshot(9, 21, error="MissingFileError"), Verdict.REFUSED, id="overtaken"),
-        pytest.param(snapshot(9, 21, error="FileNotFoundError"), Verdict.BARE, id="bare-error"),
-        pytest.param(snapshot(9, 21, error="CorruptLogBlockError"), Verdict.BARE, id="misnamed"),
+        pytest.param(snapshot(9, 21, error="MissingFileError"), REFUSED, id="overtaken"),
+        pytest.param(snapshot(9, 21, error="FileNotFoundError"), BARE, id="bare-error"),
+        pytest.param(snapshot(9, 21, error="CorruptLogBlockError"), BARE, id="misnamed"),
     ],
 )
-def test_snapshot(read: Read, verdict: Verdict) -> None:
+def test_snapshot(read: Read, verdict: str) -> None:
     assert verdicts(NOTHING_TAKEN_AWAY, read) == [verdict]
 
 
 @pytest.mark.parametrize(
     ("begun", "with_it", "without_it"),
     [
-        pytest.param(31, Verdict.RIGHT, Verdict.WRONG, id="before-the-rollback"),
-        pytest.param(33, Verdict.RIGHT, Verdict.RIGHT, id="beside-the-rollback"),
-        pytest.param(36, Verdict.WRONG, Verdict.RIGHT, id="after-the-rollback"),
+        pytest.param(31, RIGHT, WRONG, id="before-the-rollback"),
+        pytest.param(33, RIGHT, RIGHT, id="beside-the-rollback"),
+        pytest.param(36, WRONG, RIGHT, id="after-the-rollback"),
     ],
 )
-def test_commit_that_is_rolled_back(begun: float, with_it: Verdict, without_it: Verdict) -> None:
+def test_commit_that_is_rolled_back(begun: float, with_it: str, without_it: str) -> None:
     reads = [snapshot(begun, begun + 0.5, *rows) for rows in (SECOND_ROWS, FIRST_ROWS)]
     assert verdicts(A2_ROLLED_BACK, *reads) == [with_it, without_it]
 
@@ -120,7 +116,7 @@ def test_stream_that_reads_each_commit_once() -> None:
     first = stream("0", B2.completion, *FIRST_ROWS, is_first=True)
     second = stream(B2.completion, A3.completion, row_of("a-001", 2))
     again = replace(second, is_repeated=True)
-    assert verdicts(NOTHING_TAKEN_AWAY, first, second, again) == [Verdict.RIGHT] * 3
+    assert verdicts(NOTHING_TAKEN_AWAY, first, second, again) == [RIGHT] * 3
 
 
 @pytest.mark.parametrize(
@@ -134,21 +130,21 @@ def test_stream_that_reads_each_commit_once() -> None:
 )
 def test_stream_that_misses_or_repeats(second: Read) -> None:
     first = stream("0", B2.completion, *FIRST_ROWS, is_first=True)
-    assert verdicts(NOTHING_TAKEN_AWAY, first, second) == [Verdict.RIGHT, Verdict.WRONG]
+    assert verdicts(NOTHING_TAKEN_AWAY, first, second) == [RIGHT, WRONG]
 
 
 def test_stream_begins_anew_where_its_commits_are_gone() -> None:
     refused = stream("0", A1.completion, is_first=True, error="IncrementalRangeError")
     first = stream(A1.completion, B2.completion, row_of("b-000", 2), is_first=True)
-    assert verdicts(NOTHING_TAKEN_AWAY, refused, first) == [Verdict.REFUSED, Verdict.RIGHT]
+    assert verdicts(NOTHING_TAKEN_AWAY, refused, first) == [REFUSED, RIGHT]
 
 
 def test_full_scan_has_only_the_latest_rows_of_its_range() -> None:
     """Commit A1 wrote a-001, which is of A2 now, and a-000, which A3 deleted."""
     rows = (row_of("b-000", 2),)
     scan = snapshot(50, 51, *rows, kind=Kind.LATEST_OF_RANGE, begin="0", end=B2.completion)
-    assert verdicts(NOTHING_TAKEN_AWAY, scan) == [Verdict.WRONG]
-    assert verdicts(NOTHING_TAKEN_AWAY, replace(scan, is_warned=True)) == [Verdict.RIGHT]
+    assert verdicts(NOTHING_TAKEN_AWAY, scan) == [WRONG]
+    assert verdicts(NOTHING_TAKEN_AWAY, replace(scan, is_warned=True)) == [RIGHT]
 
 
 def test_journal_and_reads_return_what_was_written(tmp_path: Path) -> None:
@@ -164,10 +160,31 @@ def test_journal_and_reads_return_what_was_written(tmp_path: Path) -> None:
     assert journal.all(Read) == [read]
 
 
-def test_summary_counts_verdicts_by_kind() -> None:
-    reads = [snapshot(21, 22, *FIRST_ROWS), snapshot(9, 21, error="MissingFileError")]
+def test_writes_and_services_are_counted_by_kind() -> None:
     services = [Service("clean", 1.0, 2.0), Service("rollback", 1.0, 2.0, problem="x")]
-    lines = list(summarize(WRITES, services, list(judge(reads, NOTHING_TAKEN_AWAY))))
+    lines = list(written(WRITES, services).lines())
+    assert lines[0] == "| | done | refused by Apache Hudi |"
     assert "| upserts | 3 | 1 |" in lines
+    assert "| clean | 1 | 0 |" in lines
     assert "| rollback | 0 | 1 |" in lines
-    assert "| snapshot | 1 | 1 | 0 | 0 | MissingFileError 1 |" in lines
+
+
+@pytest.mark.parametrize(
+    ("last", "status", "line"),
+    [
+        (snapshot(9, 21, error="MissingFileError"), 0, "| snapshot | 1 | 1 | 0 | 0 |"),
+        (snapshot(9, 21, error="KeyError", message="no"), 1, "| snapshot | 1 | 0 | 1 | 0 |"),
+    ],
+)
+def test_report_counts_verdicts_and_keeps_findings(
+    last: Read, status: int, line: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for entry in WRITES:
+        Journal(tmp_path / "journal.jsonl").append(entry)
+    for read in (snapshot(21, 22, *FIRST_ROWS), last):
+        Journal.of_reader(tmp_path, "snapshots").append(read)
+    assert report(tmp_path) == status
+    said = capsys.readouterr().out
+    assert line in said.splitlines()
+    assert f": {last.error}" in said
+    assert len(list((tmp_path / "findings").iterdir())) == status

@@ -2,7 +2,7 @@ import pyarrow as pa
 
 from verification.histories.generation import PARTITION_FIELDS
 from verification.histories.history import StepKind
-from verification.histories.rust_writer import RUST, SPARK_RELEASE, keys_of, rows_of, settings_of
+from verification.histories.rust import RUST, SPARK_RELEASE, keys_of, rows_of, settings_of
 from verification.histories.writers import history_of
 
 HISTORIES = [history_of(1, number, RUST) for number in range(60)]

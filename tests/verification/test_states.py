@@ -8,7 +8,7 @@ import hudi_pyspark
 from hudi_pyspark.spark.optimizer import ENABLED
 from tests.verification.runs import run_over_connect
 from verification.states import program
-from verification.states.__main__ import Referee
+from verification.states.__main__ import READS, Referee
 from verification.states.growth import COLUMNS, LAST, Growth
 
 PROGRAMS = [2]
@@ -18,7 +18,8 @@ PROGRAMS = [2]
 @pytest.mark.spark
 def test_reads_over_connect_have_the_state_that_the_pages_promise(connect_port):
     found = run_over_connect("states", "--seed", "2", "--count", "1", port=connect_port)
-    assert "0 programs different" in found
+    assert "| programs | 1 |" in found
+    assert "0 findings" in found
 
 
 @pytest.mark.parametrize("views", [program.NEWEST, program.KEPT])
@@ -61,12 +62,12 @@ def test_reads_of_a_registered_session_have_the_newest_state(spark):
 
     referee = Referee(make, views=program.NEWEST, is_connect=False)
     referee.compare(PROGRAMS)
-    assert referee.different == []
-    assert referee.reads > 5
+    assert referee.run.findings == []
+    assert referee.run.notes[READS] > 5
 
 
 @pytest.mark.spark
 def test_a_session_that_was_not_registered_is_noticed(spark):
     referee = Referee(spark.newSession, views=program.NEWEST, is_connect=False)
     referee.compare(PROGRAMS, shrinks=0)
-    assert referee.different == PROGRAMS
+    assert [finding.detail.split()[1] for finding in referee.run.findings] == ["2"]

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from pyspark.sql import types
 
-from verification.histories import writer
+from verification.histories import spark_writer
 from verification.histories.history import Step, StepKind
 from verification.histories.instants import completed_commits, table_properties
-from verification.histories.writer import NotPossibleError, spark_value
+from verification.histories.spark_writer import NotPossibleError, spark_value
 
 SPARK: Any = None  # for statements that do not name the table
 RESTORE = "CALL rollback_to_savepoint(instant_time => '{saved}')"
@@ -28,7 +28,7 @@ def table(tmp_path: Path) -> Path:
 
 
 def statement(text: str, table: Path, number: str = "") -> str:
-    return writer._statement(SPARK, text, table, Step(StepKind.SQL, text=number))
+    return spark_writer._statement(SPARK, text, table, Step(StepKind.SQL, text=number))
 
 
 def test_a_statement_names_instants_that_the_table_has(table: Path) -> None:
@@ -44,12 +44,12 @@ def test_a_statement_without_its_instant_is_not_possible(table: Path) -> None:
 
 
 def test_a_property_is_edited_and_the_others_stay(table: Path) -> None:
-    writer._edit_properties(table, {"hoodie.table.type": "B", "new": "1"})
+    spark_writer._edit_properties(table, {"hoodie.table.type": "B", "new": "1"})
     assert table_properties(table) == {"hoodie.table.type": "B", "b": "c=d", "new": "1"}
 
 
 def test_a_commit_loses_its_completion_but_not_its_request(table: Path) -> None:
-    writer._lose(table, r"020_025\.deltacommit")
+    spark_writer._lose(table, r"020_025\.deltacommit")
     names = {file.name for file in (table / ".hoodie" / "timeline").iterdir()}
     assert names == {"010_015.commit", "020.deltacommit.requested", "030.compaction.requested"}
     assert [commit.requested for commit in completed_commits(table)] == ["010"]

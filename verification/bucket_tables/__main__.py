@@ -8,31 +8,23 @@ in a file slice that a filter on its key leaves, and some are read. Exits with 1
 
 from __future__ import annotations
 
-import argparse
 import sys
 import tempfile
 from pathlib import Path
 
 from verification.bucket_tables.referee import examine
+from verification.common.runs import Run, parser_of, seeds_of
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="look up rows of random tables with buckets")
-    parser.add_argument("--count", type=int, default=100)
-    parser.add_argument("--seed", type=int, default=1)
+    parser = parser_of(__doc__, seed=1, count=100)
     parser.add_argument("--lookups", type=int, default=200, help="of each table")
-    arguments = parser.parse_args()
-    lookups = lost = left_out = 0
-    for seed in range(arguments.seed, arguments.seed + arguments.count):
+    given = parser.parse_args()
+    run = Run()
+    for seed in seeds_of(given):
         with tempfile.TemporaryDirectory() as folder:
-            found = examine(Path(folder) / "table", seed, arguments.lookups)
-        lookups += found.lookups
-        lost += len(found.problems)
-        left_out += found.left_out
-        for problem in found.problems[:5]:
-            print(f"seed {seed}, {found.shape}: {problem}")
-    print(f"{lookups} look-ups, {lost} lost rows; {left_out} slices were left out")
-    return 1 if lost else 0
+            examine(Path(folder) / "table", seed, given.lookups, run)
+    return run.finish()
 
 
 if __name__ == "__main__":

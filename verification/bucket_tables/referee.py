@@ -4,62 +4,59 @@ from __future__ import annotations
 
 import random
 import uuid
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from hudi_pyspark import HudiTable
 from hudi_pyspark.scan import Scan
 from hudi_pyspark.tasks import ScanTask
-from verification.bucket_tables.tables import KINDS, Values, Writer
+from tests.golden.compare import Difference, compare_rows, rows_of
+from verification.bucket_tables.tables import KINDS, Group, Values, Writer
+from verification.common.runs import Outcome, Run
 from verification.index_combinations.by_key import left_out
 
 READ = 25  # one look-up in so many is read
 LAYOUTS = ("simple", "simple", "by partition", "non-blocking", "ring", "scattered")
+FOUND, LOST, OTHER = "found", "lost", "other rows"
+LEFT_OUT = "file slices left out"
 
 
-@dataclass
-class Findings:
-    """What look-ups of one table showed."""
-
-    shape: str
-    lookups: int = 0
-    left_out: int = 0  # file slices, of all look-ups
-    problems: list[str] = field(default_factory=list)
-
-
-def examine(folder: Path, seed: int, lookups: int) -> Findings:
+def examine(folder: Path, seed: int, lookups: int, run: Run) -> None:
     """Write the table of a seed, and look up rows by their keys."""
     rng = random.Random(seed)
     writer, shape = random_table(folder, rng)
-    findings = Findings(shape)
     table = HudiTable(str(folder))
-    rows = [(group, row) for group, of_group in writer.rows.items() for row in of_group.values()]
+    rows = writer.all_rows()
     chosen = rng.sample(rows, min(lookups, len(rows)))
     for number, (group, row) in enumerate(chosen):
-        values = {name: row[name] for name in writer.keys.fields}
+        values = writer.keys.values_in(row)
         for condition in conditions(rng, writer, values):
             scan = table.scan(filter=condition, use_metadata_table=False)
-            findings.lookups += 1
-            findings.left_out += left_out(scan).total()
-            planned = [task.file_slice for task in scan.plan() if isinstance(task, ScanTask)]
-            if group not in {(each.partition_path, each.file_id) for each in planned}:
-                findings.problems.append(f"{condition} leaves out {group}")
+            run.notes[LEFT_OUT] += left_out(scan).total()
+            asked = f"seed {seed}, {shape}: {condition}"
+            is_found = group in planned_groups(scan)
+            text = "" if is_found else f"{asked} leaves out {group}"
+            found = FOUND if is_found else LOST
+            run.add(Outcome("look-ups", found, text=text, is_finding=not is_found))
             if number % READ == 0:
-                findings.problems += wrong_rows(scan, writer, values, condition)
-    return findings
+                problem = wrong_rows(scan, writer, values)
+                found = OTHER if problem else FOUND
+                text = f"{asked}: {problem}"
+                run.add(Outcome("reads", found, text=text, is_finding=bool(problem)))
 
 
-def wrong_rows(scan: Scan, writer: Writer, values: Values, condition: object) -> list[str]:
+def planned_groups(scan: Scan) -> set[Group]:
+    """Return the file groups that a scan reads."""
+    planned = [task.file_slice for task in scan.plan() if isinstance(task, ScanTask)]
+    return {(file_slice.partition_path, file_slice.file_id) for file_slice in planned}
+
+
+def wrong_rows(scan: Scan, writer: Writer, values: Values) -> Difference:
     """Compare the rows of a filter on a whole key with those that the writer knows."""
     key = writer.keys.record_key(values)
-    expected = sorted(
-        (group[0], rows[key]["ts"]) for group, rows in writer.rows.items() if key in rows
-    )
-    found = scan.to_arrow().select(["part", "ts"]).to_pylist()
-    if sorted((row["part"], row["ts"]) for row in found) == expected:
-        return []
-    return [f"{condition} reads {found} instead of {expected}"]
+    expected = [(group[0], rows[key]["ts"]) for group, rows in writer.rows.items() if key in rows]
+    names = ["part", "ts"]
+    return compare_rows(names, expected, rows_of(scan.to_arrow().select(names)))
 
 
 def conditions(rng: random.Random, writer: Writer, values: Values) -> list[Any]:
@@ -94,10 +91,8 @@ def random_table(folder: Path, rng: random.Random) -> tuple[Writer, str]:
     rows = int(2 ** rng.uniform(5, 12.5))
     events = []
     for number in range(rng.randint(1, 5)):
-        writer.upsert(
-            [(rng.choice(partitions), writer.keys.draw(rng)) for _ in range(rows)],
-            as_base=rng.random() < 0.3,
-        )
+        drawn = [(rng.choice(partitions), writer.keys.draw(rng)) for _ in range(rows)]
+        writer.upsert(drawn, as_base=rng.random() < 0.3)
         rows = max(1, rows // rng.choice([1, 2, 8]))
         if number or rng.random() < 0.5:
             event = rng.choice(EVENTS)
@@ -110,11 +105,10 @@ def random_table(folder: Path, rng: random.Random) -> tuple[Writer, str]:
 
 
 def update(writer: Writer, rng: random.Random) -> None:
-    rows = [(g[0], row) for g, of_group in writer.rows.items() for row in of_group.values()]
+    rows = writer.all_rows()
     some = rng.sample(rows, min(len(rows), rng.choice([1, 40, 400])))
-    fields = writer.keys.fields
     # A group of clustering keeps its rows: the index of the writer does not find them there.
-    writer.upsert([(part, {name: row[name] for name in fields}) for part, row in some])
+    writer.upsert([(partition, writer.keys.values_in(row)) for (partition, _), row in some])
 
 
 def delete(writer: Writer, rng: random.Random) -> None:
@@ -136,18 +130,15 @@ def rescale(writer: Writer, rng: random.Random) -> None:
         split(writer, rng, partition)
         return
     writer.counts[partition] = max(1, int(writer.counts[partition] * rng.choice([0.5, 2, 1.5, 3])))
+    if writer.fixed_ids:  # a group that is replaced under its own id is beyond this writer
+        return
     new_ids: dict[str, str] = {}
 
     def place(partition: str, values: Values) -> str:
         bucket = writer.file_id(partition, values)[:8]
-        if writer.fixed_ids:
-            return f"{bucket}-0000-0000-0000-000000000000-0"
         return new_ids.setdefault(bucket, f"{bucket}{other_id(rng)}")
 
-    groups = [group for group in writer.rows if group[0] == partition]
-    if writer.fixed_ids:  # a group that is replaced under its own id is beyond this writer
-        return
-    writer.replace(groups, place, "INSERT_OVERWRITE")
+    writer.replace(writer.groups_of(partition), place, "INSERT_OVERWRITE")
 
 
 def misconfigure(writer: Writer, rng: random.Random) -> None:
@@ -158,9 +149,8 @@ def misconfigure(writer: Writer, rng: random.Random) -> None:
     writer.counts[partition] += rng.choice([-1, 1, 2, writer.counts[partition]])
     writer.counts[partition] = max(1, writer.counts[partition])
     rows = rng.choice([20, 200, 2000])
-    writer.upsert(
-        [(partition, writer.keys.draw(rng)) for _ in range(rows)], as_base=rng.random() < 0.5
-    )
+    drawn = [(partition, writer.keys.draw(rng)) for _ in range(rows)]
+    writer.upsert(drawn, as_base=rng.random() < 0.5)
 
 
 def split(writer: Writer, rng: random.Random, partition: str) -> None:
@@ -183,7 +173,7 @@ def split(writer: Writer, rng: random.Random, partition: str) -> None:
 def cluster(writer: Writer, rng: random.Random) -> None:
     """Rewrite groups without regard to buckets."""
     partition = rng.choice(list(writer.counts))
-    groups = [group for group in writer.rows if group[0] == partition]
+    groups = writer.groups_of(partition)
     some = rng.sample(groups, min(len(groups), rng.choice([1, 3])))
     if some:
         file_id = other_id(rng, whole=True) + "-0"

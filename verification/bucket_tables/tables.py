@@ -28,6 +28,7 @@ from verification.bucket_tables.hashing import POSITIVE, hashed_values, list_has
 
 Values = dict[str, str | int | None]
 Group = tuple[str, str]  # partition and file id
+File = tuple[str, str]  # file id and path
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,10 @@ class Keys:
         marks: dict[Any, str] = {None: "__null__", "": "__empty__"}
         return ",".join(f"{name}:{marks.get(value, value)}" for name, value in values.items())
 
+    def values_in(self, row: Mapping[str, Any]) -> Values:
+        """Return the values of the key fields of a row."""
+        return {name: row[name] for name in self.fields}
+
 
 def letters(rng: random.Random, alphabet: str, least: int = 1, most: int = 8) -> str:
     return "".join(rng.choices(alphabet, k=rng.randint(least, most)))
@@ -55,52 +60,55 @@ def clock(seconds: int) -> str:
     return str(datetime(2024, 1, 1) + timedelta(seconds=seconds))  # noqa: DTZ001  (a text of it)
 
 
+def of_text(draw: Callable[[random.Random], str], **more: Any) -> Keys:
+    """Return keys of a single field that is text."""
+    return Keys({"id": "string"}, ["id"], lambda r: {"id": draw(r)}, **more)
+
+
+def of_pairs(
+    second: str, hash_fields: Sequence[str], draw: Callable[[random.Random], Values]
+) -> Keys:
+    """Return keys of two fields, the first of which is text.
+
+    Args:
+        second: Avro type of the other.
+        hash_fields: one of them or both.
+        draw: returns the values.
+    """
+    return Keys({"a": "string", "b": second}, hash_fields, draw, "COMPLEX")
+
+
 WORDS = "abcdefghijklmnopqrstuvwxyz0123456789-_./"
-TWO = {"a": "string", "b": "long"}
-TEXTS = {"a": "string", "b": "string"}
 KINDS: dict[str, Keys] = {
     "numbers": Keys({"id": "long"}, ["id"], lambda r: {"id": r.randint(-(10**6), 10**12)}),
-    "counted": Keys({"id": "string"}, ["id"], lambda r: {"id": f"key-{r.randrange(10**6):06}"}),
-    "words": Keys({"id": "string"}, ["id"], lambda r: {"id": letters(r, WORDS, 4, 40)}),
-    "uuids": Keys(
-        {"id": "string"}, ["id"], lambda r: {"id": str(uuid.UUID(int=r.getrandbits(128)))}
+    "counted": of_text(lambda r: f"key-{r.randrange(10**6):06}"),
+    "words": of_text(lambda r: letters(r, WORDS, 4, 40)),
+    "uuids": of_text(lambda r: str(uuid.UUID(int=r.getrandbits(128)))),
+    "beyond": of_text(lambda r: letters(r, "é中😀\uffff\U0001d4b3a", 5, 9)),
+    "clock": of_text(lambda r: clock(r.randrange(10**9))),
+    "commas": of_text(lambda r: letters(r, "ab,c1", 6, 12).strip(",") or "a"),
+    "named": of_text(lambda r: letters(r, WORDS, 4, 9), generator="COMPLEX", named=True),
+    "pairs": of_pairs(
+        "long", ["a", "b"], lambda r: {"a": letters(r, WORDS, 0, 6), "b": r.randint(0, 10**6)}
     ),
-    "beyond": Keys(
-        {"id": "string"}, ["id"], lambda r: {"id": letters(r, "é中😀\uffff\U0001d4b3a", 5, 9)}
+    "part of pairs": of_pairs(
+        "long", ["a"], lambda r: {"a": letters(r, WORDS, 2, 6), "b": r.randint(0, 9)}
     ),
-    "clock": Keys({"id": "string"}, ["id"], lambda r: {"id": clock(r.randrange(10**9))}),
-    "commas": Keys(
-        {"id": "string"}, ["id"], lambda r: {"id": letters(r, "ab,c1", 6, 12).strip(",") or "a"}
+    "number of pairs": of_pairs(
+        "long", ["b"], lambda r: {"a": letters(r, WORDS, 2, 6), "b": r.randint(0, 10**6)}
     ),
-    "named": Keys(
-        {"id": "string"}, ["id"], lambda r: {"id": letters(r, WORDS, 4, 9)}, "COMPLEX", named=True
-    ),
-    "pairs": Keys(
-        TWO,
-        ["a", "b"],
-        lambda r: {"a": letters(r, WORDS, 0, 6), "b": r.randint(0, 10**6)},
-        "COMPLEX",
-    ),
-    "part of pairs": Keys(
-        TWO, ["a"], lambda r: {"a": letters(r, WORDS, 2, 6), "b": r.randint(0, 9)}, "COMPLEX"
-    ),
-    "number of pairs": Keys(
-        TWO, ["b"], lambda r: {"a": letters(r, WORDS, 2, 6), "b": r.randint(0, 10**6)}, "COMPLEX"
-    ),
-    "nulls": Keys(
-        TEXTS,
+    "nulls": of_pairs(
+        "string",
         ["a", "b"],
         lambda r: {"a": r.choice([None, "", letters(r, WORDS)]), "b": letters(r, WORDS, 3, 8)},
-        "COMPLEX",
     ),
-    "separators": Keys(
-        TEXTS,
+    "separators": of_pairs(
+        "string",
         ["a", "b"],
         lambda r: {
             "a": letters(r, r.choice(["ab:1", "ab,1"]), 4, 8).strip(",") or "a",
             "b": letters(r, WORDS, 3, 8),
         },
-        "COMPLEX",
     ),
 }
 
@@ -125,9 +133,13 @@ class Writer:
     instant: int = 20240101000000000
 
     def __post_init__(self) -> None:
-        fields = [{"name": n, "type": ["null", "string"]} for n in META_COLUMNS if self.has_meta]
-        fields += [{"name": n, "type": ["null", t]} for n, t in self.keys.fields.items()]
-        fields += [{"name": "ts", "type": "long"}, {"name": "part", "type": "string"}]
+        meta = dict.fromkeys(META_COLUMNS if self.has_meta else (), "string")
+        optional = {**meta, **self.keys.fields}
+        required = {"ts": "long", "part": "string"}
+        fields: list[dict[str, Any]] = [
+            {"name": name, "type": ["null", kind]} for name, kind in optional.items()
+        ]
+        fields += [{"name": name, "type": kind} for name, kind in required.items()]
         properties = {
             "hoodie.table.type": "MERGE_ON_READ",
             "hoodie.timeline.layout.version": "1",
@@ -142,6 +154,10 @@ class Writer:
         }
         schema = {"type": "record", "name": "r", "fields": fields}
         self.table = WrittenTable(self.folder, schema, properties)
+        self._columns = pa.schema(
+            (name, pa.int64() if kind == "long" else pa.string())
+            for name, kind in {**optional, **required}.items()
+        )
         for partition, count in self.counts.items() if self.has_ring else ():
             step = -(-POSITIVE // count)
             values = [min(step * number, POSITIVE) for number in range(1, count + 1)]
@@ -183,14 +199,14 @@ class Writer:
             self.rows.setdefault(group, {})
             key = self.keys.record_key(values)
             groups[group][key] = self.row(time, partition, key, values)
-        stats = []
+        files = []
         for group, of_group in groups.items():
             is_base = as_base or (group not in self.bases and self.rng.random() < 0.3)
             self.rows[group] |= of_group
             written = list((self.rows[group] if is_base else of_group).values())
             put = self.put_base if is_base else self.put_log
-            stats.append((group, put(group, time, written)))
-        self.commit(time, stats, "deltacommit", "UPSERT")
+            files.append(put(group, time, written))
+        self.table.commit(time, "deltacommit", files)
 
     def row(self, time: str, partition: str, key: str, values: Values) -> dict[str, Any]:
         meta = dict(zip(META_COLUMNS, [time, f"{time}_0_0", key, partition, "f"], strict=True))
@@ -202,14 +218,13 @@ class Writer:
         block = delete_block([(key, None) for key in keys], instant=time)
         for key in keys:
             del self.rows[group][key]
-        self.commit(
-            time, [(group, self.put_log_bytes(group, time, block))], "deltacommit", "DELETE"
-        )
+        file = self.put_log_bytes(group, time, block)
+        self.table.commit(time, "deltacommit", [file], operation="DELETE")
 
     def compact(self, groups: Iterable[Group]) -> None:
         time = self.next_instant()
-        stats = [(g, self.put_base(g, time, list(self.rows[g].values()))) for g in groups]
-        self.commit(time, stats, "commit", "COMPACT")
+        files = [self.put_base(group, time, list(self.rows[group].values())) for group in groups]
+        self.table.commit(time, "commit", files, operation="COMPACT")
 
     def replace(
         self,
@@ -220,34 +235,30 @@ class Writer:
         """Rewrite the rows of groups into new groups, whose ids `place` says."""
         time = self.next_instant()
         moved: dict[Group, dict[str, dict[str, Any]]] = defaultdict(dict)
+        replaced: dict[str, list[str]] = defaultdict(list)
         for group in groups:
+            partition, file_id = group
             for key, row in self.rows.pop(group).items():
-                values = {name: row[name] for name in self.keys.fields}
-                moved[(group[0], place(group[0], values))][key] = row
+                moved[partition, place(partition, self.keys.values_in(row))][key] = row
+            replaced[partition].append(file_id)
         for group in groups:
             self.bases.pop(group, None)
             self.logs.pop(group, None)
-        stats = []
+        files = []
         for group, rows in moved.items():
             self.rows[group] = rows
-            stats.append((group, self.put_base(group, time, list(rows.values()))))
-        self.commit(time, stats, "replacecommit", operation, groups)
+            files.append(self.put_base(group, time, list(rows.values())))
+        self.table.commit(time, "replacecommit", files, operation=operation, replaced=replaced)
 
-    def put_base(self, group: Group, time: str, rows: list[dict[str, Any]]) -> str:
+    def put_base(self, group: Group, time: str, rows: list[dict[str, Any]]) -> File:
         partition, file_id = group
-        types = {"string": pa.string(), "long": pa.int64()}
-        schema = pa.schema(
-            [
-                (f["name"], types[f["type"] if isinstance(f["type"], str) else f["type"][1]])
-                for f in self.table.schema["fields"]
-            ]
-        )
         path = f"{partition}/{file_id}_0-0-0_{time}.parquet"
-        self.table.put_parquet(path, pa.Table.from_pylist(rows, schema))
-        self.bases[group], self.logs[group] = time, 0
-        return path
+        self.table.put_parquet(path, pa.Table.from_pylist(rows, self._columns))
+        self.bases[group] = time
+        self.logs[group] = 0
+        return file_id, path
 
-    def put_log(self, group: Group, time: str, rows: list[dict[str, Any]]) -> str:
+    def put_log(self, group: Group, time: str, rows: list[dict[str, Any]]) -> File:
         header: dict[HeaderKey | int, str] = {
             HeaderKey.INSTANT_TIME: time,
             HeaderKey.SCHEMA: json.dumps(self.table.schema),
@@ -256,29 +267,22 @@ class Writer:
         block = write_block(LogBlockType.AVRO_DATA_BLOCK, header, content)
         return self.put_log_bytes(group, time, block)
 
-    def put_log_bytes(self, group: Group, time: str, block: bytes) -> str:
+    def put_log_bytes(self, group: Group, time: str, block: bytes) -> File:
         partition, file_id = group
         base = self.bases.setdefault(group, time)
         self.logs[group] += 1
         path = f"{partition}/.{file_id}_{base}.log.{self.logs[group]}_0-0-0"
         self.table.put(path, block)
-        return path
-
-    def commit(
-        self,
-        time: str,
-        stats: Iterable[tuple[Group, str]],
-        action: str,
-        operation: str,
-        replaced: Iterable[Group] = (),
-    ) -> None:
-        files = [(file_id, path) for (_, file_id), path in stats]
-        ids: dict[str, list[str]] = defaultdict(list)
-        for partition, file_id in replaced:
-            ids[partition].append(file_id)
-        taken = ids if action == "replacecommit" else None
-        self.table.commit(time, action, files, operation=operation, replaced=taken)
+        return file_id, path
 
     def next_instant(self) -> str:
         self.instant += 1
         return str(self.instant)
+
+    def groups_of(self, partition: str) -> list[Group]:
+        """Return the file groups of a partition."""
+        return [group for group in self.rows if group[0] == partition]
+
+    def all_rows(self) -> list[tuple[Group, dict[str, Any]]]:
+        """Return all rows with their file groups."""
+        return [(group, row) for group, rows in self.rows.items() for row in rows.values()]

@@ -1,1 +1,1 @@
-"""What the harnesses share: data, tables in archives, sessions, written rows, and shorter plans."""
+"""What the harnesses share: frame of a run, data, archives, sessions, shorter plans."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+from functools import cache
 from pathlib import Path
 
 _TESTS = Path(__file__).parents[2] / "tests"
@@ -27,6 +28,13 @@ def read_files(archive: Path) -> dict[str, bytes]:
     with zipfile.ZipFile(archive) as opened:
         names = [name for name in opened.namelist() if not name.endswith(("/", *_LEFT_OUT))]
         return {name: opened.read(name) for name in names}
+
+
+@cache
+def files_of(case: str) -> dict[str, bytes]:
+    """Return the files of a golden table by their paths; not to be changed."""
+    files = read_files(golden_folder(case) / "table.zip")
+    return {name.partition("/")[2]: content for name, content in files.items()}
 
 
 def pack(folder: Path, archive: Path, tables: tuple[str, ...] = ("",)) -> None:

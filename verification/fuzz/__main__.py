@@ -5,13 +5,13 @@
 
 from __future__ import annotations
 
-import argparse
 import re
 import subprocess
 import sys
 from pathlib import Path
 
 from tests.conftest import PROJECT
+from verification.common.runs import Outcome, Run, parser_of
 from verification.fuzz.targets import TARGETS
 
 _EXECUTED = re.compile(r"stat::number_of_executed_units: (\d+)")
@@ -36,23 +36,20 @@ def fuzz(target: str, folder: Path, seconds: int) -> tuple[int, list[Path]]:
 
 
 def main() -> int:
-    """Print a line for each target; the status is 1 if there are findings."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=int, default=60, help="in all")
+    """Fuzz targets in turn; the status is 1 if there are findings."""
+    parser = parser_of(__doc__, seconds=60)
     parser.add_argument("--folder", type=Path, default=PROJECT / "build" / "fuzz")
     parser.add_argument("targets", nargs="*", choices=[*TARGETS, []], help="all by default")
-    arguments = parser.parse_args()
-    targets = arguments.targets or list(TARGETS)
-    all_findings, total = 0, 0
+    given = parser.parse_args()
+    targets = given.targets or list(TARGETS)
+    run = Run(("inputs", "findings"))
     for target in targets:
-        share = max(1, arguments.seconds // len(targets))
-        executed, findings = fuzz(target, arguments.folder, share)
+        executed, findings = fuzz(target, given.folder, max(1, given.seconds // len(targets)))
         print(f"{target:18} {executed:12,} inputs  {len(findings):3} findings", flush=True)
+        run.add(Outcome(target, "inputs", count=executed))
         for finding in findings:
-            print(f"    {finding}")
-        total, all_findings = total + executed, all_findings + len(findings)
-    print(f"{'all':18} {total:12,} inputs  {all_findings:3} findings")
-    return int(all_findings > 0)
+            run.add(Outcome(target, "findings", finding.name, str(finding), is_finding=True))
+    return run.finish()
 
 
 if __name__ == "__main__":

@@ -9,10 +9,6 @@ _HFILE_MAGICS = (b"DATABLK*", b"IDXROOT2", b"IDXLEAF2", b"IDXINTE2", b"FILEINF2"
 _CHECKSUM_TYPE_AT = 24  # in a block of an HFile
 
 
-def as_it_is(data: bytes) -> bytes:
-    return data
-
-
 def with_block_lengths(data: bytes) -> bytes:
     """Give the blocks of a log file the right lengths."""
     head, *blocks = data.split(_LOG_MAGIC)

@@ -26,7 +26,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from verification.histories.history import Column, History, Step, StepKind
+from verification.histories.history import Column, History, Step, StepKind, version_options
 from verification.histories.instants import Instant
 from verification.histories.queries import QUERY_TYPE, as_of, incremental
 
@@ -149,11 +149,6 @@ def _own_options(case: TableCase, target: Target) -> dict[str, str | None]:
     found = {} if target.is_native else version_options(target.version)
     more = case.of_targets.get(str(target), {})
     return {**found, **_merge_options(case, target), **case.options, **more}
-
-
-def version_options(version: int) -> dict[str, str]:
-    """Return what makes a release write an older version than its own, and keep it."""
-    return {"hoodie.write.table.version": str(version), "hoodie.write.auto.upgrade": "false"}
 
 
 def _merge_options(case: TableCase, target: Target) -> dict[str, str]:

@@ -26,6 +26,7 @@ from typing import Any
 
 from tests.golden.archive import members
 from tests.golden.case import REFERENCE, answer_of, load_case, read_facts, write_case
+from tests.golden.compare import differences
 from tests.golden.pack import Answers
 from verification.common.archives import pack
 from verification.generate.cases import (
@@ -36,7 +37,7 @@ from verification.generate.cases import (
     load_cases,
     queries_of,
 )
-from verification.histories.compare import Failure, arrow_answer, difference
+from verification.histories.answers import Failure, HudiAnswer
 from verification.histories.instants import (
     Instant,
     completed_commits,
@@ -44,7 +45,8 @@ from verification.histories.instants import (
     table_properties,
 )
 from verification.histories.queries import Query, QueryKind
-from verification.histories.worker import COMPILED, SavedAnswer, Worker
+from verification.histories.session import COMPILED
+from verification.histories.worker import Worker
 from verification.histories.writers import worker_of
 
 ROOT = Path(os.environ.get("HUDI_FIXTURE_ROOT", "/data/hudi"))
@@ -173,15 +175,15 @@ def _answered(
 
 def _ask(
     worker: Worker, path: Path, settings: Mapping[str, str], options: Mapping[str, str]
-) -> SavedAnswer | Failure:
-    return worker.save(path, Query(QueryKind.SNAPSHOT, {**settings, **options}))
+) -> HudiAnswer | Failure:
+    return worker.read(path, Query(QueryKind.SNAPSHOT, {**settings, **options}))
 
 
-def _told(found: SavedAnswer | Failure, name: str, answers: Answers) -> dict[str, Any]:
+def _told(found: HudiAnswer | Failure, name: str, answers: Answers) -> dict[str, Any]:
     if isinstance(found, Failure):
         return {"error": f"{found.error}: {found.message}"}
-    file = answers.add(name, found.rows, found.schema)
-    return {"rows": found.rows.num_rows, "answer": file}
+    file = answers.add(name, found.table, found.schema)
+    return {"rows": found.table.num_rows, "answer": file}
 
 
 def _ask_newest(out: Path, scratch: Path) -> None:
@@ -224,13 +226,13 @@ def _settings_in(notes: list[str]) -> Iterator[tuple[str, str]]:
             yield key, value
 
 
-def _differs(entry: Mapping[str, Any], found: SavedAnswer | Failure, folder: Path) -> bool:
+def _differs(entry: Mapping[str, Any], found: HudiAnswer | Failure, folder: Path) -> bool:
     """Whether an answer is another than that of the release that wrote the table."""
     if isinstance(found, Failure) or "error" in entry:
         return ("error" in entry) != isinstance(found, Failure)
     before = answer_of(folder, entry)
     assert before is not None
-    return bool(difference(arrow_answer(before.rows()), arrow_answer(found.rows)))
+    return bool(differences(before.rows(), found.table, found.schema["fields"]))
 
 
 def unpacked(folder: Path, to: Path) -> Path:

@@ -13,7 +13,6 @@ from __future__ import annotations
 import json
 import re
 import sys
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,9 +24,9 @@ from tests.golden.archive import members
 from tests.golden.case import REFERENCE, read_facts, write_case
 from verification.common.data import load_data
 from verification.generate.golden import unpacked
-from verification.histories.bundles import bundle
 from verification.histories.instants import data_logs
-from verification.histories.worker import cause_of, start_session
+from verification.histories.session import scratch_session
+from verification.histories.worker import cause_of
 from verification.random_plans.conditions import literal
 
 GOLDEN = Path(__file__).parents[2] / "tests" / "golden"
@@ -145,11 +144,10 @@ def ask_functions(calls: Calls) -> None:
 def main(arguments: list[str]) -> None:
     """Ask about the cases that are named, or all."""
     names = [name for name in arguments if name != "--functions"]
-    with tempfile.TemporaryDirectory() as scratch:
-        spark = start_session(str(bundle(REFERENCE)), scratch)
+    with scratch_session(REFERENCE) as (spark, scratch):
         for case in names or CASES:
             folder = GOLDEN / case
-            calls = Calls(spark, case, unpacked(folder, Path(scratch)))
+            calls = Calls(spark, case, unpacked(folder, scratch))
             answers = dict(members(folder / "answers.zip"))
             if "--functions" in arguments:
                 known = json.loads(answers[FILE])
@@ -163,7 +161,6 @@ def main(arguments: list[str]) -> None:
             write_case(folder, facts, {**answers, FILE: text.encode()})
             failed = sum("error" in call for call in calls.made)
             print(case, len(calls.made), "calls", failed, "failed", flush=True)
-        spark.stop()
 
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import shutil
 import sys
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -20,8 +19,7 @@ from pyspark.sql import SparkSession
 from tests.golden.case import REFERENCE
 from verification.common.archives import pack, unpack
 from verification.common.data import load_data
-from verification.histories.bundles import bundle
-from verification.histories.worker import start_session
+from verification.histories.session import scratch_session
 from verification.random_plans.tables import ARCHIVES
 
 _OPERATIONS = ("bulk_insert", "upsert", "delete")
@@ -30,15 +28,13 @@ _OPERATIONS = ("bulk_insert", "upsert", "delete")
 def main(families: list[str]) -> None:
     """Write the tables of some families into their archives."""
     described = load_data(__file__, "plan_tables.toml")
-    with tempfile.TemporaryDirectory() as scratch:
-        spark = start_session(str(bundle(REFERENCE)), scratch, described["settings"])
+    with scratch_session(REFERENCE, described["settings"]) as (spark, scratch):
         for family in families:
-            folder = unpack(ARCHIVES[family], Path(scratch) / family)
+            folder = unpack(ARCHIVES[family], scratch / family)
             of_all = {k: v for k, v in described[family].items() if k != "tables"}
             for table, options in described[family]["tables"].items():
                 write(spark, folder, table, {**of_all, **options})
             pack(folder, ARCHIVES[family])
-        spark.stop()
 
 
 def write(spark: SparkSession, folder: Path, table: str, options: Mapping[str, str]) -> None:

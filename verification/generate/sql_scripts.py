@@ -12,25 +12,22 @@ from __future__ import annotations
 
 import json
 import shutil
-import tempfile
 import time
 from pathlib import Path
 
 from tests.golden.case import REFERENCE, read_facts, write_case
 from tests.golden_sql.script import FOLDER, NAMES, answer, statements
 from verification.common.archives import unpack
-from verification.histories.bundles import bundle
 from verification.histories.instants import completed_commits
-from verification.histories.worker import start_session
+from verification.histories.session import scratch_session
 
 GOLDEN = FOLDER.parents[1] / "golden"
 
 
 def main() -> None:
     """Write the archive, and the values of the names."""
-    with tempfile.TemporaryDirectory() as scratch:
-        spark = start_session(str(bundle(REFERENCE)), scratch)
-        path = str(Path(scratch) / "tables")
+    with scratch_session(REFERENCE) as (spark, scratch):
+        path = str(scratch / "tables")
         spark.sql("CREATE DATABASE written")
         spark.sql("USE written")
         for statement in statements("quickstart_writes", {"path": path}):
@@ -56,7 +53,6 @@ def main() -> None:
             given = list(statements(name, {**values, "path": path}))
             answers[name] = [answer(spark, statement, path) for statement in given]
             print(name, len(given), sum(each is not None for each in answers[name]), flush=True)
-        spark.stop()
     text = json.dumps(answers, indent=1)
     write_case(FOLDER, {**read_facts(FOLDER), "values": values}, {"answers.json": text.encode()})
 

@@ -21,9 +21,10 @@ from tests.golden.case import REFERENCE, write_case
 from verification.common.archives import pack
 from verification.generate.cases import TableCase, Target, columns_of, load_cases
 from verification.generate.golden import write_table
-from verification.histories.compare import Failure
+from verification.histories.answers import Failure
 from verification.histories.queries import METADATA, SKIPPING, Query, QueryKind
-from verification.histories.worker import COMPILED, Worker
+from verification.histories.session import COMPILED
+from verification.histories.worker import Worker
 from verification.random_plans.conditions import literal
 
 FOLDER = Path(__file__).parents[2] / "tests/practice/trusted_indexes"
@@ -75,10 +76,9 @@ def _rows(
     if isinstance(found, Failure):
         raise SystemExit(f"{case.name} where {condition}: {found.error}: {found.message}")
     names = [column.name for column in columns_of(case.columns)] + ["_hoodie_file_name"]
-    rows = [dict(zip(found.names, row, strict=True)) for row in found.rows]
     return [
         {name: _plain(row[name]) for name in names if row[name] is not None}
-        for row in sorted(rows, key=lambda row: (row["id"], row["region"]))
+        for row in sorted(found.table.to_pylist(), key=lambda row: (row["id"], row["region"]))
     ]
 
 

@@ -9,12 +9,12 @@ import argparse
 import json
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 from typing import TextIO
 
-from verification.histories.avro_generation import AVRO, JAVA
+from verification.histories.avro import AVRO, JAVA
 from verification.histories.examination import (
     Examination,
     ask,
@@ -22,15 +22,16 @@ from verification.histories.examination import (
     ask_one_table,
     differs,
     examine,
+    source_folder,
     write,
 )
-from verification.histories.flink_generation import FLINK
+from verification.histories.flink import FLINK
 from verification.histories.history import History, load_history, to_json
-from verification.histories.queries import QueryKind, every_query
-from verification.histories.rust_writer import RUST
+from verification.histories.queries import every_query
+from verification.histories.rust import RUST
 from verification.histories.shrink import shrink
-from verification.histories.summary import load_records, summarize, unexplained
-from verification.histories.verdict import Outcome, Verdict
+from verification.histories.summary import print_summary
+from verification.histories.verdict import Outcome
 from verification.histories.worker import Worker
 from verification.histories.writers import NEWEST, history_of, worker_of
 
@@ -43,10 +44,7 @@ def main(arguments: Sequence[str]) -> int:
         return _replay(Path(given.replay), folder)
     for hudi in given.hudi.split(","):
         _run(hudi, given, folder)
-    records = load_records(folder)
-    for line in summarize(records):
-        print(line)
-    return 1 if unexplained(records) or not records else 0
+    return print_summary(folder)
 
 
 def _parsed(arguments: Sequence[str]) -> argparse.Namespace:
@@ -77,28 +75,19 @@ def _run(hudi: str, given: argparse.Namespace, folder: Path) -> None:
         for number in range(given.first, given.first + given.count):
             history = history_of(given.seed, number, hudi)
             found = examine(history, worker, tables, given.queries)
-            if worker.hudi != NEWEST and _is_open(found):
+            if worker.hudi != NEWEST and any(outcome.is_open for outcome in found.outcomes):
                 suspects.append(found)
                 print(f"{_line(found)}; to be asked of {NEWEST}", flush=True)
                 continue
             _finish(found, results, worker, given.shrink)
         worker.stop()
-        if suspects:
-            _ask_newest(suspects, tables)
+        newest = Worker(NEWEST, tables)
+        for found in suspects:
+            ask_again(found, newest)
+        newest.stop()
         for found in suspects:
             _finish(found, results, worker, given.shrink)
     worker.stop()
-
-
-def _ask_newest(suspects: Sequence[Examination], tables: Path) -> None:
-    newest = Worker(NEWEST, tables)
-    for found in suspects:
-        ask_again(found, newest)
-    newest.stop()
-
-
-def _is_open(found: Examination) -> bool:
-    return any(o.verdict in (Verdict.UNEXPLAINED, Verdict.HUDI_FAILS) for o in found.outcomes)
 
 
 def _finish(found: Examination, results: TextIO, worker: Worker, seconds: int) -> None:
@@ -109,7 +98,7 @@ def _finish(found: Examination, results: TextIO, worker: Worker, seconds: int) -
     print(json.dumps(found.record()), file=results, flush=True)
     if not found.unexplained:
         shutil.rmtree(found.path, ignore_errors=True)
-        shutil.rmtree(found.path.with_name(found.path.name + "_source"), ignore_errors=True)
+        shutil.rmtree(source_folder(found.path), ignore_errors=True)
         return
     _keep(found.history, found.path, found.unexplained)
     if seconds:
@@ -117,39 +106,42 @@ def _finish(found: Examination, results: TextIO, worker: Worker, seconds: int) -
 
 
 def _keep(history: History, path: Path, failed: Sequence[Outcome]) -> Path:
+    """Write what has to be replayed into a file beside the table."""
     file = path.with_name(path.name + ".json")
     queries = [
-        {"kind": o.query.kind.value, "options": dict(o.query.options), "filter": o.query.filter}
-        | {"difference": o.text}
-        for o in failed
+        {
+            "kind": outcome.query.kind.value,
+            "options": dict(outcome.query.options),
+            "filter": outcome.query.filter,
+            "difference": outcome.text,
+        }
+        for outcome in failed
     ]
     file.write_text(json.dumps({"history": to_json(history), "queries": queries}, indent=1))
     return file
 
 
 def _shrink(found: Examination, worker: Worker, seconds: int) -> None:
-    failed = found.unexplained[0]
+    """Keep the smallest table whose answers still differ beside the one that was found."""
     tables = found.path.parent / "shrinking"
-    last: dict[str, Outcome] = {}
+    kept = found.path.with_name(found.path.name + "_small")
+    last: list[Outcome] = []
 
     def fails(history: History) -> bool:
-        outcome = differs(history, worker, tables, failed)
-        if outcome is not None:
-            last["outcome"] = outcome
-            _move(tables / history.name, found.path.with_name(found.path.name + "_small"))
-        return outcome is not None
+        outcome = differs(history, worker, tables, found.unexplained[0])
+        if outcome is None:
+            return False
+        last.append(outcome)
+        shutil.rmtree(kept, ignore_errors=True)
+        shutil.move(tables / history.name, kept)
+        return True
 
     small = shrink(found.history, fails, seconds=seconds)
     shutil.rmtree(tables, ignore_errors=True)
     if last:
-        file = _keep(small, found.path.with_name(found.path.name + "_small"), [last["outcome"]])
+        file = _keep(small, kept, last[-1:])
         rows = sum(len(step.rows) for step in small.steps)
         print(f"    shrunk to {len(small.steps)} steps and {rows} rows: {file}", flush=True)
-
-
-def _move(source: Path, target: Path) -> None:
-    shutil.rmtree(target, ignore_errors=True)
-    shutil.move(source, target)
 
 
 def _line(found: Examination) -> str:
@@ -177,20 +169,14 @@ def _replay(file: Path, folder: Path) -> int:
     found = write(history, worker, folder / history.name)
     for step in found.steps:
         print(step)
-    for outcome in _all_outcomes(found, worker):
-        found.outcomes.append(outcome)
+    if found.is_written:
+        for kind in found.asked_kinds:
+            ask(found, worker, every_query(kind, found.instants), Random(0))
+        ask_one_table(found, Random(0))
+    for outcome in found.outcomes:
         print(f"{outcome.verdict.value} {outcome.detail} {outcome.query} {outcome.text[:1000]}")
     worker.stop()
     return 1 if found.unexplained else 0
-
-
-def _all_outcomes(found: Examination, worker: Worker) -> Iterator[Outcome]:
-    for kind in QueryKind:
-        is_asked = kind is not QueryKind.CDC or found.history.has_cdc
-        if is_asked and found.is_written:
-            yield from ask(found, worker, every_query(kind, found.instants), Random(0))
-    if found.is_written:
-        yield from ask_one_table(found, Random(0))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Column types of random histories: how Spark declares each, and values as JSON has them."""
+"""Column types of random histories: how writers declare each, and values as JSON has them."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ def python_value(kind: str, value: Json) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class ColumnType:
-    """A type of Spark, with its values as JSON keeps them."""
+    """A type of columns, with its values as JSON keeps them."""
 
-    ddl: str
+    declared: Any  # by the writer's SQL, or in an Avro schema
     draw: Callable[[Random], Json]
-    wider: tuple[str, ...] = ()  # types that a later write may give the column
+    others: tuple[str, ...] = ()  # that a later write may give the column
     literal: str = ""  # a value of the type in SQL; "" where UPDATE does not set it
 
     def to_python(self, value: Json) -> Any:
         """Return a value of a simple type as Python has it; others as they are."""
-        return python_value(self.ddl.partition("(")[0], value)
+        return python_value(self.declared.partition("(")[0], value)
 
 
 _VALUES = load_data(__file__, "values.toml")
@@ -116,22 +116,22 @@ TYPES: dict[str, ColumnType] = {
     "int": ColumnType(
         "int",
         _or(lambda r: r.randint(-9, 99), (-(2**31), 2**31 - 1)),
-        wider=("long", "float", "double", "string"),
+        others=("long", "float", "double", "string"),
         literal="7",
     ),
     "long": ColumnType(
         "bigint",
         _or(lambda r: r.randint(-(10**12), 10**12), (-(2**63), 2**63 - 1, 2**53 + 1)),
-        wider=("double", "string"),
+        others=("double", "string"),
         literal="7L",
     ),
     "float": ColumnType(
         "float",
         _or(lambda r: r.randint(-99, 99) / 4, _VALUES["floats"]),
-        wider=("double", "string"),
+        others=("double", "string"),
         literal="cast(0.5 as float)",
     ),
-    "double": ColumnType("double", _any_double, wider=("string",), literal="0.25D"),
+    "double": ColumnType("double", _any_double, others=("string",), literal="0.25D"),
     "string": ColumnType("string", _text, literal="'new'"),
     "boolean": ColumnType("boolean", lambda r: r.random() < 0.5, literal="true"),
     "date": ColumnType("date", _any_day, literal="DATE '2024-02-29'"),

@@ -11,13 +11,17 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from hudi_pyspark import HudiTable
-from verification.histories.compare import Answer, Difference, Failure, Row, agree, difference
+from tests.golden.compare import Difference, Row
+from verification.histories.answers import Answer, Failure, agree, difference
 from verification.histories.history import History
 from verification.histories.instants import Instant, data_logs, table_properties
 from verification.histories.queries import Query, QueryKind, as_of
 
-_OF_A_VERSION = ("_hoodie_record_key", "_hoodie_commit_time", "_hoodie_commit_seqno")
-_FILE = "_hoodie_file_name"
+FILE = "_hoodie_file_name"
+KEY = "_hoodie_record_key"
+TIME = "_hoodie_commit_time"
+_OF_A_VERSION = (KEY, TIME, "_hoodie_commit_seqno")
+PRESENT = Query(QueryKind.SNAPSHOT, {})
 
 
 class NoColumnError(LookupError):
@@ -60,8 +64,27 @@ class Comparison:
         return self.properties.get("hoodie.datasource.write.hive_style_partitioning") == "true"
 
     @property
+    def is_copy_on_write(self) -> bool:
+        return self.properties.get("hoodie.table.type") == "COPY_ON_WRITE"
+
+    @property
     def inspect(self) -> Any:
         return HudiTable(str(self.path)).inspect
+
+    @property
+    def log_records(self) -> Iterator[dict[str, Any]]:
+        """The records and deletes in log files of data, as `inspect` shows them."""
+        for log in data_logs(self.path):
+            yield from self.inspect.log_records(log).to_pylist()
+
+    @property
+    def lacks_files(self) -> bool:
+        """Whether a data file that a commit on the timeline wrote is not on the storage."""
+        return any(
+            not (self.path / name).exists()
+            for time in self.inspect.commits()["requested_time"].to_pylist()
+            for name in self.inspect.commit_files(time)["path"].to_pylist()
+        )
 
     def difference(self) -> Difference | None:
         """None unless both readers answer with the same columns."""
@@ -70,15 +93,29 @@ class Comparison:
         found = difference(self.reference, self.ours, self.history.image_columns)
         return None if found.columns else found
 
-    def rows_that_differ(self) -> Difference:
-        """The difference of answers with the same columns."""
+    @property
+    def missing(self) -> Counter[Row]:
+        """Rows that only Apache Hudi has, of answers with the same columns."""
+        return self._rows_that_differ().missing
+
+    @property
+    def extra(self) -> Counter[Row]:
+        """Rows that only ours has, of answers with the same columns."""
+        return self._rows_that_differ().extra
+
+    def _rows_that_differ(self) -> Difference:
         found = self.difference()
         assert found is not None
         return found
 
     def agrees(self, theirs: Answer | Failure) -> bool:
         """Whether another answer of Apache Hudi is equal to ours."""
-        return agree(theirs, self.ours)
+        return agree(theirs, self.ours, self.history.image_columns)
+
+    def hudi_rows(self, query: Query) -> Counter[Row] | None:
+        """Apache Hudi's answer to another query; None where it fails."""
+        found = self.ask_hudi(query)
+        return None if isinstance(found, Failure) else Counter(found.rows)
 
     def refusal(self, error: str) -> str:
         """What ours says where it refuses with an error; "" otherwise."""
@@ -86,23 +123,47 @@ class Comparison:
         return self.ours.message if is_refused else ""  # type: ignore[union-attr]
 
     @property
-    def our_names(self) -> tuple[str, ...]:
-        return self.answer_of_ours().names
+    def names(self) -> tuple[str, ...]:
+        return self._answer().names
+
+    def _answer(self) -> Answer:
+        assert isinstance(self.ours, Answer)
+        return self.ours
+
+    def place(self, name: str) -> int:
+        """Return the place of a column; raises NoColumnError if the query does not return it."""
+        if name not in self.names:
+            raise NoColumnError(name)
+        return self.names.index(name)
 
     def column(self, row: Row, name: str) -> Any:
         """Return a value of a row; raises NoColumnError if the query does not return the column."""
-        assert isinstance(self.ours, Answer)
-        if name not in self.ours.names:
-            raise NoColumnError(name)
-        return row[self.ours.names.index(name)]
+        return row[self.place(name)]
 
-    def file_ids(self, rows: Iterable[Row]) -> Iterator[str]:
-        """Yield the file groups of rows; "" for a row that has none."""
-        return (file_id(self.column(row, _FILE)) for row in rows)
+    def values(self, rows: Iterable[Row], name: str) -> set[Any]:
+        """Return the values of a column."""
+        return {self.column(row, name) for row in rows}
+
+    def groups(self, rows: Iterable[Row]) -> set[str]:
+        """Return the file groups of rows; "" for a row that has none."""
+        return {file_id(name) for name in self.values(rows, FILE)}
 
     def identity(self, row: Row) -> tuple[Any, ...]:
-        places = ("_hoodie_partition_path", *self.history.record_keys)
-        return tuple(self.column(row, name) for name in places if name in self.our_names)
+        """Return the partition and the keys of a row, as far as it shows them."""
+        names = ("_hoodie_partition_path", *self.history.record_keys)
+        return tuple(self.column(row, name) for name in names if name in self.names)
+
+    def identities(self, rows: Iterable[Row]) -> set[tuple[Any, ...]]:
+        return {self.identity(row) for row in rows}
+
+    def shown(self) -> set[tuple[Any, ...]]:
+        """Return the identities of our rows."""
+        return self.identities(self._answer().rows)
+
+    def without_file(self, rows: Counter[Row]) -> Counter[Row]:
+        """Return rows without the name of their file."""
+        place = self.place(FILE)
+        return Counter(row[:place] + row[place + 1 :] for row in rows.elements())
 
     def last_of_range(self) -> Instant | None:
         """The last commit of an incremental query."""
@@ -122,62 +183,45 @@ class Comparison:
         """
         last = self.last_of_range()
         found = self.ask_hudi(as_of(last.requested)) if last else None
-        columns = self.answer_of_ours().columns
+        columns = self._answer().columns
         if not isinstance(found, Answer) or not set(found.columns) <= set(columns):
             return Counter()
         rows = (dict(zip(found.names, row, strict=True)) for row in found.rows)
         return Counter(tuple(row.get(name) for name, _ in columns) for row in rows)
 
-    def answer_of_ours(self) -> Answer:
-        assert isinstance(self.ours, Answer)
-        return self.ours
+    def are_in_files(self, rows: Iterable[Row]) -> bool:
+        """Whether each row is, by its meta columns, in the file or file group that it names."""
+        return all(
+            self._version(row) in self._versions_in(self.column(row, FILE) or "") for row in rows
+        )
+
+    def are_replaced(self, rows: Iterable[Row]) -> bool:
+        """Whether the latest rows, as Apache Hudi reads them, have none of these versions."""
+        versions = {self._version(row) for row in rows}
+        if not versions:
+            return True
+        found = self.ask_hudi(PRESENT)
+        if isinstance(found, Failure):
+            return False
+        places = [found.names.index(name) for name in _OF_A_VERSION]
+        return versions.isdisjoint(tuple(row[place] for place in places) for row in found.rows)
+
+    def _version(self, row: Row) -> tuple[Any, ...]:
+        return tuple(self.column(row, name) for name in _OF_A_VERSION)
+
+    def _versions_in(self, name: str) -> frozenset[tuple[Any, ...]]:
+        """Return the versions of records in a base file, or in the log files of a file group."""
+        if not name:
+            return frozenset()
+        found: list[dict[str, Any]] = []
+        for file in self.path.rglob(name):
+            if file.suffix == ".parquet" and ".hoodie" not in file.parts:
+                found += pq.read_table(file, columns=list(_OF_A_VERSION)).to_pylist()
+        for log in data_logs(self.path):
+            if log.rpartition("/")[2].startswith(f".{name}_"):
+                found += filter(None, self.inspect.log_records(log)["record"].to_pylist())
+        return frozenset(tuple(record.get(name) for name in _OF_A_VERSION) for record in found)
 
 
 def file_id(file_name: str | None) -> str:
     return (file_name or "").partition("_")[0]
-
-
-def in_files(c: Comparison, rows: Counter[Row]) -> bool:
-    """Whether each row is, by its meta columns, in the file or the file group that it names."""
-    return all(_version(c, row) in _versions_in(c, c.column(row, _FILE) or "") for row in rows)
-
-
-def are_replaced(c: Comparison, rows: Counter[Row]) -> bool:
-    """Whether the latest rows, as Apache Hudi reads them, have none of these versions."""
-    if not rows:
-        return True
-    found = c.ask_hudi(Query(QueryKind.SNAPSHOT, {}))
-    if not isinstance(found, Answer):
-        return False
-    latest = {tuple(row[found.names.index(n)] for n in _OF_A_VERSION) for row in found.rows}
-    return not latest & {_version(c, row) for row in rows}
-
-
-def _version(c: Comparison, row: Row) -> tuple[Any, ...]:
-    return tuple(c.column(row, name) for name in _OF_A_VERSION)
-
-
-def _versions_in(c: Comparison, name: str) -> frozenset[tuple[Any, ...]]:
-    """Return the versions of records in a base file, or in the log files of a file group."""
-    found: list[dict[str, Any]] = []
-    for file in c.path.rglob(name) if name else ():
-        if file.suffix == ".parquet" and ".hoodie" not in file.parts:
-            found += pq.read_table(file, columns=list(_OF_A_VERSION)).to_pylist()
-    for log in data_logs(c.path) if name else ():
-        if log.rpartition("/")[2].startswith(f".{name}_"):
-            found += filter(None, c.inspect.log_records(log)["record"].to_pylist())
-    return frozenset(tuple(record.get(name) for name in _OF_A_VERSION) for record in found)
-
-
-def without_file_name(c: Comparison, rows: Counter[Row]) -> Counter[Row]:
-    place = c.our_names.index(_FILE)
-    return Counter(row[:place] + row[place + 1 :] for row in rows.elements())
-
-
-def lacks_files(c: Comparison) -> bool:
-    """Whether a data file that a commit on the timeline wrote is not on the storage."""
-    return any(
-        not (c.path / name).exists()
-        for time in c.inspect.commits()["requested_time"].to_pylist()
-        for name in c.inspect.commit_files(time)["path"].to_pylist()
-    )

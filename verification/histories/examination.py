@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
@@ -14,15 +14,13 @@ from typing import Any
 import pyarrow as pa
 
 from tests.golden.questions import RECORD_POSITIONS
-from verification.histories.compare import Answer, Failure
+from verification.histories.answers import Answer, Failure
 from verification.histories.comparison import Comparison
 from verification.histories.history import History
 from verification.histories.instants import Instant, completed_commits
 from verification.histories.ours import (
-    AFTER_COMMIT,
-    FILTERED,
-    ONE_TABLE,
     Check,
+    CheckKind,
     answer_after_commit,
     answers_of_one_table,
     checks_of,
@@ -44,11 +42,15 @@ from verification.histories.queries import (
 from verification.histories.verdict import Outcome, Verdict, judge
 from verification.histories.worker import CrashError, Worker
 
-FILTERS_OF_OURS = 3  # per query; they need no JVM
 OWN_TABLE = "one table"  # detail of an answer that depends on earlier queries
 OF_OURS_ALONE = ("own filter", "own form", OWN_TABLE)  # details of findings without Apache Hudi
-_DETAILS = {FILTERED: "own filter", ONE_TABLE: OWN_TABLE, AFTER_COMMIT: OWN_TABLE}
+_DETAILS = {
+    CheckKind.FILTERED: "own filter",
+    CheckKind.ONE_TABLE: OWN_TABLE,
+    CheckKind.AFTER_COMMIT: OWN_TABLE,
+}
 QUERIES_PER_ATTEMPT = 12  # of shrinking, which has little time
+_READ_SIDE = (METADATA, SKIPPING, RECORD_POSITIONS)  # options that do not change what is asked
 
 
 @dataclass
@@ -71,13 +73,19 @@ class Examination:
     def unexplained(self) -> list[Outcome]:
         return [o for o in self.outcomes if o.verdict is Verdict.UNEXPLAINED]
 
-    def noted(self, check: Check) -> Iterator[Outcome]:
-        """Count a check, and yield its problem as an outcome."""
-        self.checks[check.name] += 1
+    @property
+    def asked_kinds(self) -> list[QueryKind]:
+        """The kinds of queries that the table may answer."""
+        return [k for k in QueryKind if k is not QueryKind.CDC or self.history.has_cdc]
+
+    def note(self, check: Check) -> None:
+        """Count a check, and keep its problem as an outcome."""
+        self.checks[check.kind.name] += 1
         self.checks += check.left_out
         if check.problem:
-            detail = _DETAILS.get(check.name, "own form")
-            yield Outcome(check.query, Verdict.UNEXPLAINED, detail, check.problem)
+            detail = _DETAILS.get(check.kind, "own form")
+            outcome = Outcome(check.query, Verdict.UNEXPLAINED, detail, check.problem)
+            self.outcomes.append(outcome)
 
     def record(self) -> dict[str, Any]:
         """A line of the results."""
@@ -105,17 +113,16 @@ def examine(history: History, worker: Worker, folder: Path, most: int = 20) -> E
         queries = list(random_queries(history, found.instants, random))
         if len(queries) > most:  # the first is the snapshot, whose rows are asked for by key
             queries = [queries[0], *random.sample(queries[1:], most - 1)]
-        found.outcomes.extend(ask(found, worker, queries, random))
-        found.outcomes.extend(ask_one_table(found, random))
+        ask(found, worker, queries, random)
+        ask_one_table(found, random)
     found.seconds = time.monotonic() - started
     return found
 
 
 def write(history: History, worker: Worker, path: Path) -> Examination:
     """Do the steps of a history; what Apache Hudi refuses is left out, what it began stays."""
-    shutil.rmtree(path, ignore_errors=True)
-    shutil.rmtree(path.with_name(path.name + "_source"), ignore_errors=True)
-    shutil.rmtree(kept_folder(path), ignore_errors=True)
+    for folder in (path, source_folder(path), kept_folder(path)):
+        shutil.rmtree(folder, ignore_errors=True)
     found, seen = Examination(history, path), set[Instant]()
     for number, step in enumerate(history.steps):
         try:
@@ -128,39 +135,41 @@ def write(history: History, worker: Worker, path: Path) -> Examination:
         found.steps.append(step.label + reason)
         if not seen:  # a bootstrap may fail after its commit
             break
-        found.outcomes.extend(found.noted(answer_after_commit(path, number)))
+        found.note(answer_after_commit(path, number))
     # The completion time is in the name from version 8 on only: an upgrade renames.
     newest = {instant.requested: instant for instant in sorted(seen)}
     found.instants = tuple(newest[requested] for requested in sorted(newest))
     return found
 
 
-def ask(
-    found: Examination, worker: Worker, queries: Iterable[Query], random: Random
-) -> Iterator[Outcome]:
-    """Ask each query of both readers, without and with filters."""
+def source_folder(path: Path) -> Path:
+    """Return the folder of the files that a table bootstraps."""
+    return path.with_name(path.name + "_source")
+
+
+def ask(found: Examination, worker: Worker, queries: Iterable[Query], random: Random) -> None:
+    """Ask each query of both readers, without and with filters, and keep the outcomes."""
     for query in queries:
         plain = compare(found, worker, query)
-        yield plain
+        found.outcomes.append(plain)
         rows = read_arrow(found.path, query)
         if not isinstance(rows, pa.Table) or not has_python_values(rows):
             continue
-        filters = some_filters(rows, query, random, FILTERS_OF_OURS)
+        filters = some_filters(rows, query, random)
         for check in checks_of(found.path, query, rows, filters, random):
-            yield from found.noted(check)
+            found.note(check)
         for chosen in filters[:1]:
-            yield compare(found, worker, query.with_filter(chosen.text), plain)
+            found.outcomes.append(compare(found, worker, query.with_filter(chosen.text), plain))
 
 
-def ask_one_table(found: Examination, random: Random) -> Iterator[Outcome]:
+def ask_one_table(found: Examination, random: Random) -> None:
     """Ask one table object what was asked before, and every kind of query that was not."""
     asked = [outcome.query for outcome in found.outcomes if outcome.detail not in OF_OURS_ALONE]
-    for kind in QueryKind:
-        if kind is not QueryKind.CDC or found.history.has_cdc:
-            asked += every_query(kind, found.instants, most=3)
+    for kind in found.asked_kinds:
+        asked += every_query(kind, found.instants, most=3)
     queries = list({str(query): query for query in asked}.values())
     for check in answers_of_one_table(found.path, queries, random):
-        yield from found.noted(check)
+        found.note(check)
 
 
 def compare(
@@ -173,11 +182,12 @@ def compare(
         worker: Apache Hudi.
         query: what to ask.
         plain: the outcome of the same query without its filter. What explains that one explains
-            this one too: `filtered_answers` has shown that ours filters what it answers.
+            this one too: the checks have shown that ours filters what it answers.
     """
 
     def ask_hudi(asked: Query) -> Answer | Failure:
-        return worker.read(found.path, _as_release_says(found, asked, worker.hudi))
+        answer = worker.read(found.path, _as_release_says(found, asked, worker.hudi))
+        return answer if isinstance(answer, Failure) else answer.answer()
 
     ours = read_ours(found.path, query)
     comparison = Comparison(
@@ -201,9 +211,7 @@ def _as_release_says(found: Examination, query: Query, hudi: str) -> Query:
 def ask_again(found: Examination, newest: Worker) -> None:
     """Let the newest release answer what another one answered differently, or not at all."""
     for number, outcome in enumerate(found.outcomes):
-        if outcome.verdict not in (Verdict.UNEXPLAINED, Verdict.HUDI_FAILS):
-            continue
-        if outcome.detail in OF_OURS_ALONE:
+        if not outcome.is_open or outcome.detail in OF_OURS_ALONE:
             continue
         plain = next(
             (o for o in found.outcomes[:number] if o.query == outcome.query.with_filter("")), None
@@ -220,27 +228,20 @@ def differs(history: History, worker: Worker, folder: Path, failed: Outcome) -> 
     if not found.is_written:
         return None
     if failed.detail == OWN_TABLE:
-        return next(ask_one_table(found, Random(0)), None)
+        ask_one_table(found, Random(0))
+        return next(iter(found.unexplained), None)
+    read_side = {k: v for k, v in failed.query.options.items() if k in _READ_SIDE}
     queries = list(every_query(failed.query.kind, found.instants))
     queries.sort(key=lambda query: bool(query.end) != bool(failed.query.end))
     for query in queries[:QUERIES_PER_ATTEMPT]:
-        asked = replace(query.with_options(**_read_side(failed.query)), own=failed.query.own)
-        for outcome in _asked_as(found, worker, asked, failed):
+        asked = replace(query.with_options(**read_side), own=failed.query.own)
+        found.outcomes.clear()
+        if failed.detail in OF_OURS_ALONE or failed.query.filter:
+            ask(found, worker, [asked], Random(0))
+        else:
+            found.outcomes.append(compare(found, worker, asked))
+        for outcome in found.unexplained:
             details = {outcome.detail, failed.detail}
-            is_same = len(details) == 1 or not details & {*OF_OURS_ALONE}
-            if outcome.verdict is Verdict.UNEXPLAINED and is_same:
+            if len(details) == 1 or details.isdisjoint(OF_OURS_ALONE):
                 return outcome
     return None
-
-
-def _read_side(query: Query) -> dict[str, str]:
-    return {k: v for k, v in query.options.items() if k in (METADATA, SKIPPING, RECORD_POSITIONS)}
-
-
-def _asked_as(
-    found: Examination, worker: Worker, query: Query, failed: Outcome
-) -> Iterator[Outcome]:
-    if failed.detail in OF_OURS_ALONE or failed.query.filter:
-        yield from ask(found, worker, [query], Random(0))
-    else:
-        yield compare(found, worker, query)

@@ -18,8 +18,8 @@ from random import Random
 from typing import Any
 
 from verification.common.data import load_data
-from verification.histories.column_types import Json, long_text
-from verification.histories.history import Column, History, Step, StepKind
+from verification.histories.column_types import ColumnType, Json, long_text
+from verification.histories.history import Column, History, Step, StepKind, version_options
 
 PARTITION_FIELDS: Mapping[str, tuple[str, ...]] = {
     "none": (),
@@ -31,13 +31,15 @@ PARTITION_FIELDS: Mapping[str, tuple[str, ...]] = {
 }
 METADATA = "hoodie.metadata.enable"
 _BASES = load_data(__file__, "values.toml")["ordering"]  # to which small numbers are added
-_WRITES = (
+_WITH_ROWS = (
     "upsert",
     "insert",
     "bulk_insert",
     "delete",
     "insert_overwrite",
     "insert_overwrite_table",
+    "delete_partition",
+    "bootstrap",
 )
 
 
@@ -45,7 +47,8 @@ _WRITES = (
 class Abilities:
     """What is drawn for a writer, as `abilities.json` has it."""
 
-    steps: Mapping[str, float]  # kinds of steps, `variants`, or methods of the maker
+    # Weights of kinds of steps and of methods of the maker, or weights with fields of a `Draft`.
+    steps: Mapping[str, Any]
     first_steps: Mapping[str, float]
     lengths: tuple[int, int]  # least and most steps after the first
     keys: Mapping[str, float]
@@ -55,12 +58,25 @@ class Abilities:
     sizes: Sequence[int]  # how many keys there are
     options: Sequence[Mapping[str, Any]]
     fixed_options: Mapping[str, str] = field(default_factory=dict)
-    steps_of_logs: Mapping[str, float] = field(default_factory=dict)  # of MERGE_ON_READ
-    variants: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # of `Maker.write`
+    steps_of_logs: Mapping[str, Any] = field(default_factory=dict)  # likewise, of MERGE_ON_READ
     chances: Mapping[str, float] = field(default_factory=dict)
     types: Sequence[str] = ()  # of data columns; () for all
     rare_types: Sequence[str] = ()  # of a column that few tables have
     partition_values: Sequence[Sequence[str]] = (("a", "bc"),)  # one of which is drawn
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A step before its rows are drawn; they are, if its kind has some."""
+
+    kind: str = "upsert"
+    count: int = 0  # of the rows of a commit; 0 for some
+    late: float = 0.2  # probability of a low ordering value
+    twins: bool = False  # whether a key may come more than once in a commit
+    options: Mapping[str, str] = field(default_factory=dict)
+    text: str = ""
+    commits: int = 0  # of a job of Flink; 0 for one to three
+    deletes: float = 0.15  # probability of a delete in such a job
 
 
 def abilities_of(writer: str) -> Abilities:
@@ -76,7 +92,7 @@ class Maker:
     random: Random
     hudi: str
     abilities: Abilities
-    types: Mapping[str, Any]  # of columns, which have a `draw`
+    types: Mapping[str, ColumnType]
     version: int = 6
     columns: dict[str, str] = field(default_factory=dict)  # data columns: name to type
     partition_values: Sequence[str | None] = ()
@@ -168,12 +184,7 @@ class Maker:
 
     def version_options(self) -> dict[str, str]:
         """Keep SQL commands and table services from upgrading the table."""
-        if release_of(self.hudi) < (1,):
-            return {}
-        return {
-            "hoodie.write.table.version": str(self.version),
-            "hoodie.write.auto.upgrade": "false",
-        }
+        return {} if release_of(self.hudi) < (1,) else version_options(self.version)
 
     def first_step(self, options: Mapping[str, str]) -> Step:  # noqa: ARG002  (some look at them)
         """Make the step that creates the table, with all keys or half of them."""
@@ -183,7 +194,8 @@ class Maker:
     def weights(self) -> dict[str, float]:
         """Return the names of steps that may come next."""
         of_logs = self.abilities.steps_of_logs if self.is_mor else {}
-        return {**self.abilities.steps, **of_logs}
+        steps = {**self.abilities.steps, **of_logs}
+        return {k: v["weight"] if isinstance(v, dict) else v for k, v in steps.items()}
 
     def step(self) -> Step:
         """Make a further step."""
@@ -191,50 +203,44 @@ class Maker:
         return self.step_named(self.pick(**self.weights()))
 
     def step_named(self, name: str) -> Step:
-        """Make a step of a kind, a variant of a write, or what a method makes."""
+        """Make what a method makes, a write with fields of its own, or a step of a kind."""
         special = getattr(self, name, None)
         if special is not None:
             return special()  # type: ignore[no-any-return]
-        if name in self.abilities.variants:
-            return self.write(**self.abilities.variants[name])
-        if name in _WRITES:
+        entry = {**self.abilities.steps, **self.abilities.steps_of_logs}.get(name)
+        if isinstance(entry, dict):
+            return self.write(**{k: v for k, v in entry.items() if k != "weight"})
+        if name in _WITH_ROWS:
             return self.write(name)
-        return Step(
-            StepKind(name), options=self.version_options(), text=str(self.random.randint(0, 9))
-        )
+        text = str(self.random.randint(0, 9))  # a partition or an instant to choose
+        return Step(StepKind(name), options=self.version_options(), text=text)
 
-    def some(self) -> int:
-        return self.random.randint(1, max(2, self.keys // 2))
+    def write(self, kind: str = "upsert", count: int = 0, **more: Any) -> Step:
+        """Make a step that a `Draft` describes."""
+        draft = Draft(kind, count, **more)
+        if kind not in _WITH_ROWS:
+            return Step(StepKind(kind), options=draft.options, text=draft.text)
+        return self.step_of(draft)
 
-    def write(
-        self,
-        kind: str = "upsert",
-        count: int = 0,
-        *,
-        late: float = 0.2,
-        twins: bool = False,
-        options: Mapping[str, str] | None = None,
-        text: str = "",
-    ) -> Step:
-        """Make a step that writes rows.
-
-        Args:
-            kind: of the step.
-            count: of the rows; 0 for some.
-            late: probability of a low ordering value.
-            twins: whether a key may come more than once.
-            options: of the step.
-            text: of the step.
-        """
-        count = count or self.some()
+    def step_of(self, draft: Draft) -> Step:
+        """Draw the rows of a step."""
         columns = self.all_columns()
-        rows = self.rows(count, columns, late=late, twins=twins)
-        given = {**self.version_options(), **(options or {})}
-        return Step(StepKind(kind), columns, rows, given, self.random.choice([1, 2]), text)
+        rows = self.rows(draft, columns)
+        options = {**self.version_options(), **draft.options}
+        files = self.random.choice([1, 2])
+        return Step(StepKind(draft.kind), columns, rows, options, files, draft.text)
 
     def add_column(self) -> Step:
         kind = self.random.choice(self.usual_types)
         self.columns[f"a{self.made}_{kind}"] = kind
+        return self.write()
+
+    def change_type(self) -> Step:
+        """Make a write whose schema gives a column a type that may follow its own."""
+        names = [name for name, kind in self.columns.items() if self.types[kind].others]
+        if names:
+            name = self.random.choice(names)
+            self.columns[name] = self.random.choice(self.types[self.columns[name]].others)
         return self.write()
 
     def all_columns(self) -> tuple[Column, ...]:
@@ -249,13 +255,14 @@ class Maker:
             pairs += self.payload_columns.items()
         return tuple(Column(name, kind) for name, kind in pairs)
 
-    def rows(
-        self, count: int, columns: tuple[Column, ...], *, late: float, twins: bool
-    ) -> tuple[tuple[Json, ...], ...]:
+    def rows(self, draft: Draft, columns: tuple[Column, ...]) -> tuple[tuple[Json, ...], ...]:
+        """Draw the rows of one commit."""
         r = self.random
         numbers = range(self.keys)
-        ids = r.choices(numbers, k=count) if twins else r.sample(numbers, min(count, self.keys))
-        made = [self.row(i, late) for i in ids]
+        count = draft.count or r.randint(1, max(2, self.keys // 2))
+        count = count if draft.twins else min(count, self.keys)
+        ids = r.choices(numbers, k=count) if draft.twins else r.sample(numbers, count)
+        made = [self.row(i, draft.late) for i in ids]
         return tuple(tuple(row[c.name] for c in columns) for row in made)
 
     def row(self, number: int, late: float) -> dict[str, Json]:

@@ -106,7 +106,7 @@ class History:
 
     name: str
     hudi: str  # release that writes it; several with + between: each step names its own
-    options: Mapping[str, str]  # of every write; some only of the first, see writer.py
+    options: Mapping[str, str]  # of every write; some only of the first, see steps.toml
     steps: tuple[Step, ...]
 
     @property
@@ -163,6 +163,11 @@ class History:
 
     def with_steps(self, steps: tuple[Step, ...]) -> History:
         return replace(self, steps=steps)
+
+
+def version_options(version: int) -> dict[str, str]:
+    """Return what makes a release write an older version than its own, and keep it."""
+    return {"hoodie.write.table.version": str(version), "hoodie.write.auto.upgrade": "false"}
 
 
 def _names(text: str) -> tuple[str, ...]:

@@ -3,28 +3,32 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 from urllib.parse import unquote
 
-from verification.histories.compare import Answer, Failure, Row
+from tests.golden.compare import Row
+from verification.histories.answers import Answer, Failure
 from verification.histories.comparison import Comparison
 from verification.histories.ours import read_ours
 from verification.histories.queries import Query, QueryKind
 
 _GLOBAL_INDEXES = ("GLOBAL_SIMPLE", "GLOBAL_BLOOM", "RECORD_INDEX")
+_OfValue: TypeAlias = "Callable[[Any], Any]"
+_OfAnswer: TypeAlias = "Callable[[Answer | Failure], Answer | Failure]"
 
 
 def alike_but_for_partitions(c: Comparison) -> Iterator[tuple[str, Comparison]]:
     """Yield comparisons with partition values as one reader shows them, and the rule for that."""
-    decoded = _with_decoded_folders(c)
-    if decoded is not None:
+    with_nulls = _with_values(c, lambda value: value or None)
+    if c.is_encoded and c.query.is_incremental:
+        decoded = replace(c, reference=_with_values(c, _decoded)(c.reference))
         yield "D7", decoded
-    yield "D7", _with_values(decoded or c, lambda v: v or None)
-    yield "D7", _with_values(c, lambda v: v or None)
+        yield "D7", _with_answers(decoded, with_nulls)
+    yield "D7", _with_answers(c, with_nulls)
     if not c.is_encoded:
-        yield "D7", _with_values(c, lambda v: _shown(v, is_hive_style=c.is_hive_style))
+        yield "D7", _with_answers(c, _with_values(c, lambda value: _of_folder(c, value)))
     others = _without_partition_columns(c)
     if others is not None:
         yield "D8", others
@@ -38,13 +42,14 @@ def partition_value(c: Comparison) -> bool:
     does not decode them in incremental queries. What looks like an escape in a folder that is not
     encoded may belong to the value: the file decides, also about a row that a global index left.
     """
-    found = c.rows_that_differ()
-    places = {c.our_names.index(name) for name in _text_fields(c)}
-    if not places or c.query.kind is QueryKind.CDC:
+    if c.query.kind is QueryKind.CDC:
+        return False
+    places = {c.place(name) for name in _text_fields(c)}
+    if not places:
         return False
 
     def theirs(value: Any) -> Any:
-        return unquote(value) if value and c.is_encoded and c.query.is_incremental else value
+        return _decoded(value) if c.is_encoded and c.query.is_incremental else value
 
     def shown(value: Any) -> Any:
         if not value or c.is_encoded:
@@ -54,8 +59,8 @@ def partition_value(c: Comparison) -> bool:
 
     if _pruned_as_null(c, places) or _moved_in_unclear_folders(c, places):
         return True
-    missing = Counter(_changed(row, places, theirs) for row in found.missing.elements())
-    return missing == Counter(_changed(row, places, shown) for row in found.extra.elements())
+    missing, extra = c.missing.elements(), c.extra.elements()
+    return Counter(_changed(missing, places, theirs)) == Counter(_changed(extra, places, shown))
 
 
 def timestamp_key_generator(c: Comparison) -> bool:
@@ -68,44 +73,42 @@ def _text_fields(c: Comparison) -> list[str]:
     return [f for f in c.history.partition_fields if c.history.column_type(f) == "string"]
 
 
-def _changed(row: Row, places: set[int], change: Callable[[Any], Any]) -> Row:
-    return tuple(change(v) if n in places else v for n, v in enumerate(row))
+def _decoded(value: Any) -> Any:
+    return value and unquote(value)
 
 
-def _shown(value: Any, *, is_hive_style: bool) -> Any:
+def _of_folder(c: Comparison, value: Any) -> Any:
     """Return the value that Apache Hudi makes of a folder without encoding."""
-    if not value:
-        return value
-    return unquote(value if is_hive_style else value.partition("=")[2] or value)
+    if not value or c.is_hive_style:
+        return _decoded(value)
+    return unquote(value.partition("=")[2] or value)
 
 
-def _with_decoded_folders(c: Comparison) -> Comparison | None:
-    """The same comparison with the values of encoded folders decoded on Apache Hudi's side."""
-    if not c.is_encoded or not c.query.is_incremental:
-        return None
-    return replace(c, reference=_with_partition_values(c, c.reference, lambda v: v and unquote(v)))
+def _changed(rows: Iterable[Row], places: set[int], change: _OfValue) -> Iterator[Row]:
+    """Yield rows with other values at some places."""
+    for row in rows:
+        yield tuple(change(value) if n in places else value for n, value in enumerate(row))
 
 
-def _with_values(c: Comparison, change: Callable[[Any], Any]) -> Comparison:
-    return _with_answers(c, lambda answer: _with_partition_values(c, answer, change))
+def _with_values(c: Comparison, change: _OfValue) -> _OfAnswer:
+    """Return what changes the values of partition columns in an answer."""
+
+    def changed(answer: Answer | Failure) -> Answer | Failure:
+        if isinstance(answer, Failure):
+            return answer
+        places = {answer.names.index(name) for name in _text_fields(c) if name in answer.names}
+        return replace(answer, rows=tuple(_changed(answer.rows, places, change)))
+
+    return changed
 
 
-def _with_answers(
-    c: Comparison, change: Callable[[Answer | Failure], Answer | Failure]
-) -> Comparison:
+def _with_answers(c: Comparison, change: _OfAnswer) -> Comparison:
+    """Return a comparison with all answers changed, those that Apache Hudi will give as well."""
+
     def ask_hudi(query: Query) -> Answer | Failure:
         return change(c.ask_hudi(query))
 
     return replace(c, reference=change(c.reference), ours=change(c.ours), ask_hudi=ask_hudi)
-
-
-def _with_partition_values(
-    c: Comparison, answer: Answer | Failure, change: Callable[[Any], Any]
-) -> Answer | Failure:
-    if isinstance(answer, Failure):
-        return answer
-    places = {answer.names.index(name) for name in _text_fields(c) if name in answer.names}
-    return replace(answer, rows=tuple(_changed(row, places, change) for row in answer.rows))
 
 
 def _pruned_as_null(c: Comparison, places: set[int]) -> bool:
@@ -113,31 +116,27 @@ def _pruned_as_null(c: Comparison, places: set[int]) -> bool:
 
     It takes the folder that they share with null for null, although it shows them as the file does.
     """
-    found = c.rows_that_differ()
-    if found.missing or not c.query.filter:
+    if c.missing or not c.query.filter:
         return False
-    plain = c.ask_hudi(c.query.with_filter(""))
-    return (
-        isinstance(plain, Answer)
-        and not found.extra - Counter(plain.rows)
-        and all(any(row[place] == "" for place in places) for row in found.extra)
-    )
+    plain = c.hudi_rows(c.query.with_filter(""))
+    if plain is None or c.extra - plain:
+        return False
+    return all(any(row[place] == "" for place in places) for row in c.extra)
 
 
 def _moved_in_unclear_folders(c: Comparison, places: set[int]) -> bool:
     """Whether the rows differ in text values alone, and all lie in folders with a percent sign."""
-    if "_hoodie_partition_path" not in c.our_names:
+    if "_hoodie_partition_path" not in c.names:
         return False
-    found = c.rows_that_differ()
     is_global = c.history.options.get("hoodie.index.type", "") in _GLOBAL_INDEXES
-    folders = {c.column(row, "_hoodie_partition_path") for row in (*found.missing, *found.extra)}
+    folders = c.values((*c.missing, *c.extra), "_hoodie_partition_path")
     if c.is_encoded or not is_global or any(unquote(f) == f for f in folders):
         return False
 
     def others(rows: Counter[Row]) -> Counter[Row]:
-        return Counter(_changed(row, places, lambda _: None) for row in rows.elements())
+        return Counter(_changed(rows.elements(), places, lambda _: None))
 
-    return others(found.missing) == others(found.extra)
+    return others(c.missing) == others(c.extra)
 
 
 def _without_partition_columns(c: Comparison) -> Comparison | None:

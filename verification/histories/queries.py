@@ -72,7 +72,10 @@ class Query:
         return f"{self.kind.value} {settings}".strip() + where + (own and f" ours with{own}")
 
 
-_IMPLIED = (QUERY_TYPE, FORMAT, "hoodie.datasource.merge.type")
+_MERGE_TYPE = "hoodie.datasource.merge.type"
+_IMPLIED = (QUERY_TYPE, FORMAT, _MERGE_TYPE)
+_READ_OPTIMIZED = Query(QueryKind.READ_OPTIMIZED, {QUERY_TYPE: "read_optimized"})
+_SKIP_MERGE = Query(QueryKind.SKIP_MERGE, {_MERGE_TYPE: "skip_merge"})
 
 
 def random_queries(
@@ -93,9 +96,9 @@ def random_queries(
 
 def _chosen(history: History, instants: Sequence[Instant], random: Random) -> Iterator[Query]:
     yield Query(QueryKind.SNAPSHOT, {})
-    yield Query(QueryKind.READ_OPTIMIZED, {QUERY_TYPE: "read_optimized"})
+    yield _READ_OPTIMIZED
     if history.is_merge_on_read:
-        yield Query(QueryKind.SKIP_MERGE, {"hoodie.datasource.merge.type": "skip_merge"})
+        yield _SKIP_MERGE
         yield from _marked(history, random)
     for instant in random.sample(instants, min(2, len(instants))):
         yield as_of(instant.requested)
@@ -127,7 +130,9 @@ def _marked(history: History, random: Random) -> Iterator[Query]:
     if isinstance(value, list | dict | tuple | bytes | bytearray):
         return
     values = pa.array([value])
-    text = spark_value_text(values.cast(pa.float32()) if kind.ddl == "float" else values)[0].as_py()
+    if kind.declared == "float":
+        values = values.cast(pa.float32())
+    text = spark_value_text(values)[0].as_py()
     if text:
         yield Query(QueryKind.SNAPSHOT, {DELETE_FIELD: name, DELETE_MARKER: text})
 
@@ -139,12 +144,9 @@ def every_query(kind: QueryKind, instants: Sequence[Instant], most: int = 40) ->
     elif kind in (QueryKind.INCREMENTAL, QueryKind.CDC):
         make = incremental if kind is QueryKind.INCREMENTAL else changes
         yield from [make(begin, end) for begin, end in all_ranges(instants)][:most]
-    elif kind is QueryKind.READ_OPTIMIZED:
-        yield Query(kind, {QUERY_TYPE: "read_optimized"})
-    elif kind is QueryKind.SKIP_MERGE:
-        yield Query(kind, {"hoodie.datasource.merge.type": "skip_merge"})
     else:
-        yield Query(kind, {})
+        whole = (Query(QueryKind.SNAPSHOT, {}), _READ_OPTIMIZED, _SKIP_MERGE)
+        yield next(query for query in whole if query.kind is kind)
 
 
 def all_ranges(instants: Sequence[Instant]) -> list[tuple[str, str]]:

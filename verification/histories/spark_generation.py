@@ -10,6 +10,7 @@ from verification.histories.column_types import TYPES
 from verification.histories.generation import (
     METADATA,
     PARTITION_FIELDS,
+    Draft,
     Maker,
     release_of,
     truth,
@@ -136,13 +137,6 @@ class SparkMaker(Maker):
         """Make a write that drops the metadata table, unless it is the index."""
         return self.write(options={} if self.has_record_index else {METADATA: "false"})
 
-    def widen_column(self) -> Step:
-        names = [name for name, kind in self.columns.items() if TYPES[kind].wider]
-        if names:
-            name = self.random.choice(names)
-            self.columns[name] = self.random.choice(TYPES[self.columns[name]].wider)
-        return self.write()
-
     def drop_column(self) -> Step:
         """Make a write without a column, which leaves the table's schema."""
         names = [name for name in self.columns if name[0] != "w"]
@@ -221,7 +215,7 @@ class SparkMaker(Maker):
         sets = ", ".join(f"t.`{c}` = s.`{c}`" for c in set_columns)
         inserts = " WHEN NOT MATCHED THEN INSERT *" if r.random() < 0.5 else ""
         columns = self.all_columns()
-        rows = self.rows(self.some(), columns, late=0.2, twins=False)
+        rows = self.rows(Draft(), columns)
         text = f"WHEN MATCHED THEN UPDATE SET {sets}{inserts}"
         return Step(StepKind.MERGE_INTO, columns, rows, options, text=text)
 

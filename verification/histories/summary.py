@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from verification.histories.compare import CRASH
-from verification.histories.ours import CHECKS, FILTERED
+from verification.histories.answers import CRASH
+from verification.histories.ours import CheckKind
 from verification.histories.verdict import Verdict
 
 Record: TypeAlias = "Mapping[str, Any]"
@@ -44,13 +44,12 @@ def _of_writer(hudi: str, records: Sequence[Record]) -> Iterator[str]:
         details = _details(found) if verdict not in (Verdict.EQUAL, Verdict.BOTH_REFUSE) else ""
         yield f"    {len(found):6} {verdict.value}{details}"
     checks: Counter[str] = sum((Counter(r.get("checks", {})) for r in written), Counter())
-    others = {name: checks.pop(name, 0) for name in CHECKS}
-    if filtered := checks.pop(FILTERED, 0):
-        skipped = ", ".join(f"{n:,} by {index}" for index, n in checks.most_common())
-        yield f"    {filtered:6} more of ours alone, filtered; left out: {skipped or 'nothing'}"
-    for name, count in others.items():
+    counts = {kind: checks.pop(kind.name, 0) for kind in CheckKind}
+    skipped = ", ".join(f"{n:,} by {index}" for index, n in checks.most_common())
+    for kind, count in counts.items():
         if count:
-            yield f"    {count:6} more of ours alone: {CHECKS[name]}"
+            yield f"    {count:6} more of ours alone: {kind.value}"
+    yield f"           left out by indexes: {skipped or 'nothing'}"
     crashes = sum(outcome["detail"] == CRASH for outcome in outcomes)
     if crashes:
         yield f"    {crashes:6} of them killed its JVM"
@@ -62,17 +61,14 @@ def _details(outcomes: Iterable[Record]) -> str:
     return f": {told}" if told else ""
 
 
-def unexplained(records: Iterable[Record]) -> int:
-    wanted = Verdict.UNEXPLAINED.value
-    return sum(o["verdict"] == wanted for record in records for o in record["outcomes"])
-
-
-def main(folder: str) -> int:
-    records = load_records(Path(folder))
+def print_summary(folder: Path) -> int:
+    """Print the results in a folder; return 1 if one of them is unexplained, or there are none."""
+    records = load_records(folder)
     for line in summarize(records):
         print(line)
-    return 1 if unexplained(records) or not records else 0
+    verdicts = {outcome["verdict"] for record in records for outcome in record["outcomes"]}
+    return 1 if not records or Verdict.UNEXPLAINED.value in verdicts else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    sys.exit(print_summary(Path(sys.argv[1])))

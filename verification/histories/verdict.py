@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from verification.histories.compare import Answer, Difference, Failure, difference
+from tests.golden.compare import Difference
+from verification.histories.answers import Answer, Failure, difference
 from verification.histories.comparison import Comparison
 from verification.histories.deviations import explaining_rule
 from verification.histories.queries import Query
@@ -30,6 +31,11 @@ class Outcome:
     detail: str = ""  # Apache Hudi's error class, or the number of the rule
     text: str = ""  # how the answers differ
     difference: Difference | None = None  # where both answered
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the newest release may say more."""
+        return self.verdict in (Verdict.UNEXPLAINED, Verdict.HUDI_FAILS)
 
     def explains(self, filtered: Outcome) -> bool:
         """Whether the same query with a filter differs only in rows in which this one differs."""

@@ -1,4 +1,9 @@
-"""A separate process for Spark with an Apache Hudi bundle: it may crash, and is replaced."""
+"""A separate process for Spark with an Apache Hudi bundle: it may crash, and is replaced.
+
+`Worker` is the parent's side: it writes tables step by step, and reads them. Each request to the
+child is the name of a function and its arguments; the reply is what that returns, or a `Failure`.
+A writer that is no Spark has a worker of its own, which inherits how Spark reads.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +11,6 @@ import json
 import multiprocessing
 import os
 import re
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -17,42 +21,21 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import to_arrow_type
 
-from tests.golden.compare import CHANGE_COLUMNS, spark_type_name
-from verification.common.data import load_data
-from verification.histories.bundles import JAVA_CLIENT, bundle
-from verification.histories.compare import CRASH, Answer, Failure, spark_cell
+from verification.histories.answers import CRASH, Failure, HudiAnswer
 from verification.histories.history import History
 from verification.histories.queries import Query
-from verification.histories.writer import execute, settings_of
+from verification.histories.session import LOG, jars_of, settings_of, start_session
+from verification.histories.spark_writer import execute
 
-LOG = "spark.log"
 SECONDS_TO_START = 900  # machines are busy; a step takes seconds where they are not
 SECONDS_TO_ANSWER = 1200
-_HADOOP_FILES = tuple(
-    f"{part}-{kind}.xml"
-    for part in ("core", "hdfs", "mapred", "yarn")
-    for kind in ("default", "site")
-)
-
-
-_SETTINGS = load_data(__file__, "session.toml")
-COMPILED = _SETTINGS["compiled"]
-_MICROS = {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"}
 
 
 class CrashError(Exception):
     """The worker's JVM died, or did not answer in time."""
-
-
-@dataclass(frozen=True)
-class SavedAnswer:
-    """The rows of an answer, and their schema as Spark writes it in JSON."""
-
-    rows: pa.Table
-    schema: dict[str, Any]
 
 
 @dataclass
@@ -61,8 +44,7 @@ class Worker:
 
     hudi: str
     folder: Path  # for the JVM's own files, error reports included
-    has_java_client: bool = False  # beside the bundle
-    is_other: bool = False  # of another worker, for which it does steps
+    libraries: str = ""  # beside the bundle: names of artifacts, commas between
     settings: Mapping[str, str] = field(default_factory=dict)  # further ones of the session
     _others: dict[tuple[str, bool], Worker] = field(default_factory=dict)
     _process: BaseProcess | None = None
@@ -75,37 +57,27 @@ class Worker:
         """
         step = history.steps[number]
         place = (step.hudi or self.hudi, step.is_elsewhere)
-        if not self.is_other and place != (self.hudi, False):
-            return self._other(*place).execute(history, number, path)
-        found: Failure | None = self._ask("execute", history, number, path)
+        worker = self if place == (self.hudi, False) else self._other(*place)
+        found: Failure | None = worker._ask("execute", history, number, path)
         return found
 
     def _other(self, release: str, is_elsewhere: bool) -> Worker:  # noqa: FBT001
         place = (release, is_elsewhere)
         if place not in self._others:
             folder = self.folder / release / ("elsewhere" if is_elsewhere else "")
-            self._others[place] = Worker(
-                release, folder, has_java_client=self.has_java_client, is_other=True
-            )
+            self._others[place] = Worker(release, folder, self.libraries, self.settings)
         return self._others[place]
 
-    def read(self, path: Path, query: Query) -> Answer | Failure:
+    def read(self, path: Path, query: Query) -> HudiAnswer | Failure:
         """Apache Hudi's answer. A JVM that dies of the query is a failure like others."""
         try:
-            found: Answer | Failure = self._ask("read", path, query)
+            found: HudiAnswer | Failure = self._ask("read", path, query)
         except CrashError as error:
             return Failure(CRASH, str(error))
         return found
 
-    def save(self, path: Path, query: Query) -> SavedAnswer | Failure:
-        """Apache Hudi's answer, with types and schema as its Spark has them."""
-        folder = self.folder / "answer"
-        schema: str | Failure = self._ask("save", path, query, folder)
-        if isinstance(schema, Failure):
-            return schema
-        return SavedAnswer(pq.read_table(folder), json.loads(schema))
-
     def stop(self) -> None:
+        """End the process, and those of other releases."""
         for other in self._others.values():
             other.stop()
         if self._process is not None:
@@ -136,13 +108,9 @@ class Worker:
     def _start(self) -> None:
         context = multiprocessing.get_context("spawn")
         self._connection, other = context.Pipe()
-        jars = [bundle(self.hudi)]
-        if self.has_java_client:
-            jars.append(bundle(self.hudi, JAVA_CLIENT))
+        jars_of(self.hudi, self.libraries)  # this process says what Maven gets
         self.folder.mkdir(parents=True, exist_ok=True)
-        of_release = _SETTINGS["0.12"] if self.hudi.startswith("0.12.") else {}
-        settings = {**of_release, **self.settings}
-        arguments = (other, ",".join(map(str, jars)), str(self.folder), settings)
+        arguments = (other, self.hudi, str(self.folder), self.settings, self.libraries)
         self._process = context.Process(target=serve, args=arguments, daemon=True)
         self._process.start()
         other.close()
@@ -153,18 +121,14 @@ class Worker:
 
 
 def serve(
-    connection: Connection, jars: str, folder: str, settings: Mapping[str, str] | None = None
+    connection: Connection, hudi: str, folder: str, settings: Mapping[str, str], libraries: str
 ) -> None:
     """The child's side: answers requests until its JVM dies or the parent goes."""
-    answers: dict[str, Callable[..., Any]] = {
-        "execute": execute,
-        "read": _read,
-        "save": _save,
-    }
+    answers: dict[str, Callable[..., Any]] = {"execute": execute, "read": _read}
     log = os.open(f"{folder}/{LOG}", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     for stream in (1, 2):  # the JVM's too
         os.dup2(log, stream)
-    spark = start_session(jars, folder, settings)
+    spark = start_session(hudi, folder, settings, libraries=libraries)
     connection.send("ready")
     while True:
         try:
@@ -180,21 +144,22 @@ def serve(
         connection.send(found)
 
 
-def _read(spark: SparkSession, path: Path, query: Query) -> Answer:
+def _read(spark: SparkSession, path: Path, query: Query) -> HudiAnswer:
     with _frame(spark, path, query) as frame:
-        columns = [(f.name, spark_type_name(f.dataType.jsonValue())) for f in frame.schema.fields]
-        rows = [tuple(spark_cell(value) for value in row) for row in frame.collect()]
-    return Answer(tuple(columns), tuple(rows))
+        return HudiAnswer(_collected(frame), json.loads(frame.schema.json()))
 
 
-def _save(spark: SparkSession, path: Path, query: Query, folder: Path) -> str:
-    """Write the rows of an answer as Parquet, and return their schema in JSON."""
-    with _frame(spark, path, query) as frame:
-        kept = frame
-        if frame.columns == CHANGE_COLUMNS:  # 1.0.2 loses file groups of them in one partition
-            kept = spark.createDataFrame(frame.collect(), frame.schema)
-        kept.coalesce(1).write.mode("overwrite").parquet(str(folder))
-        return str(frame.schema.json())
+def _collected(frame: DataFrame) -> pa.Table:
+    """Collect rows as users do: in plans that end otherwise, 0.15 and 1.0 lose changes (CDC)."""
+    try:
+        rows = frame.collect()
+    except (OverflowError, ValueError):  # Python has no such time
+        return pa.Table.from_batches(frame._collect_as_arrow())  # type: ignore[operator]
+    arrays = [
+        pa.array([row[place] for row in rows], to_arrow_type(field.dataType))
+        for place, field in enumerate(frame.schema.fields)
+    ]
+    return pa.Table.from_arrays(arrays, frame.columns)
 
 
 @contextmanager
@@ -203,7 +168,7 @@ def _frame(spark: SparkSession, path: Path, query: Query) -> Iterator[DataFrame]
     spark.catalog.clearCache()
     options = {k: v for k, v in query.options.items() if not k.startswith("spark.")}
     settings = {k: v for k, v in query.options.items() if k not in options}
-    with settings_of(spark, {**_MICROS, **settings}):
+    with settings_of(spark, settings):
         frame = spark.read.format("hudi").options(**options).load(str(path))
         yield frame.where(query.filter) if query.filter else frame
 
@@ -235,44 +200,3 @@ def _has_died(spark: SparkSession) -> bool:
         spark.sparkContext._jvm.System.nanoTime()  # type: ignore[union-attr]
         return False
     return True
-
-
-def _hadoop_settings(folder: str) -> str:
-    """Make a folder for the class path that replaces Hadoop's 900 defaults by no settings.
-
-    They are parsed for every configuration and serialised for every task; code has them, too.
-    """
-    found = Path(folder) / "hadoop"
-    found.mkdir(exist_ok=True)
-    for name in _HADOOP_FILES:
-        (found / name).write_text("<configuration/>")
-    return str(found)
-
-
-def start_session(jars: str, folder: str, more: Mapping[str, str] | None = None) -> SparkSession:
-    """Start Spark with jars of Apache Hudi, commas between, and with more settings.
-
-    The process works in the folder from then on.
-    """
-    os.environ["TZ"] = "UTC"
-    time.tzset()
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    os.chdir(folder)
-    java = (
-        f"-Duser.timezone=UTC -XX:ErrorFile={folder}/hs_err_%p.log "
-        "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xms1g -Xmn500m"
-    )
-    settings = {
-        **_SETTINGS["all"],
-        "spark.jars": jars,
-        "spark.driver.extraJavaOptions": java,
-        "spark.driver.extraClassPath": _hadoop_settings(folder),
-        "spark.sql.warehouse.dir": f"{folder}/warehouse",
-        **(more or {}),
-    }
-    builder = SparkSession.builder.master("local[2]")
-    for key, value in settings.items():
-        builder = builder.config(key, value)
-    spark: SparkSession = builder.getOrCreate()
-    spark.sparkContext.setLogLevel("OFF")
-    return spark

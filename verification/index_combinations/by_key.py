@@ -22,14 +22,13 @@ import pyarrow as pa
 from hudi_pyspark import HudiTable, scan_polars
 from hudi_pyspark.options.option import Index
 from hudi_pyspark.scan import Scan
+from tests.golden.compare import Row, compare_rows, rows_of
 from verification.random_plans.conditions import literal
 
 KEY = "_hoodie_record_key"
 ROW = (KEY, "_hoodie_partition_path", "_hoodie_commit_time", "_hoodie_commit_seqno")
 _LEFT_OUT = re.compile(r"([0-9]+) of [0-9]+ file slices by ([^;,]+)")  # of a note
 _MOST_KEYS = 10_000  # beyond these, no index is asked
-
-Rows = Counter[tuple[Any, ...]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,11 +39,10 @@ class KeyedTable:
     expected: pa.Table  # with the columns of `ROW`
 
     @cached_property
-    def rows_by_key(self) -> dict[str, Rows]:
-        found: dict[str, Rows] = {}
-        columns = [self.expected.column(name).to_pylist() for name in ROW]
-        for row in zip(*columns, strict=True):
-            found.setdefault(row[0], Counter())[row] += 1
+    def rows_by_key(self) -> dict[str, list[Row]]:
+        found: dict[str, list[Row]] = {}
+        for row in rows_of(self.expected.select(ROW)):
+            found.setdefault(row[0], []).append(row)
         return found
 
     @cached_property
@@ -115,31 +113,18 @@ class KeyedTable:
         """
         if field not in self.expected.schema.names:
             return []
-        pairs = [
-            *zip(
-                self.expected.column(KEY).to_pylist(),
-                self.expected.column(field).to_pylist(),
-                strict=True,
-            )
-        ]
+        columns = self.expected.column(KEY).to_pylist(), self.expected.column(field).to_pylist()
+        pairs = list(zip(*columns, strict=True))
         values = {value for key, value in pairs if key in set(keys)}
         others = {value for key, value in pairs if key not in set(keys)}
         is_told = all(type(value) in (str, int) for value in values) and not values & others
         return sorted(values, key=str) if is_told else []
 
     def _problem(self, way: str, keys: Sequence[str], found: pa.Table) -> Iterator[str]:
-        answered = Counter(zip(*(found.column(name).to_pylist() for name in ROW), strict=True))
-        expected: Rows = sum((self.rows_by_key.get(key, Counter()) for key in keys), Counter())
-        if answered != expected:
-            lacks, others = expected - answered, answered - expected
-            yield (
-                f"{self.path.name}: {len(keys)} keys by {way}: lacks {_some(lacks)}, "
-                f"has also {_some(others)}"
-            )
-
-
-def _some(rows: Rows) -> list[tuple[Any, ...]]:
-    return [*rows.elements()][:3]
+        expected = [row for key in keys for row in self.rows_by_key.get(key, ())]
+        problem = compare_rows(ROW, expected, rows_of(found.select(ROW)))
+        if problem:
+            yield f"{self.path.name}: {len(keys)} keys by {way}: {problem}"
 
 
 def left_out(scan: Scan) -> Counter[str]:

@@ -6,9 +6,8 @@ Apache Hudi's rows, filtered in plain Python, are the answer.
 from __future__ import annotations
 
 import zipfile
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from random import Random
@@ -21,8 +20,10 @@ from hudi_pyspark.options.option import TRUSTED, Index
 from hudi_pyspark.scan import Scan
 from tests.conftest import GOLDEN
 from tests.golden.case import Case, Query, load_cases
+from tests.golden.compare import Row, compare_rows
 from tests.golden.filters import Filter, random_filter
-from verification.index_combinations.by_key import Rows, left_out
+from verification.common.runs import Outcome, Run
+from verification.index_combinations.by_key import left_out
 
 _KEY = ("_hoodie_partition_path", "_hoodie_record_key")
 _FILTERS_AT_ONCE = 4  # sets of indexes that each filter is tried with
@@ -55,28 +56,12 @@ class IndexedQuery:
     def is_usable(self) -> bool:
         """Whether a read without filter and indexes has Apache Hudi's rows, by their keys."""
         found = keys_of(self.scan({"use_metadata_table": "false"}))
-        return bool(self.rows) and found == _keys(self.rows)
+        return bool(self.rows) and not compare_rows(_KEY, _keys(self.rows), found)
 
     def scan(self, more: dict[str, Any]) -> Scan:
         """The keys of the query, with other options than its own about the metadata table."""
         own = {k: v for k, v in self.query.options.items() if k not in _SWITCHES}
         return self.table.scan(_KEY, **own, **more)
-
-
-@dataclass
-class Outcome:
-    """What many combinations have shown."""
-
-    combinations: int = 0
-    failures: list[str] = field(default_factory=list)
-    left_out: Counter[str] = field(default_factory=Counter)  # slices, by index
-    narrowed: Counter[str] = field(default_factory=Counter)  # combinations, by index
-
-    def count(self, scan: Scan) -> None:
-        found = left_out(scan)
-        self.combinations += 1
-        self.left_out += found
-        self.narrowed.update(found.keys())
 
 
 def indexed_queries(folder: Path) -> Iterator[IndexedQuery]:
@@ -98,11 +83,11 @@ def _has_index(case: Case) -> bool:
     return any(index.value in properties for index in Index)  # also within the names of users
 
 
-def try_combinations(queries: Sequence[IndexedQuery], count: int, seed: int) -> Outcome:
+def try_combinations(queries: Sequence[IndexedQuery], count: int, seed: int, run: Run) -> None:
     """Try random combinations, the same ones for the same seed."""
-    rng, outcome = Random(seed), Outcome()
+    rng = Random(seed)
     latest = [indexed for indexed in queries if indexed.query.name.startswith("snapshot")]
-    while outcome.combinations < count:
+    while run.asked < count:
         # Indexes decide in latest snapshots; elsewhere they must not.
         indexed = rng.choice(latest if rng.random() < 0.7 else queries)
         chosen = random_filter(indexed.expected, rng)
@@ -110,12 +95,18 @@ def try_combinations(queries: Sequence[IndexedQuery], count: int, seed: int) -> 
         for _ in range(_FILTERS_AT_ONCE):
             options = _options(indexed, chosen, rng)
             scan = indexed.scan(options)
-            found = keys_of(scan)
-            outcome.count(scan)
-            if found != wanted:
-                text = f"{indexed.query.key} {options}: lacks {wanted - found}"
-                outcome.failures.append(f"{text}, has also {found - wanted}")
-    return outcome
+            problem = compare_rows(_KEY, wanted, keys_of(scan))
+            for index, slices in left_out(scan).items():
+                run.notes[slices_left_out_by(index)] += slices
+                run.notes[f"combinations with slices left out by {index}"] += 1
+            verdict = "other rows" if problem else "the same rows"
+            text = f"{indexed.query.key} {options}: {problem}"
+            run.add(Outcome("combinations", verdict, text=text, is_finding=bool(problem)))
+
+
+def slices_left_out_by(index: str) -> str:
+    """Return the note that counts the file slices that an index left out."""
+    return f"file slices left out by {index}"
 
 
 def _options(indexed: IndexedQuery, chosen: Filter, rng: Random) -> dict[str, str]:
@@ -135,10 +126,10 @@ def _trusted(indexed: IndexedQuery, rng: Random) -> str:
     return ",".join(name for name in names if rng.random() < 0.5) or "false"
 
 
-def keys_of(scan: Scan) -> Rows:
+def keys_of(scan: Scan) -> list[Row]:
     """Read the keys of a scan."""
     return _keys(scan.to_arrow().to_pylist())
 
 
-def _keys(rows: Iterable[dict[str, Any]]) -> Rows:
-    return Counter(tuple(row[name] for name in _KEY) for row in rows)
+def _keys(rows: Iterable[dict[str, Any]]) -> list[Row]:
+    return [tuple(row[name] for name in _KEY) for row in rows]

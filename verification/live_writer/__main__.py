@@ -6,7 +6,6 @@ name. Needs PySpark 3.5: see `make live-writer`.
 
 from __future__ import annotations
 
-import argparse
 import json
 import multiprocessing
 import shutil
@@ -16,29 +15,27 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from verification.live_writer.judge import Judged, Truth, Verdict, judge
+from verification.common.runs import Outcome, Run, parser_of
+from verification.live_writer.judge import VERDICTS, Truth, judge
 from verification.live_writer.readers import READERS, read_live
 from verification.live_writer.records import Journal, Read, Service, Write
-from verification.live_writer.summary import summarize
 from verification.live_writer.writer import write_live
 
 SECONDS_TO_END = 300  # for the last read of each reader
 SECONDS_TO_FINISH = 300  # for the last write and the audit
 
 
-def main(arguments: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(prog="python -m verification.live_writer", description=__doc__)
-    parser.add_argument("--seconds", type=float, default=60, help="how long Apache Hudi writes")
-    parser.add_argument("--seed", type=int, default=1)
+def main() -> int:
+    parser = parser_of(__doc__, seconds=60, seed=1)
     parser.add_argument("--out", default="build/live_writer", help="folder for table and results")
     parser.add_argument("--judge-only", action="store_true", help="judge the run in the folder")
-    given = parser.parse_args(arguments)
+    given = parser.parse_args()
     folder = Path(given.out).resolve()
     if not given.judge_only:
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         _run(folder, given.seconds, given.seed)
-    return _report(folder)
+    return report(folder)
 
 
 def _run(folder: Path, seconds: float, seed: int) -> None:
@@ -66,33 +63,40 @@ def _run(folder: Path, seconds: float, seed: int) -> None:
         raise SystemExit(f"a process ended early: see {folder}/spark.log")
 
 
-def _report(folder: Path) -> int:
+def report(folder: Path) -> int:
+    """Print what was written and read, and keep the findings; return the exit status."""
     journal = Journal(folder / "journal.jsonl")
     writes, services = journal.all(Write), journal.all(Service)
+    for problem in (service.problem for service in services if service.kind == "audit"):
+        if problem:
+            print(f"The journal is no referee of this run: {problem}")
+    print("\n".join(written(writes, services).lines()))
     truth = Truth.of(writes, services)
-    judged: list[Judged] = []
-    for name in READERS:
-        file = folder / f"{name.replace(' ', '_')}.jsonl"
-        if file.exists():
-            judged += judge(Journal(file).all(Read), truth)
-    lost = [s.problem for s in services if s.kind == "audit" and s.problem]
-    if lost:
-        print(f"The journal is no referee of this run: {lost[0]}")
-    for line in summarize(writes, services, judged):
-        print(line)
-    bad = [j for j in judged if j.verdict in (Verdict.WRONG, Verdict.BARE)]
+    run = Run(VERDICTS)
     findings = folder / "findings"
     shutil.rmtree(findings, ignore_errors=True)
-    for number, found in enumerate(bad):
-        findings.mkdir(exist_ok=True)
-        text = json.dumps({"reason": found.reason, **asdict(found.read)}, indent=1)
-        (findings / f"{number}.json").write_text(text)
-        if number < 10:
-            print(f"{found.verdict.value}: {found.read.kind.value}: {found.reason[-1500:]}")
-    if bad:
-        print(f"{len(bad)} findings: {findings}")
-    return 1 if bad or not judged else 0
+    findings.mkdir()
+    for name in READERS:
+        reads = Journal.of_reader(folder, name).all(Read)
+        for read, outcome in zip(reads, judge(reads, truth), strict=True):
+            run.add(outcome)
+            if outcome.is_finding:
+                text = json.dumps({"reason": outcome.text, **asdict(read)}, indent=1)
+                (findings / f"{len(run.findings)}.json").write_text(text)
+    return run.finish()
+
+
+def written(writes: Sequence[Write], services: Sequence[Service]) -> Run:
+    """Count what the writers and the table services did."""
+    run = Run(("done", "refused by Apache Hudi"))
+    for write in writes:
+        kind = "upserts" if write.upserts else "deletes"
+        run.add(Outcome(kind, run.verdicts[not write.is_committed]))
+    for service in services:
+        is_done = service.kind != "rollback" or bool(service.rolled_back)
+        run.add(Outcome(service.kind, run.verdicts[bool(service.problem) or not is_done]))
+    return run
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

@@ -8,38 +8,20 @@ them. A commit that was being rolled back at that moment may count or not.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
-from enum import Enum
 from itertools import chain, combinations
 from typing import Any
 
+from tests.golden.compare import Difference, Row, compare_rows
+from verification.common.runs import Outcome
 from verification.live_writer.records import Kind, Read, Service, Write
 from verification.live_writer.rows import COLUMNS, row_of
 
-Row = tuple[Any, ...]
+RIGHT, REFUSED, BARE, WRONG = VERDICTS = ("right", "refused by name", "a bare error", "wrong")
 # The errors that say that a writer has overtaken a read, and what to do.
 OVERTAKEN = ("MissingFileError", "TimeTravelError", "IncrementalRangeError")
-
-
-class Verdict(str, Enum):
-    """What a read amounts to."""
-
-    RIGHT = "right"
-    REFUSED = "refused by name"
-    BARE = "a bare error"
-    WRONG = "wrong"
-
-
-@dataclass(frozen=True)
-class Judged:
-    """A read and its verdict."""
-
-    read: Read
-    verdict: Verdict
-    reason: str = ""
 
 
 @dataclass(frozen=True)
@@ -103,47 +85,34 @@ def rows_after(commits: Iterable[Write]) -> set[Row]:
     return {row_of(key, batch) for key, batch in batch_of.items()}
 
 
-def judge(reads: Sequence[Read], truth: Truth) -> Iterator[Judged]:
+def judge(reads: Sequence[Read], truth: Truth) -> Iterator[Outcome]:
     """Yield the verdict of each read of one reader, whose reads are in order."""
     position = ""
     for read in reads:
-        judged = _judged(read, truth)
+        verdict, reason = _judged(read, truth)
         is_link = read.kind in (Kind.STREAM, Kind.INCREMENTAL) and not read.is_repeated
         if is_link and not read.is_first and read.begin != position:
+            verdict = WRONG
             reason = f"the range begins at {read.begin}, but the last one ended at {position}"
-            judged = Judged(read, Verdict.WRONG, reason)
         if is_link and not read.error:
             position = read.end
         elif is_link and read.error == "IncrementalRangeError":
             position = ""
-        yield judged
+        is_finding = verdict in (BARE, WRONG)
+        yield Outcome(read.kind.value, verdict, read.error, reason, is_finding=is_finding)
 
 
-def _judged(read: Read, truth: Truth) -> Judged:
+def _judged(read: Read, truth: Truth) -> tuple[str, str]:
+    """Return the verdict of a read by itself, and the reason."""
     if read.error:
-        if read.error in OVERTAKEN:
-            return Judged(read, Verdict.REFUSED, read.error)
-        return Judged(read, Verdict.BARE, f"{read.error}: {read.message}")
-    if len(set(read.rows)) < len(read.rows):
-        twice = [row for row, count in Counter(read.rows).items() if count > 1]
-        return Judged(read, Verdict.WRONG, f"rows that came twice: {_some(twice)}")
-    nearest = None
-    for expected in _answers(read, truth):
-        difference = expected ^ set(read.rows)
-        if not difference:
-            return Judged(read, Verdict.RIGHT)
-        if nearest is None or len(difference) < len(nearest ^ set(read.rows)):
-            nearest = expected
-    if nearest is None:
-        return Judged(read, Verdict.WRONG, "there was no table then")
-    found = set(read.rows)
-    reason = f"not in the table: {_some(found - nearest)}; missing: {_some(nearest - found)}"
-    return Judged(read, Verdict.WRONG, reason)
+        return REFUSED if read.error in OVERTAKEN else BARE, read.message
+    differences = (compare_rows((), answer, read.rows) for answer in _answers(read, truth))
+    nearest = min(differences, key=_size)
+    return (WRONG, str(nearest)) if nearest else (RIGHT, "")
 
 
-def _some(rows: Iterable[Row]) -> str:
-    ordered = sorted(rows, key=str)
-    return f"{len(ordered)} rows, {[row[:2] for row in ordered[:5]]}"
+def _size(difference: Difference) -> int:
+    return difference.missing.total() + difference.extra.total()
 
 
 def _answers(read: Read, truth: Truth) -> Iterator[set[Row]]:

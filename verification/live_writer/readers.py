@@ -18,6 +18,7 @@ from hudi_pyspark import HudiError, HudiTable, IncrementalRangeError
 from hudi_pyspark.format.timeline.instant import FIRST_OFFSET
 from hudi_pyspark.options.read_options import StreamOptions
 from hudi_pyspark.planning.stream_offsets import (
+    batch_options,
     commit_offsets,
     initial_offset,
     next_offset,
@@ -52,49 +53,39 @@ class Reader:
         self,
         kind: Kind,
         choose: Callable[[HudiTable], Scan],
-        collect: Callable[[Scan], Iterator[pa.RecordBatch]] | None = None,
+        collect: Callable[[Scan], Iterator[pa.RecordBatch]] = Scan.to_batches,
         **details: Any,
     ) -> Read:
         """Read once, and record what came of it."""
-        begun, rows = time.time(), []
+        begun = time.time()
         opened = 0.0
-        found: dict[str, Any] = {}
+        rows: list[tuple[Any, ...]] = []
+        error: dict[str, Any] = {}
         with warnings.catch_warnings(record=True) as warned:
             warnings.simplefilter("always")
             try:
                 table = self.open()
                 opened = time.time()
-                scan = choose(table)
-                for batch in (collect or _at_once)(scan):
+                for batch in collect(choose(table)):
                     rows += [tuple(row.values()) for row in batch.to_pylist()]
-            except HudiError as error:
-                found = {"error": type(error).__name__, "message": str(error)}
-            except Exception as error:  # noqa: BLE001  (a finding)
-                text = "".join(traceback.format_exception(error))
-                found = {"error": type(error).__name__, "message": text, "is_named": False}
-        if found:
-            found["rows_before"], rows = len(rows), []
+            except Exception as raised:  # noqa: BLE001  (the judge says which are findings)
+                text = "".join(traceback.format_exception(raised))
+                error = {"error": type(raised).__name__, "message": text, "rows_before": len(rows)}
         ended = time.time()
-        options = details.pop("options", {})
-        is_warned = any(issubclass(w.category, UserWarning) for w in warned)
         read = Read(
-            kind,
-            self.name,
-            options,
-            begun,
-            opened or ended,
-            ended,
-            tuple(rows),
-            is_warned=is_warned,
+            kind=kind,
+            reader=self.name,
+            options=details.pop("options", {}),
+            begun=begun,
+            opened=opened or ended,
+            ended=ended,
+            rows=() if error else tuple(rows),
+            is_warned=any(issubclass(w.category, UserWarning) for w in warned),
             **details,
-            **found,
+            **error,
         )
         self.out.append(read)
         return read
-
-
-def _at_once(scan: Scan) -> Iterator[pa.RecordBatch]:
-    yield from scan.to_batches()
 
 
 def _slowly(scan: Scan) -> Iterator[pa.RecordBatch]:
@@ -114,19 +105,13 @@ def read_snapshots(reader: Reader) -> None:
     }
     if kind is Kind.FILTER:
         part = reader.dice.choice(("a0", "b1", "shared"))
-        options["filter"] = reader.dice.choice((f"part = '{part}'", f"batch > {_few(reader)}"))
+        batch = reader.dice.choice((1, 5, 20, 60))
+        options["filter"] = reader.dice.choice((f"part = '{part}'", f"batch > {batch}"))
     if kind is Kind.LOOKUP:
-        options["filter"] = f"id = '{reader.dice.choice(_all_keys())}'"
+        keys = [key for writer in WRITERS for key in keys_of(writer)]
+        options["filter"] = f"id = '{reader.dice.choice(keys)}'"
     reader.read(kind, lambda table: table.scan(**options), options=options)
     time.sleep(_PAUSE)
-
-
-def _few(reader: Reader) -> int:
-    return reader.dice.choice((1, 5, 20, 60))
-
-
-def _all_keys() -> list[str]:
-    return [key for writer in WRITERS for key in keys_of(writer)]
 
 
 def read_slowly(reader: Reader) -> None:
@@ -183,7 +168,7 @@ def _read_range(
     options = {"columns": ",".join(COLUMNS), "on_missing": "fail"}
     read = reader.read(
         kind,
-        lambda table: table._scan_range(options, begin, end, {}),
+        lambda table: table._scan(batch_options(options, begin, end), {}),
         options=options,
         begin=begin,
         end=end,
@@ -208,12 +193,8 @@ READERS = tuple(_LOOPS)
 def read_live(name: str, folder: str, seed: int, is_over: Event) -> None:
     """Loop until the writers have stopped, and once more; a process."""
     table = Path(folder) / "table"
-    reader = Reader(
-        name,
-        str(table),
-        Journal(Path(folder) / f"{name.replace(' ', '_')}.jsonl"),
-        random.Random(f"{seed} {name}"),
-    )
+    journal = Journal.of_reader(Path(folder), name)
+    reader = Reader(name, str(table), journal, random.Random(f"{seed} {name}"))
     while not completed_commits(table):
         if is_over.is_set():
             return

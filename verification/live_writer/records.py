@@ -79,8 +79,7 @@ class Read:
     is_repeated: bool = False  # of a stream: the same batch once more, as after a kill
     is_warned: bool = False  # the answer is that of a full scan
     error: str = ""  # its class
-    is_named: bool = True  # one of this project's errors
-    message: str = ""
+    message: str = ""  # with the traceback
     rows_before: int = 0  # the error
 
     def __post_init__(self) -> None:
@@ -99,6 +98,11 @@ class Journal:
         self._file = file
         self._lock = threading.Lock()
 
+    @classmethod
+    def of_reader(cls, folder: Path, name: str) -> Journal:
+        """Return the journal of a reader in the folder of a run."""
+        return cls(folder / f"{name.replace(' ', '_')}.jsonl")
+
     def append(self, record: Record) -> None:
         line = json.dumps({"record": type(record).__name__, **asdict(record)})
         with self._lock, self._file.open("a") as file:
@@ -107,7 +111,7 @@ class Journal:
     def load(self) -> Iterator[Record]:
         """Yield all records so far, in the order in which they ended."""
         with self._lock:
-            lines = self._file.read_text().splitlines()
+            lines = self._file.read_text().splitlines() if self._file.exists() else []
         for line in lines:
             fields = {name: _tuples(value) for name, value in json.loads(line).items()}
             yield _TYPES[fields.pop("record")](**fields)

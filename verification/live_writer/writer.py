@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any
 
 import fastavro
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
+from tests.golden.compare import compare_rows
 from verification.common.data import load_data
-from verification.histories.bundles import bundle
 from verification.histories.instants import Instant, completed_commits
-from verification.histories.worker import LOG, start_session
+from verification.histories.session import LOG, start_session
 from verification.live_writer.judge import Truth
 from verification.live_writer.records import Journal, Service, Write
 from verification.live_writer.rows import (
@@ -66,10 +66,8 @@ class LiveTable:
         begun = time.time()
         problem = ""
         try:
-            if upserts:
-                self._save("upsert", upserts, number, f"{writer}{number}")
-            else:
-                self._save("delete", deletes, number, f"{writer}{number}")
+            operation = "upsert" if upserts else "delete"
+            self._save(operation, upserts or deletes, number, f"{writer}{number}")
         except Exception as error:  # noqa: BLE001  (conflicts are expected; all are in the journal)
             problem = _text(error)
         # A write that raises may have committed before it did.
@@ -87,22 +85,16 @@ class LiveTable:
             "hoodie.datasource.write.operation": operation,
             _MARK: mark,
         }
-        frame = self._rows(keys, batch)
+        rows = [row_of(key, batch) for key in keys]
+        frame = self.spark.createDataFrame(rows, DDL).coalesce(1)
         frame.write.format("hudi").options(**options).mode("append").save(str(self.path))
-
-    def _rows(self, keys: Sequence[str], batch: int) -> DataFrame:
-        return self.spark.createDataFrame([row_of(key, batch) for key in keys], DDL).coalesce(1)
 
     def _commit_of(self, mark: str, begun: float) -> Instant | None:
         earliest = time.strftime("%Y%m%d%H%M%S", time.gmtime(begun - 5))
         for instant in reversed(completed_commits(self.path)):
             if instant.requested < earliest:
                 break
-            file = (
-                self.path
-                / ".hoodie/timeline"
-                / f"{instant.requested}_{instant.completion}.{instant.action}"
-            )
+            file = self.path / ".hoodie/timeline" / instant.file_name
             try:
                 with file.open("rb") as opened:
                     body: Any = next(fastavro.reader(opened))
@@ -154,15 +146,9 @@ class LiveTable:
         """Return how Apache Hudi's own snapshot differs from what the journal says; "" if equal."""
         self.spark.catalog.clearCache()
         rows = self.spark.read.format("hudi").load(str(self.path)).select(*COLUMNS).collect()
-        found = sorted(tuple(row) for row in rows)
-        expected = sorted(Truth.of(self.journal.all(Write), self.journal.all(Service)).rows_now())
-        if found == expected:
-            return ""
-        lost, extra = (
-            [row[:2] for row in sorted(set(a) - set(b))]
-            for a, b in ((expected, found), (found, expected))
-        )
-        return f"Apache Hudi's own snapshot lacks {lost[:5]} and has {extra[:5]} besides"
+        expected = Truth.of(self.journal.all(Write), self.journal.all(Service)).rows_now()
+        difference = compare_rows(COLUMNS, map(tuple, rows), expected)
+        return str(difference) if difference else ""
 
 
 def _text(error: Exception) -> str:
@@ -218,7 +204,7 @@ def write_live(folder: str, seconds: float, seed: int) -> None:
     log = os.open(f"{folder}/{LOG}", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     for stream in (1, 2):  # the JVM's too
         os.dup2(log, stream)
-    spark = start_session(str(bundle(HUDI)), folder)
+    spark = start_session(HUDI, folder)
     for key, value in _SETTINGS.items():
         spark.conf.set(key, value)
     path, journal = Path(folder) / "table", Journal(Path(folder) / "journal.jsonl")

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import argparse
 import difflib
 import hashlib
 import os
 import sys
 import tempfile
 import time
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
 from verification.common.data import load_data
+from verification.common.runs import Outcome, Run, parser_of
 from verification.mutants.equivalent import reasons
 from verification.mutants.mutations import Mutant, mutants_of
 from verification.mutants.proofs import Proofs, Verdict
@@ -91,20 +90,16 @@ def summary(verdicts: Sequence[Verdict], parts: dict[str, str]) -> Iterator[str]
         if not verdict.killer:
             yield f"\n{describe(verdict.mutant)}\n    survives {verdict.proofs} tests"
     yield ""
-    tried = Counter(parts[verdict.mutant.id] for verdict in verdicts)
-    killed = Counter(parts[verdict.mutant.id] for verdict in verdicts if verdict.killer)
-    for part in tried:
-        yield f"  {part:20s} {killed[part]:4d} of {tried[part]:4d} killed"
-    share = killed.total() / max(tried.total(), 1)
-    yield f"{killed.total()} of {tried.total()} mutants killed: {share:.1%}"
+    run = Run(("killed", "survived"))
+    for verdict in verdicts:
+        run.add(Outcome(parts[verdict.mutant.id], run.verdicts[not verdict.killer]))
+    yield from run.lines()
 
 
 def main() -> int:
     """Run the command line."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = parser_of(__doc__, seed=1, count=480)
     parser.add_argument("ids", nargs="*", help="only these mutants")
-    parser.add_argument("--count", type=int, default=480)
-    parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--part", action="append", choices=PARTS, help="only these parts")
     parser.add_argument("--tests", nargs="+", default=["tests"], help="only these files or folders")
     parser.add_argument("--show", action="store_true", help="print the mutants, without a test")
@@ -127,8 +122,10 @@ def main() -> int:
         return 0
     begin = time.monotonic()
     verdicts = run(chosen, given.tests)
-    print("\n".join(summary(verdicts, parts)), f"in {time.monotonic() - begin:,.0f} s")
+    print("\n".join(summary(verdicts, parts)))
     killed = sum(bool(verdict.killer) for verdict in verdicts)
+    seconds = time.monotonic() - begin
+    print(f"{killed / max(len(verdicts), 1):.1%} killed in {seconds:,.0f} s")
     if given.equivalent:
         return 1 if killed else 0
     return 0 if killed >= LEAST * len(verdicts) else 1

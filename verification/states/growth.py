@@ -13,6 +13,7 @@ from typing import Any
 
 from tests.conftest import GOLDEN
 from tests.golden.case import load_case
+from tests.golden.compare import Row, compare_rows
 from tests.growing_table import GrowingTable, table_at
 from verification.common.data import load_data
 
@@ -72,11 +73,11 @@ class Growth:
         """
         found = _identities(rows)
         for state, known in enumerate(self._rows):
-            if found == known:
+            if not compare_rows(COLUMNS, known, found):
                 return state
         latest = max((row[1] for row in found), default="none")
         return f"{len(found)} rows of no state: the latest is of {latest}"
 
 
-def _identities(rows: Iterable[Any]) -> list[tuple[Any, ...]]:
-    return sorted(tuple(row[name] for name in COLUMNS) for row in rows)
+def _identities(rows: Iterable[Any]) -> list[Row]:
+    return [tuple(row[name] for name in COLUMNS) for row in rows]

@@ -1,12 +1,12 @@
 """Cursors over Avro bytes: one position per row, and readers that move all positions at once.
 
-Only `ValueReader.walk` steps over a single value in plain Python, if there are too few lists to
-pay for a numpy call.
+Only `nested.walk` steps over a single value in plain Python, if there are too few lists to pay for
+a numpy call.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -196,6 +196,9 @@ def walk_varint(octets: memoryview, position: int, end: int, field: str) -> tupl
         CorruptAvroError: the record ends inside the number, or it has more than 64 bits. The caller
             knows which record it is.
     """
+    if position < end and octets[position] < 0x80:  # most numbers have one byte
+        octet = octets[position]
+        return (octet >> 1) ^ -(octet & 1), position + 1
     number = shift = 0
     while position < end and shift < 70:
         octet = octets[position]
@@ -211,7 +214,7 @@ def walk_varint(octets: memoryview, position: int, end: int, field: str) -> tupl
     raise CorruptAvroError(problem, 0, field)
 
 
-class ValueReader(ABC):
+class ValueReader:  # not an ABC, whose isinstance would take most of the time of `nested.walk`
     """Decodes one Avro type for all rows of a cursor at once.
 
     ``field`` is its dotted name, ``least_width`` the fewest bytes of a value, ``fixed_width`` the
@@ -219,12 +222,12 @@ class ValueReader(ABC):
     """
 
     def __init__(
-        self, avro: AvroType, field: str, *, least_width: int = 1, fixed_width: int | None = None
+        self, avro: AvroType, field: str, *, fixed_width: int | None = None, least_width: int = 1
     ) -> None:
         self.avro = avro
         self.field = field
-        self.least_width = least_width
         self.fixed_width = fixed_width
+        self.least_width = least_width if fixed_width is None else fixed_width
 
     @cached_property
     def arrow(self) -> pa.DataType:
@@ -246,10 +249,6 @@ class ValueReader(ABC):
         Raises:
             CorruptAvroError: a value is not of the type, or ends after its record.
         """
-
-    @abstractmethod
-    def walk(self, octets: memoryview, position: int, end: int) -> int:
-        """Return the position after one value, which begins at ``position`` in a record."""
 
 
 class BytesReader(ValueReader):
@@ -277,14 +276,3 @@ class OrdinalReader(ValueReader):
         bad = ordinals.view(np.uint64) >= np.uint64(self.choices)
         cursor.refuse(bad, self.field, self.expected, ordinals)
         return ordinals
-
-    def walk_ordinal(self, octets: memoryview, position: int, end: int) -> tuple[int, int]:
-        """Read a single ordinal; also return the position after it.
-
-        Raises:
-            CorruptAvroError: there is no such choice. The caller knows which record it is.
-        """
-        ordinal, position = walk_varint(octets, position, end, self.field)
-        if not 0 <= ordinal < self.choices:
-            raise CorruptAvroError(f"{self.expected}, found {ordinal}", 0, self.field)
-        return ordinal, position

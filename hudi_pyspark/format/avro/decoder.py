@@ -39,12 +39,12 @@ _CHAIN_RECORDS = 32  # records of one chain of lengths, and so the number of num
 _MOST_CHAINS = 1024
 _BEGINNING = 16  # bytes of a record by which further records are found
 _PRIMITIVE_READERS: Mapping[Primitive, Callable[[AvroType, str], ValueReader]] = {
-    Primitive.NULL: partial(values.NullReader, width=0),
-    Primitive.BOOLEAN: partial(values.BooleanReader, width=1),
+    Primitive.NULL: partial(values.NullReader, fixed_width=0),
+    Primitive.BOOLEAN: partial(values.BooleanReader, fixed_width=1),
     Primitive.INT: partial(values.VarintReader, bits=32),
     Primitive.LONG: partial(values.VarintReader, bits=64),
-    Primitive.FLOAT: partial(values.FloatReader, width=4),
-    Primitive.DOUBLE: partial(values.FloatReader, width=8),
+    Primitive.FLOAT: partial(values.FloatReader, fixed_width=4),
+    Primitive.DOUBLE: partial(values.FloatReader, fixed_width=8),
     Primitive.BYTES: values.LengthPrefixedReader,
     Primitive.STRING: values.LengthPrefixedReader,
 }
@@ -108,22 +108,22 @@ def record_spans(data: bytes | memoryview, offset: int, count: int) -> tuple[Int
     """
     if not 0 <= count <= (len(data) - offset) // _RECORD_LENGTH.size:
         raise CorruptAvroError(f"{len(data) - offset} bytes cannot hold {count} records", 0, "")
-    spans = _spans_from_many_places(data, offset, count)
+    places = min(count // _CHAIN_RECORDS, _MOST_CHAINS)
+    spans = None
+    if places >= thresholds.LEAST_CHAINS:
+        spans = _spans_from_many_places(data, offset, count, places)
     return _spans_one_by_one(data, offset, count) if spans is None else spans
 
 
 def _spans_from_many_places(
-    data: bytes | memoryview, offset: int, count: int
+    data: bytes | memoryview, offset: int, count: int, places: int
 ) -> tuple[Int64s, Int64s] | None:
-    """Follow chains of lengths from many places at once; None if that does not work.
+    """Follow chains of lengths from ``places`` at once; None if that does not work.
 
     All records of a block begin with its instant. So a chain can start wherever that beginning is
     found; it is right if the previous chain ends there.
     """
-    places = min(count // _CHAIN_RECORDS, _MOST_CHAINS)
     size = len(data)
-    if places < thresholds.LEAST_CHAINS:
-        return None
     beginning = bytes(data[offset + 4 : offset + 4 + _BEGINNING])
     second = offset + 8 + int.from_bytes(data[offset : offset + 4], "big")
     if data[second : second + _BEGINNING] != beginning:
@@ -278,7 +278,8 @@ def _union_reader(avro: AvroUnion, field: str) -> ValueReader:
         return nested.OptionalReader(avro, field, branches)
     if avro.promotion is not None:
         plain = (replace(b, logical=None) for b in avro.branches if isinstance(b, AvroPrimitive))
-        return nested.PromotedReader(avro, field, [_reader(branch, field) for branch in plain])
+        branches = [_reader(branch, field) for branch in plain]
+        return nested.UnionReader(avro, field, branches, is_promoted=True)
     members = iter(range(len(avro.branches)))
     branches = [
         _reader(b, field if i == avro.null_branch else f"{field}.member{next(members)}")

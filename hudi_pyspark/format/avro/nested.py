@@ -1,6 +1,6 @@
 """Readers of Avro types that have parts: records, unions, arrays and maps."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +11,6 @@ from hudi_pyspark.errors import CorruptAvroError
 from hudi_pyspark.format.avro.cursor import (
     BytesReader,
     Cursor,
-    Flags,
     Int64s,
     OrdinalReader,
     ValueReader,
@@ -19,9 +18,6 @@ from hudi_pyspark.format.avro.cursor import (
     walk_varint,
 )
 from hudi_pyspark.format.avro.schema import AvroType, AvroUnion
-
-# Per item: its row, its ordinal among the row's items, and the position where it begins.
-_Places = tuple[Int64s, Int64s, Int64s]
 
 # A numpy call costs as much as several dozen steps in plain Python. So items are searched in plain
 # Python as soon as at most this many lists have items left.
@@ -38,7 +34,7 @@ class RecordReader(ValueReader):
         widths = [part.fixed_width for part in parts]
         least = sum(part.least_width for part in parts)
         fixed = None if None in widths else sum(width or 0 for width in widths)
-        super().__init__(avro, field, least_width=least, fixed_width=fixed)
+        super().__init__(avro, field, fixed_width=fixed, least_width=least)
         self.parts = parts
 
     def read(self, cursor: Cursor) -> pa.Array:
@@ -49,20 +45,27 @@ class RecordReader(ValueReader):
         for part in self.parts:
             part.skip(cursor)
 
-    def walk(self, octets: memoryview, position: int, end: int) -> int:
-        for part in self.parts:
-            position = part.walk(octets, position, end)
-        return position
 
+class UnionReader(OrdinalReader):
+    """A union: the ordinal of a branch, then a value of that branch.
 
-class BranchReader(OrdinalReader):
-    """Base of unions: the ordinal of a branch, then a value of that branch."""
+    Read as a struct with one field per branch, of which one is not null. A union of int and long,
+    or of float and double, with or without null, is read as the wider type.
+    """
 
-    def __init__(self, avro: AvroUnion, field: str, branches: Sequence[ValueReader]) -> None:
+    def __init__(
+        self,
+        avro: AvroUnion,
+        field: str,
+        branches: Sequence[ValueReader],
+        *,
+        is_promoted: bool = False,
+    ) -> None:
         least = 1 + min(branch.least_width for branch in branches)
         super().__init__(avro, field, least_width=least)
         self.branches = branches
         self.null_branch = avro.null_branch
+        self.is_promoted = is_promoted
         self.choices = len(branches)
         self.expected = f"expected one of the union's {self.choices} branches"
 
@@ -79,20 +82,36 @@ class BranchReader(OrdinalReader):
                 branch.skip(selected)
                 cursor.resume(rows, selected)
 
-    def walk(self, octets: memoryview, position: int, end: int) -> int:
-        ordinal, position = self.walk_ordinal(octets, position, end)
-        return self.branches[ordinal].walk(octets, position, end)
+    def read(self, cursor: Cursor) -> pa.Array:
+        chosen = self.read_ordinals(cursor)
+        members = [
+            self.read_member(ordinal, chosen, cursor)
+            for ordinal in range(len(self.branches))
+            if ordinal != self.null_branch
+        ]
+        if self.is_promoted:
+            return pc.coalesce(*(member.cast(self.arrow) for member in members))
+        present = None
+        if self.null_branch is not None:
+            bits = np.packbits(chosen != self.null_branch, bitorder="little")
+            present = pa.py_buffer(bits)
+        return pa.Array.from_buffers(self.arrow, len(cursor), [present], children=members)
 
     def read_member(self, ordinal: int, chosen: Int64s, cursor: Cursor) -> pa.Array:
-        """Read the values of the rows that chose a branch; other rows have no item."""
-        rows = np.flatnonzero(chosen == ordinal)
+        """Read the values of the rows that chose a branch; other rows are null."""
+        is_chosen = chosen == ordinal
+        rows = np.flatnonzero(is_chosen)
         selected = cursor.select(rows)
-        array = self.branches[ordinal].read(selected)
+        values = self.branches[ordinal].read(selected)
         cursor.resume(rows, selected)
-        return array
+        if len(rows) == len(cursor):
+            return values
+        if not len(rows):
+            return pa.nulls(len(cursor), values.type)
+        return values.take(to_arrow(np.cumsum(is_chosen) - 1, is_valid=is_chosen))
 
 
-class OptionalReader(BranchReader):
+class OptionalReader(UnionReader):
     """A union of null and at most one other type."""
 
     def __init__(self, avro: AvroUnion, field: str, branches: Sequence[ValueReader]) -> None:
@@ -118,39 +137,9 @@ class OptionalReader(BranchReader):
         if cursor.skip_ordinal(self.member):
             return self.branches[self.member].read(cursor)
         chosen = self.read_ordinals(cursor)
-        present = chosen != self.null_branch
-        if not present.any():
+        if self.null_branch is not None and (chosen == self.null_branch).all():
             return pa.nulls(len(cursor), self.arrow)
-        return _spread(self.read_member(self.member, chosen, cursor), present)
-
-
-class UnionReader(BranchReader):
-    """Any other union: a struct with one field per branch, of which one is not null."""
-
-    def read(self, cursor: Cursor) -> pa.Array:
-        chosen, children = self.read_members(cursor)
-        present = None
-        if self.null_branch is not None:
-            bits = np.packbits(chosen != self.null_branch, bitorder="little")
-            present = pa.py_buffer(bits)
-        return pa.Array.from_buffers(self.arrow, len(cursor), [present], children=children)
-
-    def read_members(self, cursor: Cursor) -> tuple[Int64s, list[pa.Array]]:
-        """Read each row's branch, and an array per branch but null, which has null elsewhere."""
-        chosen = self.read_ordinals(cursor)
-        return chosen, [
-            _spread(self.read_member(ordinal, chosen, cursor), chosen == ordinal)
-            for ordinal in range(len(self.branches))
-            if ordinal != self.null_branch
-        ]
-
-
-class PromotedReader(UnionReader):
-    """A union of int and long, or of float and double, with or without null: the wider type."""
-
-    def read(self, cursor: Cursor) -> pa.Array:
-        _, members = self.read_members(cursor)
-        return pc.coalesce(*(member.cast(self.arrow) for member in members))
+        return self.read_member(self.member, chosen, cursor)
 
 
 class ListReader(ValueReader):
@@ -166,19 +155,24 @@ class ListReader(ValueReader):
         self.item = item
 
     def read(self, cursor: Cursor) -> pa.Array:
-        offsets, items = self._find(cursor).items(cursor)
+        lists, position = self._find_items(cursor)
+        items = Cursor(cursor.source, position, cursor.end[lists], cursor.record[lists])
         values = self.item.read(items)
-        buffers = [None, pa.py_buffer(offsets.astype(np.int32))]
+        offsets = np.zeros(len(cursor) + 1, np.int32)
+        np.cumsum(np.bincount(lists, minlength=len(cursor)), out=offsets[1:])
+        buffers = [None, pa.py_buffer(offsets)]
         return pa.Array.from_buffers(self.arrow, len(cursor), buffers, children=[values])
 
     def skip(self, cursor: Cursor) -> None:
-        self._find(cursor)
+        self._find_items(cursor)
 
-    def walk(self, octets: memoryview, position: int, end: int) -> int:
-        return self._walk_blocks(octets, position, end, None)
+    def _find_items(self, cursor: Cursor) -> tuple[Int64s, Int64s]:
+        """Find the items of all lists, and move past the lists.
 
-    def _find(self, cursor: Cursor) -> "_FoundItems":
-        item_places = _FoundItems(len(cursor))
+        Returns:
+            The row of each item's list and the position where the item begins, list by list.
+        """
+        found: list[tuple[Int64s, Int64s]] = []
         rows = np.arange(len(cursor))
         while len(rows) > FEW_LISTS:
             block = cursor.select(rows)
@@ -186,16 +180,20 @@ class ListReader(ValueReader):
             # The least number has no positive counterpart: unsigned, it exceeds any room.
             room = ((block.end - block.position) // self.item.least_width).view(np.uint64)
             block.refuse(counts.view(np.uint64) > room, self.field, _NO_ROOM, counts)
-            item_places.add(rows, counts, self._find_in_block(block, counts))
+            found += [(rows[owners], begin) for owners, begin in self._find_in_block(block, counts)]
             bad = (declared_end >= 0) & (declared_end != block.position)
             block.refuse(bad, self.field, _WRONG_BLOCK_SIZE)
             cursor.resume(rows, block)
             rows = rows[counts > 0]
         remaining = cursor.select(rows)
-        counts, begins = self._walk_rows(remaining, None)
+        owners, begin = self._walk_rows(remaining, None)
         cursor.resume(rows, remaining)
-        item_places.add(rows, counts, _places(np.arange(len(rows)), counts, 0, begins))
-        return item_places
+        found.append((rows[owners], begin))
+        if len(found) == 1:
+            return found[0]
+        lists, begins = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        order = np.argsort(lists, kind="stable")  # the items of a list were found in their order
+        return lists[order], begins[order]
 
     def _read_block_header(self, block: Cursor) -> tuple[Int64s, Int64s]:
         """Read the number of items in each row's block, and its declared end, -1 without one."""
@@ -212,36 +210,35 @@ class ListReader(ValueReader):
             counts[sized] = -counts[sized]
         return counts, declared_end
 
-    def _find_in_block(self, block: Cursor, counts: Int64s) -> _Places:
-        """Find where the items of each row's block begin, and move past them."""
+    def _find_in_block(self, block: Cursor, counts: Int64s) -> Iterator[tuple[Int64s, Int64s]]:
+        """Yield the rows of items of each row's block, and where they begin; move past them."""
         width = self.item.fixed_width
         if width is not None:
             begin = block.advance(counts * width, self.field)
+            before = np.cumsum(counts) - counts
+            ordinals = np.arange(int(counts.sum())) - np.repeat(before, counts)
             rows = np.repeat(np.arange(len(counts)), counts)
-            ordinals = _count_up(counts)
-            return rows, ordinals, begin[rows] + width * ordinals
-        all_places: list[_Places] = []
+            yield rows, begin[rows] + width * ordinals
+            return
         rows = np.flatnonzero(counts)
         ordinal = 0
         while len(rows) > FEW_LISTS:
             selected = block.select(rows)
-            all_places.append((rows, np.full_like(rows, ordinal), selected.position))
+            yield rows, selected.position
             self.item.skip(selected)
             block.resume(rows, selected)
             ordinal += 1
             rows = rows[counts[rows] > ordinal]
         remaining = block.select(rows)
-        missing, begins = self._walk_rows(remaining, counts[rows] - ordinal)
+        owners, begin = self._walk_rows(remaining, counts[rows] - ordinal)
         block.resume(rows, remaining)
-        all_places.append(_places(rows, missing, ordinal, begins))
-        rows, ordinals, begins = (np.concatenate(parts) for parts in zip(*all_places, strict=True))
-        return rows, ordinals, begins
+        yield rows[owners], begin
 
     def _walk_rows(self, cursor: Cursor, counts: Int64s | None) -> tuple[Int64s, Int64s]:
         """Step over the next ``counts`` items of each row; None steps over all of its blocks.
 
         Returns:
-            The number of items per row, and where these items begin, row by row.
+            The row of each item and the position where it begins, row by row.
         """
         octets = memoryview(cursor.source.buffer).cast("B")
         begins: list[int] = []
@@ -252,7 +249,7 @@ class ListReader(ValueReader):
             before = len(begins)
             try:
                 if counts is None:
-                    after.append(self._walk_blocks(octets, position, end, begins))
+                    after.append(self.walk_blocks(octets, position, end, begins))
                 else:
                     count = int(counts[row])
                     after.append(self._walk_items(octets, position, end, count, begins))
@@ -261,9 +258,9 @@ class ListReader(ValueReader):
                 raise CorruptAvroError(error.found, record, error.field) from error
             lengths.append(len(begins) - before)
         cursor.position = np.array(after, np.int64)
-        return np.array(lengths, np.int64), np.array(begins, np.int64)
+        return np.repeat(np.arange(len(lengths)), lengths), np.array(begins, np.int64)
 
-    def _walk_blocks(
+    def walk_blocks(
         self, octets: memoryview, position: int, end: int, begins: list[int] | None
     ) -> int:
         while True:
@@ -289,53 +286,37 @@ class ListReader(ValueReader):
             if begins is not None:
                 begins.extend(position + width * ordinal for ordinal in range(count))
             return position + width * count
-        walk = self.item.walk
         for _ in range(count):
             if begins is not None:
                 begins.append(position)
-            position = walk(octets, position, end)
+            position = walk(self.item, octets, position, end)
         return position
 
 
-class _FoundItems:
-    """Where the items of lists begin, collected in any order."""
+def walk(reader: ValueReader, octets: memoryview, position: int, end: int) -> int:
+    """Return the position after one value, which begins at ``position`` in a record.
 
-    def __init__(self, lists: int) -> None:
-        self.lengths = np.zeros(lists, np.int64)  # per list: items found so far
-        self.places: list[_Places] = []
-
-    def add(self, lists: Int64s, counts: Int64s, places: _Places) -> None:
-        """Append ``counts[i]`` items to the list ``lists[i]``; ``places[0]`` has the i."""
-        rows, ordinals, begins = places
-        rows = lists[rows]
-        self.places.append((rows, self.lengths[rows] + ordinals, begins))
-        self.lengths[lists] += counts
-
-    def items(self, cursor: Cursor) -> tuple[Int64s, Cursor]:
-        """Return Arrow offsets of the lists, and a cursor at every item, list by list."""
-        offsets = np.concatenate(([0], np.cumsum(self.lengths)))
-        position = np.empty(int(offsets[-1]), np.int64)
-        for rows, ordinals, begins in self.places:
-            position[offsets[rows] + ordinals] = begins
-        owner = np.repeat(np.arange(len(self.lengths)), self.lengths)
-        return offsets, Cursor(cursor.source, position, cursor.end[owner], cursor.record[owner])
-
-
-def _count_up(counts: Int64s) -> Int64s:
-    """Return 0 … counts[0] - 1, 0 … counts[1] - 1, and so on."""
-    before = np.cumsum(counts) - counts
-    return np.arange(int(counts.sum())) - np.repeat(before, counts)
-
-
-def _places(rows: Int64s, counts: Int64s, first_ordinal: int, begins: Int64s) -> _Places:
-    """Return the places of ``counts[i]`` items of ``rows[i]``, counted from ``first_ordinal``."""
-    return np.repeat(rows, counts), first_ordinal + _count_up(counts), begins
-
-
-def _spread(array: pa.Array, present: Flags) -> pa.Array:
-    """Put the values of an array into the flagged rows, and null into the remaining rows."""
-    if len(array) == len(present):
-        return array
-    if not len(array):
-        return pa.nulls(len(present), array.type)
-    return array.take(to_arrow(np.cumsum(present) - 1, is_valid=present))
+    Raises:
+        CorruptAvroError: the value does not fit into the record, or a union has no such branch. The
+            caller knows which record it is.
+    """
+    if isinstance(reader, OrdinalReader):
+        number, position = walk_varint(octets, position, end, reader.field)
+        if not 0 <= number < reader.choices:
+            raise CorruptAvroError(f"{reader.expected}, found {number}", 0, reader.field)
+        if not isinstance(reader, UnionReader):
+            return position
+        reader = reader.branches[number]
+    width = reader.fixed_width
+    if width is not None:
+        return walk_bytes(position, width, end, reader.field) if width else position
+    if isinstance(reader, RecordReader):
+        for part in reader.parts:
+            position = walk(part, octets, position, end)
+        return position
+    if isinstance(reader, ListReader):
+        return reader.walk_blocks(octets, position, end, None)
+    number, position = walk_varint(octets, position, end, reader.field)
+    if isinstance(reader, BytesReader):
+        return walk_bytes(position, number, end, reader.field)
+    return position

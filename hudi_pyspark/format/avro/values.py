@@ -14,12 +14,10 @@ from hudi_pyspark.format.avro.cursor import (
     BytesReader,
     OrdinalReader,
     ValueReader,
-    walk_bytes,
-    walk_varint,
 )
 
 if TYPE_CHECKING:
-    from hudi_pyspark.format.avro.cursor import Cursor, Int64s, UInt64s
+    from hudi_pyspark.format.avro.cursor import Cursor, Int64s
     from hudi_pyspark.format.avro.schema import AvroEnum, AvroFixed, AvroType
 
 _HEX_DIGITS: Final = np.frombuffer(b"0123456789abcdef", np.uint8)
@@ -31,16 +29,10 @@ _UUID_DASHES: Final = (8, 13, 18, 23)
 class FixedWidthReader(ValueReader):
     """Base of the types whose values all take the same number of bytes."""
 
-    def __init__(self, avro: AvroType, field: str, *, width: int) -> None:
-        super().__init__(avro, field, least_width=width, fixed_width=width)
-        self.width = width
+    fixed_width: int
 
     def skip(self, cursor: Cursor) -> None:
-        cursor.advance(self.width, self.field)
-
-    def walk(self, octets: memoryview, position: int, end: int) -> int:
-        del octets
-        return walk_bytes(position, self.width, end, self.field)
+        cursor.advance(self.fixed_width, self.field)
 
 
 class NullReader(FixedWidthReader):
@@ -65,8 +57,8 @@ class FloatReader(FixedWidthReader):
     """float and double: IEEE 754, little-endian."""
 
     def read(self, cursor: Cursor) -> pa.Array:
-        words = cursor.source.words[cursor.advance(self.width, self.field)]
-        values = words if self.width == 8 else words.astype(np.uint32)
+        words = cursor.source.words[cursor.advance(self.fixed_width, self.field)]
+        values = words if self.fixed_width == 8 else words.astype(np.uint32)
         return pa.Array.from_buffers(self.arrow, len(values), [None, pa.py_buffer(values)])
 
 
@@ -74,14 +66,15 @@ class FixedReader(FixedWidthReader):
     """fixed without a logical type: binary."""
 
     def read(self, cursor: Cursor) -> pa.Array:
-        return _cut(cursor, cursor.advance(self.width, self.field), self.arrow)
+        begin = cursor.advance(self.fixed_width, self.field)
+        return cut_values(cursor.source.buffer, begin, cursor.position, self.arrow)
 
 
 class FixedUuidReader(FixedWidthReader):
     """uuid on fixed(16): its usual text."""
 
     def read(self, cursor: Cursor) -> pa.Array:
-        begin = cursor.advance(self.width, self.field)
+        begin = cursor.advance(self.fixed_width, self.field)
         octets = cursor.source.octets[begin[:, None] + np.arange(16)]
         text = np.full((len(begin), 36), ord("-"), np.uint8)
         places = np.delete(np.arange(36), _UUID_DASHES)
@@ -96,8 +89,8 @@ class FixedDecimalReader(FixedWidthReader):
     """decimal on fixed: big-endian two's complement."""
 
     def read(self, cursor: Cursor) -> pa.Array:
-        begin = cursor.advance(self.width, self.field)
-        return _read_decimals(cursor, begin, np.full_like(begin, self.width), self)
+        begin = cursor.advance(self.fixed_width, self.field)
+        return _read_decimals(cursor, begin, np.full_like(begin, self.fixed_width), self)
 
 
 class VarintReader(ValueReader):
@@ -114,9 +107,6 @@ class VarintReader(ValueReader):
 
     def skip(self, cursor: Cursor) -> None:
         self._numbers(cursor)
-
-    def walk(self, octets: memoryview, position: int, end: int) -> int:
-        return walk_varint(octets, position, end, self.field)[1]
 
     def _numbers(self, cursor: Cursor) -> Int64s:
         numbers = cursor.read_varints(self.field)
@@ -141,9 +131,6 @@ class EnumReader(OrdinalReader):
     def skip(self, cursor: Cursor) -> None:
         self.read_ordinals(cursor)
 
-    def walk(self, octets: memoryview, position: int, end: int) -> int:
-        return self.walk_ordinal(octets, position, end)[1]
-
 
 class LengthPrefixedReader(BytesReader):
     """bytes and string: a length, then as many bytes."""
@@ -152,17 +139,13 @@ class LengthPrefixedReader(BytesReader):
         return self.cut(cursor, cursor.advance(cursor.read_varints(self.field), self.field))
 
     def cut(self, cursor: Cursor, begin: Int64s) -> pa.Array:
-        array = _cut(cursor, begin, self.arrow)
+        array = cut_values(cursor.source.buffer, begin, cursor.position, self.arrow)
         if pa.types.is_string(self.arrow) and not _is_ascii(array):
             _validate(array, cursor, self.field, "the text is not valid UTF-8")
         return array
 
     def skip(self, cursor: Cursor) -> None:
         cursor.advance(cursor.read_varints(self.field), self.field)
-
-    def walk(self, octets: memoryview, position: int, end: int) -> int:
-        length, position = walk_varint(octets, position, end, self.field)
-        return walk_bytes(position, length, end, self.field)
 
 
 class BytesDecimalReader(LengthPrefixedReader):
@@ -172,11 +155,6 @@ class BytesDecimalReader(LengthPrefixedReader):
         width = cursor.position - begin
         cursor.refuse(width == 0, self.field, "a decimal has no bytes")
         return _read_decimals(cursor, begin, width, self)
-
-
-def _cut(cursor: Cursor, begin: Int64s, data_type: pa.DataType) -> pa.Array:
-    """Return the bytes of each row from ``begin`` to the cursor as strings or binaries."""
-    return cut_values(cursor.source.buffer, begin, cursor.position, data_type)
 
 
 def _is_ascii(array: pa.Array) -> bool:
@@ -213,7 +191,20 @@ def _read_decimals(cursor: Cursor, begin: Int64s, width: Int64s, reader: ValueRe
     if is_long.any():
         last = cursor.source.words[begin + np.maximum(width, 8) - 8].byteswap()
         low = np.where(is_long, last, low)
-    return _decimals(cursor, high, low, reader.arrow, reader.field)
+    numbers = np.empty((len(low), 2), np.uint64)
+    numbers[:, 0] = low
+    numbers[:, 1] = high.view(np.uint64)
+    data_type = reader.arrow
+    array = pa.Array.from_buffers(data_type, len(low), [None, pa.py_buffer(numbers)])
+    problem = f"a decimal has more than {data_type.precision} digits"
+    if data_type.precision > 18:
+        _validate(array, cursor, reader.field, problem)
+        return array
+    small = low.view(np.int64)
+    limit = 10**data_type.precision
+    has_more = (small >= limit) | (small <= -limit) | (high != small >> 63)
+    cursor.refuse(has_more, reader.field, problem)
+    return array
 
 
 def _drop_sign_bytes(cursor: Cursor, begin: Int64s, width: Int64s, field: str) -> Int64s:
@@ -233,26 +224,8 @@ def _drop_sign_bytes(cursor: Cursor, begin: Int64s, width: Int64s, field: str) -
     return begin
 
 
-def _decimals(
-    cursor: Cursor, high: Int64s, low: UInt64s, data_type: pa.DataType, field: str
-) -> pa.Array:
-    """Return numbers of 128 bits as decimals; CorruptAvroError if one has too many digits."""
-    numbers = np.empty((len(low), 2), np.uint64)
-    numbers[:, 0] = low
-    numbers[:, 1] = high.view(np.uint64)
-    array = pa.Array.from_buffers(data_type, len(low), [None, pa.py_buffer(numbers)])
-    problem = f"a decimal has more than {data_type.precision} digits"
-    if data_type.precision > 18:
-        _validate(array, cursor, field, problem)
-        return array
-    small = low.view(np.int64)
-    limit = 10**data_type.precision
-    cursor.refuse((small >= limit) | (small <= -limit) | (high != small >> 63), field, problem)
-    return array
-
-
 def fixed_reader(avro: AvroFixed, field: str) -> ValueReader:
     """Return the reader of a fixed type, by its logical type."""
     name = avro.logical.name if avro.logical else ""
     reader = {"uuid": FixedUuidReader, "decimal": FixedDecimalReader}.get(name, FixedReader)
-    return reader(avro, field, width=avro.size)
+    return reader(avro, field, fixed_width=avro.size)

@@ -199,7 +199,7 @@ class BlockIndex:
             HFileError: the keys ascend neither as bytes nor as Java's strings.
         """
         as_utf16 = [key.translate(_AS_UTF16) for key in keys]
-        orders = _ascends(keys), _ascends(as_utf16)
+        orders = [all(map(operator.le, each, each[1:])) for each in (keys, as_utf16)]
         if not any(orders):
             raise HFileError("the keys of an HFile index do not ascend", offset)
         return cls(keys, places, as_utf16, *orders)
@@ -352,10 +352,6 @@ def row_of(key: bytes, offset: int) -> bytes:
     if end > len(key):
         raise HFileError(f"HFile index with a key of {len(key)} bytes that has no row", offset)
     return key[_ROW_LENGTH.size : end]
-
-
-def _ascends(keys: Sequence[bytes]) -> bool:
-    return all(map(operator.le, keys, keys[1:]))
 
 
 def _parse_vint(content: bytes | memoryview, position: int) -> tuple[int, int]:

@@ -90,7 +90,7 @@ def _parse_trailer(octets: memoryview, offset: int, path: str) -> Trailer:
     major = int.from_bytes(octets[-3:], "big")
     if major != _MAJOR_VERSION:
         raise HFileError(f"expected HFile version {_MAJOR_VERSION}, found {major}", offset)
-    fields = dict(_parse_delimited(octets, len(_MAGIC), offset))
+    fields = dict(_parse_fields(octets, offset, length_at=len(_MAGIC)))
     numbers = {key: value for key, value in fields.items() if isinstance(value, int)}
     if fields.get(13):
         raise UnsupportedTableError(f"{path}: the HFile is encrypted")
@@ -120,7 +120,8 @@ def parse_file_info(content: bytes | memoryview, offset: int, path: str) -> dict
     if prefix != _FILE_INFO_PREFIX:
         raise HFileError(f"expected {_FILE_INFO_PREFIX!r}, found {prefix!r}", offset)
     info = {}
-    for number, pair in _parse_delimited(memoryview(content), len(_FILE_INFO_PREFIX), offset):
+    pairs = _parse_fields(memoryview(content), offset, length_at=len(_FILE_INFO_PREFIX))
+    for number, pair in pairs:
         if number == 1:
             fields = dict(_parse_fields(pair, offset))
             key, value = fields.get(1, b""), fields.get(2, b"")
@@ -132,21 +133,25 @@ def parse_file_info(content: bytes | memoryview, offset: int, path: str) -> dict
     return info
 
 
-def _parse_delimited(octets: memoryview, position: int, offset: int) -> list[_Field]:
-    """Parse the fields of a protobuf message that follows its length, a varint."""
-    try:
-        size, start = parse_varint(octets, position)
-    except ProtobufError as error:
-        raise HFileError(error.problem, offset) from error
-    if size > len(octets) - start:
-        raise HFileError(f"message of {size} bytes does not fit into the HFile", offset + position)
-    return _parse_fields(octets[start : start + size], offset)
+def _parse_fields(
+    message: int | memoryview, offset: int, *, length_at: int | None = None
+) -> list[_Field]:
+    """Parse the fields of a protobuf message.
 
-
-def _parse_fields(message: int | memoryview, offset: int) -> list[_Field]:
+    Args:
+        message: the message; or bytes that have it behind its length, a varint.
+        offset: of the message in the HFile, for errors.
+        length_at: where the length is; None for a message alone.
+    """
     if isinstance(message, int):
         raise HFileError("expected a message in the HFile, found a number", offset)
     try:
+        if length_at is not None:
+            size, start = parse_varint(message, length_at)
+            if size > len(message) - start:
+                problem = f"message of {size} bytes does not fit into the HFile"
+                raise HFileError(problem, offset + length_at)
+            message = message[start : start + size]
         return list(parse_message(message))
     except ProtobufError as error:
         raise HFileError(error.problem, offset) from error

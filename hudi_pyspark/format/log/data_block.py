@@ -75,13 +75,7 @@ def decode_data_block(block: LogBlock, columns: Columns, lookup: Lookup = None) 
         UnsupportedTableError: it has an unsupported type, version or codec.
         ValueError: the block is of a type without records.
     """
-    decode = _NATIVE_DECODERS.get(block.native_extension) or _DECODERS.get(block.block_type)
-    if decode is None:
-        raise ValueError(f"a {block.block_type.name} has no records to decode")
-    try:
-        return decode(block, block.avro_schema(), columns, lookup)
-    except CorruptAvroError as error:
-        raise block.corrupt(error.reason()) from error
+    return decode_run([block], columns, lookup)[0]
 
 
 def decode_first_records(block: LogBlock, columns: Sequence[str], most: int) -> pa.Table:
@@ -169,21 +163,30 @@ def decode_run(
         CorruptAvroError: one of several blocks cannot be decoded; decode each to learn which.
         CorruptLogBlockError, UnsupportedTableError, ValueError: as `decode_data_block`.
     """
-    if len(run) == 1:
-        table = decode_data_block(run[0], columns, lookup)
-        return table, [table.num_rows]
-    return _decode_avro_blocks(run, run[0].avro_schema(), columns, lookup)
+    block = run[0]
+    is_avro = block.block_type in AVRO_BLOCKS and not block.native_extension
+    decode = _DECODERS.get(block.native_extension or block.block_type)
+    if decode is None and not is_avro:
+        raise ValueError(f"a {block.block_type.name} has no records to decode")
+    schema = block.avro_schema()
+    try:
+        if decode is None:
+            return _decode_avro(run, schema, columns, lookup)
+        table = decode(block, schema, columns, lookup)
+    except CorruptAvroError as error:
+        if len(run) > 1:
+            raise
+        raise block.corrupt(error.reason()) from error
+    return table, [table.num_rows]
 
 
-def decode_native_deletes(block: LogBlock) -> pa.Table | None:
-    """Decode the rows of a native log of deletes; None for an inline delete block.
+def decode_native_deletes(block: LogBlock) -> pa.Table:
+    """Decode the rows of a native log of deletes.
 
     Raises:
         CorruptLogBlockError: the file cannot be decoded.
         UnsupportedTypeError: a column of the file has a type that cannot be read.
     """
-    if not block.native_extension:
-        return None
     if block.native_extension == "parquet":
         return _decode_parquet(block, block.avro_schema(), None, None)
     hfile = _read_hfile(block)
@@ -226,11 +229,7 @@ def _first_records(block: LogBlock, count: int) -> pa.Table:
         return _first_records(block, min(error.record, count - 1))
 
 
-def _decode_avro(block: LogBlock, schema: AvroRecord, columns: Columns, lookup: Lookup) -> pa.Table:
-    return _decode_avro_blocks([block], schema, columns, lookup)[0]
-
-
-def _decode_avro_blocks(
+def _decode_avro(
     blocks: Sequence[LogBlock], schema: AvroRecord, columns: Columns, lookup: Lookup
 ) -> tuple[pa.Table, list[int]]:
     """Decode Avro blocks of one schema; also return the number of records of each block."""
@@ -318,13 +317,12 @@ def _read_rows(file: pq.ParquetFile, names: Sequence[str], lookup: Lookup) -> pa
     return read_columns(file, names)
 
 
-_DECODERS = {
-    LogBlockType.AVRO_DATA_BLOCK: _decode_avro,
-    LogBlockType.CDC_DATA_BLOCK: _decode_avro,
+_DECODERS = {  # of blocks with a whole file in them, by the block's type; also of native logs
     LogBlockType.HFILE_DATA_BLOCK: _decode_hfile,
     LogBlockType.PARQUET_DATA_BLOCK: _decode_parquet,
+    "hfile": _decode_hfile,
+    "parquet": _decode_parquet,
 }
-_NATIVE_DECODERS = {"parquet": _decode_parquet, "hfile": _decode_hfile}
 
 
 def decode_hfile_records(hfile: HFile, schema: AvroRecord, columns: Columns) -> pa.Table:

@@ -16,6 +16,7 @@ from hudi_pyspark.arrow_values import ZERO, to_arrow, to_numpy
 from hudi_pyspark.errors import CorruptAvroError, CorruptLogBlockError
 from hudi_pyspark.format.avro.decoder import decode_records
 from hudi_pyspark.format.avro.schema import AvroRecord, parse_schema
+from hudi_pyspark.format.log.data_block import decode_native_deletes
 from hudi_pyspark.format.log.kryo import KryoDelete, KryoValue, parse_deletes
 from hudi_pyspark.format.log.log_block import LogBlock
 
@@ -100,19 +101,17 @@ class DeleteRecords:
         return to_arrow(~by_ordering)
 
 
-def decode_deletes(block: LogBlock, rows: pa.Table | None) -> DeleteRecords:
-    """Decode a delete block.
-
-    Args:
-        block: an inline delete block, or a native log of deletes.
-        rows: of the native log, from `decode_native_deletes`; None for an inline block.
+def decode_deletes(block: LogBlock) -> DeleteRecords:
+    """Decode an inline delete block, or a native log of deletes.
 
     Raises:
         CorruptLogBlockError: the rows have no record keys, or the block cannot be decoded.
-        UnsupportedTableError: an ordering value has an unknown Java class.
+        UnsupportedTableError: an ordering value has an unknown Java class, or a column of a native
+            log a type that cannot be read.
     """
-    if rows is None:
+    if not block.native_extension:
         return decode_delete_block(block.content, path=block.path, offset=block.offset)
+    rows = decode_native_deletes(block)
     names = [name for name in rows.schema.names if name != _RECORD_KEY]
     if len(names) == rows.num_columns:
         raise block.corrupt(f"expected a column {_RECORD_KEY}, found {', '.join(names)}")

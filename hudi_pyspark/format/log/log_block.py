@@ -95,6 +95,34 @@ class LogBlock:
     # Of a native log in Parquet, whose header was in it; None for other blocks.
     parquet_footer: pq.FileMetaData | None = field(default=None, compare=False, repr=False)
 
+    # From here on the entries of the header.
+    # The instant that wrote the block; None for corrupt and archived-timeline blocks.
+    instant_time: str | None = field(init=False, compare=False, repr=False)
+    # The instant that a command block rolls back; None for other blocks.
+    target_instant_time: str | None = field(init=False, compare=False, repr=False)
+    # The Avro schema (JSON) of a data block's records; some delete blocks also have one.
+    schema_text: str | None = field(init=False, compare=False, repr=False)
+    # Whether the records have only the changed columns.
+    is_partial: bool = field(init=False, compare=False, repr=False)
+    # The instants that a log compaction folded into this block, newest first; else ().
+    compacted_block_times: tuple[str, ...] = field(init=False, compare=False, repr=False)
+    # The encoded positions of the records in the base file; None if there are none.
+    record_positions_text: str | None = field(init=False, compare=False, repr=False)
+    # The instant of the base file that the positions refer to; None without positions.
+    positions_base_instant: str | None = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        header = self.header
+        self.instant_time = header.get(HeaderKey.INSTANT_TIME)
+        self.target_instant_time = header.get(HeaderKey.TARGET_INSTANT_TIME)
+        self.schema_text = header.get(HeaderKey.SCHEMA)
+        self.is_partial = header.get(HeaderKey.IS_PARTIAL, "").lower() == "true"
+        times = header.get(HeaderKey.COMPACTED_BLOCK_TIMES, "")
+        self.compacted_block_times = tuple(time for time in times.split(",") if time)
+        self.record_positions_text = header.get(HeaderKey.RECORD_POSITIONS)
+        base = HeaderKey.BASE_FILE_INSTANT_TIME_OF_RECORD_POSITIONS
+        self.positions_base_instant = header.get(base)
+
     @property
     def content(self) -> memoryview:
         """The undecoded content; read each time unless the file is in memory."""
@@ -108,11 +136,6 @@ class LogBlock:
         """Return the error for content that cannot be decoded."""
         text = f"{self.block_type.name} of instant {self.instant_time}: {problem}"
         return CorruptLogBlockError(text, self.path, self.offset)
-
-    @property
-    def instant_time(self) -> str | None:
-        """The instant that wrote the block; None for corrupt and archived-timeline blocks."""
-        return self.header.get(HeaderKey.INSTANT_TIME)
 
     @property
     def log_format_version(self) -> int | None:
@@ -133,16 +156,6 @@ class LogBlock:
         start = self.content_offset
         return int(_INT.unpack(self.file[start : start + _INT.size])[0])
 
-    @property
-    def target_instant_time(self) -> str | None:
-        """The instant that a command block rolls back; None for other blocks."""
-        return self.header.get(HeaderKey.TARGET_INSTANT_TIME)
-
-    @property
-    def schema_text(self) -> str | None:
-        """The Avro schema (JSON) of a data block's records; some delete blocks also have one."""
-        return self.header.get(HeaderKey.SCHEMA)
-
     def avro_schema(self) -> AvroRecord:
         """Parse the Avro schema of a data block's records.
 
@@ -158,27 +171,6 @@ class LogBlock:
             return parse_schema(self.schema_text)
         except CorruptAvroError as error:
             raise self.corrupt(f"SCHEMA header cannot be parsed: {error.reason()}") from error
-
-    @property
-    def is_partial(self) -> bool:
-        """Whether the records have only the changed columns."""
-        return self.header.get(HeaderKey.IS_PARTIAL, "").lower() == "true"
-
-    @property
-    def compacted_block_times(self) -> tuple[str, ...]:
-        """The instants that a log compaction folded into this block, newest first; else ()."""
-        times = self.header.get(HeaderKey.COMPACTED_BLOCK_TIMES, "")
-        return tuple(time for time in times.split(",") if time)
-
-    @property
-    def record_positions_text(self) -> str | None:
-        """The encoded positions of the records in the base file; None if there are none."""
-        return self.header.get(HeaderKey.RECORD_POSITIONS)
-
-    @property
-    def positions_base_instant(self) -> str | None:
-        """The instant of the base file that the positions refer to; None without positions."""
-        return self.header.get(HeaderKey.BASE_FILE_INSTANT_TIME_OF_RECORD_POSITIONS)
 
 
 def frame_blocks(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+from io import BytesIO
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +19,8 @@ _RUNS_OFFSETS_FROM = 4  # with run containers, offsets are present only from thi
 _MOST_CONTAINERS = 65536
 _ARRAY_LIMIT = 4096  # a container of more values is a bitmap
 _BITMAP_BYTES = 8192
-_COUNT_BYTES = 4
+_BYTE, _SHORT, _INT, _LONG = map(np.dtype, ("u1", "<u2", "<u4", "<u8"))
+_BIG_ENDIAN_INT = np.dtype(">i4")
 _LONGEST_VARINT = 9  # bytes: no file has 2**63 rows
 
 
@@ -42,8 +45,8 @@ def decode_positions(
         CorruptLogBlockError: the text cannot be decoded.
     """
     try:
-        reader = _OctetReader(base64.b64decode(text, validate=True))
-        return _parse_list(reader, most) if is_list else _parse_bitmap64(reader, most)
+        octets = base64.b64decode(text, validate=True)
+        return _parse_list(octets, most) if is_list else _parse_bitmap64(octets, most)
     except _TooMany:
         return None
     except (ValueError, OverflowError) as error:
@@ -51,12 +54,13 @@ def decode_positions(
         raise CorruptLogBlockError(problem, path, offset) from error
 
 
-def _parse_list(reader: _OctetReader, most: int) -> Ordinals:
+def _parse_list(content: bytes, most: int) -> Ordinals:
     """Decode a count and as many LEB128 numbers of up to 63 bits, which fill the octets."""
-    count = int.from_bytes(reader.read(_COUNT_BYTES), "big", signed=True)
+    stream = BytesIO(content)
+    count = int(_read(stream, 1, _BIG_ENDIAN_INT)[0])
     if count > most:
         raise _TooMany
-    octets = np.frombuffer(reader.octets[reader.position :], np.uint8)
+    octets = np.frombuffer(stream.read(), np.uint8)
     ends = np.flatnonzero(octets < 0x80)
     if len(ends) != count or (len(octets) - 1 != ends[-1] if count else len(octets)):
         raise ValueError(f"expected {count} numbers in {len(octets)} bytes, found {len(ends)}")
@@ -71,60 +75,62 @@ def _parse_list(reader: _OctetReader, most: int) -> Ordinals:
     return np.add.reduceat(bits, starts)
 
 
-def _parse_bitmap64(reader: _OctetReader, most: int) -> Ordinals:
+def _parse_bitmap64(content: bytes, most: int) -> Ordinals:
     """Parse bitmaps; before each are the high 32 bits of all of its values."""
-    if not reader.octets:
+    if not content:
         return np.empty(0, np.int64)
+    stream = BytesIO(content)
     pieces = [np.empty(0, np.int64)]
-    for _ in range(reader.read_int(8)):
-        high = reader.read_int(4)
-        pieces.append(_parse_bitmap32(reader, most) | np.int64(high << 32))
+    for _ in range(int(_read(stream, 1, _LONG)[0])):
+        high = int(_read(stream, 1, _INT)[0])
+        pieces.append(_parse_bitmap32(stream, most) | np.int64(high << 32))
         most -= len(pieces[-1])
-    if reader.position != len(reader.octets):
-        raise ValueError(f"{len(reader.octets) - reader.position} bytes remain")
+    if stream.tell() != len(content):
+        raise ValueError(f"{len(content) - stream.tell()} bytes remain")
     positions = np.concatenate(pieces)
     if np.any(np.diff(positions) <= 0):
         raise ValueError("values do not ascend")
     return positions
 
 
-def _parse_bitmap32(reader: _OctetReader, most: int) -> Ordinals:
-    cookie = reader.read_int(4)
+def _parse_bitmap32(stream: BytesIO, most: int) -> Ordinals:
+    cookie = int(_read(stream, 1, _INT)[0])
     with_runs = cookie & 0xFFFF == _COOKIE_WITH_RUNS
     if cookie != _COOKIE and not with_runs:
         raise ValueError(f"expected cookie {_COOKIE} or {_COOKIE_WITH_RUNS}, found {cookie}")
-    count = (cookie >> 16) + 1 if with_runs else reader.read_int(4)
+    count = (cookie >> 16) + 1 if with_runs else int(_read(stream, 1, _INT)[0])
     if count > _MOST_CONTAINERS:
         raise ValueError(f"expected at most {_MOST_CONTAINERS} containers, found {count}")
     is_run = np.zeros(count, np.bool_)
     if with_runs:
-        flags = reader.read_array((count + 7) // 8, "u1")
+        flags = _read(stream, (count + 7) // 8, _BYTE)
         is_run = np.unpackbits(flags, count=count, bitorder="little").astype(np.bool_)
-    descriptions = reader.read_array(2 * count, "<u2").astype(np.int64).reshape(count, 2)
+    descriptions = _read(stream, 2 * count, _SHORT).astype(np.int64).reshape(count, 2)
     sizes = descriptions[:, 1] + 1
     if sizes.sum() > most:
         raise _TooMany
     if not with_runs or count >= _RUNS_OFFSETS_FROM:
-        reader.read_array(count, "<u4")  # offsets, which consecutive containers do not need
+        _read(stream, count, _INT)  # offsets, which consecutive containers do not need
     containers = [
-        _parse_container(reader, int(size), is_run=bool(run)) | (high << 16)
+        _parse_container(stream, int(size), is_run=bool(run)) | (high << 16)
         for high, size, run in zip(descriptions[:, 0], sizes, is_run, strict=True)
     ]
     return np.concatenate([np.empty(0, np.int64), *containers])
 
 
-def _parse_container(reader: _OctetReader, size: int, *, is_run: bool) -> Ordinals:
+def _parse_container(stream: BytesIO, size: int, *, is_run: bool) -> Ordinals:
     """Parse the low 16 bits of ``size`` values."""
     if is_run:  # pairs of a first value and the number of values that follow it
-        runs = reader.read_array(2 * reader.read_int(2), "<u2").astype(np.int64).reshape(-1, 2)
+        count = int(_read(stream, 1, _SHORT)[0])
+        runs = _read(stream, 2 * count, _SHORT).astype(np.int64).reshape(count, 2)
         firsts = runs[:, 0]
         lengths = runs[:, 1] + 1
         _check_size(size, int(lengths.sum()))
         before = np.cumsum(lengths) - lengths
         return np.repeat(firsts - before, lengths) + np.arange(size)
     if size <= _ARRAY_LIMIT:
-        return reader.read_array(size, "<u2").astype(np.int64)
-    bits = np.unpackbits(reader.read_array(_BITMAP_BYTES, "u1"), bitorder="little")
+        return _read(stream, size, _SHORT).astype(np.int64)
+    bits = np.unpackbits(_read(stream, _BITMAP_BYTES, _BYTE), bitorder="little")
     values = np.flatnonzero(bits).astype(np.int64)
     _check_size(size, len(values))
     return values
@@ -135,22 +141,11 @@ def _check_size(expected: int, actual: int) -> None:
         raise ValueError(f"expected {expected} values in a container, found {actual}")
 
 
-class _OctetReader:
-    """Reads little-endian numbers one after another."""
-
-    def __init__(self, octets: bytes) -> None:
-        self.octets = octets
-        self.position = 0
-
-    def read_int(self, width: int) -> int:
-        return int.from_bytes(self.read(width), "little")
-
-    def read_array(self, count: int, dtype: str) -> npt.NDArray[np.unsignedinteger]:
-        return np.frombuffer(self.read(count * np.dtype(dtype).itemsize), dtype)
-
-    def read(self, length: int) -> bytes:
-        if length > len(self.octets) - self.position:
-            raise ValueError(f"expected {length} bytes at {self.position} of {len(self.octets)}")
-        start = self.position
-        self.position += length
-        return self.octets[start : self.position]
+def _read(stream: BytesIO, count: int, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+    """Read the next numbers of a type."""
+    length = count * dtype.itemsize
+    octets = stream.read(length)
+    if len(octets) < length:
+        size = stream.tell()
+        raise ValueError(f"expected {length} bytes at {size - len(octets)} of {size}")
+    return np.frombuffer(octets, dtype)

@@ -1,7 +1,7 @@
 """Decode the body of a timeline file to one record: JSON, or an Avro container with its schema.
 
-A field of a record may have any type: `get_text`, `get_int` and so on return it, or raise
-ValueError if it has another type.
+A field of a record may have any type: `get_value`, `get_list` and `get_required` return it, or
+raise ValueError if it has another type than the caller expects.
 """
 
 import io
@@ -124,55 +124,24 @@ def get_required(record: Mapping[str, Any], name: str, kind: type[_T]) -> _T:
     return value
 
 
-def get_text(record: Mapping[str, Any], name: str) -> str:
-    """Return a text field; "" if it is null or missing.
+def get_value(record: Mapping[str, Any], name: str, kind: type[_T]) -> _T:
+    """Return a field of a type, such as dict for a map or a record.
+
+    It is empty, or 0, if the field is null or missing.
 
     Raises:
         ValueError: the field has another type.
     """
-    return "" if record.get(name) is None else get_required(record, name, str)
+    return kind() if record.get(name) is None else get_required(record, name, kind)
 
 
-def get_int(record: Mapping[str, Any], name: str) -> int:
-    """Return a field that is a whole number; 0 if it is null or missing.
-
-    Raises:
-        ValueError: the field has another type.
-    """
-    return 0 if record.get(name) is None else get_required(record, name, int)
-
-
-def get_mapping(record: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """Return a field that is a map or a record; {} if it is null or missing.
-
-    Raises:
-        ValueError: the field has another type.
-    """
-    return {} if record.get(name) is None else get_required(record, name, dict)
-
-
-def get_texts(record: Mapping[str, Any], name: str) -> tuple[str, ...]:
-    """Return a field that is a list of texts; () if it is null or missing.
+def get_list(record: Mapping[str, Any], name: str, kind: type[_T]) -> list[_T]:
+    """Return a field that is a list of items of a type; [] if it is null or missing.
 
     Raises:
         ValueError: the field or an item has another type.
     """
-    return tuple(_items(record, name, str))
-
-
-def get_records(record: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
-    """Return a field that is a list of records; [] if it is null or missing.
-
-    Raises:
-        ValueError: the field or an item has another type.
-    """
-    return _items(record, name, dict)
-
-
-def _items(record: Mapping[str, Any], name: str, kind: type[_T]) -> list[_T]:
-    if record.get(name) is None:
-        return []
-    items: list[_T] = get_required(record, name, list)
+    items: list[_T] = get_value(record, name, list)
     for item in items:
         if type(item) is not kind:
             raise ValueError(f"{name}: expected {kind.__name__}, found {type(item).__name__} in it")

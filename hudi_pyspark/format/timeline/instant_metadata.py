@@ -23,12 +23,9 @@ from hudi_pyspark.format.timeline.instant_body import (
     AVRO_MAGIC,
     UNDECODABLE,
     body_parser,
-    get_int,
-    get_mapping,
-    get_records,
+    get_list,
     get_required,
-    get_text,
-    get_texts,
+    get_value,
     read_ends,
     undecodable_as_corrupt,
 )
@@ -100,17 +97,19 @@ def commit_metadata_of(record: Mapping[str, Any]) -> CommitMetadata:
     Raises:
         ValueError: a field has another type.
     """
-    stats = get_mapping(record, "partitionToWriteStats")
-    replaced = get_mapping(record, "partitionToReplaceFileIds")
-    extra = get_mapping(record, "extraMetadata")
+    stats = get_value(record, "partitionToWriteStats", dict)
+    replaced = get_value(record, "partitionToReplaceFileIds", dict)
+    extra = get_value(record, "extraMetadata", dict)
     return CommitMetadata(
         write_stats={
-            partition: tuple([_write_stat(stat) for stat in get_records(stats, partition)])
+            partition: tuple([_write_stat(stat) for stat in get_list(stats, partition, dict)])
             for partition in stats
         },
-        replaced_file_ids={partition: get_texts(replaced, partition) for partition in replaced},
-        extra_metadata={key: get_text(extra, key) for key in extra if extra[key] is not None},
-        operation_type=WriteOperationType.parse(get_text(record, "operationType")),
+        replaced_file_ids={
+            partition: tuple(get_list(replaced, partition, str)) for partition in replaced
+        },
+        extra_metadata={key: get_value(extra, key, str) for key in extra if extra[key] is not None},
+        operation_type=WriteOperationType.parse(get_value(record, "operationType", str)),
         is_empty=not record,
     )
 
@@ -154,23 +153,23 @@ class _LazyStats(PickledWithoutCache, UserDict[str, tuple[WriteStat, ...]]):
 
 
 def _write_stat(stat: Mapping[str, Any]) -> WriteStat:
-    prev_commit = get_text(stat, "prevCommit")
-    cdc_stats = get_mapping(stat, "cdcStats")
+    prev_commit = get_value(stat, "prevCommit", str)
+    cdc_stats = get_value(stat, "cdcStats", dict)
     return WriteStat(
-        file_id=get_text(stat, "fileId"),
-        path=get_text(stat, "path"),
+        file_id=get_value(stat, "fileId", str),
+        path=get_value(stat, "path", str),
         # A file without a predecessor has the text "null".
         prev_commit=None if prev_commit in ("", "null") else prev_commit,
-        num_writes=get_int(stat, "numWrites"),
-        num_deletes=get_int(stat, "numDeletes"),
-        num_update_writes=get_int(stat, "numUpdateWrites"),
-        num_inserts=get_int(stat, "numInserts"),
-        total_write_bytes=get_int(stat, "totalWriteBytes"),
-        total_write_errors=get_int(stat, "totalWriteErrors"),
-        file_size=get_int(stat, "fileSizeInBytes"),
-        base_file=get_text(stat, "baseFile") or None,
-        log_files=get_texts(stat, "logFiles"),
-        cdc_files=tuple((path, get_int(cdc_stats, path)) for path in cdc_stats),
+        num_writes=get_value(stat, "numWrites", int),
+        num_deletes=get_value(stat, "numDeletes", int),
+        num_update_writes=get_value(stat, "numUpdateWrites", int),
+        num_inserts=get_value(stat, "numInserts", int),
+        total_write_bytes=get_value(stat, "totalWriteBytes", int),
+        total_write_errors=get_value(stat, "totalWriteErrors", int),
+        file_size=get_value(stat, "fileSizeInBytes", int),
+        base_file=get_value(stat, "baseFile", str) or None,
+        log_files=tuple(get_list(stat, "logFiles", str)),
+        cdc_files=tuple((path, get_value(cdc_stats, path, int)) for path in cdc_stats),
     )
 
 
@@ -263,34 +262,38 @@ def parse_compaction_plan(body: bytes, *, path: str) -> tuple[PlannedSlice, ...]
 
 @body_parser
 def _parse_operations(record: Mapping[str, Any]) -> tuple[PlannedSlice, ...]:
-    return tuple(map(_planned_slice, get_records(record, "operations")))
+    return tuple(map(_planned_slice, get_list(record, "operations", dict)))
 
 
 @body_parser
 def parse_replace_plan(record: Mapping[str, Any]) -> ReplacePlan:
     """Decode the requested file of a replacecommit or clustering; old overwrites leave it empty."""
-    groups = get_records(get_mapping(record, "clusteringPlan"), "inputGroups")
+    groups = get_list(get_value(record, "clusteringPlan", dict), "inputGroups", dict)
     return ReplacePlan(
-        operation_type=WriteOperationType.parse(get_text(record, "operationType")),
-        input_groups=tuple(tuple(map(_planned_slice, get_records(g, "slices"))) for g in groups),
+        operation_type=WriteOperationType.parse(get_value(record, "operationType", str)),
+        input_groups=tuple(tuple(map(_planned_slice, get_list(g, "slices", dict))) for g in groups),
     )
 
 
 def clean_metadata_of(record: Mapping[str, Any]) -> CleanMetadata:
-    """Convert a decoded record to a completed clean; ValueError if a field has another type."""
+    """Convert a decoded record to a completed clean.
+
+    Raises:
+        ValueError: a field has another type.
+    """
     return CleanMetadata(
-        earliest_commit_to_retain=get_text(record, "earliestCommitToRetain") or None,
-        last_completed_commit=get_text(record, "lastCompletedCommitTimestamp") or None,
+        earliest_commit_to_retain=get_value(record, "earliestCommitToRetain", str) or None,
+        last_completed_commit=get_value(record, "lastCompletedCommitTimestamp", str) or None,
         partitions=tuple(
             CleanedPartition(
                 partition_path=partition_path,
                 deleted_files=_file_names(cleaned, "successDeleteFiles"),
                 undeleted_files=_file_names(cleaned, "failedDeleteFiles"),
-                policy=get_text(cleaned, "policy"),
+                policy=get_value(cleaned, "policy", str),
             )
             for partition_path, cleaned in _partitions(record)
         ),
-        milliseconds=get_int(record, "timeTakenInMillis"),
+        milliseconds=get_value(record, "timeTakenInMillis", int),
     )
 
 
@@ -298,9 +301,13 @@ parse_clean_metadata = body_parser(clean_metadata_of)
 
 
 def rollback_metadata_of(record: Mapping[str, Any]) -> RollbackMetadata:
-    """Convert a decoded record to a completed rollback; ValueError if a field has another type."""
+    """Convert a decoded record to a completed rollback.
+
+    Raises:
+        ValueError: a field has another type.
+    """
     return RollbackMetadata(
-        rolled_back_times=get_texts(record, "commitsRollback"),
+        rolled_back_times=tuple(get_list(record, "commitsRollback", str)),
         partitions=tuple(
             RolledBackPartition(
                 partition_path=partition_path,
@@ -309,7 +316,7 @@ def rollback_metadata_of(record: Mapping[str, Any]) -> RollbackMetadata:
             )
             for partition_path, undone in _partitions(record)
         ),
-        milliseconds=get_int(record, "timeTakenInMillis"),
+        milliseconds=get_value(record, "timeTakenInMillis", int),
     )
 
 
@@ -319,20 +326,20 @@ parse_rollback_metadata = body_parser(rollback_metadata_of)
 @body_parser
 def parse_rollback_plan(record: Mapping[str, Any]) -> tuple[str, ...]:
     """Decode the requested times of the instants that a requested rollback or restore will undo."""
-    one = get_mapping(record, "instantToRollback")
-    instants = [one] if one else get_records(record, "instantsToRollback")
+    one = get_value(record, "instantToRollback", dict)
+    instants = [one] if one else get_list(record, "instantsToRollback", dict)
     return tuple(get_required(instant, "commitTime", str) for instant in instants)
 
 
 @body_parser
 def parse_restore_metadata(record: Mapping[str, Any]) -> RollbackMetadata:
     """Decode a completed restore, with the partitions of all its rollbacks."""
-    restored = get_mapping(record, "hoodieRestoreMetadata")
-    rollbacks = (rollback for time in restored for rollback in get_records(restored, time))
+    restored = get_value(record, "hoodieRestoreMetadata", dict)
+    rollbacks = (rollback for time in restored for rollback in get_list(restored, time, dict))
     return RollbackMetadata(
-        rolled_back_times=get_texts(record, "instantsToRollback"),
+        rolled_back_times=tuple(get_list(record, "instantsToRollback", str)),
         partitions=tuple(p for r in rollbacks for p in rollback_metadata_of(r).partitions),
-        milliseconds=get_int(record, "timeTakenInMillis"),
+        milliseconds=get_value(record, "timeTakenInMillis", int),
     )
 
 
@@ -344,27 +351,27 @@ def parse_savepoint_metadata(record: Mapping[str, Any]) -> SavepointMetadata:
             partition_path: _file_names(saved, "savepointDataFile")
             for partition_path, saved in _partitions(record)
         },
-        saved_by=get_text(record, "savepointedBy"),
-        saved_at_ms=get_int(record, "savepointedAt"),
-        comments=get_text(record, "comments"),
+        saved_by=get_value(record, "savepointedBy", str),
+        saved_at_ms=get_value(record, "savepointedAt", int),
+        comments=get_value(record, "comments", str),
     )
 
 
 def _planned_slice(record: Mapping[str, Any]) -> PlannedSlice:
     return PlannedSlice(
-        partition_path=get_text(record, "partitionPath"),
+        partition_path=get_value(record, "partitionPath", str),
         file_id=get_required(record, "fileId", str),
         log_file_names=_file_names(record, "deltaFilePaths"),
     )
 
 
 def _partitions(record: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    by_path = get_mapping(record, "partitionMetadata")
-    return ((path, get_mapping(by_path, path)) for path in by_path)
+    by_path = get_value(record, "partitionMetadata", dict)
+    return ((path, get_value(by_path, path, dict)) for path in by_path)
 
 
 def _file_names(record: Mapping[str, Any], name: str) -> tuple[str, ...]:
     """Return the file names of the paths in a list, or in the keys of a map."""
     paths = record.get(name)
-    paths = paths if isinstance(paths, dict) else get_texts(record, name)
+    paths = paths if isinstance(paths, dict) else tuple(get_list(record, name, str))
     return tuple(path.rpartition("/")[2] for path in paths)

@@ -5,7 +5,7 @@ from typing import Any, TypeAlias
 
 from hudi_pyspark.format.avro.schema import parse_json
 from hudi_pyspark.format.timeline.instant_body import (
-    get_records,
+    get_list,
     get_required,
     undecodable_as_corrupt,
 )
@@ -88,7 +88,7 @@ def parse_schema_history(text: bytes, *, path: str) -> tuple[InternalSchema, ...
     with undecodable_as_corrupt(path, _PROBLEM):
         history = get_required({"history": parse_json(text)}, "history", dict)
         get_required(history, "schemas", list)
-        schemas = map(_schema, get_records(history, "schemas"))
+        schemas = map(_schema, get_list(history, "schemas", dict))
         return tuple(sorted(schemas, key=lambda s: s.version_id))
 
 
@@ -97,7 +97,7 @@ def _schema(record: dict[str, Any]) -> InternalSchema:
 
 
 def _struct(record: dict[str, Any]) -> StructPart:
-    return StructPart(tuple(map(_field, get_records(record, "fields"))))
+    return StructPart(tuple(map(_field, get_list(record, "fields", dict))))
 
 
 def _field(record: dict[str, Any]) -> InternalField:

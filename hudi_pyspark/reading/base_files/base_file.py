@@ -6,14 +6,14 @@ task: rows, names and types are those of the file.
 A base file of a metadata-only bootstrap has the table's meta columns, and its source file has the
 data columns.
 
-A base file that differs from the file that its commit wrote is refused (`CommittedFile`).
+A base file that differs from the file that its commit wrote is refused (`SizeCheckedStorage`).
 """
 
 import os
 import posixpath
 import sys
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import IO
@@ -107,53 +107,36 @@ def read_base_rows(
         yield rows
 
 
-def open_searched_file(
-    task: ScanTask, storage: Storage
-) -> AbstractContextManager[PagedFile | None]:
-    """Open a base file below log files that `with_shown_keys` asks; None if it asks none.
-
-    Raises:
-        MissingFileError, CorruptBaseFileError: as `read_base_rows`.
-        UnsupportedTableError: the base file has an unknown format.
-    """
-    base = task.file_slice.base_file
-    if base is None or not _asks_base_file(task):
-        return nullcontext()
-    has_footer = BaseFileFormat.of(base.path).has_row_groups and not base.bootstrap_source
-    return open_base_file(task, storage) if has_footer else nullcontext()
-
-
-def with_shown_keys(task: ScanTask, file: PagedFile | None) -> ScanTask:
-    """Return the task for any record key if a base file below log files contradicts its keys.
+@contextmanager
+def shown_keys(task: ScanTask, storage: Storage) -> Iterator[tuple[ScanTask, PagedFile | None]]:
+    """Yield the task for any record key if a base file below log files contradicts its keys.
 
     Base rows and log records are left out by the same keys, or not at all. See `key_texts`; a base
-    file without log files is asked when it is read.
+    file without log files is asked when it is read. Without a base file, log blocks are asked.
 
-    Args:
-        task: of the slice.
-        file: from `open_searched_file`.
+    Yields:
+        The task, and its base file if that was opened, for the length of the ``with`` block.
 
     Raises:
         MissingFileError, CorruptBaseFileError: as `read_base_rows`.
         UnsupportedTypeError: the file has types that this pyarrow does not know.
+        UnsupportedTableError: the base file has an unknown format.
     """
-    if not _asks_base_file(task):
-        return task
-    if file is not None:
+    shared = task.shared
+    base = task.file_slice.base_file
+    is_by_texts = shared.record_keys is not None and bool(shared.key_texts)
+    if not is_by_texts or base is None or not task.file_slice.log_files:
+        yield task, None
+        return
+    any_key = task.with_plan(record_keys=None)
+    if base.bootstrap_source or not BaseFileFormat.of(base.path).has_row_groups:
+        yield any_key, None
+        return
+    with open_base_file(task, storage) as file:
+        assert file is not None  # there is a base file
         with named_errors(file.place):
-            if shows_texts(file.parquet, task.shared.key_texts):
-                return task
-    return task.with_plan(record_keys=None)
-
-
-def _asks_base_file(task: ScanTask) -> bool:
-    """Return whether a base file says if a task may look for its record keys alone.
-
-    Without a base file, log blocks say it.
-    """
-    is_by_texts = task.shared.record_keys is not None and bool(task.shared.key_texts)
-    file_slice = task.file_slice
-    return is_by_texts and bool(file_slice.log_files) and file_slice.base_file is not None
+            is_shown = shows_texts(file.parquet, shared.key_texts)
+        yield task if is_shown else any_key, file
 
 
 def _stored_rows(
@@ -171,7 +154,7 @@ def _stored_rows(
     rows = task.settings.batch_rows
     if file is not None:
         return read_parquet_rows(file, columns, rows, row_groups, fields=fields)
-    committed = CommittedFile(storage, base, task.settings.on_damage)
+    committed = SizeCheckedStorage(storage, base, task.settings.on_damage)
     verifies = task.settings.verify_checksums
     if base.bootstrap_source:
         source = base.bootstrap_source
@@ -193,7 +176,7 @@ def open_base_file(task: ScanTask, storage: Storage) -> AbstractContextManager[P
     settings = task.settings
     if base is None:
         return nullcontext()
-    committed = CommittedFile(storage, base, settings.on_damage)
+    committed = SizeCheckedStorage(storage, base, settings.on_damage)
     return open_parquet_file(committed, base.path, verify_checksums=settings.verify_checksums)
 
 
@@ -323,7 +306,7 @@ def _join_columns(left: pa.Table, right: pa.Table) -> pa.Table:
 
 
 @dataclass(frozen=True, slots=True)
-class CommittedFile(ConfinedStorage):
+class SizeCheckedStorage(ConfinedStorage):
     """A storage that refuses a base file if its commit recorded another size.
 
     Another file under the same name, for example an older version, would be read as if it were the

@@ -23,7 +23,7 @@ from hudi_pyspark.columns.arrays import Mask
 from hudi_pyspark.columns.nested_fields import leaf_paths, narrow_fields
 from hudi_pyspark.columns.schema_evolution import is_as_declared
 from hudi_pyspark.errors import CorruptBaseFileError, MissingFileError
-from hudi_pyspark.filter.evaluation import ColumnBounds, keys_array, may_match
+from hudi_pyspark.filter.evaluation import ColumnBounds, may_match
 from hudi_pyspark.filter.predicate import Predicate
 from hudi_pyspark.format.bloom_filter import BloomFilter, BloomFilterError
 from hudi_pyspark.format.column_names import match_columns, rename_columns
@@ -269,7 +269,7 @@ def read_parquet_rows(
 
 def keys_as_stored(keys: Sequence[str] | None, schema: pa.Schema) -> pa.Array | None:
     """Return record keys as an array; None for all keys, or if a file of that schema has none."""
-    array = keys_array(keys)
+    array = None if keys is None else pa.array(keys, pa.string())
     if array is None or len(schema.get_all_field_indices(RECORD_KEY_COLUMN)) != 1:
         return None
     return array if schema.field(RECORD_KEY_COLUMN).type == array.type else None

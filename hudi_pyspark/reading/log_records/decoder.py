@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hudi_pyspark.arrow_values import to_arrow, to_numpy
-from hudi_pyspark.columns.arrays import Mask, RowNumbers, as_one_array, is_true
+from hudi_pyspark.columns.arrays import RowNumbers, as_one_array, is_true
 from hudi_pyspark.columns.schema_evolution import (
     SchemaOnRead,
     conform,
@@ -31,7 +31,6 @@ from hudi_pyspark.format.nested_types import counts_milliseconds, find_field
 from hudi_pyspark.reading.log_records.marks import (
     ALL_COLUMNS,
     Marks,
-    OrderingValues,
     comparable,
     ordering_field,
 )
@@ -82,11 +81,6 @@ class LogDecoder:
     # are numbered, and all keys are wanted. None for the blocks of one slice.
     slice_numbers: Mapping[str, int] | None = None
     column_sets: ColumnSets = field(default_factory=ColumnSets)  # of all blocks decoded so far
-
-    @property
-    def has_keys(self) -> bool:
-        """Whether the schema has the record key column."""
-        return RECORD_KEY_COLUMN in self.schema.names
 
     def decode(self, blocks: Iterable[LogBlock]) -> Iterator[LogRecords]:
         """Decode data and delete blocks in order, small Avro blocks of one schema together.
@@ -146,7 +140,7 @@ class LogDecoder:
             rows = rows.filter(is_wanted)
         length = rows.num_rows
         keys = pa.nulls(length, pa.string())
-        if self.has_keys:
+        if RECORD_KEY_COLUMN in self.schema.names:
             keys = as_one_array(rows.column(RECORD_KEY_COLUMN))
             if keys.null_count:
                 raise CorruptTableError(f"{_place(block)}: a record without record key")
@@ -194,12 +188,13 @@ class LogDecoder:
         rows = pa.Table.from_batches([], self.schema)
         records = Records.of_rows(rows, self.rule.ordering_fields)
         keys = pa.nulls(0, pa.string())
-        positions = None if self.has_keys else np.empty(0, np.int64)
+        has_keys = RECORD_KEY_COLUMN in self.schema.names
+        positions = None if has_keys else np.empty(0, np.int64)
         no_records = LogRecords.of(records, keys, positions, self.column_sets)
         return LogRecords.concat([no_records, *parts])
 
     def _decode_deletes(self, block: LogBlock) -> LogRecords:
-        records = decode_deletes(block, data_block.decode_native_deletes(block))
+        records = decode_deletes(block)
         length = len(records.record_keys)
         if records.record_keys.null_count:
             raise CorruptTableError(f"{_place(block)}: a deleted record without record key")
@@ -257,7 +252,9 @@ def _place(block: LogBlock) -> str:
 
 
 def _marks_of_deletes(deletes: DeleteRecords, schema: pa.Schema, rule: MergeRule) -> Marks:
-    """Return the marks of the records of a delete block.
+    """Return the marks of the records of a delete block, with ordering values as rows have them.
+
+    An ordering value is null if it does not fit its column.
 
     Args:
         deletes: the records.
@@ -269,40 +266,12 @@ def _marks_of_deletes(deletes: DeleteRecords, schema: pa.Schema, rule: MergeRule
     """
     length = len(deletes.record_keys)
     names = rule.ordering_fields
-    ordering, has_other_class = _delete_ordering(deletes, schema, names)
-    return Marks(
-        ordering=ordering,
-        is_delete=np.ones(length, np.bool_),
-        has_default_ordering=to_numpy(deletes.is_commit_time) | (not names),
-        has_other_class=has_other_class,
-        columns=np.full(length, ALL_COLUMNS, np.int32),
-    )
-
-
-def _delete_ordering(
-    records: DeleteRecords, schema: pa.Schema, names: Sequence[str]
-) -> tuple[OrderingValues, Mask]:
-    """Make the ordering values of deleted records comparable with the values of rows.
-
-    Args:
-        records: of one delete block.
-        schema: of the rows, with the ordering fields' columns.
-        names: of the ordering fields.
-
-    Returns:
-        The values, null if a value does not fit its column, and a mask of the records that have a
-        value of another Java class than the column.
-
-    Raises:
-        UnsupportedTableError: an ordering field has a type that Apache Hudi does not order.
-    """
-    length = len(records.record_keys)
-    groups_of_field: Sequence[Sequence[OrderingGroup]] = [records.ordering]
+    groups_of_field: Sequence[Sequence[OrderingGroup]] = [deletes.ordering]
     if len(names) > 1:
-        array_ordering = records.array_ordering
+        array_ordering = deletes.array_ordering
         groups_of_field = array_ordering.fields if array_ordering else [()] * len(names)
     has_other_class = np.zeros(length, np.bool_)
-    fields = []
+    ordering = []
     for name, groups in zip(names, groups_of_field, strict=False):
         data_type = ordering_field(pa.Table.from_batches([], schema), name).type
         is_instant = pa.types.is_timestamp(data_type) and data_type.tz is not None
@@ -315,8 +284,14 @@ def _delete_ordering(
             if in_milliseconds and pa.types.is_int64(group.values.type):
                 group = replace(group, values=_microseconds(group.values))  # noqa: PLW2901
             values = _scatter(values, group, data_type)
-        fields.append(comparable(values, name))
-    return OrderingValues(tuple(fields), length), has_other_class
+        ordering.append(comparable(values, name))
+    return Marks(
+        ordering=tuple(ordering),
+        is_delete=np.ones(length, np.bool_),
+        has_default_ordering=to_numpy(deletes.is_commit_time) | (not names),
+        has_other_class=has_other_class,
+        columns=np.full(length, ALL_COLUMNS, np.int32),
+    )
 
 
 def _microseconds(values: pa.Array) -> pa.Array:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import reduce
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -18,8 +18,8 @@ import pyarrow.compute as pc
 
 from hudi_pyspark.arrow_values import ZERO, to_arrow, to_numpy
 from hudi_pyspark.columns.arrays import (
-    Arrays,
     Mask,
+    ParallelArrays,
     RowNumbers,
     any_of,
     field_array,
@@ -34,56 +34,21 @@ from hudi_pyspark.table.merge_mode import MergeRule
 from hudi_pyspark.table.meta_columns import DELETED_COLUMN, OPERATION_COLUMN
 
 SetNumbers = npt.NDArray[np.int32]
+Ordering: TypeAlias = tuple[pa.Array, ...]
+"""Ordering values of some records, one comparable array per ordering field.
+
+Without fields all values are equal. Null is smaller than every value, but an int column reads null
+as 0 (Hudi's default ordering value is the Integer 0)."""
 
 ALL_COLUMNS = -1  # number of the set of all columns
 _DELETING_OPERATIONS = ("D", "-U")
 
 
 @dataclass(frozen=True, slots=True)
-class OrderingValues(Arrays):
-    """Ordering values of some records, one comparable array per ordering field.
-
-    Without fields all values are equal. Null is smaller than every value, but an int column reads
-    null as 0 (Hudi's default ordering value is the Integer 0).
-    """
-
-    fields: tuple[pa.Array, ...]
-    length: int
-
-    @classmethod
-    def concat(cls, parts: Sequence[OrderingValues]) -> OrderingValues:
-        """Join the values of several parts, which have the same fields."""
-        arrays = zip(*(part.fields for part in parts), strict=True)
-        return cls(tuple(map(pa.concat_arrays, arrays)), sum(part.length for part in parts))
-
-    def take(self, rows: RowNumbers) -> OrderingValues:
-        """Return the values of some records, in the order of ``rows``."""
-        indices = to_arrow(rows)
-        return OrderingValues(tuple(f.take(indices) for f in self.fields), len(rows))
-
-    def ranks(self) -> RowNumbers:
-        """Return integers that have the order of the values; equal values have equal integers."""
-        if not self.fields:
-            return np.zeros(self.length, np.int64)
-        return reduce(_combine_ranks, (_rank(f) for f in self.fields))
-
-    def older_than(self, other: OrderingValues) -> Mask:
-        """Return, row by row, whether this value is smaller than the other."""
-        older = np.zeros(self.length, np.bool_)
-        tied = np.ones(self.length, np.bool_)
-        for own_field, other_field in zip(self.fields, other.fields, strict=True):
-            own_null, other_null = is_null(own_field), is_null(other_field)
-            smaller = is_true(pc.less(own_field, other_field)) | (own_null & ~other_null)
-            older |= tied & smaller
-            tied &= is_true(pc.equal(own_field, other_field)) | (own_null & other_null)
-        return older
-
-
-@dataclass(frozen=True, slots=True)
-class Marks(Arrays):
+class Marks(ParallelArrays):
     """Properties by which a merge decides between records; all arrays are parallel."""
 
-    ordering: OrderingValues
+    ordering: Ordering
     is_delete: Mask
     has_default_ordering: Mask  # the Integer 0, with which Hudi marks a missing ordering value
     has_other_class: Mask  # deletes whose ordering value has another Java class than the column
@@ -110,7 +75,7 @@ class Marks(Arrays):
             if pa.types.is_int32(values[0].type):
                 has_default_ordering |= is_true(pc.equal(values[0], ZERO))
         return cls(
-            ordering=OrderingValues(tuple(map(comparable, values, names)), rows.num_rows),
+            ordering=tuple(map(comparable, values, names)),
             is_delete=deleting_rows(rows, rule),
             has_default_ordering=has_default_ordering,
             has_other_class=np.zeros(rows.num_rows, np.bool_),
@@ -118,38 +83,23 @@ class Marks(Arrays):
         )
 
     @classmethod
-    def concat(cls, parts: Sequence[Marks]) -> Marks:
-        """Join the marks of several parts, at least one, in their order."""
-        arrays = zip(*(part.arrays() for part in parts), strict=True)
-        ordering = OrderingValues.concat([part.ordering for part in parts])
-        return cls(ordering, *map(np.concatenate, arrays))
-
-    @classmethod
-    def from_spill_columns(cls, columns: Sequence[pa.Array], length: int) -> Marks:
+    def from_spill_columns(cls, columns: Sequence[pa.Array]) -> Marks:
         """Return the marks whose columns `to_spill_columns` has returned."""
         count = len(fields(cls)) - 1  # ordering values follow, one array per ordering field
-        ordering = OrderingValues(tuple(columns[count:]), length)
-        return cls(ordering, *map(to_numpy, columns[:count]))
+        return cls(tuple(columns[count:]), *map(to_numpy, columns[:count]))
 
     def to_spill_columns(self) -> list[pa.Array]:
         """Return the marks as columns, for rows that go to disk."""
-        return [*map(to_arrow, self.arrays()), *self.ordering.fields]
+        arrays = (self.is_delete, self.has_default_ordering, self.has_other_class, self.columns)
+        return [*map(to_arrow, arrays), *self.ordering]
 
     @property
     def is_commit_time_delete(self) -> Mask:
         """Deletes that beat every older record."""
         return self.is_delete & self.has_default_ordering
 
-    def take(self, indices: RowNumbers) -> Marks:
-        """Return the marks of some records, in that order."""
-        return Marks(self.ordering.take(indices), *(a[indices] for a in self.arrays()))
 
-    def arrays(self) -> list[npt.NDArray[Any]]:
-        """List all arrays except the ordering values."""
-        return [self.is_delete, self.has_default_ordering, self.has_other_class, self.columns]
-
-
-def comparable_ordering(table: pa.Table, fields: Sequence[str]) -> OrderingValues:
+def comparable_ordering(table: pa.Table, fields: Sequence[str]) -> Ordering:
     """Return the ordering values of a table's rows.
 
     Args:
@@ -160,9 +110,7 @@ def comparable_ordering(table: pa.Table, fields: Sequence[str]) -> OrderingValue
         CorruptTableError: the table lacks an ordering field.
         UnsupportedTableError: an ordering field has a type that Apache Hudi does not order.
     """
-    return OrderingValues(
-        tuple(comparable(ordering_field(table, name), name) for name in fields), table.num_rows
-    )
+    return tuple(comparable(ordering_field(table, name), name) for name in fields)
 
 
 def ordering_field(table: pa.Table, name: str) -> pa.Array:
@@ -213,6 +161,25 @@ def _floating_order(values: pa.Array) -> pa.Array:
     bits = numbers.view(np.int64)
     ordered = np.where(bits < 0, bits ^ np.int64(0x7FFF_FFFF_FFFF_FFFF), bits)
     return pa.array(ordered, mask=is_null(values))
+
+
+def ranks(ordering: Ordering, length: int) -> RowNumbers:
+    """Return an integer for each of ``length`` records, in the order of their values."""
+    if not ordering:
+        return np.zeros(length, np.int64)
+    return reduce(_combine_ranks, map(_rank, ordering))
+
+
+def are_older(ordering: Ordering, others: Ordering, length: int) -> Mask:
+    """Return, for each of ``length`` pairs of records, whether the first value is smaller."""
+    older = np.zeros(length, np.bool_)
+    tied = np.ones(length, np.bool_)
+    for values, other_values in zip(ordering, others, strict=True):
+        is_none, is_other_none = is_null(values), is_null(other_values)
+        smaller = is_true(pc.less(values, other_values)) | (is_none & ~is_other_none)
+        older |= tied & smaller
+        tied &= is_true(pc.equal(values, other_values)) | (is_none & is_other_none)
+    return older
 
 
 def _rank(values: pa.Array) -> RowNumbers:

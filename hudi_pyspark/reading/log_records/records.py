@@ -9,11 +9,10 @@ import numpy as np
 import pyarrow as pa
 
 from hudi_pyspark.arrow_values import to_arrow, to_numpy
-from hudi_pyspark.columns.arrays import Arrays, Mask, RowNumbers, as_one_array
+from hudi_pyspark.columns.arrays import Arrays, Mask, ParallelArrays, RowNumbers, as_one_array
 from hudi_pyspark.reading.log_records.marks import (
     ALL_COLUMNS,
     Marks,
-    OrderingValues,
     SetNumbers,
     comparable_ordering,
 )
@@ -24,7 +23,7 @@ NO_ROW = -1
 
 
 @dataclass(frozen=True, slots=True)
-class Records:
+class Records(ParallelArrays):
     """Records with their rows side by side, ready to be merged pair by pair."""
 
     rows: pa.Table  # has a column at least; all columns are null for a record without row
@@ -45,20 +44,6 @@ class Records:
         columns = np.full(len(rows), ALL_COLUMNS, np.int32)
         marks = Marks(comparable_ordering(rows, ordering_fields), no, no, no, columns)
         return cls(rows, ~no, marks)
-
-    @classmethod
-    def concat(cls, parts: Sequence[Records]) -> Records:
-        """Join several parts, at least one, in their order."""
-        return cls(
-            pa.concat_tables([part.rows for part in parts]),
-            np.concatenate([part.has_row for part in parts]),
-            Marks.concat([part.marks for part in parts]),
-        )
-
-    def take(self, indices: RowNumbers) -> Records:
-        """Return some of the records, in that order."""
-        rows = self.rows.take(to_arrow(indices))
-        return Records(rows, self.has_row[indices], self.marks.take(indices))
 
     def with_rows(
         self, places: RowNumbers, rows: pa.Table, ordering_fields: Sequence[str], is_delete: Mask
@@ -98,15 +83,15 @@ class Records:
         rows = chosen.rows
         columns = {name: rows.column(name) for name in rows.schema.names}
         columns |= {name: pairs.rows.column(name).take(source) for name, source in sources.items()}
-        ordering = list(chosen.marks.ordering.fields)
+        ordering = list(chosen.marks.ordering)
         for number, name in enumerate(ordering_fields):
             column = name.partition(".")[0]
             if column in sources:
-                ordering[number] = pairs.marks.ordering.fields[number].take(sources[column])
+                ordering[number] = pairs.marks.ordering[number].take(sources[column])
         return Records(
             pa.Table.from_arrays([*columns.values()], schema=rows.schema),
             chosen.has_row,
-            replace(chosen.marks, ordering=OrderingValues(tuple(ordering), count)),
+            replace(chosen.marks, ordering=tuple(ordering)),
         )
 
 
@@ -180,7 +165,7 @@ class LogRecords(Arrays):
         records = Records(
             pa.Table.from_arrays(table.columns[: len(schema)], schema=schema),
             to_numpy(has_row),
-            Marks.from_spill_columns(marks, table.num_rows),
+            Marks.from_spill_columns(marks),
         )
         has_positions = not pa.types.is_null(positions.type)
         return cls.of(records, keys, to_numpy(positions) if has_positions else None, column_sets)

@@ -11,7 +11,12 @@ from hudi_pyspark.arrow_values import to_arrow, to_numpy
 from hudi_pyspark.columns.arrays import Mask, RowNumbers, as_one_array
 from hudi_pyspark.errors import CorruptTableError
 from hudi_pyspark.format.column_names import case_variants
-from hudi_pyspark.reading.log_records.marks import Marks, OrderingValues, comparable_ordering
+from hudi_pyspark.reading.log_records.marks import (
+    Marks,
+    Ordering,
+    are_older,
+    comparable_ordering,
+)
 from hudi_pyspark.reading.log_records.records import NO_ROW, LogRecords
 from hudi_pyspark.table.merge_mode import MergeRule, RecordMergeMode
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
@@ -115,17 +120,17 @@ class BaseRowMatcher:
         return first_rows[winners], winners
 
 
-def compared_ordering(match: Match, rule: MergeRule) -> OrderingValues:
+def compared_ordering(match: Match, rule: MergeRule) -> Ordering:
     """Return the ordering values of matched base rows; without fields if these are not compared."""
     fields = rule.compared_fields
     if not fields:
-        return OrderingValues((), len(match.rows))
+        return ()
     names = {*fields, *(name.partition(".")[0] for name in fields)}
     columns = case_variants(names, match.table.schema)
     return comparable_ordering(match.table.select(columns.names).take(to_arrow(match.rows)), fields)
 
 
-def base_wins(marks: Marks, base_ordering: OrderingValues, rule: MergeRule) -> Mask:
+def base_wins(marks: Marks, base_ordering: Ordering, rule: MergeRule) -> Mask:
     """Return a mask of the log records that lose to the base row that they match.
 
     Args:
@@ -134,8 +139,9 @@ def base_wins(marks: Marks, base_ordering: OrderingValues, rule: MergeRule) -> M
         rule: that takes no values from both sides.
     """
     if rule.mode is not RecordMergeMode.EVENT_TIME_ORDERING:
-        return np.zeros(base_ordering.length, np.bool_)
-    return marks.ordering.older_than(base_ordering) & ~marks.is_commit_time_delete
+        return np.zeros(len(marks.is_delete), np.bool_)
+    is_older = are_older(marks.ordering, base_ordering, len(marks.is_delete))
+    return is_older & ~marks.is_commit_time_delete
 
 
 def record_keys(table: pa.Table) -> pa.Array:

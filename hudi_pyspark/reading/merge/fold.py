@@ -27,6 +27,7 @@ from hudi_pyspark.arrow_values import to_numpy
 from hudi_pyspark.columns.arrays import Mask, RowNumbers
 from hudi_pyspark.custom_mergers import PayloadMerger
 from hudi_pyspark.errors import UnsupportedMergeError
+from hudi_pyspark.reading.log_records.marks import ranks
 from hudi_pyspark.reading.log_records.records import NO_ROW, ColumnSets, LogRecords, Records
 from hudi_pyspark.reading.merge.payload import decide, merge_by_function
 from hudi_pyspark.table.merge_mode import MergeRule, RecordMergeMode
@@ -155,7 +156,7 @@ def _newest_of_each(codes: RowNumbers, log: LogRecords, count: int) -> RowNumber
     """Return, for each code below a count, the record that wins in event-time order."""
     candidates = _candidates(codes, log)
     # Sorting is stable: of equal ordering values, the record that arrived last stays the last one.
-    by_value = np.argsort(log.marks.ordering.ranks()[candidates], kind="stable")
+    by_value = np.argsort(ranks(log.marks.ordering, len(log))[candidates], kind="stable")
     return _last_of_each(codes, candidates[by_value], count)
 
 

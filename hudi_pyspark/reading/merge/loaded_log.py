@@ -31,6 +31,7 @@ from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 if TYPE_CHECKING:
     from hudi_pyspark.format.log.log_block import LogBlock
     from hudi_pyspark.reading.log_records.decoder import LogDecoder
+    from hudi_pyspark.tasks import ReadSettings
 
 _T = TypeVar("_T")
 _Sized = TypeVar("_Sized", LogRecords, pa.Table)
@@ -231,16 +232,19 @@ class MemoryLimits:
     folder: str  # for spill files; on a local disk. "" for that of temporary files
 
     @classmethod
-    def resolve(cls, total: int, folder: str, environment: Mapping[str, str]) -> MemoryLimits:
-        """Return the limits of a Python process, by the options and its environment.
+    def of(cls, settings: ReadSettings, environment: Mapping[str, str]) -> MemoryLimits:
+        """Return the limits of a Python process.
+
+        The default memory is a third of that which Spark allows a Python worker
+        (``spark.executor.pyspark.memory``), and at most 1 GiB. The default folder is a local folder
+        of Spark, or else the folder for temporary files.
 
         Args:
-            total: bytes; 0 means a third of the memory that Spark allows a Python worker
-                (``spark.executor.pyspark.memory``), and at most 1 GiB.
-            folder: for the spill file; "" means a local folder of Spark, or else the folder for
-                temporary files.
+            settings: may name other limits.
             environment: variables of the process.
         """
+        total = settings.merge_memory
+        folder = settings.spill_folder
         worker = int(environment.get("PYSPARK_EXECUTOR_MEMORY_MB", "-1")) * _MEGABYTE
         if not total:
             total = min(worker // 3, DEFAULT_MEMORY) if worker > 0 else DEFAULT_MEMORY

@@ -35,7 +35,7 @@ from hudi_pyspark.columns.text import spark_value_text
 from hudi_pyspark.custom_mergers import PayloadMerger
 from hudi_pyspark.errors import CorruptTableError, InvalidOptionError
 from hudi_pyspark.format.column_names import find_column
-from hudi_pyspark.reading.log_records.marks import OrderingValues, flagged_rows, ordering_field
+from hudi_pyspark.reading.log_records.marks import are_older, flagged_rows, ordering_field
 from hudi_pyspark.reading.merge.decision import (
     DEBEZIUM_UNAVAILABLE,
     Decision,
@@ -93,7 +93,7 @@ def event_time(older: Records, newer: Records, _rule: MergeRule) -> Decision:
 
     The table in `fold.py` has the exceptions for deletes.
     """
-    wins = ~newer.marks.ordering.older_than(older.marks.ordering)
+    wins = ~_is_older(newer, older)
     wins |= newer.marks.is_commit_time_delete | newer.marks.has_other_class
     wins = np.where(older.marks.is_commit_time_delete, newer.has_row, wins)
     return Decision.pick(older, newer, wins)
@@ -171,14 +171,19 @@ def overwrite_with_latest(older: Records, newer: Records, _rule: MergeRule) -> D
 
 def default_payload(older: Records, newer: Records, rule: MergeRule) -> Decision:
     """Decide like DefaultHoodieRecordPayload and EventTimeAvroPayload: the newer wins a tie."""
-    wins = ~newer.marks.ordering.older_than(older.marks.ordering) | _is_unordered(older, rule)
+    wins = ~_is_older(newer, older) | _is_unordered(older, rule)
     return Decision.pick(older, newer, wins)
 
 
 def first_value(older: Records, newer: Records, rule: MergeRule) -> Decision:
     """Decide like FirstValueAvroPayload: by ordering value, and the older wins a tie."""
-    wins = older.marks.ordering.older_than(newer.marks.ordering) | _is_unordered(older, rule)
+    wins = _is_older(older, newer) | _is_unordered(older, rule)
     return Decision.pick(older, newer, wins)
+
+
+def _is_older(first: Records, second: Records) -> Mask:
+    """Return the pairs in which the ordering value of the first record is the smaller one."""
+    return are_older(first.marks.ordering, second.marks.ordering, len(first))
 
 
 def _is_unordered(records: Records, rule: MergeRule) -> Mask:
@@ -205,7 +210,7 @@ def partial_update(older: Records, newer: Records, rule: MergeRule) -> Decision:
     record's.
     """
     deletes = newer.marks.is_delete | ~newer.has_row
-    wins = deletes | ~newer.marks.ordering.older_than(older.marks.ordering)
+    wins = deletes | ~_is_older(newer, older)
     wins |= _of_other_class(older, newer, rule) | _is_unordered(older, rule)
     merges = ~deletes & (wins | ~older.marks.is_delete)
 
@@ -229,7 +234,7 @@ def _of_other_class(older: Records, newer: Records, rule: MergeRule) -> Mask:
     """
     types = [ordering_field(newer.rows, name).type for name in rule.ordering_fields]
     differs = np.full(len(older), any(map(_HAS_SPARK_CLASS, types)))
-    for one, other in zip(older.marks.ordering.fields, newer.marks.ordering.fields, strict=True):
+    for one, other in zip(older.marks.ordering, newer.marks.ordering, strict=True):
         differs |= is_null(one) != is_null(other)
     return differs
 
@@ -277,15 +282,14 @@ def _debezium(
 ) -> Decision:
     """Decide by the numbers of a column; they are null in records from before it existed."""
     older_numbers, newer_numbers = (
-        OrderingValues(tuple(sequence(_payload_column(records, field))), len(records))
-        for records in (older, newer)
+        tuple(sequence(_payload_column(records, field))) for records in (older, newer)
     )
-    if (older.has_row & newer.has_row & is_null(newer_numbers.fields[0])).any():
+    if (older.has_row & newer.has_row & is_null(newer_numbers[0])).any():
         raise CorruptTableError(
             f"a log record has no {field}, so it has no order",
             advice="Read the base files alone with hoodie.datasource.query.type=read_optimized",
         )
-    is_late = newer_numbers.older_than(older_numbers)
+    is_late = are_older(newer_numbers, older_numbers, len(newer))
     decision = Decision.pick(older, newer, ~is_late | ~newer.has_row)
     deletes = _operation_is(newer, OPERATION_FIELD, "d") | ~newer.has_row
     return replace(decision, is_delete=decision.is_delete | (decision.newer_wins & deletes))

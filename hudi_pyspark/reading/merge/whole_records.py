@@ -16,7 +16,6 @@ base file. A first merge resumes from no winners.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -25,8 +24,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hudi_pyspark.arrow_values import to_arrow, to_numpy
-from hudi_pyspark.columns.arrays import Arrays, Mask, RowNumbers, as_one_array, is_true
-from hudi_pyspark.reading.log_records.marks import OrderingValues
+from hudi_pyspark.columns.arrays import (
+    Arrays,
+    Mask,
+    ParallelArrays,
+    RowNumbers,
+    as_one_array,
+    is_true,
+)
+from hudi_pyspark.reading.log_records.marks import Ordering
 from hudi_pyspark.reading.log_records.records import NO_ROW, ColumnSets, LogRecords
 from hudi_pyspark.reading.merge.base_rows import (
     BaseRowMatcher,
@@ -51,32 +57,17 @@ class MergeDecision(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class MatchedRows(Arrays):
+class MatchedRows(ParallelArrays):
     """The base row that each of some log records meets."""
 
     row: RowNumbers  # row number in the base file, NO_ROW if the record meets none
-    ordering: OrderingValues  # of the base row, null if there is none; no fields in commit order
+    ordering: Ordering  # of the base row, null if there is none; no fields in commit order
 
     @classmethod
     def none(cls, log: LogRecords, rule: MergeRule) -> MatchedRows:
-        """Return no base rows, with the ordering fields that a rule compares with log records'."""
-        values = log.marks.ordering.fields if rule.compared_fields else ()
-        fields = tuple(field.slice(0, 0) for field in values)
-        return cls(np.empty(0, np.int64), OrderingValues(fields, 0))
-
-    @classmethod
-    def concat(cls, parts: Sequence[MatchedRows]) -> MatchedRows:
-        """Join several parts, at least one, in their order."""
-        ordering = OrderingValues.concat([part.ordering for part in parts])
-        return cls(np.concatenate([part.row for part in parts]), ordering)
-
-    def take(self, places: RowNumbers) -> MatchedRows:
-        """Return the base rows at some places, in that order; none for NO_ROW."""
-        is_none = places == NO_ROW
-        indices = to_arrow(places, is_valid=~is_none)
-        fields = tuple(field.take(indices) for field in self.ordering.fields)
-        row = np.append(self.row, NO_ROW)[places]  # the last entry, which NO_ROW indexes
-        return MatchedRows(row, OrderingValues(fields, len(places)))
+        """Return what one record meets that meets no base row, as an entry for such records."""
+        compared = log.marks.ordering if rule.compared_fields else ()
+        return cls(np.array([NO_ROW]), tuple(pa.nulls(1, field.type) for field in compared))
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,13 +85,14 @@ class Winners(Arrays):
     @classmethod
     def none(cls, log: LogRecords, rule: MergeRule) -> Winners:
         """Return the winners of no records, with which the merge of log records begins."""
-        no_records = replace(log.take(np.empty(0, np.int64)), rows=log.rows.slice(0, 0))
-        return cls(_number_rows(no_records, 0), MatchedRows.none(log, rule), 0)
+        nothing = np.empty(0, np.int64)
+        no_records = replace(log.take(nothing), rows=log.rows.slice(0, 0))
+        return cls(_number_rows(no_records, 0), MatchedRows.none(log, rule).take(nothing), 0)
 
     def to_table(self) -> pa.Table:
         """Return the winners as one table, a row for each, without the compacted instants."""
         table = self.log.to_spill_table()
-        fields = self.matched.ordering.fields
+        fields = self.matched.ordering
         for array in (to_arrow(self.matched.row), *fields):
             table = table.append_column(str(table.num_columns), array)
         counts = {"rows": str(self.row_count), "ordering_fields": str(len(fields))}
@@ -112,9 +104,8 @@ class Winners(Arrays):
         counts = {name: int(count) for name, count in table.schema.metadata.items()}
         end = table.num_columns - counts[b"ordering_fields"]
         row, *fields = map(as_one_array, table.columns[end - 1 :])
-        ordering = OrderingValues(tuple(fields), table.num_rows)
         log = LogRecords.from_spill_table(table.select(range(end - 1)), _ORDINALS, ColumnSets())
-        matched = MatchedRows(to_numpy(row), ordering)
+        matched = MatchedRows(to_numpy(row), tuple(fields))
         return cls(log, matched, counts[b"rows"], compacted_instants)
 
 
@@ -177,16 +168,14 @@ class WholeRecords:
         # Per folded record, the ordinal of the winner of its key, whose base row it has.
         self._source = _ordinals_of_winners(self._folded, older, refolded)
         self._new_keys = np.flatnonzero(self._source == NO_ROW)
+        self.needs_base_rows = len(self._new_keys) > 0
+        """Whether the decision depends on base tables: the log has new keys."""
         is_first = len(self._new_keys) == len(self._folded)
         looked_up = self._folded if is_first else self._folded.take(self._new_keys)
         self._matcher = BaseRowMatcher(looked_up, row_filter)
+        # One place for records without a base row, then the base rows in the order of the tables.
         self._matched = [MatchedRows.none(log, rule)]
-        self._matched_keys = [np.empty(0, np.int64)]  # parallel: ordinals of the matcher's records
-
-    @property
-    def needs_base_rows(self) -> bool:
-        """Whether the decision depends on base tables: the log has new keys."""
-        return len(self._new_keys) > 0
+        self._matched_keys = [np.empty(0, np.int64)]  # of base rows: ordinals of matcher's records
 
     def match(self, table: pa.Table) -> Match:
         """Look up the new keys of the log in the next base table.
@@ -238,9 +227,9 @@ class WholeRecords:
 
     def _matched_rows(self) -> MatchedRows:
         """Return the base row of each folded record."""
-        place_of_new = np.full(len(self._new_keys), NO_ROW, np.int64)
+        place_of_new = np.zeros(len(self._new_keys), np.int64)  # the first place: no base row
         in_order = np.concatenate(self._matched_keys)
-        place_of_new[in_order] = np.arange(len(in_order))
+        place_of_new[in_order] = 1 + np.arange(len(in_order))
         new = MatchedRows.concat(self._matched).take(place_of_new)
         if len(self._new_keys) == len(self._folded):
             return new

@@ -6,7 +6,7 @@ import pytest
 
 from hudi_pyspark.errors import CorruptLogBlockError, UnsupportedTableError
 from hudi_pyspark.format.bytes_source import StoredBytes
-from hudi_pyspark.format.log.data_block import decode_data_block, decode_native_deletes
+from hudi_pyspark.format.log.data_block import decode_data_block
 from hudi_pyspark.format.log.delete_block import decode_deletes
 from hudi_pyspark.format.log.log_block import LogBlockType
 from hudi_pyspark.format.log.log_file import frame_log_file, salvage_log_file
@@ -110,7 +110,7 @@ def test_deletes_have_keys_and_ordering_fields():
     deletes = pa.table({"_hoodie_record_key": ["b", "a"], "ts": pa.array([7, None], pa.int32())})
     block = frame(native_parquet(deletes, HEADER), f"{STEM}.deletes.parquet")
     assert block.block_type is LogBlockType.DELETE_BLOCK
-    records = decode_deletes(block, decode_native_deletes(block))
+    records = decode_deletes(block)
     assert records.record_keys.to_pylist() == ["b", "a"]
     assert records.is_commit_time.to_pylist() == [False, True]
     (group,) = records.ordering
@@ -122,7 +122,7 @@ def test_delete_without_values_of_several_ordering_fields_does_not_win_over_all(
         {"_hoodie_record_key": ["b"], "v": pa.nulls(1, pa.int64()), "ts": pa.nulls(1, pa.int32())}
     )
     block = frame(native_parquet(deletes, HEADER), f"{STEM}.deletes.parquet")
-    records = decode_deletes(block, decode_native_deletes(block))
+    records = decode_deletes(block)
     assert records.is_commit_time.to_pylist() == [False]
     assert records.array_ordering is not None
     assert [len(group.values) for (group,) in records.array_ordering.fields] == [0, 0]
@@ -131,14 +131,14 @@ def test_delete_without_values_of_several_ordering_fields_does_not_win_over_all(
 def test_deletes_without_record_keys_are_refused():
     block = frame(native_parquet(ROWS.select(["ts"]), HEADER), f"{STEM}.deletes.parquet")
     with pytest.raises(CorruptLogBlockError, match="expected a column _hoodie_record_key"):
-        decode_deletes(block, decode_native_deletes(block))
+        decode_deletes(block)
 
 
 def test_record_keys_of_deletes_that_are_not_text_are_refused():
     deletes = pa.table({"_hoodie_record_key": pa.array([b"\xff"]), "ts": pa.array([7], pa.int32())})
     block = frame(native_parquet(deletes, HEADER), f"{STEM}.deletes.parquet")
     with pytest.raises(CorruptLogBlockError, match="expected record keys as text, found binary"):
-        decode_deletes(block, decode_native_deletes(block))
+        decode_deletes(block)
 
 
 def test_change_data_is_a_cdc_block():

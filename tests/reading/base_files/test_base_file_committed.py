@@ -11,7 +11,7 @@ from pyarrow import orc
 
 from hudi_pyspark import HudiTable
 from hudi_pyspark.errors import CorruptBaseFileError
-from hudi_pyspark.reading.base_files.base_file import CommittedFile, read_base_file
+from hudi_pyspark.reading.base_files.base_file import SizeCheckedStorage, read_base_file
 from hudi_pyspark.table.file_group import BaseFile
 from hudi_pyspark.table.on_damage import OnDamage
 from tests.damage import unpack
@@ -31,7 +31,7 @@ def parquet(file_names, **options):
 
 def rows_of(content, path=PATH, size=99, on_damage=OnDamage.FAIL):
     base = BaseFile(path, "f1-0", "001", len(content), committed_size=size)
-    storage = CommittedFile(MemoryStorage({path: content}), base, on_damage)
+    storage = SizeCheckedStorage(MemoryStorage({path: content}), base, on_damage)
     return sum(table.num_rows for table in read_base_file(storage, path, ["a"], 10))
 
 

@@ -8,6 +8,7 @@ from hudi_pyspark.errors import CorruptLogBlockError, CorruptTableError, SchemaE
 from hudi_pyspark.format.log.log_block import HeaderKey
 from hudi_pyspark.format.nested_types import MILLISECONDS
 from hudi_pyspark.reading.log_records.decoder import LogDecoder
+from hudi_pyspark.reading.log_records.marks import ranks
 from hudi_pyspark.reading.log_records.records import NO_ROW
 from tests.reading.log_records.log_files import (
     BASE_INSTANT,
@@ -270,7 +271,7 @@ def test_ordering_of_a_delete_compares_with_the_column(
     schema = pa.schema([(KEY, pa.string()), ("ts", kind)])
     row = data_block(avro_record(ts=nullable(avro_type)), [{KEY: "k", "ts": value}])
     records = load(row + delete_block([("k", wrapper), ("k", None)]), schema=schema)
-    row_rank, delete_rank, null_rank = records.marks.ordering.ranks()
+    row_rank, delete_rank, null_rank = ranks(records.marks.ordering, len(records))
     assert row_rank == delete_rank > null_rank
     assert records.marks.has_other_class.tolist() == [False, other_class, False]
     assert records.marks.has_default_ordering.tolist() == [False, False, True]
@@ -297,7 +298,7 @@ def test_delete_of_a_column_in_milliseconds_has_a_number_of_either_unit(
     )
     block += delete_block([("k", wrapped("Long", number * factor))])
     records = load(block, schema=schema, rule=rule_of(ordering_fields=[name]))
-    row_rank, delete_rank = records.marks.ordering.ranks()
+    row_rank, delete_rank = ranks(records.marks.ordering, len(records))
     assert (delete_rank > row_rank) == is_later
     assert (delete_rank == row_rank) != is_later
 
@@ -313,7 +314,7 @@ def test_delete_of_several_fields_has_one_value_for_each():
     ]
     block += delete_block([("k", ordering) for ordering in orderings])
     records = load(block, schema=schema, rule=rule_of(ordering_fields=["a", "b"]))
-    row, same, greater, less = records.marks.ordering.ranks()
+    row, same, greater, less = ranks(records.marks.ordering, len(records))
     assert less < row == same < greater
     assert records.marks.has_other_class.tolist() == [False, False, False, True]
 

@@ -14,6 +14,7 @@ from hudi_pyspark.format.log.log_block import HeaderKey, LogBlock, LogBlockType
 from hudi_pyspark.format.timeline.internal_schema import InternalField, InternalSchema, StructPart
 from hudi_pyspark.options.read_options import ReadOptions
 from hudi_pyspark.reading.log_records.decoder import LogDecoder
+from hudi_pyspark.reading.log_records.marks import ranks
 from hudi_pyspark.reading.log_records.records import LogRecords
 from hudi_pyspark.scan import choose_scan
 from tests.format.log.log_writer import avro_content, avro_records, write_block
@@ -59,7 +60,7 @@ def contents_of(records: LogRecords) -> dict[str, object]:
         "has_default_ordering": marks.has_default_ordering.tolist(),
         "has_other_class": marks.has_other_class.tolist(),
         "columns": [records.column_sets.lacking(name, marks.columns).tolist() for name in "v"],
-        "ranks": marks.ordering.ranks().tolist(),
+        "ranks": ranks(marks.ordering, len(records)).tolist(),
     }
 
 

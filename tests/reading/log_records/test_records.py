@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from hudi_pyspark.reading.log_records.marks import ALL_COLUMNS, Marks, OrderingValues
+from hudi_pyspark.reading.log_records.marks import ALL_COLUMNS, Marks
 from hudi_pyspark.reading.log_records.records import NO_ROW, ColumnSets, LogRecords, Records
 from tests.reading.log_records.log_files import records_of
 
@@ -28,7 +28,7 @@ def marks_of(*ordering: int) -> Marks:
     """Different values in each array, so that none can be mistaken for another."""
     count = len(ordering)
     return Marks(
-        ordering=OrderingValues((pa.array(ordering, pa.int64()),), count),
+        ordering=(pa.array(ordering, pa.int64()),),
         is_delete=np.arange(count) == 1,
         has_default_ordering=np.arange(count) == 0,
         has_other_class=np.arange(count) > 0,
@@ -39,8 +39,17 @@ def marks_of(*ordering: int) -> Marks:
 def listed(log: LogRecords) -> list[tuple[object, ...]]:
     rows = log.records(np.arange(len(log))).rows["v"].to_pylist()
     positions = [None] * len(log) if log.positions is None else log.positions.tolist()
-    ordering = log.marks.ordering.fields[0].to_pylist()
-    arrays = [array.tolist() for array in log.marks.arrays()]
+    ordering = log.marks.ordering[0].to_pylist()
+    marks = log.marks
+    arrays = [
+        array.tolist()
+        for array in (
+            marks.is_delete,
+            marks.has_default_ordering,
+            marks.has_other_class,
+            marks.columns,
+        )
+    ]
     return list(zip(rows, log.keys.to_pylist(), positions, ordering, *arrays, strict=True))
 
 

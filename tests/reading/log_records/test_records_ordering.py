@@ -8,7 +8,13 @@ import pyarrow as pa
 import pytest
 
 from hudi_pyspark.errors import CorruptTableError, UnsupportedTableError
-from hudi_pyspark.reading.log_records.marks import OrderingValues, comparable, ordering_field
+from hudi_pyspark.reading.log_records.marks import (
+    Ordering,
+    are_older,
+    comparable,
+    ordering_field,
+    ranks,
+)
 
 # Values from the smallest to the greatest, by type.
 ASCENDING = [
@@ -41,13 +47,16 @@ ASCENDING = [
 ]
 
 
-def ordering(*columns: pa.Array) -> OrderingValues:
-    fields = tuple(comparable(column, "ts") for column in columns)
-    return OrderingValues(fields, len(columns[0]))
+def ordering(*columns: pa.Array) -> Ordering:
+    return tuple(comparable(column, "ts") for column in columns)
+
+
+def ranks_of(*columns: pa.Array) -> np.ndarray:
+    return ranks(ordering(*columns), len(columns[0]))
 
 
 def is_older(left: pa.Array, right: pa.Array) -> list[bool]:
-    return [bool(older) for older in ordering(left).older_than(ordering(right))]
+    return [bool(older) for older in are_older(ordering(left), ordering(right), len(left))]
 
 
 @pytest.mark.parametrize(("kind", "values"), ASCENDING)
@@ -66,21 +75,20 @@ def test_no_value_is_older_than_itself(kind, values):
 @pytest.mark.parametrize(("kind", "values"), ASCENDING)
 def test_ranks_ascend_with_the_values(kind, values):
     shuffled = [*values[::2], *values[1::2], *values]
-    ranks = dict(zip(map(repr, shuffled), ordering(pa.array(shuffled, kind)).ranks(), strict=True))
-    assert all(ranks[repr(a)] < ranks[repr(b)] for a, b in pairwise(values))
+    rank_of = dict(zip(map(repr, shuffled), ranks_of(pa.array(shuffled, kind)), strict=True))
+    assert all(rank_of[repr(a)] < rank_of[repr(b)] for a, b in pairwise(values))
 
 
 @pytest.mark.parametrize(("kind", "values"), ASCENDING)
 def test_equal_values_have_equal_ranks(kind, values):
-    ranks = ordering(pa.array([*values, *values], kind)).ranks()
-    assert ranks[: len(values)].tolist() == ranks[len(values) :].tolist()
+    found = ranks_of(pa.array([*values, *values], kind))
+    assert found[: len(values)].tolist() == found[len(values) :].tolist()
 
 
 @pytest.mark.parametrize(("kind", "values"), ASCENDING)
 def test_slice_of_an_array_compares_its_own_values(kind, values):
     array = pa.array([values[-1], *values], kind)[1:]
-    ranks = ordering(array).ranks()
-    assert np.all(np.diff(ranks) > 0)
+    assert np.all(np.diff(ranks_of(array)) > 0)
 
 
 def test_null_of_an_int_column_equals_zero():
@@ -90,16 +98,16 @@ def test_null_of_an_int_column_equals_zero():
 def test_all_nans_are_equal():
     bits = np.array([0x7FF8000000000000, 0xFFF8000000000000, 0x7FF0000000000001], np.uint64)
     nans = pa.array(bits.view(np.float64))
-    assert len(set(ordering(nans).ranks().tolist())) == 1
+    assert len(set(ranks_of(nans).tolist())) == 1
 
 
 def test_first_of_several_fields_decides_and_the_second_breaks_ties():
     first = pa.array([1, 1, 2, None, None])
     second = pa.array(["b", "a", "", "z", None])
+    assert np.argsort(ranks_of(first, second)).tolist() == [4, 3, 1, 0, 2]
     left = ordering(first, second)
-    assert np.argsort(left.ranks()).tolist() == [4, 3, 1, 0, 2]
-    right = left.take(np.array([1, 0, 0, 0, 3]))
-    assert left.older_than(right).tolist() == [False, True, False, True, True]
+    right = tuple(field.take(pa.array([1, 0, 0, 0, 3])) for field in left)
+    assert are_older(left, right, 5).tolist() == [False, True, False, True, True]
 
 
 def test_field_that_the_table_lacks_is_named():
@@ -110,19 +118,18 @@ def test_field_that_the_table_lacks_is_named():
 def test_null_does_not_tie_with_a_value():
     null, one = pa.array([None], pa.int64()), pa.array([1], pa.int64())
     small, large = pa.array([3]), pa.array([5])
-    assert ordering(one, small).older_than(ordering(null, large)).tolist() == [False]
-    assert ordering(null, large).older_than(ordering(one, small)).tolist() == [True]
+    smaller, greater = ordering(null, large), ordering(one, small)
+    assert are_older(greater, smaller, 1).tolist() == [False]
+    assert are_older(smaller, greater, 1).tolist() == [True]
 
 
 def test_without_fields_all_values_are_equal():
-    values = OrderingValues((), 3)
-    assert values.ranks().tolist() == [0, 0, 0]
-    assert values.older_than(values).tolist() == [False] * 3
-    assert values.take(np.array([2, 0])).ranks().tolist() == [0, 0]
+    assert ranks((), 3).tolist() == [0, 0, 0]
+    assert are_older((), (), 3).tolist() == [False] * 3
 
 
 def test_values_of_nothing_have_no_ranks():
-    assert ordering(pa.array([], pa.string()), pa.array([], pa.int32())).ranks().tolist() == []
+    assert ranks_of(pa.array([], pa.string()), pa.array([], pa.int32())).tolist() == []
 
 
 @pytest.mark.parametrize(

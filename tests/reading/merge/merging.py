@@ -1,7 +1,7 @@
 """Merges literal rows by the rule of a table's properties, over real log blocks."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
@@ -47,7 +47,8 @@ def rule_of_table(version: int, defaults: Any = None, **properties: str) -> Merg
     """The merge rule of a table, its properties without ``hoodie.`` and ``__`` for a dot."""
     named = {f"hoodie.{name.replace('__', '.')}": text for name, text in properties.items()}
     config = TableConfig.parse({"hoodie.table.version": str(version), **named})
-    return resolve_merge_rule(config, "", "", defaults or {})
+    rule = resolve_merge_rule(config, "", "")
+    return replace(rule, column_defaults=tuple((defaults or {}).items()))
 
 
 @dataclass

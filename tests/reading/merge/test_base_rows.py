@@ -21,4 +21,4 @@ def test_ordering_field_within_a_struct_is_compared():
     table = pa.table({"id": ["a", "b", "c"], "meta": [{"ts": 7}, {"ts": 8}, {"ts": 9}]})
     match = Match(table, None, rows=np.array([2, 0]), winners=np.array([0, 1]))
     ordering = compared_ordering(match, RULE)
-    assert [values.to_pylist() for values in ordering.fields] == [[9, 7]]
+    assert [values.to_pylist() for values in ordering] == [[9, 7]]

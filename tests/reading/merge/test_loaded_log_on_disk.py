@@ -8,6 +8,7 @@ import pytest
 
 from hudi_pyspark.errors import SpillError
 from hudi_pyspark.reading.merge.loaded_log import DEFAULT_MEMORY, Buckets, MemoryLimits, SpillFile
+from hudi_pyspark.tasks import ReadSettings
 
 FULL = Path("/dev/full")
 TABLE = pa.table(
@@ -80,19 +81,19 @@ def test_full_disk_is_told(tmp_path, monkeypatch):
     ],
 )
 def test_memory_is_that_asked_for_or_what_the_worker_has(total, worker, expected):
-    assert MemoryLimits.resolve(total, "", worker).total == expected
+    assert MemoryLimits.of(ReadSettings(merge_memory=total), worker).total == expected
 
 
 def test_folder_is_that_asked_for_or_one_of_sparks_or_that_of_temporary_files():
     spark = {"SPARK_LOCAL_DIRS": "/one,/two"}
-    assert MemoryLimits.resolve(0, "/mine", spark).folder == "/mine"
-    assert MemoryLimits.resolve(0, "", spark).folder in ("/one", "/two")
-    assert MemoryLimits.resolve(0, "", {"SPARK_LOCAL_DIRS": ""}).folder == ""
+    assert MemoryLimits.of(ReadSettings(spill_folder="/mine"), spark).folder == "/mine"
+    assert MemoryLimits.of(ReadSettings(), spark).folder in ("/one", "/two")
+    assert MemoryLimits.of(ReadSettings(), {"SPARK_LOCAL_DIRS": ""}).folder == ""
 
 
 def test_temporary_files_are_asked_for_when_rows_go_to_disk(tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    folder = MemoryLimits.resolve(0, "", {}).folder
+    folder = MemoryLimits.of(ReadSettings(), {}).folder
     with closing(SpillFile(folder)) as spilled:
         assert spilled.read(spilled.write(TABLE)).equals(TABLE)
 
@@ -104,7 +105,7 @@ def test_machine_without_a_folder_for_temporary_files(monkeypatch):
         raise FileNotFoundError("No usable temporary directory found")
 
     monkeypatch.setattr(tempfile, "gettempdir", fail)
-    folder = MemoryLimits.resolve(0, "", {}).folder
+    folder = MemoryLimits.of(ReadSettings(), {}).folder
     told = r"written to the folder for temporary files: No usable.*spillable\.map\.path"
     with pytest.raises(SpillError, match=told):
         SpillFile(folder)

@@ -30,7 +30,8 @@ from hudi_pyspark.reading.merge import outcome_files
 from hudi_pyspark.reading.merge.outcome import BaseKeys, KeptOutcome, Outcome, Resumed
 from hudi_pyspark.reading.merge.outcome_files import OUTCOME_FORMAT, OutcomesOnDisk, cache_folder
 from hudi_pyspark.reading.merge.whole_records import MergeDecision
-from hudi_pyspark.reading.read_task import read_slice, read_task
+from hudi_pyspark.reading.read_slice import read_slice
+from hudi_pyspark.reading.read_task import read_task
 from hudi_pyspark.storage import ArrowStorage
 from hudi_pyspark.table.merge_mode import MergeCache
 from hudi_pyspark.tasks import ScanTask
@@ -533,7 +534,9 @@ def both(path, folder, *, hits):
     "case", ["v6_mor_failed_rolled_back", "v8_mor_nbcc", "v9_mor_compaction_inline"]
 )
 def test_table_that_is_deleted_and_written_again_commit_by_commit(case, tmp_path):
-    instants = [c.requested_time for c in HudiTable(unpack(case, tmp_path / "first"))._view.commits]
+    instants = [
+        c.requested_time for c in HudiTable(unpack(case, tmp_path / "first"))._view.history.commits
+    ]
     hits: list[bool] = []
     for turn in range(2):  # the second time every file has a name that was there before
         for number, instant in enumerate(instants):
@@ -548,7 +551,9 @@ def test_table_that_is_deleted_and_written_again_commit_by_commit(case, tmp_path
 
 def test_later_commit_leaves_other_slices_known(tmp_path):
     case = "v6_mor_part_basic"
-    instants = [c.requested_time for c in HudiTable(unpack(case, tmp_path / "first"))._view.commits]
+    instants = [
+        c.requested_time for c in HudiTable(unpack(case, tmp_path / "first"))._view.history.commits
+    ]
     growing = table_at(case, instants[0], tmp_path)
     hits: list[bool] = []
     for instant in instants[1:]:

@@ -17,23 +17,21 @@ from hudi_pyspark.errors import CorruptTableError, InvalidOptionError, Unsupport
 from hudi_pyspark.filter.evaluation import ColumnBounds, may_match_merged
 from hudi_pyspark.filter.sql_text import parse_filter
 from hudi_pyspark.format.nested_types import MILLISECONDS
-from hudi_pyspark.format.timeline.instant import Instant
 from hudi_pyspark.format.timeline.instant_metadata import commit_metadata_of
 from hudi_pyspark.metadata_table.column_stats import (
     BoundsCache,
     bounds_of_files,
 )
 from hudi_pyspark.metadata_table.listing import MetadataListing
-from hudi_pyspark.metadata_table.pruning import IndexQuestion, prune_slices
 from hudi_pyspark.metadata_table.records import column_keys, file_key, partition_keys
-from hudi_pyspark.metadata_table.table import MetadataTable
-from hudi_pyspark.options.option import Index
-from hudi_pyspark.table.commit_history import LazyMetadata
+from hudi_pyspark.planning.pruning import prune_by_indexes
+from hudi_pyspark.planning.slice_tasks import SliceQuery
 from hudi_pyspark.table.file_group import BaseFile, FileSlice, LogFile
+from hudi_pyspark.table.timeline import CommittedTimes
 from hudi_pyspark.table.view import open_table
 from tests.conftest import GOLDEN
 from tests.damage import set_property
-from tests.metadata_table.indexed import answer_of_hudi, pruned
+from tests.planning.indexed import answer_of_hudi, pruned
 from tests.process_state import drawn_state
 
 INDEXED = ["v6_mor_mdt_indexes", "v9_mor_mdt_indexes"]
@@ -414,9 +412,15 @@ class Layer:
 
 
 def bounds_of(slices, layers, commits):
-    """Bounds of the columns of slices, whose statistics are in these layers."""
-    table: Any = SimpleNamespace(commit_metadata=commits)
-    return BoundsCache(slices, table, lambda _keys: iter([layers]))
+    """Bounds of the columns of slices, whose statistics are in these layers.
+
+    ``commits`` maps requested times to functions that read their metadata.
+    """
+    history: Any = SimpleNamespace(
+        committed=CommittedTimes(frozenset(commits), ""),
+        metadata_of=lambda times: {time: commits[time]() for time in times},
+    )
+    return BoundsCache(slices, history, lambda _keys: iter([layers]))
 
 
 def test_statistics_of_releases_with_other_schemas_are_put_together():
@@ -424,7 +428,7 @@ def test_statistics_of_releases_with_other_schemas_are_put_together():
     slices = [FileSlice("p", file.file_id, "1", file, ()) for file in files]
     keys = [column_keys(["x"])["x"] + partition_keys({"p"})["p"] + file_key(f) for f in files]
     layers = [Layer(keys[0], ["int", "long"], 3), Layer(keys[1], ["int", "long", "date"], 7)]
-    known = bounds_of(slices, layers, LazyMetadata([], lambda _commit: commit_metadata_of({})))
+    known = bounds_of(slices, layers, {})
     fields = {"x": pa.field("x", pa.int32())}
     assert known.may_match(parse_filter("x > 5", pa.schema(fields.values())), fields) == [
         False,
@@ -452,9 +456,7 @@ def test_logs_of_deletes_keep_no_slice(operation, counts, is_left_out):
     layers = [Layer(keys[0], ["int"], 3), Layer(keys[1], ["int"], None)]
     stat = {"fileId": "f", "path": log.path, **counts}
     written = {"partitionToWriteStats": {"p": [stat]}, "operationType": operation}
-    commit = Instant.parse("2_3.deltacommit", 2)
-    commits = LazyMetadata([commit], lambda _commit: commit_metadata_of(written))
-    known = bounds_of(slices, layers, commits)
+    known = bounds_of(slices, layers, {"2": lambda: commit_metadata_of(written)})
     fields = {"x": pa.field("x", pa.int32())}
     schema = pa.schema(fields.values())
     for text in ("x > 5", "x IS NULL", "x <> 3"):
@@ -466,10 +468,8 @@ def test_logs_of_deletes_keep_no_slice(operation, counts, is_left_out):
 def test_column_without_any_bounds_reads_no_commit():
     log = LogFile("p/.f_2.log.1_1-0-1", "f", "2", 1, "1-0-1", 10)
     slices = [FileSlice("p", "f", "1", BaseFile("p/f_1-0-1_1.parquet", "f", "1", 1), (log,))]
-    commit = Instant.parse("2_3.deltacommit", 2)
-    read: list[Instant] = []
-    load: Any = read.append
-    known = bounds_of(slices, [], LazyMetadata([commit], load))
+    read: list[str] = []
+    known = bounds_of(slices, [], {"2": lambda: read.append("2")})
     fields = {"x": pa.field("x", pa.int32())}
     predicate = parse_filter("x > 5", pa.schema(fields.values()))
     assert known.may_match(predicate, fields) == [True]
@@ -479,19 +479,17 @@ def test_column_without_any_bounds_reads_no_commit():
 def test_log_files_from_before_an_upgrade_keep_their_slice(golden_table):
     """Several commits may have appended to them, so statistics may be those of one."""
     table = HudiTable(str(golden_table("v9_mor_mdt_indexes")))
-    metadata = MetadataTable(table._view)
-    predicate = parse_filter("ts > 99999999999999", table.schema)
-    question = IndexQuestion(
-        [Index.COLUMN_STATS], predicate, table.schema, (), None, "",
-        keys_are_unique=False, logs_have_bounds=True,
-    )  # fmt: skip
+    planner = table.scan(data_skipping="column_stats")._query.planner
+    query = SliceQuery(
+        table.schema, "", predicate=parse_filter("ts > 99999999999999", table.schema)
+    )
     slices = table._view.slices.as_of()
-    assert prune_slices(lambda: metadata, slices, question)[0] == []
+    assert prune_by_indexes(planner, slices, query, by_key=True)[0] == []
     appended = [
         replace(
             s, log_files=tuple(replace(f, instant_time=s.base_instant_time) for f in s.log_files)
         )
         for s in slices
     ]
-    kept, _ = prune_slices(lambda: metadata, appended, question)
+    kept, _ = prune_by_indexes(planner, appended, query, by_key=True)
     assert kept == [s for s in appended if s.log_files and s.base_file] != []

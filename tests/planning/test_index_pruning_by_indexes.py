@@ -16,7 +16,7 @@ import pytest
 from hudi_pyspark import HudiTable
 from hudi_pyspark.storage import ArrowStorage
 from hudi_pyspark.table.file_group import FileSlice
-from tests.metadata_table.indexed import answer_of_hudi, pruned
+from tests.planning.indexed import answer_of_hudi, pruned
 
 STATS = "x_v9_cow_ix_stats_base"
 STATS_AND_LOGS = "x_v9_mor_ix_stats"
@@ -136,7 +136,7 @@ def test_bloom_filters_keep_slices_whose_log_files_may_have_the_key(open_case):
 
 def test_bounds_are_those_of_the_slices_that_a_thread_asks_for(open_case):
     scan = open_case(STATS).scan()
-    metadata = scan._planner.metadata()
+    metadata = scan._query.planner.metadata()
     slices = list(scan._query.slices)
 
     class WhileAnotherThreadAsks(list[FileSlice]):

@@ -1,19 +1,98 @@
-"""Writes through Apache Hudi's client with Avro schemas. Runs in the worker process only."""
+"""Tables whose schema is Avro's, with the logical types that Spark has not.
+
+Apache Hudi's write client takes the schema, as its streamer and Java users do. Spark only reads:
+`write` runs in its process.
+"""
 
 from __future__ import annotations
 
 import json
+import uuid
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
+from random import Random
 from typing import Any
 
 from pyspark.sql import SparkSession
 
-from verification.histories.avro_generation import AVRO_TYPES, JAVA
-from verification.histories.column_types import Json
+from verification.histories.column_types import ColumnType, Json
+from verification.histories.generation import Maker
 from verification.histories.history import Column, History, Step, StepKind
+from verification.histories.spark_generation import table_versions
 
+AVRO = "avro-"  # before the release that writes
+JAVA = "java-"  # likewise: with the client that needs no Spark
+WRITERS = (AVRO, JAVA)
 _SPACE = "histories"
+_DECIMAL = {"logicalType": "decimal", "precision": 12, "scale": 2}
+_FIXED_BYTES = 6
+
+
+def _logical(physical: str, name: str, least: int, most: int, *others: str) -> ColumnType:
+    """Return a logical type whose values are numbers."""
+    schema = {"type": physical, "logicalType": name}
+    return ColumnType(schema, lambda random: random.randint(least, most), others)
+
+
+_MILLIS = (-(10**11), 2 * 10**12)
+_MICROS = (-(10**14), 2 * 10**15)
+_SECONDS_OF_A_DAY = 86_400
+
+
+def _unscaled(random: Random, size: int | None) -> str:
+    number = random.randint(-(10**9), 10**9)
+    width = (number.bit_length() + 8) // 8 if size is None else size
+    return number.to_bytes(width, "big", signed=True).decode("latin-1")
+
+
+def _uuid(random: Random) -> str:
+    return str(uuid.UUID(int=random.getrandbits(128), version=4))
+
+
+# Their values are as Avro's JSON has them; a later schema may say another unit.
+AVRO_TYPES: Mapping[str, ColumnType] = {
+    "int": ColumnType("int", lambda r: r.randint(-9, 99)),
+    "long": ColumnType("long", lambda r: r.randint(-(10**12), 10**12)),
+    "double": ColumnType("double", lambda r: r.random() * 100),
+    "string": ColumnType("string", lambda r: r.choice(["", "x", "ü"])),
+    "boolean": ColumnType("boolean", lambda r: r.random() < 0.5),
+    "date": _logical("int", "date", -9999, 30000),
+    "timestamp_millis": _logical("long", "timestamp-millis", *_MILLIS, "timestamp_micros"),
+    "timestamp_micros": _logical("long", "timestamp-micros", *_MICROS, "timestamp_millis"),
+    "local_millis": _logical("long", "local-timestamp-millis", *_MILLIS, "local_micros", "long"),
+    "local_micros": _logical("long", "local-timestamp-micros", *_MICROS, "local_millis", "long"),
+    "time_millis": _logical("int", "time-millis", 0, _SECONDS_OF_A_DAY * 10**3 - 1),
+    "time_micros": _logical("long", "time-micros", 0, _SECONDS_OF_A_DAY * 10**6 - 1),
+    "uuid": ColumnType({"type": "string", "logicalType": "uuid"}, _uuid),
+    "fixed_decimal": ColumnType(
+        {"type": "fixed", "name": "six_bytes", "size": _FIXED_BYTES, **_DECIMAL},
+        lambda r: _unscaled(r, _FIXED_BYTES),
+    ),
+    "bytes_decimal": ColumnType({"type": "bytes", **_DECIMAL}, lambda r: _unscaled(r, None)),
+}
+
+
+@dataclass
+class AvroMaker(Maker):
+    """Makes a history whose columns have types of Avro."""
+
+    def history(self, name: str, hudi: str) -> History:
+        """Make a history for the write client of a release."""
+        self.version = max(table_versions(self.hudi))
+        made = super().history(name, hudi)
+        return made.with_steps(tuple(replace(step, hudi=self.hudi) for step in made.steps))
+
+    def draw_types(self) -> list[str]:
+        found = super().draw_types()
+        if {*found} & {"local_millis", "local_micros"} and self.random.random() < 0.8:
+            # Without milliseconds Apache Hudi does not repair local timestamps of older releases.
+            found = list(dict.fromkeys([*found, "timestamp_millis"]))
+        return found
+
+    def all_columns(self) -> tuple[Column, ...]:
+        pairs = [("id", "string"), ("ts", "long"), ("seq", "int"), *self.columns.items()]
+        return tuple(Column(name, kind) for name, kind in [*pairs, ("p", "string")])
 
 
 def write(
@@ -40,7 +119,7 @@ def write(
         .build()
     )
     is_java = history.hudi.startswith(JAVA)
-    client = _java_client(spark, config) if is_java else _spark_client(spark, config)
+    client = _client(spark, config, is_java=is_java)
     try:
         instant = client.startCommit()
         records = _records(spark, history, step, schema)
@@ -58,16 +137,13 @@ def write(
         client.close()
 
 
-def _spark_client(spark: SparkSession, config: Any) -> Any:
+def _client(spark: SparkSession, config: Any, *, is_java: bool) -> Any:
     client = _hudi(spark).client
+    if is_java:
+        context = client.common.HoodieJavaEngineContext(_storage_configuration(spark))
+        return client.HoodieJavaWriteClient(context, config)
     context = client.common.HoodieSparkEngineContext(spark.sparkContext._jsc)
     return client.SparkRDDWriteClient(context, config)
-
-
-def _java_client(spark: SparkSession, config: Any) -> Any:
-    client = _hudi(spark).client
-    context = client.common.HoodieJavaEngineContext(_storage_configuration(spark))
-    return client.HoodieJavaWriteClient(context, config)
 
 
 def _storage_configuration(spark: SparkSession) -> Any:
@@ -125,7 +201,7 @@ def avro_schema(columns: tuple[Column, ...]) -> dict[str, Any]:
 
 def _type(kind: str, seen: set[str]) -> Any:
     """Return a type's schema; a fixed type that was defined before is a name."""
-    schema = AVRO_TYPES[kind].schema
+    schema = AVRO_TYPES[kind].declared
     name = schema.get("name") if isinstance(schema, dict) else None
     if name in seen:
         return f"{_SPACE}.{name}"
@@ -136,7 +212,7 @@ def _type(kind: str, seen: set[str]) -> Any:
 
 def _branch(kind: str) -> str:
     """Return how Avro's JSON names a type in a union."""
-    schema = AVRO_TYPES[kind].schema
+    schema = AVRO_TYPES[kind].declared
     if isinstance(schema, str):
         return schema
     return f"{_SPACE}.{schema['name']}" if "name" in schema else str(schema["type"])

@@ -1,28 +1,115 @@
-"""Apache Flink as the writer of histories: a Java process that takes its jobs as lines of JSON."""
+"""Apache Flink as the writer of histories, by Apache Hudi's bundle for it.
+
+The steps of a history are jobs. A Java process takes them as lines of JSON.
+"""
 
 from __future__ import annotations
 
 import json
 import os
 import select
-import shutil
 import subprocess
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from verification.common.data import load_data
-from verification.histories.compare import Failure
-from verification.histories.flink_generation import FLINK, FLINK_TYPES
+from verification.histories.answers import Failure
+from verification.histories.column_types import TYPES, ColumnType
+from verification.histories.generation import PARTITION_FIELDS, Draft, Maker
 from verification.histories.history import CHANGE, COMMIT, FAILS, History, Step, StepKind
+from verification.histories.session import run_maven
 from verification.histories.worker import CrashError, Worker
+
+FLINK = "flink-0.14.0"
 
 SOURCE = Path(__file__).parent / "flink"
 BUILD = Path(__file__).parents[2] / "build" / "flink-writer"
 SECONDS_PER_JOB = 600
 _JOBS = load_data(__file__, "flink_jobs.toml")
+FLINK_TYPES: Mapping[str, ColumnType] = {
+    **{name: replace(TYPES[name], declared=ddl) for name, ddl in _JOBS["types"].items()},
+    "tiny": replace(TYPES["int"], declared="TINYINT"),
+    "small": replace(TYPES["int"], declared="SMALLINT"),
+    "millis": replace(TYPES["timestamp"], declared="TIMESTAMP(3)"),
+    "local_millis": replace(TYPES["timestamp"], declared="TIMESTAMP_LTZ(3)"),
+    "local_micros": replace(TYPES["timestamp"], declared="TIMESTAMP_LTZ(6)"),
+}
+
+
+@dataclass
+class FlinkMaker(Maker):
+    """Makes a history whose steps are jobs, with one commit or several."""
+
+    is_append: bool = False
+    has_changelog: bool = False
+
+    def options(self) -> dict[str, str]:
+        """Draw settings of the table and of every job, in the names of Spark where it has one."""
+        found = super().options()
+        self.is_append = found.get("write.operation") == "insert"
+        self.has_changelog = "changelog.enabled" in found
+        self.is_global = found.get("index.global.enabled") == "true"
+        if self.is_append and self.random.random() < 0.5:  # a table without keys
+            found["hoodie.datasource.write.recordkey.field"] = ""
+        return found
+
+    def version_options(self) -> dict[str, str]:
+        """Flink's release knows no other version than its own."""
+        return {}
+
+    def weights(self) -> dict[str, float]:
+        if self.is_append:
+            return {"upsert": 6, "cluster": 2, "add_column": 0.6}
+        return super().weights()
+
+    def step_of(self, draft: Draft) -> Step:
+        """Make a job, which appends if the table has no keys to find.
+
+        Jobs other than upserts have one commit of inserts.
+        """
+        columns = self.all_columns()
+        if draft.kind != "upsert" and not self.is_append:
+            return Step(StepKind(draft.kind), columns, self.rows(draft, columns))
+        changes = tuple(
+            (commit, *change)
+            for commit in range(draft.commits or self.random.randint(1, 3))
+            for row in self.rows(draft, columns)
+            for change in self.changes(row, 0.0 if self.is_append else draft.deletes)
+        )
+        kind = StepKind.INSERT if self.is_append else StepKind.UPSERT
+        return Step(kind, (COMMIT, CHANGE, *columns), changes, draft.options, text=draft.text)
+
+    def changes(self, row: tuple[Any, ...], deletes: float) -> list[tuple[Any, ...]]:
+        """Return the row with its kind, after the row that it replaces in a changelog."""
+        r = self.random
+        if r.random() < deletes:
+            return [("-D", *row)]
+        if not self.has_changelog or r.random() < 0.5:
+            return [(r.choice(["+I", "+U"]), *row)]
+        after = ("+U", *row)
+        return [("-U", *row), after] if r.random() < 0.8 else [("-U", *row)]
+
+    def job_that_compacts(self) -> Step:
+        options = {
+            "compaction.schedule.enabled": "true",
+            "compaction.async.enabled": "true",
+            "compaction.delta_commits": str(self.random.randint(1, 2)),
+        }
+        return self.write(options=options)
+
+    def insert_overwrite(self) -> Step:
+        """Make a step that overwrites one partition, whose value all rows have."""
+        fields = PARTITION_FIELDS[self.partitioning]
+        if len(fields) != 1:
+            return self.write("insert_overwrite_table")
+        step = self.write("insert_overwrite")
+        place = [column.name for column in step.columns].index(fields[0])
+        value = step.rows[0][place]
+        rows = tuple((*row[:place], value, *row[place + 1 :]) for row in step.rows)
+        return replace(step, rows=rows, text=fields[0])
 
 
 @dataclass
@@ -89,27 +176,15 @@ def job(history: History, step: Step, path: Path) -> dict[str, Any]:
 
 
 def _service(step: Step, path: Path) -> dict[str, Any]:
-    if step.kind is StepKind.CLUSTER:
-        return {
-            "main": "org.apache.hudi.sink.clustering.HoodieFlinkClusteringJob",
-            "arguments": [
-                *("--path", path.as_uri(), "--schedule", "--clustering-tasks", "1"),
-                *("--clustering-delta-commits", "1", "--small-file-limit", "100"),
-                *("--sort-columns", "id"),
-            ],
-        }
-    return {
-        "main": "org.apache.hudi.sink.compact.HoodieFlinkCompactor",
-        "arguments": [
-            *("--path", path.as_uri(), "--compaction-tasks", "1"),
-            *("--compaction-max-memory", "64", "--compaction-delta-commits", "1"),
-            *(["--schedule"] if step.text else []),
-        ],
-    }
+    service = _JOBS["services"][step.kind.value]
+    arguments = ["--path", path.as_uri(), *service["arguments"]]
+    if step.text or step.kind is StepKind.CLUSTER:
+        arguments.append("--schedule")
+    return {"main": service["main"], "arguments": arguments}
 
 
 def _ddl(history: History, step: Step, path: Path) -> str:
-    fields = [f"`{c.name}` {FLINK_TYPES[c.type].ddl}" for c in _data_columns(step)]
+    fields = [f"`{c.name}` {FLINK_TYPES[c.type].declared}" for c in _data_columns(step)]
     if history.record_keys:
         fields.append(f"PRIMARY KEY ({_quoted(history.record_keys)}) NOT ENFORCED")
     partitions = _quoted(history.partition_fields)
@@ -188,13 +263,7 @@ def _classpath() -> str:
         print(
             f"Getting Apache Hudi's bundle for Flink ({FLINK}) from Maven Central ...", flush=True
         )
-        goal = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:build-classpath"
-        maven = shutil.which("mvn")
-        if maven is None:
-            raise SystemExit("Install Maven: sudo apt-get install -y maven")
-        subprocess.run(
-            [maven, "-q", "-B", "-f", str(pom), goal, f"-Dmdep.outputFile={jars}"], check=True
-        )
+        run_maven("build-classpath", "-f", str(pom), f"-Dmdep.outputFile={jars}")
     found = f"{classes}{os.pathsep}{jars.read_text()}"
     if _is_older(classes / "Writer.class", source):
         command = [_java("javac"), "-encoding", "UTF-8", "-cp", found, "-d", str(classes)]

@@ -7,23 +7,25 @@ from tests.conftest import GOLDEN
 from tests.golden.case import load_case
 from tests.memory_storage import MemoryStorage
 from tests.sampling import SAMPLED, sample
-from verification.damaged_tables import (
+from verification.common.archives import files_of
+from verification.damage.damages import (
+    Damage,
+    damages_of,
+    line_damages_of,
+    metadata_damages_of,
+    outcome_of,
+)
+from verification.damage.tables import (
     BARE,
     NAMED,
     OTHER,
     SAME,
     STORAGE,
-    Damage,
-    FailingStorage,
     StorageGone,
-    damages_of,
-    files_of,
+    WatchedStorage,
     filters_of,
-    line_damages_of,
-    metadata_damages_of,
-    outcome_of,
     read,
-)  # fmt: skip
+)
 
 # verification/README.md says why: the format has no checksum of these, or their absence is a state.
 MAY_DIFFER = {
@@ -41,6 +43,11 @@ MAY_DIFFER = {
 CASE = "v6_mor_payload_awsdms"
 
 
+def details(found, verdict):
+    """What exactly the outcomes of a verdict are."""
+    return {outcome.detail for outcome in found.values() if outcome.verdict == verdict}
+
+
 @pytest.mark.parametrize("case", [CASE, "v8_cow_schema_evolution", "v9_mor_nonpart_commit_time"])
 @SAMPLED
 def test_damaged_table_gives_its_rows_or_a_named_error(case, is_whole):
@@ -48,10 +55,9 @@ def test_damaged_table_gives_its_rows_or_a_named_error(case, is_whole):
     # Kinds of damage alternate: of two, one would often be the same kind.
     some = every if is_whole else sample(every, case, 3)
     found = {damage: outcome_of(case, damage) for damage in some}
-    outcomes = {outcome for outcome, _ in found.values()}
-    assert {what for outcome, what in found.values() if outcome == BARE} == set()
-    assert {what for outcome, what in found.values() if outcome == OTHER} <= MAY_DIFFER
-    assert outcomes >= {SAME, NAMED}
+    assert details(found, BARE) == set()
+    assert details(found, OTHER) <= MAY_DIFFER
+    assert {outcome.verdict for outcome in found.values()} >= {SAME, NAMED}
 
 
 @pytest.mark.parametrize(
@@ -77,8 +83,8 @@ def test_damaged_metadata_table_loses_no_row(case, is_whole):
     some = some if is_whole else sample(some, case, 3)
     found = {damage: outcome_of(case, damage) for damage in some}
     assert {damage.kind for damage in some} == {"cut", "back", "archive", "lose", "older"}
-    assert {o for o in found.values() if o[0] == BARE} == set()
-    assert {what for outcome, what in found.values() if outcome == OTHER} == set()
+    assert details(found, BARE) == set()
+    assert details(found, OTHER) == set()
 
 
 @pytest.mark.parametrize(
@@ -111,7 +117,7 @@ def test_damaged_metadata_table_loses_no_row(case, is_whole):
     ],
 )
 def test_flipped_byte_of_a_footer_is_a_named_error(case, path, place):
-    assert outcome_of(case, Damage("flip", path, place))[0] == NAMED
+    assert outcome_of(case, Damage("flip", path, place)).verdict == NAMED
 
 
 def test_table_without_damage_has_as_many_rows_as_apache_hudi_reads():
@@ -126,7 +132,7 @@ def test_damages_are_what_they_are_called():
     assert Damage("empty", "a", 0).of(files).files == {"a": b"", "b": b"1"}
     assert Damage("remove", "a", 0).of(files).files == {"b": b"1"}
     failing = Damage("fail", "", 2).of(files)
-    assert isinstance(failing, FailingStorage)
+    assert isinstance(failing, WatchedStorage)
     assert failing.read_bytes("a") == b"\x00\x00"
     with pytest.raises(StorageGone):
         failing.at("/").list_directory("")
@@ -134,7 +140,7 @@ def test_damages_are_what_they_are_called():
 
 def test_a_call_that_fails_is_not_taken_for_a_missing_file():
     calls = [d for d in damages_of(CASE, step=1 << 30) if d.kind == "fail"]
-    assert {outcome_of(CASE, damage)[0] for damage in calls} <= {SAME, NAMED, STORAGE}
+    assert {outcome_of(CASE, damage).verdict for damage in calls} <= {SAME, NAMED, STORAGE}
     assert len(calls) > 5
 
 
@@ -148,7 +154,7 @@ def test_a_call_that_fails_is_not_taken_for_a_missing_file():
 def test_lost_end_of_the_first_commit_of_a_metadata_table_loses_no_row(case, instant, caplog):
     """Its log blocks of the record index do not count any more; keys are looked up."""
     path = f".hoodie/metadata/.hoodie/timeline/{instant}.deltacommit"
-    assert outcome_of(case, Damage("remove", path, 0))[0] == SAME
+    assert outcome_of(case, Damage("remove", path, 0)).verdict == SAME
     assert f"lacks commit {instant[:17]}" in caplog.text
 
 
@@ -178,14 +184,14 @@ def test_files_that_describe_a_table_are_cut_at_every_line(case, is_whole):
     others = [d for d in every if d not in of_properties]
     chosen = of_properties + (others if is_whole else sample(others, case, 12))
     found = {damage: outcome_of(case, damage) for damage in chosen}
-    assert {what for outcome, what in found.values() if outcome == BARE} == set()
+    assert details(found, BARE) == set()
     whole = files_of(case)[PROPERTIES_FILE].decode()
-    for damage, (outcome, _) in found.items():
+    for damage, outcome in found.items():
         kept = whole[: damage.place]
         has_both = "\nhoodie.table.checksum=" in kept and "\nhoodie.table.name=" in kept
         is_cut_before = damage in of_properties and not has_both
         if is_cut_before:
-            assert outcome == (NAMED if damage.kind == "cut" else SAME), damage
+            assert outcome.verdict == (NAMED if damage.kind == "cut" else SAME), damage
         # The checksum covers the names alone: Apache Hudi takes what the file says, or a default.
-        if outcome == OTHER:
+        if outcome.verdict == OTHER:
             assert damage.path == PROPERTIES_FILE, damage

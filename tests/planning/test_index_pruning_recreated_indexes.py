@@ -11,7 +11,7 @@ import shutil
 import pytest
 
 from hudi_pyspark import HudiTable, MissingFileError
-from tests.metadata_table.indexed import pruned
+from tests.planning.indexed import pruned
 
 CASE = "v9_mor_mdt_indexes"
 # A base file of the index, its first commit, and what `explain()` says of a filter that asks it.

@@ -1,4 +1,7 @@
-"""hudi-rs as the writer of histories: a program that cargo builds does one step at a time."""
+"""hudi-rs as the writer of histories, in turns with Spark.
+
+A program that cargo builds does one step at a time.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,15 @@ import os
 import shutil
 import subprocess
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
+from verification.histories.answers import Failure
 from verification.histories.column_types import TYPES
-from verification.histories.compare import Failure
+from verification.histories.generation import Maker
 from verification.histories.history import History, Step, StepKind
 from verification.histories.worker import Worker
 
@@ -38,6 +42,22 @@ _ARROW: Mapping[str, pa.DataType] = {
     "all_digits": pa.decimal128(38, 0),
     "binary": pa.binary(),
 }
+
+
+@dataclass
+class RustMaker(Maker):
+    """Makes a history that hudi-rs begins, and that it and Spark write in turns."""
+
+    def history(self, name: str, hudi: str) -> History:
+        """Make a history."""
+        self.hudi, self.version = SPARK_RELEASE, self.random.choice([8, 9, 9])
+        return super().history(name, hudi)
+
+    def step(self) -> Step:
+        """Make a further step, of Spark now and then."""
+        step = super().step()
+        is_spark = self.random.random() < 0.25
+        return replace(step, hudi=SPARK_RELEASE) if is_spark else step
 
 
 @dataclass

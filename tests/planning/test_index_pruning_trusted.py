@@ -18,7 +18,7 @@ from hudi_pyspark.metadata_table.own_slices import listed_slices
 from hudi_pyspark.planning.slice_tasks import TablePlanner
 from hudi_pyspark.tasks import ScanTask
 from tests.damage import set_property
-from tests.metadata_table.indexed import answer_of_hudi, pruned
+from tests.planning.indexed import answer_of_hudi, pruned
 
 SECONDARY = ["x_v9_cow_ix_secondary_base", "x_v9_mor_ix_secondary", "x_v8_mor_ix_secondary"]
 STATS = ["x_v9_cow_ix_stats_base", "x_v9_mor_ix_stats"]

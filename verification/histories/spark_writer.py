@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 import shutil
-import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -14,8 +13,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from verification.common.data import load_data
-from verification.histories import avro_writer
-from verification.histories.avro_generation import AVRO, JAVA
+from verification.histories import avro
 from verification.histories.column_types import TYPES, Json, python_value
 from verification.histories.history import LAGS, TOGETHER, History, Step, StepKind
 from verification.histories.instants import (
@@ -24,6 +22,7 @@ from verification.histories.instants import (
     table_properties,
     timeline_files,
 )
+from verification.histories.session import settings_of
 
 _STEPS = load_data(__file__, "steps.toml")
 _PROCEDURES: Mapping[str, str] = _STEPS["procedures"]
@@ -35,30 +34,6 @@ class NotPossibleError(Exception):
 
 _DELETED = "hoodie.datasource.write.partitions.to.delete"
 _CREATED: set[Path] = set()  # tables that statements created
-_HADOOP = "spark.hadoop."
-
-
-@contextmanager
-def settings_of(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
-    """Have settings for a while, of the session or, with ``spark.hadoop.`` before, of Hadoop."""
-    hadoop = spark.sparkContext._jsc.hadoopConfiguration()
-    own = {key: value for key, value in settings.items() if not key.startswith(_HADOOP)}
-    of_hadoop = {k.removeprefix(_HADOOP): settings[k] for k in settings if k not in own}
-    before = {key: spark.conf.get(key, None) for key in own}
-    try:
-        for key, value in own.items():
-            spark.conf.set(key, value)
-        for key, value in of_hadoop.items():
-            hadoop.set(key, value)
-        yield
-    finally:
-        for key, earlier in before.items():
-            if earlier is None:
-                spark.conf.unset(key)
-            else:
-                spark.conf.set(key, earlier)
-        for key in of_hadoop:
-            hadoop.unset(key)
 
 
 def execute(spark: SparkSession, history: History, number: int, path: Path) -> None:
@@ -67,28 +42,11 @@ def execute(spark: SparkSession, history: History, number: int, path: Path) -> N
     if steps[number].text != TOGETHER:
         _execute(spark, history, number, path)
     elif steps[number - 1].text != TOGETHER:
-        together = takewhile(lambda n: steps[n].text == TOGETHER, range(number, len(steps)))
-        _execute_together(spark, history, list(together), path)
-
-
-def _execute_together(
-    spark: SparkSession, history: History, numbers: list[int], path: Path
-) -> None:
-    errors: list[Exception] = []
-
-    def run(number: int) -> None:
-        try:
-            _execute(spark, history, number, path)
-        except Exception as error:  # noqa: BLE001  (raised below)
-            errors.append(error)
-
-    threads = [threading.Thread(target=run, args=(number,)) for number in numbers]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if errors:
-        raise errors[0]
+        together = list(takewhile(lambda n: steps[n].text == TOGETHER, range(number, len(steps))))
+        with ThreadPoolExecutor(len(together)) as threads:
+            writes = [threads.submit(_execute, spark, history, n, path) for n in together]
+        for write in writes:
+            write.result()
 
 
 def _execute(spark: SparkSession, history: History, number: int, path: Path) -> None:
@@ -100,34 +58,21 @@ def _execute(spark: SparkSession, history: History, number: int, path: Path) -> 
         _adapt(options, table_properties(path))
     session = {key: options.pop(key) for key in list(options) if key.startswith("spark.")}
     with settings_of(spark, session):
-        _do(spark, history, number, options, path)
-
-
-def _do(
-    spark: SparkSession, history: History, number: int, options: dict[str, str], path: Path
-) -> None:
-    step = history.steps[number]
-    if history.hudi.startswith((AVRO, JAVA)) and step.rows:
-        avro_writer.write(spark, history, number, options, path)
-    elif step.kind is StepKind.BOOTSTRAP:
-        _bootstrap(spark, step, options, path)
-    elif step.kind is StepKind.MERGE_INTO:
-        _merge_into(spark, history, step, options, path)
-    elif step.kind is StepKind.SQL:
-        _sql(spark, _statement(spark, step.text, path, step), options, step)
-    elif step.kind is StepKind.TABLE_TYPE:
-        _edit_properties(path, {"hoodie.table.type": step.text})
-    elif step.kind is StepKind.EDIT_PROPERTIES:
-        _edit_properties(path, step.options)
-    elif step.kind is StepKind.LOSE_COMPLETION:
-        _lose(path, re.escape(completed_commits(path)[-1].file_name))
-    elif step.kind is StepKind.LOSE_INSTANT:
-        _lose(path, completed_commits(path)[int(step.text) - 1].requested + ".*")
-    elif step.kind.value in _PROCEDURES:
-        text = f"CALL {_PROCEDURES[step.kind.value]}"
-        _sql(spark, _statement(spark, text, path, step), options, step)
-    else:
-        _write(_rows(spark, step), step, options, path, is_first=number == 0)
+        if history.hudi.startswith(avro.WRITERS) and step.rows:
+            avro.write(spark, history, number, options, path)
+        elif step.kind in _EDITS:
+            _EDITS[step.kind](path, step)
+        elif step.kind is StepKind.BOOTSTRAP:
+            _bootstrap(spark, step, options, path)
+        elif step.kind is StepKind.MERGE_INTO:
+            _merge_into(spark, history, step, options, path)
+        elif step.kind is StepKind.SQL:
+            _sql(spark, _statement(spark, step.text, path, step), options, step)
+        elif step.kind.value in _PROCEDURES:
+            text = f"CALL {_PROCEDURES[step.kind.value]}"
+            _sql(spark, _statement(spark, text, path, step), options, step)
+        else:
+            _write(_rows(spark, step), step, options, path, is_first=number == 0)
 
 
 def _write(
@@ -193,6 +138,21 @@ def _lose(path: Path, pattern: str) -> None:
             file.unlink()
 
 
+# What is done to the files of a table, without Apache Hudi.
+_EDITS: Mapping[StepKind, Callable[[Path, Step], None]] = {
+    StepKind.TABLE_TYPE: lambda path, step: _edit_properties(
+        path, {"hoodie.table.type": step.text}
+    ),
+    StepKind.EDIT_PROPERTIES: lambda path, step: _edit_properties(path, step.options),
+    StepKind.LOSE_COMPLETION: lambda path, _: _lose(
+        path, re.escape(completed_commits(path)[-1].file_name)
+    ),
+    StepKind.LOSE_INSTANT: lambda path, step: _lose(
+        path, completed_commits(path)[int(step.text) - 1].requested + ".*"
+    ),
+}
+
+
 def _statement(spark: SparkSession, text: str, path: Path, step: Step) -> str:
     """Return a statement with names of the table, and of instants that it has now.
 
@@ -211,8 +171,7 @@ def _statement(spark: SparkSession, text: str, path: Path, step: Step) -> str:
         **({"plan": plans[0]} if plans else {}),
     }
     if "{table}" in text:
-        is_new = text.startswith("CREATE TABLE")
-        places["table"] = _new_table(spark, path) if is_new else _table(spark, path)
+        places["table"] = _table(spark, path, is_new=text.startswith("CREATE TABLE"))
     try:
         return text.format(path=path, **places)
     except KeyError as error:
@@ -237,39 +196,29 @@ def _chosen(values: list[str] | tuple[str, ...], step: Step) -> str:
 
 def _sql(spark: SparkSession, text: str, options: Mapping[str, str], step: Step) -> None:
     """Run a statement with the session's settings as they are while it runs."""
-    session = {key: options[key] for key in _STEPS["of_session"] if key in options} | dict(
-        step.options
-    )
-    with settings_of(spark, session):
+    session = {key: options[key] for key in _STEPS["of_session"] if key in options}
+    with settings_of(spark, {**session, **step.options}):
         spark.sql(text).collect()
 
 
-def _table(spark: SparkSession, path: Path) -> str:
+def _table(spark: SparkSession, path: Path, *, is_new: bool = False) -> str:
     """A name of the table in the catalog, declared anew so that it has the columns of now.
 
-    A table that a statement created keeps the types that only its statement says.
+    A table that a statement created, or is about to create, keeps the types that only its statement
+    says.
     """
-    name = _table_name(path)
-    if path not in _CREATED:
+    name = re.sub(r"\W", "_", path.name)
+    if is_new:
+        spark.sql(f"DROP TABLE IF EXISTS {name}")
+        _CREATED.add(path)
+    elif path not in _CREATED:
         spark.sql(f"DROP TABLE IF EXISTS {name}")
         spark.sql(f"CREATE TABLE {name} USING hudi LOCATION '{path}'")
     return name
 
 
-def _new_table(spark: SparkSession, path: Path) -> str:
-    """The name of a table that a statement is about to create."""
-    name = _table_name(path)
-    spark.sql(f"DROP TABLE IF EXISTS {name}")
-    _CREATED.add(path)
-    return name
-
-
-def _table_name(path: Path) -> str:
-    return re.sub(r"\W", "_", path.name)
-
-
 def _rows(spark: SparkSession, step: Step) -> DataFrame:
-    types = ((c.name, TYPES[c.type].ddl if c.type in TYPES else c.type) for c in step.columns)
+    types = ((c.name, TYPES[c.type].declared if c.type in TYPES else c.type) for c in step.columns)
     schema = spark.createDataFrame([], ", ".join(f"`{name}` {ddl}" for name, ddl in types)).schema
     frame = spark.createDataFrame([spark_value(schema, row) for row in step.rows], schema)
     return frame.coalesce(step.files) if step.files else frame
