@@ -17,7 +17,7 @@ from verification.random_plans.conditions import say
 from verification.random_plans.engines import compare_engine, draw_condition
 from verification.random_plans.expressions import GRAMMAR
 from verification.random_plans.plan import Plan, draw
-from verification.random_plans.referee import Referee, make_sides
+from verification.random_plans.referee import KIND, WITH_ROWS, Referee, make_sides
 from verification.random_plans.sides import Rows
 from verification.random_plans.tables import ARCHIVES, FAMILIES, load
 
@@ -114,8 +114,8 @@ class Answering:
 def test_a_side_with_another_answer_is_found_and_its_plan_made_shorter(answer, capsys):
     referee = Referee([Answering("d.bad()", answer), Answering("never", ""), Answering("no", "")])
     lines = ("d = t('one')", "d = d.good()", "d = d.bad()", "d = d.good()")
-    outcome = referee.compare([1], plan_of=lambda seed: Plan(seed, lines, {}))
-    assert outcome.different == [1]
+    referee.compare([1], plan_of=lambda seed: Plan(seed, lines, {}))
+    assert [finding.detail for finding in referee.run.findings] == ["seed 1"]
     assert "d.bad()" in capsys.readouterr().out
     short = shortest(Plan(1, lines, {}), Plan.shorter, referee.differs, attempts=range(60))
     assert short.lines == ("d = t('one')", "d = d.bad()")
@@ -133,12 +133,15 @@ def test_an_error_of_a_value_is_asked_again_without_ansi():
 
 @pytest.mark.parametrize("engine", ["duckdb", "polars"])
 def test_lazy_tables_of_ends_answer_like_their_copy(engine, tables_of_ends):
-    assert list(compare_engine(engine, "ends", tables_of_ends, range(12))) == []
+    outcomes = list(compare_engine(engine, "ends", tables_of_ends, range(12)))
+    assert len(outcomes) == 12
+    assert [outcome for outcome in outcomes if outcome.is_finding] == []
 
 
 def test_lost_rows_are_noticed(tables_of_ends, monkeypatch):
     monkeypatch.setattr(polars, "pruning", lambda *_: IsNull("k"))
-    assert len(list(compare_engine("polars", "ends", tables_of_ends, range(12)))) > 6
+    outcomes = compare_engine("polars", "ends", tables_of_ends, range(12))
+    assert sum(outcome.is_finding for outcome in outcomes) > 6
 
 
 @pytest.mark.spark
@@ -150,9 +153,9 @@ def test_plans_in_a_registered_session_answer_like_plans_of_spark_alone(spark, t
 
     referee = Referee(make_sides("classic", load("names"), tmp_path, new_session))
     referee.prepare()
-    outcome = referee.compare(PLANS)
-    assert outcome.different == []
-    assert outcome.with_rows >= 5
+    referee.compare(PLANS)
+    assert referee.run.findings == []
+    assert referee.run.counts[KIND, WITH_ROWS] >= 5
 
 
 # In processes of their own: one that has been a client of Spark Connect makes no other session.
@@ -165,4 +168,4 @@ def test_narrowed_queries_over_connect_answer_like_plain_ones(connect_port):
 def test_plans_over_connect_answer_like_plans_of_spark_alone(connect_port):
     chosen = ["--feature", "frame: sort by literals", "--seed", "160", "--count", "60"]
     found = run_over_connect("random_plans", "--tables", "names", *chosen, port=connect_port)
-    assert "0 different" in found
+    assert " 0 findings" in found

@@ -16,16 +16,15 @@ without the parts that it differs without: ``--seed SEED --count 1`` asks it aga
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 import tempfile
-from collections.abc import Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
 from tests.conftest import set_spark_environment
+from verification.common.runs import Run, parser_of, seeds_of
 from verification.common.sessions import Sessions, read_as_written
 from verification.random_plans.engines import ENGINES, compare_engine, compare_filters
 from verification.random_plans.plan import draw
@@ -33,62 +32,55 @@ from verification.random_plans.referee import SIDES, Referee, keep_checkpoints, 
 from verification.random_plans.tables import FAMILIES, load
 
 
-def _compare_plans(chosen: argparse.Namespace, folder: Path, stack: ExitStack) -> bool:
-    """Compare plans in Spark; return whether some differ."""
-    if chosen.mode == "connect":
+def _compare_plans(given: argparse.Namespace, folder: Path, stack: ExitStack) -> Run:
+    """Compare plans in Spark."""
+    if given.mode == "connect":
         keep_checkpoints()
-    sessions = Sessions(chosen.mode, folder, stack, port=chosen.port)
-    referee = Referee(make_sides(chosen.mode, load(chosen.tables), folder, sessions.new))
+    sessions = Sessions(given.mode, folder, stack, port=given.port)
+    referee = Referee(make_sides(given.mode, load(given.tables), folder, sessions.new))
     referee.prepare()
-    plan_of = partial(draw, family=chosen.tables)
+    plan_of = partial(draw, family=given.tables)
     asked = [
         seed
-        for seed in range(chosen.seed, chosen.seed + chosen.count)
-        if not chosen.feature or chosen.feature in plan_of(seed).features
+        for seed in seeds_of(given)
+        if not given.feature or given.feature in plan_of(seed).features
     ]
-    outcome = referee.compare(asked, plan_of=plan_of, shrinks=chosen.shrinks)
-    print(outcome.summary(), flush=True)
-    return bool(outcome.different)
+    referee.compare(asked, plan_of=plan_of, shrinks=given.shrinks)
+    return referee.run
 
 
-def _compare_conditions(chosen: argparse.Namespace, folder: Path, stack: ExitStack) -> bool:
-    """Compare conditions in another engine; return whether some differ."""
-    load(chosen.tables).unpack(folder)
-    seeds = range(chosen.seed, chosen.seed + chosen.count)
-    if chosen.mode == "filter":
+def _compare_conditions(given: argparse.Namespace, folder: Path, stack: ExitStack) -> Run:
+    """Compare conditions in another engine."""
+    load(given.tables).unpack(folder)
+    if given.mode == "filter":
         spark = Sessions("classic", folder, stack).new()
         read_as_written(spark)
-        found = compare_filters(spark, chosen.tables, folder, seeds)
+        outcomes = compare_filters(spark, given.tables, folder, seeds_of(given))
     else:
-        found = compare_engine(chosen.mode, chosen.tables, folder, seeds)
-    different = 0
-    for difference in found:
-        different += 1
-        print(json.dumps(difference, default=str, ensure_ascii=False)[:3_000], flush=True)
-    print(f"ANSWERS {chosen.mode}: {len(seeds)} conditions, {different} different")
-    return bool(different)
+        outcomes = compare_engine(given.mode, given.tables, folder, seeds_of(given))
+    run = Run()
+    for outcome in outcomes:
+        run.add(outcome)
+    return run
 
 
-def main(arguments: Sequence[str]) -> int:
+def main() -> int:
     """Run as described above; the status is 1 if an answer differs."""
-    parser = argparse.ArgumentParser(
-        prog="python -m verification.random_plans", description=__doc__
-    )
+    parser = parser_of(__doc__, seed=1, count=2_000)
     parser.add_argument("--mode", choices=[*SIDES, *ENGINES], default="connect")
     parser.add_argument("--tables", choices=FAMILIES, default="golden")
     parser.add_argument("--port", default="", help="of a Connect server that runs already")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--count", type=int, default=2_000)
     parser.add_argument("--shrinks", type=int, default=10, help="plans that are made shorter")
     parser.add_argument("--feature", default="", help="ask only the plans that have it")
-    chosen = parser.parse_args(arguments)
+    given = parser.parse_args()
     os.environ["TZ"] = "UTC"
     set_spark_environment()
-    compare = _compare_conditions if chosen.mode in ENGINES else _compare_plans
+    compare = _compare_conditions if given.mode in ENGINES else _compare_plans
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        return int(compare(chosen, folder, stack))
+        run = compare(given, folder, stack)
+    return run.finish()
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

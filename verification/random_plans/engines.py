@@ -7,7 +7,6 @@ DuckDB and polars are asked over the table and over the copy.
 from __future__ import annotations
 
 import random
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
 import hudi_pyspark
+from verification.common.runs import Outcome
 from verification.random_plans.conditions import (
     PYTHON_NAMES,
     Condition,
@@ -47,15 +47,16 @@ def _key(table: Table) -> str:
 
 def compare_filters(
     spark: SparkSession, family: str, folder: Path, seeds: range
-) -> Iterator[dict[str, Any]]:
-    """Yield the filters for which `HudiTable.scan` finds other rows than Spark."""
+) -> Iterator[Outcome]:
+    """Yield whether `HudiTable.scan` finds the rows that Spark finds by random filters."""
     for begin in range(seeds.start, seeds.stop, _BATCH):
         texts: dict[Table, dict[int, str]] = {}
         for seed in range(begin, min(begin + _BATCH, seeds.stop)):
             table, condition = draw_condition(seed, family)
-            if not has_special_numbers(condition):
+            if has_special_numbers(condition):
+                yield Outcome(table.name, "not asked")
+            else:
                 texts.setdefault(table, {})[seed] = say(condition, "filter")
-        print(f"filter: up to seed {begin}", file=sys.stderr, flush=True)
         for table, asked in texts.items():
             masks = ", ".join(f"({text}) IS TRUE" for text in asked.values())
             spark.read.parquet(str(folder / table.copy)).createOrReplaceTempView("copy")
@@ -64,27 +65,29 @@ def compare_filters(
             for number, (seed, text) in enumerate(asked.items()):
                 wanted = sorted(key for key, mask in rows if mask[number])
                 found = _keys(_ask_hudi, opened, text, _key(table))
-                if found != wanted:
-                    yield {"seed": seed, "query": text, "found": found, "wanted": wanted}
+                yield _compared(table, seed, text, found, wanted)
 
 
-def compare_engine(
-    engine: str, family: str, folder: Path, seeds: range
-) -> Iterator[dict[str, Any]]:
-    """Yield the queries of DuckDB or polars that find other rows than on the copy."""
+def compare_engine(engine: str, family: str, folder: Path, seeds: range) -> Iterator[Outcome]:
+    """Yield whether DuckDB or polars finds the rows by random queries that the copy has."""
     ask = _ask_duckdb if engine == "duckdb" else _ask_polars
     for seed in seeds:
         table, condition = draw_condition(seed, family)
         text = say(condition, engine)
         if "\x00" in text and engine == "duckdb":
+            yield Outcome(table.name, "not asked")
             continue
         opened = hudi_pyspark.HudiTable(str(folder / table.place))
         found = _keys(ask, opened, text, _key(table))
         wanted = _keys(ask, pq.read_table(folder / table.copy), text, _key(table))
-        if seed % 100 == 0:
-            print(f"{engine}: up to seed {seed}", file=sys.stderr, flush=True)
-        if found != wanted:
-            yield {"seed": seed, "query": text, "found": found, "wanted": wanted}
+        yield _compared(table, seed, text, found, wanted)
+
+
+def _compared(table: Table, seed: int, text: str, found: Any, wanted: Any) -> Outcome:
+    if found == wanted:
+        return Outcome(table.name, "equal")
+    shown = f"{text[:2_000]}\nfound {found}\nwanted {wanted}"
+    return Outcome(table.name, "different", f"seed {seed}", shown, is_finding=True)
 
 
 def _keys(ask: Callable[[Any, str, str], list[Any]], source: Any, text: str, key: str) -> Any:

@@ -7,12 +7,9 @@ class. The last side is a session of Spark alone over copies of the rows, and is
 from __future__ import annotations
 
 import logging
-import sys
-import time
-from collections import Counter
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +19,7 @@ from pyspark.sql.connect.plan import CachedRemoteRelation
 import hudi_pyspark
 from hudi_pyspark.spark.datasource import HudiDataSource
 from hudi_pyspark.spark.optimizer import ENABLED
+from verification.common.runs import Outcome, Run
 from verification.common.sessions import read_as_written
 from verification.common.shrinking import shortest
 from verification.random_plans import variants
@@ -29,6 +27,8 @@ from verification.random_plans.plan import Plan, draw
 from verification.random_plans.sides import BY_NAME, COPY, SOURCE, Rows, Side
 from verification.random_plans.tables import Tables
 
+# The line and the columns of the table of a run.
+KIND, WITH_ROWS, _WITHOUT_ROWS = "plans", "with rows", "without rows"
 _TRIALS = 60  # of plans that may be shorter
 # The sides of each mode: registered, registered but without the narrowing of scans, with the tables
 # in the catalog, with the data source alone, and of Spark alone.
@@ -50,49 +50,6 @@ _OF_A_VALUE = (
 )  # fmt: skip
 # With these, a value that does not fit is null, and no join ends early since a side is empty.
 _CALM = {"spark.sql.ansi.enabled": "false", "spark.sql.adaptive.enabled": "false"}
-
-
-@dataclass
-class Outcome:
-    """What came of the plans of a run."""
-
-    asked: int = 0
-    with_rows: int = 0
-    without_rows: int = 0
-    errors: Counter[str] = field(default_factory=Counter)
-    features: Counter[str] = field(default_factory=Counter)
-    different: list[int] = field(default_factory=list)
-    seconds: float = 0.0
-
-    def count(self, plan: Plan, answers: list[Rows | str]) -> None:
-        """Count a plan, and whether it has rows."""
-        self.asked += 1
-        self.features.update(plan.features)
-        wanted = answers[-1]
-        if not is_answered(answers):
-            self.errors["not answered"] += 1
-        elif isinstance(wanted, str):
-            self.errors[wanted] += 1
-        elif wanted.rows:
-            self.with_rows += 1
-        else:
-            self.without_rows += 1
-
-    def line(self) -> str:
-        """Return the counts as a line."""
-        return (
-            f"ANSWERS {self.asked} plans, {self.with_rows} with rows, "
-            f"{self.without_rows} without, {self.errors.total()} errors, "
-            f"{len(self.different)} different, {self.seconds:.0f} s"
-        )
-
-    def summary(self) -> str:
-        """Return the counts as text, the features on lines of their own."""
-        drawn = [f"{count:6} {name}" for name, count in sorted(self.features.items())]
-        errors = ", ".join(f"{count} {name}" for name, count in self.errors.most_common(12))
-        return "\n".join(
-            ["FEATURES", *drawn, f"ERRORS {self.errors.total()}: {errors}", self.line()]
-        )
 
 
 def make_sides(
@@ -132,9 +89,14 @@ def make_sides(
 
 
 class Referee:
-    """Asks sides at the same time; of those, anything with a name and a method ``answer``."""
+    """Asks sides at the same time; of those, anything with a name and a method ``answer``.
+
+    Attributes:
+        run: the outcomes of the plans that were compared.
+    """
 
     def __init__(self, sides: list[Any]) -> None:
+        self.run = Run((WITH_ROWS, _WITHOUT_ROWS))
         self._sides = sides
         # A thread for each side, since Spark keeps the session of a thread.
         self._threads = [ThreadPoolExecutor(1) for _ in sides]
@@ -164,33 +126,30 @@ class Referee:
 
     def compare(
         self, seeds: Iterable[int], *, plan_of: Callable[[int], Plan] = draw, shrinks: int = 20
-    ) -> Outcome:
-        """Ask the plans of seeds, and print those with different answers.
+    ) -> None:
+        """Ask the plans of seeds; those with different answers are findings.
 
         Args:
             seeds: of the plans.
             plan_of: draws the plan of a seed.
             shrinks: how many of those that differ are made shorter.
         """
-        outcome = Outcome()
-        began = time.monotonic()
         for seed in seeds:
             plan = plan_of(seed)
             answers = self.answers(plan)
-            outcome.count(plan, answers)
+            self.run.notes.update(plan.features)
+            outcome = Outcome(KIND, *_verdict(answers))
             if _differ(answers) and self.differs(plan):
-                outcome.different.append(seed)
-                if len(outcome.different) <= shrinks:
+                if len(self.run.findings) < shrinks:
                     plan = shortest(plan, Plan.shorter, self.differs, attempts=range(_TRIALS))
                     answers = self.answers(plan)
-                self._print(plan, answers)
-            outcome.seconds = time.monotonic() - began
-            if outcome.asked % 20 == 0:
-                print(outcome.line(), file=sys.stderr, flush=True)
-        return outcome
+                text = self._text(plan, answers)
+                outcome = Outcome(KIND, "different", f"seed {seed}", text, is_finding=True)
+            self.run.add(outcome)
 
-    def _print(self, plan: Plan, answers: list[Any]) -> None:
-        print(f"--- seed {plan.seed}\n{plan.text}")
+    def _text(self, plan: Plan, answers: list[Any]) -> str:
+        """Return a plan, and what the answers have that others have not."""
+        lines = [f"\n{plan.text}"]
         wanted = answers[-1]
         for side, answer in zip(self._sides, answers, strict=True):
             # The answers that are right have nothing of their own beside that of the copy, which is
@@ -199,11 +158,21 @@ class Referee:
             if answer == wanted:
                 other = next((a for a in answers if a != wanted), wanted)
             shown = answer if isinstance(answer, str) else answer.beside(other)
-            print(f"{side.name:5} {shown[:700]}")
-        sys.stdout.flush()
+            lines.append(f"{side.name:5} {shown[:700]}")
+        return "\n".join(lines)
 
 
-def is_answered(answers: list[Rows | str]) -> bool:
+def _verdict(answers: list[Rows | str]) -> tuple[str, str]:
+    """Return what the answers come to if they are equal: with rows, without, or an error."""
+    wanted = answers[-1]
+    if not _is_answered(answers):
+        return "error", "not answered"
+    if isinstance(wanted, str):
+        return "error", wanted
+    return (WITH_ROWS if wanted.rows else _WITHOUT_ROWS), ""
+
+
+def _is_answered(answers: list[Rows | str]) -> bool:
     """Return whether each side has an answer that says something of the plan."""
     return not any(isinstance(each, str) and each in _UNANSWERED for each in answers)
 
@@ -214,7 +183,7 @@ def _may_miss_a_value(answers: list[Rows | str]) -> bool:
 
 def _differ(answers: list[Rows | str]) -> bool:
     wanted = answers[-1]
-    if not is_answered(answers) or wanted == _TIME_TRAVEL:
+    if not _is_answered(answers) or wanted == _TIME_TRAVEL:
         return False
     return any(other != wanted for other in answers)
 
