@@ -94,7 +94,7 @@ class HudiTable:
         storage = open_storage(path, storage_options)
         # The driver may have another working folder, to which a relative path would refer.
         place = path if "://" in path else storage.describe("")
-        self._open(path, storage, TableOptions(place, storage=storage_options or {}))
+        self._open(path, storage, TableOptions(place, storage=dict(storage_options or {})))
 
     def _open(self, path: str, storage: Storage, opened_by: TableOptions | None) -> None:
         self.path = path
@@ -143,7 +143,8 @@ class HudiTable:
         catalog_table, storage = find_in_catalog(name, catalog, storage_options)
         table = cls.__new__(cls)
         location = catalog_table.location
-        options = TableOptions(table=name, storage=storage_options or {}, catalog=catalog)
+        given = dict(storage_options or {})
+        options = TableOptions(table=name, storage=given, catalog=dict(catalog))
         table._open(location, storage, options)  # noqa: SLF001  (its own)
         table._entry_columns = catalog_table.columns
         if catalog_table.is_read_optimized:

@@ -222,12 +222,12 @@ class ValueReader:  # not an ABC, whose isinstance would take most of the time o
     """
 
     def __init__(
-        self, avro: AvroType, field: str, *, least_width: int = 1, fixed_width: int | None = None
+        self, avro: AvroType, field: str, *, fixed_width: int | None = None, least_width: int = 1
     ) -> None:
         self.avro = avro
         self.field = field
-        self.least_width = least_width
         self.fixed_width = fixed_width
+        self.least_width = least_width if fixed_width is None else fixed_width
 
     @cached_property
     def arrow(self) -> pa.DataType:

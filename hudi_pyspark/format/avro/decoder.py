@@ -39,12 +39,12 @@ _CHAIN_RECORDS = 32  # records of one chain of lengths, and so the number of num
 _MOST_CHAINS = 1024
 _BEGINNING = 16  # bytes of a record by which further records are found
 _PRIMITIVE_READERS: Mapping[Primitive, Callable[[AvroType, str], ValueReader]] = {
-    Primitive.NULL: partial(values.NullReader, width=0),
-    Primitive.BOOLEAN: partial(values.BooleanReader, width=1),
+    Primitive.NULL: partial(values.NullReader, fixed_width=0),
+    Primitive.BOOLEAN: partial(values.BooleanReader, fixed_width=1),
     Primitive.INT: partial(values.VarintReader, bits=32),
     Primitive.LONG: partial(values.VarintReader, bits=64),
-    Primitive.FLOAT: partial(values.FloatReader, width=4),
-    Primitive.DOUBLE: partial(values.FloatReader, width=8),
+    Primitive.FLOAT: partial(values.FloatReader, fixed_width=4),
+    Primitive.DOUBLE: partial(values.FloatReader, fixed_width=8),
     Primitive.BYTES: values.LengthPrefixedReader,
     Primitive.STRING: values.LengthPrefixedReader,
 }

@@ -34,7 +34,7 @@ class RecordReader(ValueReader):
         widths = [part.fixed_width for part in parts]
         least = sum(part.least_width for part in parts)
         fixed = None if None in widths else sum(width or 0 for width in widths)
-        super().__init__(avro, field, least_width=least, fixed_width=fixed)
+        super().__init__(avro, field, fixed_width=fixed, least_width=least)
         self.parts = parts
 
     def read(self, cursor: Cursor) -> pa.Array:

@@ -29,12 +29,10 @@ _UUID_DASHES: Final = (8, 13, 18, 23)
 class FixedWidthReader(ValueReader):
     """Base of the types whose values all take the same number of bytes."""
 
-    def __init__(self, avro: AvroType, field: str, *, width: int) -> None:
-        super().__init__(avro, field, least_width=width, fixed_width=width)
-        self.width = width
+    fixed_width: int
 
     def skip(self, cursor: Cursor) -> None:
-        cursor.advance(self.width, self.field)
+        cursor.advance(self.fixed_width, self.field)
 
 
 class NullReader(FixedWidthReader):
@@ -59,8 +57,8 @@ class FloatReader(FixedWidthReader):
     """float and double: IEEE 754, little-endian."""
 
     def read(self, cursor: Cursor) -> pa.Array:
-        words = cursor.source.words[cursor.advance(self.width, self.field)]
-        values = words if self.width == 8 else words.astype(np.uint32)
+        words = cursor.source.words[cursor.advance(self.fixed_width, self.field)]
+        values = words if self.fixed_width == 8 else words.astype(np.uint32)
         return pa.Array.from_buffers(self.arrow, len(values), [None, pa.py_buffer(values)])
 
 
@@ -68,7 +66,7 @@ class FixedReader(FixedWidthReader):
     """fixed without a logical type: binary."""
 
     def read(self, cursor: Cursor) -> pa.Array:
-        begin = cursor.advance(self.width, self.field)
+        begin = cursor.advance(self.fixed_width, self.field)
         return cut_values(cursor.source.buffer, begin, cursor.position, self.arrow)
 
 
@@ -76,7 +74,7 @@ class FixedUuidReader(FixedWidthReader):
     """uuid on fixed(16): its usual text."""
 
     def read(self, cursor: Cursor) -> pa.Array:
-        begin = cursor.advance(self.width, self.field)
+        begin = cursor.advance(self.fixed_width, self.field)
         octets = cursor.source.octets[begin[:, None] + np.arange(16)]
         text = np.full((len(begin), 36), ord("-"), np.uint8)
         places = np.delete(np.arange(36), _UUID_DASHES)
@@ -91,8 +89,8 @@ class FixedDecimalReader(FixedWidthReader):
     """decimal on fixed: big-endian two's complement."""
 
     def read(self, cursor: Cursor) -> pa.Array:
-        begin = cursor.advance(self.width, self.field)
-        return _read_decimals(cursor, begin, np.full_like(begin, self.width), self)
+        begin = cursor.advance(self.fixed_width, self.field)
+        return _read_decimals(cursor, begin, np.full_like(begin, self.fixed_width), self)
 
 
 class VarintReader(ValueReader):
@@ -230,4 +228,4 @@ def fixed_reader(avro: AvroFixed, field: str) -> ValueReader:
     """Return the reader of a fixed type, by its logical type."""
     name = avro.logical.name if avro.logical else ""
     reader = {"uuid": FixedUuidReader, "decimal": FixedDecimalReader}.get(name, FixedReader)
-    return reader(avro, field, width=avro.size)
+    return reader(avro, field, fixed_width=avro.size)

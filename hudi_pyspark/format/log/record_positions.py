@@ -19,6 +19,8 @@ _RUNS_OFFSETS_FROM = 4  # with run containers, offsets are present only from thi
 _MOST_CONTAINERS = 65536
 _ARRAY_LIMIT = 4096  # a container of more values is a bitmap
 _BITMAP_BYTES = 8192
+_BYTE, _SHORT, _INT, _LONG = map(np.dtype, ("u1", "<u2", "<u4", "<u8"))
+_BIG_ENDIAN_INT = np.dtype(">i4")
 _LONGEST_VARINT = 9  # bytes: no file has 2**63 rows
 
 
@@ -55,7 +57,7 @@ def decode_positions(
 def _parse_list(content: bytes, most: int) -> Ordinals:
     """Decode a count and as many LEB128 numbers of up to 63 bits, which fill the octets."""
     stream = BytesIO(content)
-    count = int(_read(stream, 1, ">i4")[0])
+    count = int(_read(stream, 1, _BIG_ENDIAN_INT)[0])
     if count > most:
         raise _TooMany
     octets = np.frombuffer(stream.read(), np.uint8)
@@ -79,8 +81,8 @@ def _parse_bitmap64(content: bytes, most: int) -> Ordinals:
         return np.empty(0, np.int64)
     stream = BytesIO(content)
     pieces = [np.empty(0, np.int64)]
-    for _ in range(int(_read(stream, 1, "<u8")[0])):
-        high = int(_read(stream, 1, "<u4")[0])
+    for _ in range(int(_read(stream, 1, _LONG)[0])):
+        high = int(_read(stream, 1, _INT)[0])
         pieces.append(_parse_bitmap32(stream, most) | np.int64(high << 32))
         most -= len(pieces[-1])
     if stream.tell() != len(content):
@@ -92,23 +94,23 @@ def _parse_bitmap64(content: bytes, most: int) -> Ordinals:
 
 
 def _parse_bitmap32(stream: BytesIO, most: int) -> Ordinals:
-    cookie = int(_read(stream, 1, "<u4")[0])
+    cookie = int(_read(stream, 1, _INT)[0])
     with_runs = cookie & 0xFFFF == _COOKIE_WITH_RUNS
     if cookie != _COOKIE and not with_runs:
         raise ValueError(f"expected cookie {_COOKIE} or {_COOKIE_WITH_RUNS}, found {cookie}")
-    count = (cookie >> 16) + 1 if with_runs else int(_read(stream, 1, "<u4")[0])
+    count = (cookie >> 16) + 1 if with_runs else int(_read(stream, 1, _INT)[0])
     if count > _MOST_CONTAINERS:
         raise ValueError(f"expected at most {_MOST_CONTAINERS} containers, found {count}")
     is_run = np.zeros(count, np.bool_)
     if with_runs:
-        flags = _read(stream, (count + 7) // 8, "u1")
+        flags = _read(stream, (count + 7) // 8, _BYTE)
         is_run = np.unpackbits(flags, count=count, bitorder="little").astype(np.bool_)
-    descriptions = _read(stream, 2 * count, "<u2").astype(np.int64).reshape(count, 2)
+    descriptions = _read(stream, 2 * count, _SHORT).astype(np.int64).reshape(count, 2)
     sizes = descriptions[:, 1] + 1
     if sizes.sum() > most:
         raise _TooMany
     if not with_runs or count >= _RUNS_OFFSETS_FROM:
-        _read(stream, count, "<u4")  # offsets, which consecutive containers do not need
+        _read(stream, count, _INT)  # offsets, which consecutive containers do not need
     containers = [
         _parse_container(stream, int(size), is_run=bool(run)) | (high << 16)
         for high, size, run in zip(descriptions[:, 0], sizes, is_run, strict=True)
@@ -119,16 +121,16 @@ def _parse_bitmap32(stream: BytesIO, most: int) -> Ordinals:
 def _parse_container(stream: BytesIO, size: int, *, is_run: bool) -> Ordinals:
     """Parse the low 16 bits of ``size`` values."""
     if is_run:  # pairs of a first value and the number of values that follow it
-        count = int(_read(stream, 1, "<u2")[0])
-        runs = _read(stream, 2 * count, "<u2").astype(np.int64).reshape(count, 2)
+        count = int(_read(stream, 1, _SHORT)[0])
+        runs = _read(stream, 2 * count, _SHORT).astype(np.int64).reshape(count, 2)
         firsts = runs[:, 0]
         lengths = runs[:, 1] + 1
         _check_size(size, int(lengths.sum()))
         before = np.cumsum(lengths) - lengths
         return np.repeat(firsts - before, lengths) + np.arange(size)
     if size <= _ARRAY_LIMIT:
-        return _read(stream, size, "<u2").astype(np.int64)
-    bits = np.unpackbits(_read(stream, _BITMAP_BYTES, "u1"), bitorder="little")
+        return _read(stream, size, _SHORT).astype(np.int64)
+    bits = np.unpackbits(_read(stream, _BITMAP_BYTES, _BYTE), bitorder="little")
     values = np.flatnonzero(bits).astype(np.int64)
     _check_size(size, len(values))
     return values
@@ -139,11 +141,11 @@ def _check_size(expected: int, actual: int) -> None:
         raise ValueError(f"expected {expected} values in a container, found {actual}")
 
 
-def _read(stream: BytesIO, count: int, dtype: str) -> npt.NDArray[Any]:
+def _read(stream: BytesIO, count: int, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
     """Read the next numbers of a type."""
-    start = stream.tell()
-    length = count * np.dtype(dtype).itemsize
+    length = count * dtype.itemsize
     octets = stream.read(length)
     if len(octets) < length:
-        raise ValueError(f"expected {length} bytes at {start} of {start + len(octets)}")
+        size = stream.tell()
+        raise ValueError(f"expected {length} bytes at {size - len(octets)} of {size}")
     return np.frombuffer(octets, dtype)
