@@ -40,7 +40,7 @@ def _history(hudi: str, seed: int) -> str:
 
 def _condition(dialect: str, seed: int) -> str:
     _, condition = engines.draw_condition(seed, "ends")
-    return conditions.to_sql(condition, dialect)
+    return conditions.say(condition, dialect)
 
 
 def _variant(seed: int) -> str:

@@ -71,8 +71,10 @@ def resolve_partition_values(
         if always_from_path:
             raise
         values = {}
-    decided = _decided_by_path(partition_path, config, schema) if values else []
-
+    decided = _columns_of_paths(config, schema)
+    if values:
+        folders = zip(config.partition_fields, _folders(partition_path, config), strict=True)
+        decided -= {name for name, folder in folders if _seems_escaped(folder, config)}
     columns = []
     for name in config.partition_fields:
         if name not in values:
@@ -108,26 +110,22 @@ def keep_undecided(predicate: Predicate | None, partition: PartitionValues) -> P
     return conjunction([p for p in parts if not columns_of(p) <= set(partition.from_path)])
 
 
-def _decided_by_path(partition_path: str, config: TableConfig, schema: pa.Schema) -> list[str]:
-    """Return the partition columns whose folder names give their values without loss.
-
-    With "" for the path, the columns of which this is true for all but unusual values.
-    """
-    folders = _partition_folders(partition_path, config)
-    unclear: set[str] = set()
-    if not config.url_encode_partitions:  # the value itself may contain what looks like an escape
-        named_folders = zip(config.partition_fields, folders, strict=False)
-        unclear = {name for name, folder in named_folders if unquote(folder) != folder}
-    return [
+def _columns_of_paths(config: TableConfig, schema: pa.Schema) -> set[str]:
+    """Return the partition columns whose folders give their values, unless `_seems_escaped`."""
+    return {
         name
         for name in config.partition_fields
         if schema.get_field_index(name) >= 0
-        and name not in unclear
         and name not in config.timestamp_partition_fields
         # Stored values order the records, so the stored values are also shown.
         and name not in config.ordering_fields
         and _is_exact(schema.field(name).type)
-    ]
+    }
+
+
+def _seems_escaped(folder: str, config: TableConfig) -> bool:
+    """Return whether a folder may show a value that itself contains what looks like an escape."""
+    return not config.url_encode_partitions and "%" in folder and unquote(folder) != folder
 
 
 def path_type(field: pa.Field) -> pa.DataType:
@@ -137,7 +135,7 @@ def path_type(field: pa.Field) -> pa.DataType:
     return field.type
 
 
-def _partition_folders(partition_path: str, config: TableConfig) -> list[str]:
+def _folders(partition_path: str, config: TableConfig) -> list[str]:
     """Split a path into one folder per column; the value of a single column may have slashes."""
     is_single = len(config.partition_fields) == 1
     return [partition_path] if is_single else partition_path.split("/")
@@ -195,7 +193,7 @@ def partition_scalars(
     names = config.partition_fields
     if not names:
         return {}
-    folders = _partition_folders(partition_path, config)
+    folders = _folders(partition_path, config)
     if len(folders) != len(names):
         raise CorruptTableError(
             f"partition path {partition_path!r} has {len(folders)} folders, but "
@@ -269,15 +267,15 @@ class PartitionPruner:
         """Decide for each path whether rows may pass: rows in its folder, or ``is_below`` it."""
         fields = self.config.partition_fields
         parts = [p for p in conjuncts(self.predicate) if not columns_of(p).isdisjoint(fields)]
-        paths_folders = [_partition_folders(path, self.config) for path in paths]
+        paths_folders = [_folders(path, self.config) for path in paths]
         depth = min(map(len, paths_folders), default=0) if is_below else len(fields)
         is_decided = np.array([depth == len(folders) <= len(fields) for folders in paths_folders])
         decided = list(compress(paths_folders, is_decided))
         if not parts or not decided:
             return np.ones(len(paths), np.bool_)
-        usable_columns = _decided_by_path("", self.config, self.schema)
+        usable_columns = _columns_of_paths(self.config, self.schema)
         if self.always_from_path:
-            usable_columns = self.schema.names
+            usable_columns = {*self.schema.names}
         columns = {
             name: self._column(name, [folders[place] for folders in decided], is_below=is_below)
             for place, name in enumerate(fields[:depth])
@@ -347,9 +345,8 @@ class PartitionPruner:
         data_type = path_type(self.schema.field(name))
         values, is_known = _folder_values(name, folders, data_type, self.config)
         may_continue = pa.types.is_string(data_type) and not self.config.url_encode_partitions
-        if not self.always_from_path and not self.config.url_encode_partitions:
-            # The value itself may contain what looks like an escape.
-            is_known &= np.array(["%" not in f or unquote(f) == f for f in folders], np.bool_)
+        if not self.always_from_path:
+            is_known &= ~np.array([_seems_escaped(f, self.config) for f in folders], np.bool_)
         place = self.config.partition_fields.index(name)
         is_plain = pa.types.is_string(data_type) and not self._may_be_slash_date(data_type)
         if is_below and self._may_continue(place) and not is_plain:

@@ -12,15 +12,16 @@ from hudi_pyspark.spark.optimizer import ENABLED
 from tests.verification.runs import run_over_connect
 from verification.common.archives import unpack
 from verification.common.shrinking import shortest
-from verification.random_plans import parts, programs, sources, texts
-from verification.random_plans.conditions import to_sql
+from verification.random_plans import parts, programs, queries, sources
+from verification.random_plans.conditions import say
 from verification.random_plans.engines import compare_engine, draw_condition
+from verification.random_plans.expressions import GRAMMAR
 from verification.random_plans.plan import Plan, draw
 from verification.random_plans.referee import Referee, make_sides
 from verification.random_plans.sides import Rows
 from verification.random_plans.tables import ARCHIVES, FAMILIES, load
 
-PLANS = range(1, 11)  # with joins, windows, groups and Python functions
+PLANS = range(8, 18)  # with joins, windows, groups and Python functions
 
 
 @pytest.fixture(scope="module")
@@ -59,22 +60,24 @@ def test_written_rows_come_to_the_rows_of_the_copy(tables_of_ends):
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_plans_depend_on_the_seed_alone_and_ask_for_everything(family):
-    plans = [draw(seed, family) for seed in range(2_000)]
+    plans = [draw(seed, family) for seed in range(3_000)]
     assert [plan.text for plan in plans[:200]] == [draw(s, family).text for s in range(200)]
     features: Counter[str] = Counter()
     for plan in plans:
         features.update(plan.features)
-    asked = [f"text {text[:60]}" for text in texts.TEXTS]
+    asked = [f"text {text[:60]}" for text in queries.TEXTS]
     asked += [f"frame: call {call[:44]}" for call in programs.CALLS]
     asked += [f"join {kind}" for kind in sources.JOINS if kind != "USING"]
+    asked += [f"subquery {form}" for form in GRAMMAR["subqueries"]]
     asked += [f"table {table.name}" for table in load(family).tables]
-    asked += ["UDTF", "CTE", "window", "frame: window", "long condition", "frame: sort by literals"]
+    asked += ["UDTF", "explode", "posexplode", "CTE", "window", "long condition"]
+    asked += ["frame: window", "frame: sort by literals"]
     assert [name for name in asked if not features[name]] == []
 
 
 def test_conditions_depend_on_the_seed_alone():
-    drawn = [to_sql(draw_condition(seed, "ends")[1]) for seed in range(300)]
-    assert drawn == [to_sql(draw_condition(seed, "ends")[1]) for seed in range(300)]
+    drawn = [say(draw_condition(seed, "ends")[1]) for seed in range(300)]
+    assert drawn == [say(draw_condition(seed, "ends")[1]) for seed in range(300)]
     assert len(set(drawn)) > 280
     assert max(text.count(" AND ") + text.count(" OR ") for text in drawn) > 80
 

@@ -29,16 +29,18 @@ class Column:
     Attributes:
         ref: text of SQL that means it.
         name: of the column that it is, or becomes.
-        type: None for an expression whose type does not matter.
         kind: what it compares with.
+        type: None for an expression whose type does not matter.
         values: some values of the column, which literals are drawn from.
+        python: how the API says it; "" for what `api` makes of the text.
     """
 
     ref: str
     name: str
-    type: pa.DataType | None
     kind: str
+    type: pa.DataType | None = None
     values: tuple[Any, ...] = field(default=(), compare=False, repr=False)
+    python: str = ""
 
     @classmethod
     def of(cls, ref: str, name: str, data_type: pa.DataType, values: Iterable[Any]) -> Column:
@@ -53,11 +55,16 @@ class Column:
         distinct = {repr(value): value for value in values if value is not None}
         known = tuple(distinct.values())[:_MOST_VALUES]
         kind = "meta" if name.startswith("_hoodie") else _kind_of(data_type, known)
-        return cls(ref, name, data_type, kind, known)
+        return cls(ref, name, kind, data_type, known)
 
     def result(self, name: str) -> Column:
         """Return the column of a result that this one becomes."""
-        return replace(self, ref=name, name=name)
+        return replace(self, ref=name, name=name, python="")
+
+    def made(self, ref: str, kind: str) -> Column:
+        """Return an expression of the column, whose values are alike if it is of the same kind."""
+        values = self.values if kind == self.kind else ()
+        return Column(ref, self.name, kind, values=values)
 
     @property
     def fields(self) -> list[Column]:
@@ -74,12 +81,13 @@ class Column:
             for each in self.type
         ]
 
-    def item(self, ref: str, name: str) -> Column:
-        """Return the column of the items of an array."""
+    @property
+    def item(self) -> Column:
+        """The column that the items of an array become."""
         if self.type is None:
-            return Column(ref, name, None, "num")
+            return Column(self.ref, self.name, "num")
         items = (item for value in self.values for item in value)
-        return Column.of(ref, name, self.type.value_type, items)
+        return Column.of(self.ref, self.name, self.type.value_type, items)
 
 
 def _kind_of(data_type: pa.DataType, values: tuple[Any, ...]) -> str:

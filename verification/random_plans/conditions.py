@@ -1,8 +1,4 @@
-"""Conditions as values, and how SQL and Python say them.
-
-SQL is that of Spark, of the option ``filter`` or of DuckDB; Python is that of Spark's columns or of
-polars.
-"""
+"""Conditions as values, and how the dialects of SQL and Python say them."""
 
 from __future__ import annotations
 
@@ -13,11 +9,17 @@ import random
 import re
 import zoneinfo
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeAlias
 
 import pyarrow as pa
 
+from verification.common.data import load_data
+from verification.random_plans.columns import Column
+
 SIGNS = ("=", "<>", "<", "<=", ">", ">=")
+_FORMS = load_data(__file__, "grammar.toml")["dialects"]
+_DIALECTS = {**_FORMS, **dict.fromkeys(("spark", "filter", "duckdb"), _FORMS["sql"])}
 # What the Python of a condition may name, beside the engine's functions.
 PYTHON_NAMES = {
     "datetime": datetime,
@@ -34,17 +36,9 @@ _NAME = re.compile(r"[A-Za-z_][\w.]*")
 
 @dataclass(frozen=True)
 class Term:
-    """A comparison with literals.
+    """A comparison of a column with literals, of which it has the values."""
 
-    Attributes:
-        ref: what is compared; text of SQL.
-        type: of a column; None for an expression.
-        sign: of the comparison.
-        values: of the literals.
-    """
-
-    ref: str
-    type: pa.DataType | None
+    column: Column
     sign: str
     values: tuple[Any, ...]
 
@@ -112,22 +106,30 @@ def has_special_numbers(condition: Condition) -> bool:
     return any(isinstance(value, float) and not math.isfinite(value) for value in values)
 
 
-def to_sql(condition: Condition, dialect: str = "spark") -> str:
-    """Return a condition in SQL: of ``spark``, of the option ``filter``, or of ``duckdb``."""
+def say(condition: Condition, dialect: str = "spark") -> str:
+    """Return a condition as a dialect says it.
+
+    Args:
+        condition: of all engines; only ``spark`` and ``columns`` say a `Text`.
+        dialect: SQL of ``spark``, of the option ``filter`` or of ``duckdb``; Python over Spark's
+            ``columns`` or over those of ``polars``.
+    """
+    forms = _DIALECTS[dialect]
     match condition:
         case Text(text):
-            return f"({text})"
+            return str(forms["text"].format(text))
         case Joined("NOT", (part,)):
-            return f"NOT ({to_sql(part, dialect)})"
+            return str(forms["NOT"].format(say(part, dialect)))
         case Joined(operator, parts):
-            return f" {operator} ".join(f"({to_sql(part, dialect)})" for part in parts)
-        case Term(ref, data_type, sign, values):
-            texts = [literal(value, data_type, dialect) for value in values]
-            if sign.endswith("IN"):
-                return f"{ref} {sign} ({', '.join(texts)})"
-            if sign == "BETWEEN":
-                return f"{ref} BETWEEN {texts[0]} AND {texts[1]}"
-            return " ".join([ref, sign, *texts])
+            between = forms[operator]
+            return f"({between.join(say(part, dialect) for part in parts)})"
+        case Term(compared, sign, values):
+            of_sql = partial(literal, data_type=compared.type, dialect=dialect)
+            say_column, say_literal = _PYTHON.get(dialect, (str, of_sql))
+            literals = list(map(say_literal, values))
+            column = say_column(compared.ref)
+            form = forms["signs"].get(sign, forms["sign"])
+            return str(form.format(*literals, column=column, sign=sign, all=", ".join(literals)))
     raise AssertionError(condition)
 
 
@@ -139,7 +141,7 @@ def literal(  # noqa: C901, PLR0911  (by type)
     Args:
         value: of Python.
         data_type: of the column that it is compared with, if that is known.
-        dialect: see `to_sql`.
+        dialect: see `say`.
     """
     if isinstance(value, bool):
         return str(value).lower()
@@ -172,65 +174,6 @@ def literal(  # noqa: C901, PLR0911  (by type)
     return f"'{doubled if dialect == 'duckdb' else escaped}'"
 
 
-@dataclass(frozen=True)
-class Words:
-    """How the columns of an engine say a comparison that Python has no operator for."""
-
-    is_null: str
-    is_not_null: str
-    is_in: str
-    between: str
-    starts: str
-    null_safe: str
-
-
-SPARK = Words(
-    ".isNull()", ".isNotNull()", ".isin(*{})", ".between({}, {})", ".like({})", ".eqNullSafe({})"
-)
-POLARS = Words(
-    ".is_null()", ".is_not_null()", ".is_in({})", ".is_between(pl.lit({}), pl.lit({}))",
-    ".str.starts_with({})", ".eq_missing({})",
-)  # fmt: skip
-
-
-def to_python(condition: Condition, words: Words = SPARK) -> str:
-    """Return a condition as Python, over columns of an engine."""
-    match condition:
-        case Text(text):
-            return f"F.expr({text!r})"
-        case Joined("NOT", (part,)):
-            return f"~{to_python(part, words)}"
-        case Joined(operator, parts):
-            sign = " & " if operator == "AND" else " | "
-            return f"({sign.join(to_python(part, words) for part in parts)})"
-        case Term(ref, _, sign, values):
-            return f"({_compared(ref, sign, values, words)})"
-    raise AssertionError(condition)
-
-
-def _compared(ref: str, sign: str, values: tuple[Any, ...], words: Words) -> str:
-    column = api(ref) if words is SPARK else _of_polars(ref)
-    if words is POLARS and sign == "LIKE":
-        values = (values[0].strip("%_"),)
-    # Spark Connect has no literals of bytes otherwise.
-    texts = [
-        f"F.lit({v!r})" if isinstance(v, bytes) and words is SPARK else repr(v) for v in values
-    ]
-    named = {
-        "IS NULL": words.is_null,
-        "IS NOT NULL": words.is_not_null,
-        "BETWEEN": words.between,
-        "LIKE": words.starts,
-        "<=>": words.null_safe,
-    }
-    if sign in named:
-        return column + named[sign].format(*texts)
-    if sign.endswith("IN"):
-        negation = "~" if sign == "NOT IN" else ""
-        return negation + column + words.is_in.format(f"[{', '.join(texts)}]")
-    return f"{column} {'==' if sign == '=' else '!=' if sign == '<>' else sign} {texts[0]}"
-
-
 def _of_polars(ref: str) -> str:
     head, _, field = ref.partition(".")
     return f'pl.col("{head}").struct.field("{field}")' if field else f'pl.col("{head}")'
@@ -253,3 +196,12 @@ def api(text: str) -> str:
         return 'F.count("*")'
     parts = (f"F.lit({each})" if each.isdigit() else api(each) for each in arguments.split(", "))
     return f"F.{name}({', '.join(parts)})"
+
+
+def _of_columns(value: Any) -> str:
+    # Spark Connect has no literals of bytes otherwise.
+    return f"F.lit({value!r})" if isinstance(value, bytes) else repr(value)
+
+
+# How Python says a column, or an expression, and a literal.
+_PYTHON = {"columns": (api, _of_columns), "polars": (_of_polars, repr)}

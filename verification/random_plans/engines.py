@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import random
 import sys
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +17,10 @@ from pyspark.sql import SparkSession
 
 import hudi_pyspark
 from verification.random_plans.conditions import (
-    POLARS,
     PYTHON_NAMES,
     Condition,
     has_special_numbers,
-    to_python,
-    to_sql,
+    say,
 )
 from verification.random_plans.expressions import Expressions
 from verification.random_plans.tables import Table, load
@@ -32,18 +29,12 @@ ENGINES = ("filter", "duckdb", "polars")
 _BATCH = 20  # conditions that Spark answers in one query
 
 
-def draw_condition(
-    seed: int, family: str, features: Counter[str] | None = None
-) -> tuple[Table, Condition]:
+def draw_condition(seed: int, family: str) -> tuple[Table, Condition]:
     """Draw the question of a seed: a table, and a condition that all engines say."""
     dice = random.Random(f"{family} {seed}")
     tables = load(family)
     table = dice.choice([table for table in tables.tables if _is_asked(table)])
-    draws = Expressions(dice, tables)
-    condition = draws.portable_condition(table.scope)
-    if features is not None:
-        features.update(draws.features)
-    return table, condition
+    return table, Expressions(dice, tables).portable_condition(table.scope)
 
 
 def _is_asked(table: Table) -> bool:
@@ -63,7 +54,7 @@ def compare_filters(
         for seed in range(begin, min(begin + _BATCH, seeds.stop)):
             table, condition = draw_condition(seed, family)
             if not has_special_numbers(condition):
-                texts.setdefault(table, {})[seed] = to_sql(condition, "filter")
+                texts.setdefault(table, {})[seed] = say(condition, "filter")
         print(f"filter: up to seed {begin}", file=sys.stderr, flush=True)
         for table, asked in texts.items():
             masks = ", ".join(f"({text}) IS TRUE" for text in asked.values())
@@ -72,18 +63,9 @@ def compare_filters(
             opened = hudi_pyspark.HudiTable(str(folder / table.place))
             for number, (seed, text) in enumerate(asked.items()):
                 wanted = sorted(key for key, mask in rows if mask[number])
-                yield from _scanned(opened, _key(table), seed, text, wanted)
-
-
-def _scanned(
-    table: hudi_pyspark.HudiTable, key: str, seed: int, text: str, wanted: list[Any]
-) -> Iterator[dict[str, Any]]:
-    try:
-        found: Any = sorted(table.scan([key], filter=text).to_arrow()[key].to_pylist())
-    except Exception as error:  # noqa: BLE001  (any is a difference)
-        found = f"{type(error).__name__} {error}"[:300]
-    if found != wanted:
-        yield {"seed": seed, "query": text, "found": found, "wanted": wanted}
+                found = _keys(_ask_hudi, opened, text, _key(table))
+                if found != wanted:
+                    yield {"seed": seed, "query": text, "found": found, "wanted": wanted}
 
 
 def compare_engine(
@@ -93,38 +75,47 @@ def compare_engine(
     ask = _ask_duckdb if engine == "duckdb" else _ask_polars
     for seed in seeds:
         table, condition = draw_condition(seed, family)
-        text = to_sql(condition, "duckdb")
+        text = say(condition, engine)
         if "\x00" in text and engine == "duckdb":
             continue
         opened = hudi_pyspark.HudiTable(str(folder / table.place))
-        answers: list[Any] = []
-        for source in (opened, pq.read_table(folder / table.copy)):
-            try:
-                answers.append(sorted(ask(source, condition, _key(table))))
-            except Exception as error:  # noqa: BLE001, PERF203  (of both sides, or a difference)
-                answers.append(f"{type(error).__name__} {error}"[:300])
+        found = _keys(ask, opened, text, _key(table))
+        wanted = _keys(ask, pq.read_table(folder / table.copy), text, _key(table))
         if seed % 100 == 0:
             print(f"{engine}: up to seed {seed}", file=sys.stderr, flush=True)
-        if answers[0] != answers[1]:
-            yield {"seed": seed, "query": text, "found": answers[0], "wanted": answers[1]}
+        if found != wanted:
+            yield {"seed": seed, "query": text, "found": found, "wanted": wanted}
 
 
-def _ask_duckdb(source: Any, condition: Condition, key: str) -> list[Any]:
+def _keys(ask: Callable[[Any, str, str], list[Any]], source: Any, text: str, key: str) -> Any:
+    """Return the keys of the rows that an engine finds in a source, or its error."""
+    try:
+        return sorted(ask(source, text, key))
+    except Exception as error:  # noqa: BLE001  (of both sides, or a difference)
+        return f"{type(error).__name__} {error}"[:300]
+
+
+def _ask_hudi(source: Any, text: str, key: str) -> list[Any]:
+    found: list[Any] = source.scan([key], filter=text).to_arrow()[key].to_pylist()
+    return found
+
+
+def _ask_duckdb(source: Any, text: str, key: str) -> list[Any]:
     import duckdb
 
     with duckdb.connect() as connection:
         connection.execute("SET TimeZone = 'UTC'")
         is_table = isinstance(source, hudi_pyspark.HudiTable)
         connection.register("t", source.dataset() if is_table else source)
-        query = f"SELECT {key} FROM t WHERE {to_sql(condition, 'duckdb')}"
-        return [row[0] for row in connection.sql(query).fetchall()]
+        rows = connection.sql(f"SELECT {key} FROM t WHERE {text}").fetchall()
+        return [row[0] for row in rows]
 
 
-def _ask_polars(source: Any, condition: Condition, key: str) -> list[Any]:
+def _ask_polars(source: Any, text: str, key: str) -> list[Any]:
     import polars as pl
 
     is_table = isinstance(source, hudi_pyspark.HudiTable)
     frame: Any = hudi_pyspark.scan_polars(source) if is_table else pl.LazyFrame(source)
-    expression = eval(to_python(condition, POLARS), {"pl": pl, **PYTHON_NAMES})
+    expression = eval(text, {"pl": pl, **PYTHON_NAMES})
     found: list[Any] = frame.filter(expression).select(key).collect()[key].to_list()
     return found

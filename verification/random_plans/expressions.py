@@ -1,10 +1,15 @@
-"""Random expressions of typed columns, as text of Spark's SQL, and random conditions."""
+"""Random expressions of typed columns, as text of Spark's SQL, and random conditions.
+
+Most are forms of `grammar.toml`: texts with holes, of which {a} is a column.
+"""
 
 from __future__ import annotations
 
 import random
 from collections import Counter
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, TypeVar
 
 from verification.common.data import load_data
 from verification.random_plans.columns import FLAT, Column, Scope, scope_of
@@ -17,16 +22,15 @@ from verification.random_plans.conditions import (
     joined,
     literal,
     near,
-    to_sql,
+    say,
 )
 from verification.random_plans.tables import Tables
 
-_GRAMMAR = load_data(__file__, "grammar.toml")
-_FORMS = _GRAMMAR["expressions"]
-_TEXTS = _GRAMMAR["conditions"]
-_CONVERTED = _GRAMMAR["converted_literals"]
+GRAMMAR = load_data(__file__, "grammar.toml")
 _SIZES = (1, 3, 12, 100, 1_000)
-_ONE = Column("1", "one", None, "num")
+_TEXTS = ("text", "meta", "collated")
+ONE = Column("1", "one", "num")
+T = TypeVar("T")
 
 
 class Expressions:
@@ -52,41 +56,45 @@ class Expressions:
         """Return True as often as said."""
         return self.dice.random() < probability
 
+    def pick(self, weights: Mapping[T, float]) -> T:
+        """Draw one of some values by their weights."""
+        (found,) = self.dice.choices(list(weights), list(weights.values()))
+        return found
+
+    # Columns and expressions
+
     def column(self, scope: Scope, *kinds: str) -> Column:
         """Draw a column; fields of structs are columns as well."""
         found = scope.of(*(kinds or FLAT))
         for struct in scope.of("struct"):
             if self.chance(0.4):
                 found += [f for f in struct.fields if f.kind in (kinds or FLAT)]
-        return self._spelled(self.dice.choice(found)) if found else _ONE
+        return self._spelled(self.dice.choice(found)) if found else ONE
 
     def _spelled(self, column: Column) -> Column:
         """Return a column by another spelling of its name."""
         if not self.chance(0.06) or not column.ref.replace(".", "").replace("_", "").isalnum():
             return column
-        parts = column.ref.split(".")
-        ref = ".".join([*parts[:-1], f"`{parts[-1]}`"])
+        relation, dot, name = column.ref.rpartition(".")
+        ref = f"{relation}{dot}`{name}`"
         if self.ignores_case and self.chance(0.6):
             ref = column.ref.upper()
         self.did("name in another spelling")
-        return Column(ref, column.name, column.type, column.kind, column.values)
+        return replace(column, ref=ref)
 
     def scalar(self, scope: Scope, *kinds: str) -> Column:
         """Draw an expression that is not nested."""
         column = self.column(scope, *kinds)
-        if self.chance(0.6) or column.kind not in _FORMS:
+        if self.chance(0.6) or column.kind not in GRAMMAR["expressions"]:
             return column
-        form, kind = self.dice.choice(_FORMS[column.kind])
+        form, kind = self.dice.choice(GRAMMAR["expressions"][column.kind])
         if kinds and kind not in kinds:
             return column
-        if "{o}" in form:
-            other = self.column(scope, column.kind)
-            if other.kind != column.kind:
-                return column
-            form = form.replace("{o}", other.ref)
+        other = self.column(scope, column.kind) if "{b}" in form else column
+        if other.kind != column.kind:
+            return column
         self.did(f"expression {form.partition('(')[0][:10]}" if "(" in form else "expression")
-        values = column.values if kind == column.kind else ()
-        return Column(form.replace("{c}", column.ref), column.name, None, kind, values)
+        return column.made(form.format(a=column.ref, b=other.ref), kind)
 
     def any_column(self, scope: Scope) -> Column:
         """Draw an expression that may be nested, a call of a Python function among them."""
@@ -94,10 +102,10 @@ class Expressions:
             column = self.column(scope)
             name = self.dice.choice(["py_text", "py_arrow", "py_pandas", "py_arrow_native"])
             self.did(f"udf {name}")
-            return Column(f"{name}({column.ref})", column.name, None, "text")
+            return column.made(f"{name}({column.ref})", "text")
         if self.chance(0.003):
             self.did("missing column")
-            return Column("missing", "missing", None, "num")
+            return Column("missing", "missing", "num")
         kinds = ["struct", "array"] if self.chance(0.2) else list(FLAT)
         if scope.of("variant", "map") and self.chance(0.3):
             kinds = ["variant", "map"]
@@ -108,24 +116,13 @@ class Expressions:
             return self.scalar(scope)
         column = self._spelled(self.dice.choice(found))
         self.did(column.kind)
-        return self._part(column)
-
-    def _part(self, column: Column) -> Column:
-        """Return a nested column, or what is made of a part of it."""
-        if not self.chance(0.45):
+        if column.kind not in GRAMMAR["nested"] or not self.chance(0.45):
             return column
-        if column.kind == "variant":
-            return Column(f"{column.ref}:x::int", column.name, None, "num")
-        if column.kind == "map":
-            self.did("map function")
-            call = self.dice.choice(["map_keys", "map_values"])
-            return Column(f"sort_array({call}({column.ref}))", column.name, None, "array")
-        if column.kind == "array":
-            form = self.dice.choice(["size({c})", "get(transform({c}, x -> CAST(x AS string)), 0)"])
-            kind = "num" if "size" in form else "text"
-            self.did("array function")
-            return Column(form.replace("{c}", column.ref), column.name, None, kind)
-        return column
+        self.did(f"{column.kind} function")
+        form, kind = self.dice.choice(GRAMMAR["nested"][column.kind])
+        return column.made(form.format(a=column.ref), kind)
+
+    # Conditions
 
     def condition(self, scope: Scope, *, most: int | None = None) -> Condition:
         """Draw a condition.
@@ -136,9 +133,7 @@ class Expressions:
         """
         if most is None and self.chance(0.45):
             return self._simple_condition(scope)
-        if most is None:
-            (most,) = self.dice.choices(_SIZES, self.tables.sizes)
-        count = self.dice.randint(1, most)
+        count = self.dice.randint(1, most or self._most_terms())
         if count > 12:
             self.did("long condition")
         terms = [self._term(scope) for _ in range(count)]
@@ -146,19 +141,30 @@ class Expressions:
             terms.append(self._converted(self.column(scope)))
         return joined(self.dice, terms)
 
+    def portable_condition(self, scope: Scope) -> Condition:
+        """Draw a condition that the option ``filter`` and other engines say as well."""
+        columns = [c for c in scope.of(*FLAT) if c.values]
+        for struct in scope.of("struct"):
+            columns += [c for c in struct.fields if c.kind in FLAT and c.values]
+        count = self.dice.randint(1, self._most_terms())
+        terms = [self.term(self.dice.choice(columns), is_portable=True) for _ in range(count)]
+        return joined(self.dice, terms)
+
+    def _most_terms(self) -> int:
+        return self.pick(dict(zip(_SIZES, self.tables.sizes, strict=True)))
+
     def _simple_condition(self, scope: Scope) -> Condition:
         """Compare one or two columns with literals: what scans are filtered by."""
         self.did("simple condition")
         if self.chance(0.2):
             # As users find the rows of an outer join that have no partner.
-            column = self.column(scope)
-            return Term(column.ref, column.type, "IS NULL", ())
+            return Term(self.column(scope), "IS NULL", ())
         terms = [self.term(self.column(scope)) for _ in range(self.dice.choice([1, 1, 2]))]
         return terms[0] if len(terms) == 1 else Joined("AND", tuple(terms))
 
-    def sql_condition(self, scope: Scope, *, most: int = 1) -> str:
+    def sql_condition(self, scope: Scope) -> str:
         """Draw a short condition in SQL."""
-        return to_sql(self.condition(scope, most=most))
+        return say(self.condition(scope, most=1))
 
     def _term(self, scope: Scope) -> Condition:
         if self.chance(0.15):
@@ -176,25 +182,22 @@ class Expressions:
     def _converted(self, column: Column) -> Condition:
         """Compare a column with what Spark converts, or refuses."""
         self.did("converted literal")
-        values = _CONVERTED[column.kind]
-        if self.chance(0.2):
-            return Term(column.ref, column.type, "IN", tuple(self.dice.sample(values, 2)))
-        sign = self.dice.choice(SIGNS)
-        return Term(column.ref, column.type, sign, (self.dice.choice(values),))
+        sign = "IN" if self.chance(0.2) else self.dice.choice(SIGNS)
+        count = 2 if sign == "IN" else 1
+        values = self.dice.sample(GRAMMAR["converted_literals"][column.kind], count)
+        return Term(column, sign, tuple(values))
 
     def _computed(self, scope: Scope) -> Condition:
-        kind = self.dice.choice(list(_TEXTS))
-        found = scope.of(kind)
-        if not found:
+        kind = self.dice.choice(list(GRAMMAR["conditions"]))
+        if not scope.of(kind):
             kind = "num"
-            found = scope.of(kind) or [_ONE]
-        column = self.dice.choice(found)
-        form = self.dice.choice(_TEXTS[kind])
+        column = self.dice.choice(scope.of(kind) or [ONE])
+        form = self.dice.choice(GRAMMAR["conditions"][kind])
         self.did("collation" if "COLLATE" in form else "computed condition")
         if "py_" in form:
             self.did("udf in condition")
         value = literal(self.value(column)) if "{l}" in form else ""
-        return Text(form.replace("{c}", column.ref).replace("{l}", value))
+        return Text(form.format(a=column.ref, l=value))
 
     def term(self, column: Column, *, is_portable: bool = False) -> Condition:
         """Draw a comparison of a column with literals.
@@ -206,7 +209,7 @@ class Expressions:
         signs = [*SIGNS, *SIGNS, "IN", "NOT IN", "BETWEEN", "IS NULL", "IS NOT NULL"]
         if not is_portable:
             signs.append("<=>")
-        if column.kind in ("text", "meta", "collated"):
+        if column.kind in _TEXTS:
             signs += ["LIKE", "LIKE"]
         if column.kind == "bool":
             signs = ["=", "<>", "IS NULL", "IS NOT NULL"]
@@ -214,25 +217,13 @@ class Expressions:
         self.did(f"sign {sign}")
         count = {"BETWEEN": 2, "IS NULL": 0, "IS NOT NULL": 0}.get(sign, 1)
         if sign.endswith("IN"):
-            (count,) = self.dice.choices([3, 40, 1_000], [90, 9, 1])
+            count = self.pick({3: 90, 40: 9, 1_000: 1})
         draw = self._own_value if is_portable else self.value
         values = tuple(draw(column) for _ in range(count))
         if sign == "LIKE":
             text = str(values[0])[:3].replace("\\", "")
             values = (self.dice.choice([f"{text}%", f"%{text}", f"%{text}%", text, f"{text}_"]),)
-        return Term(column.ref, column.type, sign, values)
-
-    def portable_condition(self, scope: Scope) -> Condition:
-        """Draw a condition that the option ``filter`` and other engines say as well."""
-        columns = [c for c in scope.of(*FLAT) if c.values]
-        for struct in scope.of("struct"):
-            columns += [c for c in struct.fields if c.kind in FLAT and c.values]
-        (most,) = self.dice.choices(_SIZES, self.tables.sizes)
-        terms = [
-            self.term(self.dice.choice(columns), is_portable=True)
-            for _ in range(self.dice.randint(1, most))
-        ]
-        return joined(self.dice, terms)
+        return Term(column, sign, values)
 
     def value(self, column: Column) -> Any:
         """Draw the value of a literal that is compared with a column."""
@@ -249,14 +240,15 @@ class Expressions:
             return usual.get(column.kind, "ab")
         value = self.dice.choice(column.values)
         # The text beside that of a number is none.
-        is_text = column.kind in ("text", "meta", "collated")
-        if isinstance(value, str) and not is_text:
+        if isinstance(value, str) and column.kind not in _TEXTS:
             return value
         return near(self.dice, value, column.type)
 
+    # Keys and names
+
     def equality(self, left: Scope, right: Scope) -> str:
         """Draw an equality of columns of two relations, which is the key of a join."""
-        (kind,) = self.dice.choices(["num", "time", "text", "bool"], [70, 15, 12, 3])
+        kind = self.pick({"num": 70, "time": 15, "text": 12, "bool": 3})
         if not left.of(kind) or not right.of(kind):
             kind = "num"
         one, other = self.key(left, kind), self.key(right, kind)

@@ -7,16 +7,13 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from verification.common.data import load_data
+from verification.random_plans.expressions import GRAMMAR
 from verification.random_plans.parts import render, shorter
 from verification.random_plans.programs import Programs
 from verification.random_plans.queries import Queries
 from verification.random_plans.tables import load
-from verification.random_plans.texts import text_of
 
-_GRAMMAR = load_data(__file__, "grammar.toml")
-_SETTINGS = _GRAMMAR["settings"]
-_CASE = "spark.sql.caseSensitive"
+_USUAL = {name: setting["usual"] for name, setting in GRAMMAR["settings"].items()}
 
 
 @dataclass(frozen=True)
@@ -41,12 +38,13 @@ class Plan:
     @property
     def text(self) -> str:
         """The plan as a program."""
-        changed = [
-            f"spark.conf.set({name!r}, {value!r})"
-            for name, value in self.settings.items()
-            if name in _SETTINGS and value != _SETTINGS[name]["usual"]
-        ]
+        changed = [f"spark.conf.set({name!r}, {self.settings[name]!r})" for name in self._changed()]
         return "\n".join([*changed, self.source, f"# fetched by {self.fetch}"])
+
+    def _changed(self) -> list[str]:
+        """Return the settings that do not have their usual values."""
+        given = self.settings.items()
+        return [n for n, value in given if n in _USUAL and value != _USUAL[n]]
 
     @property
     def source(self) -> str:
@@ -68,9 +66,8 @@ class Plan:
                 yield replace(self, lines=self.lines[:number] + self.lines[number + 1 :])
             for text in shorter(line):
                 yield replace(self, lines=(*self.lines[:number], text, *self.lines[number + 1 :]))
-        for name, value in self.settings.items():
-            if name in _SETTINGS and value != _SETTINGS[name]["usual"]:
-                yield replace(self, settings={**self.settings, name: _SETTINGS[name]["usual"]})
+        for name in self._changed():
+            yield replace(self, settings={**self.settings, name: _USUAL[name]})
 
 
 def draw(seed: int, family: str = "names") -> Plan:
@@ -79,18 +76,13 @@ def draw(seed: int, family: str = "names") -> Plan:
     tables = load(family)
     features: Counter[str] = Counter()
     settings = _settings(dice, features)
-    ignores_case = settings[_CASE] == "false"
+    ignores_case = settings["spark.sql.caseSensitive"] == "false"
     way = dice.random()
     if way < 0.55:
-        queries = Queries(dice, tables, ignores_case=ignores_case)
-        if way < 0.2:
-            lines = [f"d = spark.sql({text_of(queries)!r})"]
-            names: list[str] = []
-        else:
-            query = queries.statement()
-            lines = [f"d = spark.sql({query.sql!r})"]
-            names = [column.name.lower() for column in query.scope.columns]
-        features += queries.features
+        draws = Queries(dice, tables, ignores_case=ignores_case)
+        query = draws.text() if way < 0.2 else draws.statement()
+        lines = [f"d = spark.sql({query.sql!r})"]
+        features += draws.features
         features["SQL"] += 1
         if dice.random() < 0.12:
             lines.append("d = d.cache()")
@@ -98,12 +90,13 @@ def draw(seed: int, family: str = "names") -> Plan:
     else:
         programs = Programs(dice, tables, ignores_case=ignores_case)
         lines = programs.program()
-        names = [column.name.lower() for column in programs.scope.columns]
+        query = programs.d
         features += Counter({f"frame: {name}": n for name, n in programs.features.items()})
         features["program"] += 1
-    fetches = _GRAMMAR["fetches"] | {"digest": tables.digests}
+    names = [column.name.lower() for column in query.scope.columns]
+    fetches = GRAMMAR["fetches"] | {"digest": tables.digests}
     if names and len(set(names)) == len(names) <= 8:
-        fetches |= _GRAMMAR["writes"]
+        fetches |= GRAMMAR["writes"]
     fetch = dice.choices(list(fetches), list(fetches.values()))[0]
     features[f"fetch {fetch}"] += 1
     return Plan(seed, tuple(lines), settings, fetch, features)
@@ -111,7 +104,7 @@ def draw(seed: int, family: str = "names") -> Plan:
 
 def _settings(dice: random.Random, features: Counter[str]) -> dict[str, str]:
     found = {}
-    for name, setting in _SETTINGS.items():
+    for name, setting in GRAMMAR["settings"].items():
         found[name] = setting["usual"]
         for value, often in setting["others"].items():
             if dice.random() < often:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
-from verification.common.data import load_data
-from verification.random_plans.columns import Column, Scope, scope_of
-from verification.random_plans.conditions import Condition, Text, api, to_python, to_sql
+from verification.random_plans.columns import FLAT, Column, Scope, scope_of
+from verification.random_plans.conditions import Condition, Text, api, literal, say
+from verification.random_plans.expressions import GRAMMAR, ONE
 from verification.random_plans.parts import maybe
-from verification.random_plans.sources import Query, Source, Sources
+from verification.random_plans.sources import Query, Sources
 
-_SET_OPERATIONS = load_data(__file__, "grammar.toml")["set_operations"]
+TEXTS: list[str] = GRAMMAR["texts"].splitlines()
+_SET_OPERATIONS = GRAMMAR["set_operations"]
 
 
 @dataclass(frozen=True)
@@ -19,63 +23,116 @@ class Head:
 
     Attributes:
         items: in SQL.
-        end: what follows WHERE in SQL.
         call: of a frame.
         scope: columns of the result.
+        end: what follows WHERE in SQL.
         has_rows_of_source: whether each row is made of one of the source.
     """
 
     items: str
-    end: str
     call: str
     scope: Scope
+    end: str = ""
     has_rows_of_source: bool = False
+
+
+class _Holes(dict[str, str]):
+    """What fills the holes of a form: what is given, and what is drawn where it is wanted."""
+
+    def __init__(self, given: Mapping[str, str], draw: Callable[[str], str]) -> None:
+        super().__init__(given)
+        self._draw = draw
+
+    def __missing__(self, hole: str) -> str:
+        self[hole] = self._draw(hole)
+        return self[hole]
 
 
 class Queries(Sources):
     """Draws queries."""
 
+    # Forms of the grammar
+
+    def fill(self, form: str, scope: Scope, *, most: int | None = None, **given: str) -> str:
+        """Fill the holes of a form; `grammar.toml` says which there are.
+
+        Args:
+            form: any.
+            scope: columns of what the form is about.
+            most: number of terms of a condition; by default it goes by the family of tables.
+            given: what holes have that are not drawn.
+        """
+        return form.format_map(_Holes(given, partial(self._hole, scope, most)))
+
+    def _hole(self, scope: Scope, most: int | None, hole: str) -> str:
+        flat = scope.of(*FLAT) or [ONE]
+        numbers = scope.of("num") or flat
+        match hole:
+            case "a" | "b":
+                return self.dice.choice(flat).ref
+            case "n":
+                return self.dice.choice(numbers).ref
+            case "k":
+                return (*scope.unique, *flat)[0].ref
+            case "r":
+                arrays = [column.ref for column in scope.of("array")]
+                return self.dice.choice(arrays or [f"array({column.ref})" for column in numbers])
+            case "x":
+                return self.dice.choice(_nested(scope) or [column.ref for column in flat])
+            case "c" | "d":
+                return say(self.condition(scope, most=most))
+        raise KeyError(hole)
+
+    def text(self) -> Query:
+        """Draw a query of which the grammar has the whole text; its columns are not known."""
+        table, scope = self.table()
+        form = self.dice.choice(TEXTS)
+        self.did(f"text {form[:60]}")
+        shown = self.dice.choice(scope.of(*FLAT)).name
+        text = self.dice.choice(scope.of("text") or scope.of(*FLAT))
+        sql = self.fill(
+            form,
+            scope,
+            t=table.upper() if self.ignores_case and self.chance(0.3) else table,
+            u=table if self.chance(0.5) else self.table()[0],
+            a=shown.upper() if self.ignores_case and self.chance(0.2) else shown,
+            s=text.ref,
+            l=literal(self.value(text), text.type),
+        )
+        return Query(sql, (), Scope(()))
+
     # Conditions
 
-    def where(self, scope: Scope, depth: int = 1) -> Condition:
+    def where(self, scope: Scope, depth: int) -> Condition:
         """Draw the condition of a query."""
         if depth > 1 and self.chance(0.3):
             return Text(self._subquery(scope))
         return self.condition(scope)
 
     def _subquery(self, scope: Scope) -> str:
+        """Draw a condition with a subquery."""
         alias = self.new_alias()
         table, columns = self.table()
         inner = columns.named(alias)
-        way = self.dice.random()
-        outer = self.key(scope, "num")
-        wanted = self.key(inner, "num")
-        where = maybe(f" WHERE {self.sql_condition(inner)}")
-        if way < 0.35:
-            self.did("IN subquery")
-            word = "NOT IN" if self.chance(0.3) else "IN"
-            return f"{outer.ref} {word} (SELECT {wanted.ref} FROM {table} {alias}{where})"
-        if way < 0.65:
-            self.did("EXISTS")
-            word = "NOT EXISTS" if self.chance(0.3) else "EXISTS"
-            more = maybe(f" AND ({self.sql_condition(inner)})")
-            equal = f"{wanted.ref} = {outer.ref}"
-            return f"{word} (SELECT 1 FROM {table} {alias} WHERE {equal}{more})"
-        if way < 0.85:
-            self.did("scalar subquery")
-            value = f"(SELECT max({wanted.ref}) FROM {table} {alias}{where})"
-            return f"{outer.ref} {self.dice.choice(['<', '>=', '<>'])} {value}"
-        self.did("correlated scalar subquery")
-        key = self.key(scope, "num")
-        value = f"(SELECT count(*) FROM {table} {alias} WHERE {wanted.ref} = {key.ref})"
-        return f"{value} {self.dice.choice(['<', '=', '>'])} 1"
+        form: str = self.pick(GRAMMAR["subqueries"])
+        self.did(f"subquery {form}")
+        condition = self.sql_condition(inner)
+        return self.fill(
+            form,
+            inner,
+            outer=self.key(scope, "num").ref,
+            key=self.key(inner, "num").ref,
+            table=f"{table} {alias}",
+            where=maybe(f" WHERE {condition}"),
+            more=maybe(f" AND ({condition})"),
+        )
 
     def where_call(self, condition: Condition) -> str:
         """Return the call of a frame with a condition: as text, or of columns."""
         if not isinstance(condition, Text) and self.chance(0.5):
             self.did("condition of columns")
-            return f".where({to_python(condition)})"
-        return f".where({to_sql(condition)!r})"
+            return f".where({say(condition, 'columns')})"
+        return f".where({say(condition)!r})"
 
     # What is selected
 
@@ -86,118 +143,109 @@ class Queries(Sources):
             scope: columns of its source.
             is_named: whether the columns of the result must have different names.
         """
-        way = self.dice.random()
-        if way < 0.22:
-            return self.grouped(scope, is_named=is_named)
-        if way < 0.36:
-            return self.windowed(scope, is_named=is_named)
-        if way < 0.42:
-            return self.exploded(scope, is_named=is_named)
-        if way < 0.47 and scope.of("struct"):
-            return self.struct_star(scope)
-        if way < 0.52 and not is_named and len(scope.columns) <= 45:
+        way = self.pick(
+            {"groups": 22, "window": 14, "array": 6, "struct": 5, "star": 5, "plain": 48}
+        )
+        if way == "groups":
+            return self._grouped(scope, is_named=is_named)
+        if way == "window":
+            others = [self.any_column(scope) for _ in range(self.dice.randint(1, 3))]
+            return self.select([self._windowed(scope), *others], is_named=is_named)
+        if way == "array":
+            return self.select([self.scalar(scope), self._exploded(scope)], is_named=is_named)
+        if way == "struct" and scope.of("struct"):
+            return self._struct_star(scope)
+        if way == "star" and not is_named and len(scope.columns) <= 45:
             self.did("star")
-            return Head("*", "", '.select("*")', scope_of(*scope.columns))
-        return self.plain(scope, is_named=is_named)
+            return Head("*", '.select("*")', scope_of(*scope.columns))
+        return self._plain(scope, is_named=is_named)
 
-    def item(self, column: Column, name: str) -> str:
-        """Return an item of a call: an expression with a name."""
-        made = api(column.ref) if self.chance(0.7) else f"F.expr({column.ref!r})"
-        return f'{made}.alias("{name}")'
+    def _items(self, columns: list[Column], made: Scope) -> tuple[list[str], list[str]]:
+        """Return the items of a result in SQL, and those of a call."""
+        texts = []
+        calls = []
+        for column, name in zip(columns, (c.name for c in made.columns), strict=True):
+            texts.append(f"{column.ref} AS {name}")
+            said = column.python or api(column.ref)
+            if column.ref and self.chance(0.3):
+                said = f"F.expr({column.ref!r})"
+            calls.append(f'{said}.alias("{name}")')
+        return texts, calls
 
-    def _items(self, columns: list[Column], scope: Scope) -> tuple[str, str]:
-        pairs = list(zip(columns, scope.columns, strict=True))
-        sql = ", ".join(f"{column.ref} AS {made.name}" for column, made in pairs)
-        return sql, ", ".join(self.item(column, made.name) for column, made in pairs)
+    def select(self, columns: list[Column], *, is_named: bool = False) -> Head:
+        """Draw the names of columns, and how a frame selects them."""
+        made = self.named(columns, is_named=is_named)
+        texts, calls = self._items(columns, made)
+        return Head(", ".join(texts), f".select({', '.join(calls)})", made)
 
-    def plain(self, scope: Scope, *, is_named: bool = False) -> Head:
+    def _plain(self, scope: Scope, *, is_named: bool) -> Head:
         """Draw some expressions, of which DISTINCT may leave out equal rows."""
         columns = [self.any_column(scope) for _ in range(self.dice.randint(1, 4))]
-        made = self.named(columns, is_named=is_named)
-        sql, calls = self._items(columns, made)
-        if self.chance(0.15) and made.is_ordered:
+        head = self.select(columns, is_named=is_named)
+        if self.chance(0.15) and head.scope.is_ordered:
             self.did("DISTINCT")
             call = self.dice.choice(["distinct", "dropDuplicates"])
-            return Head(f"DISTINCT {sql}", "", f".select({calls}).{call}()", made)
+            return replace(head, items=f"DISTINCT {head.items}", call=f"{head.call}.{call}()")
         if self.chance(0.15):
             self.did("selectExpr")
-            texts = [f"{c.ref} AS {m.name}" for c, m in zip(columns, made.columns, strict=True)]
-            return Head(sql, "", f".selectExpr(*{texts!r})", made, has_rows_of_source=True)
-        return Head(sql, "", f".select({calls})", made, has_rows_of_source=True)
+            pairs = zip(columns, head.scope.columns, strict=True)
+            texts = [f"{column.ref} AS {made.name}" for column, made in pairs]
+            head = replace(head, call=f".selectExpr(*{texts!r})")
+        return replace(head, has_rows_of_source=True)
 
-    def struct_star(self, scope: Scope) -> Head:
+    def _struct_star(self, scope: Scope) -> Head:
         """Draw all fields of a struct."""
         self.did("struct star")
         struct = self.dice.choice(scope.of("struct"))
-        fields = struct.fields or [Column("", n, None, "text") for n in ("x", "s")]
-        return Head(f"{struct.ref}.*", "", f'.select("{struct.ref}.*")', scope_of(*fields))
+        fields = struct.fields or [Column("", name, "text") for name in ("x", "s")]
+        return Head(f"{struct.ref}.*", f'.select("{struct.ref}.*")', scope_of(*fields))
 
-    def exploded(self, scope: Scope, *, is_named: bool = False) -> Head:
-        """Draw a column and the items of an array."""
+    def _exploded(self, scope: Scope) -> Column:
+        """Draw the items of an array."""
         self.did("explode in SELECT")
-        column = self.scalar(scope)
-        arrays = [c for c in scope.of("array") if c.type]
-        number = self.column(scope, "num")
-        name = self.dice.choice(self.tables.aliases)
-        array = f"array({number.ref}, 1)"
-        item = Column(name, name, None, "num", number.values)
-        if arrays and self.chance(0.6):
-            chosen = self.dice.choice(arrays)
-            array = chosen.ref
-            item = chosen.item(name, name)
+        item = self.array(scope)
         call = self.dice.choice(["explode", "explode_outer"])
-        columns = [column, replace(item, ref=f"{call}({array})", type=item.type)]
-        made = self.named(columns, is_named=is_named)
-        sql, _ = self._items(columns, made)
-        first, second = (c.name for c in made.columns)
-        calls = f'{self.item(column, first)}, F.{call}(F.expr({array!r})).alias("{second}")'
-        return Head(sql, "", f".select({calls})", made)
+        python = f"F.{call}(F.expr({item.ref!r}))"
+        return replace(item, ref=f"{call}({item.ref})", python=python)
 
-    def aggregate(self, scope: Scope) -> Column:
-        """Draw an aggregate whose value does not depend on the order of rows."""
+    def _form(self, forms: Mapping[str, Any], column: Column, *, has_key: bool) -> Any:
+        """Draw a function of the rows of a group whose value does not depend on their order."""
+        found = [*forms["any"], *forms.get(column.kind, [])]
+        # Of -0.0 and 0.0, which only the tables of ends have, the least and the greatest is the
+        # first.
+        if column.kind != "num" or self.tables.name != "ends":
+            found += forms["extremes"]
+        if has_key:
+            found += forms["key"]
+        return self.dice.choice(found)
+
+    def _aggregate(self, scope: Scope) -> Column:
         column = self.scalar(scope)
         if self.chance(0.05):
             self.did("udf py_last")
-            return Column(f"py_last({column.ref})", column.name, None, "text")
+            return column.made(f"py_last({column.ref})", "text")
         self.did("aggregate")
-        forms = [
-            ("count(*)", "num"), ("count({c})", "num"), ("count(DISTINCT {c})", "num"),
-            ("to_json(sort_array(collect_list({c})))", "text"),
-            ("count(*) FILTER (WHERE {w})", "num"), ("first({c}, true) IS NULL", "bool"),
-        ]  # fmt: skip
-        if self.has_extremes(column):
-            forms += [("min({c})", column.kind), ("max({c})", column.kind)]
-        if column.kind == "num":
-            forms += [("sum(try_cast({c} AS decimal(14,2)))", "num")] * 2
-        if column.kind == "bool":
-            forms += [("bool_or({c})", "bool")]
-        if len(scope.unique) == 1:
-            forms += [(f"max_by({{c}}, {scope.unique[0].ref})", column.kind)]
-        form, kind = self.dice.choice(forms)
-        if "{w}" in form:
-            form = form.replace("{w}", self.sql_condition(scope))
-        values = column.values if kind == column.kind and form != "count({c})" else ()
-        return Column(form.replace("{c}", column.ref), column.name, None, kind, values)
+        has_key = len(scope.unique) == 1
+        form, kind = self._form(GRAMMAR["aggregates"], column, has_key=has_key)
+        text = self.fill(form, scope, a=column.ref, most=1)
+        return column.made(text, kind or column.kind)
 
-    def grouped(self, scope: Scope, *, is_named: bool = False) -> Head:
+    def _grouped(self, scope: Scope, *, is_named: bool) -> Head:
         """Draw keys and aggregates."""
         keys = [self.scalar(scope) for _ in range(self.dice.choice([0, 1, 1, 1, 2]))]
         if self.chance(0.1) and scope.of("struct"):
             keys.append(self.dice.choice(scope.of("struct")))
-        values = [self.aggregate(scope) for _ in range(self.dice.randint(1, 2))]
+        values = [self._aggregate(scope) for _ in range(self.dice.randint(1, 2))]
         python = [column for column in values if "py_last" in column.ref]
-        values = python or values  # pandas aggregates stand alone
-        columns = [*keys, *values]
+        columns = [*keys, *(python or values)]  # pandas aggregates stand alone
         made = self.named(columns, is_named=is_named)
-        sql, _ = self._items(columns, made)
+        texts, calls = self._items(columns, made)
         word = "" if python or not keys else self.dice.choice(["", "", "", "", "ROLLUP", "CUBE"])
         self.did(word or "GROUP BY")
-        names = [column.name for column in made.columns]
-        by = ", ".join(map(self.item, keys, names))
-        what = ", ".join(map(self.item, values, names[len(keys) :]))
+        by, what = ", ".join(calls[: len(keys)]), ", ".join(calls[len(keys) :])
         call = f".{word.lower() or 'groupBy'}({by}).agg({what})"
         if not keys:
-            return Head(sql, "", call, made)
+            return Head(", ".join(texts), call, made)
         refs = ", ".join(column.ref for column in keys)
         end = f" GROUP BY {word} ({refs})" if word else f" GROUP BY {refs}"
         if not word and self.chance(0.2):
@@ -206,74 +254,51 @@ class Queries(Sources):
         if not python and self.chance(0.25):
             self.did("HAVING")
             end += maybe(" HAVING count(*) > 1")
-        return Head(sql, end, call, made)
+        return Head(", ".join(texts), call, made, end)
 
-    def windowed(self, scope: Scope, *, is_named: bool = False) -> Head:
-        """Draw a function over a window, and other expressions."""
+    def _windowed(self, scope: Scope) -> Column:
+        """Draw a function over a window."""
         self.did("window")
         part, order = self.scalar(scope), self.scalar(scope)
         column = self.scalar(scope, "num", "time", "text")
-        forms = [
-            ("rank()", [order], "num"),
-            ("dense_rank()", [order], "num"),
-            ("ntile(1)", [order], "num"),
-            ("count(*)", [], "num"),
-        ]
-        if self.has_extremes(column):
-            forms += [("max({c})", [], column.kind), ("min({c})", [order], column.kind)]
-        if scope.unique:
-            keys = list(scope.unique)
-            forms += [("row_number()", keys, "num"), ("lag({c})", keys, column.kind)] * 2
-        form, orders, kind = self.dice.choice(forms)
-        function = form.replace("{c}", column.ref)
-        ordered = f" ORDER BY {', '.join(c.ref for c in orders)}" if orders else ""
-        text = f"{function} OVER (PARTITION BY {part.ref}{ordered})"
-        others = [self.any_column(scope) for _ in range(self.dice.randint(1, 3))]
-        columns = [Column(text, column.name, None, kind), *others]
-        made = self.named(columns, is_named=is_named)
-        sql, calls = self._items(columns, made)
-        if self.chance(0.6):
-            window = f"W.partitionBy({api(part.ref)})"
-            if orders:
-                window += f".orderBy({', '.join(api(c.ref) for c in orders)})"
-            first, *names = (c.name for c in made.columns)
-            over = f'{api(function)}.over({window}).alias("{first}")'
-            calls = ", ".join([over, *map(self.item, others, names)])
-        return Head(sql, "", f".select({calls})", made)
-
-    def has_extremes(self, column: Column) -> bool:
-        """Return whether the order of rows does not decide the least and the greatest value.
-
-        Of -0.0 and 0.0, which only the tables of ends have, it is the first.
-        """
-        return column.kind != "num" or self.tables.name != "ends"
+        has_key = bool(scope.unique)
+        form, order_by, kind = self._form(GRAMMAR["windows"], column, has_key=has_key)
+        orders = {"": (), "any": (order,), "key": scope.unique}[order_by]
+        function = self.fill(form, scope, a=column.ref)
+        text = f"{function} OVER (PARTITION BY {part.ref})"
+        window = f"W.partitionBy({api(part.ref)})"
+        if orders:
+            text = text[:-1] + f" ORDER BY {', '.join(c.ref for c in orders)})"
+            window += f".orderBy({', '.join(api(c.ref) for c in orders)})"
+        made = column.made(text, kind or column.kind)
+        return replace(made, python=f"{api(function)}.over({window})")
 
     # What follows
 
-    def limit(self, scope: Scope, unique: tuple[Column, ...] = ()) -> tuple[str, str]:
-        """Draw an order that decides which rows are first, in SQL and as calls; "" for none.
+    def limited(self, query: Query, unique: tuple[Column, ...] = ()) -> Query:
+        """Draw an order that decides which rows are first, if there is one.
 
         Args:
-            scope: columns of the result.
-            unique: columns of the source that have no two equal rows.
+            query: whose rows are limited.
+            unique: columns of its source that have no two equal rows.
         """
-        if scope.is_ordered and len(scope.columns) <= 8 and self.chance(0.2):
-            return self.limit_by_all(scope)
-        if unique and self.chance(0.15):
-            # By what is not in the result, and is different in all rows.
-            self.did("ORDER BY … LIMIT by a key")
-            keys = [c.ref for c in unique]
-            count = self.dice.randint(1, 12)
-            call = f".orderBy({', '.join(map(api, keys))}).limit({count})"
-            return f" ORDER BY {', '.join(keys)} LIMIT {count}", call
-        return "", ""
+        if query.scope.is_ordered and len(query.scope.columns) <= 8 and self.chance(0.2):
+            return self.limited_by_all(query)
+        if not unique or self.chance(0.85):
+            return query
+        # By what is not in the result, and is different in all rows.
+        self.did("ORDER BY … LIMIT by a key")
+        keys = [c.ref for c in unique]
+        count = self.dice.randint(1, 12)
+        call = f".orderBy({', '.join(map(api, keys))}).limit({count})"
+        return query.then(maybe(f" ORDER BY {', '.join(keys)} LIMIT {count}"), call)
 
-    def limit_by_all(self, scope: Scope) -> tuple[str, str]:
+    def limited_by_all(self, query: Query) -> Query:
         """Draw an order by all columns, after which equal rows alone are interchangeable."""
         self.did("ORDER BY positions LIMIT")
-        columns = list(enumerate(scope.columns, 1))
+        columns = list(enumerate(query.scope.columns, 1))
         self.dice.shuffle(columns)
-        is_named = len(scope.without_shared_names()) == len(columns)
+        is_named = len(query.scope.without_shared_names()) == len(columns)
         way = self.dice.choice(["literal", "number", "name" if is_named else "literal"])
         keys = []
         calls = []
@@ -283,12 +308,13 @@ class Queries(Sources):
             call = {"number": str(place), "name": f'"{column.name}"'}.get(way, f"F.lit({place})")
             calls.append(f"{call}.desc()" if way == "literal" and "DESC" in end else call)
         count = self.dice.randint(1, 15)
-        offset = self.dice.randint(1, 5) if self.chance(0.2) else 0
         sql = f" ORDER BY {', '.join(keys)} LIMIT {count}"
-        call = f".orderBy({', '.join(calls)})"
-        if offset:
-            return f"{sql} OFFSET {offset}", f"{call}.offset({offset}).limit({count})"
-        return sql, f"{call}.limit({count})"
+        call = f".limit({count})"
+        if self.chance(0.2):
+            offset = self.dice.randint(1, 5)
+            sql += f" OFFSET {offset}"
+            call = f".offset({offset}){call}"
+        return query.then(maybe(sql), f".orderBy({', '.join(calls)}){call}")
 
     # Whole queries
 
@@ -302,22 +328,29 @@ class Queries(Sources):
         source = self.source(depth)
         condition = self.where(source.scope, depth) if self.chance(0.7) else None
         head = self.head(source.scope, is_named=is_named)
+        query = self.select_from(source, condition, head, may_be_piped=self.is_sql)
         unique = source.scope.unique if head.has_rows_of_source else ()
-        sql_end, end_call = self.limit(head.scope, unique)
-        where = to_sql(condition) if condition else ""
-        where_call = self.where_call(condition) if condition else ""
-        sql = self._sql(source, where, head) + maybe(sql_end)
-        calls = (source.frame, where_call, head.call, end_call)
-        return Query(sql, tuple(filter(None, calls)), head.scope)
+        return self.limited(query, unique)
 
-    def _sql(self, source: Source, where: str, head: Head) -> str:
-        is_distinct = head.items.startswith("DISTINCT ")
-        if self.is_sql and not head.end and not is_distinct and self.chance(0.05):
+    def select_from(
+        self,
+        source: Query,
+        condition: Condition | None,
+        head: Head,
+        *,
+        may_be_piped: bool = False,
+    ) -> Query:
+        """Return the query of a source, a condition and what is selected."""
+        where = f" WHERE {say(condition)}" if condition else ""
+        where_call = self.where_call(condition) if condition else ""
+        sql = f"SELECT {head.items} FROM {source.sql}{maybe(where)}{head.end}"
+        is_plain = not head.end and not head.items.startswith("DISTINCT ")
+        if may_be_piped and is_plain and self.chance(0.05):
             self.did("pipe")
-            piped = maybe(f" |> WHERE {where}") if where else ""
-            return f"FROM {source.sql}{piped} |> SELECT {head.items}"
-        text = maybe(f" WHERE {where}") if where else ""
-        return f"SELECT {head.items} FROM {source.sql}{text}{head.end}"
+            piped = maybe(f" |>{where}") if where else ""
+            sql = f"FROM {source.sql}{piped} |> SELECT {head.items}"
+        calls = filter(None, (*source.calls, where_call, head.call))
+        return Query(sql, tuple(calls), head.scope)
 
     def set_operation(self) -> Query:
         """Draw two queries with columns of the same kinds, and what becomes of their rows."""
@@ -328,38 +361,34 @@ class Queries(Sources):
         if not all(source.scope.of(kind) for source in sources for kind in kinds):
             kinds = ["num"]
         sides = []
-        scope = Scope(())
         for source in sources:
-            columns = [self.key(source.scope, kind) for kind in kinds]
-            made = self.named(columns)
-            scope = scope if scope.columns else made
-            items, calls = self._items(columns, made)
-            condition = self.condition(source.scope)
-            where = maybe(f" WHERE {to_sql(condition)}")
-            sql = f"SELECT {items} FROM {source.sql}{where}"
-            frame = (source.frame, self.where_call(condition), f".select({calls})")
-            sides.append(Query(sql, frame, made))
+            head = self.select([self.key(source.scope, kind) for kind in kinds])
+            sides.append(self.select_from(source, self.condition(source.scope), head))
         one, other = sides
-        typed = scope_of(*(replace(c, type=None) for c in scope.columns))
-        end, end_call = self.limit_by_all(typed) if self.chance(0.3) else ("", "")
-        operation = "." + _SET_OPERATIONS[word].format("".join(other.calls))
-        united = (*one.calls, operation, end_call)
-        return Query(
-            f"{one.sql} {word} {other.sql}{maybe(end)}", tuple(filter(None, united)), typed
-        )
+        typed = scope_of(*(replace(c, type=None) for c in one.scope.columns))
+        call = "." + _SET_OPERATIONS[word].format(other.frame)
+        united = one.then(f" {word} {other.sql}", call, typed)
+        return self.limited_by_all(united) if self.chance(0.3) else united
 
     def statement(self) -> Query:
         """Draw a whole query."""
+        inner = None
         if self.is_sql and self.chance(0.15):
             self.did("CTE")
             inner = self.query(1, is_named=True)
             self._common = inner.scope
-            query = self.set_operation() if self.chance(0.16) else self.query(2)
-            return replace(query, sql=f"WITH common AS ({inner.sql}) {query.sql}")
-        return self.set_operation() if self.chance(0.16) else self.query(2)
+        query = self.set_operation() if self.chance(0.16) else self.query(2)
+        return replace(query, sql=f"WITH common AS ({inner.sql}) {query.sql}") if inner else query
 
-    def usable(self, scope: Scope) -> Scope:
-        """Return the columns that their refs mean alone."""
-        if any("." in c.ref for c in scope.columns):
-            return scope
-        return Scope(tuple(scope.without_shared_names()), scope.unique)
+
+def _nested(scope: Scope) -> list[str]:
+    """Return nested columns, their fields, and what is made of maps."""
+    found = []
+    for column in scope.columns:
+        # Fields of the items of an array are arrays.
+        parts = column.item if column.kind == "array" else column
+        for each in parts.fields:
+            found += [column.ref, each.ref, each.ref.upper(), *(f.ref for f in each.fields)]
+        if column.kind == "map":
+            found += [f"map_keys({column.ref})", f"map_values({column.ref})"]
+    return found

@@ -78,28 +78,20 @@ class Outcome:
         else:
             self.without_rows += 1
 
+    def line(self) -> str:
+        """Return the counts as a line."""
+        return (
+            f"ANSWERS {self.asked} plans, {self.with_rows} with rows, "
+            f"{self.without_rows} without, {self.errors.total()} errors, "
+            f"{len(self.different)} different, {self.seconds:.0f} s"
+        )
+
     def summary(self) -> str:
         """Return the counts as text, the features on lines of their own."""
         drawn = [f"{count:6} {name}" for name, count in sorted(self.features.items())]
         errors = ", ".join(f"{count} {name}" for name, count in self.errors.most_common(12))
         return "\n".join(
-            [
-                "FEATURES",
-                *drawn,
-                f"ERRORS {self.errors.total()}: {errors}",
-                (
-                    f"ANSWERS {self.asked} plans, {self.with_rows} with rows, "
-                    f"{self.without_rows} without, {self.errors.total()} errors, "
-                    f"{len(self.different)} different, {self.seconds:.0f} s"
-                ),
-            ]
-        )
-
-    def progress(self) -> str:
-        """Return the counts so far as a line."""
-        return (
-            f"{self.asked} plans: {self.with_rows} with rows, {self.errors.total()} errors, "
-            f"{len(self.different)} different, {self.asked / self.seconds:.2f} a second"
+            ["FEATURES", *drawn, f"ERRORS {self.errors.total()}: {errors}", self.line()]
         )
 
 
@@ -194,7 +186,7 @@ class Referee:
                 self._print(plan, answers)
             outcome.seconds = time.monotonic() - began
             if outcome.asked % 20 == 0:
-                print(outcome.progress(), file=sys.stderr, flush=True)
+                print(outcome.line(), file=sys.stderr, flush=True)
         return outcome
 
     def _print(self, plan: Plan, answers: list[Any]) -> None:

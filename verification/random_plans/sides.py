@@ -22,7 +22,7 @@ from verification.common.writing import write_rows
 from verification.random_plans import functions
 from verification.random_plans.conditions import PYTHON_NAMES
 from verification.random_plans.plan import Plan
-from verification.random_plans.tables import Table, Tables, View
+from verification.random_plans.tables import Table, Tables
 
 _CONDITION = re.compile(r"\[([A-Z][A-Z_0-9.]+)\]")
 _CLASS = re.compile(r"^(?:Caused by: )?([\w.$]+(?:Exception|Error))\b", re.MULTILINE)
@@ -92,26 +92,23 @@ class Side:
                 location = self._folder / table.place
                 self.spark.sql(f"CREATE TABLE {table.name} USING hudi LOCATION '{location}'")
             elif number % 2 and not table.is_selected:
-                source, place = self._place(table)
-                self.spark.sql(
-                    f"CREATE OR REPLACE TEMPORARY VIEW {table.name} USING `{source}` "
-                    f"OPTIONS (path '{place}')"
-                )
+                self._create_view(table.name, table)
             else:
                 self.load(table.name).createOrReplaceTempView(table.name)
         for view in self._tables.views:
-            self._make_view(view)
+            name, spelled = view.spelled
+            if not name:
+                self.spark.sql(f"CREATE OR REPLACE TEMP VIEW {view.name} AS {view.query}")
+                continue
+            types = dict(self.load(view.base).dtypes) | {name: spelled}
+            columns = ", ".join(f"{c.name} {types[c.name]}" for c in view.scope.columns)
+            self._create_view(view.name, self._known[view.base], f"({columns})")
 
-    def _make_view(self, view: View) -> None:
-        name, spelled = view.spelled
-        if not name:
-            self.spark.sql(f"CREATE OR REPLACE TEMP VIEW {view.name} AS {view.query}")
-            return
-        source, place = self._place(self._known[view.base])
-        types = dict(self.load(view.base).dtypes) | {name: spelled}
-        fields = ", ".join(f"{c.name} {types[c.name]}" for c in view.scope.columns)
+    def _create_view(self, name: str, table: Table, columns: str = "") -> None:
+        """Make a view of the source of a table."""
+        source, place = self._place(table)
         self.spark.sql(
-            f"CREATE OR REPLACE TEMPORARY VIEW {view.name} ({fields}) USING `{source}` "
+            f"CREATE OR REPLACE TEMPORARY VIEW {name} {columns} USING `{source}` "
             f"OPTIONS (path '{place}')"
         )
 
@@ -159,33 +156,34 @@ class Side:
             if plan.is_cached:
                 self.spark.catalog.clearCache()
 
-    def _fetch(self, frame: DataFrame, plan: Plan) -> Rows:  # noqa: PLR0911  (ways)
-        kinds = tuple((f.name, f.dataType.simpleString()) for f in frame.schema.fields)
+    def _fetch(self, frame: DataFrame, plan: Plan) -> Rows:
+        columns = _columns(frame)
+        rows: list[Any]
         match plan.fetch:
             case "count":
-                return Rows(kinds, Counter({f"count {frame.count()}": 1}))
+                rows = [(frame.count(),)]
             case "digest":
-                return Rows(kinds, _counted(_digests(frame).collect()))
+                rows = _digests(frame).collect()
             case "arrow":
                 table = frame.toArrow()
-                columns = [column.to_pylist() for column in table.columns]
-                rows = list(zip(*columns, strict=True)) if columns else [()] * table.num_rows
-                types = tuple((f"arrow {f.name}", str(f.type)) for f in table.schema)
-                return Rows(kinds + types, _counted(rows))
+                columns += [(f"arrow {field.name}", str(field.type)) for field in table.schema]
+                values = [column.to_pylist() for column in table.columns]
+                rows = list(zip(*values, strict=True)) if values else [()] * table.num_rows
             case "pandas":
                 pandas: Any = frame.toPandas()
-                pairs = zip(pandas, pandas.dtypes, strict=True)
-                types = tuple((f"pandas {name}", str(kind)) for name, kind in pairs)
-                return Rows(
-                    kinds + types, _counted(list(pandas.itertuples(index=False, name=None)))
-                )
+                columns += [(f"pandas {name}", str(kind)) for name, kind in pandas.dtypes.items()]
+                rows = list(pandas.itertuples(index=False, name=None))
             case "iterate":
-                return Rows(kinds, _counted(list(frame.toLocalIterator())))
-            case "save" | "ctas" | "insert":
-                return self._written_rows(frame, plan, kinds)
-        return Rows(kinds, _counted(frame.collect()))
+                rows = list(frame.toLocalIterator())
+            case "collect":
+                rows = frame.collect()
+            case way:
+                found = self._written_rows(frame, way)
+                columns += [(f"read {name}", kind) for name, kind in _columns(found)]
+                rows = found.collect()
+        return Rows(tuple(columns), Counter(repr(_plain(tuple(row))) for row in rows))
 
-    def _written_rows(self, frame: DataFrame, plan: Plan, kinds: Any) -> Rows:
+    def _written_rows(self, frame: DataFrame, way: str) -> DataFrame:
         """Write the rows, and return what Spark's own reader finds."""
         shutil.rmtree(self._written, ignore_errors=True)
         folder = str(self._written)
@@ -194,14 +192,16 @@ class Side:
         self.spark.sql(f"DROP TABLE IF EXISTS {table}")
         # Into columns of other types: texts of one length and of a greatest length, above all.
         fields = [
-            f"`{field.name}` {_stored(field.dataType, number)}"
-            for number, field in enumerate(frame.schema.fields)
+            f"`{name}` {_stored(kind, number)}"
+            for number, (name, kind) in enumerate(_columns(frame))
         ]
-        columns = f"({', '.join(fields)})"
-        write_rows(self.spark, frame, plan.fetch, folder, table=table, columns=columns)
-        found = self._reader.read.parquet(folder)
-        read = tuple((f"read {f.name}", f.dataType.simpleString()) for f in found.schema)
-        return Rows(kinds + read, _counted(found.collect()))
+        write_rows(self.spark, frame, way, folder, table=table, columns=f"({', '.join(fields)})")
+        return self._reader.read.parquet(folder)
+
+
+def _columns(frame: DataFrame) -> list[tuple[str, str]]:
+    """Return the names and the types of the columns."""
+    return [(field.name, field.dataType.simpleString()) for field in frame.schema]
 
 
 def _digests(frame: DataFrame) -> DataFrame:
@@ -210,26 +210,16 @@ def _digests(frame: DataFrame) -> DataFrame:
     return frame.toDF(*places).select(sf.md5(sf.struct(*places).cast("string")))
 
 
-def _stored(kind: Any, number: int) -> str:
-    text = kind.simpleString()
+def _stored(kind: str, number: int) -> str:
     of_texts = "char(30)" if number % 2 else "varchar(30)"
-    return str({"string": of_texts, "int": "bigint", "float": "double"}.get(text, text))
+    return {"string": of_texts, "int": "bigint", "float": "double"}.get(kind, kind)
 
 
 def error_of(error: BaseException) -> str:
     """Return the class of an error: its condition in Spark, or the class of what caused it."""
     condition = error.getCondition() if isinstance(error, PySparkException) else None
-    found = _CONDITION.search(str(error))
-    if condition is None and found:
-        condition = found[1]
-    if condition is None:
-        causes = _CLASS.findall(str(error))
-        condition = causes[-1] if causes else type(error).__name__
-    return str(condition)
-
-
-def _counted(rows: list[Any]) -> Counter[str]:
-    return Counter(repr(_plain(tuple(row))) for row in rows)
+    found = _CONDITION.findall(str(error))[:1] or _CLASS.findall(str(error))[-1:]
+    return condition or "".join(found) or type(error).__name__
 
 
 def _plain(value: Any) -> Any:  # noqa: PLR0911  (by type)
@@ -240,10 +230,8 @@ def _plain(value: Any) -> Any:  # noqa: PLR0911  (by type)
         # pandas makes floats of nested integers where a batch has a null.
         is_negative_zero = value == 0 and math.copysign(1, value) < 0
         return int(value) if value.is_integer() and not is_negative_zero else value
-    if isinstance(value, np.ndarray):
-        return [_plain(each) for each in value.tolist()]
-    if isinstance(value, np.generic):
-        return _plain(value.item())
+    if isinstance(value, np.ndarray | np.generic):
+        return _plain(value.tolist())
     if isinstance(value, Decimal):
         return f"decimal {value}"
     if isinstance(value, tuple | list):

@@ -30,11 +30,8 @@ ARCHIVES = {
     "ends": Path(__file__).with_name("extremes.zip"),
     "names": Path(__file__).with_name("shared_names.zip"),
 }
-_GOLDEN = _DATA["golden"]["cases"]
-_SHARED_NAMES = ("one", "two", "three", "four", "plain")
+_CASES = tuple(_DATA["golden"]["cases"].values())
 _ALIASES = ("made", "count", "other")
-# What plans over a family prefer: attributes of `Tables`.
-_PREFERENCES = ("keys", "strays", "repeats", "digests", "sizes")
 
 
 @dataclass(frozen=True)
@@ -64,14 +61,15 @@ class View:
         name: of the view.
         scope: its columns.
         base: what it is made over.
-        query: that it stands for; "" for a view of a source whose schema is given.
-        spelled: name of the column that has another type in the schema, and the type.
+        query: that it stands for.
+        spelled: name of a column that gets another type by a schema, and the type; such a view is
+            one of the source of the base.
     """
 
     name: str
     scope: Scope
     base: str
-    query: str = ""
+    query: str
     spelled: tuple[str, str] = ("", "")
 
 
@@ -107,138 +105,123 @@ class Tables:
         """Put the tables and their copies into a folder."""
         for archive in self.archives:
             unpack(archive, folder)
-        if self.name == "golden":
-            for name, case in _GOLDEN.items():
-                (folder / f"{name}.parquet").write_bytes(_answer(case))
+        for table in self.tables:
+            if table.place in _CASES:
+                (folder / table.copy).write_bytes(_copy_of_case(table.place))
 
 
 @cache
 def load(family: str) -> Tables:
     """Return a family by its name."""
-    return {"golden": _golden, "ends": _ends, "names": _names}[family]()
+    described = _DATA[family]
+    archives = [golden_folder(case) / "table.zip" for case in described.get("cases", {}).values()]
+    if family in ARCHIVES:
+        archives = [ARCHIVES[family]]
+        files = read_files(ARCHIVES[family])
+        tables = [_table(files, name, **each) for name, each in described["tables"].items()]
+    else:
+        tables = [
+            Table(name, _scope(_copy_of_case(case)), case, f"{name}.parquet")
+            for name, case in described["cases"].items()
+        ]
+    if family == "names":
+        tables.append(_variants())
+    known = {table.name: table.scope for table in tables}
+    views = []
+    for name, view in described.get("views", {}).items():
+        views.append(_view(name, known[view["base"]], **view))
+        known[name] = views[-1].scope
+    prefers = {"aliases": _aliases(tables), **described["prefers"]}
+    return Tables(family, tuple(tables), tuple(views), tuple(archives), **prefers)
 
 
-def _golden() -> Tables:
-    tables = tuple(
-        Table(name, _scope(pq.read_table(io.BytesIO(_answer(case)))), case, f"{name}.parquet")
-        for name, case in _GOLDEN.items()
-    )
-    archives = tuple(golden_folder(case) / "table.zip" for case in _GOLDEN.values())
-    return _family("golden", tables, (), archives)
+def _copy_of_case(case: str) -> bytes:
+    """Return the Parquet file with Apache Hudi's snapshot of a golden table."""
+    return read_files(golden_folder(case) / "answers.zip")["snapshot.parquet"]
 
 
-def _family(
+def _table(
+    files: Mapping[str, bytes], name: str, *, key: str, copy: str = "", left_out: str = ""
+) -> Table:
+    """Return a table of an archive.
+
+    Args:
+        files: of the archive.
+        name: of the table.
+        key: column of the record key.
+        copy: file of the copy; by default a folder with one file, which has the columns of Hudi.
+        left_out: column that plans do not ask for.
+    """
+    place = name if f"{name}/.hoodie/hoodie.properties" in files else ""
+    found = copy or f"{name}.parquet"
+    (rows,) = (f for f in files if f.startswith(found) and f.endswith(".parquet"))
+    scope = _scope(files[rows], key)
+    columns = tuple(column for column in scope.columns if column.name != left_out)
+    return Table(name, replace(scope, columns=columns), place, found, is_selected=bool(copy))
+
+
+def _view(
     name: str,
-    tables: tuple[Table, ...],
-    views: tuple[View, ...],
-    archives: tuple[Path, ...],
-) -> Tables:
-    """Return a family with what plans over it prefer."""
-    preferences = {each: _DATA[name][each] for each in _PREFERENCES}
-    aliases = _DATA[name].get("aliases") or _aliases(tables)
-    return Tables(name, tables, views, archives, aliases=aliases, **preferences)
+    scope: Scope,
+    *,
+    base: str,
+    items: str = "*",
+    where: str = "",
+    spelled: Sequence[str] = ("", ""),
+) -> View:
+    """Return a view of the columns that are in scope in its base; see `View`."""
+    known = {column.name: column for column in scope.columns}
+    columns: list[Column] = []
+    unique: list[Column] = []
+    for item in items.split(", "):
+        source, _, made = item.rpartition(" AS ")
+        if made.startswith("*"):
+            columns += [column for column in scope.columns if f"({column.name})" not in made]
+            unique += scope.unique
+            continue
+        cast = re.fullmatch(r"CAST\((\w+) AS string\)", source)
+        column = known.get(cast[1] if cast else source) or known[made]
+        data_type = pa.string() if cast else column.type
+        columns.append(replace(column, ref=made, name=made, type=data_type))
+        if column in scope.unique and not unique:
+            unique = columns[-1:]
+    # Spark takes texts of another collation for equal that are not.
+    columns = [replace(c, kind="collated") if c.name == spelled[0] else c for c in columns]
+    query = f"SELECT {items} FROM {base}{where and f' WHERE {where}'}"
+    return View(name, Scope(tuple(columns), tuple(unique)), base, query, (spelled[0], spelled[1]))
 
 
-def _aliases(tables: tuple[Table, ...]) -> tuple[str, ...]:
+def _aliases(tables: Sequence[Table]) -> tuple[str, ...]:
     """Return names of columns of the tables, and others."""
     names = {c.name for table in tables for c in table.scope.columns if c.kind != "meta"}
     return (*sorted(names), *_ALIASES)
 
 
-def _answer(case: str) -> bytes:
-    """Return the Parquet file with Apache Hudi's snapshot of a golden table."""
-    return read_files(golden_folder(case) / "answers.zip")["snapshot.parquet"]
-
-
-def _ends() -> Tables:
-    rows = pq.read_table(io.BytesIO(read_files(ARCHIVES["ends"])["rows.parquet"]))
-    columns = _scope(rows, ("k",)).columns
-    # The order of the keys of a map is not one of rows.
-    scope = Scope(tuple(c for c in columns if c.name != "m"), columns[:1])
-    tables = tuple(
-        Table(name, scope, name, "rows.parquet", is_selected=True) for name in ("cow", "mor")
-    )
-    some = "SELECT * FROM {} WHERE i > 0 OR s < 'b'"
-    fewer = "SELECT * EXCEPT (l), i + 0L AS l FROM {}_some WHERE day IS NOT NULL"
-    moved = [c for c in scope.columns if c.name != "l"]
-    moved += [c for c in scope.columns if c.name == "l"]
-    last = Scope(tuple(moved), scope.unique)
-    views = []
-    for table in tables:
-        name = table.name
-        for column, spelled in _DATA["ends"]["collated"].items():
-            collated = _collated(scope, column)
-            views.append(View(f"{name}_{column}", collated, name, spelled=(column, spelled)))
-        views.append(View(f"{name}_some", scope, name, some.format(name)))
-        views.append(View(f"{name}_fewer", last, name, fewer.format(name)))
-    return _family("ends", tables, tuple(views), (ARCHIVES["ends"],))
-
-
-def _collated(scope: Scope, name: str) -> Scope:
-    columns = (replace(c, kind="collated") if c.name == name else c for c in scope.columns)
-    return Scope(tuple(columns), scope.unique)
-
-
-def _names() -> Tables:
-    tables = []
-    files = read_files(ARCHIVES["names"])
-    for name in _SHARED_NAMES:
-        (member,) = (each for each in files if re.fullmatch(rf"{name}\.parquet/.*\.parquet", each))
-        rows = pq.read_table(io.BytesIO(files[member]))
-        place = name if f"{name}/.hoodie/hoodie.properties" in files else ""
-        tables.append(Table(name, _scope(rows, ("id",)), place, f"{name}.parquet"))
-    known = {table.name: table.scope for table in tables}
-    views = tuple(
-        _swapped_view(name, known, **view) for name, view in _DATA["names"]["views"].items()
-    )
-    return _family("names", (*tables, _variants()), views, (ARCHIVES["names"],))
-
-
-def _swapped_view(name: str, known: Mapping[str, Scope], *, base: str, items: str) -> View:
-    return View(name, _swapped(known[base], items), base, f"SELECT {items} FROM {base}")
-
-
-def _swapped(scope: Scope, items: str) -> Scope:
-    known = {column.name: column for column in scope.columns}
-    columns: list[Column] = []
-    unique: list[Column] = []
-    for item in items.split(", "):
-        source, _, name = item.rpartition(" AS ")
-        cast = re.fullmatch(r"CAST\((\w+) AS string\)", source)
-        column = known[cast[1] if cast else source or name]
-        columns.append(replace(column, ref=name, name=name))
-        if cast:
-            columns[-1] = replace(columns[-1], type=pa.string())
-        if column in scope.unique and not unique:
-            unique = columns[-1:]
-    return Scope(tuple(columns), tuple(unique))
-
-
 def _variants() -> Table:
     """Return the table that `variants` writes."""
     columns = (
-        Column("id", "id", pa.int32(), "num", tuple(range(5))),
-        Column("n", "n", pa.string(), "num", ("0", "3")),
-        Column("v", "v", None, "variant"),
-        Column("st", "st", None, "variant"),
-        Column("name", "name", pa.string(), "text", ("ab",)),
+        Column("id", "id", "num", pa.int32(), tuple(range(5))),
+        Column("n", "n", "num", pa.string(), ("0", "3")),
+        Column("v", "v", "variant"),
+        Column("st", "st", "variant"),
+        Column("name", "name", "text", pa.string(), ("ab",)),
     )
     return Table("variants", Scope(columns, columns[:1]), "variants", "variants.parquet")
 
 
-def _scope(rows: pa.Table, unique: Sequence[str] = ()) -> Scope:
-    """Return the columns of a table, and which of them has no value twice."""
+def _scope(content: bytes, key: str = "") -> Scope:
+    """Return the columns of a Parquet file, and a column that has no value twice.
+
+    Args:
+        content: of the file.
+        key: the column, if it is known.
+    """
+    rows = pq.read_table(io.BytesIO(content))
     columns = tuple(
         Column.of(name, name, rows.schema.field(name).type, rows[name].to_pylist())
         for name in rows.schema.names
     )
-    by_name = {column.name: column for column in columns}
-    if not unique:
-        flat = [c.name for c in columns if c.kind in FLAT]
-        single = (n for n in flat if rows[n].null_count == 0 and _is_unique(rows[n]))
-        unique = [next(single, "_hoodie_record_key")]
-    return Scope(columns, tuple(by_name[name] for name in unique))
-
-
-def _is_unique(values: pa.ChunkedArray) -> bool:
-    return len(values.unique()) == len(values)
+    flat = [c.name for c in columns if c.kind in FLAT]
+    single = (n for n in flat if not rows[n].null_count and len(rows[n].unique()) == len(rows))
+    unique = key or next(single, "_hoodie_record_key")
+    return Scope(columns, tuple(column for column in columns if column.name == unique))
