@@ -10,7 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hudi_pyspark.arrow_values import ZERO, text_scalar, to_arrow, to_numpy
+from hudi_pyspark.arrow_values import (
+    ZERO,
+    numbers_at_every_offset,
+    text_scalar,
+    to_arrow,
+    to_numpy,
+)
 from tests.damage import unpack
 
 flags = st.lists(st.booleans(), max_size=40)
@@ -91,3 +97,10 @@ def test_planning_and_reading_import_no_pandas(case, tmp_path):
     rows, is_imported = done.stdout.split()
     assert int(rows) > 0
     assert is_imported == "False"
+
+
+def test_a_number_begins_at_every_offset():
+    data = bytes([1, 0, 2, 0])
+    assert numbers_at_every_offset(data, "<u2").tolist() == [1, 512, 2]
+    assert numbers_at_every_offset(pa.py_buffer(data), ">u4").tolist() == [0x01000200]
+    assert numbers_at_every_offset(b"\1", "<u2").tolist() == []

@@ -19,10 +19,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from hudi_pyspark.format.log.log_block import HeaderKey, LogBlockType
 from hudi_pyspark.table.meta_columns import META_COLUMNS
-from tests.format.log.log_writer import avro_content, avro_records, write_block
-from tests.reading.log_records.log_files import delete_block
+from tests.reading.log_records.log_files import data_block, delete_block
 from tests.written_table import WrittenTable
 from verification.bucket_tables.hashing import POSITIVE, hashed_values, list_hash, ring_hash
 
@@ -203,9 +201,11 @@ class Writer:
         for group, of_group in groups.items():
             is_base = as_base or (group not in self.bases and self.rng.random() < 0.3)
             self.rows[group] |= of_group
-            written = list((self.rows[group] if is_base else of_group).values())
-            put = self.put_base if is_base else self.put_log
-            files.append(put(group, time, written))
+            if is_base:
+                files.append(self.put_base(group, time))
+            else:
+                block = data_block(self.table.schema, of_group.values(), instant=time)
+                files.append(self.put_log(group, time, block))
         self.table.commit(time, "deltacommit", files)
 
     def row(self, time: str, partition: str, key: str, values: Values) -> dict[str, Any]:
@@ -218,12 +218,12 @@ class Writer:
         block = delete_block([(key, None) for key in keys], instant=time)
         for key in keys:
             del self.rows[group][key]
-        file = self.put_log_bytes(group, time, block)
+        file = self.put_log(group, time, block)
         self.table.commit(time, "deltacommit", [file], operation="DELETE")
 
     def compact(self, groups: Iterable[Group]) -> None:
         time = self.next_instant()
-        files = [self.put_base(group, time, list(self.rows[group].values())) for group in groups]
+        files = [self.put_base(group, time) for group in groups]
         self.table.commit(time, "commit", files, operation="COMPACT")
 
     def replace(
@@ -244,30 +244,21 @@ class Writer:
         for group in groups:
             self.bases.pop(group, None)
             self.logs.pop(group, None)
-        files = []
-        for group, rows in moved.items():
-            self.rows[group] = rows
-            files.append(self.put_base(group, time, list(rows.values())))
+        self.rows |= moved
+        files = [self.put_base(group, time) for group in moved]
         self.table.commit(time, "replacecommit", files, operation=operation, replaced=replaced)
 
-    def put_base(self, group: Group, time: str, rows: list[dict[str, Any]]) -> File:
+    def put_base(self, group: Group, time: str) -> File:
+        """Write all rows of a group."""
         partition, file_id = group
         path = f"{partition}/{file_id}_0-0-0_{time}.parquet"
+        rows = list(self.rows[group].values())
         self.table.put_parquet(path, pa.Table.from_pylist(rows, self._columns))
         self.bases[group] = time
         self.logs[group] = 0
         return file_id, path
 
-    def put_log(self, group: Group, time: str, rows: list[dict[str, Any]]) -> File:
-        header: dict[HeaderKey | int, str] = {
-            HeaderKey.INSTANT_TIME: time,
-            HeaderKey.SCHEMA: json.dumps(self.table.schema),
-        }
-        content = avro_content(avro_records(self.table.schema, rows))
-        block = write_block(LogBlockType.AVRO_DATA_BLOCK, header, content)
-        return self.put_log_bytes(group, time, block)
-
-    def put_log_bytes(self, group: Group, time: str, block: bytes) -> File:
+    def put_log(self, group: Group, time: str, block: bytes) -> File:
         partition, file_id = group
         base = self.bases.setdefault(group, time)
         self.logs[group] += 1

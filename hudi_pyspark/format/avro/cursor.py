@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from hudi_pyspark.arrow_values import numbers_at_every_offset
 from hudi_pyspark.cached_property import cached_property
 from hudi_pyspark.errors import CorruptAvroError
 
@@ -54,8 +55,8 @@ class RecordBytes:
     def over(cls, buffer: pa.Buffer) -> RecordBytes:
         """View a buffer that has `PADDING` bytes after the last record."""
         octets = np.frombuffer(buffer, np.uint8)
-        pairs = np.ndarray((buffer.size - 1,), np.dtype("<u2"), buffer=buffer, strides=(1,))
-        words = np.ndarray((buffer.size - 7,), np.dtype("<u8"), buffer=buffer, strides=(1,))
+        pairs = numbers_at_every_offset(buffer, "<u2")
+        words = numbers_at_every_offset(buffer, "<u8")
         return cls(buffer, octets, pairs, words)
 
 

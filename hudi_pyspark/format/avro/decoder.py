@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from hudi_pyspark import thresholds
+from hudi_pyspark.arrow_values import numbers_at_every_offset
 from hudi_pyspark.errors import CorruptAvroError, UnsupportedTypeError
 from hudi_pyspark.format.avro import nested, values
 from hudi_pyspark.format.avro.cursor import PADDING, Cursor, Int64s, RecordBytes, ValueReader
@@ -137,7 +138,7 @@ def _spans_from_many_places(
             begins.append(match.start() - 4 if match else size)
     begin = np.array(begins)
     end = np.append(begin[1:], size)
-    lengths = np.ndarray((size - 3,), np.dtype(">i4"), buffer=data, strides=(1,))
+    lengths = numbers_at_every_offset(data, ">i4")
     visited = []
     for _ in range(8 * _CHAIN_RECORDS):
         is_open = begin < end

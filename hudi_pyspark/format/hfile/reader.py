@@ -7,14 +7,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from itertools import pairwise
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hudi_pyspark.arrow_values import Offsets, cut_values, to_arrow, to_numpy
+from hudi_pyspark.arrow_values import (
+    Offsets,
+    cut_values,
+    numbers_at_every_offset,
+    to_arrow,
+    to_numpy,
+)
 from hudi_pyspark.errors import UnsupportedTableError
 from hudi_pyspark.format.bytes_source import BytesSource
 from hudi_pyspark.format.hfile import HFileError
@@ -416,11 +421,11 @@ def decode_entries(
     data = b"".join(contents)
     blocks = _Blocks(np.cumsum([0, *map(len, contents)]), offsets)
     starts = _entry_starts(data, blocks)
-    lengths = _unsigned(data, ">u4")
+    lengths = numbers_at_every_offset(data, ">u4")
     key_lengths = lengths[starts].astype(np.int64)
     value_starts = starts + _LENGTHS.size + key_lengths
     value_ends = value_starts + lengths[starts + 4]
-    row_lengths = _unsigned(data, ">u2")[starts + _LENGTHS.size].astype(np.int64)
+    row_lengths = numbers_at_every_offset(data, ">u2")[starts + _LENGTHS.size].astype(np.int64)
     wrong = np.flatnonzero(~np.isin(key_lengths - row_lengths, _KEY_OVERHEADS))
     if wrong.size:
         row = f"a row of {row_lengths[wrong[0]]} in a key of {key_lengths[wrong[0]]} bytes"
@@ -467,9 +472,3 @@ def _entry_starts(data: bytes, blocks: _Blocks) -> Offsets:
             problem = f"HFile entries end at {position - first} of {end - first} decompressed bytes"
             raise blocks.corrupt(problem, first)
     return np.array(starts, np.int64)
-
-
-def _unsigned(data: bytes, dtype: str) -> npt.NDArray[np.unsignedinteger[Any]]:
-    """View the bytes as unsigned integers that begin at every offset."""
-    count = max(len(data) - np.dtype(dtype).itemsize + 1, 0)
-    return np.ndarray((count,), dtype, data, strides=(1,))

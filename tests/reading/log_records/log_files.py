@@ -5,7 +5,7 @@ import io
 import json
 import struct
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from typing import Any
 
@@ -66,7 +66,7 @@ def avro_record(**fields: object) -> dict[str, object]:
 
 
 def data_block(
-    schema: dict[str, object],
+    schema: Mapping[str, object],
     rows: Iterable[dict[str, Any]],
     *,
     instant: str = "002",
