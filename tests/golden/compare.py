@@ -14,6 +14,7 @@ import math
 import re
 from collections import Counter
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
@@ -228,12 +229,18 @@ def spark_columns(fields: Iterable[dict[str, Any]]) -> list[tuple[str, str]]:
     return [(field["name"], spark_type_name(field["type"])) for field in fields]
 
 
-def rows_of(table: pa.Table) -> list[Row]:
+def rows_of(table: pa.Table, *, maps_have_order: bool = True) -> list[Row]:
     """The rows in their order, of values that are equal if and only if they are the same.
 
-    The entries of a map have no order.
+    Args:
+        table: an answer.
+        maps_have_order: whether maps with their entries in another order differ. Rows that Spark
+            collects have lost this order.
     """
-    columns = [[_hashable(value) for value in _values(column)] for column in table.columns]
+    columns = [
+        [_hashable(value, maps_have_order=maps_have_order) for value in _values(column)]
+        for column in table.columns
+    ]
     return list(zip(*columns, strict=True)) if columns else [()] * table.num_rows
 
 
@@ -259,15 +266,16 @@ def _in_numbers(kind: pa.DataType) -> pa.DataType:
     return kind
 
 
-def _hashable(value: Any) -> Any:
+def _hashable(value: Any, *, maps_have_order: bool) -> Any:
+    hashable = partial(_hashable, maps_have_order=maps_have_order)
     if isinstance(value, float):
         return _float_text(value)
     if isinstance(value, dict):
-        return tuple((name, _hashable(item)) for name, item in value.items())
+        return tuple((name, hashable(item)) for name, item in value.items())
     if isinstance(value, (list, tuple)):
-        items = tuple(_hashable(item) for item in value)
+        items = tuple(map(hashable, value))
         is_map = isinstance(value, list) and any(isinstance(item, tuple) for item in value)
-        return tuple(sorted(items, key=repr)) if is_map else items
+        return tuple(sorted(items, key=repr)) if is_map and not maps_have_order else items
     return value
 
 

@@ -3,6 +3,7 @@ from datetime import datetime, timezone
 
 import pyarrow as pa
 
+from tests.golden.compare import rows_of
 from verification.histories.answers import Answer, HudiAnswer, difference
 
 MOMENT = datetime(2024, 1, 2, 3, 4, 5, tzinfo=timezone.utc)
@@ -38,6 +39,12 @@ def test_entries_of_maps_have_no_order_but_those_of_lists_have() -> None:
     assert answer(map=[("a", 2), ("b", 1)]) == answer()
     assert answer(map=[("a", 1), ("b", 2)]) != answer()
     assert answer(list=[{"a": 1}, {"a": 2}]) != answer(list=[{"a": 2}, {"a": 1}])
+
+
+def test_maps_of_golden_answers_have_an_order() -> None:
+    column = pa.array([[("b", 1), ("a", 2)]], KINDS["map"])
+    other = pa.array([[("a", 2), ("b", 1)]], KINDS["map"])
+    assert rows_of(pa.table({"map": column})) != rows_of(pa.table({"map": other}))
 
 
 def test_zeros_with_a_sign_differ_and_nan_is_nan() -> None:

@@ -32,7 +32,11 @@ class Answer:
 
     @classmethod
     def of(cls, table: pa.Table) -> Answer:
-        return cls(tuple(arrow_columns(table.schema)), tuple(rows_of(table)))
+        return cls(tuple(arrow_columns(table.schema)), _unordered(table))
+
+
+def _unordered(table: pa.Table) -> tuple[Row, ...]:
+    return tuple(rows_of(table, maps_have_order=False))
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +47,7 @@ class HudiAnswer:
     schema: dict[str, Any]
 
     def answer(self) -> Answer:
-        return Answer(tuple(spark_columns(self.schema["fields"])), tuple(rows_of(self.table)))
+        return Answer(tuple(spark_columns(self.schema["fields"])), _unordered(self.table))
 
 
 @dataclass(frozen=True, slots=True)
