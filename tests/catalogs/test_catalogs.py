@@ -325,7 +325,7 @@ def test_empty_query_type_leaves_the_default_of_a_table_of_glue(glue, golden_tab
     settings = glue_table(glue, monkeypatch, "empty_type_ro", str(golden_table(MOR)), ro)
     table = HudiTable.from_catalog("sales.empty_type_ro", settings)
     for name in ("query_type", "QUERY_TYPE", "hoodie.datasource.query.type"):
-        assert "read_optimized" in table.scan(**{name: ""}).explain(), name
+        assert "read_optimized" in table._scan_with({name: ""}).explain(), name
 
 
 BASE_FILES = "org.apache.hudi.hadoop.HoodieParquetInputFormat"
