@@ -307,13 +307,13 @@ def walk(reader: ValueReader, octets: memoryview, position: int, end: int) -> in
         if not isinstance(reader, UnionReader):
             return position
         reader = reader.branches[number]
-    width = reader.fixed_width
-    if width is not None:
-        return walk_bytes(position, width, end, reader.field) if width else position
-    if isinstance(reader, RecordReader):
+    if isinstance(reader, RecordReader):  # also one of a fixed width, so that errors name its part
         for part in reader.parts:
             position = walk(part, octets, position, end)
         return position
+    width = reader.fixed_width
+    if width is not None:
+        return walk_bytes(position, width, end, reader.field) if width else position
     if isinstance(reader, ListReader):
         return reader.walk_blocks(octets, position, end, None)
     number, position = walk_varint(octets, position, end, reader.field)

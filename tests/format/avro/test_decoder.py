@@ -409,6 +409,15 @@ def test_item_that_is_skipped_has_one_of_the_symbols(item, raw, field, times):
     assert (caught.value.record, caught.value.field) == (0, field)
 
 
+@FEW_OR_MANY
+def test_field_of_an_item_that_is_cut_is_named(times):
+    pair = {"type": "record", "name": "p", "fields": [{"name": n, "type": "double"} for n in "xy"]}
+    schema = schema_of(c={"type": "array", "items": ["null", pair]})
+    with pytest.raises(CorruptAvroError, match="at most 4 bytes.*found 8") as caught:
+        decode(schema, *[b"\x02\x02" + bytes(12)] * times)
+    assert (caught.value.record, caught.value.field) == (0, "c.element.y")
+
+
 def spans_one_by_one(data: bytes) -> list[tuple[int, int]]:
     spans = []
     position = 0
