@@ -517,7 +517,7 @@ class HudiTable:
             UnsupportedTableError: the table does not have what the query needs.
         """
         if self._defaults.keys().isdisjoint(GivenOptions.of(options).values):
-            options = {**self._defaults, **options}
+            options = {**options, **self._defaults}  # an empty query type means the default
         parsed = ReadOptions.parse(options, os.environ)
         # Spark cannot be handed a file system object.
         opened_by = self._opened_by

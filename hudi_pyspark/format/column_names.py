@@ -91,11 +91,10 @@ def match_names(requested: Iterable[str], stored_names: Collection[str]) -> dict
     """
     names = dict.fromkeys(requested)
     unique = dict.fromkeys(stored_names)
-    exact = names.keys() & unique.keys()
-    matched = {name: name for name in exact}
-    if len(exact) < len(names):
-        missing = _by_lower_case(name for name in names if name not in exact)
-        unmatched = _by_lower_case(name for name in unique if name not in exact)
+    matched = {name: name for name in names if name in unique}
+    if len(matched) < len(names):
+        missing = _by_lower_case(name for name in names if name not in unique)
+        unmatched = _by_lower_case(name for name in unique if name not in names)
         for lower in missing.keys() & unmatched.keys():
             if len(unmatched[lower]) > 1 or len(missing[lower]) > 1:
                 raise AmbiguousNamesError(

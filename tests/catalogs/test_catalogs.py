@@ -320,6 +320,14 @@ def test_read_optimized_table_of_glue_is_its_base_files(glue, golden_table, monk
     assert "incremental" in table.scan(begin="earliest").explain()
 
 
+def test_empty_query_type_leaves_the_default_of_a_table_of_glue(glue, golden_table, monkeypatch):
+    ro = {"hoodie.query.as.ro.table": "true"}
+    settings = glue_table(glue, monkeypatch, "empty_type_ro", str(golden_table(MOR)), ro)
+    table = HudiTable.from_catalog("sales.empty_type_ro", settings)
+    for name in ("query_type", "QUERY_TYPE", "hoodie.datasource.query.type"):
+        assert "read_optimized" in table._scan_with({name: ""}).explain(), name
+
+
 BASE_FILES = "org.apache.hudi.hadoop.HoodieParquetInputFormat"
 
 

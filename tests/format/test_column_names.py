@@ -44,6 +44,12 @@ def test_column_that_a_file_has_twice_is_refused(requested):
     assert match_columns(["v"], ["v", "id", "id"], source="f") == {"v": "v"}
 
 
+def test_first_column_of_the_request_that_a_file_has_twice_is_named():
+    names = [f"c{number}" for number in range(20)]
+    with pytest.raises(SchemaEvolutionError, match="column 'c0' may be any of 2 of that name"):
+        match_columns(names, names[::-1] * 2, source="f")
+
+
 TWICE = pa.schema({"ts": pa.int64(), "Ts": pa.int64(), "s": pa.struct({"B": pa.int64()})})
 
 

@@ -297,10 +297,10 @@ def walk(reader: ValueReader, octets: memoryview, position: int, end: int) -> in
     """Return the position after one value, which begins at ``position`` in a record.
 
     Raises:
-        CorruptAvroError: the value does not fit into the record, or a union has no such branch. The
-            caller knows which record it is.
+        CorruptAvroError: the value does not fit into the record, or a union has no such branch, or
+            an enum no such symbol. The caller knows which record it is.
     """
-    if isinstance(reader, OrdinalReader):
+    while isinstance(reader, OrdinalReader):  # a union of an enum has the ordinals of both
         number, position = walk_varint(octets, position, end, reader.field)
         if not 0 <= number < reader.choices:
             raise CorruptAvroError(f"{reader.expected}, found {number}", 0, reader.field)

@@ -392,6 +392,23 @@ def test_value_that_is_skipped_stays_within_its_record(kind, raw, message):
     assert (caught.value.record, caught.value.field) == (0, "c")
 
 
+@pytest.mark.parametrize(
+    ("item", "raw", "field"),
+    [
+        pytest.param(ENUM, b"\x04", "c.element", id="enum"),
+        pytest.param(["null", ENUM], b"\x02\x04", "c.element", id="optional"),
+        pytest.param(["int", ENUM], b"\x02\x04", "c.element.member1", id="union"),
+    ],
+)
+@FEW_OR_MANY
+def test_item_that_is_skipped_has_one_of_the_symbols(item, raw, field, times):
+    schema = schema_of(c={"type": "array", "items": item}, d="null")
+    records = [b"\x02" + raw + b"\x00"] * times
+    with pytest.raises(CorruptAvroError, match="one of 2 symbols, found 2") as caught:
+        decode(schema, *records, columns=["d"])
+    assert (caught.value.record, caught.value.field) == (0, field)
+
+
 def spans_one_by_one(data: bytes) -> list[tuple[int, int]]:
     spans = []
     position = 0
