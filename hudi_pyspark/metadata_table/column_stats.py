@@ -233,7 +233,7 @@ def bounds_of_files(statistics: pa.StructArray, field: pa.Field) -> ColumnBounds
         may_be_null = may_be_null | ~np.asarray(pc.and_(low.is_valid(), high.is_valid()))
     in_millis = counts_milliseconds(field)
     if in_millis or (pa.types.is_timestamp(field.type) and field.type.tz is None):
-        # See `timestamp_repair`: other files may be read in another unit than their statistics.
+        # See `repair_timestamps`: other files may be read in another unit than their statistics.
         is_known = np.isin(ordinals, _IN_MILLIS if in_millis else _LOCAL_MICROS)
         low, high = (pc.if_else(pa.array(is_known), of, None) for of in (low, high))
         may_be_null = may_be_null | ~is_known

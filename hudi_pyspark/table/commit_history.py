@@ -96,7 +96,11 @@ class CommitHistory:
         return {commit.requested_time: commit for commit in (*self.all_commits, *self.commits)}
 
     def metadata(self, time: str) -> instant_metadata.CommitMetadata:
-        """Return the metadata of a completed commit of the active timeline."""
+        """Return the metadata of a completed commit of the active timeline.
+
+        Raises:
+            MissingFileError, CorruptTimelineError: as `metadata_of`.
+        """
         return self._metadata.get(time) or self.metadata_of([time])[time]
 
     def metadata_of(

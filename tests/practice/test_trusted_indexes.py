@@ -1,6 +1,6 @@
 """Tables of Apache Hudi 1.2.0 whose indexes a caller may trust.
 
-`verification/generate/index_tables.py` wrote them. Rows are those that Apache Hudi reads without
+`verification/generate/trusted_indexes.py` wrote them. Rows are those that Apache Hudi reads without
 indexes. It recorded what it loses with its defaults as well: here nothing is lost without trust,
 and no more than there with it.
 """

@@ -206,7 +206,7 @@ class Sources(Expressions):
         return number.made(f"array({number.ref}, 2)", "num")
 
     def _lateral(self, source: Query) -> Query:
-        """Add a table function or a LATERAL VIEW; the API has `exploded` instead."""
+        """Add a table function or a LATERAL VIEW; the API has `Queries._exploded` instead."""
         alias = self.new_alias()
         outer = self.dice.choice(["", "OUTER "])
         item = self.array(source.scope)

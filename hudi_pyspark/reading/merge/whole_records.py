@@ -65,7 +65,7 @@ class MatchedRows(ParallelArrays):
 
     @classmethod
     def none(cls, log: LogRecords, rule: MergeRule) -> MatchedRows:
-        """Return what one record meets that meets no base row, as an entry for such records."""
+        """Return a single entry, for records that meet no base row."""
         compared = log.marks.ordering if rule.compared_fields else ()
         return cls(np.array([NO_ROW]), tuple(pa.nulls(1, field.type) for field in compared))
 
