@@ -28,10 +28,7 @@ from hudi_pyspark.filter.evaluation import filter_rows
 from hudi_pyspark.format.column_names import case_variants
 from hudi_pyspark.messages import logger
 from hudi_pyspark.reading import merge_sides
-from hudi_pyspark.reading.base_files.base_file import (
-    read_base_rows,
-    shown_keys,
-)
+from hudi_pyspark.reading.base_files.base_file import read_base_rows, shown_keys
 from hudi_pyspark.reading.base_files.page_reads import PagedFile
 from hudi_pyspark.reading.kept_merges import KeptMerge
 from hudi_pyspark.reading.log_records.records import LogRecords

@@ -125,16 +125,15 @@ def test_changes_of_delta_commits_of_a_table_that_became_copy_on_write_are_d74(
 @pytest.mark.parametrize(
     ("rule", "expected"),
     [
-        ({}, True),
-        ({"kinds": (QueryKind.CDC,)}, False),
-        ({"versions": range(8)}, False),
-        ({"only": "extra"}, True),
-        ({"only": "missing"}, False),
-        ({"is_filtered": True}, False),
-        ({"when": lambda c: c.table_version == 8}, True),
-        ({"when": lambda c: c.table_version == 9}, False),
+        pytest.param({}, True, id="any"),
+        pytest.param({"kinds": (QueryKind.CDC,)}, False, id="of changes"),
+        pytest.param({"versions": range(8)}, False, id="of older tables"),
+        pytest.param({"only": "extra"}, True, id="rows too many"),
+        pytest.param({"only": "missing"}, False, id="rows missing"),
+        pytest.param({"is_filtered": True}, False, id="with a filter"),
+        pytest.param({"when": lambda c: c.table_version == 8}, True, id="condition is met"),
+        pytest.param({"when": lambda c: c.table_version == 9}, False, id="condition is not met"),
     ],
-    ids=str,
 )
 def test_rule_applies_to_the_queries_and_tables_that_it_names(tmp_path, rule, expected):
     assert Rule("D0", lambda _: True, **rule).applies(comparison(tmp_path)) is expected

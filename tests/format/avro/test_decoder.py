@@ -413,7 +413,7 @@ def test_item_that_is_skipped_has_one_of_the_symbols(item, raw, field, times):
 def test_field_of_an_item_that_is_cut_is_named(times):
     pair = {"type": "record", "name": "p", "fields": [{"name": n, "type": "double"} for n in "xy"]}
     schema = schema_of(c={"type": "array", "items": ["null", pair]})
-    with pytest.raises(CorruptAvroError, match="at most 4 bytes.*found 8") as caught:
+    with pytest.raises(CorruptAvroError, match=r"at most 4 bytes.*found 8") as caught:
         decode(schema, *[b"\x02\x02" + bytes(12)] * times)
     assert (caught.value.record, caught.value.field) == (0, "c.element.y")
 
