@@ -58,7 +58,7 @@ class Guarded:
 
 
 QUERIES = {
-    "open": Guarded(SMALL, 20, lambda t: open_table(t.storage).commits),
+    "open": Guarded(SMALL, 20, lambda t: open_table(t.storage).history.commits),
     "plan": Guarded(SMALL, 8, lambda t: t.scan().plan()),
     "plan, folders": Guarded(SMALL, 8, lambda t: t.scan(use_metadata_table=False).plan()),
     "plan, key": Guarded(SMALL, 5, lambda t: t.scan(filter="id = 'id3'").plan()),
