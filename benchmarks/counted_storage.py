@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hudi_pyspark.storage import ArrowStorage
+from hudi_pyspark.table.confined_storage import ConfinedStorage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -54,7 +55,9 @@ class CountedStorage(ArrowStorage):
     @classmethod
     def count(cls, table: HudiTable) -> None:
         """Count the requests of a table from now on."""
-        object.__setattr__(table.storage.inner, "__class__", cls)  # what confines paths wraps it
+        storage = table.storage
+        assert isinstance(storage, ConfinedStorage)
+        object.__setattr__(storage.inner, "__class__", cls)
         CountedStorage.requests = 0
 
     @classmethod

@@ -94,8 +94,8 @@ class Reader:
 
     def start_polling(self, path: str) -> Answer:
         """Start a stream that looks for new commits once a second, and finds none."""
-        rows = self._session.readStream.format(self._name)
-        rows = rows.option("hoodie.datasource.streaming.startOffset", "latest").load(path)
+        reader = self._session.readStream.format(self._name)
+        rows = reader.option("hoodie.datasource.streaming.startOffset", "latest").load(path)
         writer = rows.writeStream.format("noop").trigger(processingTime="1 second")
         self._stream = writer.start()
         while not self._stream.recentProgress:

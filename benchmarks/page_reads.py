@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import pyarrow as pa
@@ -23,13 +24,13 @@ import pyarrow.parquet as pq
 
 from hudi_pyspark.reading.base_files import parquet
 from hudi_pyspark.reading.base_files.base_file import read_base_file
+from hudi_pyspark.reading.base_files.page_reads import read_keyed_rows
 from hudi_pyspark.reading.base_files.parquet import RowGroupFilter
 from hudi_pyspark.storage import ArrowStorage
 
 KEY = "_hoodie_record_key"
 UNIQUE = (KEY, "uuid", "_hoodie_commit_seqno", "fare", "tip", "distance")
 THREE = [KEY, "fare", "distance"]
-READ = parquet.read_keyed_rows
 BATCH_ROWS = 65_536
 
 
@@ -86,15 +87,15 @@ def main(rows: int, rounds: int) -> None:
             max_rows_per_page=20_000,
         )
         storage = ArrowStorage.parse(folder)
-        reads = {"pages": READ, "whole": lambda *_: None}
+        reads = {"pages": read_keyed_rows, "whole": lambda *_: None}
         for count in (1, 10, 100):
             keys = tuple(table.column(KEY)[:: -(-rows // count)].to_pylist())
             for columns in (table.schema.names, THREE):
                 seconds: dict[str, list[float]] = {name: [] for name in reads}
                 for _ in range(rounds):
                     for name, read in reads.items():
-                        parquet.read_keyed_rows = read
-                        seconds[name].append(read_seconds(storage, columns, keys))
+                        with patch.object(parquet, "read_keyed_rows", read):
+                            seconds[name].append(read_seconds(storage, columns, keys))
                 pages, whole = (statistics.median(seconds[name]) for name in reads)
                 print(
                     f"{count:3} keys, {len(columns):2} columns: pages {pages:.3f} s, "

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from benchmarks.spark_session import hudi_session
 from hudi_pyspark import HudiTable
+from hudi_pyspark.tasks import ScanTask
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -47,6 +48,7 @@ def hudi_listing(spark: SparkSession, path: Path) -> dict[str, int]:
     """Return path and size of all files in the metadata table, as Apache Hudi reads it."""
     jvm = spark._jvm  # noqa: SLF001  (Spark has no other way to Hudi's classes)
     context = spark._jsc  # noqa: SLF001
+    assert jvm is not None
     hudi = jvm.org.apache.hudi
     engine = hudi.client.common.HoodieSparkEngineContext(context)
     location = hudi.storage.StoragePath(str(path))
@@ -69,6 +71,7 @@ def our_listing(path: Path) -> dict[str, int]:
     files = [
         file
         for task in tasks
+        if isinstance(task, ScanTask)
         for file in (task.file_slice.base_file, *task.file_slice.log_files)
         if file is not None
     ]

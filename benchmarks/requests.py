@@ -32,6 +32,7 @@ from fsspec.implementations.local import LocalFileSystem
 import hudi_pyspark
 from benchmarks import lake
 from hudi_pyspark import HudiTable
+from hudi_pyspark.metadata_table.records import FILES, RECORD_INDEX
 from hudi_pyspark.table.meta_columns import META_COLUMNS
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ MIDDLE = PARTITIONS // 2
 FILTER = "A" * 431_000  # as long as Apache Hudi's default
 
 
-class ObjectStore(LocalFileSystem):  # type: ignore[misc]  # fsspec has no types
+class ObjectStore(LocalFileSystem):
     """Local files, each request for which is counted and takes a while."""
 
     cachable = False
@@ -130,8 +131,8 @@ def write_narrow(folder: Path) -> Path:
         size = (table / region / name).stat().st_size
         files[region] = {name: {"size": size, "isDeleted": False}}
         places.update(dict.fromkeys(keys, place))
-    lake.add(table, lake.FILES, {**files, None: list(files)})
-    lake.add(table, lake.RECORD_INDEX, places)
+    lake.add(table, FILES, {**files, None: list(files)})
+    lake.add(table, RECORD_INDEX, places)
     return table
 
 
