@@ -15,7 +15,7 @@ from pyspark.sql.types import IntegerType, StringType, StructField, StructType
 
 import hudi_pyspark
 from hudi_pyspark import HudiTable
-from hudi_pyspark.format.log.data_block import decode_data_block
+from hudi_pyspark.format.log.data_block import decode_run
 from hudi_pyspark.reading.base_files.base_file import read_base_file
 from hudi_pyspark.spark.datasource import HudiDataSource
 from hudi_pyspark.spark.reader import HudiReader
@@ -225,11 +225,11 @@ def test_column_that_is_not_asked_for_is_not_read(spark, tmp_path, choose):
 def test_log_blocks_are_decoded_only_in_the_columns_that_count(make_reader, monkeypatch):
     decoded = []
 
-    def spy(block, columns, only):
+    def spy(run, columns, lookup):
         decoded.append(set(columns))
-        return decode_data_block(block, columns, only)
+        return decode_run(run, columns, lookup)
 
-    monkeypatch.setattr("hudi_pyspark.format.log.data_block.decode_data_block", spy)
+    monkeypatch.setattr("hudi_pyspark.format.log.data_block.decode_run", spy)
     reader = make_reader(ALL_TYPES, StructType([StructField("c_str", StringType())]))
     for partition in reader.partitions():
         list(reader.read(partition))
