@@ -109,7 +109,7 @@ def _choose_identity(
         task = task.with_plan(record_keys=None)
     if (
         identity is RowIdentity.BY_POSITION
-        and task.shared.merger is None
+        and task.shared.rule.merger is None
         and task.shared.record_keys is None
         and RECORD_KEY_COLUMN not in task.shared.planned_columns.requested.names
     ):
@@ -190,7 +190,7 @@ def load_log_records(
     """Decode blocks of a task, into memory or onto local disk; see `load_log`."""
     decoder = log_decoder(task, by_position=by_position)
     memory = MemoryLimits.of(task.settings, os.environ)
-    return load_log(blocks, decoder, memory, task.shared.merger)
+    return load_log(blocks, decoder, memory)
 
 
 def decode_kept_rows(
