@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hudi_pyspark.arrow_values import to_arrow, to_numpy
-from hudi_pyspark.columns.arrays import RowNumbers, as_one_array, is_true
+from hudi_pyspark.columns.arrays import RowNumbers, as_one_array, is_true, rename_columns
 from hudi_pyspark.columns.schema_evolution import (
     SchemaOnRead,
     conform,
@@ -17,7 +17,7 @@ from hudi_pyspark.columns.schema_evolution import (
     stored_columns,
 )
 from hudi_pyspark.errors import CorruptTableError, HudiError
-from hudi_pyspark.format.column_names import match_columns, rename_columns
+from hudi_pyspark.format.column_names import match_columns
 from hudi_pyspark.format.log import data_block
 from hudi_pyspark.format.log.delete_block import (
     DeleteRecords,
