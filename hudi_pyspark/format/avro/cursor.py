@@ -252,6 +252,18 @@ class ValueReader:  # not an ABC, whose isinstance would take most of the time o
         """
 
 
+class BytesReader(ValueReader):
+    """Base of the types whose values are a length and as many bytes."""
+
+    @abstractmethod
+    def cut(self, cursor: Cursor, begin: Int64s) -> pa.Array:
+        """Return each row's value, whose bytes begin at ``begin`` and end at the cursor.
+
+        Raises:
+            CorruptAvroError: a value is not of the type.
+        """
+
+
 class OrdinalReader(ValueReader):
     """Base of the types whose values begin with the ordinal of one of several choices."""
 

@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 from hudi_pyspark.arrow_values import to_arrow
 from hudi_pyspark.errors import CorruptAvroError
 from hudi_pyspark.format.avro.cursor import (
+    BytesReader,
     Cursor,
     Int64s,
     OrdinalReader,
@@ -17,7 +18,6 @@ from hudi_pyspark.format.avro.cursor import (
     walk_varint,
 )
 from hudi_pyspark.format.avro.schema import AvroType, AvroUnion
-from hudi_pyspark.format.avro.values import LengthPrefixedReader
 
 # A numpy call costs as much as several dozen steps in plain Python. So items are searched in plain
 # Python as soon as at most this many lists have items left.
@@ -118,7 +118,7 @@ class OptionalReader(UnionReader):
         super().__init__(avro, field, branches)
         self.member = 1 if avro.null_branch == 0 and len(branches) > 1 else 0
         member = branches[self.member]
-        self.text = member if isinstance(member, LengthPrefixedReader) else None
+        self.text = member if isinstance(member, BytesReader) else None
 
     def skip(self, cursor: Cursor) -> None:
         member = self.branches[self.member]
@@ -317,6 +317,6 @@ def walk(reader: ValueReader, octets: memoryview, position: int, end: int) -> in
     if isinstance(reader, ListReader):
         return reader.walk_blocks(octets, position, end, None)
     number, position = walk_varint(octets, position, end, reader.field)
-    if isinstance(reader, LengthPrefixedReader):
+    if isinstance(reader, BytesReader):
         return walk_bytes(position, number, end, reader.field)
     return position

@@ -10,7 +10,11 @@ import pyarrow as pa
 
 from hudi_pyspark.arrow_values import cut_values
 from hudi_pyspark.errors import CorruptAvroError
-from hudi_pyspark.format.avro.cursor import OrdinalReader, ValueReader
+from hudi_pyspark.format.avro.cursor import (
+    BytesReader,
+    OrdinalReader,
+    ValueReader,
+)
 
 if TYPE_CHECKING:
     from hudi_pyspark.format.avro.cursor import Cursor, Int64s
@@ -128,18 +132,13 @@ class EnumReader(OrdinalReader):
         self.read_ordinals(cursor)
 
 
-class LengthPrefixedReader(ValueReader):
+class LengthPrefixedReader(BytesReader):
     """bytes and string: a length, then as many bytes."""
 
     def read(self, cursor: Cursor) -> pa.Array:
         return self.cut(cursor, cursor.advance(cursor.read_varints(self.field), self.field))
 
     def cut(self, cursor: Cursor, begin: Int64s) -> pa.Array:
-        """Return each row's value, whose bytes begin at ``begin`` and end at the cursor.
-
-        Raises:
-            CorruptAvroError: a value is not of the type.
-        """
         array = cut_values(cursor.source.buffer, begin, cursor.position, self.arrow)
         if pa.types.is_string(self.arrow) and not _is_ascii(array):
             _validate(array, cursor, self.field, "the text is not valid UTF-8")
