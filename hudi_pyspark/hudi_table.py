@@ -318,11 +318,13 @@ class HudiTable:
         *,
         as_of: str | date | None = None,
         unique_keys: bool = False,
+        trust_indexes: str | bool = False,
     ) -> pa.Table:
         """Return the rows with the given record keys, in any order.
 
         Statistics, Bloom filters and key ranges of the files decide what is read. The record index
-        knows one place per key and may lack a key, so it decides only with ``unique_keys``.
+        knows one place per key and may lack a key, so it decides only with ``unique_keys`` or
+        ``trust_indexes``.
 
         Example:
             >>> table.lookup("k0035", ["id", "qty"]).to_pylist()
@@ -334,15 +336,18 @@ class HudiTable:
             columns: names of the columns to read, in this order; all by default.
             as_of: instant, inclusive, in the forms of `scan`; the latest state by default.
             unique_keys: you promise that no two rows of the table have the same record key.
+            trust_indexes: names of indexes, as text; you promise that they know all rows. With
+                ``record`` the record index also decides about keys that it lacks.
 
         Raises:
             UnsupportedQueryError: the table's files do not contain record keys.
             InvalidOptionError: there is no key, a key is neither text nor a whole number, or a
-                column does not exist.
+                column or an index does not exist.
             TimeTravelError: the state at that instant is not known.
         """
         has_key = has_record_key(keys, self.config)
-        return self.scan(columns, as_of=as_of, unique_keys=unique_keys)._where(has_key).to_arrow()
+        scan = self.scan(columns, as_of=as_of, unique_keys=unique_keys, trust_indexes=trust_indexes)
+        return scan._where(has_key).to_arrow()
 
     def history(self, key: str | int) -> pa.Table:
         """Return the history of a record, oldest first: one row per commit that changed it.

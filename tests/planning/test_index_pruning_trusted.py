@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from hudi_pyspark import HudiTable
+from hudi_pyspark import CorruptTableError, HudiTable, InvalidOptionError
 from hudi_pyspark.metadata_table import table as metadata_table
 from hudi_pyspark.metadata_table.own_slices import listed_slices
 from hudi_pyspark.table.merge_mode import PayloadMerger
@@ -351,6 +351,23 @@ def test_trusted_record_index_rules_out_keys_that_it_lacks(golden_table, name):
     assert len(both.plan()) == 1
     assert both.to_arrow()["_hoodie_record_key"].to_pylist() == [key]
     assert len(table.scan(filter=text, unique_keys=True, data_skipping="record_index").plan()) > 1
+
+
+@pytest.mark.parametrize("name", ["x_v9_cow_ix_stats_base", "v9_mor_mdt_indexes"])
+def test_lookup_of_a_key_that_a_trusted_record_index_lacks_opens_no_data_file(copy_case, name):
+    path = copy_case(name)
+    keys = HudiTable(str(path)).scan(["_hoodie_record_key"]).to_arrow()[0].to_pylist()
+    lacking = f"{min(keys)}~"  # within the bounds of the files
+    for file in path.rglob("*"):
+        if file.is_file() and ".hoodie" not in file.relative_to(path).parts:
+            file.write_bytes(b"must not be read")
+    table = HudiTable(str(path))
+    with pytest.raises(CorruptTableError):
+        table.lookup(lacking, unique_keys=True)
+    for trusted in ("record", True):
+        assert table.lookup(lacking, trust_indexes=trusted).num_rows == 0
+    with pytest.raises(InvalidOptionError, match="trust_indexes"):
+        table.lookup(lacking, trust_indexes="records")
 
 
 @pytest.mark.parametrize("name", SECONDARY)
