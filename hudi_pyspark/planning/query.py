@@ -216,5 +216,9 @@ class ChangesQuery(Query):
             answer = pa.schema([*images, *CHANGELOG_COLUMNS])
             shown = BOTH_IMAGES if images.names else frozenset()
             tasks = [replace(task, images=images, answer=answer) for task in tasks]
-        tasks = [replace(t, predicate=predicate, settings=settings, shown=shown) for t in tasks]
+        by_id = self.planner.schema_on_read
+        tasks = [
+            replace(t, predicate=predicate, settings=settings, shown=shown, schema_on_read=by_id)
+            for t in tasks
+        ]
         return Plan(self, result.names, predicate, tasks)
