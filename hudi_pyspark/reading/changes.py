@@ -126,13 +126,16 @@ def _logged_image(logged: pa.Table, name: str, task: CdcTask, source: str) -> pa
     stored = as_one_array(logged.column(name))
     rows = pa.Table.from_arrays(stored.flatten(), [field.name for field in stored.type])
     by_id = task.schema_on_read
-    names = stored_columns(by_id, task.images.names, task.instant)
+    of_path = task.partition.from_path
+    in_images = [name for name in task.images.names if name not in of_path]
+    names = stored_columns(by_id, in_images, task.instant)
     in_log = match_columns(names.values(), rows.schema.names, source=source)
     rows = rename_columns(rows.select([*in_log.values()]), in_log)
     if by_id is not None:
         rows = by_id.rename(rows, names, task.instant)
     rows = repair_timestamps(rows, task.images, in_avro=True)
-    images = _as_structs(conform(rows, task.images, {}, source=source, casts=True), task.images)
+    rows = conform(rows, task.images, task.partition.constants, source=source, casts=True)
+    images = _as_structs(rows, task.images)
     return pc.if_else(stored.is_valid(), images, pa.scalar(None, images.type))
 
 

@@ -580,18 +580,19 @@ class TestCdcLogChanges:
         return write_block(LogBlockType.CDC_DATA_BLOCK, header, avro_content(encoded))
 
     @staticmethod
-    def table(mode, content, after=None, by_id=""):
+    def table(mode, content, after=None, by_id="", folder="", **properties):
         """Rows a and b; then a is updated, n inserted, and b deleted."""
-        table = cdc_table("COPY_ON_WRITE", mode=mode)
-        table.data(base("f", "010"), content=parquet(row("a", 100, "a"), row("b", 100, "b")))
-        first = stat(base("f", "010"))
-        commit(table, "010", "INSERT", first, schema=AVRO_TABLE, by_id=by_id)
+        table = cdc_table("COPY_ON_WRITE", mode=mode, **properties)
+        old, new, changed = (
+            f"{folder}{path}" for path in (base("f", "010"), base("f", "020"), cdc_log("f", "020"))
+        )
+        table.data(old, content=parquet(row("a", 100, "a"), row("b", 100, "b")))
+        commit(table, "010", "INSERT", stat(old), schema=AVRO_TABLE, by_id=by_id)
         after = after or parquet(row("a", 110, "a2", "020"), row("n", 5, "new", "020"))
-        table.data(base("f", "020"), content=after)
-        table.data(cdc_log("f", "020"), content=content)
-        sizes = {cdc_log("f", "020"): len(content)}
-        changed = updating(base("f", "020"), cdcStats=sizes, prevCommit="010")
-        return commit(table, "020", "UPSERT", changed, schema=AVRO_TABLE, by_id=by_id)
+        table.data(new, content=after)
+        table.data(changed, content=content)
+        update = updating(new, cdcStats={changed: len(content)}, prevCommit="010")
+        return commit(table, "020", "UPSERT", update, schema=AVRO_TABLE, by_id=by_id)
 
     @pytest.mark.parametrize("mode", MODES)
     def test_all_modes_give_the_same_changes(self, mode):
@@ -621,6 +622,25 @@ class TestCdcLogChanges:
         ]
         without = changes(table, "010", schema_on_read="false")
         assert without[1] == ("i", "020", None, {"id": "n", "ts": 5, "w": None, "v": "new"})
+
+    @pytest.mark.parametrize("mode", MODES)
+    def test_images_have_the_partition_values_of_paths_if_files_lack_them(self, mode):
+        """The second base file has the column, with nulls: a merge has added it."""
+        dropped = {
+            "table__partition__fields": "p",
+            "datasource__write__drop__partition__columns": "true",
+        }
+        rows = [{**row("a", 110, "a2", "020"), "p": None}, {**row("n", 5, "new", "020"), "p": None}]
+        after = parquet(*rows)
+        table = self.table(mode, self.block(mode), after, folder="x/", **dropped)
+        assert changes(table, "010") == [
+            ("d", "020", {**image("b", 100, "b"), "p": "x"}, None),
+            ("i", "020", None, {**image("n", 5, "new"), "p": "x"}),
+            ("u", "020", {**image("a", 100, "a"), "p": "x"}, {**image("a", 110, "a2"), "p": "x"}),
+        ]
+        commit(table, "030", "DELETE_PARTITION", replaces={"x": ["f"]}, schema=AVRO_TABLE)
+        gone = [(before["id"], before["p"]) for _, _, before, _ in changes(table, "020")]
+        assert gone == [("a", "x"), ("n", "x")]
 
     @pytest.mark.parametrize("mode", MODES[:2])
     def test_all_rows_of_a_base_file_may_be_deleted(self, mode):
