@@ -59,6 +59,25 @@ RECORD_FIELDS: Mapping[int, str] = {
 # Types whose value has the size of each file by its name.
 LISTINGS = frozenset({RecordType.ALL_PARTITIONS, RecordType.FILES})
 _COLUMN_RANGES = frozenset({RecordType.COLUMN_STATS, RecordType.PARTITION_STATS})
+_TYPES: Mapping[Index, Collection[int]] = {
+    Index.COLUMN_STATS: {RecordType.COLUMN_STATS},
+    Index.BLOOM_FILTERS: {RecordType.BLOOM_FILTERS},
+    Index.RECORD_INDEX: {RecordType.RECORD_INDEX},
+    Index.PARTITION_STATS: {RecordType.PARTITION_STATS},
+    Index.SECONDARY_INDEX: {RecordType.SECONDARY_INDEX},
+    # Bounds of an expression, by file and by partition, or Bloom filters.
+    Index.EXPRESSION_INDEX: {
+        RecordType.COLUMN_STATS,
+        RecordType.PARTITION_STATS,
+        RecordType.BLOOM_FILTERS,
+    },
+}
+
+
+def types_of(partition: str) -> Collection[int]:
+    """Return the types that the records of a partition of the metadata table can have."""
+    found = (types for index, types in _TYPES.items() if index.matches(partition))
+    return LISTINGS if partition == FILES else next(found, RECORD_FIELDS)
 
 
 def column_keys(names: Iterable[str]) -> dict[str, str]:
