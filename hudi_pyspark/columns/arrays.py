@@ -112,6 +112,12 @@ def field_array(table: pa.Table, name: str, *, role: str = "column") -> pa.Array
     return as_one_array(pc.struct_field(table.column(head), path))
 
 
+def rename_columns(table: pa.Table, names: Iterable[str]) -> pa.Table:
+    """Return a table under other column names; the same table if it has these names already."""
+    new_names = list(names)
+    return table if table.schema.names == new_names else table.rename_columns(new_names)
+
+
 def repeat(value: pa.Scalar, length: int) -> pa.Array:
     """Return an array that has one value, or null, in every row."""
     return pa.repeat(value, length) if value.is_valid else pa.nulls(length, value.type)

@@ -183,6 +183,14 @@ def test_small_file_with_many_bytes_of_rows_is_not_held_in_memory(storage, monke
     assert read_files(storage)[0] == 2  # begun as a whole, then for the keys and the columns
 
 
+def test_log_with_many_bytes_is_merged_while_the_base_file_is_read_once(storage, monkeypatch):
+    expected = rows(task(), storage, None)
+    read_files(storage)
+    monkeypatch.setattr(thresholds, "OUTCOME_BYTES", 10)
+    assert rows(task(), storage, None) == expected
+    assert read_files(storage)[0] == 1
+
+
 @pytest.mark.parametrize("has_store", [True, False])
 def test_larger_base_file_is_opened_once_for_its_keys_and_columns(
     storage, store, monkeypatch, has_store

@@ -21,7 +21,7 @@ from hudi_pyspark.columns.arrays import Arrays
 from hudi_pyspark.fork_safe_lock import ForkSafeLock
 from hudi_pyspark.reading.merge.whole_records import MergeDecision, Winners
 
-IN_MEMORY = 512 << 20  # bytes of all outcomes of a process
+_IN_MEMORY = 512 << 20  # bytes of all outcomes of a process
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +148,7 @@ class OutcomesInMemory:
 
     is_shared: ClassVar[bool] = False
 
-    def __init__(self, most_bytes: int = IN_MEMORY) -> None:
+    def __init__(self, most_bytes: int = _IN_MEMORY) -> None:
         self.most_bytes = most_bytes
         self.nbytes = 0  # of all entries
         self._entries: OrderedDict[str, _Entry] = OrderedDict()  # oldest use first
@@ -156,6 +156,10 @@ class OutcomesInMemory:
 
     def __reduce__(self) -> tuple[object, ...]:
         return type(self), (self.most_bytes,)
+
+    def bound(self, most_bytes: int) -> None:
+        """Set the bytes that may be kept from the next outcome on; 0 for the default."""
+        self.most_bytes = most_bytes or _IN_MEMORY
 
     def find(
         self, key: str, _names: Collection[str] | None, /, *, to_resume: bool = False
