@@ -68,7 +68,8 @@ def test_delete_records_have_the_java_class_of_their_ordering_value():
 )
 def test_ordering_values_are_read_by_class(octets, expected):
     (delete,) = deletes(ONE_DELETE + octets)
-    assert delete == KryoDelete("k1", *(expected or ()), partition_path="p1")
+    java_class, value = expected or ("", None)
+    assert delete == KryoDelete("k1", java_class, value, "p1")
 
 
 @pytest.mark.parametrize(
