@@ -22,7 +22,7 @@ from hudi_pyspark.format.hfile.reader import SCHEMA_INFO, HFile, HFileReader
 from hudi_pyspark.format.log.data_block import decode_hfile_records
 from hudi_pyspark.format.log.delete_block import decode_deletes
 from hudi_pyspark.format.log.log_block import LogBlock, LogBlockType
-from hudi_pyspark.metadata_table.records import types_of
+from hudi_pyspark.metadata_table.record_types import types_of
 from hudi_pyspark.storage.protocol import Storage
 from hudi_pyspark.storage.remote_file import fetch_end
 from hudi_pyspark.table.file_group import FileSlice
