@@ -37,14 +37,14 @@ from hudi_pyspark.tasks import (
 )
 
 if TYPE_CHECKING:
-    from hudi_pyspark.custom_mergers import PayloadMerger
+    from hudi_pyspark.custom_mergers import Mergers
     from hudi_pyspark.metadata_table.table import MetadataTable
 
 
 def resolve_query(
     view: TableView,
     options: ReadOptions,
-    mergers: Mapping[str, PayloadMerger],
+    mergers: Mergers,
     metadata: Callable[[], MetadataTable] | None = None,
 ) -> Query:
     """Return the query that options ask for, with its instants resolved on the timeline.

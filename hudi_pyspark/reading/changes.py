@@ -79,14 +79,14 @@ def _changes_of_log(
     with closing(log):
         if (
             before is not None
-            and before.shared.merger is None  # a user's merger may give a row another key
+            and before.shared.rule.merger is None  # a user's merger may give a row another key
             and isinstance(log, LogInMemory)
             and len(log.records) <= thresholds.FEW_KEYS
         ):
             keys = log.records.keys.unique().to_pylist()
             before = before.with_plan(record_keys=tuple(keys))
         rows = _slice_rows(before, read_slice)
-        yield from log.merge(rows, partial(changed_rows, pair_rule=log.pair_rule))
+        yield from log.merge(rows, partial(changed_rows, rule=task.shared.rule))
 
 
 def _read_cdc_log(task: CdcTask, storage: Storage, read_slice: ReadSlice) -> Iterator[pa.Table]:

@@ -11,7 +11,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from hudi_pyspark import thresholds
-from hudi_pyspark.custom_mergers import PayloadMerger
 from hudi_pyspark.errors import (
     CorruptLogBlockError,
     CorruptTableError,
@@ -29,6 +28,7 @@ from hudi_pyspark.reading import read_task
 from hudi_pyspark.reading.changes import read_changes
 from hudi_pyspark.reading.read_slice import slice_tables
 from hudi_pyspark.scan import choose_scan
+from hudi_pyspark.table.merge_mode import PayloadMerger
 from hudi_pyspark.tasks import ChangeSource
 from tests.format.log.log_writer import avro_content, avro_records, write_block
 from tests.reading.log_records.log_files import (
