@@ -86,9 +86,9 @@ def test_conditions_find_days_with_hyphens_and_slashes(days, condition, expected
 
 def test_partition_whose_path_is_not_that_of_its_folder_is_refused(practice_table):
     table = HudiTable(practice_table("partition_texts/slash_at_end"))
-    for options in ({}, {"filter": "p = 'q/'"}):
+    for condition in ("p = 'q/'", "p > 'a'", "id = 2"):
         with pytest.raises(UnsupportedTableError, match="'q/', whose files lie in the folder 'q'"):
-            table.scan(**options).to_arrow()
+            table.scan(filter=condition).to_arrow()
     with pytest.raises(UnsupportedTableError, match="is not in the folder of its partition"):
         table.scan(use_metadata_table=False).to_arrow()
     assert values(table.scan(filter="p = 's'"), "p") == {2: ("s",)}
