@@ -39,6 +39,11 @@ class MetadataListing:
         self._problem = ""  # why the metadata table is not used
 
     def partitions(self, choice: PartitionChoice | None = None) -> list[str]:
+        """Return the partitions that a choice leaves, all without one; see `FileListing`.
+
+        Raises:
+            UnsupportedTableError: the path of one is not that of the folder with its files.
+        """
         chosen = self._ask(
             lambda paths: paths if choice is None else choice.choose(paths),
             lambda folders: folders.partitions(choice),
