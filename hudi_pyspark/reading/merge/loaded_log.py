@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 
 from hudi_pyspark.cached_property import cached_property
-from hudi_pyspark.columns.arrays import RowNumbers, as_one_array
+from hudi_pyspark.columns.arrays import RowNumbers, as_one_array, nbytes_of
 from hudi_pyspark.errors import SpillError
 from hudi_pyspark.format.hashes import xxhash64
 from hudi_pyspark.reading.log_records.records import LogRecords
@@ -173,11 +173,11 @@ class LogOnDisk:
         limit = self.memory.records
         for table in self._buckets.tables(buckets):
             parts.append(LogRecords.from_spill_table(table, decoder.schema, decoder.column_sets))
-            size += parts[-1].nbytes
+            size += nbytes_of(parts[-1])
             if size > limit and not decoder.rule.folds_base_rows:
                 folded = fold_log(decoder.concatenate(parts), decoder.rule)
                 parts = [folded.without_unused_rows()]
-                size = parts[0].nbytes
+                size = nbytes_of(parts[0])
                 limit = max(limit, 2 * size)
         log = decoder.concatenate(parts)
         if log.positions is None:
@@ -205,7 +205,7 @@ def _group(tables: Iterable[_Sized], size: int) -> Iterator[tuple[list[_Sized], 
     nbytes = 0
     for table in tables:
         group.append(table)
-        nbytes += table.nbytes
+        nbytes += nbytes_of(table)
         if nbytes >= size:
             yield group, nbytes
             group = []

@@ -25,7 +25,6 @@ import pyarrow.compute as pc
 
 from hudi_pyspark.arrow_values import to_arrow, to_numpy
 from hudi_pyspark.columns.arrays import (
-    Arrays,
     Mask,
     ParallelArrays,
     RowNumbers,
@@ -71,7 +70,7 @@ class MatchedRows(ParallelArrays):
 
 
 @dataclass(frozen=True, slots=True)
-class Winners(Arrays):
+class Winners:
     """What the log records of a slice were folded into: one record per key, and its base row.
 
     Deletes and records that lost against their base row stay: a later record may change who wins.
