@@ -393,7 +393,6 @@ def outcome_rows(
         yield from read_base_rows(
             base_only.with_columns(requested, key_fields=()),
             storage,
-            task.shared.predicate,
             file=file,
             dropped=outcome.decision.dropped_base_rows,
         )

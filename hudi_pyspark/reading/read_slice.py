@@ -69,8 +69,7 @@ def read_slice(
     """
     with shown_keys(task, storage) as (searched, file):
         task = searched
-        is_merged = bool(task.file_slice.log_files) and not task.settings.skip_merge
-        if is_merged:
+        if task.is_merged:
             tables = _merged_tables(task, storage, store, file)
         else:
             tables = slice_tables(task, storage)
@@ -96,7 +95,7 @@ def slice_tables(task: ScanTask, storage: Storage) -> Iterator[pa.Table]:
         SpillError: the log records need the disk, and it is full.
     """
     if not task.file_slice.log_files:
-        yield from read_base_rows(task, storage, task.shared.predicate)
+        yield from read_base_rows(task, storage)
     elif task.settings.skip_merge:
         yield from _unmerged_tables(task, storage)
     else:
@@ -234,7 +233,7 @@ def _unmerged_tables(task: ScanTask, storage: Storage) -> Iterator[pa.Table]:
             yield from _unmerged_tables(task.of_whole_slice(), storage)
             return
         task = merge_sides.with_keys_of_blocks(task, scan.blocks)
-        yield from read_base_rows(task, storage, task.shared.predicate)
+        yield from read_base_rows(task, storage)
         batch_rows = task.settings.batch_rows
         for records in merge_sides.log_decoder(task).decode(scan.blocks):
             for start in range(0, records.rows.num_rows, batch_rows):
