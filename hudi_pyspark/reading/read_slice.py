@@ -33,7 +33,6 @@ from hudi_pyspark.reading.base_files.page_reads import PagedFile
 from hudi_pyspark.reading.kept_merges import KeptMerge
 from hudi_pyspark.reading.log_records.records import LogRecords
 from hudi_pyspark.reading.merge.fold import wins_whole_records
-from hudi_pyspark.reading.merge.loaded_log import LoadedLog, LogInMemory
 from hudi_pyspark.reading.merge.merge import MergedTable, MergePass
 from hudi_pyspark.reading.merge.outcome import Outcome, OutcomeStore, Resumed
 from hudi_pyspark.reading.merge_sides import MergeSides, load_merge_sides
@@ -100,8 +99,8 @@ def slice_tables(task: ScanTask, storage: Storage) -> Iterator[pa.Table]:
         yield from _unmerged_tables(task, storage)
     else:
         sides = load_merge_sides(task, storage)
-        with closing(sides.log) as log:
-            yield from _streamed_tables(task, log, sides)
+        with closing(sides.log):
+            yield from _streamed_tables(task, sides)
 
 
 def merge_outcome(task: ScanTask, storage: Storage, store: OutcomeStore) -> Outcome | None:
@@ -141,12 +140,12 @@ def _merged_tables(
                 yield from outcome_rows(task, storage, outcome, file)
                 return
     sides = load_merge_sides(task, storage, searched)
-    with closing(sides.log) as log, ExitStack() as files:
+    with closing(sides.log), ExitStack() as files:
         if may_become_outcome(task, sides, is_kept=kept_merge is not None):
             merged = yield from _merge_into_outcome(task, storage, sides, kept_merge, files)
             yield from rows_of(task, storage, merged)
         else:
-            yield from _streamed_tables(task, log, sides)
+            yield from _streamed_tables(task, sides)
 
 
 def _merge_into_outcome(
@@ -161,11 +160,10 @@ def _merge_into_outcome(
     Yields the base rows that remain if records are combined, which reads all columns of the base
     file. `rows_of` has the other rows. ``files`` is as for `merge_slice`.
     """
-    assert isinstance(sides.log, LogInMemory)
-    if wins_whole_records(sides.log.records, task.shared.rule):
-        merged = merge_slice(task, storage, sides.log, sides, files)
+    if wins_whole_records(sides.records, task.shared.rule):
+        merged = merge_slice(task, storage, sides, files)
     else:
-        merged = yield from combine_slice(task, sides.log, sides)
+        merged = yield from combine_slice(task, sides)
     if kept_merge is not None:
         kept_merge.put(merged.outcome, merged.winners)
     return merged
@@ -216,14 +214,14 @@ def _resumed_outcome(task: ScanTask, storage: Storage, kept_merge: KeptMerge) ->
     return merged.outcome
 
 
-def _streamed_tables(task: ScanTask, log: LoadedLog, sides: MergeSides) -> Iterator[pa.Table]:
+def _streamed_tables(task: ScanTask, sides: MergeSides) -> Iterator[pa.Table]:
     """Merge a slice table by table, in several passes if its log records are on disk."""
     batch_rows = task.settings.batch_rows
 
     def merge(base: Iterable[pa.Table], records: LogRecords) -> Iterator[MergedTable]:
         return MergePass(records, task.shared.rule, sides.row_filter).rows(base, batch_rows)
 
-    yield from (table.rows for table in log.merge(sides.base, merge))
+    yield from (table.rows for table in sides.log.merge(sides.base, merge))
 
 
 def _unmerged_tables(task: ScanTask, storage: Storage) -> Iterator[pa.Table]:
