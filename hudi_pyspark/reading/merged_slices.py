@@ -32,7 +32,7 @@ from hudi_pyspark.reading.base_files.page_reads import PagedFile
 from hudi_pyspark.reading.merge.fold import combines_records, wins_whole_records
 from hudi_pyspark.reading.merge.loaded_log import LogInMemory
 from hudi_pyspark.reading.merge.merge import MergePass
-from hudi_pyspark.reading.merge.outcome import Outcome
+from hudi_pyspark.reading.merge.outcome import Outcome, Resumed
 from hudi_pyspark.reading.merge.whole_records import MergeDecision, WholeRecords, Winners
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 from hudi_pyspark.tasks import ScanTask
@@ -53,11 +53,11 @@ class MergedSlice(NamedTuple):
     """What the merge of a slice results in."""
 
     outcome: Outcome
-    log_records: int  # number of the records that were decoded
     winners: Winners | None = None  # to resume the merge from; None if records are combined
     # Rows of the base file, of which `rows_of` leaves out dropped ones; None to read `file`.
     base: Sequence[pa.Table] | None = None
     file: PagedFile | None = None  # the base file, open
+    resumed: Resumed | None = None  # None if the merge began anew
 
 
 def may_become_outcome(task: ScanTask, sides: MergeSides, *, is_kept: bool) -> bool:
@@ -133,7 +133,7 @@ def combine_slice(task: ScanTask, sides: MergeSides) -> Generator[pa.Table, None
         block_instants=instants,
         counting_instants=tuple(filter(task.shared.block_filter.counts, instants)),
     )
-    return MergedSlice(outcome, len(sides.records), base=())
+    return MergedSlice(outcome, base=())
 
 
 def rows_of(task: ScanTask, storage: Storage, merged: MergedSlice) -> Iterator[pa.Table]:
@@ -179,25 +179,27 @@ def _merge_anew(
     return _finished(task, merge, before, sides.records, sides.scan)
 
 
-def resume_slice(
-    task: ScanTask, storage: Storage, earlier: EarlierMerge, kept_merge: KeptMerge
-) -> MergedSlice | None:
-    """Resume the merge of fewer log files of a slice.
+def resume_slice(task: ScanTask, storage: Storage, kept_merge: KeptMerge) -> MergedSlice | None:
+    """Resume the kept merge of fewer log files of a slice.
 
     Args:
         task: of the slice.
         storage: of the table.
-        earlier: what the first log files were merged into.
-        kept_merge: of the slice; keeps what identifies the base rows.
+        kept_merge: of the slice; has what the first log files were merged into, and keeps what
+            identifies the base rows.
 
     Returns:
-        None if the later log files change what earlier files say: then the slice is merged anew.
+        None if there is no such merge, or if the later log files change what earlier files say:
+        then the slice is merged anew.
 
     Raises:
         MissingFileError: a file of the slice is gone.
         CorruptLogBlockError, CorruptBaseFileError: a file cannot be decoded.
         CorruptTableError, SchemaEvolutionError: as `read_slice.read_slice`.
     """
+    earlier = kept_merge.find_earlier()
+    if earlier is None:
+        return None
     loaded = _load_later_log(task, storage, earlier)
     if loaded is None:
         return None
@@ -212,9 +214,11 @@ def resume_slice(
                 return None
             for table in tables:
                 merge.match(table)
-    return _finished(
+    growth = len(records) / len(winners.log)
+    merged = _finished(
         task, merge, outcome, records, scan, compacted_before=winners.compacted_instants
     )
+    return merged._replace(resumed=Resumed(earlier.key, growth))
 
 
 def _load_later_log(
@@ -310,7 +314,6 @@ def _finished(
             block_instants=instants,
             counting_instants=tuple(filter(task.shared.block_filter.counts, instants)),
         ),
-        len(log),
         replace(winners, compacted_instants=tuple(sorted({*compacted_before, *scan.compacted}))),
     )
 

@@ -34,7 +34,7 @@ from hudi_pyspark.reading.kept_merges import KeptMerge
 from hudi_pyspark.reading.log_records.records import LogRecords
 from hudi_pyspark.reading.merge.fold import wins_whole_records
 from hudi_pyspark.reading.merge.merge import MergedTable, MergePass
-from hudi_pyspark.reading.merge.outcome import Outcome, OutcomeStore, Resumed
+from hudi_pyspark.reading.merge.outcome import Outcome, OutcomeStore
 from hudi_pyspark.reading.merge_sides import MergeSides, load_merge_sides
 from hudi_pyspark.reading.merged_slices import (
     MergedSlice,
@@ -205,12 +205,10 @@ def _find_outcome(task: ScanTask, storage: Storage, kept_merge: KeptMerge) -> Ou
 
 def _resumed_outcome(task: ScanTask, storage: Storage, kept_merge: KeptMerge) -> Outcome | None:
     """Resume the kept merge of fewer log files, and keep the outcome; None if there is none."""
-    earlier = kept_merge.find_earlier()
-    merged = resume_slice(task, storage, earlier, kept_merge) if earlier is not None else None
-    if earlier is None or merged is None:
+    merged = resume_slice(task, storage, kept_merge)
+    if merged is None:
         return None
-    growth = merged.log_records / len(earlier.winners.log)
-    kept_merge.put(merged.outcome, merged.winners, Resumed(earlier.key, growth))
+    kept_merge.put(merged.outcome, merged.winners, merged.resumed)
     return merged.outcome
 
 
