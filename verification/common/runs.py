@@ -73,18 +73,12 @@ class Outcome:
 
 @dataclass
 class Run:
-    """The outcomes so far.
+    """The outcomes so far."""
 
-    Attributes:
-        verdicts: the first columns of the table.
-        counts: of questions, by kind and verdict.
-        notes: whatever else is counted.
-        findings: all of them.
-    """
-
-    verdicts: Sequence[str] = ()
+    verdicts: Sequence[str] = ()  # the first columns of the table
+    # Of questions, by kind and verdict.
     counts: Counter[tuple[str, str]] = field(default_factory=Counter)
-    notes: Counter[str] = field(default_factory=Counter)
+    notes: Counter[str] = field(default_factory=Counter)  # whatever else is counted
     findings: list[Outcome] = field(default_factory=list)
     _alike: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     _told: float = field(default_factory=time.monotonic)

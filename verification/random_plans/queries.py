@@ -19,21 +19,13 @@ _SET_OPERATIONS = GRAMMAR["set_operations"]
 
 @dataclass(frozen=True)
 class Head:
-    """What a query selects.
+    """What a query selects."""
 
-    Attributes:
-        items: in SQL.
-        call: of a frame.
-        scope: columns of the result.
-        end: what follows WHERE in SQL.
-        has_rows_of_source: whether each row is made of one of the source.
-    """
-
-    items: str
-    call: str
-    scope: Scope
-    end: str = ""
-    has_rows_of_source: bool = False
+    items: str  # in SQL
+    call: str  # of a frame
+    scope: Scope  # columns of the result
+    end: str = ""  # what follows WHERE in SQL
+    has_rows_of_source: bool = False  # whether each row is made of one of the source
 
 
 class _Holes(dict[str, str]):
