@@ -25,9 +25,9 @@ from tests.golden.compare import arrow_type_name
 from tests.golden.filters import Filter, filters_of
 from tests.golden.questions import Whole, kept_in, problems_of, questions, random_options
 from tests.process_state import drawn_state
+from verification.common.by_key import KEY, ROW, KeyedTable, left_out
 from verification.histories.answers import Answer, Failure, difference
 from verification.histories.queries import METADATA, SKIPPING, Query, QueryKind
-from verification.index_combinations.by_key import KEY, ROW, KeyedTable, left_out
 
 FORMS_OF_OURS = 4  # per query; they need no JVM
 FILTERS_OF_OURS = 3  # likewise
