@@ -38,12 +38,7 @@ _HELP = {
 
 
 def parser_of(document: str | None, **defaults: int) -> argparse.ArgumentParser:
-    """Return a parser of the options of a harness.
-
-    Args:
-        document: of its module; `--help` shows it.
-        defaults: of options that several harnesses have.
-    """
+    """Return a parser of the options of a harness; several harnesses have those with defaults."""
     spec = sys.modules["__main__"].__spec__
     program = f"python -m {spec.name.removesuffix('.__main__')}" if spec else None
     form = argparse.RawDescriptionHelpFormatter

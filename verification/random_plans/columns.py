@@ -36,14 +36,7 @@ class Column:
 
     @classmethod
     def of(cls, ref: str, name: str, data_type: pa.DataType, values: Iterable[Any]) -> Column:
-        """Return a column of a table.
-
-        Args:
-            ref: text that means it.
-            name: of the column.
-            data_type: of the column.
-            values: of rows; nulls among them.
-        """
+        """Return a column of a table; nulls may be among its values."""
         distinct = {repr(value): value for value in values if value is not None}
         known = tuple(distinct.values())[:_MOST_VALUES]
         kind = "meta" if name.startswith("_hoodie") else _kind_of(data_type, known)

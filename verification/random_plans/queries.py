@@ -129,12 +129,7 @@ class Queries(Sources):
     # What is selected
 
     def head(self, scope: Scope, *, is_named: bool = False) -> Head:
-        """Draw what a query selects.
-
-        Args:
-            scope: columns of its source.
-            is_named: whether the columns of the result must have different names.
-        """
+        """Draw what a query selects: columns with different names if it is named."""
         way = self.pick(
             {"groups": 22, "window": 14, "array": 6, "struct": 5, "star": 5, "plain": 48}
         )
@@ -270,9 +265,7 @@ class Queries(Sources):
     def limited(self, query: Query, unique: tuple[Column, ...] = ()) -> Query:
         """Draw an order that decides which rows are first, if there is one.
 
-        Args:
-            query: whose rows are limited.
-            unique: columns of its source that have no two equal rows.
+        It may be by columns of the source that have no two equal rows.
         """
         if query.scope.is_ordered and len(query.scope.columns) <= 8 and self.chance(0.2):
             return self.limited_by_all(query)
@@ -311,12 +304,7 @@ class Queries(Sources):
     # Whole queries
 
     def query(self, depth: int, *, is_named: bool = False) -> Query:
-        """Draw a query.
-
-        Args:
-            depth: how far it may be nested.
-            is_named: whether the columns of the result must have different names.
-        """
+        """Draw a query that may be nested; its columns have different names if it is named."""
         source = self.source(depth)
         condition = self.where(source.scope, depth) if self.chance(0.7) else None
         head = self.head(source.scope, is_named=is_named)

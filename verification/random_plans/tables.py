@@ -184,9 +184,7 @@ def _variants() -> Table:
 def _scope(content: bytes, key: str = "") -> Scope:
     """Return the columns of a Parquet file, and a column that has no value twice.
 
-    Args:
-        content: of the file.
-        key: the column, if it is known.
+    That is the key, if it is known.
     """
     rows = pq.read_table(io.BytesIO(content))
     columns = tuple(

@@ -55,9 +55,7 @@ class Step:
     def is_kept(self, state: int | str, known: dict[str, int]) -> bool:
         """Return whether a state is one that its read may have.
 
-        Args:
-            state: that was read.
-            known: states of the views that were read before, by key; that of this one is added.
+        The known states are those of the views that were read before, by key; this one is added.
         """
         if not self.key:
             return state == self.wanted
