@@ -128,6 +128,9 @@ LISTING_PAGE = 1_000
 MOST_MESSAGE_BYTES = 127 << 20
 """The bytes of a message that gRPC allows, with room for the rest of the request."""
 
+MOST_CREDENTIALS = 1_000
+"""Locations whose credentials a process keeps; the providers of others are asked again."""
+
 # Inspection
 
 MOST_LOG_HEADERS = 200

@@ -14,7 +14,6 @@ from hudi_pyspark.cli.printing import emit, say_aside
 from hudi_pyspark.doctor.finding import Severity, worst
 from hudi_pyspark.errors import CorruptTableError, HudiError, UnsupportedTableError
 from hudi_pyspark.report.index import IndexEntry, ReportIndex, find_tables
-from hudi_pyspark.report.page import SUFFIXES, is_earlier_report
 from hudi_pyspark.wording import counted
 
 if TYPE_CHECKING:
@@ -60,33 +59,19 @@ def report(
         entries = (_entry(place, opener, catalog) for place, opener in openers.items())
         content = ReportIndex(", ".join(paths), tuple(entries))
     target = Path(to or content.default_file)
-    is_saved = to is not None or output == "page"
-    if is_saved and not force:
-        _refuse_other_files(content, target)
+    saved = ""
+    if to is not None or output == "page":
+        verb = "replaced" if target.is_file() or (target / "index.html").is_file() else "written to"
+        saved = f"{verb} {content.save(target, force=force)}"
     if output == "json":
         emit(f"{content.to_json()}\n")
-    if is_saved:
-        verb = "replaced" if target.is_file() or (target / "index.html").is_file() else "written to"
+    if saved:
         problems = sum(finding == "problem" for finding in content.severities())
-        say_aside(f"{verb} {content.save(target)}: {counted(problems, 'problem')} found")
+        say_aside(f"{saved}: {counted(problems, 'problem')} found")
         if not isinstance(content, ReportIndex):
             say_aside(content.content["unchecked"])
     if fail_on is not None and worst([content.severity, Severity(fail_on)]) is content.severity:
         raise Exit(arguments.ExitCode.PROBLEM)
-
-
-def _refuse_other_files(content: "Report | ReportIndex", target: Path) -> None:
-    """Refuse to replace a file that is not a report.
-
-    Raises:
-        BadParameter: there is such a file; it is named.
-    """
-    files = content.files_in(target) if isinstance(content, ReportIndex) else [target]
-    for file in files:
-        # Saving refuses any other suffix.
-        if file.suffix in SUFFIXES and file.is_file() and not is_earlier_report(file):
-            problem = f"{str(file)!r} exists and is not a report: --force replaces it"
-            raise click.BadParameter(problem, param_hint="'--to'")
 
 
 def _openers(paths: Sequence[str], catalog: Sequence[str]) -> Iterator[tuple[str, Opener]]:

@@ -138,12 +138,6 @@ def match_columns(
         ) from error
 
 
-def rename_columns(table: pa.Table, names: Iterable[str]) -> pa.Table:
-    """Return a table under other column names; the same table if it has these names already."""
-    new_names = list(names)
-    return table if table.schema.names == new_names else table.rename_columns(new_names)
-
-
 def resolve_name(written: str, names: Sequence[str], *, owner: str = "table") -> str:
     """Return a column name as ``names`` spell it: exactly, or else in any case.
 

@@ -6,14 +6,15 @@ import signal
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, starmap
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
-from pyarrow.fs import LocalFileSystem
+from pyarrow.fs import FSSpecHandler, PyFileSystem
 
 from hudi_pyspark.columns.arrays import first_rows
+from hudi_pyspark.errors import UnsupportedQueryError
 from hudi_pyspark.frames.expression import columns_of, parse_expression, pruning
 from hudi_pyspark.reading.read_task import read_task
 from hudi_pyspark.tasks import ReadTask, ScanTask
@@ -30,8 +31,21 @@ _BATCH_ROWS = 131_072
 # Arguments that say how pyarrow reads its own files. They have no effect here.
 _HINTS = {"batch_readahead", "cache_metadata", "fragment_readahead", "fragment_scan_options"}
 _HINTS |= {"memory_pool", "use_threads"}
-# The path that pyarrow reports as missing if it reads without calling `scanner`.
-_INSTEAD = "files of Hudi: give pyarrow a reader of the rows, scanner().to_reader(), or to_table()"
+
+
+class _UnreadableFiles(FSSpecHandler):  # type: ignore[misc]  # pyarrow has no types
+    """The files that pyarrow's C++ code finds in a dataset, which reads without `scanner`."""
+
+    def open_input_file(self, path: str) -> NoReturn:
+        """Refuse what would read the table's files without a merge.
+
+        Raises:
+            UnsupportedQueryError: always.
+        """
+        raise UnsupportedQueryError(
+            f"pyarrow would read the {path} itself, without the merge of their log files",
+            advice="Give it rows: those of sort_by(), scanner().to_reader() or to_table()",
+        )
 
 
 class Source(Protocol):
@@ -187,11 +201,11 @@ class HudiDataset(ds.UnionDataset):  # type: ignore[misc]  # pyarrow has no type
     """
 
     def __init__(self, source: Source, condition: pc.Expression | None = None) -> None:
-        # The C++ code of pyarrow (joins, unions) does not call `scanner`, so it must find no file.
+        # The C++ code of pyarrow (e.g. unions) does not call `scanner`, so it must read no file.
         parquet = ds.ParquetFileFormat()
-        local = LocalFileSystem()
-        missing = parquet.make_fragment(_INSTEAD, local)
-        child = ds.FileSystemDataset([missing], source.schema, parquet, local)
+        files = PyFileSystem(_UnreadableFiles(None))
+        unreadable = parquet.make_fragment("files of a Hudi table", files)
+        child = ds.FileSystemDataset([unreadable], source.schema, parquet, files)
         super().__init__(source.schema, [child])
         self._source = source
         self._condition = condition  # only rows for which it is true; None for all
@@ -255,6 +269,19 @@ class HudiDataset(ds.UnionDataset):  # type: ignore[misc]  # pyarrow has no type
             split = Split(tasks, source.storage, source.schema)
             yield HudiFragment(split, condition if is_exact else self._condition)
 
+    def sort_by(self, *arguments: Any, **options: Any) -> ds.InMemoryDataset:  # noqa: ANN401  (pyarrow's)
+        """Read the rows, and sort them; see `pyarrow.dataset.Dataset.sort_by`."""
+        return _in_memory(self).sort_by(*arguments, **options)
+
+    def join(
+        self,
+        right_dataset: ds.Dataset,
+        *arguments: Any,  # noqa: ANN401  (pyarrow's)
+        **options: Any,  # noqa: ANN401
+    ) -> ds.InMemoryDataset:
+        """Read the rows, and join them; see `pyarrow.dataset.Dataset.join`."""
+        return _in_memory(self).join(_in_memory(right_dataset), *arguments, **options)
+
     def _and(self, condition: pc.Expression | None) -> pc.Expression | None:
         if isinstance(condition, pa.Scalar):  # DataFusion writes so what is always true
             condition = pc.scalar(condition.as_py())
@@ -279,6 +306,11 @@ class HudiFragment(HudiDataset):
     ) -> HudiScanner | ds.Scanner:
         names = schema.names if schema is not None and columns is None else columns
         return super().scanner(names, **options)
+
+
+def _in_memory(dataset: ds.Dataset) -> ds.Dataset:
+    """Return a dataset that the C++ code of pyarrow can read: the rows of one of this package."""
+    return ds.InMemoryDataset(dataset.to_table()) if isinstance(dataset, HudiDataset) else dataset
 
 
 def _interrupted_in_c(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

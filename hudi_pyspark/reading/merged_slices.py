@@ -29,6 +29,7 @@ from hudi_pyspark.format.column_names import case_variants
 from hudi_pyspark.reading import merge_sides
 from hudi_pyspark.reading.base_files.base_file import open_base_file, read_base_rows
 from hudi_pyspark.reading.base_files.page_reads import PagedFile
+from hudi_pyspark.reading.merge.fold import combines_records, wins_whole_records
 from hudi_pyspark.reading.merge.loaded_log import LogInMemory
 from hudi_pyspark.reading.merge.merge import MergePass
 from hudi_pyspark.reading.merge.outcome import Outcome
@@ -58,13 +59,15 @@ class MergedSlice(NamedTuple):
     file: PagedFile | None = None  # the base file, open
 
 
-def may_become_outcome(task: ScanTask, sides: MergeSides) -> bool:
+def may_become_outcome(task: ScanTask, sides: MergeSides, *, is_kept: bool) -> bool:
     """Return whether a merge decides about all rows of a slice, and takes one pass.
 
-    A filter on record keys leaves records out, and a commit range base rows.
+    A filter on record keys leaves records out, and a commit range base rows. Combined records
+    become an outcome only if that is kept.
     """
     return (
         isinstance(sides.log, LogInMemory)
+        and (is_kept or wins_whole_records(sides.log.records, task.shared.rule))
         and sides.log.nbytes <= thresholds.OUTCOME_BYTES
         and task.shared.record_keys is None
         and sides.row_filter is None
@@ -115,7 +118,7 @@ def combine_slice(
         CorruptBaseFileError: the base file cannot be decoded.
     """
     requested = task.shared.planned_columns.requested
-    merge_pass = MergePass(log.records, log.pair_rule)
+    merge_pass = MergePass(log.records, task.shared.rule)
     tables = [pa.Table.from_batches([], requested)]
     record_count = 0
     for rows, is_of_base in merge_pass.rows(sides.base, task.settings.batch_rows):
@@ -173,7 +176,7 @@ def _merge_anew(
     row_count: int,
 ) -> MergedSlice:
     keeps_all = MergeDecision(np.zeros(row_count, np.bool_), np.empty(0, np.bool_))
-    merge = WholeRecords(log.records, log.pair_rule, keeps_all)
+    merge = WholeRecords(log.records, task.shared.rule, keeps_all)
     if merge.needs_base_rows:
         for table in base_rows:
             merge.match(table)
@@ -207,7 +210,7 @@ def resume_slice(
     log, scan = loaded
     outcome = earlier.outcome
     winners = earlier.winners
-    merge = WholeRecords(log.records, log.pair_rule, outcome.decision, winners)
+    merge = WholeRecords(log.records, task.shared.rule, outcome.decision, winners)
     if merge.needs_base_rows:
         by_position = winners.log.positions is not None
         with _base_keys(task, storage, kept_merge, outcome, by_position=by_position) as tables:
@@ -246,7 +249,7 @@ def _load_later_log(
         log.close()
         return None
     is_identified_otherwise = len(log.records) > 0 and log.by_position != by_position
-    if log.pair_rule.combines or is_identified_otherwise:
+    if combines_records(log.records, task.shared.rule) or is_identified_otherwise:
         return None
     return log, scan
 

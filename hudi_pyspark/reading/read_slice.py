@@ -32,6 +32,7 @@ from hudi_pyspark.reading.base_files.base_file import read_base_rows, shown_keys
 from hudi_pyspark.reading.base_files.page_reads import PagedFile
 from hudi_pyspark.reading.kept_merges import KeptMerge
 from hudi_pyspark.reading.log_records.records import LogRecords
+from hudi_pyspark.reading.merge.fold import wins_whole_records
 from hudi_pyspark.reading.merge.loaded_log import LoadedLog, LogInMemory
 from hudi_pyspark.reading.merge.merge import MergedTable, MergePass
 from hudi_pyspark.reading.merge.outcome import Outcome, OutcomeStore, Resumed
@@ -120,7 +121,7 @@ def merge_outcome(task: ScanTask, storage: Storage, store: OutcomeStore) -> Outc
         return outcome
     sides = load_merge_sides(task, storage)
     with closing(sides.log), ExitStack() as files:
-        if not may_become_outcome(task, sides):
+        if not may_become_outcome(task, sides, is_kept=True):
             return None
         return _returned(_merge_into_outcome(task, storage, sides, kept_merge, files)).outcome
 
@@ -142,8 +143,7 @@ def _merged_tables(
                 return
     sides = load_merge_sides(task, storage, searched)
     with closing(sides.log) as log, ExitStack() as files:
-        is_worthwhile = log.pair_rule.wins_whole_records or kept_merge is not None
-        if is_worthwhile and may_become_outcome(task, sides):
+        if may_become_outcome(task, sides, is_kept=kept_merge is not None):
             merged = yield from _merge_into_outcome(task, storage, sides, kept_merge, files)
             yield from rows_of(task, storage, merged)
         else:
@@ -163,7 +163,7 @@ def _merge_into_outcome(
     file. `rows_of` has the other rows. ``files`` is as for `merge_slice`.
     """
     assert isinstance(sides.log, LogInMemory)
-    if sides.log.pair_rule.wins_whole_records:
+    if wins_whole_records(sides.log.records, task.shared.rule):
         merged = merge_slice(task, storage, sides.log, sides, files)
     else:
         merged = yield from combine_slice(task, sides.log, sides)
@@ -222,7 +222,7 @@ def _streamed_tables(task: ScanTask, log: LoadedLog, sides: MergeSides) -> Itera
     batch_rows = task.settings.batch_rows
 
     def merge(base: Iterable[pa.Table], records: LogRecords) -> Iterator[MergedTable]:
-        return MergePass(records, log.pair_rule, sides.row_filter).rows(base, batch_rows)
+        return MergePass(records, task.shared.rule, sides.row_filter).rows(base, batch_rows)
 
     yield from (table.rows for table in log.merge(sides.base, merge))
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from hudi_pyspark.doctor.finding import Severity, worst
 from hudi_pyspark.errors import printable
-from hudi_pyspark.report.page import render
+from hudi_pyspark.report.page import refuse_other_files, render
 from hudi_pyspark.table.config import METADATA_FOLDER
 
 if TYPE_CHECKING:
@@ -64,30 +64,34 @@ class ReportIndex:
         """Return the content as JSON; control characters are escaped."""
         return printable(json.dumps(self.content(), indent=1, ensure_ascii=False), keep_lines=True)
 
-    def save(self, folder: str | Path) -> Path:
+    def save(self, folder: str | Path, *, force: bool = False) -> Path:
         """Write ``index.html`` and a page per table into a local folder, which is created.
+
+        Args:
+            folder: of the files. Earlier reports there are replaced.
+            force: whether to replace files that are not reports.
 
         Returns:
             The path of ``index.html``.
 
         Raises:
+            InvalidOptionError: a file of such a name is not a report.
             ImportError: the extra ``report`` is not installed.
             OSError: a file cannot be written.
         """
         page = render("index.html.j2", self.content())  # first: if it fails, there is no folder
         target = Path(folder)
-        target.mkdir(parents=True, exist_ok=True)
-        for name, entry in self._named():
-            if entry.report is not None:
-                entry.report.save(target / name)
         index = target / _INDEX
+        reports = {
+            target / name: entry.report for name, entry in self._named() if entry.report is not None
+        }
+        if not force:
+            refuse_other_files([index, *reports])  # all of them before the first is written
+        target.mkdir(parents=True, exist_ok=True)
+        for file, report in reports.items():
+            report.save(file, force=force)
         index.write_text(page, encoding="utf-8")
         return index
-
-    def files_in(self, folder: Path) -> list[Path]:
-        """Return the files that `save` writes into a folder."""
-        names = [name for name, entry in self._named() if entry.report is not None]
-        return [folder / name for name in (_INDEX, *names)]
 
     def _named(self) -> list[tuple[str, IndexEntry]]:
         """Return entries with the file names of their pages, the worst entry first."""

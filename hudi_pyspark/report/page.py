@@ -9,13 +9,13 @@ from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any, Final
 
-from hudi_pyspark.errors import printable
+from hudi_pyspark.errors import InvalidOptionError, printable
 from hudi_pyspark.extras import needs_extra
 from hudi_pyspark.format.timeline.instant import moment_of
 from hudi_pyspark.wording import byte_text, duration_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from jinja2 import Environment
@@ -48,8 +48,21 @@ def render(template: str, content: Mapping[str, Any]) -> str:
     )
 
 
-def is_earlier_report(file: Path) -> bool:
-    """Return whether a file is a report, as a page or as JSON, that may be replaced."""
+def refuse_other_files(files: Iterable[Path]) -> None:
+    """Refuse to replace files that are not reports, whether pages or JSON.
+
+    Raises:
+        InvalidOptionError: there is such a file; it is named.
+    """
+    for file in files:
+        if file.is_file() and not _is_report(file):
+            raise InvalidOptionError(
+                f"{str(file)!r} exists and is not a report",
+                advice="Choose another name, or replace it: force=True, in the command --force",
+            )
+
+
+def _is_report(file: Path) -> bool:
     try:
         if file.suffix != ".json":
             with file.open(encoding="utf-8") as page:

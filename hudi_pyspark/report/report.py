@@ -17,7 +17,7 @@ from hudi_pyspark.options.instant_text import local_now
 from hudi_pyspark.report import sections
 from hudi_pyspark.report.advice import advise
 from hudi_pyspark.report.facts import Facts
-from hudi_pyspark.report.page import SUFFIXES, render
+from hudi_pyspark.report.page import SUFFIXES, refuse_other_files, render
 from hudi_pyspark.storage import Storage
 from hudi_pyspark.table.view import TableView
 from hudi_pyspark.wording import counted
@@ -115,14 +115,22 @@ class Report:
         """Return the content as JSON, for monitoring; control characters are escaped."""
         return printable(json.dumps(self.content, indent=1, ensure_ascii=False), keep_lines=True)
 
-    def save(self, path: str | Path) -> Path:
+    def save(self, path: str | Path, *, force: bool = False) -> Path:
         """Write the report to a local file, whose name ends in ``.html`` or ``.json``.
+
+        Example:
+            >>> table.report().save("orders.json").name
+            'orders.json'
+
+        Args:
+            path: of the file. An earlier report there is replaced.
+            force: whether to replace a file that is not a report.
 
         Returns:
             The path of the file.
 
         Raises:
-            InvalidOptionError: the path ends differently.
+            InvalidOptionError: the path ends differently, or is that of another file.
             OSError: the file cannot be written.
             ImportError: the extra ``report`` is not installed; ``.json`` does not need it.
         """
@@ -131,6 +139,8 @@ class Report:
             raise InvalidOptionError(
                 f"{str(path)!r} is not a file name of a report: it must end in .html or .json"
             )
+        if not force:
+            refuse_other_files([target])
         text = self.to_html() if target.suffix == ".html" else self.to_json()
         target.write_text(text, encoding="utf-8")
         return target

@@ -13,10 +13,10 @@ from pyspark.serializers import CloudPickleSerializer
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
+from hudi_pyspark.columns.arrays import rename_columns
 from hudi_pyspark.columns.schema_evolution import conform
 from hudi_pyspark.errors import InvalidOptionError, PathNotFoundError, UnsupportedQueryError
 from hudi_pyspark.filter.sql_text import parse_filter
-from hudi_pyspark.format.column_names import rename_columns
 from hudi_pyspark.format.timeline.instant import LAST_OFFSET
 from hudi_pyspark.hudi_table import HudiTable
 from hudi_pyspark.messages import logger
@@ -145,7 +145,7 @@ class Planner:
         Columns that are not the table's own, such as ``_change_type``, stay in their places.
         """
         given = {**self._given, **self._options}
-        entry = entry_columns(given) or table._entry_columns
+        entry = entry_columns(given, table._entry_columns)
         own = [n for n in columns.names if n in table.schema.names and n not in _META_COLUMNS]
         commented = with_comments(columns, entry.comments_of(own))
         if not is_by_name(given):

@@ -19,10 +19,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
-from hudi_pyspark.columns.arrays import first_rows
+from hudi_pyspark.columns.arrays import first_rows, rename_columns
 from hudi_pyspark.columns.schema_evolution import conform
 from hudi_pyspark.errors import HudiError, SchemaEvolutionError
-from hudi_pyspark.format.column_names import rename_columns
 from hudi_pyspark.messages import logger
 from hudi_pyspark.reading.read_task import read_tasks
 from hudi_pyspark.spark.hints import Answer, written_answer

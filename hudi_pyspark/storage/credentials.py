@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, Protocol
 
+from hudi_pyspark import thresholds
 from hudi_pyspark.errors import HudiError, InvalidOptionError, StorageAccessError
 from hudi_pyspark.fork_safe_lock import ForkSafeLock
 from hudi_pyspark.imported_function import import_function
@@ -106,9 +107,16 @@ def _seconds(value: object) -> float:
         ) from None
 
 
-# Of this process, which may have many tasks, each with a copy of the table's storage.
-_cached_credentials: dict[tuple[CredentialsProvider, str], Credentials] = {}
-_locks: dict[tuple[CredentialsProvider, str], ForkSafeLock] = {}
+class _Cached:
+    """The credentials of a location, and the lock of the thread that asks for them."""
+
+    def __init__(self) -> None:
+        self.lock = ForkSafeLock()
+        self.credentials: Credentials | None = None
+
+
+# Of this process, which may have many tasks, each with a copy of the table's storage; oldest first.
+_cached_credentials: dict[tuple[CredentialsProvider, str], _Cached] = {}
 
 
 def current_credentials(
@@ -127,10 +135,27 @@ def current_credentials(
     Raises:
         HudiError: of the provider, or InvalidOptionError if its answer has a wrong ``expires_at``.
     """
-    key = provider, location
-    with _locks.setdefault(key, ForkSafeLock()):
-        cached = _cached_credentials.get(key)
-        if cached is None or cached is refused or cached.renew_at <= time.time():
-            cached = Credentials.of(provider.credentials(location), time.time())
-            _cached_credentials[key] = cached
-        return cached
+    cached = _cached_credentials.setdefault((provider, location), _Cached())
+    with cached.lock:
+        credentials = cached.credentials
+        if credentials is None or credentials is refused or credentials.renew_at <= time.time():
+            cached.credentials = None  # not even if the provider fails
+            _forget_old_credentials()
+            credentials = Credentials.of(provider.credentials(location), time.time())
+            cached.credentials = credentials
+        return credentials
+
+
+def _forget_old_credentials() -> None:
+    """Forget credentials that are due for renewal, and the oldest if there are too many.
+
+    A thread that asks a provider for forgotten credentials still gets them.
+    """
+    now = time.time()
+    entries = list(_cached_credentials.items())
+    surplus = len(entries) - thresholds.MOST_CREDENTIALS
+    for number, (key, cached) in enumerate(entries):
+        credentials = cached.credentials
+        is_due = credentials is not None and credentials.renew_at <= now
+        if is_due or number < surplus:
+            _cached_credentials.pop(key, None)

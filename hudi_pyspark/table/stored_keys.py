@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from hudi_pyspark import thresholds
 from hudi_pyspark.errors import HudiError, UnsupportedTableError
 from hudi_pyspark.format.bucket_keys import EMPTY_PART, NULL_PART
-from hudi_pyspark.format.column_names import match_columns, rename_columns
+from hudi_pyspark.format.column_names import match_columns
 from hudi_pyspark.format.data_files import BaseFileFormat
 from hudi_pyspark.format.log.data_block import decode_first_records
 from hudi_pyspark.format.log.delete_block import decode_deletes
@@ -101,7 +101,7 @@ def stored_keys(
                 names = _names_in_file(columns, in_block, needed, block.path)
                 decoded = decode_first_records(block, list(names.values()), MOST_KEYS)
                 name_of = {name_in_block: name for name, name_in_block in names.items()}
-                records = rename_columns(decoded, map(name_of.__getitem__, decoded.column_names))
+                records = decoded.rename_columns([name_of[name] for name in decoded.column_names])
                 of_block, fit = _keys(records, key_fields, keys_are_stored=keys_are_stored)
                 keys += of_block
                 have_texts &= fit
@@ -147,7 +147,7 @@ def _rows_of_each_commit(
             last = file.metadata.num_row_groups - 1
             batches = islice(file.iter_batches(MOST_KEYS, [last], stored, use_threads=False), 1)
         of_file = pa.Table.from_batches(batches, pa.schema(map(schema.field, stored)))
-        rows = rename_columns(of_file, names)
+        rows = of_file.rename_columns([*names])
     if COMMIT_TIME_COLUMN not in names:
         return [], rows.take(_spread(np.arange(rows.num_rows)))
     encoded = rows.column(COMMIT_TIME_COLUMN).combine_chunks().dictionary_encode("encode")

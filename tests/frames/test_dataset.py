@@ -293,19 +293,40 @@ def test_pyarrow_writes_a_dataset(table, tmp_path):
     assert bag(ds.dataset(tmp_path / "ids").to_table()) == bag(known.select(["id"]))
 
 
+def test_dataset_sorts_and_joins_as_a_dataset_of_files(table):
+    wanted = ds.InMemoryDataset(snapshot(MOR, table.schema))
+    dataset = table.dataset()
+    times = table.dataset(["id", "ts"])
+    wanted_times = ds.InMemoryDataset(wanted.to_table(["id", "ts"]))
+    order = [("qty", "descending"), ("id", "ascending")]
+    for condition in [pc.scalar(value=True), FIELD("qty") > 20]:
+        kept = dataset.filter(condition)
+        wanted_kept = wanted.filter(condition)
+        assert kept.sort_by(order).to_table().equals(wanted_kept.sort_by(order).to_table())
+        joined = wanted_kept.join(wanted_times, "id", right_suffix="_2").to_table()
+        for right in [times, wanted_times]:
+            assert bag(kept.join(right, "id", right_suffix="_2").to_table()) == bag(joined)
+    keys = {"on": "ts", "by": "id", "tolerance": 0}
+    joined = wanted.sort_by("ts").join_asof(wanted_times.sort_by("ts"), **keys)
+    assert bag(dataset.sort_by("ts").join_asof(times.sort_by("ts"), **keys).to_table()) == bag(
+        joined.to_table()
+    )
+
+
 @pytest.mark.parametrize(
     "use",
     [
-        lambda dataset: dataset.sort_by("id"),
-        lambda dataset: dataset.join(dataset, "id"),
         lambda dataset: ds.InMemoryDataset(pa.table({"id": ["a"]})).join(dataset, "id"),
         lambda dataset: ds.dataset([dataset, dataset]).to_table(),
         lambda dataset: dataset.replace_schema(dataset.schema).to_table(),
+        lambda dataset: dataset.join_asof(
+            ds.InMemoryDataset(pa.table({"ts": [1], "id": ["a"]})), "ts", "id", 0
+        ),
     ],
-    ids=["sort_by", "join", "join from the left", "union", "replace_schema"],
+    ids=["join from the left", "union", "replace_schema", "join_asof"],
 )
 def test_code_of_pyarrow_that_reads_files_itself_says_what_to_give_it(table, use):
-    with pytest.raises(FileNotFoundError, match=r"give pyarrow .* to_table\(\)"):
+    with pytest.raises(UnsupportedQueryError, match=r"Give it rows: .* to_table\(\)"):
         use(table.dataset())
 
 

@@ -7,15 +7,14 @@ import json
 import logging
 import shutil
 from functools import partial
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from hudi_pyspark import HudiTable
+from hudi_pyspark import CorruptTableError, HudiTable, InvalidOptionError
 from hudi_pyspark.metadata_table import table as metadata_table
 from hudi_pyspark.metadata_table.own_slices import listed_slices
-from hudi_pyspark.planning.slice_tasks import TablePlanner
+from hudi_pyspark.table.merge_mode import PayloadMerger
 from hudi_pyspark.tasks import ScanTask
 from tests.damage import set_property
 from tests.planning.indexed import answer_of_hudi, pruned
@@ -160,13 +159,16 @@ def test_secondary_index_of_a_partition_column_is_not_asked(copy_case, name):
 
 
 @pytest.mark.parametrize("name", [SECONDARY[1], STATS[1], "x_v9_cow_ix_expression"])
-def test_tables_with_a_merger_of_the_user_ask_no_trusted_index(golden_table, name, monkeypatch):
+def test_tables_with_a_merger_of_the_user_ask_no_trusted_index(copy_case, name):
     """Rows may have other values than all of their records."""
-    monkeypatch.setattr(TablePlanner, "merger", property(lambda _: SimpleNamespace(columns=None)))
-    scan = HudiTable(str(golden_table(name))).scan(
-        filter="city = 'Oslo' AND n = 5010 AND id = 'k010'", trust_indexes=True
-    )
+    path = copy_case(name)
+    set_property(path, "hoodie.record.merge.mode", "CUSTOM")
+    set_property(path, "hoodie.compaction.payload.class", "com.acme.Newest")
+    options = {"filter": "city = 'Oslo' AND n = 5010 AND id = 'k010'", "trust_indexes": True}
+    mergers = {"com.acme.Newest": PayloadMerger(lambda _, newer: newer, None)}
+    scan = HudiTable(str(path))._scan_with(options, mergers)
     assert "as trust_indexes says" not in pruned(scan)
+    assert "since a payload_merger decides what rows are" in pruned(scan)
 
 
 @pytest.mark.parametrize("on_damage", ["warn", "ignore"])
@@ -349,6 +351,23 @@ def test_trusted_record_index_rules_out_keys_that_it_lacks(golden_table, name):
     assert len(both.plan()) == 1
     assert both.to_arrow()["_hoodie_record_key"].to_pylist() == [key]
     assert len(table.scan(filter=text, unique_keys=True, data_skipping="record_index").plan()) > 1
+
+
+@pytest.mark.parametrize("name", ["x_v9_cow_ix_stats_base", "v9_mor_mdt_indexes"])
+def test_lookup_of_a_key_that_a_trusted_record_index_lacks_opens_no_data_file(copy_case, name):
+    path = copy_case(name)
+    keys = HudiTable(str(path)).scan(["_hoodie_record_key"]).to_arrow()[0].to_pylist()
+    lacking = f"{min(keys)}~"  # within the bounds of the files
+    for file in path.rglob("*"):
+        if file.is_file() and ".hoodie" not in file.relative_to(path).parts:
+            file.write_bytes(b"must not be read")
+    table = HudiTable(str(path))
+    with pytest.raises(CorruptTableError):
+        table.lookup(lacking, unique_keys=True)
+    for trusted in ("record", True):
+        assert table.lookup(lacking, trust_indexes=trusted).num_rows == 0
+    with pytest.raises(InvalidOptionError, match="trust_indexes"):
+        table.lookup(lacking, trust_indexes="records")
 
 
 @pytest.mark.parametrize("name", SECONDARY)

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 from hudi_pyspark import HudiTable, thresholds
+from hudi_pyspark.columns.arrays import nbytes_of
 from hudi_pyspark.errors import HudiError
 from hudi_pyspark.format.log.log_block import HeaderKey
 from hudi_pyspark.reading import merged_slices, read_slice
@@ -183,6 +184,14 @@ def test_small_file_with_many_bytes_of_rows_is_not_held_in_memory(storage, monke
     assert read_files(storage)[0] == 2  # begun as a whole, then for the keys and the columns
 
 
+def test_log_with_many_bytes_is_merged_while_the_base_file_is_read_once(storage, monkeypatch):
+    expected = rows(task(), storage, None)
+    read_files(storage)
+    monkeypatch.setattr(thresholds, "OUTCOME_BYTES", 10)
+    assert rows(task(), storage, None) == expected
+    assert read_files(storage)[0] == 1
+
+
 @pytest.mark.parametrize("has_store", [True, False])
 def test_larger_base_file_is_opened_once_for_its_keys_and_columns(
     storage, store, monkeypatch, has_store
@@ -207,7 +216,7 @@ def test_outcome_without_room_for_columns_still_resumes_the_merge(storage, store
     kept = kept_merge.find()
     assert kept is not None
     assert kept.winners is not None
-    most = kept.nbytes - kept.outcome.records.nbytes + 10
+    most = nbytes_of(kept) - kept.outcome.records.nbytes + 10
     assert (kept.within(most) or kept).outcome.records.num_columns == 0
     monkeypatch.setattr(thresholds, "OUTCOME_BYTES", most)
     kept_merge.put(kept.outcome, kept.winners)

@@ -392,10 +392,31 @@ def test_file_that_is_not_a_report_is_only_replaced_by_force(golden_table, tmp_p
     arguments = ["report", str(golden_table(BASIC)), "--to", str(target)]
     ended = in_process(*arguments)
     assert ended.code == 2
-    assert "is not a report: --force replaces it" in " ".join(ended.err.split())
+    assert "is not a report. Choose another name, or replace it" in " ".join(ended.err.split())
     assert target.read_bytes() == mine
     assert in_process(*arguments, "--force").err.startswith("replaced ")
     assert in_process(*arguments).err.startswith("replaced ")  # now it is a report
+
+
+@pytest.mark.parametrize("suffix", [".html", ".json"])
+def test_report_replaces_a_file_that_is_not_a_report_only_by_force(report, tmp_path, suffix):
+    target = tmp_path / f"keep{suffix}"
+    target.write_text("mine")
+    with pytest.raises(InvalidOptionError, match=r"exists and is not a report.*force=True"):
+        report.save(target)
+    assert target.read_text() == "mine"
+    report.save(target, force=True)
+    assert report.save(str(target)) == target  # now it is a report
+
+
+def test_index_replaces_no_file_that_is_not_a_report_and_then_writes_none(report, tmp_path):
+    index = ReportIndex("lake", (IndexEntry("a", report), IndexEntry("b", report)))
+    (tmp_path / "b.html").write_text("mine")
+    with pytest.raises(InvalidOptionError, match=r"b\.html' exists and is not a report"):
+        index.save(tmp_path)
+    assert [file.name for file in tmp_path.iterdir()] == ["b.html"]
+    index.save(tmp_path, force=True)
+    assert len([*index.save(tmp_path).parent.iterdir()]) == 3
 
 
 def test_default_file_that_is_not_a_report_is_kept(golden_table, tmp_path, monkeypatch):

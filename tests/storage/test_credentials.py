@@ -1,13 +1,16 @@
 """Credentials that expire while a table is read."""
 
+import gc
 import pickle
 import time
+import weakref
+from collections.abc import Mapping
 from datetime import datetime, timezone
 from pathlib import Path
 
 import pytest
 
-from hudi_pyspark import HudiTable, InvalidOptionError, StorageAccessError
+from hudi_pyspark import HudiTable, InvalidOptionError, StorageAccessError, thresholds
 from hudi_pyspark.imported_function import ALLOWED
 from hudi_pyspark.reading.read_task import read_task
 from hudi_pyspark.storage.credentials import Credentials, NamedProvider, current_credentials
@@ -118,6 +121,67 @@ def test_credentials_are_renewed_before_they_expire(end):
 def test_end_that_is_not_a_time_is_refused():
     with pytest.raises(InvalidOptionError, match="of credentials_provider: give seconds"):
         Credentials.of({"expires_at": "soon"}, now=0)
+
+
+class Secret(str):
+    """A text with weak references, which show whether the process still keeps it."""
+
+    __slots__ = ("__weakref__",)
+
+
+class Supplier:
+    """Supplies a new secret each time, until it fails."""
+
+    def __init__(self, lifetime: float = 3600) -> None:
+        self.lifetime = lifetime
+        self.asked: list[str] = []
+        self.supplied: list[weakref.ref[Secret]] = []
+        self.fails = False
+
+    def credentials(self, location: str) -> Mapping[str, object]:
+        if self.fails:
+            raise StorageAccessError(location, "no credentials")
+        self.asked.append(location)
+        secret = Secret(location)
+        self.supplied.append(weakref.ref(secret))
+        return {"secret_key": secret, "expires_at": time.time() + self.lifetime}
+
+    def kept(self) -> list[str]:
+        gc.collect()
+        return [secret for reference in self.supplied if (secret := reference())]
+
+
+@pytest.mark.usefixtures("calls")
+def test_process_keeps_credentials_of_a_bounded_number_of_locations(monkeypatch):
+    monkeypatch.setattr(thresholds, "MOST_CREDENTIALS", 3)
+    supplier = Supplier()
+    places = [f"s3://lake/{number}" for number in range(10)]
+    for place in [*places, *places[-3:]]:
+        current_credentials(supplier, place)
+    assert supplier.asked == places
+    assert supplier.kept() == places[-3:]
+    assert current_credentials(supplier, places[0]).options["secret_key"] == places[0]
+    assert supplier.asked == [*places, places[0]]
+
+
+@pytest.mark.usefixtures("calls")
+def test_process_forgets_expired_secrets_when_it_asks_for_any():
+    short, lasting = Supplier(lifetime=0), Supplier()
+    current_credentials(short, "s3://lake/a")
+    current_credentials(lasting, "s3://lake/b")
+    assert short.kept() == []
+    assert lasting.kept() == ["s3://lake/b"]
+
+
+@pytest.mark.usefixtures("calls")
+def test_process_forgets_a_refused_secret_even_if_there_is_no_other():
+    supplier = Supplier()
+    refused = current_credentials(supplier, "s3://lake/a")
+    supplier.fails = True
+    with pytest.raises(StorageAccessError):
+        current_credentials(supplier, "s3://lake/a", refused=refused)
+    del refused
+    assert supplier.kept() == []
 
 
 @pytest.mark.usefixtures("calls")

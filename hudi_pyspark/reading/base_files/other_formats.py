@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import orc
 
+from hudi_pyspark.columns.arrays import rename_columns
 from hudi_pyspark.errors import (
     CorruptAvroError,
     CorruptBaseFileError,
@@ -25,7 +26,7 @@ from hudi_pyspark.errors import (
     UnsupportedTypeError,
 )
 from hudi_pyspark.format.avro.schema import parse_schema
-from hudi_pyspark.format.column_names import match_columns, rename_columns
+from hudi_pyspark.format.column_names import match_columns
 from hudi_pyspark.format.data_files import LANCE_MISSING, BaseFileFormat
 from hudi_pyspark.format.hfile import HFileError
 from hudi_pyspark.format.hfile.reader import SCHEMA_INFO, read_hfile

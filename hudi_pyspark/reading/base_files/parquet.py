@@ -19,14 +19,14 @@ import pyarrow.parquet as pq
 
 from hudi_pyspark import thresholds
 from hudi_pyspark.arrow_values import to_arrow
-from hudi_pyspark.columns.arrays import Mask
+from hudi_pyspark.columns.arrays import Mask, rename_columns
 from hudi_pyspark.columns.nested_fields import leaf_paths, narrow_fields
 from hudi_pyspark.columns.schema_evolution import is_as_declared
 from hudi_pyspark.errors import CorruptBaseFileError, MissingFileError
 from hudi_pyspark.filter.evaluation import ColumnBounds, may_match
 from hudi_pyspark.filter.predicate import Predicate
 from hudi_pyspark.format.bloom_filter import BloomFilter, BloomFilterError
-from hudi_pyspark.format.column_names import match_columns, rename_columns
+from hudi_pyspark.format.column_names import match_columns
 from hudi_pyspark.format.nested_types import find_field
 from hudi_pyspark.format.parquet.checked_file import (
     check_row_count,

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hudi_pyspark.arrow_values import to_arrow, to_numpy
-from hudi_pyspark.columns.arrays import RowNumbers, as_one_array, is_true
+from hudi_pyspark.columns.arrays import RowNumbers, as_one_array, is_true, rename_columns
 from hudi_pyspark.columns.schema_evolution import (
     SchemaOnRead,
     conform,
@@ -17,7 +17,7 @@ from hudi_pyspark.columns.schema_evolution import (
     stored_columns,
 )
 from hudi_pyspark.errors import CorruptTableError, HudiError
-from hudi_pyspark.format.column_names import match_columns, rename_columns
+from hudi_pyspark.format.column_names import match_columns
 from hudi_pyspark.format.log import data_block
 from hudi_pyspark.format.log.delete_block import (
     DeleteRecords,
@@ -268,8 +268,8 @@ def _marks_of_deletes(deletes: DeleteRecords, schema: pa.Schema, rule: MergeRule
     names = rule.ordering_fields
     groups_of_field: Sequence[Sequence[OrderingGroup]] = [deletes.ordering]
     if len(names) > 1:
-        array_ordering = deletes.array_ordering
-        groups_of_field = array_ordering.fields if array_ordering else [()] * len(names)
+        has_arrays = deletes.array_rows is not None
+        groups_of_field = deletes.array_fields if has_arrays else [()] * len(names)
     has_other_class = np.zeros(length, np.bool_)
     ordering = []
     for name, groups in zip(names, groups_of_field, strict=False):
