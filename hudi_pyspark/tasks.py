@@ -366,6 +366,8 @@ class CdcTask:
     predicate: Predicate | None = None  # only changes for which it is true; None for all
     shown: frozenset[str] = BOTH_IMAGES  # images that the query asks for
     moment: datetime | None = None  # of the commit, with a zone; None if its instant is no time
+    schema_on_read: SchemaOnRead | None = None  # of CDC log files, as for `SharedPlan`
+    partition: PartitionValues = PartitionValues()  # of CDC log files, as for `ScanTask`
 
 
 ReadTask: TypeAlias = ScanTask | CdcTask

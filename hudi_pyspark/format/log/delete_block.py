@@ -79,6 +79,15 @@ class DeleteRecords:
     # The groups of each of these fields, in the order of the fields. One of `array_rows` that is in
     # no group of a field has null there.
     array_fields: tuple[tuple[OrderingGroup, ...], ...] = ()
+    # Of the records, as their writer knew them; None for a native log, which lacks them.
+    partition_paths: pa.StringArray | None = None
+
+    def other_partitions(self, partition_path: str) -> list[str]:
+        """Return the partition paths of records that are in another partition than the file."""
+        if self.partition_paths is None:
+            return []
+        found: set[str | None] = set(self.partition_paths.unique().to_pylist())
+        return sorted(path for path in found - {partition_path, None} if path is not None)
 
     @property
     def is_commit_time(self) -> pa.Array:
@@ -170,10 +179,11 @@ def _decode_avro(payload: memoryview, path: str, offset: int) -> DeleteRecords:
         problem = f"delete block cannot be decoded: {error.reason()}"
         raise CorruptLogBlockError(problem, path, offset) from error
     deletes = pa.concat_arrays(table.column("deleteRecordList").chunks).flatten()
-    record_keys, _, wrappers = deletes.flatten()
+    record_keys, partition_paths, wrappers = deletes.flatten()
     *scalars, arrays = wrappers.flatten()
     rows = np.arange(len(deletes), dtype=np.int64)
-    return DeleteRecords(record_keys, _group_by_wrapper(scalars, rows), *_array_ordering(arrays))
+    groups = _group_by_wrapper(scalars, rows)
+    return DeleteRecords(record_keys, groups, *_array_ordering(arrays), partition_paths)
 
 
 def _group_by_wrapper(
@@ -220,8 +230,9 @@ def _from_kryo(deletes: Sequence[KryoDelete]) -> DeleteRecords:
         if delete.value is not None:
             by_class.setdefault(delete.java_class, []).append((row, delete.value))
     keys = pa.array([delete.record_key for delete in deletes], pa.string())
+    partition_paths = pa.array([delete.partition_path for delete in deletes], pa.string())
     groups = tuple(_kryo_group(name, by_class[name]) for name in _KRYO if name in by_class)
-    return DeleteRecords(keys, groups)
+    return DeleteRecords(keys, groups, partition_paths=partition_paths)
 
 
 def _kryo_group(java_class: str, orderings: Sequence[tuple[int, KryoValue]]) -> OrderingGroup:
