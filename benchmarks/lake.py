@@ -30,7 +30,8 @@ import fastavro
 from benchmarks.counted_storage import CountedStorage
 from hudi_pyspark import HudiTable
 from hudi_pyspark.format.hfile.reader import read_hfile
-from hudi_pyspark.metadata_table.records import FILES, RECORD_INDEX
+from hudi_pyspark.metadata_table.record_types import FILES
+from hudi_pyspark.metadata_table.records import RECORD_INDEX
 
 PROJECT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(PROJECT))  # for the tests' writer of HFiles

@@ -32,7 +32,8 @@ from fsspec.implementations.local import LocalFileSystem
 import hudi_pyspark
 from benchmarks import lake
 from hudi_pyspark import HudiTable
-from hudi_pyspark.metadata_table.records import FILES, RECORD_INDEX
+from hudi_pyspark.metadata_table.record_types import FILES
+from hudi_pyspark.metadata_table.records import RECORD_INDEX
 from hudi_pyspark.table.meta_columns import META_COLUMNS
 
 if TYPE_CHECKING:

@@ -1,24 +1,15 @@
 """Users' own merge functions, for payload classes that Hudi does not know."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-
-import pyarrow as pa
+from collections.abc import Mapping, Sequence
 
 from hudi_pyspark.errors import InvalidOptionError
 from hudi_pyspark.imported_function import import_function
-from hudi_pyspark.table.merge_mode import MergeRule, RecordMergeMode
-
-MergeFunction = Callable[[pa.Table, pa.Table], pa.Table]
-
-
-@dataclass(frozen=True, slots=True)
-class PayloadMerger:
-    """A function that merges the records of a payload class."""
-
-    merge: MergeFunction
-    columns: tuple[str, ...] | None  # names of the columns that it needs; None for all
-
+from hudi_pyspark.table.merge_mode import (
+    MergeFunction,
+    MergeRule,
+    PayloadMerger,
+    RecordMergeMode,
+)
 
 Mergers = Mapping[str, PayloadMerger]  # by payload class, or by merge strategy id
 _registered: dict[str, PayloadMerger] = {}

@@ -4,31 +4,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from datetime import date
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from hudi_pyspark.cached_property import cached_property
-from hudi_pyspark.catalogs.entry_columns import EntryColumns
 from hudi_pyspark.custom_mergers import Mergers, registered_payloads
 from hudi_pyspark.errors import InvalidOptionError
 from hudi_pyspark.extras import needs_extra
 from hudi_pyspark.filter.requested_keys import has_record_key
-from hudi_pyspark.metadata_table.listing import MetadataListing
 from hudi_pyspark.metadata_table.table import MetadataTable
 from hudi_pyspark.names_elsewhere import OF_TABLE, look_elsewhere
-from hudi_pyspark.options.read_options import (
-    GivenOptions,
-    ReadOptions,
-    TableOptions,
-)
-from hudi_pyspark.reading.merge.outcome import IN_MEMORY, outcomes_of_table
-from hudi_pyspark.scan import Scan, choose_scan
+from hudi_pyspark.options.read_options import GivenOptions, ReadOptions, TableOptions
+from hudi_pyspark.reading.merge.outcome import outcomes_of_table
+from hudi_pyspark.scan import Scan, scan_table
 from hudi_pyspark.storage import ArrowStorage, Storage, open_storage
-from hudi_pyspark.storage.retries import retry_on_corruption
 from hudi_pyspark.table.schema import resolve_schema
 from hudi_pyspark.table.view import TableView, open_table
 
@@ -38,6 +29,7 @@ if TYPE_CHECKING:
     import pyarrow.compute as pc
     from duckdb import DuckDBPyConnection
 
+    from hudi_pyspark.catalogs.entry_columns import EntryColumns
     from hudi_pyspark.doctor.finding import Findings
     from hudi_pyspark.frames.dataset import HudiDataset
     from hudi_pyspark.inspection import Inspection
@@ -103,8 +95,8 @@ class HudiTable:
         self.path = path
         self._opened_by = opened_by  # options with which Spark opens the table; None if none do
         self._defaults: Mapping[str, object] = {}  # read options
-        # The columns of the entry by which a catalog named the table, for SQL by name.
-        self._entry_columns = EntryColumns()
+        # Of the entry by which a catalog named the table, for SQL by name; None without a catalog.
+        self._entry_columns: EntryColumns | None = None
         self._opened_in = storage
         self._outcomes = outcomes_of_table(storage.describe(""), storage.identity)
         self._view: TableView = open_table(storage)
@@ -563,14 +555,8 @@ class HudiTable:
         Raises:
             HudiError: as from `_scan_with`.
         """
-        is_listed = options.use_metadata_table and self._metadata.lists_files
-        listing = MetadataListing(self._view, self._metadata) if is_listed else None
-        view = self._view if listing is None else self._view.with_listing(listing)
-        indexes = None if listing is None else listing.indexed_by
         mergers = registered_payloads() if mergers is None else mergers
-        choose = partial(choose_scan, view, options, mergers, metadata=indexes, **others)
-        self._outcomes.most_bytes = options.merge_cache_bytes or IN_MEMORY
-        return replace(retry_on_corruption(self.storage, choose), _store=self._outcomes)
+        return scan_table(self._metadata, options, mergers, self._outcomes, **others)
 
     @cached_property
     def _metadata(self) -> MetadataTable:
@@ -629,10 +615,8 @@ def scan_polars(
         HudiError: the table cannot be opened, or an option is invalid.
         ImportError: the extra ``polars`` is not installed.
     """
-    with needs_extra("polars"):
-        from hudi_pyspark.frames.polars import lazy_frame  # noqa: PLC0415  (imports polars)
-
     if not isinstance(path, HudiTable):
         path = HudiTable(path, storage_options=storage_options)
-    frame = lazy_frame(path.scan(columns, **options), merge_first=merge_first)
+    scan = path.scan(columns, **options)
+    frame = scan._to_lazy(merge_first=merge_first)  # noqa: SLF001  (of this package)
     return frame if limit is None else frame.limit(limit)

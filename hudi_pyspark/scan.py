@@ -6,7 +6,8 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -15,6 +16,7 @@ from hudi_pyspark.extras import needs_extra
 from hudi_pyspark.filter.predicate import Predicate, conjunction, conjuncts
 from hudi_pyspark.filter.sql_text import parse_filter
 from hudi_pyspark.messages import logger
+from hudi_pyspark.metadata_table.listing import MetadataListing
 from hudi_pyspark.names_elsewhere import OF_SCAN, look_elsewhere
 from hudi_pyspark.options.read_options import ReadOptions, spark_texts
 from hudi_pyspark.planning.needed_columns import result_schema
@@ -23,6 +25,7 @@ from hudi_pyspark.planning.query import resolve_query
 from hudi_pyspark.reading.kept_merges import count_merged, merged_on_disk
 from hudi_pyspark.reading.read_task import read_tasks
 from hudi_pyspark.short_name import SHORT_NAME
+from hudi_pyspark.storage.retries import retry_on_corruption
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,7 +36,7 @@ if TYPE_CHECKING:
     from hudi_pyspark.custom_mergers import Mergers
     from hudi_pyspark.frames.dataset import HudiDataset
     from hudi_pyspark.metadata_table.table import MetadataTable
-    from hudi_pyspark.reading.merge.outcome import OutcomeStore
+    from hudi_pyspark.reading.merge.outcome import OutcomesInMemory, OutcomeStore
     from hudi_pyspark.storage import Storage
     from hudi_pyspark.table.view import TableView
     from hudi_pyspark.tasks import ReadTask
@@ -157,7 +160,7 @@ class Scan:
     def _where(self, predicate: Predicate) -> Scan:
         """Return the scan of the rows for which a predicate on the table's columns is also true."""
         both = conjunction((*conjuncts(self._predicate), predicate))
-        query = self._query.of_partitions(self._query.planner.partition_choice(both))
+        query = self._query.of_filter(both)
         # Options of Spark cannot express the predicate.
         return replace(self, _query=query, _predicate=both, _spark_options=None)
 
@@ -287,6 +290,13 @@ class Scan:
             import polars  # noqa: PLC0415  (an optional extra, loaded when asked for)
 
         return polars.DataFrame(self.to_arrow())
+
+    def _to_lazy(self, *, merge_first: bool) -> pl.LazyFrame:
+        """Return a LazyFrame of polars; see `hudi_pyspark.scan_polars`."""
+        with needs_extra("polars"):
+            from hudi_pyspark.frames.polars import lazy_frame  # noqa: PLC0415  (imports polars)
+
+        return lazy_frame(self, merge_first=merge_first)
 
     def to_duckdb(
         self,
@@ -426,6 +436,36 @@ class Scan:
         return html_table(f"Scan of {self}", [*({"columns": columns} | facts).items()])
 
 
+def scan_table(
+    metadata: MetadataTable,
+    options: ReadOptions,
+    mergers: Mergers,
+    outcomes: OutcomesInMemory,
+    **others: Any,  # noqa: ANN401  (of `choose_scan`)
+) -> Scan:
+    """Choose what to read of a table, and where its files are found.
+
+    Args:
+        metadata: the metadata table of the table; there may be none.
+        options: of the read.
+        mergers: merge functions of users, by payload class.
+        outcomes: of earlier merges of the table.
+        others: as for `choose_scan`.
+
+    Raises:
+        HudiError: as `choose_scan`.
+    """
+    view = metadata.table
+    indexes = None
+    if options.use_metadata_table and metadata.lists_files:
+        listing = MetadataListing(view, metadata)
+        view = view.with_listing(listing)
+        indexes = listing.indexed_by
+    choose = partial(choose_scan, view, options, mergers, metadata=indexes, **others)
+    outcomes.bound(options.merge_cache_bytes)
+    return replace(retry_on_corruption(view.storage, choose), _store=outcomes)
+
+
 def choose_scan(
     view: TableView,
     options: ReadOptions,
@@ -457,7 +497,7 @@ def choose_scan(
         answer, options.columns, include_meta_columns=options.include_meta_columns
     )
     predicate = parse_filter(options.filter, answer) if options.filter else None
-    query = query.of_partitions(query.planner.partition_choice(predicate))
+    query = query.of_filter(predicate)
     if options.filter:  # under one name, to which `Scan.filter` adds
         spark_options = _with_option(spark_options, "filter", options.filter)
     return Scan(query, result, predicate, limit, spark_options)

@@ -18,7 +18,6 @@ from hudi_pyspark.arrow_values import text_scalar
 from hudi_pyspark.cached_property import PickledWithoutCache, cached_property
 from hudi_pyspark.columns.arrays import ONLY_ROW_COUNT, Mask, as_one_array, repeat
 from hudi_pyspark.columns.nested_fields import narrow_fields
-from hudi_pyspark.custom_mergers import PayloadMerger
 from hudi_pyspark.errors import UnsupportedTableError
 from hudi_pyspark.filter.predicate import Predicate
 from hudi_pyspark.format.column_names import case_variants
@@ -261,7 +260,6 @@ class SharedPlan(PickledWithoutCache):
     block_filter: BlockFilter
     predicate: Predicate | None = None  # only rows for which it is true; None for all
     key_fields: tuple[str, ...] = ()  # make up the record key if the files do not hold it
-    merger: PayloadMerger | None = None  # a user's, for a payload class that Hudi does not have
     schema_on_read: SchemaOnRead | None = None  # matches columns by id; None to match by name
     commit_range: CommitRange | None = None  # only rows that these commits wrote; None for all
     record_keys: tuple[str, ...] | None = None  # only these keys can pass the filter; None: any
@@ -303,6 +301,11 @@ class ScanTask:
     def settings(self) -> ReadSettings:
         """How to read; the same for all tasks of a plan."""
         return self.shared.settings
+
+    @property
+    def is_merged(self) -> bool:
+        """Whether log records are merged with base rows, none of which the filter leaves out."""
+        return bool(self.file_slice.log_files) and not self.settings.skip_merge
 
     @property
     def working(self) -> pa.Schema:
@@ -363,6 +366,8 @@ class CdcTask:
     predicate: Predicate | None = None  # only changes for which it is true; None for all
     shown: frozenset[str] = BOTH_IMAGES  # images that the query asks for
     moment: datetime | None = None  # of the commit, with a zone; None if its instant is no time
+    schema_on_read: SchemaOnRead | None = None  # of CDC log files, as for `SharedPlan`
+    partition: PartitionValues = PartitionValues()  # of CDC log files, as for `ScanTask`
 
 
 ReadTask: TypeAlias = ScanTask | CdcTask

@@ -1,6 +1,7 @@
 """Columns as arrays and masks, and comparisons of them."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import fields, is_dataclass
 from typing import Any, TypeVar
 
 import numpy as np
@@ -24,33 +25,13 @@ ONLY_ROW_COUNT = pa.schema([pa.field("", pa.null())])
 a table without columns. No file has this column."""
 
 
-class Arrays:
-    """Base of values that are made of arrays, of tables, and of other such values."""
-
-    __slots__: tuple[str, ...] = ()
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes in memory: those of all parts."""
-        return _nbytes(_parts_of(self))
-
-
-def _parts_of(value: Arrays) -> list[Any]:
-    return [getattr(value, name) for name in type(value).__slots__]
-
-
-def _nbytes(parts: Iterable[object]) -> int:
-    sizes = (_nbytes(p) if isinstance(p, tuple) else getattr(p, "nbytes", 0) for p in parts)
-    return int(sum(sizes))
-
-
-class ParallelArrays(Arrays):
-    """Base of values whose parts all have one entry per row.
+class ParallelArrays:
+    """Base of dataclasses whose parts all have one entry per row.
 
     A part is a numpy array, an Arrow array, a table, a tuple of such parts, or another such value.
     """
 
-    __slots__ = ()
+    __slots__: tuple[str, ...] = ()
 
     def take(self: _Parallel, rows: RowNumbers) -> _Parallel:
         """Return some of the rows, in that order."""
@@ -62,6 +43,19 @@ class ParallelArrays(Arrays):
         """Join the rows of several values, at least one, in their order."""
         make: Callable[..., _Parallel] = cls
         return make(*map(_join, zip(*map(_parts_of, values), strict=True)))
+
+
+def nbytes_of(value: object) -> int:
+    """Return the bytes in memory of an array or table, or of all parts of a tuple or dataclass."""
+    if is_dataclass(value):
+        value = _parts_of(value)
+    if isinstance(value, tuple):
+        return sum(map(nbytes_of, value))
+    return int(getattr(value, "nbytes", 0))
+
+
+def _parts_of(value: Any) -> tuple[Any, ...]:  # noqa: ANN401  (a dataclass)
+    return tuple(getattr(value, each.name) for each in fields(value))
 
 
 def _take(part: Any, rows: RowNumbers) -> Any:  # noqa: ANN401  (a part of any kind)

@@ -61,7 +61,7 @@ def _merging(view: TableView, schema: pa.Schema) -> Iterator[Finding]:
     try:
         rule = resolve_merge_rule(config, "", "")
         if config.is_merge_on_read:
-            check_supported(rule, has_merger=False)
+            check_supported(rule)
     except CorruptTableError as error:
         yield Finding(Severity.PROBLEM, SCHEMA, PROPERTIES_FILE, error.reason(), restore)
         return

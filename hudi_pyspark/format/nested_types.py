@@ -16,6 +16,9 @@ VARIANT = pa.struct(
 TYPED_VALUE = "typed_value"  # the field in which a file shreds a variant
 # Marks timestamps that the table's Avro schema counts in milliseconds.
 MILLISECONDS = {b"hudi.unit": b"ms"}
+# Marks binaries that the table's Avro schema calls a vector, with the name of its elements' type.
+_VECTOR = b"hudi.vector"
+VECTOR_ELEMENTS = {"FLOAT": pa.float32(), "DOUBLE": pa.float64(), "INT8": pa.int8()}
 
 
 def is_variant(data_type: pa.DataType) -> bool:
@@ -28,6 +31,20 @@ def is_variant(data_type: pa.DataType) -> bool:
 def counts_milliseconds(field: pa.Field) -> bool:
     """Return whether the table's Avro schema counts this timestamp field in milliseconds."""
     return (field.metadata or {}).items() >= MILLISECONDS.items()
+
+
+def vector_mark(element: str) -> dict[bytes, bytes]:
+    """Return the metadata of a field of vectors, given the name of their elements' type."""
+    return {_VECTOR: element.encode()}
+
+
+def vector_element(field: pa.Field) -> pa.DataType | None:
+    """Return the type of the elements of vectors that are stored as bytes; None for other fields.
+
+    The elements are little-endian, without gaps.
+    """
+    element = (field.metadata or {}).get(_VECTOR)
+    return None if element is None else VECTOR_ELEMENTS[element.decode()]
 
 
 def find_field(schema: pa.Schema, name: str) -> pa.Field | None:

@@ -109,10 +109,10 @@ def _delete_rows(block: log_blocks.DecodedBlock, fields: int) -> pa.Table:
     ordering: list[list[str | None] | None] = [None] * count
     for row, text in _texts_by_row(deletes.ordering):
         ordering[row] = [text]
-    if deletes.array_ordering is not None:
-        texts = [dict(_texts_by_row(groups)) for groups in deletes.array_ordering.fields]
+    if deletes.array_rows is not None:
+        texts = [dict(_texts_by_row(groups)) for groups in deletes.array_fields]
         texts += [{}] * (fields - len(texts))
-        for row in np.asarray(deletes.array_ordering.rows).tolist():
+        for row in np.asarray(deletes.array_rows).tolist():
             ordering[row] = [of_field.get(row) for of_field in texts]
     columns = {
         "key": deletes.record_keys,

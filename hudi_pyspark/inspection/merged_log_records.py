@@ -17,7 +17,7 @@ from hudi_pyspark.inspection.record_rows import (
 )
 from hudi_pyspark.options.read_options import ReadOptions
 from hudi_pyspark.planning.slice_tasks import SliceQuery, TablePlanner
-from hudi_pyspark.reading.merge.fold import PairRule, fold_log
+from hudi_pyspark.reading.merge.fold import fold_log
 from hudi_pyspark.reading.merge_sides import log_decoder
 from hudi_pyspark.table.file_group import FileSlice
 from hudi_pyspark.table.log_files import scan_blocks
@@ -38,8 +38,8 @@ def merged_records(view: TableView, path: str) -> pa.Table:
     blocks = [salvaged.block for file in files for salvaged in file.blocks if not salvaged.problem]
     scan = scan_blocks(blocks, task.shared.block_filter)
     decoder = log_decoder(task)
-    pair_rule = PairRule(task.shared.rule, decoder.column_sets, task.shared.merger)
-    folded_log = fold_log(decoder.concatenate([*decoder.decode(scan.blocks)]), pair_rule)
+    log = decoder.concatenate([*decoder.decode(scan.blocks)])
+    folded_log = fold_log(log, task.shared.rule)
     winners = folded_log.records(np.arange(len(folded_log)))
     rows = winners.rows.select(task.shared.planned_columns.result.names)
     merged_rows = {

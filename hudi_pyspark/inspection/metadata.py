@@ -13,7 +13,7 @@ import pyarrow as pa
 from hudi_pyspark.errors import InvalidOptionError, UnsupportedTableError
 from hudi_pyspark.inspection.definition import InspectionRows, with_columns
 from hudi_pyspark.inspection.files import commits_of, committed_by_path, stored_files
-from hudi_pyspark.metadata_table import records
+from hudi_pyspark.metadata_table import record_types, records
 from hudi_pyspark.metadata_table.table import FileGroupId, MetadataTable
 from hudi_pyspark.options.read_options import ReadOptions
 from hudi_pyspark.planning.slice_tasks import SliceQuery, TablePlanner
@@ -47,14 +47,14 @@ def metadata_records(view: TableView, partition: str | None) -> Iterator[dict[st
     metadata = MetadataTable(view)
     for name in names if partition is None else [partition]:
         for file_id, key, kind, value in metadata.records(name):
-            if kind in records.LISTINGS:
+            if kind in record_types.LISTINGS:
                 value = {f: {"size": size, "isDeleted": False} for f, size in value.items()}  # noqa: PLW2901
             yield {
                 "metadata_partition": name,
                 "file_id": file_id,
                 "key": key,
-                "type": records.RecordType(kind).name
-                if kind in records.RECORD_FIELDS
+                "type": record_types.RecordType(kind).name
+                if kind in record_types.RECORD_FIELDS
                 else str(kind),
                 "value": json.dumps(value, default=text, ensure_ascii=False),
             }
@@ -68,8 +68,8 @@ def listed_files(metadata: MetadataTable) -> dict[str, int]:
     """
     return {
         path_in("" if key == records.UNPARTITIONED else key, name): size
-        for _, key, kind, sizes in metadata.records(records.FILES)
-        if kind == records.RecordType.FILES
+        for _, key, kind, sizes in metadata.records(record_types.FILES)
+        if kind == record_types.RecordType.FILES
         for name, size in sizes.items()
     }
 
@@ -115,7 +115,7 @@ def differences(
     for time in metadata.commits.missing:
         yield Difference("commits", time, None, time, "the commit is missing on its timeline")
     names = metadata.table.config.metadata_partitions
-    if records.FILES in names:
+    if record_types.FILES in names:
         yield from _of_files(listed_files(metadata), sizes, committed)
     if records.RECORD_INDEX in names and sample:
         yield from _of_records(metadata, sample)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 import hashlib
 from binascii import b2a_base64
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -19,6 +18,7 @@ from hudi_pyspark.cached_property import cached_property
 from hudi_pyspark.columns.arrays import as_one_array
 from hudi_pyspark.format.data_files import parse_data_file_name
 from hudi_pyspark.format.hashes import xxhash64
+from hudi_pyspark.metadata_table.record_types import LISTINGS, RECORD_FIELDS, RecordType
 from hudi_pyspark.options.option import Index
 
 if TYPE_CHECKING:
@@ -26,38 +26,11 @@ if TYPE_CHECKING:
     from hudi_pyspark.table.file_group import BaseFile, LogFile
 
 UNPARTITIONED = "."  # names the only partition of a table without partition columns
-FILES = "files"
 RECORD_INDEX = Index.RECORD_INDEX.value
 INITIAL_INSTANTS = "00000000000000"  # prefix of the instants that build the metadata table
 _SEED = 0xFFFFFFFFDABADABA  # of Hudi's HashID
 ALL_PARTITIONS = "__all_partitions__"  # the record whose value names the partitions
 Sizes = dict[str, dict[str, int]]  # name of a partition to name of a file to bytes
-
-
-class RecordType(enum.IntEnum):
-    """The type of a record, by the number that the record has."""
-
-    ALL_PARTITIONS = 1
-    FILES = 2
-    COLUMN_STATS = 3
-    BLOOM_FILTERS = 4
-    RECORD_INDEX = 5
-    PARTITION_STATS = 6
-    SECONDARY_INDEX = 7
-
-
-# The field that holds the value of a record, by its type.
-RECORD_FIELDS: Mapping[int, str] = {
-    RecordType.ALL_PARTITIONS: "filesystemMetadata",
-    RecordType.FILES: "filesystemMetadata",
-    RecordType.COLUMN_STATS: "ColumnStatsMetadata",
-    RecordType.BLOOM_FILTERS: "BloomFilterMetadata",
-    RecordType.RECORD_INDEX: "recordIndexMetadata",
-    RecordType.PARTITION_STATS: "ColumnStatsMetadata",
-    RecordType.SECONDARY_INDEX: "SecondaryIndexMetadata",
-}
-# Types whose value has the size of each file by its name.
-LISTINGS = frozenset({RecordType.ALL_PARTITIONS, RecordType.FILES})
 _COLUMN_RANGES = frozenset({RecordType.COLUMN_STATS, RecordType.PARTITION_STATS})
 
 

@@ -22,6 +22,7 @@ from hudi_pyspark.format.hfile.reader import SCHEMA_INFO, HFile, HFileReader
 from hudi_pyspark.format.log.data_block import decode_hfile_records
 from hudi_pyspark.format.log.delete_block import decode_deletes
 from hudi_pyspark.format.log.log_block import LogBlock, LogBlockType
+from hudi_pyspark.metadata_table.record_types import types_of
 from hudi_pyspark.storage.protocol import Storage
 from hudi_pyspark.storage.remote_file import fetch_end
 from hudi_pyspark.table.file_group import FileSlice
@@ -52,42 +53,74 @@ class Entries:
             UnsupportedTypeError: the schema is not of a record, or a type cannot be read.
         """
         assert self.hfile is not None, "deleted keys have no values"
-        schema = parse_schema(str(self.hfile.file_info[SCHEMA_INFO], "utf-8"))
+        schema = parse_schema(str(self.hfile.file_info.get(SCHEMA_INFO, b""), "utf-8"))
         return decode_hfile_records(self.hfile, schema, ["key", "type", *columns])
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class _Layer:
-    """A base file or a log block: an HFile that is read by key, or deleted keys."""
+    """A base file or a log block: an HFile that is read by key, or deleted keys.
+
+    It gives out nothing, and says of no key that it lacks it, before one of its entries has shown
+    that it is of its partition: a file that has taken the place of another looks like one without
+    the requested keys.
+    """
 
     content: HFileReader | pa.StringArray
+    partition: str  # of the metadata table, by the path of the file
     errors: Callable[[], AbstractContextManager[None]]  # makes errors name the file
+    is_checked: bool = False
 
     def all(self) -> Iterator[Entries]:
         if not isinstance(self.content, HFileReader):
             yield Entries(self.content, None)
         else:
             with self.errors():
-                yield from map(Entries.of, self.content.entries())
+                for part in self.content.entries():
+                    self._check(self.content)
+                    yield Entries.of(part)
 
     def find(self, keys: pa.StringArray) -> Entries:
         if not isinstance(self.content, HFileReader):
             return Entries(self.content.filter(pc.is_in(self.content, value_set=keys)), None)
         with self.errors():
-            return Entries.of(self.content.find(keys))
+            found = self.content.find(keys)
+            self._check(self.content)
+            return Entries.of(found)
 
     def find_prefixes(self, prefixes: Sequence[str]) -> Entries:
         if not isinstance(self.content, HFileReader):
             masks = [pc.starts_with(self.content, pattern=prefix) for prefix in prefixes]
             return Entries(self.content.filter(reduce(pc.or_, masks)), None)
         with self.errors():
-            return Entries.of(self.content.find_prefixes([p.encode() for p in prefixes]))
+            found = self.content.find_prefixes([p.encode() for p in prefixes])
+            self._check(self.content)
+            return Entries.of(found)
 
     def first_keys(self) -> list[str]:
         if not isinstance(self.content, HFileReader):
             return []
         with self.errors():
-            return list(self.content.first_keys().cast(pa.string()).to_pylist())
+            found = self.content.first_keys()
+            self._check(self.content)
+            return list(found.cast(pa.string()).to_pylist())
+
+    def _check(self, reader: HFileReader) -> None:
+        """Refuse a layer with an entry of another partition.
+
+        One entry decides, of a block that was read anyway: a writer fills a file for one partition.
+
+        Raises:
+            HFileError: the type of the entry is none of the partition.
+        """
+        if self.is_checked:
+            return
+        for record in Entries.of(reader.sample()).decode([]).to_pylist():
+            kind = record.get("type")
+            if kind not in types_of(self.partition):
+                problem = f"expected records of {self.partition}, found one of type {kind}"
+                raise HFileError(problem, 0)
+        self.is_checked = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,6 +131,10 @@ class MetadataSlice:
     file_slice: FileSlice
     # Returns the valid instants, given the instants that the log blocks name.
     valid_among: Callable[[Collection[str]], CommittedTimes]
+
+    @property
+    def _partition(self) -> str:
+        return self.file_slice.partition_path
 
     def all(self) -> Iterator[Entries]:
         """Yield all entries in the order in which they apply; an HFile comes in parts."""
@@ -132,14 +169,14 @@ class MetadataSlice:
                     fetch_end(opened)
                     source = FileSource(opened)
                 reader = HFileReader.open(source, path=base.path)
-            layers.append(_Layer(reader, errors))
-        return layers + [_layer_of(block) for block in self.scan.blocks]
+            layers.append(_Layer(reader, self._partition, errors))
+        return layers + [_layer_of(block, self._partition) for block in self.scan.blocks]
 
     def written_by(self, time: str) -> Iterator[Entries]:
         """Yield the entries of log blocks of one instant, whether or not it counts."""
         for block in self._blocks:
             if block.instant_time == time:
-                yield from _layer_of(block).all()
+                yield from _layer_of(block, self._partition).all()
 
     @cached_property
     def _blocks(self) -> list[LogBlock]:
@@ -164,12 +201,16 @@ class MetadataSlice:
         return scan
 
 
-def _layer_of(block: LogBlock) -> _Layer:
+def _layer_of(block: LogBlock, partition: str) -> _Layer:
     errors = partial(_errors, block.path, block)
     if block.block_type is LogBlockType.DELETE_BLOCK:
-        return _Layer(decode_deletes(block).record_keys, errors)
+        deletes = decode_deletes(block)
+        if others := deletes.other_partitions(partition):
+            raise block.corrupt(f"expected deletes of {partition}, found one of {others[0]}")
+        return _Layer(deletes.record_keys, partition, errors)
     with errors():
-        return _Layer(HFileReader.open(memoryview(block.content), path=block.path), errors)
+        reader = HFileReader.open(memoryview(block.content), path=block.path)
+        return _Layer(reader, partition, errors)
 
 
 @contextmanager

@@ -18,6 +18,7 @@ from hudi_pyspark.metadata_table.own_slices import (
     is_evident,
     listed_slices,
 )
+from hudi_pyspark.metadata_table.record_types import FILES, RecordType
 from hudi_pyspark.metadata_table.recorded_commits import RecordedCommits
 from hudi_pyspark.metadata_table.records import ALL_PARTITIONS, FileRecords
 from hudi_pyspark.metadata_table.secondary_index import record_keys_of
@@ -49,7 +50,7 @@ class MetadataTable(PickledWithoutCache):
     @property
     def lists_files(self) -> bool:
         """Whether the table's properties say that it has the table's files."""
-        return records.FILES in self.table.config.metadata_partitions
+        return FILES in self.table.config.metadata_partitions
 
     @cached_property
     def view(self) -> TableView:
@@ -108,9 +109,9 @@ class MetadataTable(PickledWithoutCache):
         Raises:
             CorruptTableError: a file is missing or damaged, so that files of commits are unknown.
         """
-        slices = self.slices(records.FILES, check_files=False)
+        slices = self.slices(FILES, check_files=False)
         if not all(is_evident(self.view, s.file_slice) for s in slices):
-            slices = self.slices(records.FILES, check_files=True)
+            slices = self.slices(FILES, check_files=True)
         listing = FileRecords(slices)
         history = self.view.history
         base = max((s.file_slice.base_instant_time for s in slices), default="")
@@ -119,8 +120,8 @@ class MetadataTable(PickledWithoutCache):
         times = history.committed.times & completed - {base} - listing.block_instants
         for time in sorted(times):
             ended = completed_at(self.view, time) if self.view.config.has_completion_times else time
-            if ended > base and records.FILES in history.metadata(time).write_stats:
-                raise corrupt(self.view, records.FILES, f"lacks what commit {time} recorded there")
+            if ended > base and FILES in history.metadata(time).write_stats:
+                raise corrupt(self.view, FILES, f"lacks what commit {time} recorded there")
         return listing
 
     @cached_property
@@ -207,7 +208,7 @@ class MetadataTable(PickledWithoutCache):
         """
         places: dict[str, list[FileGroupId]] = {}
         for entries in self.find(records.RECORD_INDEX, keys):
-            for key, _, place in records.merged_values(entries, {records.RecordType.RECORD_INDEX}):
+            for key, _, place in records.merged_values(entries, {RecordType.RECORD_INDEX}):
                 places.setdefault(key, []).append((place["partitionName"], _file_id(place)))
         return places
 

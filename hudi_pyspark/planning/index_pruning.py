@@ -194,7 +194,8 @@ class IndexPruner:
         A user's merger may invent values. Earlier versions append to log files, so statistics may
         be of one part of a file.
         """
-        are_of_logs = self.planner.merger is None and self.planner.config.has_completion_times
+        has_merger = self.planner.rule.merger is not None
+        are_of_logs = not has_merger and self.planner.config.has_completion_times
         hold = _has_logs_of_one_commit if are_of_logs else is_base_alone
         return [s for s in slices if hold(s)]
 

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Sequence
 import pyarrow as pa
 
 from hudi_pyspark.columns.nested_fields import narrow_fields
-from hudi_pyspark.custom_mergers import PayloadMerger
 from hudi_pyspark.errors import CorruptTableError, InvalidOptionError, UnsupportedTableError
 from hudi_pyspark.filter.predicate import Predicate, top_level_columns
 from hudi_pyspark.format.column_names import case_variants, find_column, resolve_name
@@ -167,20 +166,15 @@ def check_ordering_fields(table_schema: pa.Schema, rule: MergeRule) -> None:
         )
 
 
-def merge_columns(
-    table_schema: pa.Schema,
-    rule: MergeRule,
-    key_fields: Sequence[str],
-    merger: PayloadMerger | None,
-) -> list[str]:
+def merge_columns(table_schema: pa.Schema, rule: MergeRule, key_fields: Sequence[str]) -> list[str]:
     """Return the names of the columns that merging needs, each once; the table may lack some.
 
     Args:
         table_schema: all columns of the table.
         rule: of the merge.
         key_fields: fields that make up the record key; () if files contain it.
-        merger: the user's; None if Hudi's own rules decide.
     """
+    merger = rule.merger
     fields = [*rule.ordering_fields, rule.delete_field, *key_fields]
     if merger is None:
         fields += PAYLOADS.get(rule.payload_name, UNKNOWN_PAYLOAD).fields

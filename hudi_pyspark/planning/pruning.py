@@ -43,7 +43,7 @@ def requested_keys(planner: TablePlanner, predicate: Predicate | None) -> Reques
     - if paths give all partition values, and one of these is in the key, which the writer made of
       the stored value: a folder may show a part of it, or spell it otherwise.
     """
-    if planner.merger is not None:
+    if planner.rule.merger is not None:
         return ANY_KEY
     config = planner.config
     in_path = config.partition_fields if planner.values_come_from_path else ()
@@ -166,7 +166,7 @@ def _reason_for_distrust(planner: TablePlanner) -> str:
     skips damaged blocks, or takes other records for deletes; and if a merger of the user decides,
     whose rows may have other values than all of their records.
     """
-    if planner.merger is not None:
+    if planner.rule.merger is not None:
         return "since a payload_merger decides what rows are"
     changed = [name for name, _ in planner.options.row_options]
     return f"since {' and '.join(changed)} may change rows" if changed else ""

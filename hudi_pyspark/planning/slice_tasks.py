@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from hudi_pyspark.cached_property import cached_property
 from hudi_pyspark.columns.schema_evolution import SchemaOnRead
-from hudi_pyspark.custom_mergers import PayloadMerger, find_merger
+from hudi_pyspark.custom_mergers import Mergers, find_merger
 from hudi_pyspark.filter.predicate import Predicate, columns_of
 from hudi_pyspark.filter.requested_keys import ANY_KEY, RequestedKeys
 from hudi_pyspark.format.column_names import find_path
@@ -82,7 +82,7 @@ class TablePlanner:
 
     view: TableView
     options: ReadOptions
-    mergers: Mapping[str, PayloadMerger] = field(default_factory=dict)  # by payload class
+    mergers: Mergers = field(default_factory=dict)  # by payload class
     schema_instant: RequestedTime | None = None  # whose schema the answer has; None: the latest
     # Returns the metadata table, whose indexes are asked; None if the files do not come from it.
     metadata: Callable[[], MetadataTable] | None = None
@@ -125,25 +125,18 @@ class TablePlanner:
 
         Raises:
             CorruptTableError: the table's merge properties contradict each other.
+            InvalidOptionError: the user's merger cannot be imported, or does not fit the table.
         """
         rule = merge_mode.resolve_merge_rule(
             self.config,
             find_path(self.options.delete_field, self.table_schema),
             self.options.delete_marker,
         )
+        merger = find_merger(rule, self.options.payload_merger, self.mergers)
         if not rule.needs_fold:  # merges of whole records look at no default
             return rule
         defaults = column_defaults(self.view, self.schema_instant)
-        return replace(rule, column_defaults=tuple(defaults.items()))
-
-    @cached_property
-    def merger(self) -> PayloadMerger | None:
-        """The user's merge function; None if Hudi's own rules decide.
-
-        Raises:
-            InvalidOptionError: it cannot be imported, or does not fit the table.
-        """
-        return find_merger(self.rule, self.options.payload_merger, self.mergers)
+        return replace(rule, column_defaults=tuple(defaults.items()), merger=merger)
 
     @cached_property
     def schema_on_read(self) -> SchemaOnRead | None:
@@ -190,12 +183,12 @@ class TablePlanner:
         all_slices = list(slices)
         if any(is_skeleton(s, self.config) for s in all_slices):
             all_slices = self._bootstrap_sources.attach(all_slices)
-        partitions = self._partitions({s.partition_path for s in all_slices}, query)
+        partitions = self.partition_values({s.partition_path for s in all_slices}, query)
         chosen = [s for s in all_slices if s.partition_path in partitions]
         chosen.sort(key=attrgetter("partition_path", "file_id", "base_instant_time"))
         check_formats(chosen, self.config)
         if not self.options.skip_merge and any(s.log_files for s in chosen):
-            merge_mode.check_supported(self.rule, has_merger=self.merger is not None)
+            merge_mode.check_supported(self.rule)
             delete_field = self.options.delete_field
             needed_columns.check_mergeable(self.table_schema, self.config, self.rule, delete_field)
         from_path = {path: partition.from_path for path, partition in partitions.items()}
@@ -215,9 +208,7 @@ class TablePlanner:
     @cached_property
     def _merge_columns(self) -> list[str]:
         """Names of the columns that merging needs; the table may lack some."""
-        return needed_columns.merge_columns(
-            self.table_schema, self.rule, self.key_fields, self.merger
-        )
+        return needed_columns.merge_columns(self.table_schema, self.rule, self.key_fields)
 
     @cached_property
     def _bootstrap_sources(self) -> BootstrapSources:
@@ -227,8 +218,14 @@ class TablePlanner:
         sources.check_folder()
         return sources
 
-    def _partitions(self, paths: Iterable[str], query: SliceQuery) -> dict[str, PartitionValues]:
-        """Map the paths of partitions whose rows can pass the filter to their values."""
+    def partition_values(
+        self, paths: Iterable[str], query: SliceQuery
+    ) -> dict[str, PartitionValues]:
+        """Map the paths of partitions whose rows can pass the filter to their values.
+
+        Raises:
+            CorruptTableError: a path does not fit the partition columns.
+        """
         sorted_paths = sorted(paths)
         choice = self.partition_choice(query.predicate)
         merge_columns = self._merge_columns
@@ -258,8 +255,7 @@ class TablePlanner:
             self._merge_columns if merges else (),
             reads_commits=query.commit_range is not None,
             makes_keys=merges and bool(self.key_fields),
-            # A merge may compare any two values.
-            compares_values=merges and (self.merger is not None or self.rule.needs_fold),
+            compares_values=merges and self.rule.needs_fold,  # perhaps any two values
         )
         if merges:
             needed_columns.check_ordering_fields(self.table_schema, self.rule)
@@ -274,7 +270,6 @@ class TablePlanner:
             ),
             predicate=predicate,
             key_fields=self.key_fields,
-            merger=self.merger,
             schema_on_read=self.schema_on_read,
             commit_range=query.commit_range,
             record_keys=query.requested.whole_keys,
@@ -296,7 +291,7 @@ class TablePlanner:
         """
         is_partial = query.commit_range is not None or query.partition_values_from_files
         is_off = self.options.merge_cache is merge_mode.MergeCache.OFF
-        if is_partial or is_off or self.merger is not None:
+        if is_partial or is_off or self.rule.merger is not None:
             return ""
         basis = (
             __version__,

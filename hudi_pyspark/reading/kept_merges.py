@@ -11,7 +11,7 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from hudi_pyspark import thresholds
-from hudi_pyspark.columns.arrays import repeat
+from hudi_pyspark.columns.arrays import nbytes_of, repeat
 from hudi_pyspark.reading.file_states import UNKNOWN, FileVersions
 from hudi_pyspark.reading.merge.outcome import (
     BaseKeys,
@@ -173,7 +173,7 @@ class KeptMerge:
     ) -> None:
         """Keep what identifies the rows of the base file; arguments as for `find_base_keys`."""
         base_keys = BaseKeys(row_count, tables, self._versions(0))
-        if base_keys.nbytes <= thresholds.OUTCOME_BYTES and UNKNOWN not in base_keys.versions:
+        if nbytes_of(base_keys) <= thresholds.OUTCOME_BYTES and UNKNOWN not in base_keys.versions:
             self.store.put_base_keys(self._base_key(by_position=by_position), base_keys)
 
     def _base_key(self, *, by_position: bool) -> str:

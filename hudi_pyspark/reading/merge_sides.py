@@ -5,7 +5,6 @@ identify a row even if the base file has its key twice, and the keys need not be
 which columns are decoded, and whether record positions count.
 """
 
-import enum
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -20,8 +19,9 @@ from hudi_pyspark.reading.base_files.base_file import read_base_rows
 from hudi_pyspark.reading.base_files.page_reads import PagedFile
 from hudi_pyspark.reading.log_records.decoder import LogDecoder
 from hudi_pyspark.reading.log_records.record_keys import show_texts
+from hudi_pyspark.reading.log_records.records import LogRecords
 from hudi_pyspark.reading.merge.base_rows import RowFilter
-from hudi_pyspark.reading.merge.loaded_log import LoadedLog, MemoryLimits, load_log
+from hudi_pyspark.reading.merge.loaded_log import LoadedLog, LogInMemory, MemoryLimits, load_log
 from hudi_pyspark.storage.protocol import Storage
 from hudi_pyspark.table.file_group import BaseFile, LogFile
 from hudi_pyspark.table.log_files import LogFiles, LogScan, SliceBlocks
@@ -38,27 +38,11 @@ class MergeSides:
     scan: LogScan  # of the log files, without their blocks
     row_filter: RowFilter | None = None  # base rows that take part in the merge; None for all
 
-
-class RowIdentity(enum.Enum):
-    """What identifies the base rows of log records, by the headers of a slice's blocks."""
-
-    BY_KEY = "keys"
-    BY_POSITION = "positions in the base file"
-    MIXED = "some blocks positions, some only keys"
-
-    @classmethod
-    def of(cls, task: ScanTask, blocks: Sequence[LogBlock]) -> "RowIdentity":
-        """Return what the headers of all blocks allow; BY_KEY if there is no block."""
-        base = task.file_slice.base_file
-        if base is None or not _may_use_positions(task):
-            return cls.BY_KEY
-        has_positions = {
-            bool(block.record_positions_text) and block.positions_base_instant == base.instant_time
-            for block in blocks
-        }
-        if True not in has_positions:
-            return cls.BY_KEY
-        return cls.MIXED if False in has_positions else cls.BY_POSITION
+    @property
+    def records(self) -> LogRecords:
+        """The log records of a merge that takes one pass."""
+        assert isinstance(self.log, LogInMemory)
+        return self.log.records
 
 
 def load_merge_sides(task: ScanTask, storage: Storage, file: PagedFile | None = None) -> MergeSides:
@@ -98,8 +82,8 @@ def _choose_identity(
     still beat a log record, lend it values, or be the replaced one of two rows with the same key.
     """
     task = with_keys_of_blocks(task, blocks)
-    identity = RowIdentity.of(task, blocks)
-    if task.shared.record_keys is not None and identity is not RowIdentity.BY_KEY:
+    have_positions = _have_positions(task, blocks)
+    if task.shared.record_keys is not None and any(have_positions):
         # Positions identify one of several rows with the same key, and keys do not. If no key
         # occurs twice, both identify the same row.
         rows = list(read_base_rows(task, storage, file=file))
@@ -108,8 +92,9 @@ def _choose_identity(
             return load_log_records(task, blocks, by_position=False), rows
         task = task.with_plan(record_keys=None)
     if (
-        identity is RowIdentity.BY_POSITION
-        and task.shared.merger is None
+        blocks
+        and all(have_positions)
+        and task.shared.rule.merger is None
         and task.shared.record_keys is None
         and RECORD_KEY_COLUMN not in task.shared.planned_columns.requested.names
     ):
@@ -120,6 +105,17 @@ def _choose_identity(
             return log, read_base_rows(without_keys, storage, file=file)
         log.close()  # a block has more or fewer positions than records: its header does not say so
     return load_log_records(task, blocks), read_base_rows(task, storage, file=file)
+
+
+def _have_positions(task: ScanTask, blocks: Sequence[LogBlock]) -> list[bool]:
+    """Return for each block whether positions may identify its base rows, as its header says."""
+    base = task.file_slice.base_file
+    if base is None or not _may_use_positions(task):
+        return [False] * len(blocks)
+    return [
+        bool(block.record_positions_text) and block.positions_base_instant == base.instant_time
+        for block in blocks
+    ]
 
 
 def with_keys_of_blocks(task: ScanTask, blocks: Sequence[LogBlock]) -> ScanTask:
@@ -190,7 +186,7 @@ def load_log_records(
     """Decode blocks of a task, into memory or onto local disk; see `load_log`."""
     decoder = log_decoder(task, by_position=by_position)
     memory = MemoryLimits.of(task.settings, os.environ)
-    return load_log(blocks, decoder, memory, task.shared.merger)
+    return load_log(blocks, decoder, memory)
 
 
 def decode_kept_rows(

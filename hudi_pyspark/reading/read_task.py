@@ -59,11 +59,10 @@ def read_tasks(
 def _read_group(
     group: Sequence[ReadTask], storage: Storage, store: OutcomeStore | None
 ) -> Iterator[pa.Table]:
-    with _explaining(group, storage):
-        tables = merge_together(group, storage)
-        if tables is not None:
-            yield from tables
-            return
+    tables = merge_together(group, storage)
+    if tables is not None:
+        yield from tables
+        return
     for task in group:
         yield from read_task(task, storage, store)
 
@@ -85,7 +84,7 @@ def read_task(
         UnsupportedMergeError: the records cannot be merged by the table's rule.
     """
     try:
-        with _explaining([task], storage):
+        with _explaining(task, storage):
             yield from _rows_of(task, storage, store)
     except MissingFileError as error:
         lost = _lost_file(task, storage)
@@ -124,23 +123,22 @@ def _read(task: ReadTask, storage: Storage, store: OutcomeStore | None) -> Itera
 
 
 @contextmanager
-def _explaining(tasks: Sequence[ReadTask], storage: Storage) -> Iterator[None]:
+def _explaining(task: ReadTask, storage: Storage) -> Iterator[None]:
     """Name the table in errors about damage, and advise to read on if that works."""
     try:
         yield
     except CorruptTableError as error:
-        if error.is_skippable and _can_read_on(tasks, storage):
+        if error.is_skippable and _can_read_on(task, storage):
             error.advice = READ_ON
         error.name_table(storage.describe(""))
         raise
 
 
-def _can_read_on(tasks: Sequence[ReadTask], storage: Storage) -> bool:
-    """Try to read tasks without what is damaged."""
+def _can_read_on(task: ReadTask, storage: Storage) -> bool:
+    """Try to read a task without what is damaged."""
     try:
-        for task in tasks:
-            for _ in _read(_with_on_damage(task, OnDamage.IGNORE), storage, None):
-                pass
+        for _ in _read(_with_on_damage(task, OnDamage.IGNORE), storage, None):
+            pass
     except (HudiError, OSError):
         return False
     return True

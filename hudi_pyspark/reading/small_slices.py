@@ -27,7 +27,7 @@ from hudi_pyspark.reading.log_records.record_keys import (
     with_numbered_keys,
 )
 from hudi_pyspark.reading.merge.base_rows import record_keys
-from hudi_pyspark.reading.merge.fold import PairRule
+from hudi_pyspark.reading.merge.fold import wins_whole_records
 from hudi_pyspark.reading.merge.merge import MergePass
 from hudi_pyspark.reading.merge_sides import log_decoder, slice_blocks
 from hudi_pyspark.storage.protocol import Storage
@@ -121,15 +121,14 @@ def _merged(tasks: Sequence[ScanTask], storage: Storage) -> list[pa.Table] | Non
             return None
         decoder = log_decoder(tasks[0], by_position=False, slice_numbers=numbers)
         log = decoder.concatenate([*decoder.decode(blocks)])
-    pair_rule = PairRule(shared.rule, decoder.column_sets)
-    base = _base_tables(tasks, storage) if pair_rule.wins_whole_records else None
+    base = _base_tables(tasks, storage) if wins_whole_records(log, shared.rule) else None
     if base is None:
         return None
     # Positions tell rows with the same key apart, and find rows whose keys are not stored.
     has_positions = any(block.record_positions_text for block in blocks)
     if has_positions and (shared.key_fields or _has_key_twice(base)):
         return None
-    merged = MergePass(log, pair_rule).rows(base, settings.batch_rows)
+    merged = MergePass(log, shared.rule).rows(base, settings.batch_rows)
     tables = (_with_partition_values(table.rows, tasks) for table in merged)
     names = shared.planned_columns.result.names
     return [filter_rows(shared.predicate, table).select(names) for table in tables]

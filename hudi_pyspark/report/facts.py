@@ -22,7 +22,7 @@ from hudi_pyspark.inspection.definition import COLUMNS
 from hudi_pyspark.inspection.files import file_slices, files
 from hudi_pyspark.inspection.statistics import SMALL_FILE_BYTES, partitions, statistics
 from hudi_pyspark.metadata_table.listing import MetadataListing
-from hudi_pyspark.metadata_table.records import FILES
+from hudi_pyspark.metadata_table.record_types import FILES
 from hudi_pyspark.options.instant_text import wall_clock
 from hudi_pyspark.table.meta_columns import META_COLUMNS
 from hudi_pyspark.table.view import TableView

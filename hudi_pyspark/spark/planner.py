@@ -145,7 +145,7 @@ class Planner:
         Columns that are not the table's own, such as ``_change_type``, stay in their places.
         """
         given = {**self._given, **self._options}
-        entry = entry_columns(given) or table._entry_columns
+        entry = entry_columns(given, table._entry_columns)
         own = [n for n in columns.names if n in table.schema.names and n not in _META_COLUMNS]
         commented = with_comments(columns, entry.comments_of(own))
         if not is_by_name(given):

@@ -311,11 +311,11 @@ def _key(name: str) -> str:
     return name.lower() if option is None else option.key
 
 
-def entry_columns(options: Mapping[str, str]) -> EntryColumns | None:
-    """Return what an entry of Spark's metastore says about columns; None without an entry."""
+def entry_columns(options: Mapping[str, str], of_catalog: EntryColumns | None) -> EntryColumns:
+    """Return what an entry of Spark's metastore says about columns, or else that of a catalog."""
     entry = _Entry.of_read(options)
     if entry is None:
-        return None
+        return of_catalog or EntryColumns()
     comments = {field["name"]: field["metadata"].get("comment") for field in entry.fields}
     return EntryColumns(
         partitions=entry.partitions,

@@ -221,16 +221,20 @@ class FileGroups(PickledWithoutCache):
 
     def find(self, partition_path: str, file_id: str) -> FileGroup | None:
         """Return a group with all its slices; None if it has no files."""
-        if partition_path not in self._by_partition:
-            groups = self.of([partition_path], self.committed_files)
-            self._by_partition[partition_path] = {group.file_id: group for group in groups}
-        return self._by_partition[partition_path].get(file_id)
+        by_partition = self._by_partition  # `relist` may replace it in another thread
+        groups = by_partition.get(partition_path)
+        if groups is None:
+            found = self.of([partition_path], self.committed_files)
+            groups = {group.file_id: group for group in found}
+            by_partition[partition_path] = groups
+        return groups.get(file_id)
 
     def relist(self, partition_path: str, missing_file: str) -> bool:
         """List a partition anew, since a committed file is missing; see `FileListing.relist`."""
         is_relisted = self.listing.relist(partition_path, missing_file)
         if is_relisted:
-            self._by_partition.pop(partition_path, None)
+            # Another thread may still add groups of the earlier listing to the earlier dictionary.
+            self._by_partition = {}
         return is_relisted
 
     def _may_count(self, time: str) -> bool:

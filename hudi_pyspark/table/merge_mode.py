@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -28,6 +28,7 @@ DMS_OPERATION_FIELD = "Op"
 MYSQL_SEQUENCE_FIELD = "_event_seq"
 POSTGRES_LSN_FIELD = "_event_lsn"
 PARTIAL_UPDATE_MODES = ("IGNORE_DEFAULTS", "FILL_UNAVAILABLE")
+MergeFunction = Callable[[pa.Table, pa.Table], pa.Table]
 
 
 class RecordMergeMode(enum.Enum):
@@ -84,6 +85,14 @@ _MODE_OF_STRATEGY = {EVENT_TIME_STRATEGY: _EVENT_TIME, COMMIT_TIME_STRATEGY: _CO
 
 
 @dataclass(frozen=True, slots=True)
+class PayloadMerger:
+    """A user's function that merges the records of a payload class."""
+
+    merge: MergeFunction
+    columns: tuple[str, ...] | None  # names of the columns that it needs; None for all
+
+
+@dataclass(frozen=True, slots=True)
 class MergeRule:
     """The rule that decides between two records of the same key."""
 
@@ -101,6 +110,7 @@ class MergeRule:
     # The base row is merged as the oldest of the log records, as in the storage layout lsm_tree;
     # otherwise with what the log records have become.
     folds_base_rows: bool = False
+    merger: PayloadMerger | None = None  # only with CUSTOM; None if Hudi's own rules decide
 
     @property
     def needs_fold(self) -> bool:
@@ -119,7 +129,7 @@ class MergeRule:
         return _own_name(self.payload_class)
 
 
-def check_supported(rule: MergeRule, *, has_merger: bool) -> None:
+def check_supported(rule: MergeRule) -> None:
     """Refuse a rule by which this package cannot merge, unless the user has a merger for it.
 
     Raises:
@@ -131,7 +141,7 @@ def check_supported(rule: MergeRule, *, has_merger: bool) -> None:
             f"hoodie.table.partial.update.mode is {rule.partial_update_mode!r}; known: "
             f"{', '.join(PARTIAL_UPDATE_MODES)}"
         )
-    if rule.mode is not RecordMergeMode.CUSTOM or has_merger:
+    if rule.mode is not RecordMergeMode.CUSTOM or rule.merger is not None:
         return
     by_payload = rule.merge_strategy_id in ("", PAYLOAD_STRATEGY, EVENT_TIME_STRATEGY)
     if rule.payload_name == _METADATA_PAYLOAD:
@@ -157,7 +167,7 @@ def check_supported(rule: MergeRule, *, has_merger: bool) -> None:
 
 
 def resolve_merge_rule(config: TableConfig, delete_field: str, delete_marker: str) -> MergeRule:
-    """Return the merge rule of a table, without defaults of columns.
+    """Return the merge rule of a table, without defaults of columns or a user's merger.
 
     The merge mode comes from the properties, or is implied by the payload class of older tables, as
     in Hudi's HoodieTableConfig. By commit time there are no ordering fields.

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from hudi_pyspark.errors import CorruptTableError, UnsupportedTableError
-from hudi_pyspark.format.avro.schema import arrow_schema, column_type, parse_schema
+from hudi_pyspark.format.avro.schema import arrow_schema, parse_schema
 from hudi_pyspark.format.column_names import spellings
 from hudi_pyspark.format.nested_types import (
     MILLISECONDS,
     VARIANT,
     is_variant,
+    vector_element,
     with_fields,
 )
 from hudi_pyspark.format.timeline.internal_schema import parse_internal_schema, parse_schema_history
@@ -50,7 +51,7 @@ def resolve_schema(view: TableView, as_of: str | None = None) -> pa.Schema:
         CorruptTableError: the schema lacks some of the partition columns, and not all of them.
     """
     text = _committed_schema(view, as_of)[0] or view.config.create_schema
-    schema = _table_columns(text) if text else view.history.data_file_schema
+    schema = arrow_schema(parse_schema(text)) if text else view.history.data_file_schema
     if schema is None:
         raise UnsupportedTableError(
             f"{view.storage.describe('')} has no schema yet: no commit has completed and "
@@ -72,24 +73,17 @@ def resolve_schema(view: TableView, as_of: str | None = None) -> pa.Schema:
     return pa.schema([*schema, *(pa.field(name, pa.string()) for name in dropped)])
 
 
-def _table_columns(text: str) -> pa.Schema:
-    """Return the columns that a table shows: vectors, not their bytes."""
-    record = parse_schema(text)
-    return pa.schema(
-        field.with_type(column_type(avro.type, avro.name) or field.type)
-        for avro, field in zip(record.fields, arrow_schema(record), strict=True)
-    )
-
-
 def as_shown(field: pa.Field) -> pa.Field:
     """Return a column as a table shows it: it may be null, and so may all fields in it.
 
     Timestamps have Spark's unit, and are marked if the table's schema counts milliseconds. A
-    variant has the type that Spark knows. A writer may declare a column that older rows lack as not
-    null.
+    variant has the type that Spark knows, and a vector is a list of numbers. A writer may declare a
+    column that older rows lack as not null.
     """
     data_type = field.type
     field = field.with_nullable(True)  # noqa: FBT003
+    if (element := vector_element(field)) is not None:
+        return pa.field(field.name, pa.list_(pa.field("element", element)))
     if pa.types.is_timestamp(data_type) and data_type.unit == "ms":
         return field.with_type(pa.timestamp("us", data_type.tz)).with_metadata(MILLISECONDS)
     return field.with_type(VARIANT if is_variant(data_type) else with_fields(data_type, as_shown))

@@ -231,8 +231,8 @@ def _deletes(
     listed = [{"name": RECORD_KEY, "type": "string"}, *(fields[name] for name in orderings)]
     text = json.dumps({"type": "record", "name": "r", "fields": listed})
     groups = [records.ordering] if len(orderings) == 1 else []
-    if records.array_ordering is not None:
-        groups = list(records.array_ordering.fields)
+    if records.array_rows is not None:
+        groups = list(records.array_fields)
     columns: dict[str, pa.Array] = {RECORD_KEY: records.record_keys}
     for field, of_field in zip(parse_schema(text).fields[1:], groups, strict=True):
         columns[field.name] = _scattered(

@@ -7,7 +7,6 @@ import json
 import logging
 import shutil
 from functools import partial
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,7 +14,7 @@ import pytest
 from hudi_pyspark import CorruptTableError, HudiTable, InvalidOptionError
 from hudi_pyspark.metadata_table import table as metadata_table
 from hudi_pyspark.metadata_table.own_slices import listed_slices
-from hudi_pyspark.planning.slice_tasks import TablePlanner
+from hudi_pyspark.table.merge_mode import PayloadMerger
 from hudi_pyspark.tasks import ScanTask
 from tests.damage import set_property
 from tests.planning.indexed import answer_of_hudi, pruned
@@ -160,13 +159,16 @@ def test_secondary_index_of_a_partition_column_is_not_asked(copy_case, name):
 
 
 @pytest.mark.parametrize("name", [SECONDARY[1], STATS[1], "x_v9_cow_ix_expression"])
-def test_tables_with_a_merger_of_the_user_ask_no_trusted_index(golden_table, name, monkeypatch):
+def test_tables_with_a_merger_of_the_user_ask_no_trusted_index(copy_case, name):
     """Rows may have other values than all of their records."""
-    monkeypatch.setattr(TablePlanner, "merger", property(lambda _: SimpleNamespace(columns=None)))
-    scan = HudiTable(str(golden_table(name))).scan(
-        filter="city = 'Oslo' AND n = 5010 AND id = 'k010'", trust_indexes=True
-    )
+    path = copy_case(name)
+    set_property(path, "hoodie.record.merge.mode", "CUSTOM")
+    set_property(path, "hoodie.compaction.payload.class", "com.acme.Newest")
+    options = {"filter": "city = 'Oslo' AND n = 5010 AND id = 'k010'", "trust_indexes": True}
+    mergers = {"com.acme.Newest": PayloadMerger(lambda _, newer: newer, None)}
+    scan = HudiTable(str(path))._scan_with(options, mergers)
     assert "as trust_indexes says" not in pruned(scan)
+    assert "since a payload_merger decides what rows are" in pruned(scan)
 
 
 @pytest.mark.parametrize("on_damage", ["warn", "ignore"])

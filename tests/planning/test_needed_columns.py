@@ -76,7 +76,7 @@ def test_column_that_two_spell_in_other_cases_is_refused():
 
 def merged(columns, rule):
     result = pa.schema([TABLE.field(name) for name in columns])
-    return planned_columns(TABLE, result, None, merge_columns(TABLE, rule, (), None)).working.names
+    return planned_columns(TABLE, result, None, merge_columns(TABLE, rule, ())).working.names
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_column_of_the_result_is_not_fetched_twice():
 
 def test_flags_that_the_table_does_not_have_are_not_needed():
     table = pa.schema([("_hoodie_record_key", pa.string()), ("ts", pa.int64())])
-    columns = planned_columns(table, pa.schema([]), None, merge_columns(table, rule_of(), (), None))
+    columns = planned_columns(table, pa.schema([]), None, merge_columns(table, rule_of(), ()))
     assert columns.merge == columns.working == table
 
 

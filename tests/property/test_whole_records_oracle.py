@@ -10,7 +10,6 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 
-from hudi_pyspark.reading.merge.fold import PairRule
 from hudi_pyspark.reading.merge.whole_records import MergeDecision, WholeRecords, Winners
 from hudi_pyspark.table.log_files import BlockFilter, scan_blocks
 from tests.property.random_merges import (
@@ -47,7 +46,7 @@ def resumed(case: Slice, *, log_cuts: Set[int], base_cuts: Set[int]) -> Counter[
         if case.by_position:  # as if the reader had left the keys out
             log = replace(log, keys=pa.nulls(len(log), pa.string()))
         before = decision.dropped_base_rows.copy()
-        merge = WholeRecords(log, PairRule(rule, decoder.column_sets), decision, winners)
+        merge = WholeRecords(log, rule, decision, winners)
         for table in tables if merge.needs_base_rows else ():
             merge.keep(table)
         next_decision, next_winners = merge.finish()
@@ -77,7 +76,7 @@ def test_no_later_records_change_nothing():
     case = Slice(("long",), True, False, [], [], [])  # noqa: FBT003
     decoder = log_decoder(arrow_schema(case.kinds), rule_of_slice(case))
     log = decoder.concatenate([])
-    rule = PairRule(rule_of_slice(case), decoder.column_sets)
+    rule = rule_of_slice(case)
     decision = MergeDecision(np.array([True, False]), np.empty(0, np.bool_))
     after, _ = WholeRecords(log, rule, decision).finish()
     assert after.dropped_base_rows.tolist() == [True, False]

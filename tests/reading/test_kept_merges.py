@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from hudi_pyspark import HudiTable, thresholds
+from hudi_pyspark.columns.arrays import nbytes_of
 from hudi_pyspark.filter.sql_text import parse_filter
 from hudi_pyspark.reading.kept_merges import KeptMerge, count_merged
 from hudi_pyspark.reading.merge.outcome import KeptOutcome, Outcome, OutcomesInMemory
@@ -342,7 +343,7 @@ def test_storage_without_a_name_for_its_reader_shares_no_outcome(storage, store)
 def test_largest_outcome_that_is_kept(storage, store, monkeypatch):
     kept = KeptMerge.of(task(), storage, store)
     assert kept is not None
-    most_bytes = outcome_of(9).nbytes
+    most_bytes = nbytes_of(outcome_of(9))
     monkeypatch.setattr(thresholds, "OUTCOME_BYTES", most_bytes)
     kept.put(outcome_of(9))
     found = kept.find()
@@ -352,8 +353,8 @@ def test_largest_outcome_that_is_kept(storage, store, monkeypatch):
     found = kept.find()
     assert found is not None
     assert (found.outcome.records.num_columns, found.outcome.record_count) == (0, 10)
-    monkeypatch.setattr(thresholds, "OUTCOME_BYTES", found.nbytes - 1)
-    assert kept_of(10).within(found.nbytes - 1) is None
+    monkeypatch.setattr(thresholds, "OUTCOME_BYTES", nbytes_of(found) - 1)
+    assert kept_of(10).within(nbytes_of(found) - 1) is None
 
 
 @pytest.mark.parametrize("on_damage", [OnDamage.WARN, OnDamage.IGNORE])
@@ -476,9 +477,9 @@ def test_least_recently_used_outcomes_go_first():
 
 def test_bytes_of_an_outcome_are_those_of_its_parts():
     plain = outcome_of(32)
-    assert plain.nbytes == 8 + 32
+    assert nbytes_of(plain) == 8 + 32
     whole = plain.decision._replace(kept_log_rows=np.ones(5, np.bool_))
-    assert replace(plain, decision=whole).nbytes == 8 + 5 + 32
+    assert nbytes_of(replace(plain, decision=whole)) == 8 + 5 + 32
 
 
 def test_columns_of_another_type_are_lacking():
@@ -506,7 +507,7 @@ def test_outcome_of_another_number_of_records_replaces_the_known_one(storage, st
 
 def test_limit_of_bytes_is_exact():
     store = OutcomesInMemory(80)
-    size = outcome_of(32).nbytes
+    size = nbytes_of(outcome_of(32))
     store.put("a", kept_of(32))
     store.put("b", kept_of(32))
     assert 2 * size == store.most_bytes
@@ -528,7 +529,7 @@ def _no_other_table(monkeypatch):
 @pytest.mark.usefixtures("_no_other_table")
 def test_all_tables_of_a_process_share_one_bound():
     """The least recently used outcome goes first, whatever its table."""
-    size = outcome_of(32).nbytes
+    size = nbytes_of(outcome_of(32))
     stores = [OutcomesInMemory(10 * size) for _ in range(200)]
 
     def known():
@@ -547,7 +548,7 @@ def test_all_tables_of_a_process_share_one_bound():
 
 @pytest.mark.usefixtures("_no_other_table")
 def test_table_that_is_gone_leaves_its_memory_to_others():
-    size = outcome_of(32).nbytes
+    size = nbytes_of(outcome_of(32))
     stores = [OutcomesInMemory(2 * size) for _ in range(2)]
     for store in stores:
         store.put("a", kept_of(32))
@@ -558,7 +559,7 @@ def test_table_that_is_gone_leaves_its_memory_to_others():
 
 
 def test_small_bound_of_a_table_is_its_own():
-    size = outcome_of(32).nbytes
+    size = nbytes_of(outcome_of(32))
     large = OutcomesInMemory(3 * size)
     small = OutcomesInMemory(1)
     for key in "abc":
@@ -570,7 +571,7 @@ def test_small_bound_of_a_table_is_its_own():
 
 @pytest.mark.usefixtures("_no_other_table")
 def test_threads_that_put_into_many_tables_stay_within_the_bound():
-    size = outcome_of(32).nbytes
+    size = nbytes_of(outcome_of(32))
     stores = [OutcomesInMemory(5 * size) for _ in range(20)]
 
     def fill(number: int) -> None:

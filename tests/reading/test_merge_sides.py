@@ -3,9 +3,9 @@
 import pytest
 
 from hudi_pyspark.format.log.log_block import HeaderKey
-from hudi_pyspark.reading.merge_sides import RowIdentity, load_merge_sides
+from hudi_pyspark.reading.merge_sides import load_merge_sides
 from tests.memory_storage import MemoryStorage
-from tests.reading.log_records.log_files import BASE_INSTANT, KEY, data_block, delete_block, framed
+from tests.reading.log_records.log_files import BASE_INSTANT, KEY, data_block, delete_block
 from tests.reading.slices_in_memory import (
     AVRO,
     BASE_PATH,
@@ -26,26 +26,35 @@ NAMES_FILE_ONLY = data_block(
 )
 
 
+def sides_of(*blocks, **options):
+    """Both sides of the merge of a slice with these blocks, for a query that needs no key."""
+    content = b"".join(blocks)
+    logs = (log_file(LOG_PATHS[0], "002", size=len(content), committed_size=len(content)),)
+    files = MemoryStorage({BASE_PATH: FILES[BASE_PATH], LOG_PATHS[0]: content})
+    return load_merge_sides(task(version=9, columns=("v",), logs=logs, **options), files)
+
+
 @pytest.mark.parametrize(
-    ("blocks", "identity"),
+    ("blocks", "by_position"),
     [
-        pytest.param([], RowIdentity.BY_KEY, id="no-block"),
-        pytest.param([WITH_KEYS], RowIdentity.BY_KEY, id="keys"),
-        pytest.param([WITH_POSITIONS, WITH_POSITIONS], RowIdentity.BY_POSITION, id="positions"),
-        pytest.param([WITH_POSITIONS, WITH_KEYS], RowIdentity.MIXED, id="both"),
-        pytest.param([OF_ANOTHER_FILE], RowIdentity.BY_KEY, id="positions-in-another-file"),
-        pytest.param([NAMES_FILE_ONLY], RowIdentity.BY_KEY, id="file-without-positions"),
+        pytest.param([], False, id="no-block"),
+        pytest.param([WITH_KEYS], False, id="keys"),
+        pytest.param([WITH_POSITIONS, WITH_POSITIONS], True, id="positions"),
+        pytest.param([WITH_POSITIONS, WITH_KEYS], False, id="both"),
+        pytest.param([OF_ANOTHER_FILE], False, id="positions-in-another-file"),
+        pytest.param([NAMES_FILE_ONLY], False, id="file-without-positions"),
     ],
 )
-def test_headers_of_blocks_say_what_identifies_base_rows(blocks, identity):
-    assert RowIdentity.of(task(version=9), framed(*blocks)) is identity
+def test_headers_of_blocks_say_what_identifies_base_rows(blocks, by_position):
+    sides = sides_of(*blocks)
+    assert sides.log.by_position is by_position
+    for table in sides.base:
+        assert (KEY in table.schema.names) is not by_position
 
 
 def test_keys_identify_base_rows_without_a_base_file_or_if_positions_are_not_wanted():
-    blocks = framed(WITH_POSITIONS)
-    assert RowIdentity.of(task(version=9, base=None), blocks) is RowIdentity.BY_KEY
-    by_option = task(version=9, use_record_positions=False)
-    assert RowIdentity.of(by_option, blocks) is RowIdentity.BY_KEY
+    assert not sides_of(WITH_POSITIONS, base=None).log.by_position
+    assert not sides_of(WITH_POSITIONS, use_record_positions=False).log.by_position
 
 
 @pytest.mark.parametrize(
@@ -56,10 +65,7 @@ def test_keys_identify_base_rows_without_a_base_file_or_if_positions_are_not_wan
     ],
 )
 def test_keys_are_read_only_if_a_record_has_no_position(positions, has_keys):
-    block = data_block(AVRO, [ROW], positions=positions)
-    logs = (log_file(LOG_PATHS[0], "002", size=len(block), committed_size=len(block)),)
-    files = MemoryStorage({BASE_PATH: FILES[BASE_PATH], LOG_PATHS[0]: block})
-    sides = load_merge_sides(task(version=9, columns=("v",), logs=logs), files)
+    sides = sides_of(data_block(AVRO, [ROW], positions=positions))
     for table in sides.base:
         assert (KEY in table.schema.names) is has_keys
     assert sides.log.by_position is not has_keys
@@ -74,6 +80,16 @@ def test_position_finds_the_right_one_of_two_rows_with_the_requested_key():
     by_key = task(version=9, logs=logs).with_plan(record_keys=("a",))
     found = rows(by_key, {BASE_PATH: base, LOG_PATHS[0]: block})
     assert [row for row in found if row[0] == "a"] == [("a", "1"), ("a", "log")]
+
+
+def test_all_rows_are_read_if_one_block_has_positions_of_a_requested_key_that_occurs_twice():
+    base = base_content(
+        [{**ROW, KEY: key, "v": v} for key, v in [("b", "0"), ("a", "1"), ("a", "2")]]
+    )
+    content = data_block(AVRO, [ROW], positions=[2]) + delete_block([("c", None)])
+    logs = (log_file(LOG_PATHS[0], "002", size=len(content), committed_size=len(content)),)
+    by_key = task(version=9, logs=logs).with_plan(record_keys=("a",))
+    assert ("b", "0") in rows(by_key, {BASE_PATH: base, LOG_PATHS[0]: content})
 
 
 def test_keys_count_if_only_rows_with_requested_keys_are_read():

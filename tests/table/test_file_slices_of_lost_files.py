@@ -222,3 +222,47 @@ def test_completion_time_of_a_commit_archived_after_a_savepoint_comes_from_the_h
     table.data(F020, log("f", "015")).write("030", "deltacommit")
     archive(table, {"015": "018", "020": "027"})
     assert shape(table.open().slices.as_of()) == {"f": [F020]}
+
+
+@pytest.mark.parametrize("step", range(1, 7))
+@pytest.mark.parametrize("is_kept", [True, False], ids=["kept", "new"])
+def test_group_is_found_while_another_thread_lists_its_partition_again(step, is_kept):
+    """Two threads read one scan: one finds that the metadata table lacks a file."""
+    view = TinyTable().write("010", "commit", "p/" + F010).open()
+    groups = view.with_listing(ChangedListing(view.listing)).groups
+    if is_kept:
+        assert groups.find("p", "f") is not None
+    path = WatchedPath("p")
+    path.at_lookup[step] = lambda: groups.relist("p", "a file")
+    found = groups.find(path, "f")
+    assert found is not None
+    assert found.file_id == "f"
+
+
+class WatchedPath(str):
+    """A partition path that lets another thread go on while it is looked up in a dictionary."""
+
+    __slots__ = ("at_lookup", "lookups")
+    __eq__ = str.__eq__
+
+    def __init__(self, _text):
+        self.at_lookup = {}
+        self.lookups = 0
+
+    def __hash__(self):
+        self.lookups += 1
+        self.at_lookup.get(self.lookups, bool)()
+        return super().__hash__()
+
+
+class ChangedListing:
+    """The folders of a table, as a listing that finds something new each time it is asked again."""
+
+    def __init__(self, folders):
+        self.partitions = folders.partitions
+        self.files = folders.files
+        self.recorded_commits = folders.recorded_commits
+        self.summary = folders.summary
+
+    def relist(self, _partition_path, _missing_file):
+        return True

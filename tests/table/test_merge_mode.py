@@ -183,4 +183,4 @@ def test_metadata_table_is_sent_to_the_table_above_it():
     }
     rule = resolve_merge_rule(TableConfig.parse(properties), "", "")
     with pytest.raises(UnsupportedMergeError, match=r"inspect\.metadata_records\(\)"):
-        check_supported(rule, has_merger=False)
+        check_supported(rule)

@@ -47,12 +47,12 @@ _GROUP = re.compile(r"^(.*/)\.?([a-z][^/]*-[0-9]{4}(?:-0)?)_")  # folder and fil
 class Damage:
     """One damage of one table."""
 
-    # flip, cut, remove, empty or fail; of a metadata table also older, back, archive or lose; of
-    # properties with a backup also backed-cut and backed-flip
+    # flip, cut, remove, empty, swap or fail; of a metadata table also older, back, archive or lose;
+    # of properties with a backup also backed-cut and backed-flip
     kind: str
     path: str  # of the file, folder or file group; "" for a storage call that fails
     place: int  # the byte, the length, or the ordinal of the call or of the commit
-    second: str = ""  # path of another file that is lost
+    second: str = ""  # path of another file: that is lost, or whose content takes the place
 
     def of(self, files: dict[str, bytes]) -> MemoryStorage:
         """Return the damaged table."""
@@ -70,8 +70,8 @@ class Damage:
                 return self._without_lost(files)
             case "fail":
                 return failing_storage(files, self.place)
-            case "older":
-                content = files[_earlier_files(files)[self.path]]
+            case "older" | "swap":
+                content = files[self.second]
             case "back":
                 return MemoryStorage(_at_commit(files, self.path, self.place))
             case "archive":
@@ -166,7 +166,8 @@ def metadata_damages_of(case: str, step: int) -> Iterator[Damage]:
     for path, content in sorted(inside.items()):
         borders = {match.start() for match in _BORDER.finditer(content)} - {0}
         yield from (Damage("cut", path, border) for border in sorted(borders))
-    yield from (Damage("older", path, 0) for path in _earlier_files(files))
+    earlier = _earlier_files(files)
+    yield from (Damage("older", path, 0, earlier[path]) for path in earlier)
     folders = {"/".join(path.split("/")[:3]) + "/" for path in inside if path.count("/") > 2}
     commits = commit_times(files, METADATA)
     for folder in (METADATA, *sorted(folders)):

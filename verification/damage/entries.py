@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from hudi_pyspark.errors import HudiError
 from hudi_pyspark.format.hfile.reader import SCHEMA_INFO
-from hudi_pyspark.metadata_table import records
+from hudi_pyspark.metadata_table import record_types, records
 from hudi_pyspark.metadata_table.listing import MetadataListing
 from hudi_pyspark.metadata_table.slices import Entries, MetadataSlice
 from hudi_pyspark.metadata_table.table import MetadataTable
@@ -217,7 +217,7 @@ def flip_damages_of(case: str, steps: tuple[int, int, int]) -> Iterator[Damage]:
     flips = flips_of(case)
     for number, (path, content) in enumerate(sorted(flips.files.items())):
         if path.startswith(METADATA) and flips.facts(path) is not None:
-            step = {records.FILES: steps[0], _TIMELINE: steps[2]}.get(_kind_of(path), steps[1])
+            step = {record_types.FILES: steps[0], _TIMELINE: steps[2]}.get(_kind_of(path), steps[1])
             places = places_of(number, content, step)
             yield from (Damage("flip", path, place) for place in places)
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from hudi_pyspark.errors import HudiError
 from hudi_pyspark.metadata_table.listing import MetadataListing
-from hudi_pyspark.metadata_table.records import FILES
+from hudi_pyspark.metadata_table.record_types import FILES
 from hudi_pyspark.options.read_options import ReadOptions
 from hudi_pyspark.scan import choose_scan
 from hudi_pyspark.storage import FileInfo

@@ -3,6 +3,7 @@
 import json
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import lru_cache
@@ -11,7 +12,12 @@ from typing import Any, Final, TypeAlias, TypeGuard, Union
 import pyarrow as pa
 
 from hudi_pyspark.errors import CorruptAvroError, UnsupportedTypeError
-from hudi_pyspark.format.nested_types import TYPED_VALUE, VARIANT_MARK
+from hudi_pyspark.format.nested_types import (
+    TYPED_VALUE,
+    VARIANT_MARK,
+    VECTOR_ELEMENTS,
+    vector_mark,
+)
 
 JsonValue: TypeAlias = Union[bool, int, float, str, "list[JsonValue]", "dict[str, JsonValue]", None]
 JsonObject: TypeAlias = dict[str, JsonValue]
@@ -203,10 +209,9 @@ LOGICAL_TYPES: Final[dict[str, tuple[Primitive | None, pa.DataType | None]]] = {
     "local-timestamp-nanos": (Primitive.LONG, None),
     "uuid": (Primitive.STRING, pa.string()),
     "decimal": (Primitive.BYTES, None),  # its Arrow type depends on its digits
-    "vector": (None, pa.binary()),  # on a fixed type; the stored bytes, see `column_type`
+    "vector": (None, pa.binary()),  # on a fixed type; the stored bytes, see `vector_element`
 }
 _NO_CARRIER: Final = (None, None)
-_VECTOR_ELEMENTS: Final = {"FLOAT": pa.float32(), "DOUBLE": pa.float64(), "INT8": pa.int8()}
 
 
 @lru_cache(maxsize=256)  # all files and blocks of a writer have the same text
@@ -269,36 +274,33 @@ def arrow_schema(record: AvroRecord) -> pa.Schema:
 def arrow_field(avro: AvroField, parent: str = "") -> pa.Field:
     """Convert a field to an Arrow field; ``parent`` is the dotted name of its record, for errors.
 
+    Fields of vectors, at any depth, are marked: see `vector_element`.
+
     Raises:
         UnsupportedTypeError: Arrow or Spark has no such type.
     """
     path = f"{parent}.{avro.name}" if parent else avro.name
-    return pa.field(avro.name, avro.type.arrow_type(path), nullable=is_nullable(avro.type))
+    data_type = avro.type.arrow_type(path)
+    mark = _vector_mark(avro.type, path)
+    return pa.field(avro.name, data_type, nullable=is_nullable(avro.type), metadata=mark)
 
 
-def column_type(avro: AvroType, path: str) -> pa.DataType | None:
-    """Return the type that a table shows for a column; None if that is the stored type.
-
-    A vector is shown as a list of numbers.
-
-    Args:
-        avro: the type of the column.
-        path: the dotted name of the column, for errors.
+def _vector_mark(avro: AvroType, path: str) -> Mapping[bytes, bytes] | None:
+    """Return the metadata of a field of vectors, see `vector_element`; None for other types.
 
     Raises:
         UnsupportedTypeError: a vector has elements of an unknown type.
     """
     if isinstance(avro, AvroUnion):
-        return column_type(avro.members[0], path) if len(avro.members) == 1 else None
+        return _vector_mark(avro.members[0], path) if len(avro.members) == 1 else None
     if not isinstance(avro, AvroFixed) or avro.logical is None or avro.logical.name != "vector":
         return None
-    element = _VECTOR_ELEMENTS.get(avro.logical.element)
-    if element is None:
+    if avro.logical.element not in VECTOR_ELEMENTS:
         raise UnsupportedTypeError(
             f"column {path!r} is a vector of {avro.logical.element}; supported: "
-            f"{', '.join(_VECTOR_ELEMENTS)}"
+            f"{', '.join(VECTOR_ELEMENTS)}"
         )
-    return pa.list_(pa.field("element", element, nullable=False))
+    return vector_mark(avro.logical.element)
 
 
 def _mark_variant(fields: list[pa.Field], path: str) -> list[pa.Field]:

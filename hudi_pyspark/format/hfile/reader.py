@@ -195,6 +195,7 @@ class HFileReader:
     _path: str  # of the file that has it, for errors
     _root: BlockIndex
     _lower_indexes: dict[int, BlockIndex] = field(default_factory=dict)  # by offset; read once
+    _samples: list[HFile] = field(default_factory=list)  # the first entry that was read
 
     @classmethod
     def open(cls, source: BytesSource, *, path: str) -> HFileReader:
@@ -280,6 +281,16 @@ class HFileReader:
         places = self._data_places(lambda index: index.blocks_of_keys(None))[:1]
         return self._matching(places, pc.is_valid).keys
 
+    def sample(self) -> HFile:
+        """Return an entry of a block that was read, else of the first; none of an empty file.
+
+        Raises:
+            HFileError: as `find`.
+        """
+        if not self._samples:
+            self.first_keys()
+        return self._samples[0] if self._samples else _concat_hfiles([], self.file_info)
+
     def _matching(
         self, places: Sequence[Place], matches: Callable[[pa.BinaryArray], pa.BooleanArray]
     ) -> HFile:
@@ -339,7 +350,7 @@ class HFileReader:
         size = 0
         for block in blocks:
             if contents and size + block.content_size > part_size:
-                yield decode_entries(contents, offsets, self.file_info)
+                yield self._sampled(decode_entries(contents, offsets, self.file_info))
                 contents = []
                 offsets = []
                 size = 0
@@ -347,7 +358,13 @@ class HFileReader:
             offsets.append(block.offset)
             size += len(contents[-1])
         if contents:
-            yield decode_entries(contents, offsets, self.file_info)
+            yield self._sampled(decode_entries(contents, offsets, self.file_info))
+
+    def _sampled(self, part: HFile) -> HFile:
+        """Keep the first entry of the first part that is read."""
+        if not self._samples and len(part.keys):
+            self._samples.append(part.filter(to_arrow(np.arange(len(part.keys)) == 0)))
+        return part
 
 
 def _runs(places: Sequence[Place]) -> Iterator[list[Place]]:

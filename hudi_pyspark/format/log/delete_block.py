@@ -64,26 +64,30 @@ class OrderingGroup:
 
 
 @dataclass(frozen=True, slots=True)
-class ArrayOrdering:
-    """The ordering values of a table with several ordering fields."""
-
-    rows: pa.Int64Array  # ordinals of the delete records in their block, ascending
-    # The groups of each ordering field, in the order of the fields, with rows of the block. A row
-    # of `rows` that is in no group of a field has null there.
-    fields: tuple[tuple[OrderingGroup, ...], ...]
-
-
-@dataclass(frozen=True, slots=True)
 class DeleteRecords:
     """The records that a delete block deletes, in block order.
 
-    A record is in one group of `ordering` or in `array_ordering`. If it is in neither, it has no
+    A record is in one group of `ordering`, or one of `array_rows`. If it is neither, it has no
     ordering value.
     """
 
     record_keys: pa.StringArray
     ordering: tuple[OrderingGroup, ...]  # by wrapper: one group, unless the block mixes types
-    array_ordering: ArrayOrdering | None  # None unless the table has several ordering fields
+    # Ordinals of records with a value for each of several ordering fields, ascending; None if the
+    # table has a single field.
+    array_rows: pa.Int64Array | None = None
+    # The groups of each of these fields, in the order of the fields. One of `array_rows` that is in
+    # no group of a field has null there.
+    array_fields: tuple[tuple[OrderingGroup, ...], ...] = ()
+    # Of the records, as their writer knew them; None for a native log, which lacks them.
+    partition_paths: pa.StringArray | None = None
+
+    def other_partitions(self, partition_path: str) -> list[str]:
+        """Return the partition paths of records that are in another partition than the file."""
+        if self.partition_paths is None:
+            return []
+        found: set[str | None] = set(self.partition_paths.unique().to_pylist())
+        return sorted(path for path in found - {partition_path, None} if path is not None)
 
     @property
     def is_commit_time(self) -> pa.Array:
@@ -92,8 +96,8 @@ class DeleteRecords:
         Such a delete has no ordering value, or the int 0, which Hudi writes instead.
         """
         by_ordering = np.zeros(len(self.record_keys), np.bool_)
-        if self.array_ordering is not None:
-            by_ordering[to_numpy(self.array_ordering.rows)] = True
+        if self.array_rows is not None:
+            by_ordering[to_numpy(self.array_rows)] = True
         for group in self.ordering:
             is_int = group.wrapper is OrderingWrapper.INT
             rows = to_numpy(group.rows)
@@ -127,9 +131,9 @@ def decode_deletes(block: LogBlock) -> DeleteRecords:
         for values in orderings
     )
     if len(groups) <= 1:
-        return DeleteRecords(keys, groups, None)
+        return DeleteRecords(keys, groups)
     every_row = to_arrow(np.arange(len(keys)))
-    return DeleteRecords(keys, (), ArrayOrdering(every_row, tuple((group,) for group in groups)))
+    return DeleteRecords(keys, (), every_row, tuple((group,) for group in groups))
 
 
 def decode_delete_block(content: memoryview, *, path: str, offset: int) -> DeleteRecords:
@@ -175,10 +179,11 @@ def _decode_avro(payload: memoryview, path: str, offset: int) -> DeleteRecords:
         problem = f"delete block cannot be decoded: {error.reason()}"
         raise CorruptLogBlockError(problem, path, offset) from error
     deletes = pa.concat_arrays(table.column("deleteRecordList").chunks).flatten()
-    record_keys, _, wrappers = deletes.flatten()
+    record_keys, partition_paths, wrappers = deletes.flatten()
     *scalars, arrays = wrappers.flatten()
     rows = np.arange(len(deletes), dtype=np.int64)
-    return DeleteRecords(record_keys, _group_by_wrapper(scalars, rows), _array_ordering(arrays))
+    groups = _group_by_wrapper(scalars, rows)
+    return DeleteRecords(record_keys, groups, *_array_ordering(arrays), partition_paths)
 
 
 def _group_by_wrapper(
@@ -195,23 +200,27 @@ def _group_by_wrapper(
     return tuple(groups)
 
 
-def _array_ordering(wrappers: pa.StructArray) -> ArrayOrdering | None:
-    """Convert the ArrayWrapper branch: a list with a wrapper per ordering field."""
+def _array_ordering(
+    wrappers: pa.StructArray,
+) -> tuple[pa.Int64Array | None, tuple[tuple[OrderingGroup, ...], ...]]:
+    """Convert the ArrayWrapper branch, a list with a wrapper per ordering field.
+
+    Returns:
+        The fields `array_rows` and `array_fields` of the records.
+    """
     present = wrappers.is_valid()
     if not present.true_count:
-        return None
+        return None, ()
     (lists,) = wrappers.flatten()
     rows = pc.list_parent_indices(lists).to_numpy().astype(np.int64)
     # The ordinal of an item in its list is that of its ordering field.
     fields = np.arange(len(rows)) - np.searchsorted(rows, rows)
     items = pc.list_flatten(lists).flatten()
-    return ArrayOrdering(
-        pa.array(np.flatnonzero(present)),
-        tuple(
-            _group_by_wrapper([item.filter(pa.array(of_field)) for item in items], rows[of_field])
-            for of_field in (fields == field for field in range(fields.max(initial=-1) + 1))
-        ),
+    groups = tuple(
+        _group_by_wrapper([item.filter(pa.array(of_field)) for item in items], rows[of_field])
+        for of_field in (fields == field for field in range(fields.max(initial=-1) + 1))
     )
+    return pa.array(np.flatnonzero(present)), groups
 
 
 def _from_kryo(deletes: Sequence[KryoDelete]) -> DeleteRecords:
@@ -221,8 +230,9 @@ def _from_kryo(deletes: Sequence[KryoDelete]) -> DeleteRecords:
         if delete.value is not None:
             by_class.setdefault(delete.java_class, []).append((row, delete.value))
     keys = pa.array([delete.record_key for delete in deletes], pa.string())
+    partition_paths = pa.array([delete.partition_path for delete in deletes], pa.string())
     groups = tuple(_kryo_group(name, by_class[name]) for name in _KRYO if name in by_class)
-    return DeleteRecords(keys, groups, None)
+    return DeleteRecords(keys, groups, partition_paths=partition_paths)
 
 
 def _kryo_group(java_class: str, orderings: Sequence[tuple[int, KryoValue]]) -> OrderingGroup:

@@ -35,6 +35,7 @@ class KryoDelete(NamedTuple):
     record_key: str | None
     java_class: str = ""  # "int", "String" … or a full name; "" if there is no value
     value: KryoValue | None = None  # a java.sql.Date is milliseconds since the epoch
+    partition_path: str | None = None
 
 
 def parse_deletes(payload: memoryview, version: int, *, path: str, offset: int) -> list[KryoDelete]:
@@ -64,8 +65,9 @@ def parse_deletes(payload: memoryview, version: int, *, path: str, offset: int) 
 
 def _read_key(reader: _KryoReader) -> KryoDelete:
     # Kryo writes fields in the order of their names.
-    reader.read_shared(_KryoReader.read_string)  # the partition path
-    return KryoDelete(reader.read_shared(_KryoReader.read_string))
+    partition_path = reader.read_shared(_KryoReader.read_string)
+    record_key = reader.read_shared(_KryoReader.read_string)
+    return KryoDelete(record_key, partition_path=partition_path)
 
 
 def _read_delete(reader: _KryoReader) -> KryoDelete:
@@ -80,7 +82,7 @@ def _read_delete(reader: _KryoReader) -> KryoDelete:
             f"{java_class}; supported: {', '.join(_ORDERING_READERS)}"
         )
     value = read_value(reader)
-    return key if value is None else KryoDelete(key.record_key, java_class, value)
+    return key if value is None else key._replace(java_class=java_class, value=value)
 
 
 _ELEMENTS = {1: (_HOODIE_KEY, _read_key), 2: (_DELETE_RECORD, _read_delete)}

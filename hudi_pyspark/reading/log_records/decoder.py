@@ -268,8 +268,8 @@ def _marks_of_deletes(deletes: DeleteRecords, schema: pa.Schema, rule: MergeRule
     names = rule.ordering_fields
     groups_of_field: Sequence[Sequence[OrderingGroup]] = [deletes.ordering]
     if len(names) > 1:
-        array_ordering = deletes.array_ordering
-        groups_of_field = array_ordering.fields if array_ordering else [()] * len(names)
+        has_arrays = deletes.array_rows is not None
+        groups_of_field = deletes.array_fields if has_arrays else [()] * len(names)
     has_other_class = np.zeros(length, np.bool_)
     ordering = []
     for name, groups in zip(names, groups_of_field, strict=False):

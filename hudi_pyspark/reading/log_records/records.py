@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from hudi_pyspark.arrow_values import to_arrow, to_numpy
-from hudi_pyspark.columns.arrays import Arrays, Mask, ParallelArrays, RowNumbers, as_one_array
+from hudi_pyspark.columns.arrays import Mask, ParallelArrays, RowNumbers, as_one_array
 from hudi_pyspark.reading.log_records.marks import (
     ALL_COLUMNS,
     Marks,
@@ -96,7 +96,7 @@ class Records(ParallelArrays):
 
 
 @dataclass(frozen=True, slots=True)
-class LogRecords(Arrays):
+class LogRecords:
     """Records of a slice's log files, in the order in which they apply.
 
     A record is a row of a data block or a key of a delete block. The arrays are parallel; `rows` is

@@ -17,7 +17,8 @@ rows always have the class of their column.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -25,46 +26,24 @@ import pyarrow.compute as pc
 
 from hudi_pyspark.arrow_values import to_numpy
 from hudi_pyspark.columns.arrays import Mask, RowNumbers
-from hudi_pyspark.custom_mergers import PayloadMerger
 from hudi_pyspark.errors import UnsupportedMergeError
 from hudi_pyspark.reading.log_records.marks import ranks
-from hudi_pyspark.reading.log_records.records import NO_ROW, ColumnSets, LogRecords, Records
-from hudi_pyspark.reading.merge.payload import decide, merge_by_function
+from hudi_pyspark.reading.log_records.records import NO_ROW, LogRecords, Records
+from hudi_pyspark.reading.merge.payload import merge_pairs
 from hudi_pyspark.table.merge_mode import MergeRule, RecordMergeMode
 
 
-@dataclass(frozen=True, slots=True)
-class PairRule:
-    """How an older and a newer record of one key become one record, in one file slice."""
-
-    rule: MergeRule
-    column_sets: ColumnSets  # of the slice; grows while its log blocks are decoded
-    merger: PayloadMerger | None = None  # a user's, for payload classes that Hudi does not have
-
-    @property
-    def combines(self) -> bool:
-        """Whether a winner may take values from the record that it beats."""
-        return self.rule.needs_fold or len(self.column_sets) > 0
-
-    @property
-    def wins_whole_records(self) -> bool:
-        """Whether each merged row is a whole log record, or a whole row of the base file."""
-        return not (self.combines or self.rule.folds_base_rows)
-
-    def merge(self, older: Records, newer: Records) -> Records:
-        """Merge pairs of records; each pair has one key.
-
-        Raises:
-            CorruptTableError: a record lacks the value by which its payload class orders records.
-            InvalidOptionError: a user's merger returned something other than rows of its arguments'
-                types.
-        """
-        if self.merger is not None:
-            return merge_by_function(self.merger, older, newer, self.rule)
-        return decide(older, newer, self.rule, self.column_sets).apply(older, newer)
+def combines_records(log: LogRecords, rule: MergeRule) -> bool:
+    """Return whether a winner may take values from the record that it beats."""
+    return rule.needs_fold or len(log.column_sets) > 0
 
 
-def fold_log(log: LogRecords, pair_rule: PairRule) -> LogRecords:
+def wins_whole_records(log: LogRecords, rule: MergeRule) -> bool:
+    """Return whether each merged row is a whole log record, or a whole row of the base file."""
+    return not (combines_records(log, rule) or rule.folds_base_rows)
+
+
+def fold_log(log: LogRecords, rule: MergeRule) -> LogRecords:
     """Fold the log records of each key into one; the result may share the rows of all records.
 
     Folding is associative: folding the result with later records gives the same as folding all
@@ -72,16 +51,15 @@ def fold_log(log: LogRecords, pair_rule: PairRule) -> LogRecords:
 
     Args:
         log: records of one slice, oldest first.
-        pair_rule: how two records of one key become one.
+        rule: of the table.
 
     Raises:
         UnsupportedMergeError: partial updates in the log of a table whose rule takes values from
             both records: what Apache Hudi makes of them is not known.
-        CorruptTableError, InvalidOptionError: as `PairRule.merge`.
+        CorruptTableError, InvalidOptionError: as `merge_pairs`.
     """
-    rule = pair_rule.rule
     codes, keys, positions = _number_keys(log)
-    if not pair_rule.combines:
+    if not combines_records(log, rule):
         if positions is None and len(keys) == len(codes):
             return log  # no key occurs twice
         if rule.mode is RecordMergeMode.COMMIT_TIME_ORDERING:
@@ -100,21 +78,22 @@ def fold_log(log: LogRecords, pair_rule: PairRule) -> LogRecords:
             f"{named}: the two together are not covered",
             advice="Run a compaction with Apache Hudi",
         )
-    folded, order = fold_in_rounds(codes, log.records, pair_rule.merge)
+    merge = partial(merge_pairs, rule=rule, sets=log.column_sets)
+    folded, order = fold_in_rounds(codes, log.records, merge)
     return LogRecords.of(folded.take(np.argsort(order)), keys, positions, log.column_sets)
 
 
 def fold_in_rounds(
     codes: RowNumbers,
     records: Callable[[RowNumbers], Records],
-    merge_pairs: Callable[[Records, Records], Records],
+    merge: Callable[[Records, Records], Records],
 ) -> tuple[Records, RowNumbers]:
     """Fold the records of each key in rounds, oldest to newest.
 
     Args:
         codes: number of each record's key, in order of arrival: from 0 on, without gaps.
         records: returns the records at some places.
-        merge_pairs: merges older and newer records, pair by pair.
+        merge: merges older and newer records, pair by pair.
 
     Returns:
         One record per key, and the codes of their keys.
@@ -129,7 +108,7 @@ def fold_in_rounds(
     for turn in range(1, int(counts.max(initial=0))):
         open_keys = int(np.searchsorted(-counts, -turn))
         newer = records(arrival[first[:open_keys] + turn])
-        merged = merge_pairs(state.take(np.arange(open_keys)), newer)
+        merged = merge(state.take(np.arange(open_keys)), newer)
         state = Records.concat([merged, state.take(np.arange(open_keys, len(state)))])
     return state, keys
 

@@ -20,12 +20,11 @@ import numpy as np
 import pyarrow as pa
 
 from hudi_pyspark.cached_property import cached_property
-from hudi_pyspark.columns.arrays import RowNumbers, as_one_array
-from hudi_pyspark.custom_mergers import PayloadMerger
+from hudi_pyspark.columns.arrays import RowNumbers, as_one_array, nbytes_of
 from hudi_pyspark.errors import SpillError
 from hudi_pyspark.format.hashes import xxhash64
 from hudi_pyspark.reading.log_records.records import LogRecords
-from hudi_pyspark.reading.merge.fold import PairRule, fold_log
+from hudi_pyspark.reading.merge.fold import fold_log
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 
 if TYPE_CHECKING:
@@ -43,19 +42,13 @@ BUCKETS = 256
 _TO_BUCKET = np.uint64(56)
 
 
-def load_log(
-    blocks: Sequence[LogBlock],
-    decoder: LogDecoder,
-    memory: MemoryLimits,
-    merger: PayloadMerger | None = None,
-) -> LoadedLog:
+def load_log(blocks: Sequence[LogBlock], decoder: LogDecoder, memory: MemoryLimits) -> LoadedLog:
     """Decode a slice's log records into memory, or onto local disk if they are too many.
 
     Args:
         blocks: of the slice, oldest first.
         decoder: of the blocks.
         memory: how much of the records may be in memory.
-        merger: a user's, for payload classes that Apache Hudi does not have.
 
     Returns:
         The records; the caller closes them.
@@ -64,20 +57,19 @@ def load_log(
         CorruptTableError: a block cannot be decoded.
         SpillError: the disk is full.
     """
-    pair_rule = PairRule(decoder.rule, decoder.column_sets, merger)
     parts = decoder.decode(blocks)
     first_parts, nbytes = next(_group(parts, memory.records), ([], 0))
     if nbytes < memory.records:
-        return LogInMemory(decoder.concatenate(first_parts), pair_rule, nbytes)
+        return LogInMemory(decoder.concatenate(first_parts), nbytes)
     by_position = all(part.positions is not None for part in first_parts if len(part))
     with ExitStack() as on_error:
         file = on_error.enter_context(closing(SpillFile(memory.folder)))
-        log = LogOnDisk(file, decoder, memory, pair_rule, by_position=by_position)
+        log = LogOnDisk(file, decoder, memory, by_position=by_position)
         if not log.add(chain(_drain(first_parts), parts)):
             # A later block lacks usable positions, so keys identify all records.
             file.clear()
             by_key = replace(decoder, positions_of=None)
-            log = LogOnDisk(file, by_key, memory, pair_rule, by_position=False)
+            log = LogOnDisk(file, by_key, memory, by_position=False)
             log.add(by_key.decode(blocks))
         on_error.pop_all()
         return log
@@ -88,7 +80,6 @@ class LogInMemory:
     """Log records of a slice that is merged in one pass."""
 
     records: LogRecords
-    pair_rule: PairRule
     nbytes: int  # of the records, as they were decoded
 
     @property
@@ -111,7 +102,6 @@ class LogOnDisk:
     file: SpillFile  # closed with this object
     decoder: LogDecoder  # of the records
     memory: MemoryLimits  # how much of them may be in memory
-    pair_rule: PairRule
     by_position: bool  # whether positions identify the records, or their keys
 
     @cached_property
@@ -183,11 +173,11 @@ class LogOnDisk:
         limit = self.memory.records
         for table in self._buckets.tables(buckets):
             parts.append(LogRecords.from_spill_table(table, decoder.schema, decoder.column_sets))
-            size += parts[-1].nbytes
+            size += nbytes_of(parts[-1])
             if size > limit and not decoder.rule.folds_base_rows:
-                folded = fold_log(decoder.concatenate(parts), self.pair_rule)
+                folded = fold_log(decoder.concatenate(parts), decoder.rule)
                 parts = [folded.without_unused_rows()]
-                size = parts[0].nbytes
+                size = nbytes_of(parts[0])
                 limit = max(limit, 2 * size)
         log = decoder.concatenate(parts)
         if log.positions is None:
@@ -215,7 +205,7 @@ def _group(tables: Iterable[_Sized], size: int) -> Iterator[tuple[list[_Sized], 
     nbytes = 0
     for table in tables:
         group.append(table)
-        nbytes += table.nbytes
+        nbytes += nbytes_of(table)
         if nbytes >= size:
             yield group, nbytes
             group = []

@@ -24,8 +24,10 @@ from hudi_pyspark.arrow_values import to_arrow, to_numpy
 from hudi_pyspark.columns.arrays import Mask, RowNumbers, differing_rows
 from hudi_pyspark.reading.log_records.records import LogRecords, Records
 from hudi_pyspark.reading.merge import base_rows
-from hudi_pyspark.reading.merge.fold import PairRule, fold_log
+from hudi_pyspark.reading.merge.fold import combines_records, fold_log
+from hudi_pyspark.reading.merge.payload import merge_pairs
 from hudi_pyspark.reading.merge.whole_records import MergeDecision, WholeRecords
+from hudi_pyspark.table.merge_mode import MergeRule
 
 
 class MergedTable(NamedTuple):
@@ -42,18 +44,18 @@ class MergePass:
     """
 
     def __init__(
-        self, log: LogRecords, pair_rule: PairRule, row_filter: base_rows.RowFilter | None = None
+        self, log: LogRecords, rule: MergeRule, row_filter: base_rows.RowFilter | None = None
     ) -> None:
         """Prepare a merge.
 
         Args:
             log: records of the slice, oldest first.
-            pair_rule: how two records of one key become one.
+            rule: of the table.
             row_filter: base rows that take part in the merge; None for all. Row positions count the
                 other rows, but the result lacks them, and there is no decision.
         """
         self._log = log
-        self._pair_rule = pair_rule
+        self._rule = rule
         self._row_filter = row_filter
         self._dropped: list[Mask] = []  # per base table
         self._kept_log_rows: Mask | None = None  # None if a row may be made of several records
@@ -70,9 +72,9 @@ class MergePass:
                 payload class orders records.
             UnsupportedMergeError, InvalidOptionError: as `fold_log`.
         """
-        if self._pair_rule.rule.folds_base_rows:
+        if self._rule.folds_base_rows:
             log_rows, is_kept = yield from self._fold_base_rows(base)
-        elif self._pair_rule.combines:
+        elif combines_records(self._log, self._rule):
             log_rows, is_kept = yield from self._merge_mixed_records(base)
         else:
             log_rows, is_kept = yield from self._merge_whole_records(base)
@@ -93,7 +95,7 @@ class MergePass:
         self, base: Iterable[pa.Table]
     ) -> Generator[MergedTable, None, tuple[pa.Table, Mask]]:
         """Run the second phase if either side stays as it is; return which log rows remain."""
-        merge = WholeRecords(self._log, self._pair_rule, row_filter=self._row_filter)
+        merge = WholeRecords(self._log, self._rule, row_filter=self._row_filter)
         for table in base:
             yield self._kept(table, merge.keep(table))
         _, is_kept = merge.finish()[0]
@@ -104,13 +106,13 @@ class MergePass:
         self, base: Iterable[pa.Table]
     ) -> Generator[MergedTable, None, tuple[pa.Table, Mask]]:
         """Run the second phase if the winner takes values; return the folded rows that remain."""
-        winners = fold_log(self._log, self._pair_rule)
+        winners = fold_log(self._log, self._rule)
         matcher = base_rows.BaseRowMatcher(winners, self._row_filter)
         for table in base:
             match = matcher.match(table)
             order = np.argsort(match.rows)  # that of the base file, whatever its tables
             match = match._replace(rows=match.rows[order], winners=match.winners[order])
-            _, merged = _merge_match(match, winners, self._pair_rule)
+            _, merged = _merge_match(match, winners, self._rule)
             yield self._kept(table, match.without(match.rows))
             remaining = to_arrow(~merged.marks.is_delete)
             yield MergedTable(merged.rows.filter(remaining), is_of_base=False)
@@ -125,7 +127,7 @@ class MergePass:
         yielded at once.
         """
         log = self._log
-        rule = self._pair_rule.rule
+        rule = self._rule
         no_rows = pa.Table.from_batches([], log.rows.schema)
         matched = [LogRecords.of_base_rows(no_rows, rule, log.column_sets)]
         for table in base:
@@ -135,7 +137,7 @@ class MergePass:
             matched.append(LogRecords.of_base_rows(matched_rows, rule, log.column_sets))
             yield self._kept(rows, ~is_matched)
         records = LogRecords.concat([*matched, log])
-        winners = fold_log(records, self._pair_rule)
+        winners = fold_log(records, rule)
         remaining = winners.row[~winners.marks.is_delete]
         return winners.rows, _mask(remaining, winners.rows.num_rows)
 
@@ -147,7 +149,7 @@ class MergePass:
 
 
 def changed_rows(
-    before: Iterable[pa.Table], log: LogRecords, pair_rule: PairRule
+    before: Iterable[pa.Table], log: LogRecords, rule: MergeRule
 ) -> Iterator[tuple[str, pa.Table | None, pa.Table | None]]:
     """List the inserts, updates and deletes that log records make to the rows of a slice.
 
@@ -157,10 +159,10 @@ def changed_rows(
     Raises:
         CorruptTableError, UnsupportedMergeError, InvalidOptionError: as `MergePass.rows`.
     """
-    winners = fold_log(log, pair_rule)
+    winners = fold_log(log, rule)
     matcher = base_rows.BaseRowMatcher(winners)
     for table in before:
-        matched_rows, merged = _merge_match(matcher.match(table), winners, pair_rule)
+        matched_rows, merged = _merge_match(matcher.match(table), winners, rule)
         is_delete = merged.marks.is_delete
         yield "d", _filtered(matched_rows, is_delete), None
         is_update = ~is_delete & differing_rows(matched_rows, merged.rows)
@@ -169,15 +171,16 @@ def changed_rows(
 
 
 def _merge_match(
-    match: base_rows.Match, winners: LogRecords, pair_rule: PairRule
+    match: base_rows.Match, winners: LogRecords, rule: MergeRule
 ) -> tuple[pa.Table, Records]:
     """Return the base rows that meet a log record, and the merged records of both."""
     matched_rows = match.table.take(to_arrow(match.rows))
     newer = winners.records(match.winners)
     # Java classes are compared among log records only.
     marks = replace(newer.marks, has_other_class=np.zeros(len(newer), np.bool_))
-    older = Records.of_rows(matched_rows, pair_rule.rule.ordering_fields)
-    return matched_rows, pair_rule.merge(older, replace(newer, marks=marks))
+    older = Records.of_rows(matched_rows, rule.ordering_fields)
+    newer = replace(newer, marks=marks)
+    return matched_rows, merge_pairs(older, newer, rule, winners.column_sets)
 
 
 def _mask(rows: RowNumbers, row_count: int) -> Mask:

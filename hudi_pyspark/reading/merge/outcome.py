@@ -17,15 +17,15 @@ from weakref import WeakSet, WeakValueDictionary
 import numpy as np
 import pyarrow as pa
 
-from hudi_pyspark.columns.arrays import Arrays
+from hudi_pyspark.columns.arrays import nbytes_of
 from hudi_pyspark.fork_safe_lock import ForkSafeLock
 from hudi_pyspark.reading.merge.whole_records import MergeDecision, Winners
 
-IN_MEMORY = 512 << 20  # bytes of all outcomes of a process
+_IN_MEMORY = 512 << 20  # bytes of all outcomes of a process
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome(Arrays):
+class Outcome:
     """What the merge of a file slice decided, and the log records that remain."""
 
     decision: MergeDecision
@@ -63,7 +63,7 @@ class Outcome(Arrays):
 
 
 @dataclass(frozen=True, slots=True)
-class KeptOutcome(Arrays):
+class KeptOutcome:
     """What a store keeps of a merge."""
 
     outcome: Outcome
@@ -75,18 +75,18 @@ class KeptOutcome(Arrays):
 
         None if the decision alone takes more.
         """
-        if self.nbytes <= most_bytes:
+        if nbytes_of(self) <= most_bytes:
             return self
         without_columns = replace(self.outcome, records=self.outcome.records.select([]))
         for winners in (self.winners, None):
             kept = KeptOutcome(without_columns, self.versions, winners)
-            if kept.nbytes <= most_bytes:
+            if nbytes_of(kept) <= most_bytes:
                 return kept
         return None
 
 
 @dataclass(frozen=True, slots=True)
-class BaseKeys(Arrays):
+class BaseKeys:
     """What identifies the rows of a base file to log records, for all merges with the file."""
 
     row_count: int
@@ -148,7 +148,7 @@ class OutcomesInMemory:
 
     is_shared: ClassVar[bool] = False
 
-    def __init__(self, most_bytes: int = IN_MEMORY) -> None:
+    def __init__(self, most_bytes: int = _IN_MEMORY) -> None:
         self.most_bytes = most_bytes
         self.nbytes = 0  # of all entries
         self._entries: OrderedDict[str, _Entry] = OrderedDict()  # oldest use first
@@ -156,6 +156,10 @@ class OutcomesInMemory:
 
     def __reduce__(self) -> tuple[object, ...]:
         return type(self), (self.most_bytes,)
+
+    def bound(self, most_bytes: int) -> None:
+        """Set the bytes that may be kept from the next outcome on; 0 for the default."""
+        self.most_bytes = most_bytes or _IN_MEMORY
 
     def find(
         self, key: str, _names: Collection[str] | None, /, *, to_resume: bool = False
@@ -189,9 +193,9 @@ class OutcomesInMemory:
     def _put(self, key: str, kept: KeptOutcome | BaseKeys) -> None:
         with self._lock:
             replaced = self._entries.pop(key, None)
-            self.nbytes -= replaced.kept.nbytes if replaced is not None else 0
+            self.nbytes -= nbytes_of(replaced.kept) if replaced is not None else 0
             self._entries[key] = _Entry(next(_uses), kept)
-            self.nbytes += kept.nbytes
+            self.nbytes += nbytes_of(kept)
         while self.nbytes > self.most_bytes:
             self.remove_oldest()
         _bound_all_tables(self)
@@ -199,7 +203,7 @@ class OutcomesInMemory:
     def _remove(self, key: str) -> None:
         with self._lock:
             entry = self._entries.pop(key, None)
-            self.nbytes -= entry.kept.nbytes if entry is not None else 0
+            self.nbytes -= nbytes_of(entry.kept) if entry is not None else 0
 
     @property
     def oldest_use(self) -> int | None:
@@ -212,7 +216,7 @@ class OutcomesInMemory:
         with self._lock:
             if self._entries:
                 _, oldest = self._entries.popitem(last=False)
-                self.nbytes -= oldest.kept.nbytes
+                self.nbytes -= nbytes_of(oldest.kept)
 
 
 _uses = count()  # of outcomes in memory, of all tables

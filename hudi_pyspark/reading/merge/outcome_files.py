@@ -36,7 +36,7 @@ import numpy as np
 import pyarrow as pa
 
 from hudi_pyspark.arrow_values import to_arrow, to_numpy
-from hudi_pyspark.columns.arrays import Mask, as_one_array
+from hudi_pyspark.columns.arrays import Mask, as_one_array, nbytes_of
 from hudi_pyspark.messages import logger
 from hudi_pyspark.reading.merge.loaded_log import table_bytes
 from hudi_pyspark.reading.merge.outcome import (
@@ -133,14 +133,15 @@ class OutcomesOnDisk:
         if resumed is not None and resumed.growth < _LEAST_GROWTH:
             kept = replace(kept, winners=None)
             resumed = None  # its file stays: the next merge is resumed from it once more
-        is_kept = self._keep(key, kept.nbytes, partial(_parts_of_outcome, kept))
+        is_kept = self._keep(key, nbytes_of(kept), partial(_parts_of_outcome, kept))
         if is_kept and resumed is not None:
             with suppress(OSError):
                 self._path(resumed.key).unlink(missing_ok=True)
 
     def put_base_keys(self, key: str, base_keys: BaseKeys, /) -> None:
-        if self._has_room(base_keys.nbytes):
-            self._keep(key, base_keys.nbytes, partial(_parts_of_base_keys, base_keys))
+        nbytes = nbytes_of(base_keys)
+        if self._has_room(nbytes):
+            self._keep(key, nbytes, partial(_parts_of_base_keys, base_keys))
 
     def _keep(
         self, key: str, nbytes: int, make_parts: Callable[[], tuple[_Facts, list[pa.Table]]]

@@ -32,7 +32,6 @@ import pyarrow.compute as pc
 
 from hudi_pyspark.columns.arrays import Mask, any_of, as_one_array, is_null, is_true
 from hudi_pyspark.columns.text import spark_value_text
-from hudi_pyspark.custom_mergers import PayloadMerger
 from hudi_pyspark.errors import CorruptTableError, InvalidOptionError
 from hudi_pyspark.format.column_names import find_column
 from hudi_pyspark.reading.log_records.marks import are_older, flagged_rows, ordering_field
@@ -51,6 +50,7 @@ from hudi_pyspark.table.merge_mode import (
     PAYLOADS,
     POSTGRES_LSN_FIELD,
     MergeRule,
+    PayloadMerger,
     RecordMergeMode,
 )
 from hudi_pyspark.table.meta_columns import DELETED_COLUMN, META_COLUMNS
@@ -59,6 +59,25 @@ if TYPE_CHECKING:
     from hudi_pyspark.reading.log_records.records import ColumnSets, Records
 
     Decide = Callable[[Records, Records, MergeRule], Decision]
+
+
+def merge_pairs(older: Records, newer: Records, rule: MergeRule, sets: ColumnSets) -> Records:
+    """Merge pairs of records; each pair has one key.
+
+    Args:
+        older: one record of each pair.
+        newer: the other record of each pair.
+        rule: of the table.
+        sets: the sets of columns to which the records' marks refer.
+
+    Raises:
+        CorruptTableError: a record lacks the value by which its payload class orders records.
+        InvalidOptionError: a user's merger returned something other than rows of its arguments'
+            types.
+    """
+    if rule.merger is not None:
+        return _merge_by_function(rule.merger, older, newer, rule)
+    return decide(older, newer, rule, sets).apply(older, newer)
 
 
 def decide(older: Records, newer: Records, rule: MergeRule, sets: ColumnSets) -> Decision:
@@ -115,7 +134,7 @@ def _custom(older: Records, newer: Records, rule: MergeRule) -> Decision:
     )
 
 
-def merge_by_function(
+def _merge_by_function(
     merger: PayloadMerger, older: Records, newer: Records, rule: MergeRule
 ) -> Records:
     """Merge pairs of records with a user's function.

@@ -1,6 +1,6 @@
 """Merge records that win as a whole: each merged row is a log row, or a row of the base file.
 
-    merge = WholeRecords(log, pair_rule)
+    merge = WholeRecords(log, rule)
     for table in base:                            # all base tables, in file order
         remaining = table.filter(merge.keep(table))
     decision, winners = merge.finish()            # with the log rows that remain
@@ -25,7 +25,6 @@ import pyarrow.compute as pc
 
 from hudi_pyspark.arrow_values import to_arrow, to_numpy
 from hudi_pyspark.columns.arrays import (
-    Arrays,
     Mask,
     ParallelArrays,
     RowNumbers,
@@ -41,7 +40,7 @@ from hudi_pyspark.reading.merge.base_rows import (
     base_wins,
     compared_ordering,
 )
-from hudi_pyspark.reading.merge.fold import PairRule, fold_log
+from hudi_pyspark.reading.merge.fold import fold_log
 from hudi_pyspark.table.merge_mode import MergeRule
 
 _ORDINALS = pa.schema({"": pa.int64()})
@@ -71,7 +70,7 @@ class MatchedRows(ParallelArrays):
 
 
 @dataclass(frozen=True, slots=True)
-class Winners(Arrays):
+class Winners:
     """What the log records of a slice were folded into: one record per key, and its base row.
 
     Deletes and records that lost against their base row stay: a later record may change who wins.
@@ -135,7 +134,7 @@ class WholeRecords:
     def __init__(
         self,
         log: LogRecords,
-        pair_rule: PairRule,
+        rule: MergeRule,
         decision: MergeDecision = NOTHING_DECIDED,
         winners: Winners | None = None,
         row_filter: RowFilter | None = None,
@@ -145,7 +144,7 @@ class WholeRecords:
         Args:
             log: records of the slice, oldest first. A resumed merge takes the later records, which
                 are identified like the winners.
-            pair_rule: how two records of one key become one; it takes no values from both of them.
+            rule: of the table; it takes no values from two records.
             decision: on the earlier log records; it has ``kept_log_rows``. Stays as it is.
             winners: of the earlier log records; None if there are none.
             row_filter: returns the base rows that take part in the merge; None for all.
@@ -153,7 +152,6 @@ class WholeRecords:
         Raises:
             CorruptTableError, UnsupportedMergeError: as `fold_log`.
         """
-        rule = pair_rule.rule
         self._rule = rule
         self._decision = decision
         self._winners = Winners.none(log, rule) if winners is None else winners
@@ -164,7 +162,7 @@ class WholeRecords:
         records = _number_rows(log, self._winners.row_count)
         if len(refolded):
             records = LogRecords.concat([older.take(refolded), records])
-        self._folded = fold_log(records, pair_rule)
+        self._folded = fold_log(records, rule)
         # Per folded record, the ordinal of the winner of its key, whose base row it has.
         self._source = _ordinals_of_winners(self._folded, older, refolded)
         self._new_keys = np.flatnonzero(self._source == NO_ROW)

@@ -18,10 +18,10 @@ from hudi_pyspark.format.avro.schema import (
     LogicalType,
     Primitive,
     arrow_schema,
-    column_type,
     parse_schema,
 )
-from hudi_pyspark.format.nested_types import is_variant
+from hudi_pyspark.format.nested_types import is_variant, vector_element
+from hudi_pyspark.table.schema import as_shown
 
 
 def record(*fields: dict[str, Any], **attributes: Any) -> str:
@@ -183,9 +183,7 @@ def test_blob_is_an_ordinary_record():
 def test_vector_is_stored_as_bytes_and_becomes_a_list_of_its_elements(element, kind):
     avro = parse_schema(column({**fixed(8, "vector"), "elementType": element}))
     assert arrow_schema(avro).field("c").type == pa.binary()
-    assert column_type(avro.fields[0].type, "c") == pa.list_(
-        pa.field("element", kind, nullable=False)
-    )
+    assert as_shown(arrow_schema(avro).field("c")).type == pa.list_(kind)
 
 
 def variant(*fields):
@@ -212,12 +210,12 @@ def test_struct_with_the_fields_of_a_variant_is_none():
 def test_vector_of_unknown_elements_is_refused_by_column_name():
     avro = parse_schema(column({**fixed(8, "vector"), "elementType": "INT4"}))
     with pytest.raises(UnsupportedTypeError, match="'c' is a vector of INT4"):
-        column_type(avro.fields[0].type, "c")
+        arrow_schema(avro)
 
 
 def test_column_of_another_type_is_no_vector():
     avro = parse_schema(column("long"))
-    assert column_type(avro.fields[0].type, "c") is None
+    assert vector_element(arrow_schema(avro).field("c")) is None
 
 
 @pytest.mark.parametrize(

@@ -50,15 +50,15 @@ def test_real_deletes_ordered_by_a_long():
     deletes = golden("v6_mor_nonpart_event_time.log")
     assert deletes.record_keys.to_pylist() == ["5", "4", "0", "6"]
     assert groups(deletes) == [(W.LONG, [0, 1, 2, 3], [150, 50, 120, 100])]
-    assert deletes.array_ordering is None
+    assert deletes.array_rows is None
 
 
 def test_real_deletes_ordered_by_two_fields():
     deletes = golden("v9_mor_payload_mysql_debezium.log")
     assert deletes.record_keys.to_pylist() == ["2", "3"]
     assert deletes.ordering == ()
-    assert deletes.array_ordering is not None
-    first, second = deletes.array_ordering.fields
+    assert deletes.array_rows is not None
+    first, second = deletes.array_fields
     assert [group.values.to_pylist() for group in first] == [
         ["mysql-bin.000006", "mysql-bin.000004"]
     ]
@@ -119,11 +119,11 @@ def test_each_ordering_field_of_an_array_has_its_own_groups():
     )
     deletes = decode(content(3, payload))
     assert groups(deletes) == [(W.INT, [0], [0])]
-    assert deletes.array_ordering is not None
-    assert deletes.array_ordering.rows.to_pylist() == [1, 3]
+    assert deletes.array_rows is not None
+    assert deletes.array_rows.to_pylist() == [1, 3]
     assert [
         [(group.wrapper, group.rows.to_pylist(), group.values.to_pylist()) for group in field]
-        for field in deletes.array_ordering.fields
+        for field in deletes.array_fields
     ] == [
         [(W.INT, [3], [5]), (W.STRING, [1], ["a"])],
         [(W.LOCAL_DATE, [1], [date(1970, 1, 2)])],
@@ -145,7 +145,7 @@ def test_placeholder_block_of_the_metadata_table_deletes_nothing():
 def test_version_1_has_keys_only():
     deletes = decode(content(1, TWO_KEYS))
     assert deletes.record_keys == pa.array(["k1", "k2"])
-    assert (deletes.ordering, deletes.array_ordering) == ((), None)
+    assert (deletes.ordering, deletes.array_rows) == ((), None)
     assert deletes.is_commit_time.to_pylist() == [True, True]
 
 

@@ -23,13 +23,16 @@ def key_named(text: bytes) -> bytes:
 
 
 def test_hoodie_keys_share_their_partition_path():
-    assert keys(TWO_KEYS) == [KryoDelete("k1"), KryoDelete("k2")]
+    assert keys(TWO_KEYS) == [
+        KryoDelete("k1", partition_path="p1"),
+        KryoDelete("k2", partition_path="p1"),
+    ]
 
 
 def test_delete_records_have_the_java_class_of_their_ordering_value():
     assert deletes(TWO_DELETES) == [
-        KryoDelete("k1", "int", 0),
-        KryoDelete("k2", "long", 7),
+        KryoDelete("k1", "int", 0, "p1"),
+        KryoDelete("k2", "long", 7, "p1"),
     ]
 
 
@@ -65,7 +68,8 @@ def test_delete_records_have_the_java_class_of_their_ordering_value():
 )
 def test_ordering_values_are_read_by_class(octets, expected):
     (delete,) = deletes(ONE_DELETE + octets)
-    assert delete == KryoDelete("k1", *(expected or ()))
+    java_class, value = expected or ("", None)
+    assert delete == KryoDelete("k1", java_class, value, "p1")
 
 
 @pytest.mark.parametrize(

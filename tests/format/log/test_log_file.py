@@ -124,8 +124,8 @@ def test_delete_without_values_of_several_ordering_fields_does_not_win_over_all(
     block = frame(native_parquet(deletes, HEADER), f"{STEM}.deletes.parquet")
     records = decode_deletes(block)
     assert records.is_commit_time.to_pylist() == [False]
-    assert records.array_ordering is not None
-    assert [len(group.values) for (group,) in records.array_ordering.fields] == [0, 0]
+    assert records.array_rows is not None
+    assert [len(group.values) for (group,) in records.array_fields] == [0, 0]
 
 
 def test_deletes_without_record_keys_are_refused():

@@ -12,11 +12,9 @@ from typing import Any
 import fastavro
 import pyarrow as pa
 
-from hudi_pyspark.custom_mergers import PayloadMerger
 from hudi_pyspark.format.log.log_block import HeaderKey, LogBlock, LogBlockType, frame_blocks
 from hudi_pyspark.reading.log_records.decoder import LogDecoder
 from hudi_pyspark.reading.log_records.records import LogRecords, Records
-from hudi_pyspark.reading.merge.fold import PairRule
 from hudi_pyspark.reading.merge.loaded_log import MemoryLimits, load_log
 from hudi_pyspark.reading.merge.merge import MergePass
 from hudi_pyspark.table.log_files import BlockFilter, scan_blocks
@@ -140,16 +138,15 @@ def merged_slice(
     *,
     memory: int,
     batch_rows: int = 10,
-    merger: PayloadMerger | None = None,
     row_filter: Callable[[pa.Table], Any] | None = None,
     folder: str = tempfile.gettempdir(),
 ) -> Iterator[pa.Table]:
     """A log file merged with base tables, as a read does it with so much memory."""
     blocks = list(scan_blocks(framed(log), BlockFilter("999", None)).blocks)
-    with closing(load_log(blocks, decoder, MemoryLimits(memory, folder), merger)) as loaded:
+    with closing(load_log(blocks, decoder, MemoryLimits(memory, folder))) as loaded:
         tables = loaded.merge(
             base,
-            lambda base, log: MergePass(log, loaded.pair_rule, row_filter).rows(base, batch_rows),
+            lambda base, log: MergePass(log, decoder.rule, row_filter).rows(base, batch_rows),
         )
         yield from (table.rows for table in tables)
 
@@ -160,10 +157,9 @@ def merge(
     rule: MergeRule,
     *,
     batch_rows: int,
-    merger: PayloadMerger | None = None,
 ) -> Iterator[pa.Table]:
     """The tables of one pass of a merge."""
-    merge_pass = MergePass(log, PairRule(rule, log.column_sets, merger))
+    merge_pass = MergePass(log, rule)
     return (table.rows for table in merge_pass.rows(base, batch_rows))
 
 

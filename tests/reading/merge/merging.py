@@ -6,7 +6,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from hudi_pyspark.custom_mergers import PayloadMerger
 from hudi_pyspark.format.log.log_block import HeaderKey
 from hudi_pyspark.table.config import TableConfig
 from hudi_pyspark.table.merge_mode import MergeRule, resolve_merge_rule
@@ -57,7 +56,6 @@ class Table:
 
     columns: dict[str, pa.DataType]
     rule: MergeRule
-    merger: PayloadMerger | None = None
     log: list[bytes] = field(default_factory=list)
 
     def row(self, *values: Any) -> dict[str, Any]:
@@ -89,6 +87,6 @@ class Table:
         """The rows that a read answers, in the order of their keys."""
         log = log_records(b"".join(self.log), schema=self.schema, rule=self.rule)
         table = pa.Table.from_pylist([self.row(*values) for values in base], schema=self.schema)
-        tables = merge([table], log, self.rule, batch_rows=10, merger=self.merger)
+        tables = merge([table], log, self.rule, batch_rows=10)
         rows = [tuple(row.values()) for result in tables for row in result.to_pylist()]
         return sorted(rows, key=lambda row: row[0])

@@ -9,12 +9,11 @@ import pyarrow as pa
 import pytest
 
 from hudi_pyspark import HudiTable
-from hudi_pyspark.custom_mergers import PayloadMerger
 from hudi_pyspark.errors import CorruptLogBlockError
 from hudi_pyspark.format.log.log_block import HeaderKey, LogBlockType
 from hudi_pyspark.reading.log_records.decoder import LogDecoder
 from hudi_pyspark.reading.merge.loaded_log import MemoryLimits, load_log
-from hudi_pyspark.table.merge_mode import MergeRule, RecordMergeMode
+from hudi_pyspark.table.merge_mode import MergeRule, PayloadMerger, RecordMergeMode
 from tests.format.log.log_writer import write_block
 from tests.reading.log_records.log_files import (
     BASE_INSTANT,
@@ -185,9 +184,8 @@ def joined(older: pa.Table, newer: pa.Table) -> pa.Table:
 @pytest.mark.parametrize("memory", [1, 4_000, ENOUGH_MEMORY])
 def test_users_merger_sees_all_records_of_a_key_in_order(memory):
     log = b"".join(rows(7, 95, v=letter) for letter in "abcdefgh") + delete_block([("k8", None)])
-    decoder = log_decoder(SCHEMA, CUSTOM)
-    merger = PayloadMerger(joined, None)
-    tables = merged_slice(log, BASE, decoder, memory=memory, merger=merger)
+    decoder = log_decoder(SCHEMA, replace(CUSTOM, merger=PayloadMerger(joined, None)))
+    tables = merged_slice(log, BASE, decoder, memory=memory)
     values = {row[KEY]: row["v"] for table in tables for row in table.to_pylist()}
     assert (values["k7"], values["k95"]) == ("baseabcdefgh", "abcdefgh")
     assert len(values) == 90

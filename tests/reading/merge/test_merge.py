@@ -6,7 +6,6 @@ import pyarrow as pa
 import pytest
 
 from hudi_pyspark.errors import CorruptTableError, UnsupportedTableError
-from hudi_pyspark.reading.merge.fold import PairRule
 from hudi_pyspark.reading.merge.merge import MergePass
 from tests.reading.log_records.log_files import (
     BASE_INSTANT,
@@ -334,7 +333,7 @@ def test_decision_says_what_became_of_base_rows_and_log_rows():
         schema=SCHEMA,
         rule=BY_EVENT_TIME,
     )
-    merge_pass = MergePass(log, PairRule(BY_EVENT_TIME, log.column_sets))
+    merge_pass = MergePass(log, BY_EVENT_TIME)
     names = ["stays", "new", "late", "gone"]
     base = pa.Table.from_pylist([row(key, 10, "base") for key in names], schema=SCHEMA)
     tables = list(merge_pass.rows([base.slice(0, 2), base.slice(2)], 10))
@@ -349,7 +348,7 @@ def test_decision_says_what_became_of_base_rows_and_log_rows():
 def test_decision_keeps_no_log_rows_as_they_are_if_base_rows_are_folded():
     rule = replace(BY_EVENT_TIME, folds_base_rows=True)
     log = log_records(upsert("k", 20), schema=SCHEMA, rule=rule)
-    merge_pass = MergePass(log, PairRule(rule, log.column_sets))
+    merge_pass = MergePass(log, rule)
     list(merge_pass.rows([pa.Table.from_pylist(BASE, schema=SCHEMA)], 10))
     dropped, kept = merge_pass.decision()
     assert dropped.tolist() == [True]

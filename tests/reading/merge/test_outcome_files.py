@@ -23,6 +23,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from hudi_pyspark import HudiTable, thresholds
+from hudi_pyspark.columns.arrays import nbytes_of
 from hudi_pyspark.planning import slice_tasks
 from hudi_pyspark.planning.plan import cost
 from hudi_pyspark.reading.kept_merges import merged_on_disk
@@ -92,7 +93,7 @@ def test_base_keys_are_kept_as_long_as_half_of_the_space_is_left(store):
     assert (found.row_count, found.versions) == (11, ("v1",))
     assert pa.concat_tables(found.tables).equals(pa.concat_tables(tables))
     (file,) = store.files()
-    tight = OutcomesOnDisk(store.folder, most_bytes=2 * (file[1] + base_keys.nbytes) - 2)
+    tight = OutcomesOnDisk(store.folder, most_bytes=2 * (file[1] + nbytes_of(base_keys)) - 2)
     tight.put_base_keys(OTHER, base_keys)
     assert tight.find_base_keys(OTHER) is None
     old = time.time_ns() - 2 * 3600 * 10**9

@@ -10,7 +10,7 @@ import pytest
 
 from hudi_pyspark.errors import CorruptTableError, UnsupportedMergeError
 from hudi_pyspark.reading.merge.payload import DECISIONS
-from hudi_pyspark.table.merge_mode import PAYLOADS, check_supported
+from hudi_pyspark.table.merge_mode import PAYLOADS, PayloadMerger, check_supported
 from hudi_pyspark.table.schema import column_defaults
 from tests.reading.log_records.log_files import COMMIT_TIME, EVENT_TIME, array_of, rule_of, wrapped
 from tests.reading.merge.merging import Table, rule_of_table
@@ -494,19 +494,20 @@ def custom(payload="com.acme.MyPayload", strategy=PAYLOAD_STRATEGY):
 )
 def test_merge_by_unknown_java_code_is_refused_with_advice(rule, named):
     with pytest.raises(UnsupportedMergeError, match="register_payload") as raised:
-        check_supported(rule, has_merger=False)
+        check_supported(rule)
     assert named in str(raised.value)
     assert "read_optimized" in str(raised.value)
 
 
 def test_merge_by_unknown_java_code_is_fine_with_a_merger_for_it():
-    check_supported(custom(), has_merger=True)
+    merger = PayloadMerger(lambda _, newer: newer, None)
+    check_supported(replace(custom(), merger=merger))
 
 
 @pytest.mark.parametrize("payload", [name for name in VERSION_9 if "." not in name])
 def test_known_payload_classes_are_supported(payload):
-    check_supported(rule_for(6, payload), has_merger=False)
-    check_supported(custom(MODEL + payload, ""), has_merger=False)
+    check_supported(rule_for(6, payload))
+    check_supported(custom(MODEL + payload, ""))
 
 
 @pytest.mark.parametrize("mode", [COMMIT_TIME, EVENT_TIME])
@@ -514,7 +515,7 @@ def test_unknown_partial_update_mode_is_refused(mode):
     rule = replace(rule_of(mode), partial_update_mode="IGNORE_MARKERS")
     message = r"hoodie\.table\.partial\.update\.mode is 'IGNORE_MARKERS'; known: IGNORE_DEFAULTS"
     with pytest.raises(UnsupportedMergeError, match=message):
-        check_supported(rule, has_merger=False)
+        check_supported(rule)
 
 
 def test_each_covered_payload_class_has_a_function_that_decides_like_it():

@@ -2,6 +2,7 @@
 
 import sys
 from collections import Counter
+from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
@@ -11,8 +12,9 @@ import pytest
 
 import hudi_pyspark
 from hudi_pyspark import HudiTable, InvalidOptionError, UnsupportedMergeError
-from hudi_pyspark.custom_mergers import PayloadMerger, find_merger, registered_payloads
+from hudi_pyspark.custom_mergers import find_merger, registered_payloads
 from hudi_pyspark.imported_function import ALLOWED
+from hudi_pyspark.table.merge_mode import PayloadMerger
 from tests.conftest import GOLDEN
 from tests.damage import set_property, unpack
 from tests.emptied_state import empty
@@ -51,8 +53,12 @@ def custom_rule(payload=OWN, strategy=""):
     )
 
 
+def merged_by(function):
+    return replace(custom_rule(), merger=PayloadMerger(function, None))
+
+
 def table(merge) -> Table:
-    return Table(COLUMNS, custom_rule(), PayloadMerger(merge, None))
+    return Table(COLUMNS, merged_by(merge))
 
 
 # What the function gets
@@ -116,8 +122,7 @@ def test_rows_that_are_flagged_as_deletes_never_meet_the_function(log, expected)
         assert older["v"].to_pylist() == ["base"]
         return older
 
-    made = Table({**COLUMNS, "_hoodie_is_deleted": pa.bool_()}, custom_rule())
-    made.merger = PayloadMerger(keep_older, None)
+    made = Table({**COLUMNS, "_hoodie_is_deleted": pa.bool_()}, merged_by(keep_older))
     for v, deleted in log:
         made.upsert(("a", 1, v, 5, deleted))
     assert [row[2] for row in made.merged((*BASE[0], False))] == expected
