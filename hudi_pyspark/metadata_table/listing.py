@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TypeVar
 
-from hudi_pyspark.errors import CorruptTableError, HudiError
+from hudi_pyspark.errors import CorruptTableError, HudiError, UnsupportedTableError
 from hudi_pyspark.messages import logger
 from hudi_pyspark.metadata_table.records import UNPARTITIONED
 from hudi_pyspark.metadata_table.table import MetadataTable
@@ -14,6 +14,10 @@ from hudi_pyspark.table.view import TableView
 Answer = TypeVar("Answer")
 
 _log = logger(__name__)
+_PATH_ADVICE = (
+    "Read the other partitions with a filter. Write the rows of this one again, with "
+    "hoodie.datasource.write.partitionpath.urlencode or without needless slashes"
+)
 
 
 class MetadataListing:
@@ -35,10 +39,19 @@ class MetadataListing:
         self._problem = ""  # why the metadata table is not used
 
     def partitions(self, choice: PartitionChoice | None = None) -> list[str]:
-        return self._ask(
+        """Return the partitions that a choice leaves, all without one; see `FileListing`.
+
+        Raises:
+            UnsupportedTableError: the path of one is not that of the folder with its files.
+        """
+        chosen = self._ask(
             lambda paths: paths if choice is None else choice.choose(paths),
             lambda folders: folders.partitions(choice),
         )
+        # Most tables have thousands of partitions and no such path.
+        if unclear := next((path for path in chosen if path and "//" in f"/{path}/"), ""):
+            raise _of_another_folder(unclear)
+        return chosen
 
     def files(self, partition_paths: Sequence[str]) -> Mapping[str, list[FileInfo]]:
         unlisted = [path for path in partition_paths if path not in self._relisted]
@@ -119,3 +132,16 @@ class MetadataListing:
         if missing := self._metadata.commits.missing:
             raise CorruptTableError(f"the metadata table lacks commit {missing[0]} of the table")
         return self._metadata
+
+
+def _of_another_folder(partition_path: str) -> UnsupportedTableError:
+    """Return the error for a partition such as ``q/``, whose files lie in the folder ``q``.
+
+    Apache Hudi loses the rows, since it records the names of their files without the first letter.
+    """
+    folder = "/".join(filter(None, partition_path.split("/")))
+    return UnsupportedTableError(
+        f"the metadata table has the partition {partition_path!r}, whose files lie in the folder "
+        f"{folder!r}: Apache Hudi records wrong names for them, and loses their rows",
+        advice=_PATH_ADVICE,
+    )

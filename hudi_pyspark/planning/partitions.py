@@ -73,8 +73,7 @@ def resolve_partition_values(
         values = {}
     decided = _columns_of_paths(config, schema)
     if values:
-        folders = zip(config.partition_fields, _folders(partition_path, config), strict=True)
-        decided -= {name for name, folder in folders if _seems_escaped(folder, config)}
+        decided -= ambiguous_columns(partition_path, config, types)
     columns = []
     for name in config.partition_fields:
         if name not in values:
@@ -111,7 +110,7 @@ def keep_undecided(predicate: Predicate | None, partition: PartitionValues) -> P
 
 
 def _columns_of_paths(config: TableConfig, schema: pa.Schema) -> set[str]:
-    """Return the partition columns whose folders give their values, unless `_seems_escaped`."""
+    """Return the partition columns whose folders give their values, unless `_is_ambiguous`."""
     return {
         name
         for name in config.partition_fields
@@ -123,9 +122,37 @@ def _columns_of_paths(config: TableConfig, schema: pa.Schema) -> set[str]:
     }
 
 
-def _seems_escaped(folder: str, config: TableConfig) -> bool:
-    """Return whether a folder may show a value that itself contains what looks like an escape."""
-    return not config.url_encode_partitions and "%" in folder and unquote(folder) != folder
+def ambiguous_columns(
+    partition_path: str, config: TableConfig, types: Mapping[str, pa.DataType]
+) -> set[str]:
+    """Return the partition columns whose folders may stand for several values.
+
+    The path has one folder per partition column, and ``types`` has the types of those that matter.
+    """
+    folders = zip(config.partition_fields, _folders(partition_path, config), strict=True)
+    return {n for n, text in folders if n in types and _is_ambiguous(n, text, types[n], config)}
+
+
+def _is_ambiguous(name: str, folder: str, data_type: pa.DataType, config: TableConfig) -> bool:
+    """Return whether a folder may stand for several texts, of which the file has one.
+
+    It may have been made of a character or of what looks like its escape, of a value alone or with
+    the column's name before it, and of a date with slashes or with hyphens.
+    """
+    if not pa.types.is_string(data_type):
+        return False
+    if not config.url_encode_partitions and "%" in folder and unquote(folder) != folder:
+        return True
+    if config.denies_hive_style and _begins_with_name(name, folder):
+        return True
+    is_sure = config.slash_separated_dates or not config.may_have_slash_dates
+    return not is_sure and _DATE_FOLDERS.fullmatch(folder) is not None
+
+
+def _begins_with_name(name: str, folder: str) -> bool:
+    """Return whether a folder begins with the name of a column and ``=``."""
+    # The schema may spell the column differently from the properties and the folders.
+    return folder[: len(name) + 1].lower() == f"{name}=".lower()
 
 
 def path_type(field: pa.Field) -> pa.DataType:
@@ -163,11 +190,10 @@ def _folder_values(
 
 def _folder_text(name: str, folder: str, data_type: pa.DataType, config: TableConfig) -> str | None:
     """Return the text of a column's value in the name of a folder; None if the value is null."""
-    # The schema may spell the column differently from the properties and the folders. Like Apache
-    # Hudi, go by the folder, whatever hoodie.datasource.write.hive_style_partitioning says.
-    start = len(name) + 1
-    is_hive_style = folder[:start].lower() == f"{name}=".lower()
-    text = folder[start:] if is_hive_style else folder
+    # Like Apache Hudi, go by the folder, whatever hoodie.datasource.write.hive_style_partitioning
+    # says: if it denies names, `_is_ambiguous` lets the file decide.
+    is_hive_style = _begins_with_name(name, folder)
+    text = folder[len(name) + 1 :] if is_hive_style else folder
     if text == NULL_PARTITION_VALUE:
         return None
     if config.url_encode_partitions or is_hive_style:
@@ -313,7 +339,7 @@ class PartitionPruner:
     def _may_be_slash_date(self, data_type: pa.DataType) -> bool:
         """Return whether the values of a type may be dates in a folder for each of their parts."""
         is_date = pa.types.is_string(data_type) or pa.types.is_date(data_type)
-        return self.config.slash_separated_dates and is_date
+        return self.config.may_have_slash_dates and is_date
 
     def _may_pass_continued(
         self,
@@ -334,8 +360,10 @@ class PartitionPruner:
         if name in columns:
             joined = ["/".join(of_path[place : place + 2]) for of_path in folders]
             bounds[name] = self._column(name, joined, is_below=True).bounds
-        next_folders = [of_path[place + 1].lower() for of_path in folders]
-        is_named = [folder.startswith(f"{next_name.lower()}=") for folder in next_folders]
+        is_named = [
+            _begins_with_name(next_name, of_path[place + 1]) and not self.config.denies_hive_style
+            for of_path in folders
+        ]
         mask = ~np.array(is_named, np.bool_)
         for part in parts:
             mask &= may_match_merged(part, bounds, np.arange(len(folders)), len(folders))
@@ -346,7 +374,7 @@ class PartitionPruner:
         values, is_known = _folder_values(name, folders, data_type, self.config)
         may_continue = pa.types.is_string(data_type) and not self.config.url_encode_partitions
         if not self.always_from_path:
-            is_known &= ~np.array([_seems_escaped(f, self.config) for f in folders], np.bool_)
+            is_known &= [not _is_ambiguous(name, f, data_type, self.config) for f in folders]
         place = self.config.partition_fields.index(name)
         is_plain = pa.types.is_string(data_type) and not self._may_be_slash_date(data_type)
         if is_below and self._may_continue(place) and not is_plain:

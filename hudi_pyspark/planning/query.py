@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -31,6 +32,7 @@ from hudi_pyspark.table.view import TableView
 from hudi_pyspark.tasks import (
     BOTH_IMAGES,
     CHANGELOG_COLUMNS,
+    CdcTask,
     CommitRange,
     ScanTask,
     data_columns,
@@ -200,21 +202,43 @@ class ChangesQuery(Query):
         return changes_schema(self.planner.table_schema, self.requested.options.cdc_format)
 
     def plan(self, result: pa.Schema, predicate: Predicate | None) -> Plan:
-        schema = self.planner.table_schema
-
-        def plan_whole(slices: Sequence[FileSlice], until: str) -> list[ScanTask]:
-            query = SliceQuery(schema, until, partition_values_from_files=True)
-            return self.planner.tasks(slices, query)
-
         settings = read_settings(self.planner.options)
         names = {*result.names, *top_level_columns(predicate, self.schema)}
         # Images take most of the time, and a count needs none of them.
         shown = BOTH_IMAGES & names
-        tasks = plan_changes(self.requested, schema, plan_whole)
+        tasks = self._tasks_of_whole_images()
         if self.requested.options.cdc_format is CdcFormat.CHANGELOG:
-            images = pa.schema([field for field in data_columns(schema) if field.name in names])
+            all_images = data_columns(self.planner.table_schema)
+            images = pa.schema([field for field in all_images if field.name in names])
             answer = pa.schema([*images, *CHANGELOG_COLUMNS])
             shown = BOTH_IMAGES if images.names else frozenset()
             tasks = [replace(task, images=images, answer=answer) for task in tasks]
         tasks = [replace(t, predicate=predicate, settings=settings, shown=shown) for t in tasks]
         return Plan(self, result.names, predicate, tasks)
+
+    def _tasks_of_whole_images(self) -> list[CdcTask]:
+        """Plan all columns, in the slices around each commit and in its CDC log files.
+
+        A row may stay in its folder after its partition value has changed: images are the rows as
+        they were stored, unless the paths give all partition values.
+        """
+        planner = self.planner
+        from_files = not planner.values_come_from_path
+        query = SliceQuery(planner.table_schema, "", partition_values_from_files=from_files)
+
+        def plan_whole(slices: Sequence[FileSlice], until: str) -> list[ScanTask]:
+            return planner.tasks(slices, replace(query, until=until))
+
+        def folder_of(task: CdcTask) -> str:
+            return posixpath.dirname(task.cdc_files[0].path)
+
+        tasks = plan_changes(self.requested, planner.table_schema, plan_whole)
+        folders = {folder_of(task) for task in tasks if task.cdc_files}
+        values = planner.partition_values(folders, query)
+        by_id = planner.schema_on_read
+        return [
+            replace(task, partition=values[folder_of(task)], schema_on_read=by_id)
+            if task.cdc_files
+            else task
+            for task in tasks
+        ]

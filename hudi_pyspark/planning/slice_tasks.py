@@ -183,7 +183,7 @@ class TablePlanner:
         all_slices = list(slices)
         if any(is_skeleton(s, self.config) for s in all_slices):
             all_slices = self._bootstrap_sources.attach(all_slices)
-        partitions = self._partitions({s.partition_path for s in all_slices}, query)
+        partitions = self.partition_values({s.partition_path for s in all_slices}, query)
         chosen = [s for s in all_slices if s.partition_path in partitions]
         chosen.sort(key=attrgetter("partition_path", "file_id", "base_instant_time"))
         check_formats(chosen, self.config)
@@ -218,8 +218,14 @@ class TablePlanner:
         sources.check_folder()
         return sources
 
-    def _partitions(self, paths: Iterable[str], query: SliceQuery) -> dict[str, PartitionValues]:
-        """Map the paths of partitions whose rows can pass the filter to their values."""
+    def partition_values(
+        self, paths: Iterable[str], query: SliceQuery
+    ) -> dict[str, PartitionValues]:
+        """Map the paths of partitions whose rows can pass the filter to their values.
+
+        Raises:
+            CorruptTableError: a path does not fit the partition columns.
+        """
         sorted_paths = sorted(paths)
         choice = self.partition_choice(query.predicate)
         merge_columns = self._merge_columns

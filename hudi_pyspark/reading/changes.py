@@ -17,11 +17,12 @@ import pyarrow.compute as pc
 
 from hudi_pyspark import thresholds
 from hudi_pyspark.arrow_values import to_arrow
-from hudi_pyspark.columns.arrays import as_one_array, is_true, repeat
-from hudi_pyspark.columns.schema_evolution import conform, repair_timestamps
+from hudi_pyspark.columns.arrays import as_one_array, is_true, rename_columns, repeat
+from hudi_pyspark.columns.schema_evolution import conform, repair_timestamps, stored_columns
 from hudi_pyspark.columns.text import json_text
 from hudi_pyspark.errors import CorruptTableError
 from hudi_pyspark.filter.evaluation import filter_rows
+from hudi_pyspark.format.column_names import match_columns
 from hudi_pyspark.format.log.data_block import decode_data_block
 from hudi_pyspark.format.log.log_block import LogBlockType
 from hudi_pyspark.reading.merge.loaded_log import LogInMemory
@@ -107,8 +108,8 @@ def _logged_changes(
     if not task.shown:
         return _result(task, operations, None, None)
     names = logged.schema.names
-    old = _logged_image(logged, "before", task.images, source) if "before" in names else None
-    new = _logged_image(logged, "after", task.images, source) if "after" in names else None
+    old = _logged_image(logged, "before", task, source) if "before" in names else None
+    new = _logged_image(logged, "after", task, source) if "after" in names else None
     if "record_key" in names:
         keys = as_one_array(logged.column("record_key"))
         if old is None:
@@ -120,13 +121,22 @@ def _logged_changes(
     return _result(task, operations, old, new)
 
 
-def _logged_image(logged: pa.Table, name: str, images: pa.Schema, source: str) -> pa.Array:
+def _logged_image(logged: pa.Table, name: str, task: CdcTask, source: str) -> pa.Array:
     """Return the images of a CDC log as structs of the table's present columns."""
     stored = as_one_array(logged.column(name))
-    target = pa.schema([pa.field("image", pa.struct(list(images)))])
-    rows = repair_timestamps(pa.table({"image": stored}), target, in_avro=True)
-    rows = conform(rows, target, {}, source=source, casts=True)
-    return as_one_array(rows.column("image"))
+    rows = pa.Table.from_arrays(stored.flatten(), [field.name for field in stored.type])
+    by_id = task.schema_on_read
+    of_path = task.partition.from_path
+    in_images = [name for name in task.images.names if name not in of_path]
+    names = stored_columns(by_id, in_images, task.instant)
+    in_log = match_columns(names.values(), rows.schema.names, source=source)
+    rows = rename_columns(rows.select([*in_log.values()]), in_log)
+    if by_id is not None:
+        rows = by_id.rename(rows, names, task.instant)
+    rows = repair_timestamps(rows, task.images, in_avro=True)
+    rows = conform(rows, task.images, task.partition.constants, source=source, casts=True)
+    images = _as_structs(rows, task.images)
+    return pc.if_else(stored.is_valid(), images, pa.scalar(None, images.type))
 
 
 class _Images:

@@ -22,6 +22,8 @@ _VERSION = "hoodie.table.version"
 _LAYOUT = "hoodie.timeline.layout.version"
 _ARCHIVE_FOLDER = "archived"
 _POPULATE = "hoodie.populate.meta.fields"
+_HIVE_STYLE = "hoodie.datasource.write.hive_style_partitioning"
+_SLASHES = "hoodie.datasource.write.slash.separated.date.partitioning"
 # Values of hoodie.meta.fields.mode (Apache Hudi 1.3) with which rows have their commit times.
 _MODES_WITH_COMMIT_TIMES = ("ALL", "COMMIT_TIME_ONLY", "COMMIT_TIME_AND_FILE_NAME")
 # Properties that a writer of Apache Hudi was given if it orders by event time without a field.
@@ -165,6 +167,25 @@ def _partition_fields(properties: Mapping[str, str]) -> tuple[tuple[str, ...], t
     return names, tuple(n for n, kind in zip(names, kinds, strict=True) if kind in may_be_time)
 
 
+def _denies_hive_style(properties: Mapping[str, str]) -> bool:
+    """Return whether writers put no names of columns into folders.
+
+    A bootstrapped table has the folders of its source, which mostly have names.
+    """
+    is_denied = properties.get(_HIVE_STYLE, "").strip().lower() == "false"
+    return is_denied and not _bootstrap_base_path(properties)
+
+
+def _may_have_slash_dates(properties: Mapping[str, str]) -> bool:
+    """Return whether the value of the folder 2024/01/31 may be 2024-01-31.
+
+    With the DataFrame writer of 1.2.0 only the extractor of partition values tells.
+    """
+    extractor = properties.get("hoodie.table.partition_extractor_class", "").rpartition(".")[2]
+    return _flag(_SLASHES)(properties) or extractor == "SlashEncodedDayPartitionValueExtractor"
+
+
+_bootstrap_base_path = _first("hoodie.bootstrap.base.path")
 _database = _first("hoodie.database.name")
 _partition_entries = _names("hoodie.table.partition.fields")
 _ordering_fields = _names("hoodie.table.ordering.fields", "hoodie.table.precombine.field")
@@ -205,9 +226,10 @@ class TableConfig:
     )
     key_generator: str = _read(_key_generator)  # SIMPLE, COMPLEX, TIMESTAMP …; "" if unknown
     url_encode_partitions: bool = _read(_flag("hoodie.datasource.write.partitionpath.urlencode"))
-    slash_separated_dates: bool = _read(
-        _flag("hoodie.datasource.write.slash.separated.date.partitioning")
-    )
+    # whether folders are said to have no names of columns; some have them all the same
+    denies_hive_style: bool = _read(_denies_hive_style)
+    slash_separated_dates: bool = _read(_flag(_SLASHES))
+    may_have_slash_dates: bool = _read(_may_have_slash_dates)
     drop_partition_columns: bool = _read(_flag("hoodie.datasource.write.drop.partition.columns"))
     populate_meta_fields: bool = _read(_flag(_POPULATE, default=True))
     payload_class: str = _read(_first("hoodie.compaction.payload.class"))  # "" if none is named
@@ -229,7 +251,7 @@ class TableConfig:
     metadata_partitions: tuple[str, ...] = _read(_names("hoodie.table.metadata.partitions"))
     create_schema: str = _read(_first("hoodie.table.create.schema"))  # Avro JSON, "" if absent
     # "" for a table that was not bootstrapped
-    bootstrap_base_path: str = _read(_first("hoodie.bootstrap.base.path"))
+    bootstrap_base_path: str = _read(_bootstrap_base_path)
     # in an LSM_TREE files are sorted by record key, and base files merge as log files do
     storage_layout: str = _read(_one_of("hoodie.table.storage.layout", _STORAGE_LAYOUTS))
     properties: Mapping[str, str] = _read(dict)  # all of them, as in the file

@@ -18,8 +18,8 @@ from hudi_pyspark.table.hashing_rings import Arc
 from hudi_pyspark.table.stored_keys import stored_keys
 from tests.planning.bucket_tables import add, damaged_elsewhere
 from tests.planning.indexed import pruned
+from verification.bucket_tables.__main__ import cluster
 from verification.bucket_tables.hashing import list_hash, ring_hash
-from verification.bucket_tables.referee import cluster
 from verification.bucket_tables.tables import KINDS, Keys, Writer
 
 ID = candidates(("id",))

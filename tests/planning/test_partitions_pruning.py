@@ -129,6 +129,31 @@ def test_part_of_a_date_with_slashes_is_no_date(kind, encodes):
         assert by_number.containing(folders) == folders
 
 
+@pytest.mark.parametrize("text", ["p = 'x'", "p = 'p=x'", "p = 'y' or q = 1", "p like 'p%'"])
+def test_folder_that_may_be_a_name_and_a_value_or_a_value_is_kept(text):
+    bare = replace(config(), denies_hive_style=True)
+    assert pruner(text, bare).choose(["p=x/1", "z/2"]) == ["p=x/1"]
+    assert pruner(text, bare).containing(["p=x"]) == ["p=x"]
+    # A number is never written with a name in its text.
+    assert pruner("q = 2", bare).choose(["p=x/q=1", "p=x/q=2"]) == ["p=x/q=2"]
+
+
+def test_value_may_continue_in_a_folder_that_looks_named():
+    three = replace(config("p,q,v"), denies_hive_style=True)
+    schema = pa.schema(dict.fromkeys("pqv", pa.string()))
+    found = pruner("p = 'x/q=1' and v = '3'", three, schema)
+    assert found.containing(["x/q=1/2"])  # 3 is in the folder below
+    assert not found.containing(["y/q=1/2"])
+
+
+def test_folders_of_a_date_with_slashes_or_hyphens_decide_no_text():
+    days = replace(config("p"), may_have_slash_dates=True)
+    for text in ("p = '2024-01-31'", "p = '2024/01/31'"):
+        assert pruner(text, days).choose(["2024/01/31", "2024-02-01"]) == ["2024/01/31"]
+        for folder in ("2024", "2024/01"):
+            assert pruner(text, days).containing([folder]) == [folder]
+
+
 DAY = {"type": "int", "logicalType": "date"}
 DAYS = [date(2024, 1, 31), date(2024, 2, 1), date(2025, 1, 1)]
 

@@ -29,6 +29,11 @@ SCHEMA = pa.schema(
 NULL = "__HIVE_DEFAULT_PARTITION__"
 ENCODED = {"datasource__write__partitionpath__urlencode": "true"}
 FORMATTED = {"table__keygenerator__type": "TIMESTAMP"}
+HIVE_STYLE = "datasource__write__hive_style_partitioning"
+BARE = {HIVE_STYLE: "false"}
+EXTRACTOR = "org.apache.hudi.hive.SlashEncodedDayPartitionValueExtractor"
+SLASH_DAYS = {"table__partition_extractor_class": EXTRACTOR}
+SLASHES = {"datasource__write__slash__separated__date__partitioning": "true"}
 
 
 def table_of(fields, ordering=(), *, version="6", **properties):
@@ -90,6 +95,14 @@ def test_path_gives_values_in_the_types_of_the_table(path, fields, expected):
         pytest.param(NULL, "name", {}, (), id="null-or-empty-text"),
         pytest.param(NULL, "id", {}, ("id",), id="null-number"),
         pytest.param("x", "id", {}, (), id="does-not-parse"),
+        pytest.param("name=x", "name", {}, ("name",), id="named"),
+        pytest.param("name=x", "name", {HIVE_STYLE: "true"}, ("name",), id="hive-style"),
+        pytest.param("NAME=x/3", "name,id", BARE, ("id",), id="named-or-not"),
+        pytest.param("day=x/id=3", "name,id", BARE, ("name", "id"), id="text-or-named-number"),
+        pytest.param("2024/01/31", "name", {}, ("name",), id="slashes"),
+        pytest.param("2024/01/31", "name", SLASH_DAYS, (), id="slashes-or-hyphens"),
+        pytest.param("2024/1", "name", SLASH_DAYS, ("name",), id="no-date-with-slashes"),
+        pytest.param("2024/01/31", "name", SLASH_DAYS | SLASHES, ("name",), id="hyphens"),
     ],
 )
 def test_path_decides_where_it_can_hold_the_value(path, fields, properties, from_path):

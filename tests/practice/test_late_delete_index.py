@@ -9,7 +9,7 @@ import pytest
 
 from hudi_pyspark import HudiTable
 from tests.spark.conftest import ruled
-from verification.index_combinations.by_key import KEY, KeyedTable
+from verification.common.by_key import KEY, KeyedTable
 
 __all__ = ["ruled"]  # a fixture
 

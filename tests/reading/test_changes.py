@@ -67,7 +67,7 @@ def updating(path, **more):
     return stat(path, numUpdateWrites=1, numInserts=0, **more)
 
 
-def commit(table, time, operation, *stats, action="", replaces=None, schema=""):
+def commit(table, time, operation, *stats, action="", replaces=None, schema="", by_id=""):
     """A completed write; its data files must be added where they are read."""
     by_partition: dict[str, list[dict[str, Any]]] = {}
     for one in stats:
@@ -79,11 +79,17 @@ def commit(table, time, operation, *stats, action="", replaces=None, schema=""):
         "partitionToWriteStats": by_partition,
         "partitionToReplaceFileIds": replaces or {},
         "operationType": operation,
-        "extraMetadata": {"schema": schema} if schema else {},
+        "extraMetadata": {**({"schema": schema} if schema else {}), "latest_schema": by_id},
     }
     table.instant(name, body)
     files = [one["path"] for one in stats] + [p for one in stats for p in one.get("cdcStats", {})]
     return table.data(*(path for path in files if path not in table.files))
+
+
+def by_id(version=10, **ids):
+    """An internal schema of columns by name, from an instant on."""
+    fields = [{"id": number, "name": name, "type": "string"} for name, number in ids.items()]
+    return json.dumps({"version_id": version, "type": "record", "fields": fields})
 
 
 def cdc_log(file_id, time):
@@ -133,6 +139,19 @@ class TestChangeSources:
         task = one_task(commit(table, "020", operation, emptied), "010")
         assert (task.source, task.after) == (ChangeSource.BASE_FILE_DELETE, None)
         assert (files(task.before), task.before.until) == ([base("f", "010")], "010")
+
+    @pytest.mark.parametrize("operation", ["UPSERT", "UPSERT_PREPPED", "INSERT"])
+    def test_a_write_that_leaves_no_row_reads_the_base_file_before(self, operation):
+        table = commit(cdc_table("COPY_ON_WRITE"), "010", "INSERT", stat(base("f", "010")))
+        emptied = stat(base("f", "020"), numWrites=0, numInserts=0, numDeletes=2, prevCommit="010")
+        task = one_task(commit(table, "020", operation, emptied), "010")
+        assert (task.source, task.after) == (ChangeSource.BASE_FILE_DELETE, None)
+        assert (files(task.before), task.before.until) == ([base("f", "010")], "010")
+
+    def test_a_new_file_without_rows_deletes_nothing(self):
+        empty = stat(base("f", "010"), numWrites=0, numInserts=0, numDeletes=1, prevCommit="null")
+        task = one_task(commit(cdc_table("COPY_ON_WRITE"), "010", "UPSERT", empty))
+        assert (task.source, task.before) == (ChangeSource.BASE_FILE_INSERT, None)
 
     def test_a_log_file_is_compared_with_the_slice_below_it(self):
         table = commit(cdc_table(), "010", "INSERT", stat(base("f", "010")))
@@ -196,11 +215,9 @@ class TestChangeSources:
         ):
             planned(table)
 
-    @pytest.mark.parametrize("inserts", [0, 1])
-    def test_deletes_of_an_upsert_without_a_cdc_log_are_corrupt(self, inserts):
+    def test_deletes_beside_rows_of_an_upsert_without_a_cdc_log_are_corrupt(self):
         table = commit(cdc_table(), "010", "INSERT", stat(base("f", "010")))
-        counts = {"numWrites": inserts, "numInserts": inserts, "numDeletes": 2}
-        rewritten = stat(base("f", "020"), prevCommit="010", **counts)
+        rewritten = stat(base("f", "020"), prevCommit="010", numDeletes=2)
         table = commit(table, "020", "UPSERT", rewritten)
         with pytest.raises(CorruptTableError, match="commit 020 updated or deleted rows"):
             planned(table, "010")
@@ -574,17 +591,19 @@ class TestCdcLogChanges:
         return write_block(LogBlockType.CDC_DATA_BLOCK, header, avro_content(encoded))
 
     @staticmethod
-    def table(mode, content, after=None):
+    def table(mode, content, after=None, by_id="", folder="", **properties):
         """Rows a and b; then a is updated, n inserted, and b deleted."""
-        table = cdc_table("COPY_ON_WRITE", mode=mode)
-        table.data(base("f", "010"), content=parquet(row("a", 100, "a"), row("b", 100, "b")))
-        commit(table, "010", "INSERT", stat(base("f", "010")), schema=AVRO_TABLE)
+        table = cdc_table("COPY_ON_WRITE", mode=mode, **properties)
+        old, new, changed = (
+            f"{folder}{path}" for path in (base("f", "010"), base("f", "020"), cdc_log("f", "020"))
+        )
+        table.data(old, content=parquet(row("a", 100, "a"), row("b", 100, "b")))
+        commit(table, "010", "INSERT", stat(old), schema=AVRO_TABLE, by_id=by_id)
         after = after or parquet(row("a", 110, "a2", "020"), row("n", 5, "new", "020"))
-        table.data(base("f", "020"), content=after)
-        table.data(cdc_log("f", "020"), content=content)
-        sizes = {cdc_log("f", "020"): len(content)}
-        changed = updating(base("f", "020"), cdcStats=sizes, prevCommit="010")
-        return commit(table, "020", "UPSERT", changed, schema=AVRO_TABLE)
+        table.data(new, content=after)
+        table.data(changed, content=content)
+        update = updating(new, cdcStats={changed: len(content)}, prevCommit="010")
+        return commit(table, "020", "UPSERT", update, schema=AVRO_TABLE, by_id=by_id)
 
     @pytest.mark.parametrize("mode", MODES)
     def test_all_modes_give_the_same_changes(self, mode):
@@ -593,6 +612,46 @@ class TestCdcLogChanges:
             ("i", "020", None, image("n", 5, "new")),
             ("u", "020", image("a", 100, "a"), image("a", 110, "a2")),
         ]
+
+    @pytest.mark.parametrize("mode", MODES)
+    def test_images_are_matched_by_id(self, mode):
+        """After the commit v was renamed to w, and another column was called v."""
+        table = self.table(mode, self.block(mode), by_id=by_id(id=0, ts=1, v=2))
+        schema = AVRO_TABLE.replace('"name": "v"', '"name": "w"')
+        added = json.loads(schema)
+        added["fields"].append({"name": "v", "type": ["null", "string"], "default": None})
+        renamed = by_id(30, id=0, ts=1, w=2, v=3)
+        commit(table, "030", "ALTER_SCHEMA", schema=json.dumps(added), by_id=renamed)
+
+        def now(key, ts, w):
+            return {"id": key, "ts": ts, "w": w, "v": None}
+
+        assert changes(table, "010") == [
+            ("d", "020", now("b", 100, "b"), None),
+            ("i", "020", None, now("n", 5, "new")),
+            ("u", "020", now("a", 100, "a"), now("a", 110, "a2")),
+        ]
+        without = changes(table, "010", schema_on_read="false")
+        assert without[1] == ("i", "020", None, {"id": "n", "ts": 5, "w": None, "v": "new"})
+
+    @pytest.mark.parametrize("mode", MODES)
+    def test_images_have_the_partition_values_of_paths_if_files_lack_them(self, mode):
+        """The second base file has the column, with nulls: a merge has added it."""
+        dropped = {
+            "table__partition__fields": "p",
+            "datasource__write__drop__partition__columns": "true",
+        }
+        rows = [{**row("a", 110, "a2", "020"), "p": None}, {**row("n", 5, "new", "020"), "p": None}]
+        after = parquet(*rows)
+        table = self.table(mode, self.block(mode), after, folder="x/", **dropped)
+        assert changes(table, "010") == [
+            ("d", "020", {**image("b", 100, "b"), "p": "x"}, None),
+            ("i", "020", None, {**image("n", 5, "new"), "p": "x"}),
+            ("u", "020", {**image("a", 100, "a"), "p": "x"}, {**image("a", 110, "a2"), "p": "x"}),
+        ]
+        commit(table, "030", "DELETE_PARTITION", replaces={"x": ["f"]}, schema=AVRO_TABLE)
+        gone = [(before["id"], before["p"]) for _, _, before, _ in changes(table, "020")]
+        assert gone == [("a", "x"), ("n", "x")]
 
     @pytest.mark.parametrize("mode", MODES[:2])
     def test_all_rows_of_a_base_file_may_be_deleted(self, mode):

@@ -97,6 +97,8 @@ def test_defaults(version):
     assert found.populate_meta_fields
     assert not found.url_encode_partitions
     assert not found.slash_separated_dates
+    assert not found.may_have_slash_dates
+    assert not found.denies_hive_style
     assert not found.drop_partition_columns
     assert not found.cdc_enabled
     assert found.cdc_logging_mode == "DATA_BEFORE_AFTER"
@@ -104,6 +106,36 @@ def test_defaults(version):
     assert found.metadata_partitions == ()
     assert (found.database, found.key_generator, found.create_schema) == ("", "", "")
     assert (found.payload_class, found.merge_mode, found.merge_strategy_id) == ("", "", "")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [("false", True), ("False", True), ("true", False), ("", False)]
+)
+def test_properties_may_deny_that_folders_have_names(text, expected):
+    key = "hoodie.datasource.write.hive_style_partitioning"
+    assert parse({key: text}).denies_hive_style is expected
+    # The folders may be those of the source.
+    assert not parse({key: text, "hoodie.bootstrap.base.path": "/source"}).denies_hive_style
+
+
+@pytest.mark.parametrize(
+    ("properties", "expected"),
+    [
+        ({"hoodie.datasource.write.slash.separated.date.partitioning": "true"}, (True, True)),
+        ({"hoodie.table.partition_extractor_class": "a.SlashEncodedDay"}, (False, False)),
+        (
+            {
+                "hoodie.table.partition_extractor_class": (
+                    "org.apache.hudi.hive.SlashEncodedDayPartitionValueExtractor"
+                )
+            },
+            (False, True),
+        ),
+    ],
+)
+def test_extractor_says_that_dates_may_have_slashes(properties, expected):
+    found = parse(properties)
+    assert (found.slash_separated_dates, found.may_have_slash_dates) == expected
 
 
 @pytest.mark.parametrize("version", range(1, 10))

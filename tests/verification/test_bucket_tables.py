@@ -7,7 +7,7 @@ import pytest
 from hudi_pyspark.format.bucket_keys import bucket_hashes
 from hudi_pyspark.planning import bucket_index, bucket_laws
 from hudi_pyspark.planning.bucket_laws import SimpleBuckets, candidates, find_laws
-from verification.bucket_tables import referee
+from verification.bucket_tables import __main__ as referee
 from verification.common.runs import Run
 
 

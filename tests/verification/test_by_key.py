@@ -12,7 +12,7 @@ from tests.conftest import GOLDEN
 from tests.golden.case import load_cases
 from tests.golden.deviations import accepted_deviations
 from tests.sampling import SAMPLED, sample
-from verification.index_combinations.by_key import ROW, KeyedTable
+from verification.common.by_key import ROW, KeyedTable
 
 
 def keyed_tables(folder, cases):

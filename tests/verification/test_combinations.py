@@ -8,8 +8,7 @@ from hudi_pyspark import Scan
 from hudi_pyspark.options.option import Index
 from hudi_pyspark.planning import index_pruning
 from tests.sampling import SAMPLED
-from verification.common.runs import Run
-from verification.index_combinations.combinations import (
+from verification.index_combinations import (
     indexed_queries,
     slices_left_out_by,
     try_combinations,
@@ -26,18 +25,12 @@ def queries(tmp_path_factory):
     return list(indexed_queries(tmp_path_factory.mktemp("indexed")))
 
 
-def tried(queries, count, seed):
-    run = Run()
-    try_combinations(queries, count, seed, run)
-    return run
-
-
 @SAMPLED
 def test_no_combination_of_filter_and_indexes_loses_a_row(queries, is_whole):
     tables = {indexed.query.case for indexed in queries}
     assert {"x_v9_mor_ix_stats", "x_v8_mor_ix_secondary", "v6_mor_mdt_indexes"} <= tables
     count = 400 if is_whole else 200
-    run = tried(queries, count, seed=3)
+    run = try_combinations(queries, count, seed=3)
     assert run.findings == []
     assert run.asked >= count
     assert run.notes[slices_left_out_by("column statistics")] > count // 8
@@ -49,12 +42,12 @@ def test_index_that_leaves_out_too_much_is_noticed(queries, monkeypatch):
         return slices[1:], ""
 
     monkeypatch.setitem(index_pruning._STEPS, Index.COLUMN_STATS, all_but_one)
-    run = tried(queries, 100, seed=1)
+    run = try_combinations(queries, 100, seed=1)
     assert any(LOST.search(finding.text) for finding in run.findings)
 
 
 def test_row_that_a_read_loses_is_noticed(queries, monkeypatch):
     read = Scan.to_arrow
     monkeypatch.setattr(Scan, "to_arrow", lambda scan: read(scan).slice(1))
-    run = tried(queries, 100, seed=1)
+    run = try_combinations(queries, 100, seed=1)
     assert any(LOST.search(finding.text) for finding in run.findings)

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from verification.mutants.__main__ import PARTS, modules, sample
-from verification.mutants.equivalent import entry_of, load_reasons
+from verification.mutants.__main__ import PARTS, entry_of, load_reasons, modules, sample
 from verification.mutants.mutations import mutants_of
 
 

@@ -66,13 +66,7 @@ def of_text(draw: Callable[[random.Random], str], **more: Any) -> Keys:
 def of_pairs(
     second: str, hash_fields: Sequence[str], draw: Callable[[random.Random], Values]
 ) -> Keys:
-    """Return keys of two fields, the first of which is text.
-
-    Args:
-        second: Avro type of the other.
-        hash_fields: one of them or both.
-        draw: returns the values.
-    """
+    """Return keys of two fields: a text, and one of an Avro type."""
     return Keys({"a": "string", "b": second}, hash_fields, draw, "COMPLEX")
 
 

@@ -1,1 +1,1 @@
-"""What the harnesses share: frame of a run, data, archives, sessions, shorter plans."""
+"""What the harnesses share: frame of a run, data, archives, sessions, look-ups, shorter plans."""

@@ -38,13 +38,7 @@ def files_of(case: str) -> dict[str, bytes]:
 
 
 def pack(folder: Path, archive: Path, tables: tuple[str, ...] = ("",)) -> None:
-    """Zip tables of a folder, without files that only Hadoop and Spark look at.
-
-    Args:
-        folder: in which the tables are.
-        archive: a file that is replaced.
-        tables: names below the folder; by default all that is there.
-    """
+    """Zip tables of a folder, by default all, without files that only Hadoop and Spark need."""
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as opened:
         for path in sorted(file for name in tables for file in _files(folder / name)):
             opened.write(path, path.relative_to(folder))

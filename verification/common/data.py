@@ -15,10 +15,5 @@ else:
 
 @cache
 def load_data(module: str, name: str) -> dict[str, Any]:
-    """Load a file beside a module.
-
-    Args:
-        module: ``__file__`` of the module.
-        name: of the file.
-    """
+    """Load a file that lies beside a module, of which ``__file__`` is given."""
     return tomllib.loads(Path(module).with_name(name).read_text(encoding="utf-8"))

@@ -38,12 +38,7 @@ _HELP = {
 
 
 def parser_of(document: str | None, **defaults: int) -> argparse.ArgumentParser:
-    """Return a parser of the options of a harness.
-
-    Args:
-        document: of its module; `--help` shows it.
-        defaults: of options that several harnesses have.
-    """
+    """Return a parser of the options of a harness; several harnesses have those with defaults."""
     spec = sys.modules["__main__"].__spec__
     program = f"python -m {spec.name.removesuffix('.__main__')}" if spec else None
     form = argparse.RawDescriptionHelpFormatter
@@ -73,18 +68,12 @@ class Outcome:
 
 @dataclass
 class Run:
-    """The outcomes so far.
+    """The outcomes so far."""
 
-    Attributes:
-        verdicts: the first columns of the table.
-        counts: of questions, by kind and verdict.
-        notes: whatever else is counted.
-        findings: all of them.
-    """
-
-    verdicts: Sequence[str] = ()
+    verdicts: Sequence[str] = ()  # the first columns of the table
+    # Of questions, by kind and verdict.
     counts: Counter[tuple[str, str]] = field(default_factory=Counter)
-    notes: Counter[str] = field(default_factory=Counter)
+    notes: Counter[str] = field(default_factory=Counter)  # whatever else is counted
     findings: list[Outcome] = field(default_factory=list)
     _alike: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     _told: float = field(default_factory=time.monotonic)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import base64
 import json
+import struct
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -46,7 +47,6 @@ from hudi_pyspark.table.archive import load_archive, load_archived_metadata
 from hudi_pyspark.table.config import TableConfig
 from tests.data_file_names import name_of
 from tests.memory_storage import MemoryStorage
-from verification.fuzz.repairs import with_block_lengths, without_checksums
 
 PATH = "file"
 # Avro schemas whose records are fuzzed: every type, and some of them inside each other.
@@ -54,6 +54,11 @@ SCHEMAS = json.loads(Path(__file__).with_name("avro_schemas.json").read_text())
 _SAMPLES = tuple(parse_schema(json.dumps(schema)) for schema in SCHEMAS)
 ORC_COMPRESSIONS = ("UNCOMPRESSED", "ZLIB", "SNAPPY", "ZSTD")
 _BLOCKS_WITH_RECORDS = DATA_BLOCKS | {LogBlockType.CDC_DATA_BLOCK}
+
+
+_LOG_MAGIC = b"#HUDI#"
+_HFILE_MAGICS = (b"DATABLK*", b"IDXROOT2", b"IDXLEAF2", b"IDXINTE2", b"FILEINF2", b"METABLKc")
+_CHECKSUM_TYPE_AT = 24  # in a block of an HFile
 
 
 @dataclass(frozen=True)
@@ -82,6 +87,28 @@ class Target:
         except refusals:
             return False
         return True
+
+
+def with_block_lengths(data: bytes) -> bytes:
+    """Give the blocks of a log file the right lengths."""
+    head, *blocks = data.split(_LOG_MAGIC)
+    out = [head]
+    for block in blocks:
+        inner = block[8:-8]
+        length = struct.pack(">q", len(inner) + 8)
+        out += [_LOG_MAGIC, length, inner, struct.pack(">q", len(inner) + 8 + len(_LOG_MAGIC))]
+    return b"".join(out)
+
+
+def without_checksums(data: bytes) -> bytes:
+    """Let the blocks of an HFile claim that they have no checksums."""
+    repaired = bytearray(data)
+    for magic in _HFILE_MAGICS:
+        at = repaired.find(magic)
+        while 0 <= at < len(repaired) - _CHECKSUM_TYPE_AT:
+            repaired[at + _CHECKSUM_TYPE_AT] = 0
+            at = repaired.find(magic, at + 1)
+    return bytes(repaired)
 
 
 def _log_file(data: bytes) -> None:
@@ -189,13 +216,10 @@ def _bloom_filter(data: bytes) -> None:
     bloom.may_contain(["", "a", "key-1", "ä"])
 
 
-def _positions(data: bytes) -> None:
-    """A bitmap that would be in Base64."""
-    decode_positions(base64.b64encode(data).decode(), len(data), is_list=False, path=PATH, offset=0)
-
-
-def _position_list(data: bytes) -> None:
-    decode_positions(base64.b64encode(data).decode(), len(data), is_list=True, path=PATH, offset=0)
+def _positions(data: bytes, *, is_list: bool) -> None:
+    """A bitmap or a list that would be in Base64."""
+    text = base64.b64encode(data).decode()
+    decode_positions(text, len(data), is_list=is_list, path=PATH, offset=0)
 
 
 def _properties(data: bytes) -> None:
@@ -308,8 +332,8 @@ TARGETS = {
     "parquet_file": Target(_parquet_file, _PARQUET_REFUSALS),
     "partition_path": Target(_partition_path),
     "native_log": Target(_native_log),
-    "positions": Target(_positions),
-    "position_list": Target(_position_list),
+    "positions": Target(partial(_positions, is_list=False)),
+    "position_list": Target(partial(_positions, is_list=True)),
     "properties": Target(_properties, (ValueError,)),
     "service_metadata": Target(_service_metadata),
     "thrift": Target(_thrift, (ThriftError,)),

@@ -38,14 +38,7 @@ def main(families: list[str]) -> None:
 
 
 def write(spark: SparkSession, folder: Path, table: str, options: Mapping[str, str]) -> None:
-    """Write a table, and beside it the rows that Apache Hudi reads from it.
-
-    Args:
-        spark: has Apache Hudi's bundle.
-        folder: of the family.
-        table: name of the table.
-        options: of its writes.
-    """
+    """Write a table of a family, and beside it the rows that Apache Hudi reads from it."""
     path = str(folder / table)
     shutil.rmtree(path, ignore_errors=True)
     for operation in _OPERATIONS:

@@ -14,6 +14,7 @@ from pathlib import Path
 from random import Random
 from typing import TextIO
 
+from verification.common.runs import parser_of
 from verification.histories.avro import AVRO, JAVA
 from verification.histories.examination import (
     Examination,
@@ -30,27 +31,25 @@ from verification.histories.history import History, load_history, to_json
 from verification.histories.queries import every_query
 from verification.histories.rust import RUST
 from verification.histories.shrink import shrink
-from verification.histories.summary import print_summary
+from verification.histories.summary import load_records, summed_up
 from verification.histories.verdict import Outcome
 from verification.histories.worker import Worker
 from verification.histories.writers import NEWEST, history_of, worker_of
 
 
-def main(arguments: Sequence[str]) -> int:
-    given = _parsed(arguments)
+def main() -> int:
+    given = _parsed()
     folder = Path(given.out).resolve()
     folder.mkdir(parents=True, exist_ok=True)
     if given.replay:
         return _replay(Path(given.replay), folder)
     for hudi in given.hudi.split(","):
         _run(hudi, given, folder)
-    return print_summary(folder)
+    return summed_up(load_records(folder)).finish()
 
 
-def _parsed(arguments: Sequence[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m verification.histories", description=__doc__)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--count", type=int, default=10, help="histories per writer")
+def _parsed() -> argparse.Namespace:
+    parser = parser_of(__doc__, seed=1, count=10)
     parser.add_argument("--first", type=int, default=0, help="number of the first one")
     parser.add_argument(
         "--hudi",
@@ -63,7 +62,7 @@ def _parsed(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--shrink", type=int, default=120, help="seconds per failure; 0: do not")
     parser.add_argument("--queries", type=int, default=20, help="at most, per history")
     parser.add_argument("--replay", help="the file of a failure, or a history's own")
-    return parser.parse_args(arguments)
+    return parser.parse_args()
 
 
 def _run(hudi: str, given: argparse.Namespace, folder: Path) -> None:
@@ -180,4 +179,4 @@ def _replay(file: Path, folder: Path) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

@@ -98,14 +98,9 @@ class AvroMaker(Maker):
 def write(
     spark: SparkSession, history: History, number: int, options: Mapping[str, str], path: Path
 ) -> None:
-    """Do one step that writes rows, with the schema of its columns.
+    """Do one step that writes rows, with the schema of its columns; the first creates the table.
 
-    Args:
-        spark: has Apache Hudi's bundle.
-        history: of a table; its first step creates it.
-        number: of the step.
-        options: of the table, the write and the step.
-        path: of the table.
+    The options are those of the table, the write and the step.
     """
     step, hudi = history.steps[number], _hudi(spark)
     if number == 0:

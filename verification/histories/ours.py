@@ -25,9 +25,9 @@ from tests.golden.compare import arrow_type_name
 from tests.golden.filters import Filter, filters_of
 from tests.golden.questions import Whole, kept_in, problems_of, questions, random_options
 from tests.process_state import drawn_state
+from verification.common.by_key import KEY, ROW, KeyedTable, left_out
 from verification.histories.answers import Answer, Failure, difference
 from verification.histories.queries import METADATA, SKIPPING, Query, QueryKind
-from verification.index_combinations.by_key import KEY, ROW, KeyedTable, left_out
 
 FORMS_OF_OURS = 4  # per query; they need no JVM
 FILTERS_OF_OURS = 3  # likewise
@@ -88,15 +88,7 @@ def _read(
 def checks_of(
     path: Path, query: Query, rows: pa.Table, filters: Sequence[Filter], random: Random
 ) -> Iterator[Check]:
-    """Check an answer in every way.
-
-    Args:
-        path: of the table.
-        query: whose answer it is.
-        rows: the answer.
-        filters: made of its values.
-        random: chooses settings, keys and forms.
-    """
+    """Check the answer to a query in every way, and with filters that are made of its values."""
     for chosen in filters:
         yield from _filtered_answers(path, query, rows, chosen, random)
     if query.kind in (QueryKind.SNAPSHOT, QueryKind.AS_OF):
@@ -226,9 +218,7 @@ def answers_of_one_table(path: Path, queries: Sequence[Query], random: Random) -
 def answer_after_commit(path: Path, number: int) -> Check:
     """Compare what a table answers after a commit, with merges of earlier answers and with none.
 
-    Args:
-        path: of the table.
-        number: of the step; it chooses one column or all.
+    The number of the step chooses one column or all.
     """
     query = Query(QueryKind.SNAPSHOT, {}, own={"columns": KEY} if number % 2 else {})
     without = replace(query, own={**query.own, "merge_cache": "off"})

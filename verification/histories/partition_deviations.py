@@ -124,13 +124,24 @@ def _pruned_as_null(c: Comparison, places: set[int]) -> bool:
     return all(any(row[place] == "" for place in places) for row in c.extra)
 
 
+def _is_unclear(c: Comparison, partition_path: str) -> bool:
+    if not c.is_encoded and unquote(partition_path) != partition_path:
+        return True
+    folders = zip(c.history.partition_fields, partition_path.split("/"), strict=False)
+    is_named = any(folder.lower().startswith(f"{name}=".lower()) for name, folder in folders)
+    return is_named and not c.is_hive_style
+
+
 def _moved_in_unclear_folders(c: Comparison, places: set[int]) -> bool:
-    """Whether the rows differ in text values alone, and all lie in folders with a percent sign."""
+    """Whether the rows differ in text values alone, and all lie in folders that have several.
+
+    They have a percent sign, or begin with the name of a column although they need not.
+    """
     if "_hoodie_partition_path" not in c.names:
         return False
     is_global = c.history.options.get("hoodie.index.type", "") in _GLOBAL_INDEXES
     folders = c.values((*c.missing, *c.extra), "_hoodie_partition_path")
-    if c.is_encoded or not is_global or any(unquote(f) == f for f in folders):
+    if not is_global or not all(_is_unclear(c, folder) for folder in folders):
         return False
 
     def others(rows: Counter[Row]) -> Counter[Row]:

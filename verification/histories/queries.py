@@ -83,10 +83,7 @@ def random_queries(
 ) -> Iterator[Query]:
     """Some queries of every kind that the table can answer.
 
-    Args:
-        history: what the table was made of.
-        instants: all commits that it ever had, archived and rolled back ones included.
-        random: chooses instants and ranges.
+    The instants are all commits that it ever had, archived and rolled back ones included.
     """
     for query in _chosen(history, instants, random):
         drawn = {key: random.choice(("true", "false")) for key in (METADATA, RECORD_POSITIONS)}

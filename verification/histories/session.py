@@ -31,13 +31,9 @@ _HADOOP_FILES = tuple(
 def start_session(
     hudi: str, folder: str, settings: Mapping[str, str] | None = None, *, libraries: str = ""
 ) -> SparkSession:
-    """Start Spark with a release of Apache Hudi. The process works in a folder from then on.
+    """Start Spark with a release of Apache Hudi, and further artifacts of it with commas between.
 
-    Args:
-        hudi: the release.
-        folder: of the process.
-        settings: further ones of the session.
-        libraries: names of further artifacts of the release, commas between.
+    The process works in the folder from then on.
     """
     os.environ["TZ"] = "UTC"
     time.tzset()

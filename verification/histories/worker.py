@@ -12,8 +12,8 @@ import multiprocessing
 import os
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
@@ -145,7 +145,14 @@ def serve(
 
 
 def _read(spark: SparkSession, path: Path, query: Query) -> HudiAnswer:
-    with _frame(spark, path, query) as frame:
+    """Answer a query, with its settings of the session."""
+    spark.catalog.clearCache()
+    options = {k: v for k, v in query.options.items() if not k.startswith("spark.")}
+    settings = {k: v for k, v in query.options.items() if k not in options}
+    with settings_of(spark, settings):
+        frame = spark.read.format("hudi").options(**options).load(str(path))
+        if query.filter:
+            frame = frame.where(query.filter)
         return HudiAnswer(_collected(frame), json.loads(frame.schema.json()))
 
 
@@ -160,17 +167,6 @@ def _collected(frame: DataFrame) -> pa.Table:
         for place, field in enumerate(frame.schema.fields)
     ]
     return pa.Table.from_arrays(arrays, frame.columns)
-
-
-@contextmanager
-def _frame(spark: SparkSession, path: Path, query: Query) -> Iterator[DataFrame]:
-    """Open the answer to a query, with its settings of the session."""
-    spark.catalog.clearCache()
-    options = {k: v for k, v in query.options.items() if not k.startswith("spark.")}
-    settings = {k: v for k, v in query.options.items() if k not in options}
-    with settings_of(spark, settings):
-        frame = spark.read.format("hudi").options(**options).load(str(path))
-        yield frame.where(query.filter) if query.filter else frame
 
 
 def cause_of(error: Exception) -> str:

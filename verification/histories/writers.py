@@ -56,12 +56,9 @@ def history_of(seed: int, number: int, hudi: str) -> History:
 
 
 def worker_of(hudi: str, folder: Path, *, reader: str = NEWEST) -> Worker:
-    """Return what writes the tables of a writer, and reads them.
+    """Return what writes the tables of a writer, which has the name that `make histories` takes.
 
-    Args:
-        hudi: the name of the writer, as `make histories` takes it.
-        folder: for files of the processes.
-        reader: the release that reads, unless a single release writes.
+    The `reader` reads them, unless a single release writes: then it reads as well.
     """
     writer = _writer(hudi)
     release = hudi if writer.reads and "+" not in hudi else reader

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +46,6 @@ _SERVICE = re.compile(r"\.(compaction|commit|clustering|replacecommit)(\.|$)")
 _TABLE = load_data(__file__, "table.toml")
 _SETTINGS: Mapping[str, str] = _TABLE["settings"]
 _METADATA_COMMITS_TO_COMPACT = int(_SETTINGS["hoodie.metadata.compact.max.delta.commits"])
-_ORDER: Sequence[str] = _TABLE["order"]
 _AUDIT = "audit"  # compares Apache Hudi's own snapshot with the journal
 
 
@@ -192,11 +192,12 @@ def batches(
 
 def run_services(table: LiveTable, seed: int) -> None:
     """Run one table service after another until the time is up."""
-    dice, number = random.Random(f"{seed} services"), 0
-    while time.time() < table.until:
+    dice = random.Random(f"{seed} services")
+    for kind in cycle(_TABLE["order"]):
+        if time.time() > table.until:
+            return
         time.sleep(dice.uniform(0, 3))
-        table.serve(_ORDER[number % len(_ORDER)])
-        number += 1
+        table.serve(kind)
 
 
 def write_live(folder: str, seconds: float, seed: int) -> None:

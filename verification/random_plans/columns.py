@@ -24,34 +24,19 @@ _MOST_VALUES = 60
 
 @dataclass(frozen=True)
 class Column:
-    """A column in scope, or an expression.
+    """A column in scope, or an expression."""
 
-    Attributes:
-        ref: text of SQL that means it.
-        name: of the column that it is, or becomes.
-        kind: what it compares with.
-        type: None for an expression whose type does not matter.
-        values: some values of the column, which literals are drawn from.
-        python: how the API says it; "" for what `api` makes of the text.
-    """
-
-    ref: str
-    name: str
-    kind: str
-    type: pa.DataType | None = None
+    ref: str  # text of SQL that means it
+    name: str  # of the column that it is, or becomes
+    kind: str  # what it compares with
+    type: pa.DataType | None = None  # None for an expression whose type does not matter
+    # Some values of the column, which literals are drawn from.
     values: tuple[Any, ...] = field(default=(), compare=False, repr=False)
-    python: str = ""
+    python: str = ""  # how the API says it; "" for what `api` makes of the text
 
     @classmethod
     def of(cls, ref: str, name: str, data_type: pa.DataType, values: Iterable[Any]) -> Column:
-        """Return a column of a table.
-
-        Args:
-            ref: text that means it.
-            name: of the column.
-            data_type: of the column.
-            values: of rows; nulls among them.
-        """
+        """Return a column of a table; nulls may be among its values."""
         distinct = {repr(value): value for value in values if value is not None}
         known = tuple(distinct.values())[:_MOST_VALUES]
         kind = "meta" if name.startswith("_hoodie") else _kind_of(data_type, known)
@@ -110,14 +95,10 @@ def _kind_of(data_type: pa.DataType, values: tuple[Any, ...]) -> str:
 
 @dataclass(frozen=True)
 class Scope:
-    """The columns that an expression may use.
+    """The columns that an expression may use."""
 
-    Attributes:
-        columns: in order; several may share a name.
-        unique: columns that together have no two equal rows; empty if unknown.
-    """
-
-    columns: tuple[Column, ...]
+    columns: tuple[Column, ...]  # in order; several may share a name
+    # Columns that together have no two equal rows; empty if unknown.
     unique: tuple[Column, ...] = ()
 
     def named(self, alias: str) -> Scope:

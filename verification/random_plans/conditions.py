@@ -136,13 +136,7 @@ def say(condition: Condition, dialect: str = "spark") -> str:
 def literal(  # noqa: C901, PLR0911  (by type)
     value: Any, data_type: pa.DataType | None = None, dialect: str = "spark"
 ) -> str:
-    """Return a literal in SQL.
-
-    Args:
-        value: of Python.
-        data_type: of the column that it is compared with, if that is known.
-        dialect: see `say`.
-    """
+    """Return a literal in SQL, by the type of the column that it is compared with; see `say`."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float):

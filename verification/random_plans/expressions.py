@@ -125,12 +125,7 @@ class Expressions:
     # Conditions
 
     def condition(self, scope: Scope, *, most: int | None = None) -> Condition:
-        """Draw a condition.
-
-        Args:
-            scope: its columns.
-            most: number of terms; by default it goes by the family of tables.
-        """
+        """Draw a condition; by default its number of terms goes by the family of tables."""
         if most is None and self.chance(0.45):
             return self._simple_condition(scope)
         count = self.dice.randint(1, most or self._most_terms())
@@ -200,12 +195,7 @@ class Expressions:
         return Text(form.format(a=column.ref, l=value))
 
     def term(self, column: Column, *, is_portable: bool = False) -> Condition:
-        """Draw a comparison of a column with literals.
-
-        Args:
-            column: that is compared.
-            is_portable: whether all engines must know the comparison.
-        """
+        """Draw a comparison of a column with literals, which all engines know if it is portable."""
         signs = [*SIGNS, *SIGNS, "IN", "NOT IN", "BETWEEN", "IS NULL", "IS NOT NULL"]
         if not is_portable:
             signs.append("<=>")
@@ -279,12 +269,7 @@ class Expressions:
         return self.dice.choice(self.tables.aliases)
 
     def named(self, columns: list[Column], *, is_named: bool = False) -> Scope:
-        """Draw the names of a result.
-
-        Args:
-            columns: of the result.
-            is_named: whether the names must be different.
-        """
+        """Draw the names of the columns of a result; different ones if it is named."""
         names: list[str] = []
         for column in columns:
             name = self.alias(column)

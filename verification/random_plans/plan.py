@@ -18,21 +18,15 @@ _USUAL = {name: setting["usual"] for name, setting in GRAMMAR["settings"].items(
 
 @dataclass(frozen=True)
 class Plan:
-    """A plan of a seed.
+    """A plan of a seed."""
 
-    Attributes:
-        seed: that it was drawn by.
-        lines: Python, after which ``d`` is a DataFrame; see `programs`. Parts that may be left out
-            stand between the signs of `parts`.
-        settings: of the session.
-        fetch: how the rows are fetched, see `sides`.
-        features: what was drawn, and how often.
-    """
-
-    seed: int
+    seed: int  # that it was drawn by
+    # Python, after which ``d`` is a DataFrame; see `programs`. Parts that may be left out stand
+    # between the signs of `parts`.
     lines: tuple[str, ...]
-    settings: Mapping[str, str]
-    fetch: str = "collect"
+    settings: Mapping[str, str]  # of the session
+    fetch: str = "collect"  # how the rows are fetched, see `sides`
+    # What was drawn, and how often.
     features: Counter[str] = field(default_factory=Counter, compare=False)
 
     @property

@@ -19,21 +19,13 @@ _SET_OPERATIONS = GRAMMAR["set_operations"]
 
 @dataclass(frozen=True)
 class Head:
-    """What a query selects.
+    """What a query selects."""
 
-    Attributes:
-        items: in SQL.
-        call: of a frame.
-        scope: columns of the result.
-        end: what follows WHERE in SQL.
-        has_rows_of_source: whether each row is made of one of the source.
-    """
-
-    items: str
-    call: str
-    scope: Scope
-    end: str = ""
-    has_rows_of_source: bool = False
+    items: str  # in SQL
+    call: str  # of a frame
+    scope: Scope  # columns of the result
+    end: str = ""  # what follows WHERE in SQL
+    has_rows_of_source: bool = False  # whether each row is made of one of the source
 
 
 class _Holes(dict[str, str]):
@@ -137,12 +129,7 @@ class Queries(Sources):
     # What is selected
 
     def head(self, scope: Scope, *, is_named: bool = False) -> Head:
-        """Draw what a query selects.
-
-        Args:
-            scope: columns of its source.
-            is_named: whether the columns of the result must have different names.
-        """
+        """Draw what a query selects: columns with different names if it is named."""
         way = self.pick(
             {"groups": 22, "window": 14, "array": 6, "struct": 5, "star": 5, "plain": 48}
         )
@@ -278,9 +265,7 @@ class Queries(Sources):
     def limited(self, query: Query, unique: tuple[Column, ...] = ()) -> Query:
         """Draw an order that decides which rows are first, if there is one.
 
-        Args:
-            query: whose rows are limited.
-            unique: columns of its source that have no two equal rows.
+        It may be by columns of the source that have no two equal rows.
         """
         if query.scope.is_ordered and len(query.scope.columns) <= 8 and self.chance(0.2):
             return self.limited_by_all(query)
@@ -319,12 +304,7 @@ class Queries(Sources):
     # Whole queries
 
     def query(self, depth: int, *, is_named: bool = False) -> Query:
-        """Draw a query.
-
-        Args:
-            depth: how far it may be nested.
-            is_named: whether the columns of the result must have different names.
-        """
+        """Draw a query that may be nested; its columns have different names if it is named."""
         source = self.source(depth)
         condition = self.where(source.scope, depth) if self.chance(0.7) else None
         head = self.head(source.scope, is_named=is_named)

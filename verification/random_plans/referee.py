@@ -55,13 +55,9 @@ _CALM = {"spark.sql.ansi.enabled": "false", "spark.sql.adaptive.enabled": "false
 def make_sides(
     mode: str, tables: Tables, folder: Path, new_session: Callable[[], SparkSession]
 ) -> list[Side]:
-    """Make the sides of a mode.
+    """Make the sides of a mode, and unpack the tables into a folder, where plans write as well.
 
-    Args:
-        mode: one of `SIDES`.
-        tables: the family, which is unpacked.
-        folder: for the tables, and for what plans write.
-        new_session: makes a session of Spark alone.
+    Sessions are new ones of Spark alone.
     """
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
@@ -129,10 +125,7 @@ class Referee:
     ) -> None:
         """Ask the plans of seeds; those with different answers are findings.
 
-        Args:
-            seeds: of the plans.
-            plan_of: draws the plan of a seed.
-            shrinks: how many of those that differ are made shorter.
+        As many of them as `shrinks` says are made shorter.
         """
         for seed in seeds:
             plan = plan_of(seed)

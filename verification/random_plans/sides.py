@@ -31,15 +31,10 @@ SOURCE, BY_NAME, COPY = "source", "by name", "copy"
 
 @dataclass(frozen=True)
 class Rows:
-    """An answer.
+    """An answer."""
 
-    Attributes:
-        schema: names and types.
-        rows: how often there is each.
-    """
-
-    schema: tuple[tuple[str, str], ...]
-    rows: Counter[str]
+    schema: tuple[tuple[str, str], ...]  # names and types
+    rows: Counter[str]  # how often there is each
 
     def beside(self, other: Rows | str) -> str:
         """Return what it has and another answer does not."""

@@ -18,16 +18,10 @@ PAIR = scope_of(Column("", "id", "text"), Column("", "n", "num"))  # of Python f
 
 @dataclass(frozen=True)
 class Query:
-    """What SQL and the DataFrame API say alike.
+    """What SQL and the DataFrame API say alike."""
 
-    Attributes:
-        sql: a query, or what stands after FROM.
-        calls: a frame, and calls after it.
-        scope: the columns.
-    """
-
-    sql: str
-    calls: tuple[str, ...]
+    sql: str  # a query, or what stands after FROM
+    calls: tuple[str, ...]  # a frame, and calls after it
     scope: Scope
 
     @property

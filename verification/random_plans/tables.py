@@ -36,70 +36,42 @@ _ALIASES = ("made", "count", "other")
 
 @dataclass(frozen=True)
 class Table:
-    """A table and its copy.
+    """A table and its copy."""
 
-    Attributes:
-        name: of its view.
-        scope: its columns.
-        place: folder of the table; "" if there are only the Parquet files of the copy.
-        copy: file or folder of Parquet files with its rows.
-        is_selected: whether a read selects the columns: the copy lacks those of Hudi.
-    """
-
-    name: str
+    name: str  # of its view
     scope: Scope
-    place: str
-    copy: str
-    is_selected: bool = False
+    place: str  # folder of the table; "" if there are only the Parquet files of the copy
+    copy: str  # file or folder of Parquet files with its rows
+    is_selected: bool = False  # whether a read selects the columns: the copy lacks those of Hudi
 
 
 @dataclass(frozen=True)
 class View:
-    """A view over a table or over another view.
-
-    Attributes:
-        name: of the view.
-        scope: its columns.
-        base: what it is made over.
-        query: that it stands for.
-        spelled: name of a column that gets another type by a schema, and the type; such a view is
-            one of the source of the base.
-    """
+    """A view over a table or over another view."""
 
     name: str
     scope: Scope
-    base: str
-    query: str
+    base: str  # what it is made over
+    query: str  # that it stands for
+    # Name of a column that gets another type by a schema, and the type; such a view is one of the
+    # source of the base.
     spelled: tuple[str, str] = ("", "")
 
 
 @dataclass(frozen=True)
 class Tables:
-    """A family of tables.
+    """A family of tables."""
 
-    Attributes:
-        name: one of `FAMILIES`.
-        tables: the first ones are asked more often.
-        views: over them.
-        archives: zip files of the tables, and of copies that are there.
-        keys: names of columns by which most joins are.
-        aliases: names of columns of results.
-        strays: share of literals that other columns of the kind have.
-        repeats: how often a query asks the table again that it asked before.
-        digests: how often rows are fetched as digests, beside 60 times that they are collected.
-        sizes: how often a condition has at most 1, 3, 12, 100 and 1,000 terms.
-    """
-
-    name: str
-    tables: tuple[Table, ...]
+    name: str  # one of `FAMILIES`
+    tables: tuple[Table, ...]  # the first ones are asked more often
     views: tuple[View, ...]
-    archives: tuple[Path, ...]
-    keys: tuple[str, ...]
-    aliases: tuple[str, ...]
-    strays: float
-    repeats: float
-    digests: int
-    sizes: tuple[float, ...]
+    archives: tuple[Path, ...]  # zip files of the tables, and of copies that are there
+    keys: tuple[str, ...]  # names of columns by which most joins are
+    aliases: tuple[str, ...]  # names of columns of results
+    strays: float  # share of literals that other columns of the kind have
+    repeats: float  # how often a query asks the table again that it asked before
+    digests: int  # how often rows are fetched as digests, beside 60 times that they are collected
+    sizes: tuple[float, ...]  # how often a condition has at most 1, 3, 12, 100 and 1,000 terms
 
     def unpack(self, folder: Path) -> None:
         """Put the tables and their copies into a folder."""
@@ -212,9 +184,7 @@ def _variants() -> Table:
 def _scope(content: bytes, key: str = "") -> Scope:
     """Return the columns of a Parquet file, and a column that has no value twice.
 
-    Args:
-        content: of the file.
-        key: the column, if it is known.
+    That is the key, if it is known.
     """
     rows = pq.read_table(io.BytesIO(content))
     columns = tuple(

@@ -17,9 +17,7 @@ _BYTES = [{"name": name, "type": "bytes"} for name in ("metadata", "value")]
 def write(spark: SparkSession, folder: Path) -> None:
     """Write the table ``variants`` of a base file, and ``variants.parquet`` with the same rows.
 
-    Args:
-        spark: a session of Spark alone.
-        folder: of both.
+    The session is one of Spark alone.
     """
     texts = [
         (i, str(i % 5), f'{{"x": {i % 4}}}', f'{{"x": {i}, "s": "{i}"}}' if i % 3 else None, "ab")

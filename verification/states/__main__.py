@@ -37,20 +37,12 @@ READS = "reads"  # a note of a run
 
 @dataclass
 class Referee:
-    """Runs programs and compares the states of their reads.
+    """Runs programs and compares the states of their reads."""
 
-    Attributes:
-        make: makes a new registered session.
-        views: the rule for views.
-        is_connect: whether the sessions are of Spark Connect.
-        merges: whether rows are merged into tables of Iceberg.
-        run: has the outcomes.
-    """
-
-    make: Callable[[], SparkSession]
-    views: str
-    is_connect: bool
-    merges: bool = False
+    make: Callable[[], SparkSession]  # makes a new registered session
+    views: str  # the rule for views
+    is_connect: bool  # whether the sessions are of Spark Connect
+    merges: bool = False  # whether rows are merged into tables of Iceberg
     run: Run = field(default_factory=Run)
 
     def wrong_reads(self, program: Program) -> list[str]:

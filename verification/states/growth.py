@@ -66,11 +66,7 @@ class Growth:
         self.state = 0
 
     def state_of(self, rows: Iterable[Any]) -> int | str:
-        """Return the state whose rows these are, or what is wrong with them.
-
-        Args:
-            rows: with the `COLUMNS`.
-        """
+        """Return the state whose rows these are, by their `COLUMNS`, or what is wrong with them."""
         found = _identities(rows)
         for state, known in enumerate(self._rows):
             if not compare_rows(COLUMNS, known, found):

@@ -24,38 +24,26 @@ _STATEMENTS = load_data(__file__, "statements.toml")
 
 @dataclass(frozen=True)
 class Named:
-    """A frame or a view: how it is read, and which states it may have.
+    """A frame or a view: how it is read, and which states it may have."""
 
-    Attributes:
-        text: of a frame in Python.
-        name: of a view in SQL; "" for a frame.
-        state: that it keeps; None if it reads the newest one, or keeps one that a read will show.
-        made: the state of when it was made, for a view that keeps that of its first read.
-        key: of such a view; "" otherwise.
-    """
-
-    text: str
-    name: str = ""
+    text: str  # of a frame in Python
+    name: str = ""  # of a view in SQL; "" for a frame
+    # That it keeps; None if it reads the newest one, or keeps one that a read will show.
     state: int | None = None
-    made: int = 0
-    key: str = ""
+    made: int = 0  # the state of when it was made, for a view that keeps that of its first read
+    key: str = ""  # of such a view; "" otherwise
 
 
 @dataclass(frozen=True)
 class Step:
-    """A line of a program.
+    """A line of a program."""
 
-    Attributes:
-        line: Python.
-        wanted: the state that its read must have, or at most have; None if it reads none.
-        least: the earliest state of a view that keeps one; all reads of its key have the same.
-        key: of that view; "" for a read that must have the wanted state.
-    """
-
-    line: str
+    line: str  # Python
+    # The state that its read must have, or at most have; None if it reads none.
     wanted: int | None = None
+    # The earliest state of a view that keeps one; all reads of its key have the same.
     least: int = 0
-    key: str = ""
+    key: str = ""  # of that view; "" for a read that must have the wanted state
 
     @property
     def promise(self) -> str:
@@ -67,9 +55,7 @@ class Step:
     def is_kept(self, state: int | str, known: dict[str, int]) -> bool:
         """Return whether a state is one that its read may have.
 
-        Args:
-            state: that was read.
-            known: states of the views that were read before, by key; that of this one is added.
+        The known states are those of the views that were read before, by key; this one is added.
         """
         if not self.key:
             return state == self.wanted

@@ -65,9 +65,7 @@ class KeyedTable:
     def problems(self, random: Random, *, most: int) -> Iterator[str]:
         """Yield which keys lack a row, or have others, in which way to ask.
 
-        Args:
-            random: chooses groups of keys, and the order of the questions.
-            most: how many keys are asked for one by one, and how many groups of keys.
+        At most some keys are asked for one by one, and as many groups of keys.
         """
         keys = random.sample(sorted(self.rows_by_key), len(self.rows_by_key))[:_MOST_KEYS]
         if not keys:

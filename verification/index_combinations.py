@@ -1,10 +1,14 @@
-"""Combinations of a golden query, a random filter and the indexes that may be used.
+"""Golden tables, random filters, and indexes on and off: never fewer rows.
 
-Apache Hudi's rows, filtered in plain Python, are the answer.
+``make index-combinations COUNT=100000 SEED=1`` tries combinations of a golden query, a filter and
+the indexes that may be used, and prints what the indexes left out. Apache Hudi's rows, filtered in
+plain Python, are the answer.
 """
 
 from __future__ import annotations
 
+import sys
+import tempfile
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -22,8 +26,8 @@ from tests.conftest import GOLDEN
 from tests.golden.case import Case, Query, load_cases
 from tests.golden.compare import Row, compare_rows
 from tests.golden.filters import Filter, random_filter
-from verification.common.runs import Outcome, Run
-from verification.index_combinations.by_key import left_out
+from verification.common.by_key import left_out
+from verification.common.runs import Outcome, Run, parser_of
 
 _KEY = ("_hoodie_partition_path", "_hoodie_record_key")
 _FILTERS_AT_ONCE = 4  # sets of indexes that each filter is tried with
@@ -36,11 +40,7 @@ class IndexedQuery:
 
     table: HudiTable
     query: Query
-
-    @cached_property
-    def expected(self) -> pa.Table:
-        """Apache Hudi's rows."""
-        return self.query.expected_rows()
+    expected: pa.Table  # Apache Hudi's rows
 
     @cached_property
     def rows(self) -> list[dict[str, Any]]:
@@ -72,7 +72,7 @@ def indexed_queries(folder: Path) -> Iterator[IndexedQuery]:
         table = HudiTable(str(case.extract(folder)))
         for query in case.queries:
             if query.is_covered and query.answer is not None and "cdc" not in query.name:
-                indexed = IndexedQuery(table, query)
+                indexed = IndexedQuery(table, query, query.expected_rows())
                 if set(_KEY) <= set(indexed.expected.schema.names) and indexed.is_usable:
                     yield indexed
 
@@ -83,8 +83,9 @@ def _has_index(case: Case) -> bool:
     return any(index.value in properties for index in Index)  # also within the names of users
 
 
-def try_combinations(queries: Sequence[IndexedQuery], count: int, seed: int, run: Run) -> None:
+def try_combinations(queries: Sequence[IndexedQuery], count: int, seed: int) -> Run:
     """Try random combinations, the same ones for the same seed."""
+    run = Run()
     rng = Random(seed)
     latest = [indexed for indexed in queries if indexed.query.name.startswith("snapshot")]
     while run.asked < count:
@@ -102,6 +103,7 @@ def try_combinations(queries: Sequence[IndexedQuery], count: int, seed: int, run
             verdict = "other rows" if problem else "the same rows"
             text = f"{indexed.query.key} {options}: {problem}"
             run.add(Outcome("combinations", verdict, text=text, is_finding=bool(problem)))
+    return run
 
 
 def slices_left_out_by(index: str) -> str:
@@ -133,3 +135,16 @@ def keys_of(scan: Scan) -> list[Row]:
 
 def _keys(rows: Iterable[dict[str, Any]]) -> list[Row]:
     return [tuple(row[name] for name in _KEY) for row in rows]
+
+
+def main() -> int:
+    given = parser_of(__doc__, seed=1, count=100_000).parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        queries = list(indexed_queries(Path(folder)))
+        tables = {indexed.query.case for indexed in queries}
+        print(f"{len(queries)} queries of {len(tables)} tables with indexes", flush=True)
+        return try_combinations(queries, given.count, given.seed).finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,1 +1,0 @@
-"""Golden tables, random filters, and indexes on and off: never fewer rows."""
