@@ -54,7 +54,7 @@ CASES = [
 @cache
 def bodies():
     """Files of timelines that Apache Hudi has written, by action and state; none is empty."""
-    found = {}
+    found: dict[tuple[Action, InstantState], list[bytes]] = {}
     for case in CASES:
         for path, body in files_of(case).items():
             folder, _, name = path.rpartition("/")
