@@ -14,6 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 Offsets: TypeAlias = npt.NDArray[np.int64]
+_HEX_DIGITS = np.frombuffer(b"0123456789abcdef", np.uint8)
+_UUID_DASHES = (8, 13, 18, 23)
 
 
 def to_arrow(
@@ -46,6 +48,28 @@ def to_numpy(array: pa.Array) -> npt.NDArray[Any]:
         return np.asarray(array)
     numbers = np.from_dlpack(array.cast(pa.uint8()) if is_flag else array)
     return numbers.astype(np.bool_) if is_flag else numbers
+
+
+def raw_bytes(array: pa.Array) -> npt.NDArray[np.uint8]:
+    """Return the bytes of values that have one width, a row per value; those of nulls are any."""
+    width = array.type.bit_width // 8
+    octets = np.frombuffer(array.buffers()[1] or b"", np.uint8)
+    return octets[array.offset * width :][: len(array) * width].reshape(-1, width)
+
+
+def uuid_texts(octets: npt.NDArray[np.uint8]) -> pa.StringArray:
+    """Return the usual texts of UUIDs.
+
+    Args:
+        octets: rows of 16 bytes.
+    """
+    text = np.full((len(octets), 36), ord("-"), np.uint8)
+    places = np.delete(np.arange(36), _UUID_DASHES)
+    text[:, places[0::2]] = _HEX_DIGITS[octets >> 4]
+    text[:, places[1::2]] = _HEX_DIGITS[octets & 15]
+    offsets = np.arange(0, 36 * len(octets) + 1, 36, dtype=np.int32)
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(text)]
+    return pa.Array.from_buffers(pa.string(), len(octets), buffers)
 
 
 def text_scalar(text: str) -> pa.Scalar:

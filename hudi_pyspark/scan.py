@@ -156,7 +156,7 @@ class Scan:
     def _where(self, predicate: Predicate) -> Scan:
         """Return the scan of the rows for which a predicate on the table's columns is also true."""
         both = conjunction((*conjuncts(self._predicate), predicate))
-        query = self._query.of_partitions(self._query.planner.partition_choice(both))
+        query = self._query.of_filter(both)
         # Options of Spark cannot express the predicate.
         return replace(self, _query=query, _predicate=both, _spark_options=None)
 
@@ -481,7 +481,7 @@ def choose_scan(
         answer, options.columns, include_meta_columns=options.include_meta_columns
     )
     predicate = parse_filter(options.filter, answer) if options.filter else None
-    query = query.of_partitions(query.planner.partition_choice(predicate))
+    query = query.of_filter(predicate)
     if options.filter:  # under one name, to which `Scan.filter` adds
         spark_options = _with_option(spark_options, "filter", options.filter)
     return Scan(query, result, predicate, limit, spark_options)

@@ -303,6 +303,11 @@ class ScanTask:
         return self.shared.settings
 
     @property
+    def is_merged(self) -> bool:
+        """Whether log records are merged with base rows, none of which the filter leaves out."""
+        return bool(self.file_slice.log_files) and not self.settings.skip_merge
+
+    @property
     def working(self) -> pa.Schema:
         """Columns of the answer, and columns that the filter and the merge need."""
         return self.shared.planned_columns.working

@@ -20,6 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from hudi_pyspark.arrow_values import raw_bytes, uuid_texts
 from hudi_pyspark.columns.arrays import any_of, is_number, repeat
 from hudi_pyspark.columns.casts import convert_numbers, parse_texts, round_to_decimal
 from hudi_pyspark.columns.text import java_text, widen_floats
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from hudi_pyspark.format.timeline.internal_schema import InternalField, InternalSchema, Part
 
 _Test: TypeAlias = Callable[[pa.DataType], bool]
+_UUID_BYTES = 16
 _Rules: TypeAlias = tuple[tuple[_Test, _Test, Callable[[pa.Array, pa.DataType], Any]], ...]
 
 
@@ -191,6 +193,18 @@ _is_bytes = any_of(
 )
 
 
+def _is_uuid(data_type: pa.DataType) -> bool:
+    """Return whether values of a type can only be UUIDs if the table's type is text.
+
+    Avro has them as text or as 16 bytes, which no evolution of a schema turns into text.
+    """
+    return bool(pa.types.is_fixed_size_binary(data_type) and data_type.byte_width == _UUID_BYTES)
+
+
+def _uuid(array: pa.Array, _target: pa.DataType) -> pa.Array:
+    return pc.if_else(array.is_valid(), uuid_texts(raw_bytes(array)), pa.scalar(None, pa.string()))
+
+
 def _is_local_timestamp(data_type: pa.DataType) -> bool:
     return data_type in (pa.timestamp("ms"), pa.timestamp("us"))
 
@@ -217,6 +231,7 @@ def _is_vector(data_type: pa.DataType) -> bool:
 
 # Each rule: tests of the stored and the target type, and the conversion. The first that fits wins.
 _SCALAR_RULES: _Rules = (
+    (_is_uuid, pa.types.is_string, _uuid),
     (_is_bytes, _is_bytes, pc.cast),
     (_is_bytes, _is_vector, _vector),
     (pa.types.is_timestamp, pa.types.is_timestamp, _timestamp),

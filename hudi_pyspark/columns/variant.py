@@ -36,7 +36,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hudi_pyspark.arrow_values import cut_values
+from hudi_pyspark.arrow_values import cut_values, raw_bytes
 from hudi_pyspark.format.nested_types import TYPED_VALUE, VARIANT, without_offset
 
 Ints = npt.NDArray[np.int64]
@@ -142,7 +142,7 @@ def _encode_primitives(array: pa.Array) -> pa.Array:
     """Encode values that have no parts; results for nulls are ignored."""
     data_type = array.type
     if data_type in _TYPES_OF_ONE_WIDTH:
-        octets = _raw_bytes(array)
+        octets = raw_bytes(array)
         headers = np.full((len(array), 1), _TYPES_OF_ONE_WIDTH[data_type] << 2, np.uint8)
         return _packed(np.hstack([headers, octets]), np.full(len(array), 1 + octets.shape[1]))
     if pa.types.is_boolean(data_type):
@@ -154,13 +154,6 @@ def _encode_primitives(array: pa.Array) -> pa.Array:
     if pa.types.is_string(data_type) or pa.types.is_binary(data_type):
         return _encode_texts(array.cast(pa.binary()), is_text=pa.types.is_string(data_type))
     raise pa.ArrowNotImplementedError(f"a variant cannot have values of the type {data_type}")
-
-
-def _raw_bytes(array: pa.Array) -> Octets:
-    """Return the bytes of values that have one width, a row per value."""
-    width = array.type.bit_width // 8
-    octets = np.frombuffer(array.buffers()[1] or b"", np.uint8)
-    return octets[array.offset * width :][: len(array) * width].reshape(-1, width)
 
 
 def _packed(octets: Octets, lengths: Ints) -> pa.Array:
@@ -187,11 +180,11 @@ def _encode_integers(array: pa.Array) -> pa.Array:
     # 0, 1, 2, 3 for 1, 2, 4, 8 bytes.
     logs = np.sum([numbers != numbers.astype(kind) for kind in ("i1", "i2", "i4")], axis=0)
     headers = (3 + logs << 2).astype(np.uint8)[:, None]
-    return _packed(np.hstack([headers, _raw_bytes(array)]), 1 + (1 << logs))
+    return _packed(np.hstack([headers, raw_bytes(array)]), 1 + (1 << logs))
 
 
 def _encode_decimals(array: pa.Array) -> pa.Array:
-    octets = _raw_bytes(array)
+    octets = raw_bytes(array)
     scale = array.type.scale
     low, high = np.ascontiguousarray(octets).view("<i8").reshape(-1, 2).T
     logs = np.full(len(array), 2)  # 0, 1, 2 for 4, 8, 16 bytes

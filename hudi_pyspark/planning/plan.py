@@ -55,11 +55,13 @@ class Query(ABC):
     choice: PartitionChoice | None = field(default=None, kw_only=True)  # None: all partitions
     is_ordered: ClassVar[bool] = False  # the answer has the order of the tasks
 
-    def of_partitions(self, choice: PartitionChoice | None) -> Query:
-        """Return the same query of chosen partitions; changes ignore the choice.
+    def of_filter(self, predicate: Predicate | None) -> Query:
+        """Return the same query of the partitions that a filter leaves; changes ignore the filter.
 
-        An unchanged choice returns the same object, which keeps the slices that it has found.
+        If it leaves all partitions as before, that is this object, which keeps the slices that it
+        has found.
         """
+        choice = self.planner.partition_choice(predicate)
         return self if choice is self.choice else replace(self, choice=choice)
 
     @property

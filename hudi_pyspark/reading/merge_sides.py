@@ -19,8 +19,9 @@ from hudi_pyspark.reading.base_files.base_file import read_base_rows
 from hudi_pyspark.reading.base_files.page_reads import PagedFile
 from hudi_pyspark.reading.log_records.decoder import LogDecoder
 from hudi_pyspark.reading.log_records.record_keys import show_texts
+from hudi_pyspark.reading.log_records.records import LogRecords
 from hudi_pyspark.reading.merge.base_rows import RowFilter
-from hudi_pyspark.reading.merge.loaded_log import LoadedLog, MemoryLimits, load_log
+from hudi_pyspark.reading.merge.loaded_log import LoadedLog, LogInMemory, MemoryLimits, load_log
 from hudi_pyspark.storage.protocol import Storage
 from hudi_pyspark.table.file_group import BaseFile, LogFile
 from hudi_pyspark.table.log_files import LogFiles, LogScan, SliceBlocks
@@ -36,6 +37,12 @@ class MergeSides:
     base: Iterable[pa.Table]  # of the same schema; read when it is iterated
     scan: LogScan  # of the log files, without their blocks
     row_filter: RowFilter | None = None  # base rows that take part in the merge; None for all
+
+    @property
+    def records(self) -> LogRecords:
+        """The log records of a merge that takes one pass."""
+        assert isinstance(self.log, LogInMemory)
+        return self.log.records
 
 
 def load_merge_sides(task: ScanTask, storage: Storage, file: PagedFile | None = None) -> MergeSides:

@@ -32,7 +32,7 @@ from hudi_pyspark.reading.base_files.page_reads import PagedFile
 from hudi_pyspark.reading.merge.fold import combines_records, wins_whole_records
 from hudi_pyspark.reading.merge.loaded_log import LogInMemory
 from hudi_pyspark.reading.merge.merge import MergePass
-from hudi_pyspark.reading.merge.outcome import Outcome
+from hudi_pyspark.reading.merge.outcome import Outcome, Resumed
 from hudi_pyspark.reading.merge.whole_records import MergeDecision, WholeRecords, Winners
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 from hudi_pyspark.tasks import ScanTask
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from hudi_pyspark.reading.kept_merges import EarlierMerge, KeptMerge
+    from hudi_pyspark.reading.log_records.records import LogRecords
     from hudi_pyspark.reading.merge_sides import MergeSides
     from hudi_pyspark.storage.protocol import Storage
     from hudi_pyspark.table.log_files import LogScan
@@ -52,11 +53,11 @@ class MergedSlice(NamedTuple):
     """What the merge of a slice results in."""
 
     outcome: Outcome
-    log_records: int  # number of the records that were decoded
     winners: Winners | None = None  # to resume the merge from; None if records are combined
     # Rows of the base file, of which `rows_of` leaves out dropped ones; None to read `file`.
     base: Sequence[pa.Table] | None = None
     file: PagedFile | None = None  # the base file, open
+    resumed: Resumed | None = None  # None if the merge began anew
 
 
 def may_become_outcome(task: ScanTask, sides: MergeSides, *, is_kept: bool) -> bool:
@@ -76,15 +77,14 @@ def may_become_outcome(task: ScanTask, sides: MergeSides, *, is_kept: bool) -> b
 
 
 def merge_slice(
-    task: ScanTask, storage: Storage, log: LogInMemory, sides: MergeSides, files: ExitStack
+    task: ScanTask, storage: Storage, sides: MergeSides, files: ExitStack
 ) -> MergedSlice:
     """Merge a slice whose records win as a whole.
 
     Args:
         task: of the slice.
         storage: of the table.
-        log: records of all log files of the slice.
-        sides: of the merge, to which the log belongs.
+        sides: of the merge.
         files: closes the base file, if that is still to be read, after the result has been used.
 
     Raises:
@@ -97,18 +97,16 @@ def merge_slice(
         if tables is not None:
             row_count = sum(table.num_rows for table in tables)
             at_once = [pa.concat_tables(tables)] if tables else []  # all keys are hashed once
-            merged = _merge_anew(task, log, sides.scan, at_once, row_count)
+            merged = _merge_anew(task, sides, at_once, row_count)
             return merged._replace(base=tables)
     file = files.enter_context(open_base_file(task, storage))
     assert file is not None  # there is a base file
-    identities = read_identities(task, storage, file, by_position=log.by_position)
-    merged = _merge_anew(task, log, sides.scan, identities, file.row_count)
+    identities = read_identities(task, storage, file, by_position=sides.log.by_position)
+    merged = _merge_anew(task, sides, identities, file.row_count)
     return merged._replace(file=file)
 
 
-def combine_slice(
-    task: ScanTask, log: LogInMemory, sides: MergeSides
-) -> Generator[pa.Table, None, MergedSlice]:
+def combine_slice(task: ScanTask, sides: MergeSides) -> Generator[pa.Table, None, MergedSlice]:
     """Merge a slice whose records are combined, and yield the base rows that remain.
 
     Arguments are as for `merge_slice`. The result has the other rows.
@@ -118,7 +116,7 @@ def combine_slice(
         CorruptBaseFileError: the base file cannot be decoded.
     """
     requested = task.shared.planned_columns.requested
-    merge_pass = MergePass(log.records, task.shared.rule)
+    merge_pass = MergePass(sides.records, task.shared.rule)
     tables = [pa.Table.from_batches([], requested)]
     record_count = 0
     for rows, is_of_base in merge_pass.rows(sides.base, task.settings.batch_rows):
@@ -135,7 +133,7 @@ def combine_slice(
         block_instants=instants,
         counting_instants=tuple(filter(task.shared.block_filter.counts, instants)),
     )
-    return MergedSlice(outcome, len(log.records), base=())
+    return MergedSlice(outcome, base=())
 
 
 def rows_of(task: ScanTask, storage: Storage, merged: MergedSlice) -> Iterator[pa.Table]:
@@ -169,48 +167,46 @@ def _whole_if_small(base: Iterable[pa.Table]) -> list[pa.Table] | None:
 
 
 def _merge_anew(
-    task: ScanTask,
-    log: LogInMemory,
-    scan: LogScan,
-    base_rows: Iterable[pa.Table],
-    row_count: int,
+    task: ScanTask, sides: MergeSides, base_rows: Iterable[pa.Table], row_count: int
 ) -> MergedSlice:
     keeps_all = MergeDecision(np.zeros(row_count, np.bool_), np.empty(0, np.bool_))
-    merge = WholeRecords(log.records, task.shared.rule, keeps_all)
+    merge = WholeRecords(sides.records, task.shared.rule, keeps_all)
     if merge.needs_base_rows:
         for table in base_rows:
             merge.match(table)
     no_records = pa.Table.from_batches([], task.shared.planned_columns.requested)
     before = Outcome(keeps_all, no_records, 0, (), ())
-    return _finished(task, merge, before, log, scan)
+    return _finished(task, merge, before, sides.records, sides.scan)
 
 
-def resume_slice(
-    task: ScanTask, storage: Storage, earlier: EarlierMerge, kept_merge: KeptMerge
-) -> MergedSlice | None:
-    """Resume the merge of fewer log files of a slice.
+def resume_slice(task: ScanTask, storage: Storage, kept_merge: KeptMerge) -> MergedSlice | None:
+    """Resume the kept merge of fewer log files of a slice.
 
     Args:
         task: of the slice.
         storage: of the table.
-        earlier: what the first log files were merged into.
-        kept_merge: of the slice; keeps what identifies the base rows.
+        kept_merge: of the slice; has what the first log files were merged into, and keeps what
+            identifies the base rows.
 
     Returns:
-        None if the later log files change what earlier files say: then the slice is merged anew.
+        None if there is no such merge, or if the later log files change what earlier files say:
+        then the slice is merged anew.
 
     Raises:
         MissingFileError: a file of the slice is gone.
         CorruptLogBlockError, CorruptBaseFileError: a file cannot be decoded.
         CorruptTableError, SchemaEvolutionError: as `read_slice.read_slice`.
     """
+    earlier = kept_merge.find_earlier()
+    if earlier is None:
+        return None
     loaded = _load_later_log(task, storage, earlier)
     if loaded is None:
         return None
-    log, scan = loaded
+    records, scan = loaded
     outcome = earlier.outcome
     winners = earlier.winners
-    merge = WholeRecords(log.records, task.shared.rule, outcome.decision, winners)
+    merge = WholeRecords(records, task.shared.rule, outcome.decision, winners)
     if merge.needs_base_rows:
         by_position = winners.log.positions is not None
         with _base_keys(task, storage, kept_merge, outcome, by_position=by_position) as tables:
@@ -218,12 +214,16 @@ def resume_slice(
                 return None
             for table in tables:
                 merge.match(table)
-    return _finished(task, merge, outcome, log, scan, compacted_before=winners.compacted_instants)
+    growth = len(records) / len(winners.log)
+    merged = _finished(
+        task, merge, outcome, records, scan, compacted_before=winners.compacted_instants
+    )
+    return merged._replace(resumed=Resumed(earlier.key, growth))
 
 
 def _load_later_log(
     task: ScanTask, storage: Storage, earlier: EarlierMerge
-) -> tuple[LogInMemory, LogScan] | None:
+) -> tuple[LogRecords, LogScan] | None:
     """Load the records of the log files that an earlier merge lacks.
 
     None if the merge cannot be resumed with them: they change which earlier blocks count, take
@@ -251,7 +251,7 @@ def _load_later_log(
     is_identified_otherwise = len(log.records) > 0 and log.by_position != by_position
     if combines_records(log.records, task.shared.rule) or is_identified_otherwise:
         return None
-    return log, scan
+    return log.records, scan
 
 
 @contextmanager
@@ -290,7 +290,7 @@ def _finished(
     task: ScanTask,
     merge: WholeRecords,
     outcome: Outcome,
-    log: LogInMemory,
+    log: LogRecords,
     scan: LogScan,
     *,
     compacted_before: Iterable[str] = (),
@@ -303,7 +303,7 @@ def _finished(
     before, later = np.split(decision.kept_log_rows, [len(kept_before)])
     records = outcome.records
     if records.num_columns:
-        later_rows = log.records.rows.select(records.schema.names).filter(to_arrow(later))
+        later_rows = log.rows.select(records.schema.names).filter(to_arrow(later))
         records = pa.concat_tables([records.filter(to_arrow(before[kept_before])), later_rows])
     instants = tuple(sorted({*outcome.block_instants, *scan.seen}))
     return MergedSlice(
@@ -314,7 +314,6 @@ def _finished(
             block_instants=instants,
             counting_instants=tuple(filter(task.shared.block_filter.counts, instants)),
         ),
-        len(log.records),
         replace(winners, compacted_instants=tuple(sorted({*compacted_before, *scan.compacted}))),
     )
 
@@ -393,7 +392,6 @@ def outcome_rows(
         yield from read_base_rows(
             base_only.with_columns(requested, key_fields=()),
             storage,
-            task.shared.predicate,
             file=file,
             dropped=outcome.decision.dropped_base_rows,
         )

@@ -33,9 +33,8 @@ from hudi_pyspark.reading.base_files.page_reads import PagedFile
 from hudi_pyspark.reading.kept_merges import KeptMerge
 from hudi_pyspark.reading.log_records.records import LogRecords
 from hudi_pyspark.reading.merge.fold import wins_whole_records
-from hudi_pyspark.reading.merge.loaded_log import LoadedLog, LogInMemory
 from hudi_pyspark.reading.merge.merge import MergedTable, MergePass
-from hudi_pyspark.reading.merge.outcome import Outcome, OutcomeStore, Resumed
+from hudi_pyspark.reading.merge.outcome import Outcome, OutcomeStore
 from hudi_pyspark.reading.merge_sides import MergeSides, load_merge_sides
 from hudi_pyspark.reading.merged_slices import (
     MergedSlice,
@@ -69,8 +68,7 @@ def read_slice(
     """
     with shown_keys(task, storage) as (searched, file):
         task = searched
-        is_merged = bool(task.file_slice.log_files) and not task.settings.skip_merge
-        if is_merged:
+        if task.is_merged:
             tables = _merged_tables(task, storage, store, file)
         else:
             tables = slice_tables(task, storage)
@@ -96,13 +94,13 @@ def slice_tables(task: ScanTask, storage: Storage) -> Iterator[pa.Table]:
         SpillError: the log records need the disk, and it is full.
     """
     if not task.file_slice.log_files:
-        yield from read_base_rows(task, storage, task.shared.predicate)
+        yield from read_base_rows(task, storage)
     elif task.settings.skip_merge:
         yield from _unmerged_tables(task, storage)
     else:
         sides = load_merge_sides(task, storage)
-        with closing(sides.log) as log:
-            yield from _streamed_tables(task, log, sides)
+        with closing(sides.log):
+            yield from _streamed_tables(task, sides)
 
 
 def merge_outcome(task: ScanTask, storage: Storage, store: OutcomeStore) -> Outcome | None:
@@ -142,12 +140,12 @@ def _merged_tables(
                 yield from outcome_rows(task, storage, outcome, file)
                 return
     sides = load_merge_sides(task, storage, searched)
-    with closing(sides.log) as log, ExitStack() as files:
+    with closing(sides.log), ExitStack() as files:
         if may_become_outcome(task, sides, is_kept=kept_merge is not None):
             merged = yield from _merge_into_outcome(task, storage, sides, kept_merge, files)
             yield from rows_of(task, storage, merged)
         else:
-            yield from _streamed_tables(task, log, sides)
+            yield from _streamed_tables(task, sides)
 
 
 def _merge_into_outcome(
@@ -162,11 +160,10 @@ def _merge_into_outcome(
     Yields the base rows that remain if records are combined, which reads all columns of the base
     file. `rows_of` has the other rows. ``files`` is as for `merge_slice`.
     """
-    assert isinstance(sides.log, LogInMemory)
-    if wins_whole_records(sides.log.records, task.shared.rule):
-        merged = merge_slice(task, storage, sides.log, sides, files)
+    if wins_whole_records(sides.records, task.shared.rule):
+        merged = merge_slice(task, storage, sides, files)
     else:
-        merged = yield from combine_slice(task, sides.log, sides)
+        merged = yield from combine_slice(task, sides)
     if kept_merge is not None:
         kept_merge.put(merged.outcome, merged.winners)
     return merged
@@ -208,23 +205,21 @@ def _find_outcome(task: ScanTask, storage: Storage, kept_merge: KeptMerge) -> Ou
 
 def _resumed_outcome(task: ScanTask, storage: Storage, kept_merge: KeptMerge) -> Outcome | None:
     """Resume the kept merge of fewer log files, and keep the outcome; None if there is none."""
-    earlier = kept_merge.find_earlier()
-    merged = resume_slice(task, storage, earlier, kept_merge) if earlier is not None else None
-    if earlier is None or merged is None:
+    merged = resume_slice(task, storage, kept_merge)
+    if merged is None:
         return None
-    growth = merged.log_records / len(earlier.winners.log)
-    kept_merge.put(merged.outcome, merged.winners, Resumed(earlier.key, growth))
+    kept_merge.put(merged.outcome, merged.winners, merged.resumed)
     return merged.outcome
 
 
-def _streamed_tables(task: ScanTask, log: LoadedLog, sides: MergeSides) -> Iterator[pa.Table]:
+def _streamed_tables(task: ScanTask, sides: MergeSides) -> Iterator[pa.Table]:
     """Merge a slice table by table, in several passes if its log records are on disk."""
     batch_rows = task.settings.batch_rows
 
     def merge(base: Iterable[pa.Table], records: LogRecords) -> Iterator[MergedTable]:
         return MergePass(records, task.shared.rule, sides.row_filter).rows(base, batch_rows)
 
-    yield from (table.rows for table in log.merge(sides.base, merge))
+    yield from (table.rows for table in sides.log.merge(sides.base, merge))
 
 
 def _unmerged_tables(task: ScanTask, storage: Storage) -> Iterator[pa.Table]:
@@ -234,7 +229,7 @@ def _unmerged_tables(task: ScanTask, storage: Storage) -> Iterator[pa.Table]:
             yield from _unmerged_tables(task.of_whole_slice(), storage)
             return
         task = merge_sides.with_keys_of_blocks(task, scan.blocks)
-        yield from read_base_rows(task, storage, task.shared.predicate)
+        yield from read_base_rows(task, storage)
         batch_rows = task.settings.batch_rows
         for records in merge_sides.log_decoder(task).decode(scan.blocks):
             for start in range(0, records.rows.num_rows, batch_rows):

@@ -2,6 +2,7 @@ import datetime as dt
 import math
 import re
 import struct
+import uuid
 from decimal import Decimal
 from typing import Any
 
@@ -271,6 +272,25 @@ def test_other_changes_are_refused_with_file_column_and_types(stored, values, wa
     says = f"f.parquet: column 'c' is stored as {stored}, which cannot be read as {wanted} ("
     with pytest.raises(SchemaEvolutionError, match=re.escape(says)):
         conformed(pa.array(values, stored), wanted)
+
+
+@pytest.mark.parametrize("wrap", [pa.field, lambda name, kind: pa.field(name, pa.list_(kind))])
+def test_uuid_of_sixteen_bytes_is_its_text_as_in_avro(wrap):
+    octets = [bytes(range(16)), None, b"0123456789abcdef", b"\xff" * 16]
+    texts = [octet and str(uuid.UUID(bytes=octet)) for octet in octets]
+    field = wrap("u", pa.binary(16))
+    is_list = pa.types.is_list(field.type)
+    stored = pa.table({"u": pa.array([[o] for o in octets] if is_list else octets, field.type)})
+    schema = pa.schema([wrap("u", pa.string())])
+    found = conform(stored.slice(1), schema, {}, source="f")
+    assert found.column("u").to_pylist() == [[t] if is_list else t for t in texts[1:]]
+
+
+def test_bytes_of_other_lengths_that_became_text_are_utf8():
+    stored = pa.table({"u": pa.array([b"abcd"], pa.binary(4)), "v": pa.array([b"a" * 16])})
+    schema = pa.schema({"u": pa.string(), "v": pa.string()})
+    found = conform(stored, schema, {}, source="f")
+    assert found.to_pylist() == [{"u": "abcd", "v": "a" * 16}]
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import pyarrow as pa
 
-from hudi_pyspark.arrow_values import cut_values
+from hudi_pyspark.arrow_values import cut_values, uuid_texts
 from hudi_pyspark.errors import CorruptAvroError
 from hudi_pyspark.format.avro.cursor import (
     BytesReader,
@@ -20,10 +20,8 @@ if TYPE_CHECKING:
     from hudi_pyspark.format.avro.cursor import Cursor, Int64s
     from hudi_pyspark.format.avro.schema import AvroEnum, AvroFixed, AvroType
 
-_HEX_DIGITS: Final = np.frombuffer(b"0123456789abcdef", np.uint8)
 _MOST_SIGN_BYTES: Final = 1024  # before a decimal; each costs a pass over the column
 _TOO_WIDE: Final = "a decimal has more than 128 bits"
-_UUID_DASHES: Final = (8, 13, 18, 23)
 
 
 class FixedWidthReader(ValueReader):
@@ -75,14 +73,7 @@ class FixedUuidReader(FixedWidthReader):
 
     def read(self, cursor: Cursor) -> pa.Array:
         begin = cursor.advance(self.fixed_width, self.field)
-        octets = cursor.source.octets[begin[:, None] + np.arange(16)]
-        text = np.full((len(begin), 36), ord("-"), np.uint8)
-        places = np.delete(np.arange(36), _UUID_DASHES)
-        text[:, places[0::2]] = _HEX_DIGITS[octets >> 4]
-        text[:, places[1::2]] = _HEX_DIGITS[octets & 15]
-        offsets = np.arange(0, 36 * len(begin) + 1, 36, dtype=np.int32)
-        buffers = [None, pa.py_buffer(offsets), pa.py_buffer(text)]
-        return pa.Array.from_buffers(self.arrow, len(begin), buffers)
+        return uuid_texts(cursor.source.octets[begin[:, None] + np.arange(16)])
 
 
 class FixedDecimalReader(FixedWidthReader):

@@ -363,7 +363,7 @@ class HFileReader:
     def _sampled(self, part: HFile) -> HFile:
         """Keep the first entry of the first part that is read."""
         if not self._samples and len(part.keys):
-            self._samples.append(part.filter(pa.array(np.arange(len(part.keys)) == 0)))
+            self._samples.append(part.filter(to_arrow(np.arange(len(part.keys)) == 0)))
         return part
 
 

@@ -24,7 +24,6 @@ import pyarrow.compute as pc
 from hudi_pyspark import errors
 from hudi_pyspark.columns.arrays import Mask
 from hudi_pyspark.columns.schema_evolution import conform, repair_timestamps, stored_columns
-from hudi_pyspark.filter.predicate import Predicate
 from hudi_pyspark.format.data_files import BaseFileFormat, check_readable
 from hudi_pyspark.format.parquet.checked_file import has_only_value, open_parquet
 from hudi_pyspark.reading.base_files.key_texts import shows_texts
@@ -53,17 +52,18 @@ _NO_COLUMNS = pa.schema([])
 def read_base_rows(
     task: ScanTask,
     storage: Storage,
-    predicate: Predicate | None = None,
     *,
     file: PagedFile | None = None,
     dropped: Mask | None = None,
 ) -> Iterator[pa.Table]:
     """Read a task's base rows in file order, with its working columns.
 
+    Unless they are merged, row groups and pages without a row that passes the task's filter may be
+    left out.
+
     Args:
         task: what to read. Rows with other record keys than the task's are left out.
         storage: of the table.
-        predicate: row groups and pages without a row for which it is true may be left out.
         file: the base file, from `open_base_file`; None to open it here.
         dropped: rows to leave out, by row number: as many as the file has. None to read all rows.
 
@@ -86,7 +86,7 @@ def read_base_rows(
         byte_range = (byte_range[0], sys.maxsize)
     replaced = {*task.partition.from_path, *task.partition.in_shared_folder}
     row_groups = RowGroupFilter(
-        predicate,
+        None if task.is_merged else shared.predicate,
         task.working,
         {name: stored[name] for name in stored if name not in replaced},
         shared.record_keys,
