@@ -22,6 +22,7 @@ from hudi_pyspark.format.timeline.instant import (
 from hudi_pyspark.format.timeline.instant_body import BodyParser
 from hudi_pyspark.storage.protocol import Storage, read_together
 from hudi_pyspark.table.archive import ArchivedInstant, load_archive
+from hudi_pyspark.table.commit_content import problem_of_commit
 from hudi_pyspark.table.config import METADATA_FOLDER, TableConfig
 from hudi_pyspark.table.data_file_schema import newest_data_file_schema
 from hudi_pyspark.table.file_group import BaseFile, LogFile
@@ -134,7 +135,7 @@ class CommitHistory:
             if is_replacing
             else instant_metadata.parse_commit_metadata,
         )
-        if problem := instant_metadata.problem_of_commit(commit, metadata):
+        if problem := problem_of_commit(commit, metadata):
             found = f"the content is not of this {commit.action}: {problem}"
             raise CorruptTimelineError(self._place(commit), found)
         return metadata

@@ -41,6 +41,8 @@ _DESCRIBING = re.compile(
     r"(^|/)\.hoodie/(hoodie\.properties|\.index_defs/.*|\.aux/.*|(timeline/)?[0-9]{14,}[^/]*)$"
 )
 _TIME = re.compile(r"[0-9]{14,17}")
+# Files of a timeline that nothing tells from another one of the same kind.
+_LIKE_THEIR_KIND = (".replacecommit", ".compaction.requested")
 _PIECE = 64  # bytes of what counts as a line in a file without lines
 # Where blocks of log files and of HFiles begin, and the trailer of the latter.
 _BORDER = re.compile(rb"#HUDI#|DATABLK\*|METABLKc|IDXROOT2|IDXLEAF2|BLMFBLK2|FILEINF2|TRABLK\"\$")
@@ -109,7 +111,9 @@ def ended(case: str, damage: Damage) -> Outcome:
 
 def _is_swap_of_metadata(damage: Damage) -> bool:
     """Decide whether a file that says what the table is has the content of another file."""
-    return damage.kind == "swap" and damage.path.startswith(".hoodie/")
+    both = (damage.path, damage.second)
+    is_known = any(all(path.endswith(kind) for path in both) for kind in _LIKE_THEIR_KIND)
+    return damage.kind == "swap" and damage.path.startswith(".hoodie/") and not is_known
 
 
 def _what(damage: Damage) -> str:

@@ -7,7 +7,6 @@ import pytest
 from hudi_pyspark.errors import CorruptTimelineError
 from hudi_pyspark.format.timeline import instant_metadata
 from hudi_pyspark.format.timeline.instant import Action, Instant, InstantState, NotAnInstant
-from hudi_pyspark.format.timeline.instant_metadata import problem_of_commit
 from verification.common.archives import files_of
 
 COMPLETED = InstantState.COMPLETED
@@ -74,7 +73,7 @@ def test_all_kinds_of_files_are_among_the_bodies():
 
 def test_every_function_that_parses_is_asked():
     names = {name for name in vars(instant_metadata) if name.startswith("parse_")}
-    assert names - {"parse_data_file_name"} == set(DECODED)
+    assert names == set(DECODED)
 
 
 @pytest.mark.parametrize("name", DECODED)
@@ -93,40 +92,3 @@ def test_file_of_another_kind_is_refused(name):
 def test_json_of_something_else_is_refused(name):
     with pytest.raises(CorruptTimelineError, match=r"which has .*, found a record of a, b"):
         getattr(instant_metadata, name)(b'{"b": {}, "a": [1]}', path="f")
-
-
-STAT = {"fileId": "f-0", "fileSizeInBytes": 1}
-
-
-@pytest.mark.parametrize(
-    ("action", "path", "problem"),
-    [
-        pytest.param("commit", "f-0_0-1-0_20240101000000001.parquet", "", id="its-own-base-file"),
-        pytest.param("commit", "f-0_0-1-0_20240101000000.parquet", "", id="seconds"),
-        pytest.param("commit", "by-hand.parquet", "", id="name-of-another-writer"),
-        pytest.param("commit", ".f-0_20231231000000000.log.1_0-1-0", "", id="base-of-its-slice"),
-        pytest.param("commit", None, "names no file", id="plan-of-a-commit"),
-        pytest.param(
-            "commit",
-            "f-0_0-1-0_20231231000000000.parquet",
-            "a base file of the instant 20231231000000000",
-            id="base-file-of-another-commit",
-        ),
-    ],
-)
-def test_commit_with_the_content_of_another_one_is_recognised(action, path, problem):
-    instant = Instant.parse(f"20240101000000001.{action}", 1)
-    metadata = instant_metadata.commit_metadata_of(
-        {"partitionToWriteStats": {"": [{**STAT, "path": path}]}}
-    )
-    found = problem_of_commit(instant, metadata)
-    assert problem in found
-    assert bool(problem) == bool(found)
-
-
-@pytest.mark.parametrize(("action", "is_refused"), [("commit", True), ("replacecommit", False)])
-def test_only_a_replacecommit_replaces_file_groups(action, is_refused):
-    record = {"partitionToWriteStats": {}, "partitionToReplaceFileIds": {"": ["f-0"]}}
-    metadata = instant_metadata.commit_metadata_of(record)
-    found = problem_of_commit(Instant.parse(f"20240101000000001.{action}", 1), metadata)
-    assert bool(found) == is_refused
