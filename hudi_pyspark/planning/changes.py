@@ -207,7 +207,7 @@ class _ChangePlanner:
             if file_id not in metadata.replaced_file_ids.get(partition, ()):
                 before = self._before(time, partition, file_id, must_exist=False)
             after = self._after(time, partition, file_id)
-        elif metadata.operation_type.is_delete and not stat.num_writes and stat.num_deletes:
+        elif _removes_all_rows(metadata, stat, time):
             source = ChangeSource.BASE_FILE_DELETE
             before = self._before(time, partition, file_id, must_exist=True)
         elif _has_only_inserts(stat, time):
@@ -295,6 +295,15 @@ class _ChangePlanner:
 
 def _has_older_version(stat: WriteStat, time: str) -> bool:
     return stat.prev_commit not in (None, time)
+
+
+def _removes_all_rows(metadata: CommitMetadata, stat: WriteStat, time: str) -> bool:
+    """Decide whether a commit left a base file without rows by deleting those that were there.
+
+    Upserts with a delete marker do so as well. Their new files may be empty from the beginning.
+    """
+    had_rows = metadata.operation_type.is_delete or _has_older_version(stat, time)
+    return had_rows and not stat.num_writes and stat.num_deletes > 0
 
 
 def _has_only_inserts(stat: WriteStat, time: str) -> bool:

@@ -167,6 +167,15 @@ def _partition_fields(properties: Mapping[str, str]) -> tuple[tuple[str, ...], t
     return names, tuple(n for n, kind in zip(names, kinds, strict=True) if kind in may_be_time)
 
 
+def _denies_hive_style(properties: Mapping[str, str]) -> bool:
+    """Return whether writers put no names of columns into folders.
+
+    A bootstrapped table has the folders of its source, which mostly have names.
+    """
+    is_denied = properties.get(_HIVE_STYLE, "").strip().lower() == "false"
+    return is_denied and not _bootstrap_base_path(properties)
+
+
 def _may_have_slash_dates(properties: Mapping[str, str]) -> bool:
     """Return whether the value of the folder 2024/01/31 may be 2024-01-31.
 
@@ -176,6 +185,7 @@ def _may_have_slash_dates(properties: Mapping[str, str]) -> bool:
     return _flag(_SLASHES)(properties) or extractor == "SlashEncodedDayPartitionValueExtractor"
 
 
+_bootstrap_base_path = _first("hoodie.bootstrap.base.path")
 _database = _first("hoodie.database.name")
 _partition_entries = _names("hoodie.table.partition.fields")
 _ordering_fields = _names("hoodie.table.ordering.fields", "hoodie.table.precombine.field")
@@ -217,9 +227,7 @@ class TableConfig:
     key_generator: str = _read(_key_generator)  # SIMPLE, COMPLEX, TIMESTAMP …; "" if unknown
     url_encode_partitions: bool = _read(_flag("hoodie.datasource.write.partitionpath.urlencode"))
     # whether folders are said to have no names of columns; some have them all the same
-    denies_hive_style: bool = _read(
-        lambda properties: properties.get(_HIVE_STYLE, "").strip().lower() == "false"
-    )
+    denies_hive_style: bool = _read(_denies_hive_style)
     slash_separated_dates: bool = _read(_flag(_SLASHES))
     may_have_slash_dates: bool = _read(_may_have_slash_dates)
     drop_partition_columns: bool = _read(_flag("hoodie.datasource.write.drop.partition.columns"))
@@ -243,7 +251,7 @@ class TableConfig:
     metadata_partitions: tuple[str, ...] = _read(_names("hoodie.table.metadata.partitions"))
     create_schema: str = _read(_first("hoodie.table.create.schema"))  # Avro JSON, "" if absent
     # "" for a table that was not bootstrapped
-    bootstrap_base_path: str = _read(_first("hoodie.bootstrap.base.path"))
+    bootstrap_base_path: str = _read(_bootstrap_base_path)
     # in an LSM_TREE files are sorted by record key, and base files merge as log files do
     storage_layout: str = _read(_one_of("hoodie.table.storage.layout", _STORAGE_LAYOUTS))
     properties: Mapping[str, str] = _read(dict)  # all of them, as in the file

@@ -141,6 +141,19 @@ class TestChangeSources:
         assert (task.source, task.after) == (ChangeSource.BASE_FILE_DELETE, None)
         assert (files(task.before), task.before.until) == ([base("f", "010")], "010")
 
+    @pytest.mark.parametrize("operation", ["UPSERT", "UPSERT_PREPPED", "INSERT"])
+    def test_a_write_that_leaves_no_row_reads_the_base_file_before(self, operation):
+        table = commit(cdc_table("COPY_ON_WRITE"), "010", "INSERT", stat(base("f", "010")))
+        emptied = stat(base("f", "020"), numWrites=0, numInserts=0, numDeletes=2, prevCommit="010")
+        task = one_task(commit(table, "020", operation, emptied), "010")
+        assert (task.source, task.after) == (ChangeSource.BASE_FILE_DELETE, None)
+        assert (files(task.before), task.before.until) == ([base("f", "010")], "010")
+
+    def test_a_new_file_without_rows_deletes_nothing(self):
+        empty = stat(base("f", "010"), numWrites=0, numInserts=0, numDeletes=1, prevCommit="null")
+        task = one_task(commit(cdc_table("COPY_ON_WRITE"), "010", "UPSERT", empty))
+        assert (task.source, task.before) == (ChangeSource.BASE_FILE_INSERT, None)
+
     def test_a_log_file_is_compared_with_the_slice_below_it(self):
         table = commit(cdc_table(), "010", "INSERT", stat(base("f", "010")))
         table = commit(table, "020", "UPSERT", stat(log("f", "020")), action="deltacommit")
@@ -203,11 +216,9 @@ class TestChangeSources:
         ):
             planned(table)
 
-    @pytest.mark.parametrize("inserts", [0, 1])
-    def test_deletes_of_an_upsert_without_a_cdc_log_are_corrupt(self, inserts):
+    def test_deletes_beside_rows_of_an_upsert_without_a_cdc_log_are_corrupt(self):
         table = commit(cdc_table(), "010", "INSERT", stat(base("f", "010")))
-        counts = {"numWrites": inserts, "numInserts": inserts, "numDeletes": 2}
-        rewritten = stat(base("f", "020"), prevCommit="010", **counts)
+        rewritten = stat(base("f", "020"), prevCommit="010", numDeletes=2)
         table = commit(table, "020", "UPSERT", rewritten)
         with pytest.raises(CorruptTableError, match="commit 020 updated or deleted rows"):
             planned(table, "010")
