@@ -150,7 +150,7 @@ class CorruptTableError(HudiError):
 
 
 class CorruptTimelineError(CorruptTableError):
-    """A timeline or archive file cannot be decoded."""
+    """A timeline or archive file cannot be decoded, or has the content of another file."""
 
     _after_table = "/"  # the place is a path
 

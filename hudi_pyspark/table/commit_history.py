@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from operator import attrgetter
 from typing import Any, TypeVar
 
@@ -23,6 +22,7 @@ from hudi_pyspark.format.timeline.instant import (
 from hudi_pyspark.format.timeline.instant_body import BodyParser
 from hudi_pyspark.storage.protocol import Storage, read_together
 from hudi_pyspark.table.archive import ArchivedInstant, load_archive
+from hudi_pyspark.table.commit_content import problem_of_commit
 from hudi_pyspark.table.config import METADATA_FOLDER, TableConfig
 from hudi_pyspark.table.data_file_schema import newest_data_file_schema
 from hudi_pyspark.table.file_group import BaseFile, LogFile
@@ -121,10 +121,24 @@ class CommitHistory:
         """
         ordered = [c.requested_time for c in self.commits] if times is None else list(times)
         unread = [self._commit_at[time] for time in ordered if time not in self._metadata]
-        load = partial(self.load, parse=instant_metadata.parse_commit_metadata)
-        for commit, metadata in read_together(load, unread, is_local=self.storage.is_local):
+        read = read_together(self._load_commit, unread, is_local=self.storage.is_local)
+        for commit, metadata in read:
             self._metadata[commit.requested_time] = metadata
         return {time: self._metadata[time] for time in ordered}
+
+    def _load_commit(self, commit: Instant) -> instant_metadata.CommitMetadata:
+        """Load the metadata of a completed commit; refuse that of another instant."""
+        is_replacing = commit.action is Action.REPLACE_COMMIT
+        metadata = self.load(
+            commit,
+            instant_metadata.parse_replace_metadata
+            if is_replacing
+            else instant_metadata.parse_commit_metadata,
+        )
+        if problem := problem_of_commit(commit, metadata):
+            found = f"the content is not of this {commit.action}: {problem}"
+            raise CorruptTimelineError(self._place(commit), found)
+        return metadata
 
     @cached_property
     def data_file_schema(self) -> pa.Schema | None:

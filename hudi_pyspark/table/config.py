@@ -151,20 +151,34 @@ def _key_generator(properties: Mapping[str, str]) -> str:
     return KEY_GENERATORS.get(simple_name.replace("Avro", "", 1), "")
 
 
+def _is_foreign_class(properties: Mapping[str, str]) -> bool:
+    name = properties.get("hoodie.table.keygenerator.class", "")
+    return bool(name) and not name.startswith("org.apache.")
+
+
 def _partition_fields(properties: Mapping[str, str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return all partition columns, and the ones whose folder is, or may be, a formatted time.
 
     The custom key generator writes ``column:simple`` or ``column:timestamp``; before release 1.0 it
-    recorded the columns alone.
+    recorded the columns alone. A user's own key generator may make any text of a value.
     """
     entries = _partition_entries(properties)
     names = tuple(entry.partition(":")[0] for entry in entries)
     kinds = tuple(entry.partition(":")[2].upper() for entry in entries)
     generator = _key_generator(properties)
-    if generator == "TIMESTAMP":
+    if generator in ("TIMESTAMP", "USER_PROVIDED") or _is_foreign_class(properties):
         return names, names
     may_be_time = {"TIMESTAMP", ""} if generator == "CUSTOM" else {"TIMESTAMP"}
     return names, tuple(n for n, kind in zip(names, kinds, strict=True) if kind in may_be_time)
+
+
+def _denies_hive_style(properties: Mapping[str, str]) -> bool:
+    """Return whether writers put no names of columns into folders.
+
+    A bootstrapped table has the folders of its source, which mostly have names.
+    """
+    is_denied = properties.get(_HIVE_STYLE, "").strip().lower() == "false"
+    return is_denied and not _bootstrap_base_path(properties)
 
 
 def _may_have_slash_dates(properties: Mapping[str, str]) -> bool:
@@ -176,6 +190,7 @@ def _may_have_slash_dates(properties: Mapping[str, str]) -> bool:
     return _flag(_SLASHES)(properties) or extractor == "SlashEncodedDayPartitionValueExtractor"
 
 
+_bootstrap_base_path = _first("hoodie.bootstrap.base.path")
 _database = _first("hoodie.database.name")
 _partition_entries = _names("hoodie.table.partition.fields")
 _ordering_fields = _names("hoodie.table.ordering.fields", "hoodie.table.precombine.field")
@@ -210,16 +225,14 @@ class TableConfig:
     ordering_fields: tuple[str, ...] = _read(_ordering_fields)
     # () for an unpartitioned table; without :TYPE suffixes
     partition_fields: tuple[str, ...] = _read(lambda properties: _partition_fields(properties)[0])
-    # partition columns whose folder may be a formatted time
+    # partition columns whose folder may be a formatted time, or what a user's own generator makes
     timestamp_partition_fields: tuple[str, ...] = _read(
         lambda properties: _partition_fields(properties)[1]
     )
     key_generator: str = _read(_key_generator)  # SIMPLE, COMPLEX, TIMESTAMP …; "" if unknown
     url_encode_partitions: bool = _read(_flag("hoodie.datasource.write.partitionpath.urlencode"))
     # whether folders are said to have no names of columns; some have them all the same
-    denies_hive_style: bool = _read(
-        lambda properties: properties.get(_HIVE_STYLE, "").strip().lower() == "false"
-    )
+    denies_hive_style: bool = _read(_denies_hive_style)
     slash_separated_dates: bool = _read(_flag(_SLASHES))
     may_have_slash_dates: bool = _read(_may_have_slash_dates)
     drop_partition_columns: bool = _read(_flag("hoodie.datasource.write.drop.partition.columns"))
@@ -243,7 +256,7 @@ class TableConfig:
     metadata_partitions: tuple[str, ...] = _read(_names("hoodie.table.metadata.partitions"))
     create_schema: str = _read(_first("hoodie.table.create.schema"))  # Avro JSON, "" if absent
     # "" for a table that was not bootstrapped
-    bootstrap_base_path: str = _read(_first("hoodie.bootstrap.base.path"))
+    bootstrap_base_path: str = _read(_bootstrap_base_path)
     # in an LSM_TREE files are sorted by record key, and base files merge as log files do
     storage_layout: str = _read(_one_of("hoodie.table.storage.layout", _STORAGE_LAYOUTS))
     properties: Mapping[str, str] = _read(dict)  # all of them, as in the file

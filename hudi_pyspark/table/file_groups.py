@@ -256,6 +256,8 @@ class CommittedFile:
     rows: int  # that the newest of them wrote into the file
     # Of a log file, up to table version 7: name of the base file below it; "" for none.
     base_file: str = ""
+    # Of a log file: whether each commit that names it wrote records or deletes into it.
+    is_written: bool = False
 
 
 CommittedFiles: TypeAlias = Mapping[str, Mapping[str, CommittedFile]]
@@ -281,13 +283,15 @@ def committed_files(commits: Mapping[str, CommitMetadata]) -> CommittedFiles:
                 folder, _, name = path.rpartition("/")
                 if folder != partition:
                     name = f"/{path}"
-                older = files_of_partition.get(name, CommittedFile(0, time, time, 0))
+                new = CommittedFile(0, time, time, 0, is_written=True)
+                older = files_of_partition.get(name, new)
                 files_of_partition[name] = CommittedFile(
                     max(size, older.size),
                     time,
                     older.first_committed_by,
                     stat.num_writes,
                     stat.base_file or older.base_file,
+                    older.is_written and stat.num_writes + stat.num_deletes > 0,
                 )
     return files
 
@@ -354,6 +358,7 @@ def as_recorded(log: LogFile, committed: Mapping[str, CommittedFile]) -> LogFile
         committed_size=stat.size,
         committed_by=stat.committed_by,
         first_committed_by=stat.first_committed_by,
+        is_written=stat.is_written,
     )
 
 
@@ -457,6 +462,7 @@ def _log_files(
                 is_listed=info is not _UNLISTED,
                 committed_by=stat.committed_by,
                 first_committed_by=stat.first_committed_by,
+                is_written=stat.is_written,
                 is_native=bool(parsed.native_extension),
                 is_deletes=parsed.kind is LogKind.DELETES,
                 modified_ms=info.modified_ms,

@@ -209,8 +209,8 @@ class SliceBlocks:
 
         Raises:
             MissingFileError: a log file is gone.
-            CorruptLogBlockError: a committed file is cut off or damaged, and ``on_damage`` is
-                ``fail``.
+            CorruptLogBlockError: a committed file is cut off or damaged, or lacks the block of a
+                commit that names it, and ``on_damage`` is ``fail``.
         """
         listed_files = [file for file in self.log_files if file.is_listed]
         is_small = sum(file.size for file in listed_files) <= self.most_bytes_in_memory
@@ -227,6 +227,8 @@ class SliceBlocks:
             if is_cut_off:
                 problem = f"the file has {len(data)} bytes, but its commit says {committed_size}"
                 self.on_damage.report(problem, place, len(data))
+            commits = {file.committed_by, file.first_committed_by} if file.is_written else set()
+            is_damaged = is_cut_off
             for block in self._framed(file, data, place):
                 # Blocks beyond the committed size were torn by a write that never committed.
                 is_committed = block.offset < committed_size
@@ -236,7 +238,12 @@ class SliceBlocks:
                 if is_committed and is_corrupt and not is_reported:
                     problem = "a corrupt block within what completed commits wrote"
                     self.on_damage.report(problem, place, block.offset)
+                is_damaged |= is_committed and is_corrupt
+                commits.discard(block.instant_time or "")
                 yield block
+            # The file may have the content of another one, and the block be lost.
+            if commits and not is_damaged:
+                self.on_damage.report(f"no block is of commit {min(commits)}", place, 0)
 
     def _framed(self, file: LogFile, data: BytesSource, place: str) -> Iterator[LogBlock]:
         problems: list[tuple[str, int]] = []  # of texts in the next block's header, with offsets

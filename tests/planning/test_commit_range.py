@@ -30,6 +30,7 @@ from tests.table.archive_files import archive
 from tests.table.tiny_table import TinyTable, base, log, shape
 
 INCR_OPTIONS = "v9_cow_incr_options"
+NOTHING: dict[str, object] = {"partitionToWriteStats": {}, "partitionToReplaceFileIds": {}}
 
 
 def wanted(begin="000", end="", **more):
@@ -133,8 +134,8 @@ class TestRange:
 
     def test_skipping_clusterings_keeps_overwrites(self):
         table = TinyTable(9, "COPY_ON_WRITE").write("010", "commit", base("f", "010"))
-        table.instant("020_025.replacecommit", {"operationType": "CLUSTER"})
-        table.instant("030_035.replacecommit", {"operationType": "INSERT_OVERWRITE"})
+        table.instant("020_025.replacecommit", {**NOTHING, "operationType": "CLUSTER"})
+        table.instant("030_035.replacecommit", {**NOTHING, "operationType": "INSERT_OVERWRITE"})
         assert commits_in(table, skip_clustering=True) == ["010", "030"]
         assert commits_in(table) == ["010", "020", "030"]
 

@@ -303,7 +303,9 @@ def test_index_of_a_metadata_table_that_is_ahead_is_not_used(copy_case, name):
     """A commit that the table's state lacks may have moved values to other keys."""
     path = copy_case(name)
     timeline = path / ".hoodie/metadata/.hoodie/timeline"
-    (timeline / f"{ONE_TIME}.deltacommit").write_text('{"operationType": "UPSERT"}')
+    (timeline / f"{ONE_TIME}.deltacommit").write_text(
+        '{"partitionToWriteStats": {}, "operationType": "UPSERT"}'
+    )
     scan = HudiTable(str(path)).scan(filter="city = 'Oslo'", trust_indexes="secondary")
     assert "secondary_index_city_idx has commit 2099" in pruned(scan)
     _, rows = answer_of_hudi(name)

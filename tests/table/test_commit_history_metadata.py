@@ -6,6 +6,8 @@ from tests.table.tiny_table import TinyTable
 
 TIMES = ("010", "020", "030")
 
+NO_FILES: dict[str, object] = {"partitionToWriteStats": {}}
+
 
 class CountingStorage(MemoryStorage):
     """A storage that remembers of which commits the files are read."""
@@ -24,7 +26,7 @@ class CountingStorage(MemoryStorage):
 def storage():
     table = TinyTable(6)
     for time in TIMES:
-        table.instant(f"{time}.deltacommit", {"extraMetadata": {"time": time}})
+        table.instant(f"{time}.deltacommit", {**NO_FILES, "extraMetadata": {"time": time}})
     return CountingStorage(table.files)
 
 
@@ -70,7 +72,9 @@ def test_an_unknown_commit_is_a_key_error(history, ask):
 def test_delta_commits_of_a_copy_on_write_table_count_only_if_they_are_named():
     """A table whose type was changed: their files do not count, their schemas do."""
     table = TinyTable(6, "COPY_ON_WRITE")
-    table.instant("010.deltacommit", {"extraMetadata": {"schema": "old"}}).instant("020.commit")
+    table.instant("010.deltacommit", {**NO_FILES, "extraMetadata": {"schema": "old"}}).instant(
+        "020.commit"
+    )
     history = table.open().history
     assert list(history.metadata_of()) == ["020"]
     assert history.metadata("010").schema_text == "old"

@@ -114,6 +114,8 @@ def test_defaults(version):
 def test_properties_may_deny_that_folders_have_names(text, expected):
     key = "hoodie.datasource.write.hive_style_partitioning"
     assert parse({key: text}).denies_hive_style is expected
+    # The folders may be those of the source.
+    assert not parse({key: text, "hoodie.bootstrap.base.path": "/source"}).denies_hive_style
 
 
 @pytest.mark.parametrize(

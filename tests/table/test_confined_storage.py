@@ -75,7 +75,8 @@ def with_secret(tmp_path, case="v6_cow_all_types"):
 
 def test_commit_that_names_files_outside_opens_none_of_them(tmp_path):
     table, base = with_secret(tmp_path)
-    for file in table.glob(".hoodie/*.commit"):
+    time = base.stem.rpartition("_")[2]
+    for file in table.glob(f".hoodie/{time}.commit"):
         commit = json.loads(file.read_bytes())
         commit["partitionToWriteStats"] = {
             "../other": [

@@ -136,7 +136,7 @@ def saved(table, time, *paths, completed="032"):
     layout_2 = table.layout == 2
     table.instant(
         f"{time}_{completed}.savepoint" if layout_2 else f"{time}.savepoint",
-        {"partitionMetadata": by_partition},
+        {"savepointedBy": "me", "partitionMetadata": by_partition},
     )
     return table.instant("210_215.clean" if layout_2 else "210.clean", clean("200"))
 

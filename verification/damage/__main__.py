@@ -1,9 +1,9 @@
 """Damage small golden tables in every way, read each, and count what comes of it.
 
 ``python -m verification.damage --step 50`` damages every fiftieth byte and length; 1: all.
-``--metadata`` damages the metadata table alone, and ``--lines`` the files that describe a table:
-see `damages`. ``--entries`` flips bytes of metadata tables, and compares what is read from the file
-that has them: see `entries`.
+``--metadata`` damages the metadata table alone, ``--lines`` the files that describe a table, and
+``--swaps`` puts the content of each file in the place of others: see `damages`. ``--entries`` flips
+bytes of metadata tables, and compares what is read from the file that has them: see `entries`.
 """
 
 from __future__ import annotations
@@ -36,6 +36,8 @@ def _tables(given: argparse.Namespace) -> list[str]:
 def _damages_of(case: str, given: argparse.Namespace) -> Iterator[Damage]:
     if given.entries:
         return entries.flip_damages_of(case, (given.step, given.others, given.timeline))
+    if given.swaps:
+        return damages.swap_damages_of(case, given.step)
     if given.lines:
         return damages.line_damages_of(case, given.step)
     if given.metadata:
@@ -46,12 +48,14 @@ def _damages_of(case: str, given: argparse.Namespace) -> Iterator[Damage]:
 def main() -> int:
     """Print the outcomes; the status is 1 if one of them may not be.
 
-    These are bare errors, a process that ended, and other rows of a metadata table that lost files;
-    with ``--entries`` all other rows, and other entries without a warning.
+    These are bare errors, a process that ended, and other rows where a metadata table lost files,
+    or where a file below ``.hoodie`` has the content of another; with ``--entries`` all other rows,
+    and other entries without a warning.
     """
     parser = parser_of(__doc__, step=50)
     parser.add_argument("--metadata", action="store_true", help="only the metadata tables")
     parser.add_argument("--lines", action="store_true", help="files that describe the tables")
+    parser.add_argument("--swaps", action="store_true", help="contents of other files")
     parser.add_argument("--entries", action="store_true", help="flips of metadata tables")
     parser.add_argument("--others", type=int, default=4, help="bytes of indexes, for --entries")
     parser.add_argument("--timeline", type=int, default=20, help="bytes of files of the timeline")

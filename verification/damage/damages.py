@@ -2,7 +2,8 @@
 
 `damages_of` is for whole tables. `line_damages_of` has the files that describe a table: the
 properties, with and without their backup, the definitions of indexes, ``.aux`` and the commits.
-`metadata_damages_of` has the metadata table: its bytes and files, cuts at each border of a block,
+`swap_damages_of` has files with the content of another file of the table. `metadata_damages_of` has
+the metadata table: its bytes and files, cuts at each border of a block,
 parts of it as they were at an earlier commit, and files, pairs of files and file groups that are
 lost after their commits were archived.
 """
@@ -10,10 +11,11 @@ lost after their commits were archived.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise, permutations
 
+from hudi_pyspark.format.data_files import parse_data_file_name
 from tests.archiver import archived, commit_times, instant_of
 from tests.memory_storage import MemoryStorage
 from verification.common.archives import files_of
@@ -24,6 +26,7 @@ from verification.damage.tables import (
     OTHER,
     SAME,
     WatchedStorage,
+    begins_of,
     failing_storage,
     filters_of,
     read,
@@ -37,6 +40,9 @@ _WITHOUT_COMMITS = ("archive", "lose")  # kinds of damage after which no row may
 _DESCRIBING = re.compile(
     r"(^|/)\.hoodie/(hoodie\.properties|\.index_defs/.*|\.aux/.*|(timeline/)?[0-9]{14,}[^/]*)$"
 )
+_TIME = re.compile(r"[0-9]{14,17}")
+# Files of a timeline that nothing tells from another one of the same kind.
+_LIKE_THEIR_KIND = (".replacecommit", ".compaction.requested")
 _PIECE = 64  # bytes of what counts as a line in a file without lines
 # Where blocks of log files and of HFiles begin, and the trailer of the latter.
 _BORDER = re.compile(rb"#HUDI#|DATABLK\*|METABLKc|IDXROOT2|IDXLEAF2|BLMFBLK2|FILEINF2|TRABLK\"\$")
@@ -88,10 +94,12 @@ class Damage:
 
 def outcome_of(case: str, damage: Damage) -> Outcome:
     """Read a damaged table; a finding is a bare error, or a row that an archived commit wrote."""
-    verdict, detail = verdict_of_rows(case, damage.of(files_of(case)))
+    begins = begins_of(case) if damage.kind == "swap" else ()
+    verdict, detail = verdict_of_rows(case, damage.of(files_of(case)), begins=begins)
     if verdict == OTHER:
         detail = _what(damage)
-    loses_rows = verdict == OTHER and damage.kind in _WITHOUT_COMMITS
+    is_about_files = damage.kind in _WITHOUT_COMMITS or _is_swap_of_metadata(damage)
+    loses_rows = verdict == OTHER and is_about_files
     text = "" if verdict == SAME else f"{case}, {damage}"
     return Outcome(damage.kind, verdict, detail, text, is_finding=verdict == BARE or loses_rows)
 
@@ -101,7 +109,16 @@ def ended(case: str, damage: Damage) -> Outcome:
     return Outcome(damage.kind, ENDED, _what(damage), f"{case}, {damage}", is_finding=True)
 
 
+def _is_swap_of_metadata(damage: Damage) -> bool:
+    """Decide whether a file that says what the table is has the content of another file."""
+    both = (damage.path, damage.second)
+    is_known = any(all(path.endswith(kind) for path in both) for kind in _LIKE_THEIR_KIND)
+    return damage.kind == "swap" and damage.path.startswith(".hoodie/") and not is_known
+
+
 def _what(damage: Damage) -> str:
+    if damage.kind == "swap":
+        return f"{_kind_of_file(damage.path)} is {_kind_of_file(damage.second)}"
     return f"{damage.kind} {_kind_of_file(damage.path)}"
 
 
@@ -156,6 +173,52 @@ def line_damages_of(case: str, _step: int) -> Iterator[Damage]:
                 yield Damage(f"{kind}cut", path, begin)
                 yield Damage(f"{kind}cut", path, (begin + end) // 2)
                 yield Damage(f"{kind}flip", path, (begin + end) // 2)
+
+
+def swap_damages_of(case: str, step: int) -> Iterator[Damage]:
+    """Yield files that have the content of another file: of files that are alike, and some others.
+
+    A file of a timeline gets one of each action and state, and the commit before or after it. A
+    file of the metadata table gets one of each partition, of the same commit if there is one. A
+    data file gets each other one. Of all pairs, every ``step``-th follows.
+    """
+    files = {path: content for path, content in files_of(case).items() if content}
+    paths = sorted(files)
+    alike = [(path, other) for path in paths for other in _alike(path, paths)]
+    for path, other in dict.fromkeys([*alike, *list(permutations(paths, 2))[::step]]):
+        if files[path] != files[other]:
+            yield Damage("swap", path, 0, other)
+
+
+def _alike(path: str, paths: Iterable[str]) -> Collection[str]:
+    """Return files that could stand in the place of a file without being noticed at once."""
+    family, _ = _family_of(path)
+    found: dict[str, str] = {}  # by kind
+    for other in paths:
+        other_family, kind = _family_of(other)
+        if other == path or other_family != family or not family:
+            continue
+        if kind not in found or _time_of(other) == _time_of(path):
+            found[kind] = other
+    return found.values()
+
+
+def _family_of(path: str) -> tuple[str, str]:
+    """Return what a file is, and its kind in this family; "" if it is like no other file."""
+    folder, _, name = path.rpartition("/")
+    if name == "hoodie.properties":
+        return name, folder
+    if parse_data_file_name(name) is not None:
+        is_of_metadata = path.startswith(METADATA)
+        return ("metadata", folder) if is_of_metadata else ("data", path)
+    if _DESCRIBING.search(path) and name[0].isdigit():
+        return "timeline", folder + name.partition(".")[2]
+    return "", ""
+
+
+def _time_of(path: str) -> str:
+    found = _TIME.search(path.rpartition("/")[2])
+    return found[0] if found else ""
 
 
 def metadata_damages_of(case: str, step: int) -> Iterator[Damage]:

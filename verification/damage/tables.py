@@ -66,19 +66,25 @@ def failing_storage(files: dict[str, bytes], failing: int) -> WatchedStorage:
     return WatchedStorage(files, announce)
 
 
-def read(storage: MemoryStorage, filters: Sequence[str] = ("",)) -> pa.Table:
-    """Return the rows of snapshot queries, in no special order.
+def read(
+    storage: MemoryStorage, filters: Sequence[str] = ("",), begins: Sequence[str] = ()
+) -> pa.Table:
+    """Return the rows of queries, in no special order; the metadata table is used if there is one.
 
-    The metadata table is used if there is one.
+    Args:
+        storage: has the table.
+        filters: of snapshot queries; "" for none.
+        begins: of incremental queries.
     """
     view, metadata = open_table(storage), None
     if FILES in view.config.metadata_partitions:
         listing = MetadataListing(view)
         view, metadata = view.with_listing(listing), listing.indexed_by
     tables = []
-    for text in filters:
-        # Keys are unique in all tables with a record index, which is asked then.
-        options = ReadOptions.parse({"filter": text, "unique_keys": "true"} if text else {})
+    # Keys are unique in all tables with a record index, which is asked then.
+    questions = [{"filter": text, "unique_keys": "true"} if text else {} for text in filters]
+    for question in [*questions, *({"begin": begin} for begin in begins)]:
+        options = ReadOptions.parse(question)
         scan = choose_scan(view, options, {}, metadata=metadata)  # without it, no index is asked
         tables.append(pa.Table.from_batches(scan.to_batches(threads=1), scan.schema))
     return pa.concat_tables(tables)
@@ -97,8 +103,21 @@ def filters_of(case: str) -> tuple[str, ...]:
     return ("", *alone, f"_hoodie_record_key IN ({several})")
 
 
+@cache
+def begins_of(case: str) -> tuple[str, ...]:
+    """Return where incremental queries begin: with all commits, and with the last ones."""
+    times = [
+        commit.requested_time
+        for commit in open_table(MemoryStorage(files_of(case))).history.commits
+    ]
+    return ("000", *times[-3:-2], *times[-2:-1])
+
+
 def verdict_of_rows(
-    case: str, storage: MemoryStorage, more_filters: tuple[str, ...] = ()
+    case: str,
+    storage: MemoryStorage,
+    more_filters: tuple[str, ...] = (),
+    begins: tuple[str, ...] = (),
 ) -> tuple[str, str]:
     """Compare the rows of a damaged golden table with those of the undamaged one.
 
@@ -106,6 +125,7 @@ def verdict_of_rows(
         case: the golden table.
         storage: has the damaged table.
         more_filters: of queries that are asked besides.
+        begins: of incremental queries that are asked besides.
 
     Returns:
         One of `VERDICTS`, and the class of an error, with the message of a bare one.
@@ -113,19 +133,20 @@ def verdict_of_rows(
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # a lost commit is told and no error
-            table = read(storage, (*filters_of(case), *more_filters))
+            table = read(storage, (*filters_of(case), *more_filters), begins)
     except HudiError as error:
         return NAMED, type(error).__name__
     except StorageGone:
         return STORAGE, "as it is"
     except Exception as error:  # noqa: BLE001  (the outcome that there should not be)
         return BARE, f"{type(error).__name__}: {error!s:.100}"
-    return SAME if _answer(table) == _good_answer(case, more_filters) else OTHER, ""
+    return SAME if _answer(table) == _good_answer(case, more_filters, begins) else OTHER, ""
 
 
 @cache
-def _good_answer(case: str, more_filters: tuple[str, ...]) -> object:
-    return _answer(read(MemoryStorage(files_of(case)), (*filters_of(case), *more_filters)))
+def _good_answer(case: str, more_filters: tuple[str, ...], begins: tuple[str, ...]) -> object:
+    filters = (*filters_of(case), *more_filters)
+    return _answer(read(MemoryStorage(files_of(case)), filters, begins))
 
 
 def _answer(table: pa.Table) -> object:

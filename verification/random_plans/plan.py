@@ -20,7 +20,7 @@ _USUAL = {name: setting["usual"] for name, setting in GRAMMAR["settings"].items(
 class Plan:
     """A plan of a seed."""
 
-    seed: int  # that it was drawn by
+    seed: int
     # Python, after which ``d`` is a DataFrame; see `programs`. Parts that may be left out stand
     # between the signs of `parts`.
     lines: tuple[str, ...]

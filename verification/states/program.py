@@ -28,10 +28,10 @@ class Named:
 
     text: str  # of a frame in Python
     name: str = ""  # of a view in SQL; "" for a frame
-    # That it keeps; None if it reads the newest one, or keeps one that a read will show.
+    # The state that it keeps; None if it reads the newest, or keeps one that a read will show.
     state: int | None = None
     made: int = 0  # the state of when it was made, for a view that keeps that of its first read
-    key: str = ""  # of such a view; "" otherwise
+    key: str = ""  # of a view that keeps the state of its first read; "" otherwise
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Step:
     wanted: int | None = None
     # The earliest state of a view that keeps one; all reads of its key have the same.
     least: int = 0
-    key: str = ""  # of that view; "" for a read that must have the wanted state
+    key: str = ""  # of a view that keeps a state; "" for a read that must have the wanted one
 
     @property
     def promise(self) -> str:

@@ -8,8 +8,8 @@ import io
 import struct
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import lru_cache
-from typing import Any, Protocol, TypeVar
+from functools import lru_cache, wraps
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 import fastavro
 from fastavro.schema import SchemaParseException
@@ -24,6 +24,7 @@ from hudi_pyspark.format.avro.schema import (
 )
 
 _T = TypeVar("_T")
+_ValueOf: TypeAlias = Callable[[Mapping[str, Any]], _T]
 _T_co = TypeVar("_T_co", covariant=True)
 AVRO_MAGIC = b"Obj\x01"
 # The exceptions that fastavro, json and the getters raise if the bytes or their shape are wrong.
@@ -38,13 +39,43 @@ UNDECODABLE = (
 )
 
 
+_SHOWN_FIELDS = 4  # of a record of another kind
+
+
+def of_kind(what: str, *fields: str) -> Callable[[_ValueOf[_T]], _ValueOf[_T]]:
+    """Make a function that converts a record refuse a record of another kind of timeline file.
+
+    All files of a timeline are JSON or Avro, and nearly all fields may be missing: a file in the
+    place of another would look like one that says nothing. So each kind has a field, or one of
+    several, that all writers of all releases write and that no other kind has. The record of an
+    empty file has no fields, and is of each kind.
+
+    Args:
+        what: the kind, for errors.
+        fields: names, one of which the record has; its value may be null.
+    """
+
+    def decorate(value_of: _ValueOf[_T]) -> _ValueOf[_T]:
+        @wraps(value_of)
+        def of_this_kind(record: Mapping[str, Any]) -> _T:
+            if record and not any(field in record for field in fields):
+                found = ", ".join(sorted(record)[:_SHOWN_FIELDS])
+                expected = f"{what}, which has {' or '.join(fields)}"
+                raise ValueError(f"expected {expected}, found a record of {found}")
+            return value_of(record)
+
+        return of_this_kind
+
+    return decorate
+
+
 class BodyParser(Protocol[_T_co]):
     """Decodes a timeline file; raises CorruptTimelineError if it has another shape."""
 
     def __call__(self, body: bytes, *, path: str) -> _T_co: ...
 
 
-def body_parser(value_of: Callable[[dict[str, Any]], _T]) -> BodyParser[_T]:
+def body_parser(value_of: _ValueOf[_T]) -> BodyParser[_T]:
     """Make a parser of timeline files out of a function that converts their record.
 
     The parser has the docstring of the function.
@@ -173,7 +204,8 @@ def read_container(body: bytes) -> Iterator[Any]:
 def read_ends(body: bytes) -> tuple[Any, dict[str, Any]]:
     """Decode the first list item and the last fields of a record, and skip the items in between.
 
-    The record begins with a map of lists, as commit metadata does, which may have many items.
+    The record begins with a map of lists, as commit metadata does, which may have many items. It
+    is null in the answer.
 
     Raises:
         Exception: the record has another shape, or the end of the map cannot be found: any of
@@ -193,7 +225,8 @@ def read_ends(body: bytes) -> tuple[Any, dict[str, Any]]:
     if block.num_records != 1 or block.codec != "null":
         raise ValueError("expected one record, not compressed")
     last_fields = fastavro.parse_schema({**schema, "fields": schema["fields"][1:]})
-    return ends["item"], _read_end(block.bytes_.getvalue(), last_fields)
+    skipped = {schema["fields"][0]["name"]: None}
+    return ends["item"], skipped | _read_end(block.bytes_.getvalue(), last_fields)
 
 
 def _read_end(content: bytes, schema: Any) -> dict[str, Any]:  # noqa: ANN401

@@ -1,14 +1,15 @@
 """Decode timeline files to values: what a commit or a table service did, or plans to do.
 
 An empty completed file is an action without content, as in Hudi: a failed cleaner may leave one. An
-empty file of a commit hides what the commit wrote, and `CommitMetadata.is_empty` says so.
+empty file of a commit hides what the commit wrote, and `CommitMetadata.is_empty` says so. A file of
+another kind is refused, see `of_kind`: each function that converts a record names its kind.
 
 Table services record full paths, of which only the file names are kept: the table may have been
 moved since.
 """
 
 from collections import UserDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -26,6 +27,7 @@ from hudi_pyspark.format.timeline.instant_body import (
     get_list,
     get_required,
     get_value,
+    of_kind,
     read_ends,
     undecodable_as_corrupt,
 )
@@ -91,11 +93,12 @@ class CommitMetadata:
                 yield partition_path, stat
 
 
+@of_kind("commit metadata", "partitionToWriteStats")
 def commit_metadata_of(record: Mapping[str, Any]) -> CommitMetadata:
     """Convert a decoded record to commit metadata; absent fields are empty.
 
     Raises:
-        ValueError: a field has another type.
+        ValueError: it is of another kind, or a field has another type.
     """
     stats = get_value(record, "partitionToWriteStats", dict)
     replaced = get_value(record, "partitionToReplaceFileIds", dict)
@@ -114,6 +117,11 @@ def commit_metadata_of(record: Mapping[str, Any]) -> CommitMetadata:
     )
 
 
+_replace_metadata_of = of_kind("metadata of a replacecommit", "partitionToReplaceFileIds")(
+    commit_metadata_of
+)
+
+
 def parse_commit_metadata(body: bytes, *, path: str) -> CommitMetadata:
     """Decode the file of a commit in any state; an empty file gives empty metadata.
 
@@ -124,7 +132,24 @@ def parse_commit_metadata(body: bytes, *, path: str) -> CommitMetadata:
         CorruptTimelineError: the bytes are not commit metadata. The write stats of a large file
             raise it on first use.
     """
-    parse_whole = partial(_parse_whole, body, path=path)
+    return _parse_commit(commit_metadata_of, body, path)
+
+
+def parse_replace_metadata(body: bytes, *, path: str) -> CommitMetadata:
+    """Decode the file of a completed replacecommit like `parse_commit_metadata`.
+
+    Source: Hudi's HoodieReplaceCommitMetadata.
+
+    Raises:
+        CorruptTimelineError: also if the file does not say which file groups were replaced.
+    """
+    return _parse_commit(_replace_metadata_of, body, path)
+
+
+def _parse_commit(
+    metadata_of: Callable[[Mapping[str, Any]], CommitMetadata], body: bytes, path: str
+) -> CommitMetadata:
+    parse_whole = partial(body_parser(metadata_of), body, path=path)
     if len(body) < thresholds.LARGE_COMMIT or not body.startswith(AVRO_MAGIC):
         return parse_whole()
     try:
@@ -133,13 +158,10 @@ def parse_commit_metadata(body: bytes, *, path: str) -> CommitMetadata:
     except (*UNDECODABLE, TypeError, StopIteration, SchemaParseException):
         return parse_whole()
     with undecodable_as_corrupt(path):
-        metadata = commit_metadata_of(record)
+        metadata = metadata_of(record)
     if not metadata.schema_text:
         return parse_whole()
     return replace(metadata, write_stats=_LazyStats(body, path), sample=sample)
-
-
-_parse_whole = body_parser(commit_metadata_of)
 
 
 class _LazyStats(PickledWithoutCache, UserDict[str, tuple[WriteStat, ...]]):
@@ -149,7 +171,7 @@ class _LazyStats(PickledWithoutCache, UserDict[str, tuple[WriteStat, ...]]):
 
     @cached_property
     def data(self) -> Mapping[str, tuple[WriteStat, ...]]:  # type: ignore[override]
-        return _parse_whole(self._body, path=self._path).write_stats
+        return body_parser(commit_metadata_of)(self._body, path=self._path).write_stats
 
 
 def _write_stat(stat: Mapping[str, Any]) -> WriteStat:
@@ -261,11 +283,13 @@ def parse_compaction_plan(body: bytes, *, path: str) -> tuple[PlannedSlice, ...]
 
 
 @body_parser
+@of_kind("a compaction plan", "operations")
 def _parse_operations(record: Mapping[str, Any]) -> tuple[PlannedSlice, ...]:
     return tuple(map(_planned_slice, get_list(record, "operations", dict)))
 
 
 @body_parser
+@of_kind("the plan of a replacecommit", "clusteringPlan", "operationType")
 def parse_replace_plan(record: Mapping[str, Any]) -> ReplacePlan:
     """Decode the requested file of a replacecommit or clustering; old overwrites leave it empty."""
     groups = get_list(get_value(record, "clusteringPlan", dict), "inputGroups", dict)
@@ -275,6 +299,7 @@ def parse_replace_plan(record: Mapping[str, Any]) -> ReplacePlan:
     )
 
 
+@of_kind("the metadata of a clean", "earliestCommitToRetain")
 def clean_metadata_of(record: Mapping[str, Any]) -> CleanMetadata:
     """Convert a decoded record to a completed clean.
 
@@ -300,6 +325,7 @@ def clean_metadata_of(record: Mapping[str, Any]) -> CleanMetadata:
 parse_clean_metadata = body_parser(clean_metadata_of)
 
 
+@of_kind("the metadata of a rollback", "commitsRollback")
 def rollback_metadata_of(record: Mapping[str, Any]) -> RollbackMetadata:
     """Convert a decoded record to a completed rollback.
 
@@ -324,6 +350,7 @@ parse_rollback_metadata = body_parser(rollback_metadata_of)
 
 
 @body_parser
+@of_kind("the plan of a rollback or restore", "instantToRollback", "instantsToRollback")
 def parse_rollback_plan(record: Mapping[str, Any]) -> tuple[str, ...]:
     """Decode the requested times of the instants that a requested rollback or restore will undo."""
     one = get_value(record, "instantToRollback", dict)
@@ -332,6 +359,7 @@ def parse_rollback_plan(record: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 @body_parser
+@of_kind("the metadata of a restore", "hoodieRestoreMetadata")
 def parse_restore_metadata(record: Mapping[str, Any]) -> RollbackMetadata:
     """Decode a completed restore, with the partitions of all its rollbacks."""
     restored = get_value(record, "hoodieRestoreMetadata", dict)
@@ -344,6 +372,7 @@ def parse_restore_metadata(record: Mapping[str, Any]) -> RollbackMetadata:
 
 
 @body_parser
+@of_kind("the metadata of a savepoint", "savepointedBy")
 def parse_savepoint_metadata(record: Mapping[str, Any]) -> SavepointMetadata:
     """Decode a completed savepoint."""
     return SavepointMetadata(
