@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Final
 
 from hudi_pyspark import errors as _errors
 from hudi_pyspark.errors import *  # noqa: F403  (all of its classes)
-from hudi_pyspark.extras import needs_extra
 from hudi_pyspark.version import __version__
 
 if TYPE_CHECKING:
@@ -66,6 +65,8 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     if not module.startswith(_OF_SPARK):
         return getattr(import_module(module), name)
+    from hudi_pyspark.extras import needs_extra  # noqa: PLC0415  (not in Spark's processes)
+
     with needs_extra("spark"):
         return getattr(import_module(module), name)
 

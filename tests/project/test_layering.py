@@ -128,7 +128,6 @@ MAY_IMPORT = {
         "errors",
         "custom_mergers",
         "demo",
-        "extras",
         "html_table",
         "hudi_table",
         "scan",
