@@ -11,7 +11,7 @@ Source: ``SchemaRepair`` and ``HoodieSchemaRepair`` of Apache Hudi; golden cases
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hudi_pyspark.arrow_values import raw_bytes, uuid_texts
+from hudi_pyspark.arrow_values import uuid_texts
 from hudi_pyspark.columns.arrays import any_of, is_number, repeat
 from hudi_pyspark.columns.casts import convert_numbers, parse_texts, round_to_decimal
 from hudi_pyspark.columns.text import java_text, widen_floats
@@ -31,6 +31,7 @@ from hudi_pyspark.format.nested_types import (
     TYPED_VALUE,
     counts_milliseconds,
     is_variant,
+    may_be_uuid_bytes,
     replace_columns,
     with_children,
     with_entries,
@@ -68,10 +69,11 @@ def conform(
 
     Raises:
         SchemaEvolutionError: a column cannot be converted.
-        CorruptTableError: a shredded variant contradicts itself.
+        CorruptTableError: a shredded variant contradicts itself, or a text is not UTF-8.
     """
     stored_schema = table.schema  # pyarrow makes a new one each time
-    if stored_schema.equals(schema):
+    if stored_schema.equals(schema) and not any(map(may_be_uuid_bytes, schema)):
+        _check_texts(table, source)
         return table
     rules = _DECIMALS + _SCALAR_RULES + _CASTS if casts else _SCALAR_RULES
     columns = []
@@ -85,16 +87,57 @@ def conform(
             columns.append(pa.nulls(table.num_rows, field.type))
     if not columns:
         return table.select([])
-    return pa.Table.from_arrays(columns, schema=schema)
+    conformed = pa.Table.from_arrays(columns, schema=schema)
+    _check_texts(conformed, source)
+    return conformed
+
+
+def _check_texts(table: pa.Table, source: str) -> None:
+    """Refuse texts that are not UTF-8: Parquet may have any bytes, and engines do not check them.
+
+    Raises:
+        CorruptTableError: there is such a text.
+    """
+    for field, column in zip(table.schema, table.columns, strict=True):
+        if not all(_is_utf8(texts) for chunk in column.chunks for texts in _texts_in(chunk)):
+            raise CorruptTableError(
+                f"{source}: column {field.name!r} has a text that is not UTF-8",
+                advice=(
+                    "Read the other columns, or write these rows again; Spark's decode() makes "
+                    "texts of bytes in another encoding"
+                ),
+            )
+
+
+def _is_utf8(texts: pa.StringArray) -> bool:
+    try:
+        texts.validate(full=True)
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def _texts_in(array: pa.Array) -> Iterator[pa.StringArray]:
+    data_type = array.type
+    if _is_text(data_type):
+        yield array
+    elif pa.types.is_struct(data_type):
+        for place in range(data_type.num_fields):
+            yield from _texts_in(array.field(place))
+    elif pa.types.is_map(data_type):
+        yield from _texts_in(array.keys)
+        yield from _texts_in(array.items)
+    elif pa.types.is_list(data_type):
+        yield from _texts_in(array.values)
 
 
 def _conform_column(
     column: pa.ChunkedArray, field: pa.Field, source: str, rules: _Rules
 ) -> pa.ChunkedArray:
-    if column.type.equals(field.type):
+    if column.type.equals(field.type) and not may_be_uuid_bytes(field):
         return column
     try:
-        chunks = [_promote(chunk, field.type, rules) for chunk in column.chunks]
+        chunks = [_promote(chunk, field, rules) for chunk in column.chunks]
     except (
         pa.ArrowInvalid,
         pa.ArrowNotImplementedError,
@@ -119,12 +162,14 @@ class _NoPromotion(TypeError):
     """No rule converts one type to the other."""
 
 
-def _promote(array: pa.Array, target: pa.DataType, rules: _Rules) -> pa.Array:
-    """Convert an array by Hudi's rules of type promotion."""
+def _promote(array: pa.Array, field: pa.Field, rules: _Rules) -> pa.Array:
+    """Convert an array to the type of a field by Hudi's rules of type promotion."""
+    target = field.type
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
     data_type = array.type
-    if data_type.equals(target):
+    has_uuids = may_be_uuid_bytes(field)
+    if data_type.equals(target) and not has_uuids:
         return array
     if pa.types.is_null(data_type):
         return pa.nulls(len(array), target)
@@ -132,12 +177,12 @@ def _promote(array: pa.Array, target: pa.DataType, rules: _Rules) -> pa.Array:
         return _promote_struct(array, target, rules)
     if pa.types.is_map(target) and pa.types.is_map(data_type):
         array = without_offset(array)
-        keys = _promote(array.keys, target.key_type, rules)
-        return with_entries(array, keys, _promote(array.items, target.item_type, rules), target)
+        keys = _promote(array.keys, target.key_field, rules)
+        return with_entries(array, keys, _promote(array.items, target.item_field, rules), target)
     if _is_list(target) and _is_list(data_type):
         array = without_offset(array.cast(pa.list_(data_type.value_field)))
-        return with_items(array, _promote(array.values, target.value_type, rules), target)
-    for is_stored, is_target, convert in rules:
+        return with_items(array, _promote(array.values, target.value_field, rules), target)
+    for is_stored, is_target, convert in _UUIDS + rules if has_uuids else rules:
         if is_stored(data_type) and is_target(target):
             return convert(array, target)
     raise _NoPromotion("no rule of schema evolution")
@@ -156,7 +201,7 @@ def _promote_struct(array: pa.StructArray, target: pa.StructType, rules: _Rules)
     for field in target:
         if field.name in matched:
             child = pc.struct_field(array, [names_in_file.index(matched[field.name])])
-            children.append(_promote(child, field.type, rules))
+            children.append(_promote(child, field, rules))
         else:
             children.append(pa.nulls(len(array), field.type))
     return with_children(array, children, list(target))
@@ -193,16 +238,16 @@ _is_bytes = any_of(
 )
 
 
-def _is_uuid(data_type: pa.DataType) -> bool:
-    """Return whether values of a type can only be UUIDs if the table's type is text.
+def _uuid_text(array: pa.Array) -> pa.Array:
+    """Return the texts of UUIDs, of which a file may have 16 bytes, whatever it calls their type.
 
-    Avro has them as text or as 16 bytes, which no evolution of a schema turns into text.
+    Apache Hudi writes the bytes to Parquet, and calls them a text.
     """
-    return bool(pa.types.is_fixed_size_binary(data_type) and data_type.byte_width == _UUID_BYTES)
-
-
-def _uuid(array: pa.Array, _target: pa.DataType) -> pa.Array:
-    return pc.if_else(array.is_valid(), uuid_texts(raw_bytes(array)), pa.scalar(None, pa.string()))
+    octets = array.cast(pa.binary())
+    are_bytes = pc.fill_null(pc.equal(pc.binary_length(octets), _UUID_BYTES), fill_value=False)
+    texts = pc.if_else(are_bytes, None, octets).cast(pa.string())
+    stored = np.frombuffer(b"".join(octets.filter(are_bytes).to_pylist()), np.uint8)
+    return pc.replace_with_mask(texts, are_bytes, uuid_texts(stored.reshape(-1, _UUID_BYTES)))
 
 
 def _is_local_timestamp(data_type: pa.DataType) -> bool:
@@ -231,7 +276,6 @@ def _is_vector(data_type: pa.DataType) -> bool:
 
 # Each rule: tests of the stored and the target type, and the conversion. The first that fits wins.
 _SCALAR_RULES: _Rules = (
-    (_is_uuid, pa.types.is_string, _uuid),
     (_is_bytes, _is_bytes, pc.cast),
     (_is_bytes, _is_vector, _vector),
     (pa.types.is_timestamp, pa.types.is_timestamp, _timestamp),
@@ -253,6 +297,8 @@ _SCALAR_RULES: _Rules = (
     (pa.types.is_floating, pa.types.is_string, lambda array, _: java_text(array)),
 )
 
+# For columns whose texts may be stored as the bytes of UUIDs.
+_UUIDS: _Rules = ((_is_bytes, _is_text, lambda array, _: _uuid_text(array)),)
 # They replace the rules above for decimals: a value that does not fit becomes null.
 _DECIMALS: _Rules = (
     (pa.types.is_floating, pa.types.is_decimal, convert_numbers),
@@ -430,7 +476,8 @@ def mislabelled_columns(
 
 def is_as_declared(stored_type: pa.DataType, column: pa.Field) -> bool:
     """Return whether a file has the values of a table's column as they are, without conversion."""
-    return bool(stored_type == column.type and _real_type(stored_type, column) == stored_type)
+    is_same = stored_type == column.type and not may_be_uuid_bytes(column)
+    return bool(is_same and _real_type(stored_type, column) == stored_type)
 
 
 def _real_type(stored_type: pa.DataType, column: pa.Field, *, in_avro: bool = False) -> pa.DataType:

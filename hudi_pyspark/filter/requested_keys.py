@@ -15,6 +15,7 @@ from hudi_pyspark.errors import InvalidOptionError, UnsupportedQueryError
 from hudi_pyspark.filter.literals import is_in
 from hudi_pyspark.filter.predicate import Comparison, IsIn, Operator, Predicate, conjuncts
 from hudi_pyspark.format.bucket_keys import EMPTY_PART, Rule, Values, values_in_key
+from hudi_pyspark.format.nested_types import may_be_uuid_bytes
 from hudi_pyspark.table.config import KEY_GENERATORS, TableConfig
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 
@@ -169,8 +170,9 @@ def _key_text(key: object) -> str:
 
 def listed_texts(parts: Sequence[Predicate], name: str, schema: pa.Schema) -> list[str] | None:
     """Return the values that a filter lists for a column of a key, as text; None if any value."""
-    data_type = schema.field(name).type if name in schema.names else pa.null()
-    if not (pa.types.is_string(data_type) or pa.types.is_integer(data_type)):
+    column = schema.field(name) if name in schema.names else pa.field(name, pa.null())
+    has_one_text = pa.types.is_string(column.type) or pa.types.is_integer(column.type)
+    if not has_one_text or may_be_uuid_bytes(column):
         return None
     values = _listed_values(parts, name)
     if values is None or not all(isinstance(value, str | int) for value in values):

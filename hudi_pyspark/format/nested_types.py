@@ -20,6 +20,9 @@ MILLISECONDS = {b"hudi.unit": b"ms"}
 _VECTOR = b"hudi.vector"
 VECTOR_ELEMENTS = {"FLOAT": pa.float32(), "DOUBLE": pa.float64(), "INT8": pa.int8()}
 
+# Marks texts that the table's Avro schema calls a UUID of 16 bytes; files may have the bytes.
+UUID_MARK = {b"hudi.uuid": b"bytes"}
+
 
 def is_variant(data_type: pa.DataType) -> bool:
     """Return whether a struct is marked as a VARIANT; its field names alone do not make it one."""
@@ -45,6 +48,18 @@ def vector_element(field: pa.Field) -> pa.DataType | None:
     """
     element = (field.metadata or {}).get(_VECTOR)
     return None if element is None else VECTOR_ELEMENTS[element.decode()]
+
+
+def may_be_uuid_bytes(field: pa.Field) -> bool:
+    """Return whether a file may have a field's texts, or texts in it, as the bytes of UUIDs."""
+    data_type = field.type
+    if pa.types.is_string(data_type):
+        return (field.metadata or {}).items() >= UUID_MARK.items()
+    if not pa.types.is_nested(data_type):
+        return False
+    if pa.types.is_map(data_type):
+        return may_be_uuid_bytes(data_type.item_field)
+    return any(may_be_uuid_bytes(data_type.field(i)) for i in range(data_type.num_fields))
 
 
 def find_field(schema: pa.Schema, name: str) -> pa.Field | None:

@@ -17,7 +17,7 @@ from hudi_pyspark.columns.nested_fields import nullable
 from hudi_pyspark.exact_decimals import scaled_decimal
 from hudi_pyspark.filter.evaluation import ColumnBounds, may_match_merged
 from hudi_pyspark.filter.predicate import Predicate, columns_of
-from hudi_pyspark.format.nested_types import counts_milliseconds, find_field
+from hudi_pyspark.format.nested_types import counts_milliseconds, find_field, may_be_uuid_bytes
 from hudi_pyspark.format.parquet.legacy_calendar import widen_bounds
 from hudi_pyspark.metadata_table.records import column_keys, file_key, partition_keys
 from hudi_pyspark.table.file_group import FileSlice, LogFile
@@ -168,6 +168,7 @@ def columns_with_bounds(
         if name.partition(".")[0] not in not_stored
         and (field := find_field(schema, name)) is not None
         and not pa.types.is_nested(field.type)
+        and not may_be_uuid_bytes(field)
     }
 
 

@@ -37,6 +37,7 @@ _LAST_VERSION_WITH_OLD_NULL = 4
 _DATE_FOLDERS = re.compile(r"(\d{4})/(\d{2})/(\d{2})")
 # Whether a folder name shows the whole value.
 _is_exact = any_of(pa.types.is_string, pa.types.is_boolean, pa.types.is_date, is_number)
+_DIGITS_OF_A_DATE = 8  # as a number of days it is a year beyond 29,000
 _AFTER_SLASH = "0"  # the character that follows the slash
 
 
@@ -240,7 +241,10 @@ def _cast(name: str, text: str | None, target: pa.DataType, partition_path: str)
         if pa.types.is_timestamp(target) and text.lstrip("-").isdigit():
             # Key generators write a timestamp as its microseconds since the epoch.
             return pa.scalar(int(text), target)
-        if pa.types.is_date32(target) and text.lstrip("-").isdigit():
+        # Flink writes 20240131, and up to 0.9 no key generator into the properties.
+        digits = text.lstrip("-")
+        is_short = digits.isdigit() and len(digits) < _DIGITS_OF_A_DATE
+        if pa.types.is_date32(target) and is_short:
             return pa.scalar(int(text), pa.int32()).cast(target)
         if pa.types.is_date32(target):
             return parse_date(text)

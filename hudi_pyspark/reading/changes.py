@@ -24,7 +24,7 @@ from hudi_pyspark.errors import CorruptTableError
 from hudi_pyspark.filter.evaluation import filter_rows
 from hudi_pyspark.format.column_names import match_columns
 from hudi_pyspark.format.log.data_block import decode_data_block
-from hudi_pyspark.format.log.log_block import LogBlockType
+from hudi_pyspark.format.log.log_block import LogBlock, LogBlockType
 from hudi_pyspark.reading.merge.loaded_log import LogInMemory
 from hudi_pyspark.reading.merge.merge import changed_rows
 from hudi_pyspark.reading.merge_sides import live_blocks, load_log_records, slice_blocks
@@ -98,30 +98,30 @@ def _read_cdc_log(task: CdcTask, storage: Storage, read_slice: ReadSlice) -> Ite
                 continue
             logged = decode_data_block(block, None)
             if logged.num_rows:
-                yield _logged_changes(task, logged, before, after, source=block.path)
+                yield _logged_changes(task, logged, before, after, block)
 
 
 def _logged_changes(
-    task: CdcTask, logged: pa.Table, before: _Images, after: _Images, *, source: str
+    task: CdcTask, logged: pa.Table, before: _Images, after: _Images, block: LogBlock
 ) -> pa.Table:
     operations = as_one_array(logged.column("op"))
     if not task.shown:
         return _result(task, operations, None, None)
     names = logged.schema.names
-    old = _logged_image(logged, "before", task, source) if "before" in names else None
-    new = _logged_image(logged, "after", task, source) if "after" in names else None
+    old = _logged_image(logged, "before", task, block) if "before" in names else None
+    new = _logged_image(logged, "after", task, block) if "after" in names else None
     if "record_key" in names:
         keys = as_one_array(logged.column("record_key"))
         if old is None:
-            old = before.of(keys, pc.not_equal(operations, "i"), task.images, source)
+            old = before.of(keys, pc.not_equal(operations, "i"), task.images, block.path)
         if new is None:
-            new = after.of(keys, pc.not_equal(operations, "d"), task.images, source)
+            new = after.of(keys, pc.not_equal(operations, "d"), task.images, block.path)
     assert old is not None  # a log without images has keys
     assert new is not None
     return _result(task, operations, old, new)
 
 
-def _logged_image(logged: pa.Table, name: str, task: CdcTask, source: str) -> pa.Array:
+def _logged_image(logged: pa.Table, name: str, task: CdcTask, block: LogBlock) -> pa.Array:
     """Return the images of a CDC log as structs of the table's present columns."""
     stored = as_one_array(logged.column(name))
     rows = pa.Table.from_arrays(stored.flatten(), [field.name for field in stored.type])
@@ -129,12 +129,13 @@ def _logged_image(logged: pa.Table, name: str, task: CdcTask, source: str) -> pa
     of_path = task.partition.from_path
     in_images = [name for name in task.images.names if name not in of_path]
     names = stored_columns(by_id, in_images, task.instant)
-    in_log = match_columns(names.values(), rows.schema.names, source=source)
+    in_log = match_columns(names.values(), rows.schema.names, source=block.path)
     rows = rename_columns(rows.select([*in_log.values()]), in_log)
     if by_id is not None:
         rows = by_id.rename(rows, names, task.instant)
-    rows = repair_timestamps(rows, task.images, in_avro=True)
-    rows = conform(rows, task.images, task.partition.constants, source=source, casts=True)
+    rows = repair_timestamps(rows, task.images, in_avro=not block.native_extension)
+    constants = task.partition.constants
+    rows = conform(rows, task.images, constants, source=block.path, casts=True)
     images = _as_structs(rows, task.images)
     return pc.if_else(stored.is_valid(), images, pa.scalar(None, images.type))
 

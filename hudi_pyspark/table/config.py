@@ -151,17 +151,22 @@ def _key_generator(properties: Mapping[str, str]) -> str:
     return KEY_GENERATORS.get(simple_name.replace("Avro", "", 1), "")
 
 
+def _is_foreign_class(properties: Mapping[str, str]) -> bool:
+    name = properties.get("hoodie.table.keygenerator.class", "")
+    return bool(name) and not name.startswith("org.apache.")
+
+
 def _partition_fields(properties: Mapping[str, str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return all partition columns, and the ones whose folder is, or may be, a formatted time.
 
     The custom key generator writes ``column:simple`` or ``column:timestamp``; before release 1.0 it
-    recorded the columns alone.
+    recorded the columns alone. A user's own key generator may make any text of a value.
     """
     entries = _partition_entries(properties)
     names = tuple(entry.partition(":")[0] for entry in entries)
     kinds = tuple(entry.partition(":")[2].upper() for entry in entries)
     generator = _key_generator(properties)
-    if generator == "TIMESTAMP":
+    if generator in ("TIMESTAMP", "USER_PROVIDED") or _is_foreign_class(properties):
         return names, names
     may_be_time = {"TIMESTAMP", ""} if generator == "CUSTOM" else {"TIMESTAMP"}
     return names, tuple(n for n, kind in zip(names, kinds, strict=True) if kind in may_be_time)
@@ -220,7 +225,7 @@ class TableConfig:
     ordering_fields: tuple[str, ...] = _read(_ordering_fields)
     # () for an unpartitioned table; without :TYPE suffixes
     partition_fields: tuple[str, ...] = _read(lambda properties: _partition_fields(properties)[0])
-    # partition columns whose folder may be a formatted time
+    # partition columns whose folder may be a formatted time, or what a user's own generator makes
     timestamp_partition_fields: tuple[str, ...] = _read(
         lambda properties: _partition_fields(properties)[1]
     )

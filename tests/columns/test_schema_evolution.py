@@ -10,7 +10,8 @@ import pyarrow as pa
 import pytest
 
 from hudi_pyspark.columns.schema_evolution import conform
-from hudi_pyspark.errors import SchemaEvolutionError
+from hudi_pyspark.errors import CorruptTableError, SchemaEvolutionError
+from hudi_pyspark.format.nested_types import UUID_MARK
 
 UTC = dt.timezone.utc
 DAY = dt.date(2024, 2, 29)
@@ -274,19 +275,75 @@ def test_other_changes_are_refused_with_file_column_and_types(stored, values, wa
         conformed(pa.array(values, stored), wanted)
 
 
-@pytest.mark.parametrize("wrap", [pa.field, lambda name, kind: pa.field(name, pa.list_(kind))])
-def test_uuid_of_sixteen_bytes_is_its_text_as_in_avro(wrap):
-    octets = [bytes(range(16)), None, b"0123456789abcdef", b"\xff" * 16]
-    texts = [octet and str(uuid.UUID(bytes=octet)) for octet in octets]
-    field = wrap("u", pa.binary(16))
-    is_list = pa.types.is_list(field.type)
-    stored = pa.table({"u": pa.array([[o] for o in octets] if is_list else octets, field.type)})
-    schema = pa.schema([wrap("u", pa.string())])
-    found = conform(stored.slice(1), schema, {}, source="f")
-    assert found.column("u").to_pylist() == [[t] if is_list else t for t in texts[1:]]
+def as_text(octets: list[bytes | None]) -> pa.Array:
+    """Bytes as Apache Hudi writes them: called a text, whatever they are."""
+    array = pa.array(octets, pa.binary())
+    return pa.Array.from_buffers(pa.string(), len(array), array.buffers())
 
 
-def test_bytes_of_other_lengths_that_became_text_are_utf8():
+UUIDS = [bytes(range(16)), None, b"0123456789abcdef", b"\xff" * 16]
+
+
+@pytest.mark.parametrize(
+    "stored",
+    [
+        pa.array(UUIDS, pa.binary(16)),
+        pa.array(UUIDS, pa.binary()),
+        as_text(UUIDS),
+        pa.array([octets and str(uuid.UUID(bytes=octets)) for octets in UUIDS]),
+    ],
+    ids=["fixed", "bytes", "text", "usual"],
+)
+def test_uuids_that_may_be_stored_as_bytes_are_texts(stored):
+    texts = [octets and str(uuid.UUID(bytes=octets)) for octets in UUIDS]
+    field = pa.field("u", pa.string(), metadata=UUID_MARK)
+    offsets = pa.array(range(len(UUIDS) + 1), pa.int32())
+    columns: dict[str, tuple[pa.Field, pa.Array, list[Any]]] = {
+        "u": (field, stored, texts),
+        "s": (
+            pa.field("s", pa.struct([field])),
+            pa.StructArray.from_arrays([stored], ["u"]),
+            [{"u": text} for text in texts],
+        ),
+        "l": (
+            pa.field("l", pa.list_(field)),
+            pa.ListArray.from_arrays(offsets, stored),
+            [[text] for text in texts],
+        ),
+        "m": (
+            pa.field("m", pa.map_(pa.string(), field)),
+            pa.MapArray.from_arrays(offsets, pa.array(["k"] * len(UUIDS)), stored),
+            [[("k", text)] for text in texts],
+        ),
+    }
+    table = pa.table({name: array for name, (_, array, _) in columns.items()})
+    schema = pa.schema([field for field, _, _ in columns.values()])
+    for start in range(len(UUIDS)):
+        found = conform(table.slice(start), schema, {}, source="f").to_pydict()
+        assert found == {name: texts[start:] for name, (_, _, texts) in columns.items()}
+
+
+@pytest.mark.parametrize("start", [0, 1])
+@pytest.mark.parametrize(
+    "octets", [b"\xff", b"caf\xe9", b"\xed\xa0\x80"], ids=["ff", "latin", "half"]
+)
+def test_text_that_is_not_utf8_is_refused_by_file_and_column(octets, start):
+    texts = as_text([b"a", octets, None])
+    offsets = pa.array([0, 1, 2, 3], pa.int32())
+    keys = pa.array(["a", "b", "c"])
+    for array in (
+        texts,
+        pa.StructArray.from_arrays([texts], ["x"]),
+        pa.ListArray.from_arrays(offsets, texts),
+        pa.MapArray.from_arrays(offsets, keys, texts),
+    ):
+        for table in (pa.table({"u": array}), pa.table({"n": [1, 2, 3], "u": array})):
+            schema = pa.schema([pa.field("u", array.type)])
+            with pytest.raises(CorruptTableError, match=r"f\.parquet: column 'u' .* not UTF-8"):
+                conform(table.slice(start), schema, {}, source="f.parquet")
+
+
+def test_other_bytes_that_became_text_are_utf8():
     stored = pa.table({"u": pa.array([b"abcd"], pa.binary(4)), "v": pa.array([b"a" * 16])})
     schema = pa.schema({"u": pa.string(), "v": pa.string()})
     found = conform(stored, schema, {}, source="f")

@@ -134,6 +134,8 @@ def test_null_folder_is_a_typed_null(column_type):
         pytest.param("2024-13-01", pa.date32(), id="no-such-month"),
         pytest.param("2024/01/31", pa.date32(), id="date-with-slashes"),
         pytest.param("99999999999", pa.date32(), id="too-many-days"),
+        pytest.param("19700102", pa.date32(), id="date-without-hyphens"),
+        pytest.param("20240131", pa.date32(), id="date-of-this-time-without-hyphens"),
         pytest.param("--5", pa.date32(), id="two-signs"),
         pytest.param("\xb2", UTC, id="a-digit-that-is-no-number"),
         pytest.param("9" * 30, UTC, id="too-many-microseconds"),

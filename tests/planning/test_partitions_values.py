@@ -28,7 +28,9 @@ SCHEMA = pa.schema(
 )
 NULL = "__HIVE_DEFAULT_PARTITION__"
 ENCODED = {"datasource__write__partitionpath__urlencode": "true"}
-FORMATTED = {"table__keygenerator__type": "TIMESTAMP"}
+TYPE = "table__keygenerator__type"
+FORMATTED = {TYPE: "TIMESTAMP"}
+OWN_GENERATOR = {"table__keygenerator__class": "com.acme.HashKeyGenerator"}
 HIVE_STYLE = "datasource__write__hive_style_partitioning"
 BARE = {HIVE_STYLE: "false"}
 EXTRACTOR = "org.apache.hudi.hive.SlashEncodedDayPartitionValueExtractor"
@@ -88,6 +90,10 @@ def test_path_gives_values_in_the_types_of_the_table(path, fields, expected):
         pytest.param("1706662923000000", "at", {}, (), id="timestamp"),
         pytest.param("x", "raw", {}, (), id="binary"),
         pytest.param("2024-01", "name", FORMATTED, (), id="formatted-time"),
+        pytest.param("19753", "day", {}, ("day",), id="days"),
+        pytest.param("19700102", "day", {}, (), id="formatted-date"),
+        pytest.param("7/x", "id,name", OWN_GENERATOR, (), id="own-key-generator"),
+        pytest.param("7/x", "id,name", {TYPE: "USER_PROVIDED"}, (), id="users-key-generator"),
         pytest.param("50%", "name", {}, ("name",), id="no-escape"),
         pytest.param("a%20b", "name", {}, (), id="escape-or-not"),
         pytest.param("a%20b", "name", ENCODED, ("name",), id="escape"),

@@ -31,6 +31,7 @@ from hudi_pyspark.scan import choose_scan
 from hudi_pyspark.table.merge_mode import PayloadMerger
 from hudi_pyspark.tasks import ChangeSource
 from tests.format.log.log_writer import avro_content, avro_records, write_block
+from tests.format.log.native_writer import native_parquet
 from tests.reading.log_records.log_files import (
     avro_record,
     data_block,
@@ -652,6 +653,31 @@ class TestCdcLogChanges:
         commit(table, "030", "DELETE_PARTITION", replaces={"x": ["f"]}, schema=AVRO_TABLE)
         gone = [(before["id"], before["p"]) for _, _, before, _ in changes(table, "020")]
         assert gone == [("a", "x"), ("n", "x")]
+
+    def test_local_times_of_a_log_in_parquet_have_the_unit_of_the_file(self):
+        """The table's unit was another one; only in Avro may a file be mislabelled."""
+        micros = 1_700_000_000_123_456
+        column = pa.array([micros], pa.timestamp("us"))
+        image = pa.StructArray.from_arrays([pa.array(["a"]), column], ["id", "t"])
+        log = pa.table({"op": ["i"], "ts_ms": ["020"], "after": image})
+        log = log.append_column("before", pa.nulls(1, image.type))
+        types = {"id": "string", "t": {"type": "long", "logicalType": "local-timestamp-millis"}}
+        fields = [{"name": name, "type": nullable(kind)} for name, kind in types.items()]
+        schema = json.dumps({"type": "record", "name": "r", "fields": fields})
+        in_log = {"op": "string", "ts_ms": "string", "before": json.loads(schema), "after": "r"}
+        fields = [{"name": name, "type": nullable(kind)} for name, kind in in_log.items()]
+        log_schema = json.dumps({"type": "record", "name": "c", "fields": fields})
+        path = "f_0-1-0_020_1.cdc.parquet"
+        content = native_parquet(log, {"SCHEMA": log_schema})
+        table = cdc_table("COPY_ON_WRITE", version=10)
+        update = updating(base("f", "020"), cdcStats={path: len(content)}, prevCommit="010")
+        commit(table, "010", "INSERT", stat(base("f", "010")), schema=schema)
+        commit(table, "020", "UPSERT", update, schema=schema)
+        table.data(path, content=content)
+        given = {"cdc": "true", "cdc_format": "struct", "begin": "010"}
+        answer = choose_scan(table.open(), ReadOptions.parse(given), {}).to_arrow()
+        after = answer.column("after").combine_chunks()
+        assert after.field("t").cast(pa.int64()).to_pylist() == [micros]
 
     @pytest.mark.parametrize("mode", MODES[:2])
     def test_all_rows_of_a_base_file_may_be_deleted(self, mode):

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from verification.histories import deviations
-from verification.histories.answers import Answer
+from verification.histories.answers import Answer, Failure
 from verification.histories.comparison import Comparison, NoColumnError
 from verification.histories.deviations import Rule
 from verification.histories.instants import Instant
@@ -120,6 +120,23 @@ def test_changes_of_delta_commits_of_a_table_that_became_copy_on_write_are_d74(
         found.is_copy_on_write = is_copy_on_write
         found.difference = lambda rows=found.missing: SimpleNamespace(missing=rows, extra=Counter())
         assert rule.applies(found) is expected
+
+
+def test_deletes_of_rows_that_time_travel_shows_no_more_are_d86(tmp_path):
+    columns = ("op", "ts_ms", "before")
+    gone, kept, insert = ("d", "020", (("id", 1),)), ("d", "020", (("id", 2),)), ("i", "020", None)
+    at_commit = Answer((("id", "integer"),), ((2,), (3,)))
+    found = comparison(tmp_path, QueryKind.CDC)
+    found.column = lambda row, name: row[columns.index(name)]
+    found.history = SimpleNamespace(record_keys=("id",), partition_fields=())
+    found.ask_hudi = lambda _query: at_commit
+    cases = (([gone], True), ([gone, kept], False), ([insert], False))
+    for extra, expected in cases:
+        found.extra = Counter(extra)
+        assert deviations._lost_delete(found) is expected
+    found.ask_hudi = lambda _query: Failure("E", "no answer")
+    found.extra = Counter([gone])
+    assert not deviations._lost_delete(found)
 
 
 @pytest.mark.parametrize(

@@ -303,6 +303,17 @@ def _survives(c: Comparison, change: Row) -> bool:
     return tuple(before[k] for k in keys) in {tuple(r[n] for n in places) for r in at_commit.rows}
 
 
+def _lost_delete(c: Comparison) -> bool:
+    """D86: no delete of a record that Apache Hudi's own time travel does not show any more."""
+    return all(_is_gone(c, row) for row in c.extra)
+
+
+def _is_gone(c: Comparison, change: Row) -> bool:
+    at_commit = c.ask_hudi(as_of(c.column(change, "ts_ms")))
+    is_known = c.column(change, "op") == "d" and not isinstance(at_commit, Failure)
+    return is_known and not _survives(c, change)
+
+
 def _filtered_before_merge(c: Comparison) -> bool:
     """D30: rows of a filtered query that Apache Hudi does not return without the filter."""
     unfiltered = c.hudi_rows(c.query.with_filter(""))
@@ -515,4 +526,5 @@ RULES: Sequence[Rule] = (
         only="missing",
     ),
     Rule("D60", _cleaned_replaced_group, _CHANGES, has_rows=False),
+    Rule("D86", _lost_delete, _CHANGES, only="extra"),
 )

@@ -14,6 +14,7 @@ import pyarrow as pa
 from hudi_pyspark.errors import CorruptAvroError, UnsupportedTypeError
 from hudi_pyspark.format.nested_types import (
     TYPED_VALUE,
+    UUID_MARK,
     VARIANT_MARK,
     VECTOR_ELEMENTS,
     vector_mark,
@@ -274,26 +275,31 @@ def arrow_schema(record: AvroRecord) -> pa.Schema:
 def arrow_field(avro: AvroField, parent: str = "") -> pa.Field:
     """Convert a field to an Arrow field; ``parent`` is the dotted name of its record, for errors.
 
-    Fields of vectors, at any depth, are marked: see `vector_element`.
+    Fields of vectors and of UUIDs as bytes, at any depth, are marked: see `vector_element` and
+    `may_be_uuid_bytes`.
 
     Raises:
         UnsupportedTypeError: Arrow or Spark has no such type.
     """
     path = f"{parent}.{avro.name}" if parent else avro.name
     data_type = avro.type.arrow_type(path)
-    mark = _vector_mark(avro.type, path)
+    mark = _mark(avro.type, path)
     return pa.field(avro.name, data_type, nullable=is_nullable(avro.type), metadata=mark)
 
 
-def _vector_mark(avro: AvroType, path: str) -> Mapping[bytes, bytes] | None:
-    """Return the metadata of a field of vectors, see `vector_element`; None for other types.
+def _mark(avro: AvroType, path: str) -> Mapping[bytes, bytes] | None:
+    """Return the metadata of a field of vectors or of UUIDs as bytes; None for other types.
 
     Raises:
         UnsupportedTypeError: a vector has elements of an unknown type.
     """
     if isinstance(avro, AvroUnion):
-        return _vector_mark(avro.members[0], path) if len(avro.members) == 1 else None
-    if not isinstance(avro, AvroFixed) or avro.logical is None or avro.logical.name != "vector":
+        return _mark(avro.members[0], path) if len(avro.members) == 1 else None
+    if not isinstance(avro, AvroFixed) or avro.logical is None:
+        return None
+    if avro.logical.name == "uuid":
+        return UUID_MARK
+    if avro.logical.name != "vector":
         return None
     if avro.logical.element not in VECTOR_ELEMENTS:
         raise UnsupportedTypeError(

@@ -168,7 +168,10 @@ def chunk_bounds(
     data_type = _time_type(logical) if data_type is None else data_type
     number = {"INT32": pa.int32(), "INT64": pa.int64()}.get(statistics.physical_type)
     if data_type is None or not (pa.types.is_date(data_type) or pa.types.is_timestamp(data_type)):
-        return pa.scalar(statistics.min, data_type), pa.scalar(statistics.max, data_type)
+        try:
+            return pa.scalar(statistics.min, data_type), pa.scalar(statistics.max, data_type)
+        except UnicodeDecodeError as error:
+            raise pa.ArrowInvalid(f"a bound is no text: {error}") from error
     if number is None:
         raise pa.ArrowInvalid("INT96 has no order")
     # Python's dates end at the years 1 and 9999.
