@@ -62,7 +62,7 @@ def test_frame_whose_table_has_changed_is_told_to_be_made_again(table, found):
 
 @pytest.mark.parametrize("names", [("QTY", "Id"), ("qty", "id"), ("Id", "qty")])
 def test_columns_of_a_schema_in_another_case_are_those_of_the_table(golden_table, names):
-    """As with Spark's own sources, unless spark.sql.caseSensitive is true."""
+    """Whatever spark.sql.caseSensitive is, which Spark keeps from Python data sources."""
     path = str(golden_table("v9_mor_compaction_inline"))
     types = {"qty": LongType(), "id": StringType()}
     spelled = StructType([StructField(name, types[name.lower()]) for name in names])
