@@ -1,6 +1,7 @@
 """Read Apache Hudi tables in pure Python, from PySpark or without it."""
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
 from hudi_pyspark import errors as _errors
@@ -55,14 +56,26 @@ _LOADED_WHEN_NAMED: Final = {
     }.items()
     for name in names
 }
+_OF_SPARK: Final = "hudi_pyspark.spark."
 
 
 def __getattr__(name: str) -> object:
     module = _LOADED_WHEN_NAMED.get(name)
     if module is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(module), name)
+    if not module.startswith(_OF_SPARK):
+        return getattr(import_module(module), name)
+    from hudi_pyspark.extras import needs_extra  # noqa: PLC0415  (not in Spark's processes)
+
+    with needs_extra("spark"):
+        return getattr(import_module(module), name)
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    """Return the public names; without PySpark those that can be named, so that `help` works."""
+    has_spark = find_spec("pyspark") is not None
+    return sorted(n for n in __all__ if has_spark or not _module_of(n).startswith(_OF_SPARK))
+
+
+def _module_of(name: str) -> str:
+    return _LOADED_WHEN_NAMED.get(name, __name__)

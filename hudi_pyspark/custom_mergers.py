@@ -20,6 +20,9 @@ def register_payload(
 ) -> None:
     """Merge the records of a payload class, or of a merge strategy, with a Python function.
 
+    Example:
+        >>> hudi_pyspark.register_payload("com.example.KeepNewest", lambda older, newer: newer)
+
     The function gets two Arrow tables with the same columns: the older and the newer records of
     some keys. Rows with the same number have the same key. It returns a table with the same
     columns and as many rows: the merged record of each pair. A row is deleted if its

@@ -7,6 +7,7 @@ from typing import Final
 # What the extras of the project install: advice names these, since installing this package by its
 # name could bring another one.
 PACKAGES: Final = {
+    "spark": "pyspark>=4.0",
     "pandas": "pandas>=2.0,<3",
     "polars": "polars>=2.0",
     "duckdb": "duckdb>=1.0",

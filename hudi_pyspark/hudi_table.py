@@ -47,8 +47,11 @@ class HudiTable:
     shows the table as it was then; `refresh` returns the table with later commits. Objects of one
     path share what they have merged, as long as one of them is in use.
 
-    Example:
-        >>> HudiTable("orders").scan(["id", "qty"], filter="region = 'emea'").count()
+    Example, of which the examples of the methods go on:
+        >>> import hudi_pyspark
+        >>> hudi_pyspark.unpack_demo(".")
+        >>> table = hudi_pyspark.HudiTable("orders")
+        >>> table.scan(["id", "qty"], filter="region = 'emea'").count()
         15
 
     Args:
@@ -109,6 +112,9 @@ class HudiTable:
         storage_options: Mapping[str, str | bool | float] | None = None,
     ) -> HudiTable:
         """Open a table by its name in a catalog.
+
+        Example:
+            ``HudiTable.from_catalog("sales.orders", {"type": "glue", "region": "eu-north-1"})``
 
         If the catalog vends credentials, they are used, unless the storage options name a
         ``credentials_provider``. A table that Apache Hudi registered as ``…_ro`` is read as
@@ -276,6 +282,10 @@ class HudiTable:
     def dataset(self, columns: Sequence[str] | None = None, **options: Any) -> HudiDataset:  # noqa: ANN401  (of `scan`)
         """Return a dataset of pyarrow, from which engines read only what a query needs.
 
+        Example:
+            >>> table.dataset(["id", "qty"]).sort_by("id").head(1).to_pylist()
+            [{'id': 'k0000', 'qty': 89}]
+
         Args:
             columns: names of the columns of the dataset; all by default.
             options: other options of `scan`, e.g. ``as_of``, ``begin`` or ``filter``.
@@ -388,7 +398,7 @@ class HudiTable:
         """Choose the changes of a range of commits, with images of each row before and after.
 
         Example:
-            >>> HudiTable("orders_cdc").changes(as_changelog=True).count()
+            >>> hudi_pyspark.HudiTable("orders_cdc").changes(as_changelog=True).count()
             25
 
         Args:
@@ -446,6 +456,10 @@ class HudiTable:
 
         If the table is too damaged to be opened, run ``hudi-py doctor``.
 
+        Example:
+            >>> [finding for finding in table.doctor() if finding.severity.value == "problem"]
+            []
+
         Args:
             deep: whether to decode every record and every column.
 
@@ -465,6 +479,10 @@ class HudiTable:
     def report(self) -> Report:
         """Report on the state of the table, as a page and as JSON (extra ``report``).
 
+        Example:
+            >>> table.report().save("orders.html").name
+            'orders.html'
+
         Of data files it reads only the headers of some log files, and the footers of some base
         files whose statistics no index has. The page begins with what was not looked at.
 
@@ -483,7 +501,12 @@ class HudiTable:
 
     @property
     def inspect(self) -> Inspection:
-        """Tables about the table."""
+        """Tables about the table.
+
+        Example:
+            >>> table.inspect.commits().select(["requested_time", "operation"]).num_rows
+            6
+        """
         from hudi_pyspark.inspection import Inspection  # noqa: PLC0415  (few need it)
 
         return Inspection(self._view)
@@ -576,7 +599,7 @@ def scan_polars(
     Polars passes on columns, filters and row limits. The frame shows the table as it was opened.
 
     Example:
-        >>> scan_polars("orders").select("id", "qty").limit(3).collect().shape
+        >>> hudi_pyspark.scan_polars("orders").select("id", "qty").limit(3).collect().shape
         (3, 2)
 
     Args:

@@ -3,32 +3,46 @@
 import logging
 import sys
 import warnings
-from typing import Final
+from types import FrameType
+from typing import Any, Final
 
 from hudi_pyspark.errors import printable
 
 _PACKAGE: Final = __name__.partition(".")[0]
 
 
+# In a process of Spark's no line of a user calls this package: Spark's code does, and contextlib
+# does for methods with a decorator.
+_SPARKS_CODE: Final = ("pyspark", "contextlib")
+_shown_without_line: Final[dict[Any, Any]] = {}  # kept by `warnings`, which warns once per text
+
+
 def warn(text: str) -> None:
-    """Warn at the line that called this package, from wherever inside it."""
-    warnings.warn(printable(text), UserWarning, stacklevel=_levels_to_caller())
+    """Warn at the line that called this package, from wherever inside it.
+
+    If Spark called it, the warning has no line: one of Spark's code says nothing to users.
+    """
+    level, caller = _caller()
+    if caller in _SPARKS_CODE:
+        warnings.warn_explicit(
+            printable(text), UserWarning, "hudi-py", 0, registry=_shown_without_line
+        )
+    else:
+        warnings.warn(printable(text), UserWarning, stacklevel=level)
 
 
-def _levels_to_caller() -> int:
-    """Return the ``stacklevel``, for `warn`, of the frame that called this package.
+def _caller() -> tuple[int, str]:
+    """Return of the frame that called this package: its ``stacklevel`` for `warn`, and its package.
 
     It is the frame below the outermost one of the package: Python's own modules may lie between.
     """
-    frame = sys._getframe(1)  # noqa: SLF001  (`inspect.stack` reads the files of all frames)
-    level = outermost = 1
-    while frame.f_back is not None:
+    frame: FrameType | None = sys._getframe(1)  # noqa: SLF001  (`inspect.stack` reads all files)
+    packages = []
+    while frame is not None:
+        packages.append(frame.f_globals.get("__name__", "").partition(".")[0])
         frame = frame.f_back
-        level += 1
-        if frame.f_globals.get("__name__", "").partition(".")[0] != _PACKAGE:
-            continue
-        outermost = level
-    return outermost + 1
+    outermost = max(level for level, package in enumerate(packages, 1) if package == _PACKAGE)
+    return outermost + 1, packages[outermost] if outermost < len(packages) else ""
 
 
 def logger(name: str) -> logging.Logger:

@@ -49,7 +49,7 @@ class Scan:
     """A read of a table as of one instant. Files are listed when its tasks are first needed.
 
     Build it with `HudiTable.scan`. Each method that plans or reads raises a HudiError if the table
-    cannot be read.
+    cannot be read. The examples go on from that of `HudiTable`.
     """
 
     _query: Query
@@ -146,6 +146,10 @@ class Scan:
     def plan(self) -> list[ReadTask]:
         """Return the tasks of the read: one per file slice, or per commit and changed file group.
 
+        Example:
+            >>> len(table.scan(filter="region = 'emea'").plan())
+            2
+
         Raises:
             MissingFileError: a committed file is not on the storage.
             IncrementalRangeError: files of a range are gone.
@@ -236,6 +240,10 @@ class Scan:
 
     def to_dataset(self) -> HudiDataset:
         """Return a dataset of pyarrow, from which engines read only what a query needs.
+
+        Example:
+            >>> table.scan(["id"]).to_dataset().count_rows()
+            47
 
         DuckDB finds it by the name of its variable; `polars.scan_pyarrow_dataset` and DataFusion's
         `register_dataset` take it. The dataset shows the table as it was opened.
@@ -332,6 +340,9 @@ class Scan:
     def to_spark(self, spark: SparkSession) -> DataFrame:
         """Return the same read as a DataFrame, which Spark distributes.
 
+        Example:
+            ``table.scan(["id", "qty"], filter="qty > 80").to_spark(spark).show()``
+
         Spark opens the table again, and so sees later commits; ``as_of`` pins a state. A session of
         Spark Connect must know the source already: see `hudi_pyspark.register`.
 
@@ -349,7 +360,12 @@ class Scan:
         return frame if self._limit is None else frame.limit(self._limit)
 
     def explain(self) -> str:
-        """Explain what the scan will read, and why, one fact per line. Files are not opened."""
+        """Explain what the scan will read, and why, one fact per line. Files are not opened.
+
+        Example:
+            >>> table.scan(filter="region = 'emea'").explain().splitlines()[3]
+            'files      2 file slices in 1 partition: 2 base files, 6 log files in 2 slices'
+        """
         return "\n".join(f"{label:<10} {fact}" for label, fact in self._facts().items())
 
     def _facts(self) -> dict[str, str]:

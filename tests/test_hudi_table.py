@@ -365,6 +365,9 @@ def test_importing_the_package_imports_no_pyspark_pandas_or_polars():
         ("polars", "polars", "hudi_pyspark.scan_polars(table)"),
         ("duckdb", "duckdb", "table.to_duckdb('t')"),
         ("jinja2", "report", "table.report().to_html()"),
+        ("pyspark", "spark", "hudi_pyspark.register"),
+        ("pyspark", "spark", "from hudi_pyspark import read"),
+        ("pyspark", "spark", "hudi_pyspark.storage_options_from_spark"),
     ],
 )
 def test_a_library_that_is_missing_is_named_with_what_installs_it(path, library, extra, read):
@@ -382,6 +385,19 @@ except ImportError as error:
     wanted = PACKAGES[extra]
     assert wanted.startswith(library)
     assert said == f"{library} is not installed: pip install '{wanted}' (extra '{extra}')"
+
+
+def test_help_and_completion_need_no_pyspark():
+    code = """
+import inspect, pydoc, sys
+sys.modules["pyspark"] = None
+import hudi_pyspark
+names = [name for name, _ in inspect.getmembers(hudi_pyspark)]
+assert names == dir(hudi_pyspark)
+text = pydoc.plain(pydoc.render_doc(hudi_pyspark))
+print("class HudiTable" in text, "HudiTable" in names, "read" in names)
+"""
+    assert python(code) == "True True False"
 
 
 def test_advice_names_the_packages_of_the_extras():

@@ -86,6 +86,8 @@ DATASET: dict[str, Callable[[HudiDataset], object]] = {
     "get_fragments": lambda dataset: list(dataset.get_fragments(pc.field(KEY) == "1")),
     "scanner": lambda dataset: dataset.scanner([KEY]).to_table(),
     "count_rows": HudiDataset.count_rows,
+    "sort_by": lambda dataset: dataset.sort_by(KEY).to_table() and None,
+    "join": lambda dataset: dataset.join(dataset, KEY, right_suffix="_2").to_table() and None,
 }
 
 

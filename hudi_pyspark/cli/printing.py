@@ -175,8 +175,20 @@ def styled(text: str) -> Text:
     return Text(text, style=_STYLES.get(text, ""))
 
 
+class _Console(Console):
+    """A console on standard output; rich would end the command with the code for a problem."""
+
+    def on_broken_pipe(self) -> None:
+        """Raise the error again that rich has caught; the command handles it.
+
+        Raises:
+            BrokenPipeError: nobody reads standard output any more.
+        """
+        raise  # noqa: PLE0704
+
+
 def _console() -> Console:
-    return Console(highlight=False, markup=False, emoji=False)
+    return _Console(highlight=False, markup=False, emoji=False)
 
 
 def _print_cells(table: pa.Table, null: str) -> None:

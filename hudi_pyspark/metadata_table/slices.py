@@ -39,31 +39,31 @@ class Entries:
 
     keys: pa.StringArray
     hfile: HFile | None  # with the same keys; None if a log block deletes them
-
-    @classmethod
-    def of(cls, hfile: HFile) -> "Entries":
-        """Return the entries of an HFile."""
-        return cls(hfile.keys.cast(pa.string()), hfile)
+    check_types: Callable[[pa.Table], None] | None  # refuses records of another partition
 
     def decode(self, columns: Sequence[str]) -> pa.Table:
         """Decode the values: ``key``, ``type`` and some other fields of the record.
 
         Raises:
+            CorruptTableError: records are of another partition than their file.
             CorruptAvroError: the records do not fit their schema, or the schema is not valid.
             UnsupportedTypeError: the schema is not of a record, or a type cannot be read.
         """
         assert self.hfile is not None, "deleted keys have no values"
+        assert self.check_types is not None, "records have types"
         schema = parse_schema(str(self.hfile.file_info.get(SCHEMA_INFO, b""), "utf-8"))
-        return decode_hfile_records(self.hfile, schema, ["key", "type", *columns])
+        records = decode_hfile_records(self.hfile, schema, ["key", "type", *columns])
+        self.check_types(records)
+        return records
 
 
 @dataclass(slots=True, eq=False)
 class _Layer:
     """A base file or a log block: an HFile that is read by key, or deleted keys.
 
-    It gives out nothing, and says of no key that it lacks it, before one of its entries has shown
-    that it is of its partition: a file that has taken the place of another looks like one without
-    the requested keys.
+    A file that has taken the place of another looks like one without the requested keys. So records
+    show that they are of the partition when they are decoded, and a layer without any of the keys
+    decodes one record of a block that was read anyway.
     """
 
     content: HFileReader | pa.StringArray
@@ -73,53 +73,61 @@ class _Layer:
 
     def all(self) -> Iterator[Entries]:
         if not isinstance(self.content, HFileReader):
-            yield Entries(self.content, None)
+            yield Entries(self.content, None, None)
         else:
             with self.errors():
                 for part in self.content.entries():
-                    self._check(self.content)
-                    yield Entries.of(part)
+                    yield self._entries(part)
 
     def find(self, keys: pa.StringArray) -> Entries:
         if not isinstance(self.content, HFileReader):
-            return Entries(self.content.filter(pc.is_in(self.content, value_set=keys)), None)
+            found = self.content.filter(pc.is_in(self.content, value_set=keys))
+            return Entries(found, None, None)
         with self.errors():
-            found = self.content.find(keys)
-            self._check(self.content)
-            return Entries.of(found)
+            return self._found(self.content.find(keys), self.content)
 
     def find_prefixes(self, prefixes: Sequence[str]) -> Entries:
         if not isinstance(self.content, HFileReader):
             masks = [pc.starts_with(self.content, pattern=prefix) for prefix in prefixes]
-            return Entries(self.content.filter(reduce(pc.or_, masks)), None)
+            return Entries(self.content.filter(reduce(pc.or_, masks)), None, None)
         with self.errors():
             found = self.content.find_prefixes([p.encode() for p in prefixes])
-            self._check(self.content)
-            return Entries.of(found)
+            return self._found(found, self.content)
 
     def first_keys(self) -> list[str]:
         if not isinstance(self.content, HFileReader):
             return []
         with self.errors():
             found = self.content.first_keys()
-            self._check(self.content)
+            self._check_sample(self.content)
             return list(found.cast(pa.string()).to_pylist())
 
-    def _check(self, reader: HFileReader) -> None:
-        """Refuse a layer with an entry of another partition.
+    def _entries(self, hfile: HFile) -> Entries:
+        return Entries(hfile.keys.cast(pa.string()), hfile, self._check_types)
 
-        One entry decides, of a block that was read anyway: a writer fills a file for one partition.
+    def _found(self, found: HFile, reader: HFileReader) -> Entries:
+        """Return found entries; if there is none, refuse a layer of another partition."""
+        if not len(found.keys):
+            self._check_sample(reader)
+        return self._entries(found)
+
+    def _check_sample(self, reader: HFileReader) -> None:
+        if not self.is_checked:
+            self._entries(reader.sample()).decode([])
+
+    def _check_types(self, records: pa.Table) -> None:
+        """Refuse records of another partition.
 
         Raises:
-            HFileError: the type of the entry is none of the partition.
+            CorruptTableError: the type of a record is none of the partition.
         """
-        if self.is_checked:
-            return
-        for record in Entries.of(reader.sample()).decode([]).to_pylist():
-            kind = record.get("type")
-            if kind not in types_of(self.partition):
-                problem = f"expected records of {self.partition}, found one of type {kind}"
-                raise HFileError(problem, 0)
+        has_types = "type" in records.schema.names
+        kinds = pc.unique(records.column("type")).to_pylist() if has_types else [None]
+        with self.errors():
+            for kind in kinds:
+                if kind not in types_of(self.partition):
+                    problem = f"expected records of {self.partition}, found one of type {kind}"
+                    raise HFileError(problem, 0)
         self.is_checked = True
 
 

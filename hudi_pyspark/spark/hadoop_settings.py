@@ -24,6 +24,9 @@ def is_hadoop_setting(name: str) -> bool:
 def storage_options_from_spark(spark: SparkSession, path: str) -> dict[str, str]:
     """Return the storage options that the Hadoop of a classic session would use for a path.
 
+    Example:
+        ``options = hudi_pyspark.storage_options_from_spark(spark, "s3a://lake/orders")``
+
     Their names are those of Hadoop and PyIceberg, so ``spark.read.options(**options)`` and
     ``HudiTable(path, storage_options=options)`` both take them. They contain secrets, which travel
     with the tasks. Settings of one bucket or account take precedence over general settings.

@@ -69,6 +69,11 @@ def register(
 ) -> None:
     """Register ``format("hudi-py")`` with a session, so its scans read only what queries need.
 
+    Example:
+        >>> hudi_pyspark.register(spark)
+        >>> spark.read.format("hudi-py").load("orders").where("region = 'emea'").count()
+        15
+
     Spark Connect needs it, and so does every Spark that does not look for Python data sources
     itself. It does no harm elsewhere. Spark's optimizer, or the client of Spark Connect, then
     passes on columns, conditions and limits (``spark.hudi-py.optimizer.enabled``). Payload mergers
@@ -296,6 +301,10 @@ def read(
 ) -> DataFrame:
     """Read a table as a DataFrame, and register the data source with the session.
 
+    Example:
+        >>> hudi_pyspark.read(spark, "orders", ["id", "qty"], filter="region = 'emea'").count()
+        15
+
     Args:
         spark: the session.
         path: base path of the table.
@@ -328,6 +337,11 @@ def load(spark: SparkSession, path: str, options: Mapping[str, str]) -> DataFram
 
 def explain(df: DataFrame) -> str:
     """Explain what each scan of a DataFrame reads: columns, conditions, limit, state and commits.
+
+    Example:
+        >>> frame = hudi_pyspark.read(spark, "orders").select("id")
+        >>> "id" in hudi_pyspark.explain(frame)
+        True
 
     Args:
         df: of a classic session or of Spark Connect.

@@ -15,6 +15,10 @@ Table = str | os.PathLike[str]
 def hudi_query(spark: SparkSession, table: Table, query_type: str = "snapshot") -> DataFrame:
     """Return the rows of a table, as Apache Hudi's SQL function of this name does.
 
+    Example:
+        >>> hudi_pyspark.hudi_query(spark, "./orders", "read_optimized").count()
+        50
+
     Args:
         spark: the session, also of Spark Connect.
         table: base path, with a slash; or the name of a table of the metastore, if the session is
@@ -32,6 +36,11 @@ def hudi_table_changes(
     spark: SparkSession, table: Table, changes: str, *, begin: str, end: str | None = None
 ) -> DataFrame:
     """Return what a range of commits changed, as Apache Hudi's SQL function of this name does.
+
+    Example:
+        >>> changes = {"changes": "latest_state", "begin": "20261121062600879"}
+        >>> hudi_pyspark.hudi_table_changes(spark, "./orders", **changes).count()
+        7
 
     Args:
         spark: the session, also of Spark Connect.
@@ -54,6 +63,10 @@ def hudi_table_changes(
 def hudi_query_timeline(spark: SparkSession, table: Table, *, archived: bool = False) -> DataFrame:
     """Return the instants of a table, as Apache Hudi's SQL function of this name does.
 
+    Example:
+        >>> hudi_pyspark.hudi_query_timeline(spark, "./orders").count()
+        6
+
     Args:
         spark: the session, also of Spark Connect.
         table: base path or name, as for `hudi_query`.
@@ -71,6 +84,10 @@ def hudi_query_timeline(spark: SparkSession, table: Table, *, archived: bool = F
 
 def hudi_filesystem_view(spark: SparkSession, table: Table, folders: str = "") -> DataFrame:
     """Return the file slices of a table, as Apache Hudi's SQL function of this name does.
+
+    Example:
+        >>> hudi_pyspark.hudi_filesystem_view(spark, "./orders", "*").count()
+        7
 
     Args:
         spark: the session, also of Spark Connect.

@@ -132,10 +132,23 @@ def test_no_command_ever_shows_a_traceback(tmp_path):
         assert "Traceback" not in in_process(command, str(table)).err
 
 
-def test_a_reader_of_the_pipe_that_has_seen_enough_is_no_error(golden_table):
-    table = str(golden_table("v8_mor_nbcc"))
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["scan", "-o", "jsonl", "--option", "batch_rows=10"],
+        ["scan", "-o", "csv"],
+        ["scan"],
+        ["count"],
+        ["describe"],
+        ["doctor"],
+        ["properties", "-o", "json"],
+    ],
+    ids=" ".join,
+)
+def test_a_reader_of_the_pipe_that_has_seen_enough_is_no_error(golden_table, command):
+    name, *arguments = command
     process = subprocess.Popen(
-        [*COMMAND, "scan", table, "-o", "jsonl", "--option", "batch_rows=10"],
+        [*COMMAND, name, str(golden_table("v8_mor_nbcc")), *arguments],
         env=environment(),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

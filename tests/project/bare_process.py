@@ -5,7 +5,8 @@ are others than those of a developer. Run as a module, it passes its arguments t
 be started by root, and needs setpriv of util-linux.
 
 The process keeps the right to read each file, since Python itself may be installed in root's home.
-Even so, ``os.access`` denies that it may run it, which fails a few tests there.
+For a user who is not root ``os.access`` ignores such rights, and `shutil.which` would not find this
+Python, unless the process has the secure bit ``no_setuid_fixup``.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ def obstacle() -> str:
 def _become_user() -> list[str]:
     return [
         *("setpriv", "--reuid", str(USER), "--regid", str(USER), "--clear-groups"),
-        *("--inh-caps", _READS, "--ambient-caps", _READS),
+        *("--inh-caps", _READS, "--ambient-caps", _READS, "--securebits", "+no_setuid_fixup"),
     ]
 
 

@@ -14,6 +14,7 @@ TESTS = (
     "tests/catalogs/test_catalogs.py::test_polaris_exchanges_a_secret_for_a_token",
     "tests/cli/test_cache.py",
     "tests/format/test_column_names.py",
+    "tests/doctor/test_environment.py",
     "tests/doctor/test_schema.py",
     "tests/filter/test_literals.py",
     "tests/format/test_properties.py",

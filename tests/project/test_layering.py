@@ -128,6 +128,7 @@ MAY_IMPORT = {
         "errors",
         "custom_mergers",
         "demo",
+        "extras",
         "html_table",
         "hudi_table",
         "scan",

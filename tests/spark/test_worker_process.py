@@ -1,11 +1,15 @@
 """Processes of Spark do not wait for acknowledgements, nor for collections of what stays."""
 
 import pickle
+import re
 import socket
 import subprocess
 import sys
+import warnings
 
 import pytest
+from pyspark.serializers import CloudPickleSerializer
+from pyspark.sql.types import StringType, StructField, StructType
 
 from hudi_pyspark.spark import datasource
 from hudi_pyspark.spark.datasource import HudiDataSource
@@ -108,3 +112,27 @@ def test_modules_of_the_planner_are_kept(monkeypatch):
     monkeypatch.setattr(datasource, "keep_modules", lambda: calls.append(sorted(sys.modules)))
     HudiDataSource({"path": "/none"}).planner()
     assert "hudi_pyspark.spark.planner" in calls[0]
+
+
+def test_warnings_of_reads_that_spark_plans_show_no_line_of_code(golden_table):
+    path = str(golden_table("v6_mor_part_basic"))
+    source = HudiDataSource(
+        {"path": path, "as.of.instant": "2000-01-01", "hoodie.no.such.key": "1"}
+    )
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        reader = source.reader(StructType([StructField("id", StringType())]))
+        CloudPickleSerializer().dumps(reader)
+    texts = [warnings.formatwarning(w.message, w.category, w.filename, w.lineno) for w in caught]
+    assert len(texts) >= 2
+    for text in texts:
+        assert re.fullmatch(r"hudi-py:0: UserWarning: .*\n", text)
+
+
+def test_warnings_of_reads_that_spark_plans_come_once(golden_table):
+    source = {"path": str(golden_table("v6_mor_part_basic")), "hoodie.no.such.key": "once"}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("default")
+        for _ in range(3):
+            HudiDataSource(source).reader(StructType([StructField("id", StringType())]))
+    assert len(caught) == 1

@@ -2,6 +2,7 @@ import io
 import json
 import struct
 from pathlib import Path
+from typing import Any
 
 import fastavro
 import pyarrow as pa
@@ -10,14 +11,25 @@ import pytest
 
 from hudi_pyspark.errors import CorruptTimelineError
 from hudi_pyspark.format.log.log_block import HeaderKey, LogBlockType
-from hudi_pyspark.format.timeline.instant import Action, InstantState, RequestedTime
-from hudi_pyspark.format.timeline.instant_metadata import CommitMetadata, commit_metadata_of
+from hudi_pyspark.format.timeline.instant import (
+    COMMIT_ACTIONS,
+    Action,
+    InstantState,
+    RequestedTime,
+)
+from hudi_pyspark.format.timeline.instant_metadata import (
+    CommitMetadata,
+    clean_metadata_of,
+    commit_metadata_of,
+)
 from hudi_pyspark.storage import ArrowStorage
 from hudi_pyspark.table.archive import ArchivedInstant, load_archive, load_archived_metadata
+from hudi_pyspark.table.view import open_table
 from tests.format.log.log_writer import avro_content, write_block
 from tests.golden.case import load_case
 from tests.memory_storage import MemoryStorage
 from tests.table.archive_files import ENTRY, STAT, archive_block, entry
+from verification.common.archives import files_of
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 ARCHIVED = ".hoodie/archived"
@@ -318,3 +330,18 @@ def test_archived_commits_tell_what_they_wrote(golden_table, case, layout):
         assert sorted(partition for partition, _ in stats) == ["amer", "apac", "emea"]
         assert all(instant.requested_time in stat.path or stat.log_files for _, stat in stats)
         assert commit.schema_text is not None
+
+
+@pytest.mark.parametrize("case", ["v2_mor_archived", "v6_cow_archived", "v9_mor_archived"])
+def test_archived_instant_with_the_metadata_of_another_kind_is_refused(case):
+    """Commits are decoded as cleans here, and rollbacks and cleans as commits."""
+    view = open_table(MemoryStorage(files_of(case)))
+    by_action: dict[Action, list[ArchivedInstant]] = {}
+    for instant in view.history.archived:
+        by_action.setdefault(instant.action, []).append(instant)
+    assert len(by_action) > 1
+    for action, instants in by_action.items():
+        is_commit = action in COMMIT_ACTIONS
+        decode: Any = clean_metadata_of if is_commit else commit_metadata_of
+        with pytest.raises(CorruptTimelineError, match=r"which has .*, found a record of"):
+            load_archived_metadata(view.storage, instants, decode)

@@ -25,6 +25,13 @@ def queries(tmp_path_factory):
     return list(indexed_queries(tmp_path_factory.mktemp("indexed")))
 
 
+def test_queries_have_the_rows_of_hudi_without_filter_and_indexes(queries):
+    """Otherwise a deviation is not listed, or no combination of the query would say anything."""
+    found = {indexed.query.key: indexed.difference() for indexed in queries}
+    assert {key: problem for key, problem in found.items() if problem} == {}
+    assert len(found) > 300
+
+
 @SAMPLED
 def test_no_combination_of_filter_and_indexes_loses_a_row(queries, is_whole):
     tables = {indexed.query.case for indexed in queries}
