@@ -42,7 +42,9 @@ class LogFile:
     is_listed: bool = True  # False if only commit metadata names it
     committed_by: str = ""  # newest completed commit that names the file; "" if none does
     first_committed_by: str = ""  # and the oldest
-    is_written: bool = False  # whether each of these commits wrote records into it
+    # Whether each of these commits is known to have written records into it. Commits that the
+    # metadata table has recorded are not read, so it depends on where the file was found.
+    is_written: bool = field(default=False, compare=False)
     is_native: bool = False  # a file of the base file format
     is_deletes: bool = False  # a native log of deletes
     modified_ms: int = field(default=0, compare=False, repr=False)  # as of a base file

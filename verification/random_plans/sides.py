@@ -167,7 +167,7 @@ class Side:
             case "pandas":
                 pandas: Any = frame.toPandas()
                 columns += [(f"pandas {name}", str(kind)) for name, kind in pandas.dtypes.items()]
-                rows = list(pandas.itertuples(index=False, name=None))
+                rows = [[_rounded(cell) for cell in row] for row in pandas.itertuples(index=False)]
             case "iterate":
                 rows = list(frame.toLocalIterator())
             case "collect":
@@ -217,12 +217,22 @@ def error_of(error: BaseException) -> str:
     return condition or "".join(found) or type(error).__name__
 
 
+def _rounded(cell: Any) -> Any:
+    """Return a cell of pandas, which makes floats of nested integers if their batch has a null."""
+    if isinstance(cell, np.ndarray):
+        return _rounded(cell.tolist())
+    if isinstance(cell, tuple | list):
+        return [float(v) if type(v) is int else _rounded(v) for v in cell]
+    if isinstance(cell, dict):
+        return dict(zip(cell, _rounded([*cell.values()]), strict=True))
+    return cell
+
+
 def _plain(value: Any) -> Any:  # noqa: PLR0911  (by type)
     """Return a value whose representation is the same for equal values."""
     if isinstance(value, float):
         if math.isnan(value):
             return "NaN"
-        # pandas makes floats of nested integers where a batch has a null.
         is_negative_zero = value == 0 and math.copysign(1, value) < 0
         return int(value) if value.is_integer() and not is_negative_zero else value
     if isinstance(value, np.ndarray | np.generic):
