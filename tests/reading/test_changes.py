@@ -20,7 +20,7 @@ from hudi_pyspark.errors import (
     UnsupportedTableError,
 )
 from hudi_pyspark.format.log.log_block import HeaderKey, LogBlockType
-from hudi_pyspark.options.option import CdcFormat, HollowCommits, OnMissing
+from hudi_pyspark.options.option import HollowCommits, OnMissing
 from hudi_pyspark.options.read_options import IncrementalOptions, ReadOptions
 from hudi_pyspark.planning.changes import changes_schema, check_changes, plan_changes
 from hudi_pyspark.planning.commit_range import RequestedRange
@@ -28,6 +28,7 @@ from hudi_pyspark.reading import read_task
 from hudi_pyspark.reading.changes import read_changes
 from hudi_pyspark.reading.read_slice import slice_tables
 from hudi_pyspark.scan import choose_scan
+from hudi_pyspark.table.cdc_format import CdcFormat
 from hudi_pyspark.table.merge_mode import PayloadMerger
 from hudi_pyspark.tasks import ChangeSource
 from tests.format.log.log_writer import avro_content, avro_records, write_block
