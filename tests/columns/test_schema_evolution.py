@@ -343,6 +343,15 @@ def test_text_that_is_not_utf8_is_refused_by_file_and_column(octets, start):
                 conform(table.slice(start), schema, {}, source="f.parquet")
 
 
+def test_texts_beside_a_slice_are_not_looked_at():
+    texts = as_text([b"\xff", b"a", b"b", b"\xff"])
+    offsets = pa.array([0, 1, 2, 3, 4], pa.int32())
+    lists = pa.ListArray.from_arrays(offsets, texts)
+    maps = pa.MapArray.from_arrays(offsets, texts, texts)
+    table = pa.table({"t": texts, "l": lists, "m": maps}).slice(1, 2)
+    assert conform(table, table.schema, {}, source="f") is table
+
+
 def test_other_bytes_that_became_text_are_utf8():
     stored = pa.table({"u": pa.array([b"abcd"], pa.binary(4)), "v": pa.array([b"a" * 16])})
     schema = pa.schema({"u": pa.string(), "v": pa.string()})
