@@ -93,7 +93,7 @@ def conform(
 
 
 def _check_texts(table: pa.Table, source: str) -> None:
-    """Refuse texts that are not UTF-8: Parquet may have any bytes, and engines do not check them.
+    """Refuse texts that are not UTF-8. Parquet files may have any bytes, which make engines crash.
 
     Raises:
         CorruptTableError: there is such a text.
@@ -240,9 +240,10 @@ _is_bytes = any_of(
 
 
 def _uuid_text(array: pa.Array) -> pa.Array:
-    """Return the texts of UUIDs, of which a file may have 16 bytes, whatever it calls their type.
+    """Return UUIDs as texts; a file may have the text or the 16 bytes of each.
 
-    Apache Hudi writes the bytes to Parquet, and calls them a text.
+    The type in the file does not tell: Apache Hudi writes the bytes to Parquet, and calls them a
+    text.
     """
     octets = array.cast(pa.binary())
     are_bytes = pc.fill_null(pc.equal(pc.binary_length(octets), _UUID_BYTES), fill_value=False)
