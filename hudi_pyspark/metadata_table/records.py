@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from hudi_pyspark.metadata_table.slices import Entries, MetadataSlice
     from hudi_pyspark.table.file_group import BaseFile, LogFile
 
-UNPARTITIONED = "."  # names the only partition of a table without partition columns
+UNPARTITIONED = "."  # names the folder of the table, as a partition of data files
 RECORD_INDEX = Index.RECORD_INDEX.value
 INITIAL_INSTANTS = "00000000000000"  # prefix of the instants that build the metadata table
 _SEED = 0xFFFFFFFFDABADABA  # of Hudi's HashID

@@ -131,10 +131,10 @@ class MetadataTable(PickledWithoutCache):
         Raises:
             CorruptTableError: there is none, although the table has commits.
         """
-        names = sorted(self.file_records.sizes([ALL_PARTITIONS]).get(ALL_PARTITIONS, ()))
+        names = self.file_records.sizes([ALL_PARTITIONS]).get(ALL_PARTITIONS, ())
         if not names and self.table.history.commits:
             raise CorruptTableError("the metadata table lists no partition")
-        return [""] if names == [records.UNPARTITIONED] else names
+        return sorted("" if name == records.UNPARTITIONED else name for name in names)
 
     def bounds_of(
         self, slices: Sequence[FileSlice], index: str = Index.COLUMN_STATS.value

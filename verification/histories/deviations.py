@@ -437,6 +437,17 @@ def _lost_by_record_index(c: Comparison) -> bool:
     return replace(c, ours=read_ours(c.path, query)).agrees(c.ask_hudi(query))
 
 
+def _files_in_table_folder(c: Comparison) -> bool:
+    """D87: files of a partitioned table lie in its folder, which the metadata table calls ``.``.
+
+    Without that table Apache Hudi agrees, or fails to make partition values of the folder's path.
+    """
+    if not c.properties.get("hoodie.table.partition.fields") or not any(c.path.glob("*.parquet")):
+        return False
+    other = c.ask_hudi(c.query.with_options(**_WITHOUT_METADATA))
+    return isinstance(other, Failure) or c.agrees(other)
+
+
 def _nested_as_another_kind(c: Comparison) -> bool:
     """D57: files hold a nested value, the table a type of another kind; a snapshot fails."""
     if not isinstance(c.ours, Failure) or "no rule of schema evolution" not in c.ours.message:
@@ -527,4 +538,5 @@ RULES: Sequence[Rule] = (
     ),
     Rule("D60", _cleaned_replaced_group, _CHANGES, has_rows=False),
     Rule("D86", _lost_delete, _CHANGES, only="extra"),
+    Rule("D87", _files_in_table_folder, only="extra"),
 )
