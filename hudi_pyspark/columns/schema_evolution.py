@@ -93,7 +93,7 @@ def conform(
 
 
 def _check_texts(table: pa.Table, source: str) -> None:
-    """Refuse texts that are not UTF-8: Parquet may have any bytes, and engines do not check them.
+    """Refuse texts that are not UTF-8. Parquet files may have any bytes, which make engines crash.
 
     Raises:
         CorruptTableError: there is such a text.
@@ -126,17 +126,12 @@ def _texts_in(array: pa.Array) -> Iterator[pa.StringArray]:
     elif pa.types.is_struct(data_type):
         for place in range(data_type.num_fields):
             yield from _texts_in(array.field(place))
-    elif pa.types.is_map(data_type):
-        yield from _texts_in(_of_slice(array, array.keys))
-        yield from _texts_in(_of_slice(array, array.items))
-    elif pa.types.is_list(data_type):
-        yield from _texts_in(_of_slice(array, array.values))
-
-
-def _of_slice(array: pa.Array, parts: pa.Array) -> pa.Array:
-    """Return the parts that belong to a list or map array, which may be a slice."""
-    begin, end = array.offsets[0].as_py(), array.offsets[-1].as_py()
-    return parts.slice(begin, end - begin)
+    elif pa.types.is_map(data_type) or pa.types.is_list(data_type):
+        # A slice of an array has the items of all rows.
+        begin, end = array.offsets[0].as_py(), array.offsets[-1].as_py()
+        parts = (array.keys, array.items) if pa.types.is_map(data_type) else (array.values,)
+        for items in parts:
+            yield from _texts_in(items.slice(begin, end - begin))
 
 
 def _conform_column(
@@ -247,9 +242,10 @@ _is_bytes = any_of(
 
 
 def _uuid_text(array: pa.Array) -> pa.Array:
-    """Return the texts of UUIDs, of which a file may have 16 bytes, whatever it calls their type.
+    """Return UUIDs as texts; a file may have the text or the 16 bytes of each.
 
-    Apache Hudi writes the bytes to Parquet, and calls them a text.
+    The type in the file does not tell: Apache Hudi writes the bytes to Parquet, and calls them a
+    text.
     """
     octets = array.cast(pa.binary())
     are_bytes = pc.fill_null(pc.equal(pc.binary_length(octets), _UUID_BYTES), fill_value=False)

@@ -343,15 +343,6 @@ def test_text_that_is_not_utf8_is_refused_by_file_and_column(octets, start):
                 conform(table.slice(start), schema, {}, source="f.parquet")
 
 
-def test_texts_beside_a_slice_are_not_looked_at():
-    texts = as_text([b"\xff", b"a", b"b", b"\xff"])
-    offsets = pa.array([0, 1, 2, 3, 4], pa.int32())
-    lists = pa.ListArray.from_arrays(offsets, texts)
-    maps = pa.MapArray.from_arrays(offsets, texts, texts)
-    table = pa.table({"t": texts, "l": lists, "m": maps}).slice(1, 2)
-    assert conform(table, table.schema, {}, source="f") is table
-
-
 def test_other_bytes_that_became_text_are_utf8():
     stored = pa.table({"u": pa.array([b"abcd"], pa.binary(4)), "v": pa.array([b"a" * 16])})
     schema = pa.schema({"u": pa.string(), "v": pa.string()})
@@ -446,3 +437,28 @@ def test_shredded_variant_is_not_read_as_a_struct_of_its_binaries():
     target = pa.schema([("v", pa.struct([("metadata", pa.binary()), ("value", pa.binary())]))])
     with pytest.raises(SchemaEvolutionError, match=r"f: column 'v' .*has a shredded VARIANT"):
         conform(pa.table({"v": variant}), target, {}, source="f")
+
+
+def texts_of_octets(*values: bytes) -> pa.StringArray:
+    return pa.Array.from_buffers(pa.string(), len(values), pa.array(values, pa.binary()).buffers())
+
+
+@pytest.mark.parametrize(
+    "nested",
+    [
+        pytest.param(lambda texts: pa.ListArray.from_arrays([0, 1, 2], texts), id="list"),
+        pytest.param(lambda texts: pa.MapArray.from_arrays([0, 1, 2], texts, texts), id="map"),
+        pytest.param(
+            lambda texts: pa.ListArray.from_arrays(
+                [0, 1, 2], pa.ListArray.from_arrays([0, 1, 2], texts)
+            ),
+            id="list-of-lists",
+        ),
+    ],
+)
+def test_only_rows_of_a_slice_are_checked_for_utf8(nested):
+    """A slice shares the items of all rows; each of many slices would check all of them again."""
+    column = nested(texts_of_octets(b"a", b"\xe9"))
+    assert len(conformed(column.slice(0, 1), column.type)) == 1
+    with pytest.raises(CorruptTableError, match="column 'c' has a text that is not UTF-8"):
+        conformed(column.slice(1, 1), column.type)
