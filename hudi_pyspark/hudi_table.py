@@ -47,7 +47,7 @@ class HudiTable:
     shows the table as it was then; `refresh` returns the table with later commits. Objects of one
     path share what they have merged, as long as one of them is in use.
 
-    Example, of which the examples of the methods go on:
+    Example, which the examples of the methods continue:
         >>> import hudi_pyspark
         >>> hudi_pyspark.unpack_demo(".")
         >>> table = hudi_pyspark.HudiTable("orders")

@@ -9,10 +9,8 @@ from typing import Any, Final
 from hudi_pyspark.errors import printable
 
 _PACKAGE: Final = __name__.partition(".")[0]
-
-
-# In a process of Spark's no line of a user calls this package: Spark's code does, and contextlib
-# does for methods with a decorator.
+# The packages whose code calls this one in Spark's Python processes: contextlib calls the methods
+# that it decorates.
 _SPARKS_CODE: Final = ("pyspark", "contextlib")
 _shown_without_line: Final[dict[Any, Any]] = {}  # kept by `warnings`, which warns once per text
 
@@ -20,7 +18,7 @@ _shown_without_line: Final[dict[Any, Any]] = {}  # kept by `warnings`, which war
 def warn(text: str) -> None:
     """Warn at the line that called this package, from wherever inside it.
 
-    If Spark called it, the warning has no line: one of Spark's code says nothing to users.
+    If Spark called it, the warning names no line: a line of Spark's code tells users nothing.
     """
     level, caller = _caller()
     if caller in _SPARKS_CODE:
@@ -32,7 +30,7 @@ def warn(text: str) -> None:
 
 
 def _caller() -> tuple[int, str]:
-    """Return of the frame that called this package: its ``stacklevel`` for `warn`, and its package.
+    """Return the ``stacklevel`` for `warn` of the frame that called this package, and its package.
 
     It is the frame below the outermost one of the package: Python's own modules may lie between.
     """

@@ -49,7 +49,7 @@ class Scan:
     """A read of a table as of one instant. Files are listed when its tasks are first needed.
 
     Build it with `HudiTable.scan`. Each method that plans or reads raises a HudiError if the table
-    cannot be read. The examples go on from that of `HudiTable`.
+    cannot be read. The examples continue that of `HudiTable`.
     """
 
     _query: Query

@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hudi_pyspark.arrow_values import uuid_texts
+from hudi_pyspark.arrow_values import is_ascii, uuid_texts
 from hudi_pyspark.columns.arrays import any_of, is_number, repeat
 from hudi_pyspark.columns.casts import convert_numbers, parse_texts, round_to_decimal
 from hudi_pyspark.columns.text import java_text, widen_floats
@@ -93,7 +93,7 @@ def conform(
 
 
 def _check_texts(table: pa.Table, source: str) -> None:
-    """Refuse texts that are not UTF-8: Parquet may have any bytes, and engines do not check them.
+    """Refuse texts that are not UTF-8. Parquet files may have any bytes, which make engines crash.
 
     Raises:
         CorruptTableError: there is such a text.
@@ -110,6 +110,8 @@ def _check_texts(table: pa.Table, source: str) -> None:
 
 
 def _is_utf8(texts: pa.StringArray) -> bool:
+    if is_ascii(texts):  # seen in a tenth of the time of the validation
+        return True
     try:
         texts.validate(full=True)
     except pa.ArrowInvalid:
@@ -124,11 +126,12 @@ def _texts_in(array: pa.Array) -> Iterator[pa.StringArray]:
     elif pa.types.is_struct(data_type):
         for place in range(data_type.num_fields):
             yield from _texts_in(array.field(place))
-    elif pa.types.is_map(data_type):
-        yield from _texts_in(array.keys)
-        yield from _texts_in(array.items)
-    elif pa.types.is_list(data_type):
-        yield from _texts_in(array.values)
+    elif pa.types.is_map(data_type) or pa.types.is_list(data_type):
+        # A slice of an array has the items of all rows.
+        begin, end = array.offsets[0].as_py(), array.offsets[-1].as_py()
+        parts = (array.keys, array.items) if pa.types.is_map(data_type) else (array.values,)
+        for items in parts:
+            yield from _texts_in(items.slice(begin, end - begin))
 
 
 def _conform_column(
@@ -239,9 +242,10 @@ _is_bytes = any_of(
 
 
 def _uuid_text(array: pa.Array) -> pa.Array:
-    """Return the texts of UUIDs, of which a file may have 16 bytes, whatever it calls their type.
+    """Return UUIDs as texts; a file may have the text or the 16 bytes of each.
 
-    Apache Hudi writes the bytes to Parquet, and calls them a text.
+    The type in the file does not tell: Apache Hudi writes the bytes to Parquet, and calls them a
+    text.
     """
     octets = array.cast(pa.binary())
     are_bytes = pc.fill_null(pc.equal(pc.binary_length(octets), _UUID_BYTES), fill_value=False)

@@ -61,9 +61,9 @@ class Entries:
 class _Layer:
     """A base file or a log block: an HFile that is read by key, or deleted keys.
 
-    A file that has taken the place of another looks like one without the requested keys. So records
-    show that they are of the partition when they are decoded, and a layer without any of the keys
-    decodes one record of a block that was read anyway.
+    A file that has taken the place of another looks like one without the requested keys. So decoded
+    records are checked to be of the partition. A layer without any of the keys decodes one record,
+    of a block that was read anyway if there is one.
     """
 
     content: HFileReader | pa.StringArray

@@ -1,4 +1,4 @@
-"""Whether the content of a commit's file is of that commit."""
+"""Decide whether the file of a commit has the content of that commit."""
 
 from hudi_pyspark.format.data_files import BaseFileName, parse_data_file_name
 from hudi_pyspark.format.timeline.instant import Action, Instant
@@ -6,13 +6,13 @@ from hudi_pyspark.format.timeline.instant_metadata import CommitMetadata
 
 
 def problem_of_commit(instant: Instant, metadata: CommitMetadata) -> str:
-    """Return why metadata cannot be of the completed commit under whose name it stands, or "".
+    """Return why metadata cannot be that of the completed commit whose file has it; "" if it can.
 
-    The file of another commit is commit metadata as well. Three things show it:
+    The file of another commit is commit metadata as well. Any of these shows that it is another:
 
-    - What a commit plans names no files.
-    - The base files of a commit have its instant in their names. Log files may have another one.
-    - Only a replacecommit replaces file groups.
+    - No write stat names a file, as in the plan of a commit.
+    - A base file has another instant in its name. Log files of the commit may have one.
+    - It replaces file groups, and the commit is not a replacecommit.
     """
     if metadata.replaced_file_ids and instant.action is not Action.REPLACE_COMMIT:
         return f"it replaces file groups, which a {instant.action} does not"
@@ -27,5 +27,5 @@ def problem_of_commit(instant: Instant, metadata: CommitMetadata) -> str:
 
 
 def _are_one_time(time: str, other: str) -> bool:
-    """Decide whether two texts are one time; those of early releases end with the second."""
+    """Decide whether two texts are one time; early releases left out the milliseconds."""
     return time.startswith(other) or other.startswith(time)

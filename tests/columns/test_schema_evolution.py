@@ -437,3 +437,28 @@ def test_shredded_variant_is_not_read_as_a_struct_of_its_binaries():
     target = pa.schema([("v", pa.struct([("metadata", pa.binary()), ("value", pa.binary())]))])
     with pytest.raises(SchemaEvolutionError, match=r"f: column 'v' .*has a shredded VARIANT"):
         conform(pa.table({"v": variant}), target, {}, source="f")
+
+
+def texts_of_octets(*values: bytes) -> pa.StringArray:
+    return pa.Array.from_buffers(pa.string(), len(values), pa.array(values, pa.binary()).buffers())
+
+
+@pytest.mark.parametrize(
+    "nested",
+    [
+        pytest.param(lambda texts: pa.ListArray.from_arrays([0, 1, 2], texts), id="list"),
+        pytest.param(lambda texts: pa.MapArray.from_arrays([0, 1, 2], texts, texts), id="map"),
+        pytest.param(
+            lambda texts: pa.ListArray.from_arrays(
+                [0, 1, 2], pa.ListArray.from_arrays([0, 1, 2], texts)
+            ),
+            id="list-of-lists",
+        ),
+    ],
+)
+def test_only_rows_of_a_slice_are_checked_for_utf8(nested):
+    """A slice shares the items of all rows; each of many slices would check all of them again."""
+    column = nested(texts_of_octets(b"a", b"\xe9"))
+    assert len(conformed(column.slice(0, 1), column.type)) == 1
+    with pytest.raises(CorruptTableError, match="column 'c' has a text that is not UTF-8"):
+        conformed(column.slice(1, 1), column.type)

@@ -31,7 +31,7 @@ def test_most_used_methods_have_an_example():
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_example_runs_as_printed_in_an_empty_folder(name, tmp_path, monkeypatch, capsys):
-    """Examples of methods go on from that of `HudiTable`."""
+    """Examples of methods continue that of `HudiTable`."""
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
     runner = doctest.DocTestRunner()

@@ -62,16 +62,10 @@ if TYPE_CHECKING:
 
 
 def merge_pairs(older: Records, newer: Records, rule: MergeRule, sets: ColumnSets) -> Records:
-    """Merge pairs of records; each pair has one key.
-
-    Args:
-        older: one record of each pair.
-        newer: the other record of each pair.
-        rule: of the table.
-        sets: the sets of columns to which the records' marks refer.
+    """Merge pairs of records; each pair has one key. Arguments are as for `decide`.
 
     Raises:
-        CorruptTableError: a record lacks the value by which its payload class orders records.
+        CorruptTableError: as `decide`.
         InvalidOptionError: a user's merger returned something other than rows of its arguments'
             types.
     """
