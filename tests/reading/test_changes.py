@@ -733,6 +733,23 @@ def test_changelog_of_an_instant_that_is_no_time_has_no_timestamp():
     assert {(row["_commit_version"], row["_commit_timestamp"]) for row in rows} == {(10, None)}
 
 
+INSERT = {"op": "i", "ts_ms": "010", "before": None}
+TO_CHANGELOG = {"_change_type": "insert", "_commit_version": 10, "_commit_timestamp": None}
+IN_FORMAT = {  # the insert of a row
+    CdcFormat.JSON: {**INSERT, "after": '{"id":"a","ts":100,"v":"a"}'},
+    CdcFormat.STRUCT: {**INSERT, "after": image("a", 100, "a")},
+    CdcFormat.CHANGELOG: {**image("a", 100, "a"), **TO_CHANGELOG},
+}
+
+
+@pytest.mark.parametrize("cdc_format", CdcFormat)
+def test_each_format_shows_a_change_in_its_own_columns(cdc_format):
+    options = ReadOptions.parse({"cdc": "true", "cdc_format": cdc_format, "begin": "000"})
+    scan = choose_scan(TestLogFileChanges.table().open(), options, {})
+    assert scan.schema.names == [*IN_FORMAT[cdc_format]]
+    assert IN_FORMAT[cdc_format] in scan.to_arrow().to_pylist()
+
+
 def test_column_with_a_name_of_changelogs_is_refused_in_this_form_only():
     schema = pa.schema({"id": pa.string(), "_commit_version": pa.int64()})
     with pytest.raises(UnsupportedTableError, match=r"a column _commit_version.*cdc_format=struct"):
