@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
 _Test: TypeAlias = Callable[[pa.DataType], bool]
 _UUID_BYTES = 16
+_FEW_TEXTS = 500  # are validated sooner than their bytes are looked at
 _Rules: TypeAlias = tuple[tuple[_Test, _Test, Callable[[pa.Array, pa.DataType], Any]], ...]
 
 
@@ -110,7 +111,7 @@ def _check_texts(table: pa.Table, source: str) -> None:
 
 
 def _is_utf8(texts: pa.StringArray) -> bool:
-    if is_ascii(texts):  # seen in a tenth of the time of the validation
+    if len(texts) > _FEW_TEXTS and is_ascii(texts):
         return True
     try:
         texts.validate(full=True)

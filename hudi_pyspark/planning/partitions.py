@@ -164,6 +164,8 @@ def path_type(field: pa.Field) -> pa.DataType:
 
 def _folders(partition_path: str, config: TableConfig) -> list[str]:
     """Split a path into one folder per column; the value of a single column may have slashes."""
+    if not config.partition_fields:
+        return []
     is_single = len(config.partition_fields) == 1
     return [partition_path] if is_single else partition_path.split("/")
 
