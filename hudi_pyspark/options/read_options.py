@@ -127,7 +127,7 @@ class IncrementalOptions:
     cdc: bool = option(CDC, "hoodie.datasource.query.incremental.format", changes_rows=True)
     """the rows of a range as they are at its end, or its changes with their images"""
     cdc_format: CdcFormat = option(word(CdcFormat), changes_rows=False)
-    """images as JSON text, as structs, or as rows of
+    """with `cdc=true`: images as JSON text, as structs, or as rows of
     [a changelog](incremental-and-cdc.md#a-changelog)"""
     on_missing: OnMissing = option(
         word(OnMissing, true=OnMissing.FULL_SCAN, false=OnMissing.FAIL),
@@ -394,6 +394,11 @@ class ReadOptions:
             raise InvalidOptionError(
                 f"{given_options.called('merge_type')} cannot be combined with query type "
                 "read_optimized, which reads no log files; leave it out"
+            )
+        if given_options.has("cdc_format") and not value("cdc"):
+            raise InvalidOptionError(
+                "cdc_format is the form of a CDC query's images, but "
+                f"{given_options.called('cdc')} is not true: set it, or leave cdc_format out"
             )
         incremental = None
         if query_type is QueryType.INCREMENTAL:

@@ -442,6 +442,13 @@ def test_format_cdc_asks_for_an_incremental_query(given):
         parse({"query_type": "snapshot", **given})
 
 
+@pytest.mark.parametrize("given", [{}, {"cdc": "false"}, {"begin": "000"}])
+def test_format_of_images_without_changes_is_refused(given):
+    """Else the answer would have the latest rows, where the user asked for images."""
+    with pytest.raises(InvalidOptionError, match=rf"cdc_format is .*\({FORMAT}\) is not true"):
+        parse({**given, "cdc_format": "struct"})
+
+
 def test_key_of_hudi_rs_and_an_alias_must_agree():
     options = {"hoodie.read.as.of.timestamp": "20260101000000000", "as_of": "20260102000000000"}
     with pytest.raises(InvalidOptionError, match=r"as_of \(as\.of\.instant\) is set twice"):

@@ -17,6 +17,7 @@ from tests.project.options_page import PAGE, default_text, render
 
 # Options that belong to a range have a meaning only in one; so has every other, but the query type.
 RANGE = {key_of("query_type"): "incremental", "begin": "earliest"}
+BESIDE = {key_of("query_type"): {}, "cdc_format": RANGE | {"cdc": "true"}}  # what stands beside one
 WORDS = {
     option.key: re.findall(r"`([^`]+)`", option.kind.values)
     for option in OPTIONS
@@ -32,7 +33,7 @@ DEFAULTS = {
 def parsed(name, **given):
     if name == "hoodie.datasource.streaming.startOffset":
         return StreamOptions.parse(given)
-    return ReadOptions.parse(given if name == key_of("query_type") else RANGE | given)
+    return ReadOptions.parse(BESIDE.get(name, RANGE) | given)
 
 
 def test_table_of_the_page_is_up_to_date():
