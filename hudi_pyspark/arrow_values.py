@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 Offsets: TypeAlias = npt.NDArray[np.int64]
 _HEX_DIGITS = np.frombuffer(b"0123456789abcdef", np.uint8)
+_LAST_OF_ASCII = 0x7F
 _UUID_DASHES = (8, 13, 18, 23)
 
 
@@ -55,6 +56,17 @@ def raw_bytes(array: pa.Array) -> npt.NDArray[np.uint8]:
     width = array.type.bit_width // 8
     octets = np.frombuffer(array.buffers()[1] or b"", np.uint8)
     return octets[array.offset * width :][: len(array) * width].reshape(-1, width)
+
+
+def is_ascii(texts: pa.Array) -> bool:
+    """Return whether texts or binaries have only ASCII bytes, without looking at each value."""
+    if not len(texts):
+        return True
+    _, offsets, data = texts.buffers()
+    is_large = pa.types.is_large_string(texts.type) or pa.types.is_large_binary(texts.type)
+    edges = np.frombuffer(offsets, np.int64 if is_large else np.int32)[texts.offset :]
+    octets = np.frombuffer(data or b"", np.uint8)[edges[0] : edges[len(texts)]]
+    return bool(octets.max(initial=0) <= _LAST_OF_ASCII)
 
 
 def uuid_texts(octets: npt.NDArray[np.uint8]) -> pa.StringArray:

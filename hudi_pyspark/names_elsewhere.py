@@ -6,6 +6,10 @@ PyIceberg, delta-rs, polars and PySpark name some methods differently. An `Attri
 from collections.abc import Mapping
 from typing import Final
 
+from hudi_pyspark.wording import did_you_mean
+
+_ALIKE = 0.75  # of a name and its misspelling by a letter or two
+
 
 def _by_name(calls: Mapping[str, str]) -> dict[str, str]:
     return {name: call for call, names in calls.items() for name in names.split()}
@@ -59,6 +63,18 @@ OF_SCAN: Final = _by_name(
 )
 """By the name that a scan lacks."""
 
+OF_INSPECTION: Final = _by_name(
+    {
+        "table.inspect.commits()": "snapshots",
+        "table.inspect.file_slices()": "manifests entries all_manifests",
+        "table.inspect.files()": "data_files delete_files all_files all_data_files "
+        "all_delete_files",
+        "table.inspect.savepoints()": "refs",
+        "table.inspect.timeline()": "metadata_log_entries",
+    }
+)
+"""By the name that the tables about a table lack, as PyIceberg calls its own."""
+
 
 def look_elsewhere(value: object, name: str, instead: Mapping[str, str]) -> object:
     """Fail as Python does if an object lacks a name, and say what to use instead, if known.
@@ -66,7 +82,12 @@ def look_elsewhere(value: object, name: str, instead: Mapping[str, str]) -> obje
     Raises:
         AttributeError: always. If a property has the name, it is the property's own error.
     """
+    text = f"{type(value).__name__!r} object has no attribute {name!r}"
     if name in instead:
-        text = f"{type(value).__name__!r} object has no attribute {name!r}: use {instead[name]}"
-        raise AttributeError(text, name=name, obj=value)
+        raise AttributeError(f"{text}: use {instead[name]}", name=name, obj=value)
+    if not name.startswith("_") and not hasattr(type(value), name):
+        public_names = [known for known in dir(value) if not known.startswith("_")]
+        # Without the object, of which a terminal of Python would say the same once more.
+        if hint := did_you_mean(name, public_names, cutoff=_ALIKE):
+            raise AttributeError(f"{text}{hint}", name=name)
     return object.__getattribute__(value, name)

@@ -22,6 +22,7 @@ from hudi_pyspark.errors import UnsupportedTableError
 from hudi_pyspark.filter.predicate import Predicate
 from hudi_pyspark.format.column_names import case_variants
 from hudi_pyspark.format.timeline.instant import RequestedTime
+from hudi_pyspark.table.cdc_format import CdcFormat
 from hudi_pyspark.table.file_group import FileSlice, LogFile
 from hudi_pyspark.table.merge_mode import MergeCache, MergeRule
 from hudi_pyspark.table.meta_columns import COMMIT_TIME_COLUMN, META_COLUMNS, OPERATION_COLUMN
@@ -358,10 +359,11 @@ class CdcTask:
     source: ChangeSource
     instant: str  # requested time of the commit
     images: pa.Schema  # data columns of the images
-    answer: pa.Schema  # of the change rows; with CHANGELOG_COLUMNS, there is a row for each image
+    answer: pa.Schema  # of the change rows
     before: ScanTask | None = None  # the slice as it was; None if none was or is needed
     after: ScanTask | None = None  # the files that the commit wrote; None if none are needed
     cdc_files: tuple[LogFile, ...] = ()  # of `CDC_LOG`
+    cdc_format: CdcFormat = CdcFormat.JSON  # of the answer
     settings: ReadSettings = ReadSettings()
     predicate: Predicate | None = None  # only changes for which it is true; None for all
     shown: frozenset[str] = BOTH_IMAGES  # images that the query asks for

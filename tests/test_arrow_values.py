@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from hudi_pyspark.arrow_values import (
     ZERO,
+    is_ascii,
     numbers_at_every_offset,
     text_scalar,
     to_arrow,
@@ -34,6 +35,13 @@ for cache in ("memory", "disk", "disk"):
     assert table.scan(merge_cache=cache, merge_cache_folder=sys.argv[2]).count() == rows
 print(rows, "pandas" in sys.modules)
 """
+
+
+@given(st.lists(st.none() | st.text("az\x7f\x80é", max_size=3), max_size=6), st.integers(0, 6))
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.binary(), pa.large_binary()])
+def test_texts_are_ascii_if_python_says_so_of_each(kind, values, start):
+    texts = pa.array(values, pa.string()).cast(kind).slice(start)
+    assert is_ascii(texts) is all(text is None or text.isascii() for text in values[start:])
 
 
 @given(flags)

@@ -148,6 +148,13 @@ def test_rows_of_partitions_are_those_of_the_snapshot(open_case):
     assert all(p["partition"] == {"region": p["partition_path"]} for p in found)
 
 
+@pytest.mark.parametrize("case", ["v6_mor_nonpart_event_time", "v9_mor_nonpart_commit_time"])
+def test_table_without_partition_columns_is_one_partition(case, open_case):
+    (partition,) = rows(open_case(case), "partitions")
+    assert partition["partition_path"] == ""
+    assert "partition" not in partition
+
+
 def test_values_of_partitions_are_typed_and_rows_unknown_where_logs_lie(open_case):
     table = open_case("v8_mor_keygen_complex_hive")
     found = table.inspect.partitions()

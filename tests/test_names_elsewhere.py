@@ -11,7 +11,8 @@ import pytest
 
 import hudi_pyspark
 from hudi_pyspark import HudiTable, Scan
-from hudi_pyspark.names_elsewhere import OF_SCAN, OF_TABLE
+from hudi_pyspark.inspection.inspection import Inspection
+from hudi_pyspark.names_elsewhere import OF_INSPECTION, OF_SCAN, OF_TABLE
 from tests.conftest import PROJECT
 
 if TYPE_CHECKING:
@@ -45,12 +46,37 @@ def test_scan_says_what_to_use_instead(table, name):
         getattr(table.scan(), name)
 
 
-@pytest.mark.parametrize(("kind", "names"), [(HudiTable, OF_TABLE), (Scan, OF_SCAN)])
+@pytest.mark.parametrize("name", OF_INSPECTION)
+def test_inspection_says_what_to_use_instead(table, name):
+    with pytest.raises(AttributeError, match=re.escape(f"{name!r}: use {OF_INSPECTION[name]}")):
+        getattr(table.inspect, name)
+
+
+# Jupyter shows the message alone; Python's own suggestion, in a terminal, is not part of it.
+@pytest.mark.parametrize(
+    ("of", "misspelt", "meant"),
+    [
+        (lambda table: table, "to_panda", "to_pandas"),
+        (lambda table: table.scan(), "to_arow", "to_arrow"),
+        (lambda table: table.inspect, "comits", "commits"),
+    ],
+)
+def test_misspelt_name_is_followed_by_the_one_that_is_meant(table, of, misspelt, meant):
+    with pytest.raises(AttributeError, match=rf"{misspelt!r}; did you mean {meant}\?$") as raised:
+        getattr(of(table), misspelt)
+    assert raised.value.obj is None, "Python would say it again"
+
+
+@pytest.mark.parametrize(
+    ("kind", "names"), [(HudiTable, OF_TABLE), (Scan, OF_SCAN), (Inspection, OF_INSPECTION)]
+)
 def test_names_are_those_that_are_missing(kind: type, names: Mapping[str, str]):
     assert [name for name in names if hasattr(kind, name)] == []
 
 
-@pytest.mark.parametrize("call", sorted({*OF_TABLE.values(), *OF_SCAN.values()}))
+@pytest.mark.parametrize(
+    "call", sorted({*OF_TABLE.values(), *OF_SCAN.values(), *OF_INSPECTION.values()})
+)
 def test_what_to_use_exists(call, table):
     """Each name after a dot is one of the object before it."""
     subjects: dict[str, Any] = {"table": table, "scan": table.scan(), "hudi_pyspark": hudi_pyspark}

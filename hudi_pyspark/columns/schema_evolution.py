@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hudi_pyspark.arrow_values import uuid_texts
+from hudi_pyspark.arrow_values import is_ascii, uuid_texts
 from hudi_pyspark.columns.arrays import any_of, is_number, repeat
 from hudi_pyspark.columns.casts import convert_numbers, parse_texts, round_to_decimal
 from hudi_pyspark.columns.text import java_text, widen_floats
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
 _Test: TypeAlias = Callable[[pa.DataType], bool]
 _UUID_BYTES = 16
+_FEW_TEXTS = 500  # are validated sooner than their bytes are looked at
 _Rules: TypeAlias = tuple[tuple[_Test, _Test, Callable[[pa.Array, pa.DataType], Any]], ...]
 
 
@@ -110,6 +111,8 @@ def _check_texts(table: pa.Table, source: str) -> None:
 
 
 def _is_utf8(texts: pa.StringArray) -> bool:
+    if len(texts) > _FEW_TEXTS and is_ascii(texts):
+        return True
     try:
         texts.validate(full=True)
     except pa.ArrowInvalid:

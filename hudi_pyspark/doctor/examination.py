@@ -29,6 +29,7 @@ from hudi_pyspark.reading.kept_merges import count_merged
 from hudi_pyspark.table.config import (
     BACKUP_FILE,
     CHECKSUM,
+    FIRST_RELEASES,
     METADATA_FOLDER,
     PROPERTIES_FILE,
     TableConfig,
@@ -47,10 +48,7 @@ if TYPE_CHECKING:
     from hudi_pyspark.storage import Storage
 
 PROPERTIES = "properties"
-# The first release of Apache Hudi that reads each version: HoodieTableVersion.
-_RELEASES = ("0.3", "0.6", "0.9", "0.10", "0.11", "0.12", "0.14", "0.16", "1.0", "1.1", "1.3")
 _ORDERING_FIELDS = "hoodie.table.ordering.fields"
-_FIRST_VERSION_WITH_CHECKSUM = 4  # of Apache Hudi 0.11
 # Apache Hudi knows these words only in capitals. "" if another check reports unknown words.
 _WORDS = {
     "hoodie.table.type": "",
@@ -232,7 +230,7 @@ def _check_properties(storage: Storage, config: TableConfig) -> Iterator[Finding
         yield Finding(Severity.PROBLEM, PROPERTIES, PROPERTIES_FILE, message, advice)
     message = (
         f"table version {config.version}, {config.table_type.value}: supported; Apache Hudi before "
-        f"{_RELEASES[config.version]} refuses it"
+        f"{FIRST_RELEASES[config.version]} refuses it"
     )
     yield Finding(Severity.OK, PROPERTIES, "hoodie.table.version", message)
     restore = restore_properties(storage)
@@ -273,7 +271,7 @@ def _checksum(config: TableConfig, restore: str) -> Finding:
     recorded = config.properties.get(CHECKSUM)
     if recorded is not None:
         return Finding(Severity.OK, PROPERTIES, CHECKSUM, f"{recorded} fits the table's name")
-    if config.version < _FIRST_VERSION_WITH_CHECKSUM:
+    if not config.has_checksum:
         return Finding(Severity.NOTE, PROPERTIES, CHECKSUM, "none is recorded, as in old tables")
     return Finding(
         Severity.WARNING,

@@ -1,6 +1,7 @@
 """`Inspection`: Arrow tables about a table."""
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -15,6 +16,7 @@ from hudi_pyspark.inspection.metadata import RECORD_SAMPLE, metadata_records, me
 from hudi_pyspark.inspection.ranges import commit_range
 from hudi_pyspark.inspection.statistics import SMALL_FILE_BYTES, partitions, statistics
 from hudi_pyspark.inspection.table_functions import hudi_filesystem_view, hudi_query_timeline
+from hudi_pyspark.names_elsewhere import OF_INSPECTION, look_elsewhere
 from hudi_pyspark.options.instant_text import local_now
 from hudi_pyspark.planning.time_travel import resolve_as_of
 from hudi_pyspark.table.view import TableView
@@ -31,6 +33,11 @@ class Inspection:
 
     def __init__(self, view: TableView) -> None:
         self._view = view
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> object:
+            return look_elsewhere(self, name, OF_INSPECTION)
 
     def _repr_html_(self) -> str:
         """List the tables, with the first line of their descriptions."""

@@ -70,14 +70,6 @@ class MergeType(enum.Enum):
     SKIP_MERGE = "skip_merge"
 
 
-class CdcFormat(enum.Enum):
-    """How a CDC query shows the images of a row."""
-
-    JSON = "json"
-    STRUCT = "struct"
-    CHANGELOG = "changelog"  # a row for each image
-
-
 class OnMissing(enum.Enum):
     """What to do if commits or files of an incremental query's range are gone."""
 

@@ -24,7 +24,6 @@ from hudi_pyspark.options.option import (
     START,
     SWITCH,
     TRUSTED_INDEXES,
-    CdcFormat,
     HollowCommits,
     Index,
     MergeType,
@@ -48,6 +47,7 @@ from hudi_pyspark.storage.options import (
     storage_options_of,
     without_prefix,
 )
+from hudi_pyspark.table.cdc_format import CdcFormat
 from hudi_pyspark.table.merge_mode import DELETE_FIELD, DELETE_MARKER, MergeCache
 from hudi_pyspark.table.on_damage import OnDamage
 

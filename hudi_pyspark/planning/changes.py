@@ -19,8 +19,9 @@ from hudi_pyspark.format.data_files import is_log_file_name
 from hudi_pyspark.format.timeline.instant import WriteOperationType, moment_of
 from hudi_pyspark.format.timeline.instant_metadata import CommitMetadata, WriteStat
 from hudi_pyspark.messages import logger, warn
-from hudi_pyspark.options.option import CdcFormat, OnMissing
+from hudi_pyspark.options.option import OnMissing
 from hudi_pyspark.planning.commit_range import RequestedRange, unknown_writes
+from hudi_pyspark.table.cdc_format import CdcFormat
 from hudi_pyspark.table.file_group import FileSlice, LogFile
 from hudi_pyspark.table.view import TableView
 from hudi_pyspark.tasks import CHANGELOG_COLUMNS, CdcTask, ChangeSource, ScanTask, data_columns
@@ -69,14 +70,21 @@ def changes_schema(table_schema: pa.Schema, cdc_format: CdcFormat) -> pa.Schema:
         UnsupportedTableError: a data column has the name of a column of changelogs.
     """
     images = data_columns(table_schema)
-    if cdc_format is CdcFormat.CHANGELOG:
-        if taken := {*images.names} & {*CHANGELOG_COLUMNS.names}:
-            raise errors.UnsupportedTableError(
-                f"the table has a column {min(taken)}, which is a column of changelogs as well. "
-                "Read the changes with cdc_format=struct"
-            )
-        return pa.schema([*images, *CHANGELOG_COLUMNS])
-    image = pa.struct(list(images)) if cdc_format is CdcFormat.STRUCT else pa.string()
+    match cdc_format:
+        case CdcFormat.JSON:
+            return _with_images(pa.string())
+        case CdcFormat.STRUCT:
+            return _with_images(pa.struct(list(images)))
+        case CdcFormat.CHANGELOG:
+            if taken := {*images.names} & {*CHANGELOG_COLUMNS.names}:
+                raise errors.UnsupportedTableError(
+                    f"the table has a column {min(taken)}, which is a column of changelogs as "
+                    "well. Read the changes with cdc_format=struct"
+                )
+            return pa.schema([*images, *CHANGELOG_COLUMNS])
+
+
+def _with_images(image: pa.DataType) -> pa.Schema:
     return pa.schema({"op": pa.string(), "ts_ms": pa.string(), "before": image, "after": image})
 
 
@@ -117,7 +125,8 @@ def plan_changes(
                 "(on_missing=earliest does)"
             )
     answer = changes_schema(table_schema, options.cdc_format)
-    planner = _ChangePlanner(view, plan, data_columns(table_schema), answer)
+    images = data_columns(table_schema)
+    planner = _ChangePlanner(view, plan, options.cdc_format, images, answer)
     tasks: list[CdcTask] = []
     for time in sorted((t for t in times if begin < times[t] <= end), key=lambda t: times[t]):
         try:
@@ -149,6 +158,7 @@ class _ChangePlanner:
 
     view: TableView
     plan: PlanSlices
+    cdc_format: CdcFormat
     images: pa.Schema
     answer: pa.Schema
     # What each commit wrote, by partition path and file id.
@@ -234,7 +244,15 @@ class _ChangePlanner:
             is_utc = self.view.config.timeline_timezone == "UTC"
             moment = moment.replace(tzinfo=timezone.utc) if is_utc else moment.astimezone()
         return CdcTask(
-            source, time, self.images, self.answer, before, after, cdc_files, moment=moment
+            source,
+            time,
+            self.images,
+            self.answer,
+            before,
+            after,
+            cdc_files,
+            cdc_format=self.cdc_format,
+            moment=moment,
         )
 
     def _before(

@@ -33,7 +33,6 @@ from hudi_pyspark.tasks import PartitionColumn, PartitionValues, ValueSource
 
 NULL_PARTITION_VALUE = "__HIVE_DEFAULT_PARTITION__"
 _OLD_NULL_PARTITION_VALUE = "default"
-_LAST_VERSION_WITH_OLD_NULL = 4
 _DATE_FOLDERS = re.compile(r"\d{4}/\d{2}/\d{2}")
 # Whether a folder name shows the whole value.
 _is_exact = any_of(pa.types.is_string, pa.types.is_boolean, pa.types.is_date, is_number)
@@ -101,7 +100,7 @@ def shares_folder(value: pa.Scalar, config: TableConfig) -> bool:
 
 def _is_old_null(text: str | None, config: TableConfig) -> bool:
     """Return whether the text of a folder may stand for null in an old table."""
-    return text == _OLD_NULL_PARTITION_VALUE and config.version <= _LAST_VERSION_WITH_OLD_NULL
+    return text == _OLD_NULL_PARTITION_VALUE and config.has_old_null_folders
 
 
 def keep_undecided(predicate: Predicate | None, partition: PartitionValues) -> Predicate | None:
@@ -169,6 +168,8 @@ def path_type(field: pa.Field) -> pa.DataType:
 
 def _folders(partition_path: str, config: TableConfig) -> list[str]:
     """Split a path into one folder per column; the value of a single column may have slashes."""
+    if not config.partition_fields:
+        return []
     is_single = len(config.partition_fields) == 1
     return [partition_path] if is_single else partition_path.split("/")
 

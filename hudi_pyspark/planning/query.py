@@ -15,7 +15,7 @@ from hudi_pyspark.errors import UnsupportedQueryError
 from hudi_pyspark.filter.predicate import Predicate, top_level_columns
 from hudi_pyspark.format.timeline.instant import RequestedTime
 from hudi_pyspark.options.instant_text import local_now
-from hudi_pyspark.options.option import CdcFormat, QueryType
+from hudi_pyspark.options.option import QueryType
 from hudi_pyspark.options.read_options import ReadOptions
 from hudi_pyspark.planning.changes import changes_schema, check_changes, plan_changes
 from hudi_pyspark.planning.commit_range import RequestedRange, end_of_state
@@ -27,6 +27,7 @@ from hudi_pyspark.planning.time_travel import (
     resolve_as_of,
     resolve_range_end,
 )
+from hudi_pyspark.table.cdc_format import CdcFormat
 from hudi_pyspark.table.file_group import FileSlice
 from hudi_pyspark.table.view import TableView
 from hudi_pyspark.tasks import (

@@ -29,9 +29,10 @@ from hudi_pyspark.reading.merge.loaded_log import LogInMemory
 from hudi_pyspark.reading.merge.merge import changed_rows
 from hudi_pyspark.reading.merge_sides import live_blocks, load_log_records, slice_blocks
 from hudi_pyspark.storage.protocol import Storage
+from hudi_pyspark.table.cdc_format import CdcFormat
 from hudi_pyspark.table.log_files import LogFiles
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
-from hudi_pyspark.tasks import CHANGELOG_COLUMNS, CdcTask, ChangeSource, ScanTask
+from hudi_pyspark.tasks import CdcTask, ChangeSource, ScanTask
 
 _CHANGE_TYPES = ("delete", "update_preimage", "insert", "update_postimage")
 ReadSlice = Callable[[ScanTask], Iterator[pa.Table]]
@@ -194,14 +195,14 @@ def _row_count(old: pa.Table | None, new: pa.Table | None) -> int:
 def _result(
     task: CdcTask, operations: pa.Array, old: pa.Array | None, new: pa.Array | None
 ) -> pa.Table:
-    if {*CHANGELOG_COLUMNS.names} <= {*task.answer.names}:
+    if task.cdc_format is CdcFormat.CHANGELOG:
         return _changelog(task, operations, old, new)
     columns = [operations, pa.array([task.instant] * len(operations), pa.string())]
     for name, image in (("before", old), ("after", new)):
         if image is None or name not in task.shown:
             columns.append(pa.nulls(len(operations), task.answer.field(name).type))
         else:
-            is_json = pa.types.is_string(task.answer.field(name).type)
+            is_json = task.cdc_format is CdcFormat.JSON
             columns.append(_json_image(image) if is_json else image)
     return pa.Table.from_arrays(columns, schema=task.answer)
 

@@ -14,7 +14,7 @@ from hudi_pyspark.columns.schema_evolution import conform
 from hudi_pyspark.errors import InvalidOptionError, SchemaEvolutionError
 from hudi_pyspark.format.column_names import AmbiguousNamesError, match_names
 from hudi_pyspark.spark.reader import LOAD_AGAIN
-from hudi_pyspark.wording import did_you_mean
+from hudi_pyspark.wording import nearest
 
 # Timestamps are in UTC. Spark 4.0 has no such argument, since UTC is its only time zone.
 _UTC: dict[str, Any] = (
@@ -119,10 +119,12 @@ def check_names(requested: Sequence[str], available: Sequence[str], owner: str) 
     available_names = {*available}
     unknown = [name for name in requested if name not in available_names]
     if unknown:
+        near = nearest(unknown[0], {name: name for name in available})
+        hint = f" (did you mean {near!r}?)" if near else ""
         raise InvalidOptionError(
-            f"the query reads {', '.join(map(repr, unknown))}, which {owner} does not have"
-            f"; it has {', '.join(available)}",
-            advice=f"{LOAD_AGAIN}{did_you_mean(unknown[0], available)}",
+            f"the query reads {', '.join(map(repr, unknown))}, which {owner} does not have{hint}; "
+            f"it has {', '.join(available)}",
+            advice=LOAD_AGAIN,
         )
 
 

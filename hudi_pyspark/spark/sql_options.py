@@ -22,10 +22,11 @@ from hudi_pyspark.errors import InvalidOptionError, UnsupportedQueryError
 from hudi_pyspark.format.timeline.instant import moment_of
 from hudi_pyspark.messages import logger
 from hudi_pyspark.options.instant_text import OF_THE_SESSION
-from hudi_pyspark.options.option import CdcFormat, QueryType
+from hudi_pyspark.options.option import QueryType
 from hudi_pyspark.options.read_options import BY_NAME, INSPECT, GivenOptions, key_of
 from hudi_pyspark.spark.hints import INTERNAL, OPTION, REQUEST
 from hudi_pyspark.storage.options import is_storage_option
+from hudi_pyspark.table.cdc_format import CdcFormat
 
 _PREFIX = f"{INTERNAL}sql."
 # What the catalogs give; the values of three are JSON objects.

@@ -15,7 +15,9 @@ METADATA_FOLDER = ".hoodie"
 PROPERTIES_FILE = f"{METADATA_FOLDER}/hoodie.properties"
 BACKUP_FILE = f"{PROPERTIES_FILE}.backup"
 CHECKSUM = "hoodie.table.checksum"
-SUPPORTED_VERSIONS = range(11)
+# The first release of Apache Hudi that reads each version, from 0 on: HoodieTableVersion.
+FIRST_RELEASES = ("0.3", "0.6", "0.9", "0.10", "0.11", "0.12", "0.14", "0.16", "1.0", "1.1", "1.3")
+SUPPORTED_VERSIONS = range(len(FIRST_RELEASES))
 TABLE_TYPE = "hoodie.table.type"
 _NAME = "hoodie.table.name"
 _VERSION = "hoodie.table.version"
@@ -268,6 +270,34 @@ class TableConfig:
         Since then a log file holds the blocks of one commit, and may have some columns of a row.
         """
         return self.version >= FIRST_WITH_COMPLETION_TIMES
+
+    @property
+    def has_partition_fields(self) -> bool:
+        """Whether the properties name the partition columns: from table version 2 on."""
+        return self.version >= 2
+
+    @property
+    def has_checksum(self) -> bool:
+        """Whether Apache Hudi records a checksum of the properties: from table version 4 on."""
+        return self.version >= 4
+
+    @property
+    def has_old_null_folders(self) -> bool:
+        """Whether folders may have an older name for null: up to table version 4."""
+        return self.version <= 4
+
+    @property
+    def has_merge_mode(self) -> bool:
+        """Whether the merge mode of the properties counts: from table version 8 on."""
+        return self.version >= 8
+
+    @property
+    def has_payload_rules(self) -> bool:
+        """Whether the properties have the rules that a payload class implies: from version 9 on.
+
+        These are its delete marker and its partial update mode.
+        """
+        return self.version >= 9
 
     @property
     def timeline_folder(self) -> str:

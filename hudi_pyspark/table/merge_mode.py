@@ -185,9 +185,8 @@ def resolve_merge_rule(config: TableConfig, delete_field: str, delete_marker: st
     payload = _own_name(config.payload_class)
     mode = _mode(config, payload)
     custom = mode is RecordMergeMode.CUSTOM
-    # Version 9 writes the delete marker of a payload class into the properties.
-    known_class = PAYLOADS.get(payload, UNKNOWN_PAYLOAD) if config.version < 9 else UNKNOWN_PAYLOAD
-    implied_field, implied_marker = known_class.delete_marker
+    implying = {} if config.has_payload_rules else PAYLOADS
+    implied_field, implied_marker = implying.get(payload, UNKNOWN_PAYLOAD).delete_marker
     field = (
         delete_field
         or config.merge_properties.get(DELETE_FIELD)
@@ -212,7 +211,7 @@ def resolve_merge_rule(config: TableConfig, delete_field: str, delete_marker: st
         ),
         payload_class=config.payload_class if custom else "",
         merge_strategy_id=config.merge_strategy_id if custom else "",
-        partial_update_mode=config.partial_update_mode if config.version >= 9 else "",
+        partial_update_mode=config.partial_update_mode if config.has_payload_rules else "",
         delete_field=field,
         delete_marker=marker,
         merge_properties=tuple(config.merge_properties.items()),
@@ -227,7 +226,7 @@ def _own_name(payload_class: str) -> str:
 
 
 def _mode(config: TableConfig, payload: str) -> RecordMergeMode:
-    is_old = config.version < 8
+    is_old = not config.has_merge_mode
     if config.merge_mode and not is_old:
         try:
             return RecordMergeMode(config.merge_mode)

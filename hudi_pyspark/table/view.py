@@ -78,7 +78,7 @@ def _open_table(storage: Storage) -> TableView:
             advice="Restore it from a copy",
         )
     history = CommitHistory(confined, config, timeline)
-    # Version 1 does not name its partition columns yet, so only the folders show them.
-    may_have_partitions = bool(config.partition_fields) or config.version < 2
+    # If the properties do not name partition columns yet, only the folders show them.
+    may_have_partitions = bool(config.partition_fields) or not config.has_partition_fields
     listing = DirectoryListing(confined, may_have_partitions=may_have_partitions)
     return TableView(history, listing)

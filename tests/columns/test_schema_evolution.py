@@ -3,6 +3,7 @@ import math
 import re
 import struct
 import uuid
+from contextlib import nullcontext
 from decimal import Decimal
 from typing import Any
 
@@ -341,6 +342,14 @@ def test_text_that_is_not_utf8_is_refused_by_file_and_column(octets, start):
             schema = pa.schema([pa.field("u", array.type)])
             with pytest.raises(CorruptTableError, match=r"f\.parquet: column 'u' .* not UTF-8"):
                 conform(table.slice(start), schema, {}, source="f.parquet")
+
+
+@pytest.mark.parametrize("last", [b"a", "é".encode(), b"\xe9"])
+def test_the_last_of_many_texts_is_checked(last):
+    table = pa.table({"u": as_text([b"a"] * 1000 + [last])})
+    is_utf8 = last.decode(errors="ignore") != ""
+    with nullcontext() if is_utf8 else pytest.raises(CorruptTableError, match="not UTF-8"):
+        assert conform(table, table.schema, {}, source="f") is table
 
 
 def test_other_bytes_that_became_text_are_utf8():

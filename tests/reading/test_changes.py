@@ -20,7 +20,7 @@ from hudi_pyspark.errors import (
     UnsupportedTableError,
 )
 from hudi_pyspark.format.log.log_block import HeaderKey, LogBlockType
-from hudi_pyspark.options.option import CdcFormat, HollowCommits, OnMissing
+from hudi_pyspark.options.option import HollowCommits, OnMissing
 from hudi_pyspark.options.read_options import IncrementalOptions, ReadOptions
 from hudi_pyspark.planning.changes import changes_schema, check_changes, plan_changes
 from hudi_pyspark.planning.commit_range import RequestedRange
@@ -28,6 +28,7 @@ from hudi_pyspark.reading import read_task
 from hudi_pyspark.reading.changes import read_changes
 from hudi_pyspark.reading.read_slice import slice_tables
 from hudi_pyspark.scan import choose_scan
+from hudi_pyspark.table.cdc_format import CdcFormat
 from hudi_pyspark.table.merge_mode import PayloadMerger
 from hudi_pyspark.tasks import ChangeSource
 from tests.format.log.log_writer import avro_content, avro_records, write_block
@@ -730,6 +731,23 @@ def test_changelog_of_an_instant_that_is_no_time_has_no_timestamp():
     rows = choose_scan(TestLogFileChanges.table().open(), options, {}).to_arrow().to_pylist()
     assert [(row["id"], row["_change_type"]) for row in rows] == [(key, "insert") for key in "abc"]
     assert {(row["_commit_version"], row["_commit_timestamp"]) for row in rows} == {(10, None)}
+
+
+INSERT = {"op": "i", "ts_ms": "010", "before": None}
+TO_CHANGELOG = {"_change_type": "insert", "_commit_version": 10, "_commit_timestamp": None}
+IN_FORMAT = {  # the insert of a row
+    CdcFormat.JSON: {**INSERT, "after": '{"id":"a","ts":100,"v":"a"}'},
+    CdcFormat.STRUCT: {**INSERT, "after": image("a", 100, "a")},
+    CdcFormat.CHANGELOG: {**image("a", 100, "a"), **TO_CHANGELOG},
+}
+
+
+@pytest.mark.parametrize("cdc_format", CdcFormat)
+def test_each_format_shows_a_change_in_its_own_columns(cdc_format):
+    options = ReadOptions.parse({"cdc": "true", "cdc_format": cdc_format, "begin": "000"})
+    scan = choose_scan(TestLogFileChanges.table().open(), options, {})
+    assert scan.schema.names == [*IN_FORMAT[cdc_format]]
+    assert IN_FORMAT[cdc_format] in scan.to_arrow().to_pylist()
 
 
 def test_column_with_a_name_of_changelogs_is_refused_in_this_form_only():

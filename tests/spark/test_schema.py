@@ -39,6 +39,13 @@ def test_texts_with_a_collation_do_not_keep_the_type_of_the_table():
     assert unchanged_columns(table, requested).names == ["id"]
 
 
+def test_misspelt_column_is_followed_by_the_one_that_is_meant():
+    misspelt = StructType([StructField("amuont", IntegerType())])
+    meant = r"reads 'amuont', which the table does not have \(did you mean 'amount'\?\); it has id"
+    with pytest.raises(InvalidOptionError, match=rf"{meant}.*: make it again$"):
+        requested_columns(misspelt, pa.schema({"id": pa.string(), "amount": pa.int32()}))
+
+
 @pytest.mark.parametrize(
     ("table", "found"),
     [

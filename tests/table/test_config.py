@@ -8,10 +8,12 @@ from hudi_pyspark.errors import (
     UnsupportedVersionError,
 )
 from hudi_pyspark.table.config import TableConfig, TableType, load_properties
+from tests.conftest import PROJECT
 from tests.memory_storage import MemoryStorage
 
 MAIN = ".hoodie/hoodie.properties"
 BACKUP = ".hoodie/hoodie.properties.backup"
+_COMPARES_VERSIONS = re.compile(r"(?:config|self)\.version\s*(?:[<>]=?|[!=]=|in\b)")
 
 
 def config(version="9", **properties):
@@ -35,6 +37,32 @@ def text(name, version="9"):
 @pytest.mark.parametrize("version", range(11))
 def test_versions_0_to_10_are_read(version):
     assert parse({}, str(version)).version == version
+
+
+# Each is a property of `TableConfig`, so that a reader of the code meets no bare number.
+@pytest.mark.parametrize(
+    ("what", "versions"),
+    [
+        ("has_partition_fields", range(2, 11)),
+        ("has_checksum", range(4, 11)),
+        ("has_old_null_folders", range(5)),
+        ("has_completion_times", range(8, 11)),
+        ("has_merge_mode", range(8, 11)),
+        ("has_payload_rules", range(9, 11)),
+    ],
+)
+def test_what_a_version_brings_has_a_name(what, versions):
+    assert [v for v in range(11) if getattr(parse({}, str(v)), what)] == [*versions]
+
+
+def test_only_the_properties_compare_versions():
+    package = PROJECT / "hudi_pyspark"
+    sources = {
+        path.relative_to(package).as_posix(): path.read_text("utf-8")
+        for path in package.rglob("*.py")
+    }
+    comparing = {name for name, text in sources.items() if _COMPARES_VERSIONS.search(text)}
+    assert comparing == {"table/config.py"}, "name what the version brings by a property"
 
 
 @pytest.mark.parametrize("version", ["baz", "abc", "", "-6", "6.0", "\N{SUPERSCRIPT TWO}"])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import pyarrow as pa
 
-from hudi_pyspark.arrow_values import cut_values, uuid_texts
+from hudi_pyspark.arrow_values import cut_values, is_ascii, uuid_texts
 from hudi_pyspark.errors import CorruptAvroError
 from hudi_pyspark.format.avro.cursor import (
     BytesReader,
@@ -131,7 +131,7 @@ class LengthPrefixedReader(BytesReader):
 
     def cut(self, cursor: Cursor, begin: Int64s) -> pa.Array:
         array = cut_values(cursor.source.buffer, begin, cursor.position, self.arrow)
-        if pa.types.is_string(self.arrow) and not _is_ascii(array):
+        if pa.types.is_string(self.arrow) and not is_ascii(array):
             _validate(array, cursor, self.field, "the text is not valid UTF-8")
         return array
 
@@ -146,11 +146,6 @@ class BytesDecimalReader(LengthPrefixedReader):
         width = cursor.position - begin
         cursor.refuse(width == 0, self.field, "a decimal has no bytes")
         return _read_decimals(cursor, begin, width, self)
-
-
-def _is_ascii(array: pa.Array) -> bool:
-    octets = array.buffers()[2]
-    return octets is None or not octets.size or bool(np.frombuffer(octets, np.uint8).max() < 0x80)
 
 
 def _validate(array: pa.Array, cursor: Cursor, field: str, problem: str) -> None:
