@@ -228,7 +228,7 @@ def _errors(location: str, block: LogBlock | None = None) -> Iterator[None]:
         yield
     except HFileError as error:
         if block is None:
-            raise CorruptTableError(f"{location}: not readable as HFile: {error}") from error
+            raise CorruptTableError(f"{location} {error}") from error
         offset = block.content_offset + error.offset
         raise CorruptLogBlockError(error.problem, location, offset) from error
     except FileNotFoundError as error:

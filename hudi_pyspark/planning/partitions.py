@@ -33,7 +33,7 @@ from hudi_pyspark.tasks import PartitionColumn, PartitionValues, ValueSource
 
 NULL_PARTITION_VALUE = "__HIVE_DEFAULT_PARTITION__"
 _OLD_NULL_PARTITION_VALUE = "default"
-_DATE_FOLDERS = re.compile(r"(\d{4})/(\d{2})/(\d{2})")
+_DATE_FOLDERS = re.compile(r"\d{4}/\d{2}/\d{2}")
 # Whether a folder name shows the whole value.
 _is_exact = any_of(pa.types.is_string, pa.types.is_boolean, pa.types.is_date, is_number)
 _DIGITS_OF_A_DATE = 8  # as a number of days it is a year beyond 29,000
@@ -137,16 +137,20 @@ def _is_ambiguous(name: str, folder: str, data_type: pa.DataType, config: TableC
     """Return whether a folder may stand for several texts, of which the file has one.
 
     It may have been made of a character or of what looks like its escape, of a value alone or with
-    the column's name before it, and of a date with slashes or with hyphens.
+    the column's name before it, and of a text with slashes or with hyphens.
     """
     if not pa.types.is_string(data_type):
         return False
     if not config.url_encode_partitions and "%" in folder and unquote(folder) != folder:
         return True
-    if config.denies_hive_style and _begins_with_name(name, folder):
+    is_named = _begins_with_name(name, folder)
+    if config.denies_hive_style and is_named:
         return True
-    is_sure = config.slash_separated_dates or not config.may_have_slash_dates
-    return not is_sure and _DATE_FOLDERS.fullmatch(folder) is not None
+    text = folder[len(name) + 1 :] if is_named else folder
+    is_date = _DATE_FOLDERS.fullmatch(text) is not None
+    if config.slash_separated_dates:  # the writer was told that the values are dates with hyphens
+        return "/" in text and not is_date
+    return config.may_have_slash_dates and is_date
 
 
 def _begins_with_name(name: str, folder: str) -> bool:
@@ -198,10 +202,10 @@ def _folder_text(name: str, folder: str, data_type: pa.DataType, config: TableCo
     text = folder[len(name) + 1 :] if is_hive_style else folder
     if text == NULL_PARTITION_VALUE:
         return None
+    if config.slash_separated_dates:  # writers replace all hyphens, also those of other texts
+        text = text.replace("/", "-")
     if config.url_encode_partitions or is_hive_style:
         text = unquote(text)
-    if config.slash_separated_dates and (match := _DATE_FOLDERS.fullmatch(text)):
-        return "-".join(match.groups())
     is_null = _is_old_null(text, config) and not pa.types.is_string(data_type)
     return None if is_null else text
 

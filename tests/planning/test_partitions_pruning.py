@@ -154,6 +154,15 @@ def test_folders_of_a_date_with_slashes_or_hyphens_decide_no_text():
             assert pruner(text, days).containing([folder]) == [folder]
 
 
+@pytest.mark.parametrize("text", ["us-east-1", "us/east/1"])
+def test_folders_of_any_text_with_slashes_or_hyphens_decide_no_text(text):
+    """Apache Hudi 1.2.0 makes slashes of all hyphens, whether or not the text is a date."""
+    slashes = {"hoodie.datasource.write.slash.separated.date.partitioning": "true"}
+    regions = pruner(f"p = '{text}'", config("p", **slashes))
+    assert regions.choose(["us/east/1", "us", "2024/01/31"]) == ["us/east/1"]
+    assert regions.containing(["us/east"]) == ["us/east"]
+
+
 DAY = {"type": "int", "logicalType": "date"}
 DAYS = [date(2024, 1, 31), date(2024, 2, 1), date(2025, 1, 1)]
 

@@ -108,7 +108,10 @@ def test_path_gives_values_in_the_types_of_the_table(path, fields, expected):
         pytest.param("2024/01/31", "name", {}, ("name",), id="slashes"),
         pytest.param("2024/01/31", "name", SLASH_DAYS, (), id="slashes-or-hyphens"),
         pytest.param("2024/1", "name", SLASH_DAYS, ("name",), id="no-date-with-slashes"),
+        pytest.param("name=2024/01/31", "name", SLASH_DAYS, (), id="named-slashes-or-hyphens"),
         pytest.param("2024/01/31", "name", SLASH_DAYS | SLASHES, ("name",), id="hyphens"),
+        pytest.param("2024/01", "name", SLASHES, (), id="slashes-or-hyphens-of-another-text"),
+        pytest.param("sf", "name", SLASHES, ("name",), id="neither"),
     ],
 )
 def test_path_decides_where_it_can_hold_the_value(path, fields, properties, from_path):
