@@ -457,8 +457,8 @@ class HudiTable:
         If the table is too damaged to be opened, run ``hudi-py doctor``.
 
         Example:
-            >>> [finding for finding in table.doctor() if finding.severity.value == "problem"]
-            []
+            >>> any(finding.severity.value == "problem" for finding in table.doctor())
+            False
 
         Args:
             deep: whether to decode every record and every column.
