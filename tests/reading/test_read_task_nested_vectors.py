@@ -13,6 +13,7 @@ from hudi_pyspark import HudiTable
 from hudi_pyspark.format.log.log_block import HeaderKey, LogBlockType
 from hudi_pyspark.table.meta_columns import COMMIT_TIME_COLUMN, META_COLUMNS, RECORD_KEY_COLUMN
 from tests.format.log.log_writer import avro_content, avro_records, write_block
+from tests.reading.nested_columns import avro_record
 from tests.written_table import WrittenTable
 
 if TYPE_CHECKING:
@@ -26,24 +27,7 @@ VECTOR = {
     "dimension": 2,
     "elementType": "FLOAT",
 }
-STRUCT = {
-    "type": "record",
-    "name": "s",
-    "fields": [{"name": "n", "type": "int"}, {"name": "v", "type": ["null", "vector"]}],
-}
-AVRO = {
-    "type": "record",
-    "name": "r",
-    "fields": [
-        *({"name": name, "type": ["null", "string"]} for name in META_COLUMNS),
-        {"name": "id", "type": "int"},
-        {"name": "ts", "type": "long"},
-        {"name": "v", "type": ["null", VECTOR]},
-        {"name": "s", "type": ["null", STRUCT]},
-        {"name": "l", "type": ["null", {"type": "array", "items": ["null", "vector"]}]},
-        {"name": "m", "type": ["null", {"type": "map", "values": ["null", "vector"]}]},
-    ],
-}
+AVRO = avro_record(VECTOR)
 PROPERTIES = {
     "hoodie.table.type": "MERGE_ON_READ",
     "hoodie.table.recordkey.fields": "id",

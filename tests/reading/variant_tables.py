@@ -14,6 +14,7 @@ from hudi_pyspark.format.log.log_block import HeaderKey, LogBlockType
 from hudi_pyspark.table.meta_columns import COMMIT_TIME_COLUMN, META_COLUMNS, RECORD_KEY_COLUMN
 from tests.columns.shredded import group, metadata, variants
 from tests.format.log.log_writer import avro_content, avro_records, write_block
+from tests.reading.nested_columns import avro_record
 from tests.written_table import WrittenTable
 
 if TYPE_CHECKING:
@@ -25,25 +26,8 @@ VARIANT = {
     "logicalType": "variant",
     "fields": [{"name": "metadata", "type": "bytes"}, {"name": "value", "type": "bytes"}],
 }
-STRUCT = {
-    "type": "record",
-    "name": "s",
-    "fields": [{"name": "n", "type": "int"}, {"name": "v", "type": ["null", "variant"]}],
-}
-AVRO = {
-    "type": "record",
-    "name": "r",
-    "fields": [
-        *({"name": name, "type": ["null", "string"]} for name in META_COLUMNS),
-        {"name": "id", "type": "int"},
-        {"name": "ts", "type": "long"},
-        {"name": "v", "type": ["null", VARIANT]},
-        {"name": "s", "type": ["null", STRUCT]},
-        {"name": "l", "type": ["null", {"type": "array", "items": ["null", "variant"]}]},
-        {"name": "m", "type": ["null", {"type": "map", "values": ["null", "variant"]}]},
-        {"name": "o", "type": ["null", {"type": "array", "items": ["null", "s"]}]},
-    ],
-}
+AVRO = avro_record(VARIANT)
+AVRO["fields"].append({"name": "o", "type": ["null", {"type": "array", "items": ["null", "s"]}]})
 PROPERTIES = {
     "hoodie.table.type": "MERGE_ON_READ",
     "hoodie.table.cdc.enabled": "true",
