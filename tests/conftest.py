@@ -124,6 +124,19 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     session.stop()
 
 
+@pytest.fixture(autouse=True)
+def shared_session_is_active(request: pytest.FixtureRequest) -> None:
+    """Make the shared session the active one again before each test of Spark.
+
+    ``createDataFrame`` of another session makes that session the active one of the JVM's thread.
+    Spark's own ``listTables`` decodes its rows with the settings of the active session: after a
+    test whose session compiles no expressions, each later test would fail there.
+    """
+    if "spark" in request.fixturenames:
+        session = request.getfixturevalue("spark")
+        session._jvm.SparkSession.setActiveSession(session._jsparkSession)
+
+
 @pytest.fixture(scope="session")
 def golden_table(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     """Base path of a golden table by the name of its case; unzipped once, so only for reading."""
