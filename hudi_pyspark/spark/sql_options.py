@@ -18,7 +18,8 @@ from pyspark.sql.types import StructType
 
 from hudi_pyspark.catalogs.entry_columns import EntryColumns
 from hudi_pyspark.catalogs.hive_entry import READ_OPTIMIZED, reads_base_files
-from hudi_pyspark.errors import InvalidOptionError, UnsupportedQueryError
+from hudi_pyspark.errors import InvalidOptionError, SchemaEvolutionError, UnsupportedQueryError
+from hudi_pyspark.format.column_names import match_names
 from hudi_pyspark.format.timeline.instant import moment_of
 from hudi_pyspark.messages import logger
 from hudi_pyspark.options.instant_text import OF_THE_SESSION
@@ -349,15 +350,20 @@ def check_declared(options: Mapping[str, str], schema: StructType) -> None:
         schema: the columns of the table.
 
     Raises:
-        InvalidOptionError: a column does not exist, or has another type.
+        InvalidOptionError: a column does not exist, has another type, or may be several.
     """
     entry = _Entry.of_read(options)
     if entry is None or not entry.is_new:
         return
-    types = {field.name.lower(): field.dataType.simpleString() for field in schema}
+    columns = StructType.fromJson({"fields": entry.fields})
+    try:
+        names = match_names(columns.names, schema.names)
+    except SchemaEvolutionError as error:
+        raise InvalidOptionError(f"CREATE TABLE: {error.found}") from error
+    types = {field.name: field.dataType.simpleString() for field in schema}
     problems = []
-    for field in StructType.fromJson({"fields": entry.fields}):
-        stored = types.get(field.name.lower())
+    for field in columns:
+        stored = types[names[field.name]] if field.name in names else None
         declared = field.dataType.simpleString()
         if stored is None:
             problems.append(f"it has no column {field.name}")

@@ -260,6 +260,23 @@ def test_table_without_declared_columns_has_its_own():
     check_declared({}, COLUMNS)
 
 
+def test_declared_column_is_the_one_of_its_case():
+    table = StructType().add("v", IntegerType()).add("V", StringType())
+    declared = StructType().add("v", IntegerType())
+    check_declared(entry(schema=declared.jsonValue(), is_new=True), table)
+    declared = StructType().add("q", IntegerType())
+    table = StructType().add("Qty", IntegerType())
+    with pytest.raises(InvalidOptionError, match="it has no column q"):
+        check_declared(entry(schema=declared.jsonValue(), is_new=True), table)
+
+
+def test_declared_column_that_may_be_one_of_two_is_refused():
+    table = StructType().add("qty", IntegerType()).add("Qty", IntegerType())
+    declared = StructType().add("QTY", IntegerType())
+    with pytest.raises(InvalidOptionError, match="column 'QTY' may be 'qty' or 'Qty'"):
+        check_declared(entry(schema=declared.jsonValue(), is_new=True), table)
+
+
 @pytest.mark.spark
 @pytest.mark.parametrize(
     ("declared", "problem"),
