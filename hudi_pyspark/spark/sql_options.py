@@ -22,7 +22,7 @@ from hudi_pyspark.errors import InvalidOptionError, SchemaEvolutionError, Unsupp
 from hudi_pyspark.format.column_names import match_names
 from hudi_pyspark.format.timeline.instant import moment_of
 from hudi_pyspark.messages import logger
-from hudi_pyspark.options.instant_text import OF_THE_SESSION
+from hudi_pyspark.options.instant_text import names_zone
 from hudi_pyspark.options.option import QueryType
 from hudi_pyspark.options.read_options import BY_NAME, INSPECT, GivenOptions, key_of
 from hudi_pyspark.spark.hints import INTERNAL, OPTION, REQUEST
@@ -62,7 +62,6 @@ SQL_WORDS = {
     "INSTANT": _INSTANT,
     "FUNCTION": _FUNCTION,
     "CHANGES": _CHANGES,
-    "SESSION": OF_THE_SESSION,
     "INTERNAL": INTERNAL,
 }
 """The names and marks that the catalogs in Java share with Python."""
@@ -224,7 +223,7 @@ def _is_flag(arguments: Sequence[str]) -> bool:
 
 def _has_time(arguments: Sequence[str]) -> bool:
     """Return whether an argument was a day or a time, which is no folder."""
-    return any(text.endswith(OF_THE_SESSION) for text in arguments)
+    return any(map(names_zone, arguments))
 
 
 def _changes_options(changes: Mapping[str, Any]) -> dict[str, str]:

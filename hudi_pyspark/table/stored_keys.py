@@ -118,7 +118,8 @@ def _names_in_file(
     """Map columns to their names in a file or a block of it; others than ``needed`` may be missing.
 
     Raises:
-        UnsupportedTableError: it lacks a column, or has one under several names.
+        UnsupportedTableError: it lacks a column.
+        SchemaEvolutionError: it has one under several names.
     """
     names = match_names(columns, stored, place=path)
     if missing := [name for name in needed if name not in names]:

@@ -161,7 +161,7 @@ def test_calls_of_functions_become_options_of_a_read(options, plain):
         call("hudi_table_changes", "/a", "cdc", "1", "2", "3"),
         call("hudi_query_timeline", "/a", "true", "true"),
         call("hudi_query_timeline", "/a", "1"),
-        call("hudi_filesystem_view", "/a", "2026-11-21 00:00:00+00:00 (session)"),
+        call("hudi_filesystem_view", "/a", "2026-11-21T00:00:00+00:00[UTC]"),
         call("hudi_filesystem_view", "/a", "*", "*"),
     ],
 )
