@@ -82,7 +82,11 @@ PLACES = {
 # Folders that are drawn around their rooms: column and row of the first and of the last box.
 FRAMES = {"reading/": (2, 5, 3, 7), "format/": (0, 11, 3, 12)}
 
-COLUMN, ROW, WIDTH, HEIGHT, MARGIN = 176, 74, 148, 42, 22
+COLUMN = 176
+ROW = 74
+WIDTH = 148
+HEIGHT = 42
+MARGIN = 22
 SVG = "http://www.w3.org/2000/svg"
 ARROW_HEAD = (
     "<defs><marker id='head' viewBox='0 0 8 8' refX='7' refY='4' markerWidth='7' markerHeight='7'"
