@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from hudi_pyspark.engine_stream import engine_stream
 from hudi_pyspark.errors import InvalidOptionError, UnsupportedQueryError
 from hudi_pyspark.extras import needs_extra
 from hudi_pyspark.filter.predicate import Predicate, conjunction, conjuncts
@@ -428,7 +429,7 @@ class Scan:
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Stream the answer to any library that reads Arrow streams."""
-        return self.to_batches().__arrow_c_stream__(requested_schema)
+        return engine_stream(self._result, self._batches()).__arrow_c_stream__(requested_schema)
 
     if not TYPE_CHECKING:
 

@@ -81,7 +81,8 @@ def java(spark):
 
     def call(name, data, hints):
         arguments = spark.sparkContext._gateway.new_array(jvm.java.lang.Object, 2)
-        arguments[0], arguments[1] = data, jvm.java.util.TreeMap(hints)
+        arguments[0] = data
+        arguments[1] = jvm.java.util.TreeMap(hints)
         return by_name[name].invoke(None, arguments)
 
     return call

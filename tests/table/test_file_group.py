@@ -202,7 +202,8 @@ def test_no_files_are_no_groups():
 
 
 def test_last_of_several_attempts_at_a_base_file_counts():
-    failed, good = base("010", token="0-1-0"), base("010", token="0-1-1")
+    failed = base("010", token="0-1-0")
+    good = base("010", token="0-1-1")
     for first, second in ((failed, good), (good, failed)):
         (found,) = groups(first, second)
         assert [s.base_file for s in found.slices] == [second]
