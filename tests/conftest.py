@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 PROJECT = Path(__file__).resolve().parent.parent
 GOLDEN = PROJECT / "tests" / "golden"
+PATIENCE = 300  # seconds, for what takes a moment: only a test that fails waits so long
 
 # No deadline: the first example pays for imports, and on a busy machine time says nothing.
 QUIET = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
