@@ -1,16 +1,18 @@
 """A command has an option for each argument of the methods that it calls."""
 
 import json
+from collections.abc import Callable
+from importlib import import_module
 from inspect import signature
 
 import pytest
 
 from hudi_pyspark import HudiTable
-from hudi_pyspark.cli.app import hudi_py
+from hudi_pyspark.cli.app import COMMANDS
 from hudi_pyspark.inspection import Inspection
 from tests.cli.command import in_process
 
-METHODS = {
+METHODS: dict[str, list[Callable[..., object]]] = {
     "timeline": [Inspection.timeline],
     "commits": [Inspection.commits],
     "commit": [Inspection.commit_files],
@@ -41,7 +43,8 @@ WITHOUT_OPTION = {"count": {"columns", "limit"}}
 @pytest.mark.parametrize("command", METHODS)
 def test_command_has_the_arguments_of_its_methods(command):
     needed = {name for method in METHODS[command] for name in signature(method).parameters}
-    offered = {parameter.name for parameter in hudi_py.get_command(None, command).params}
+    module = import_module(f"hudi_pyspark.cli.{COMMANDS[command]}")
+    offered = {parameter.name for parameter in getattr(module, command.replace("-", "_")).params}
     assert needed - {"self"} - WITHOUT_OPTION.get(command, set()) <= offered
 
 
