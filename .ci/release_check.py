@@ -306,7 +306,8 @@ def check_installed(wheel: Path, folder: Path) -> str:
     Returns:
         One line on what was read.
     """
-    python, table = new_environment(folder / "installed"), extract_case(folder)
+    python = new_environment(folder / "installed")
+    table = extract_case(folder)
     install(python, "--constraint", CONSTRAINTS, wheel)
     report = run([python, "-I", SMOKE, *answers_of_case(), table, folder / "installed"])
     without_extra = run([python.parent / "hudi-py", "--help"], is_failure_expected=True)
@@ -338,7 +339,8 @@ def check_zip(artefacts: Artefacts, folder: Path) -> str:
     Returns:
         One line on what was read.
     """
-    python, table = folder / "installed" / "bin" / "python", extract_case(folder)
+    python = folder / "installed" / "bin" / "python"
+    table = extract_case(folder)
     run([python, "-m", "pip", "--disable-pip-version-check", "uninstall", "-qy", "hudi-pyspark"])
     case = answers_of_case()
     return run([python, "-I", SMOKE, *case, table, artefacts.zip, artefacts.zip])

@@ -125,7 +125,8 @@ class Living:
         self._data.mkdir(parents=True, exist_ok=True)
         self._scale = scale
         jar = str(self._workshop.jar)
-        old, new = self._workshop.old_spark, sys.executable
+        old = self._workshop.old_spark
+        new = sys.executable
         self.writer = self._process(old, "writer", jar)
         self.readers = {
             "hudi-jvm": self._process(old, "hudi-jvm", jar),

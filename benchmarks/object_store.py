@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from aiohttp import web
 
 BUCKET = "bench"
-_ROOT, _ENDPOINT = "BENCHMARK_ROOT", "BENCHMARK_ENDPOINT"
+_ROOT = "BENCHMARK_ROOT"
+_ENDPOINT = "BENCHMARK_ENDPOINT"
 _PIECE = 1 << 18  # bytes that are sent at a time
 _HOST = "127.0.0.1"
 
@@ -129,7 +130,8 @@ class _Server:
         from aiohttp import web
 
         status = file.stat()
-        begin, end = 0, status.st_size
+        begin = 0
+        end = status.st_size
         asked = request.http_range
         if "Range" in request.headers:
             begin, end, _ = slice(asked.start, asked.stop).indices(status.st_size)

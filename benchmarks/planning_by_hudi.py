@@ -145,7 +145,8 @@ def write_statistics_table(spark: SparkSession, path: Path) -> None:
 def main(jar: str, lake: str, table: str) -> int:
     spark = hudi_session(jar)
     path = Path(lake).resolve()
-    theirs, ours = hudi_listing(spark, path), our_listing(path)
+    theirs = hudi_listing(spark, path)
+    ours = our_listing(path)
     is_same = theirs == ours
     verdict = "the same" if is_same else "NOT the same"
     print(f"{len(theirs):,} files listed by Apache Hudi, {len(ours):,} by hudi-py: {verdict}")

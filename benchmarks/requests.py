@@ -39,7 +39,8 @@ from hudi_pyspark.table.meta_columns import META_COLUMNS
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-PARTITIONS, ROWS = 1_000, 1_000  # rows of each partition
+PARTITIONS = 1_000
+ROWS = 1_000  # rows of each partition
 WIDE_FILES, WIDE_ROWS, COLUMNS = 16, 10_000, 300
 WIDE_PROPERTIES = (
     "hoodie.table.name=wide\nhoodie.table.version=6\nhoodie.table.type=COPY_ON_WRITE\n"

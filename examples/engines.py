@@ -125,7 +125,8 @@ def to_daft(dataset: HudiDataset) -> daft.DataFrame:
             return daft.Schema.from_pyarrow_schema(dataset.schema)
 
         async def get_tasks(self, pushdowns: Pushdowns) -> AsyncIterator[HudiTask]:
-            condition, columns = None, pushdowns.columns
+            condition = None
+            columns = pushdowns.columns
             # Without a filter, or where pyarrow cannot express it, all parts are read.
             with suppress(AttributeError, NotImplementedError, TypeError, ValueError):
                 condition = pushdowns.filters.to_arrow_expr()

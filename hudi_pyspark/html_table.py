@@ -14,7 +14,8 @@ from hudi_pyspark.columns.text import cell_texts
 from hudi_pyspark.errors import printable
 from hudi_pyspark.wording import counted
 
-_MOST_ROWS, _MOST_CHARACTERS = 20, 100  # shown of pyarrow's tables, and of each of their values
+_MOST_ROWS = 20  # shown of pyarrow's tables
+_MOST_CHARACTERS = 100  # shown of each of their values
 
 
 def load_ipython_extension(ipython: Any) -> None:  # noqa: ANN401  (its class is IPython's)

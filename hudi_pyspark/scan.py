@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from hudi_pyspark.engine_stream import engine_stream
 from hudi_pyspark.errors import InvalidOptionError, UnsupportedQueryError
 from hudi_pyspark.extras import needs_extra
 from hudi_pyspark.filter.predicate import Predicate, conjunction, conjuncts
@@ -271,11 +272,26 @@ class Scan:
 
         Args:
             options: of `pyarrow.Table.to_pandas`, e.g. ``types_mapper``.
+
+        Raises:
+            UnsupportedQueryError: there is a date beyond the years 1 to 9999 of Python's dates.
         """
         with needs_extra("pandas"):
             import pandas  # noqa: F401, PLC0415  (pyarrow takes it if it is installed)
 
-        return self.to_arrow().to_pandas(**options)
+        rows = self.to_arrow()
+        try:
+            return rows.to_pandas(**options)
+        except pa.ArrowException:
+            raise
+        except (OverflowError, ValueError) as error:
+            raise UnsupportedQueryError(
+                f"pandas cannot have a value of the answer: {error}",
+                advice=(
+                    "Call to_pandas(date_as_object=False), which needs no Python dates, or "
+                    "to_arrow(), or leave out the column"
+                ),
+            ) from error
 
     def to_polars(self) -> pl.DataFrame:
         """Return the whole answer as a polars DataFrame (extra ``polars``).
@@ -413,7 +429,7 @@ class Scan:
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Stream the answer to any library that reads Arrow streams."""
-        return self.to_batches().__arrow_c_stream__(requested_schema)
+        return engine_stream(self._result, self._batches()).__arrow_c_stream__(requested_schema)
 
     if not TYPE_CHECKING:
 

@@ -44,7 +44,8 @@ def main() -> int:
 def compare(case: Case, readers: ProcessPoolExecutor, random: Random, most: int, run: Run) -> None:
     """Let two processes ask about a table at the same time, and damage files meanwhile."""
     with tempfile.TemporaryDirectory() as folder:
-        path, kept = case.extract(Path(folder)), Path(folder, "kept")
+        path = case.extract(Path(folder))
+        kept = Path(folder, "kept")
         seeds = [random.random() for _ in range(2)]
         answers = [readers.submit(ask, case.folder, path, kept, seed, most) for seed in seeds]
         files = 0

@@ -81,7 +81,8 @@ def find_in_glue(name: str, settings: Settings) -> CatalogTable:
     except (ClientError, BotoCoreError) as error:
         raise CatalogError(f"Glue, table {name}: {mask(str(error))}") from None
     storage = definition.get("StorageDescriptor", {})
-    columns, partitions = storage.get("Columns", ()), definition.get("PartitionKeys", ())
+    columns = storage.get("Columns", ())
+    partitions = definition.get("PartitionKeys", ())
     return _Definition(
         location=storage.get("Location"),
         input_format=storage.get("InputFormat"),

@@ -129,7 +129,8 @@ def _texts_in(array: pa.Array) -> Iterator[pa.StringArray]:
             yield from _texts_in(array.field(place))
     elif pa.types.is_map(data_type) or pa.types.is_list(data_type):
         # A slice of an array has the items of all rows.
-        begin, end = array.offsets[0].as_py(), array.offsets[-1].as_py()
+        begin = array.offsets[0].as_py()
+        end = array.offsets[-1].as_py()
         parts = (array.keys, array.items) if pa.types.is_map(data_type) else (array.values,)
         for items in parts:
             yield from _texts_in(items.slice(begin, end - begin))

@@ -105,11 +105,12 @@ def _time(values: pa.Array) -> pa.Array:
     is_date = pa.types.is_date(values.type)
     plain = values.cast(pa.date32() if is_date else pa.timestamp("us"))
     texts = plain.cast(pa.string())
-    if pc.any(pc.starts_with(texts, "<")).as_py():  # a year that Arrow does not print
+    is_far = pc.starts_with(texts, "<")  # a year that Arrow does not print; it has five digits
+    if pc.any(is_far).as_py():
         times = np.asarray(plain.fill_null(0).view(pa.int32() if is_date else pa.int64()))
         shown = np.datetime_as_string(times.astype(f"datetime64[{'D' if is_date else 'us'}]"))
         spaced = pc.replace_substring(pa.array(shown, pa.string()), "T", " ")
-        texts = pc.if_else(plain.is_valid(), spaced, None)
+        texts = pc.if_else(is_far, spaced, texts)  # NumPy prints the year -5 as -005
     return texts
 
 

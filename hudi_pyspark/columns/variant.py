@@ -44,7 +44,9 @@ Octets = npt.NDArray[np.uint8]
 
 _NULL = b"\0"  # the encoded null of a variant, which is a value
 _OBJECT, _ARRAY = 2, 3  # basic types; primitives have 0, short texts 1
-_MOST_ROWS, _MOST_BYTES = 1 << 14, 64 << 20  # that are rebuilt at once
+# That are rebuilt at once.
+_MOST_ROWS = 1 << 14
+_MOST_BYTES = 64 << 20
 _DEEPEST = 100  # levels of groups
 _LONGEST_SHORT_TEXT = 63  # bytes
 # Makes bytes of UTF-8 compare like units of UTF-16: U+E000 to U+FFFF come last.

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, starmap
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeAlias
 
 import pyarrow as pa
@@ -14,6 +12,7 @@ import pyarrow.dataset as ds
 from pyarrow.fs import FSSpecHandler, PyFileSystem
 
 from hudi_pyspark.columns.arrays import first_rows
+from hudi_pyspark.engine_stream import engine_stream
 from hudi_pyspark.errors import UnsupportedQueryError
 from hudi_pyspark.frames.expression import columns_of, parse_expression, pruning
 from hudi_pyspark.reading.read_task import read_task
@@ -124,23 +123,24 @@ class HudiScanner:
         return self._apply(self.source.schema.empty_table()).projected_schema
 
     def to_reader(self) -> pa.RecordBatchReader:
-        """Stream the rows. Reading begins with the first batch, and stops with the reader.
+        """Stream the rows to an engine. Reading begins with the first batch.
+
+        Reading stops when the reader is closed.
 
         Raises:
-            HudiError: the table cannot be read. The reader raises it.
-            KeyboardInterrupt: the user stopped the read. DuckDB raises an error of its own with
-                this name in it.
+            HudiError: the table cannot be read. The reader raises it, without a traceback; DuckDB
+                raises an error of its own with this text in it.
+            KeyboardInterrupt: the user stopped the read. DuckDB does likewise.
         """
-        batches = _interrupted_in_c(self._batches())
-        return pa.RecordBatchReader.from_batches(self.projected_schema, batches)
+        return engine_stream(self.projected_schema, self._batches())
 
     def to_batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield the rows; see `to_reader`."""
-        return iter(self.to_reader())
+        """Yield the rows; raises HudiError."""
+        return self._batches()
 
     def to_table(self) -> pa.Table:
-        """Return all rows in memory; see `to_reader`."""
-        return self.to_reader().read_all()
+        """Return all rows in memory; raises HudiError."""
+        return pa.Table.from_batches(self._batches(), self.projected_schema)
 
     def head(self, num_rows: int) -> pa.Table:
         """Return the first rows in any order; see `to_reader`."""
@@ -311,20 +311,3 @@ class HudiFragment(HudiDataset):
 def _in_memory(dataset: ds.Dataset) -> ds.Dataset:
     """Return a dataset that the C++ code of pyarrow can read: the rows of one of this package."""
     return ds.InMemoryDataset(dataset.to_table()) if isinstance(dataset, HudiDataset) else dataset
-
-
-def _interrupted_in_c(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Return the batches; KeyboardInterrupt comes without the traceback of this package.
-
-    pyarrow writes the traceback of an exception into the message that engines such as DuckDB show.
-    Only functions in C raise exceptions without one.
-    """
-    interrupts: list[tuple[int, None]] = []  # arguments of Python's own handler of the signal
-
-    def until_interrupted() -> Iterator[pa.RecordBatch]:
-        try:
-            yield from batches
-        except KeyboardInterrupt:
-            interrupts.append((signal.SIGINT, None))
-
-    return chain(until_interrupted(), starmap(signal.default_int_handler, interrupts))

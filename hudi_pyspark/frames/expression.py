@@ -259,8 +259,11 @@ def _comparison(
 
 
 def _membership(column: pa.Field, values: pa.Array, *, when: bool) -> Predicate | None:
-    # A list of floating-point numbers may distinguish 0.0 and -0.0.
-    is_unsure = len(values) > _MAX_VALUES or pa.types.is_floating(column.type)
+    # A list of floating-point numbers may distinguish 0.0 and -0.0. Among whole numbers, pyarrow
+    # looks for a number of the list as a whole one, and a predicate compares as floating-point.
+    is_unsure = len(values) > _MAX_VALUES or any(
+        pa.types.is_floating(data_type) for data_type in (column.type, values.type)
+    )
     literals = None if is_unsure else _literals(values.drop_null(), column.type)
     if not literals:
         return None

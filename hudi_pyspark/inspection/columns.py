@@ -20,7 +20,8 @@ from hudi_pyspark.metadata_table.table import MetadataTable
 from hudi_pyspark.storage import Storage
 from hudi_pyspark.table.view import TableView
 
-METADATA_TABLE, PARQUET_FOOTER = "metadata_table", "parquet_footer"
+METADATA_TABLE = "metadata_table"
+PARQUET_FOOTER = "parquet_footer"
 _WITH_STATISTICS = tuple(
     base_format.suffix for base_format in BaseFileFormat if base_format.has_row_groups
 )

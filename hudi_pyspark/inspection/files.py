@@ -104,7 +104,8 @@ def files(view: TableView, slices: pa.Table) -> pa.Table:
         if file.name is not None
     )
     table = table_of(rows, pa.schema(list(FILES)[:-3]))
-    paths, times = table["path"], table["instant_time"]
+    paths = table["path"]
+    times = table["instant_time"]
     commits = commits_of(view, _pairs(paths, times))
     known_times = {c.instant.requested_time for c in commits}
     committed = committed_by_path(commits)

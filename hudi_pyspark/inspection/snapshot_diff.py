@@ -211,9 +211,18 @@ def _changes(before: pa.Table, after: pa.Table, time: str) -> list[dict[str, obj
     changes = diff_snapshots(before, after, _KEYS, compared)
     if not changes.num_rows and time in after[meta_columns.COMMIT_TIME_COLUMN].to_pylist():
         return [{"change": UPDATE, "changed_columns": []}]
-    rows: list[dict[str, object]] = changes.to_pylist()
-    for side in ("before", "after"):  # as JSON, since columns change over time
-        texts = [text for chunk in changes[side].chunks for text in json_text(chunk).to_pylist()]
-        for row, text in zip(rows, texts, strict=True):
-            row[side] = text if row[side] is not None else None
-    return [{**row, "partition_path": row[meta_columns.PARTITION_PATH_COLUMN]} for row in rows]
+    columns = {
+        "change": changes["change"],
+        "changed_columns": changes["changed_columns"],
+        "partition_path": changes[meta_columns.PARTITION_PATH_COLUMN],
+        # As JSON, since columns change over time. Python lacks some of the values.
+        "before": _image_texts(changes["before"]),
+        "after": _image_texts(changes["after"]),
+    }
+    rows: list[dict[str, object]] = pa.table(columns).to_pylist()
+    return rows
+
+
+def _image_texts(images: pa.ChunkedArray) -> pa.ChunkedArray:
+    texts = [pc.if_else(chunk.is_valid(), json_text(chunk), None) for chunk in images.chunks]
+    return pa.chunked_array(texts, pa.string())

@@ -117,7 +117,8 @@ def partitions(view: TableView, slices: pa.Table, all_files: pa.Table) -> pa.Tab
     types = _value_types(view)
 
     def row(path: str) -> dict[str, object]:
-        latest, files = of_slices.get(path, {}), of_files.get(path, {})
+        latest = of_slices.get(path, {})
+        files = of_files.get(path, {})
         log_bytes = latest.get("log_bytes_sum", 0)
         return {
             "partition_path": path,

@@ -66,7 +66,8 @@ def _of_date(apply: Callable[[date], int]) -> _Function:
 
 
 def _substring(text: str, options: _Options) -> str:
-    position, length = int(options["pos"]), int(options["len"])
+    position = int(options["pos"])
+    length = int(options["len"])
     # Spark counts from 1, takes 0 for 1, and counts from the end if the position is negative.
     start = position - 1 if position > 0 else position + (len(text) if position else 0)
     return text[max(start, 0) : max(start + length, 0)]

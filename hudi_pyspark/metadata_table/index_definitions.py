@@ -44,7 +44,8 @@ class IndexDefinition:
         """
         if not isinstance(values, dict) or values.get("indexName") != name:
             raise ValueError("it does not have the name under which it stands")
-        fields, options = values.get("sourceFields"), values.get("indexOptions") or {}
+        fields = values.get("sourceFields")
+        options = values.get("indexOptions") or {}
         if not (isinstance(fields, list) and len(fields) == 1 and isinstance(fields[0], str)):
             raise ValueError(f"it has the columns {fields}, and not one")
         function = values.get("indexFunction") or IDENTITY

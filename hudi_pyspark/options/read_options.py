@@ -572,7 +572,8 @@ def _check_no_range(given_options: GivenOptions) -> None:
     if stray:
         # Spark asks for the columns of a stream with the options of the stream.
         hint = "; a stream has start_offset instead" if given_options.has("begin") else ""
-        name, query_type = given_options.called(stray[0]), given_options.called("query_type")
+        name = given_options.called(stray[0])
+        query_type = given_options.called("query_type")
         raise InvalidOptionError(
             f"{name} needs the query type incremental, but {query_type} is "
             f"{as_text(given_options.value('query_type'))}{hint}"

@@ -292,7 +292,8 @@ class RequestedRange(PickledWithoutCache):
         """Return the delta commits of a COPY_ON_WRITE table in the range, which do not count."""
         if self.view.config.is_merge_on_read:
             return []
-        begin, end = commit_range.begin, commit_range.end or "~"
+        begin = commit_range.begin
+        end = commit_range.end or "~"
         deltas = self.view.timeline.of_action(Action.DELTA_COMMIT)
         completed = (i for i in deltas if i.is_completed)
         times = _compared_times(completed, by_completion=self.by_completion)

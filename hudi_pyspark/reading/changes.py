@@ -215,7 +215,8 @@ def _changelog(
     change, side = np.nonzero(np.stack((~is_insert, ~is_delete), axis=1))
     is_update = ~(is_insert | is_delete)[change]
     change_types = pa.array(_CHANGE_TYPES).take(to_arrow(2 * side + is_update))
-    count, row_count = len(operations), len(change)
+    count = len(operations)
+    row_count = len(change)
     image_type = pa.struct(list(task.images))
     both = [pa.nulls(count, image_type) if image is None else image for image in (old, new)]
     images = pa.concat_arrays(both).take(to_arrow(change + count * side))

@@ -42,7 +42,8 @@ def advise(facts: Facts, columns: list[dict[str, Any]]) -> Iterator[Finding]:
 
 
 def _sizes(row: dict[str, Any], name: str) -> Iterator[Finding]:
-    ratio, base_bytes = row["log_to_base_ratio"], row["base_bytes"]
+    ratio = row["log_to_base_ratio"]
+    base_bytes = row["base_bytes"]
     if row["log_bytes"] and (ratio is None or ratio > DUE["log_to_base_ratio"]):
         share = "there is no base file yet" if ratio is None else f"{ratio:.0%} of the base files"
         yield _finding(
@@ -54,7 +55,8 @@ def _sizes(row: dict[str, Any], name: str) -> Iterator[Finding]:
             f"CALL run_compaction(op => 'scheduleAndExecute', table => {name}); for later writes: "
             "hoodie.compact.inline=true",
         )
-    files, small = row["base_files"], row["small_files"]
+    files = row["base_files"]
+    small = row["small_files"]
     if small > max(DUE["small_files"] * files, row["partitions"]):
         are_many = small >= _MANY_FILES * row["partitions"]
         yield _finding(

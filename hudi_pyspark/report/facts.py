@@ -151,7 +151,9 @@ def timeline_marks(instants: pa.Table, commits: list[dict[str, Any]]) -> Iterato
     """
     commit_rows = {row["requested_time"]: row for row in commits}
     for row in instants.to_pylist():
-        requested, completed, action = row["requested_time"], row["completion_time"], row["action"]
+        requested = row["requested_time"]
+        completed = row["completion_time"]
+        action = row["action"]
         start, end = _epoch_ms(requested), _epoch_ms(completed)
         if start is None:
             continue

@@ -120,7 +120,9 @@ def _row(page: str, entry: IndexEntry) -> dict[str, Any]:
     content = entry.report.content
     if "statistics" not in content:  # a damaged table
         return {**row, "page": page, "error": content["findings"][0]["message"]}
-    table, statistics, findings = content["table"], content["statistics"], content["findings"]
+    table = content["table"]
+    statistics = content["statistics"]
+    findings = content["findings"]
     names = ("name", "type", "version", "rows", "last_commit", "last_commit_age")
     return {
         **row,

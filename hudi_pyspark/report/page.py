@@ -37,7 +37,8 @@ def render(template: str, content: Mapping[str, Any]) -> str:
     Raises:
         ImportError: the extra ``report`` is not installed.
     """
-    style, script = _asset("report.css"), _asset("report.js")
+    style = _asset("report.css")
+    script = _asset("report.js")
     policy = (
         f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; "
         "base-uri 'none'; form-action 'none'"

@@ -92,7 +92,8 @@ class ArrowStorage(Storage):
             raise InvalidOptionError(
                 f"{bare_uri} has settings in its URI: give them as storage options"
             )
-        options, environment = options or {}, environment or {}
+        options = options or {}
+        environment = environment or {}
         reference, max_attempts = common_settings(options, environment)
         provider = NamedProvider(reference) if reference and provider is None else provider
         arguments = file_system_arguments(location.store, options, environment)

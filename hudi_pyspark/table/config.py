@@ -115,13 +115,6 @@ def _one_of(key: str, words: Sequence[str], *, instead: str = "") -> _Reader:
 def _version(properties: Mapping[str, str]) -> int:
     # Hudi before 0.6 wrote no version: 0, of the same format as 1.
     text = properties.get(_VERSION, "0")
-    newer = [key for key in _NEWER_THAN_VERSION_0 if key in properties]
-    if _VERSION not in properties and newer:
-        raise UnsupportedVersionError(
-            f"{_VERSION} is missing, but the table has {newer[0]}, which releases of Apache Hudi "
-            "write that record their version",
-            advice=f"Restore {PROPERTIES_FILE} from a copy",
-        )
     if not _IS_VERSION(text):
         raise UnsupportedVersionError(
             f"{_VERSION} is {text[:40]!r}, which is not a number",
@@ -378,21 +371,27 @@ class StoredProperties:
     problem: str = ""  # why the backup is read instead of the file; "" if it is not
 
 
-def _read_properties(storage: Storage, path: str) -> dict[str, str]:
-    """Read a file of properties, if it is as a writer of Apache Hudi left it.
+def _parse_whole(content: bytes) -> dict[str, str]:
+    """Parse a file of properties, if it is as a writer of Apache Hudi left it.
 
     The checksum covers the name of the table, which may stand anywhere in the file. So it proves
-    that the file is not cut before both, and no more: `load_properties` compares what it can.
+    that the file is not cut before both, and no more: `_unless_cut` compares what it can.
 
     Raises:
-        FileNotFoundError: there is none.
-        ValueError: it is not one, lacks the table's name, or contradicts its checksum.
+        ValueError: it is not one, lacks the name or the version of the table, or contradicts its
+            checksum.
     """
-    properties = parse_properties(storage.read_bytes(path))
+    properties = parse_properties(content)
     if _NAME not in properties and _VERSION not in properties:
         raise ValueError(f"it names neither {_NAME} nor {_VERSION}")
     if not properties.get(_NAME):
         raise ValueError(f"{_NAME} is missing, which every table has: the file is cut, or another")
+    newer = [key for key in _NEWER_THAN_VERSION_0 if key in properties]
+    if _VERSION not in properties and newer:
+        raise ValueError(
+            f"{_VERSION} is missing, but the table has {newer[0]}, which releases of Apache Hudi "
+            "write that record their version: the file is cut"
+        )
     recorded = properties.get(CHECKSUM)
     if recorded is None:  # Apache Hudi before 0.11 wrote none, and later releases ask for none
         return properties
@@ -420,7 +419,8 @@ def load_properties(storage: Storage) -> StoredProperties:
     problems: dict[str, str] = {}
     for path in (PROPERTIES_FILE, BACKUP_FILE, PROPERTIES_FILE):
         try:
-            values = _read_properties(storage, path)
+            content = storage.read_bytes(path)
+            values = _parse_whole(content)
         except FileNotFoundError:
             if path == PROPERTIES_FILE:
                 problems[path] = "is missing"
@@ -430,7 +430,7 @@ def load_properties(storage: Storage) -> StoredProperties:
             continue
         if path == BACKUP_FILE:
             return StoredProperties(values, path, problems[PROPERTIES_FILE])
-        return _unless_cut(storage, values)
+        return _unless_cut(storage, content, values)
     if problems == {PROPERTIES_FILE: "is missing"}:
         raise FileNotFoundError(PROPERTIES_FILE)
     has_backup = BACKUP_FILE in problems
@@ -440,23 +440,33 @@ def load_properties(storage: Storage) -> StoredProperties:
     raise CorruptTableError(found, place, "Restore the file from a copy")
 
 
-def _unless_cut(storage: Storage, values: Mapping[str, str]) -> StoredProperties:
+def _unless_cut(storage: Storage, content: bytes, values: Mapping[str, str]) -> StoredProperties:
     """Return the properties of the file, or of its backup if that has what the file must have lost.
 
-    Only properties that order records by event time and do not say by which field are compared:
-    Apache Hudi may write them so, and every other property has a default or is refused. To look
-    for a backup costs a request.
+    To look for a backup costs a request. So a file is compared with it only for two reasons: the
+    file ends within a line, or its properties order records by event time and do not say by which
+    field. Apache Hudi may write the latter, and every other property has a default or is refused.
     """
     believed = StoredProperties(values, PROPERTIES_FILE)
-    if not lacks_ordering_fields(values):
+    lacks_fields = lacks_ordering_fields(values)
+    if content.endswith(b"\n") and not lacks_fields:
         return believed
     try:
-        backup = _read_properties(storage, BACKUP_FILE)
+        backup_content = storage.read_bytes(BACKUP_FILE)
+        backup = _parse_whole(backup_content)
     except (FileNotFoundError, ValueError):
         return believed
-    if lacks_ordering_fields(backup) or backup.get(_VERSION) != values.get(_VERSION):
+    lines, _, last_line = content.rpartition(b"\n")
+    version = parse_properties(lines).get(_VERSION, backup.get(_VERSION))
+    if version != backup.get(_VERSION):  # the file is of an upgrade or a downgrade
         return believed
-    problem = "has no ordering fields, which its backup has: the file is cut"
+    other_lines = backup_content.removesuffix(b"\n").removesuffix(last_line)
+    if last_line and b"\n" + last_line in other_lines:
+        problem = "ends within a line of its backup: the file is cut"
+    elif lacks_fields and not lacks_ordering_fields(backup):
+        problem = "has no ordering fields, which its backup has: the file is cut"
+    else:
+        return believed
     return StoredProperties(backup, BACKUP_FILE, problem)
 
 

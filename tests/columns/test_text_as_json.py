@@ -108,6 +108,12 @@ def test_years_of_five_digits_are_written_out():
     assert json_text(micros).to_pylist() == ['"10000-01-01T00:00:00.000000Z"']
 
 
+def test_text_of_a_year_does_not_depend_on_other_rows():
+    days = pa.array([-721_294, None, 100_000_000], pa.int32()).cast(pa.date32())
+    assert json_text(days).to_pylist() == ['"-0005-03-02"', "null", '"275760-09-13"']
+    assert json_text(days[:1]).to_pylist() == ['"-0005-03-02"']
+
+
 def test_nulls_at_each_level_are_told_apart():
     kind = pa.struct([("people", pa.list_(PERSON)), ("by", pa.map_(pa.string(), NUMBERS))])
     values: list[object] = [

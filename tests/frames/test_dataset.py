@@ -24,6 +24,7 @@ from hudi_pyspark.frames.dataset import HudiScanner
 from hudi_pyspark.frames.expression import pruning
 from hudi_pyspark.frames.polars import parse_expression
 from tests.conftest import GOLDEN
+from tests.damage import data_file, unpack
 from tests.frames.conditions import PYARROW, TABLE, random_condition
 from tests.frames.golden_rows import CASES, COUNT, MOR, POLARS, bag, snapshot
 from tests.golden.case import load_case
@@ -199,6 +200,29 @@ def test_frames_stay_as_the_table_was_and_say_if_their_files_are_gone(tmp_path):
         frame.collect()
     with pytest.raises(duckdb.Error, match="is not on the storage"):
         opened.to_duckdb("orders").execute("FROM orders").fetchall()
+
+
+@pytest.mark.parametrize(
+    "fetch",
+    [
+        lambda database: database.execute("FROM orders").fetchall(),
+        lambda database: database.sql("FROM orders").df(),
+        lambda database: database.sql("FROM orders").show(),
+        lambda database: database.sql("SELECT count(*) FROM orders").fetchall(),
+        lambda database: pa.table(database.sql("FROM orders").arrow()),
+    ],
+    ids=["fetchall", "df", "show", "count", "arrow"],
+)
+def test_duckdb_shows_the_error_of_a_cut_log_file_in_one_line(fetch, tmp_path):
+    path = unpack(MOR, tmp_path)
+    log = data_file(path, ".*.log.*")
+    log.write_bytes(log.read_bytes()[:-30])
+    with pytest.raises((duckdb.Error, OSError)) as raised:
+        fetch(HudiTable(path).to_duckdb("orders"))
+    message = str(raised.value).strip()
+    assert f"[HUDI_CORRUPT_LOG_BLOCK] {log} at byte " in message
+    assert "Run hudi-py doctor on the table" in message
+    assert len(message.splitlines()) == 1
 
 
 def interrupted(table, monkeypatch):

@@ -139,7 +139,8 @@ def _values(column: pa.ChunkedArray) -> list[Any]:
 
 
 def _leaves(name: str, values: list[Any], index: int) -> Iterator[Filter]:
-    first, last = values[0], values[-1]
+    first = values[0]
+    last = values[-1]
     middle = values[len(values) // 2]
     for sign in _SIGNS:
         yield _comparison(name, sign, (first, middle, last)[index % 3])

@@ -23,7 +23,8 @@ FOLDER = Path(__file__).resolve().parent / "trips"
 NAMES = ("quickstart", "mixed", "models")
 _ANSWERED = ("SELECT", "WITH", "SHOW")
 # What answers have in place of the folder of the tables, and of the current database.
-_FOLDER, _DATABASE = "<tables>", "<database>"
+_FOLDER = "<tables>"
+_DATABASE = "<database>"
 
 
 def statements(name: str, values: Mapping[str, str]) -> Iterator[str]:

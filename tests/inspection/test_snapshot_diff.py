@@ -84,7 +84,8 @@ def test_null_is_a_key_of_its_own():
 
 
 def test_rows_that_share_a_key_are_matched_by_their_values():
-    before, after = rows(("a", 1), ("a", 1), ("a", 2)), rows(("a", 1), ("a", 3))
+    before = rows(("a", 1), ("a", 1), ("a", 2))
+    after = rows(("a", 1), ("a", 3))
     assert changes(before, after) == [
         ("insert", "a", None, 3),
         ("delete", "a", 1, None),
@@ -109,7 +110,8 @@ def test_empty_snapshots():
 
 
 def test_new_column_counts_as_null_before():
-    before, after = pa.table({"k": ["a", "b"]}), pa.table({"k": ["a", "b"], "v": [None, 1]})
+    before = pa.table({"k": ["a", "b"]})
+    after = pa.table({"k": ["a", "b"], "v": [None, 1]})
     (row,) = diff_snapshots(before, after, ["k"], ["v"]).to_pylist()
     assert (row["k"], row["before"], row["after"]) == ("b", {"v": None}, {"v": 1})
 
@@ -120,7 +122,8 @@ def test_wider_type_with_the_same_value_is_no_change():
 
 
 def test_values_that_do_not_fit_the_new_type_are_refused():
-    before, after = rows(("a", "x"), kind=pa.string()), rows(("a", 1))
+    before = rows(("a", "x"), kind=pa.string())
+    after = rows(("a", 1))
     with pytest.raises(SchemaEvolutionError, match="'v' was string and is int64 now"):
         diff_snapshots(before, after, ["k"], ["v"])
 

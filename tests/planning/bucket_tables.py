@@ -6,7 +6,8 @@ from verification.bucket_tables.tables import KINDS, Writer
 
 
 def add(writer, rows, partitions=None, **changes):
-    names, rng = partitions or list(writer.counts), writer.rng
+    names = partitions or list(writer.counts)
+    rng = writer.rng
     writer.upsert([(rng.choice(names), writer.keys.draw(rng)) for _ in range(rows)], **changes)
 
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from hudi_pyspark import HudiTable, InvalidOptionError, scan_polars
+from hudi_pyspark import HudiTable, InvalidOptionError, UnsupportedQueryError, scan_polars
 from hudi_pyspark.columns.text import json_text
 from hudi_pyspark.tasks import ScanTask
 
@@ -75,6 +75,27 @@ def test_text_of_a_row_has_every_year(table):
     texts = {name: json_text(rows[name].combine_chunks()).to_pylist() for name in ("dt", "t")}
     assert texts["dt"][:4] == ['"10000-01-01"', '"2024-01-05"', '"99999-12-31"', "null"]
     assert texts["t"][2:4] == ['"294247-01-10T04:00:54.775807Z"', "null"]
+
+
+def test_history_of_a_row_shows_every_year(table):
+    change = table.history(3).to_pylist()[0]
+    assert change["before"] is None
+    assert '"dt":"99999-12-31","t":"294247-01-10T04:00:54.775807Z"' in change["after"]
+
+
+def test_pandas_refuses_dates_by_name_and_takes_them_as_numbers(table):
+    with pytest.raises(UnsupportedQueryError, match="pandas cannot have") as raised:
+        table.to_pandas()
+    assert "date_as_object=False" in str(raised.value)
+    frame = table.scan(["id", "dt"]).to_pandas(date_as_object=False)
+    days = frame.set_index("id")["dt"].sort_index().to_numpy().astype("datetime64[D]")
+    assert days.astype(str).tolist() == [
+        "10000-01-01",
+        "2024-01-05",
+        "99999-12-31",
+        "NaT",
+        "1999-01-01",
+    ]
 
 
 def test_datasets_and_frames_take_such_literals(table):

@@ -2,10 +2,10 @@
 
 The arrows come from the import statements; only the places of the boxes are chosen here. An arrow
 that a chain of others already implies is left out, and so are `errors.py` and `messages.py`, which
-nearly all import, `arrow_values.py`, `cached_property.py`, `demo.py`, `exact_decimals.py`,
-`extras.py`, `fork_safe_lock.py`, `html_table.py`, `imported_function.py`, `short_name.py`,
-`thresholds.py`, `version.py`, `wording.py`, and `__init__.py`, which only lists the public names.
-Run as a module, it writes the picture.
+nearly all import, `arrow_values.py`, `cached_property.py`, `demo.py`,
+`engine_stream.py`, `exact_decimals.py`, `extras.py`, `fork_safe_lock.py`, `html_table.py`,
+`imported_function.py`, `short_name.py`, `thresholds.py`, `version.py`, `wording.py`, and
+`__init__.py`, which only lists the public names. Run as a module, it writes the picture.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ NOT_DRAWN = {
     "arrow_values",
     "demo",
     "cached_property",
+    "engine_stream",
     "errors",
     "exact_decimals",
     "extras",
@@ -81,7 +82,11 @@ PLACES = {
 # Folders that are drawn around their rooms: column and row of the first and of the last box.
 FRAMES = {"reading/": (2, 5, 3, 7), "format/": (0, 11, 3, 12)}
 
-COLUMN, ROW, WIDTH, HEIGHT, MARGIN = 176, 74, 148, 42, 22
+COLUMN = 176
+ROW = 74
+WIDTH = 148
+HEIGHT = 42
+MARGIN = 22
 SVG = "http://www.w3.org/2000/svg"
 ARROW_HEAD = (
     "<defs><marker id='head' viewBox='0 0 8 8' refX='7' refY='4' markerWidth='7' markerHeight='7'"

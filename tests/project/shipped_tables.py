@@ -27,6 +27,7 @@ def shipped() -> Counter[tuple[str, str]]:
 def _row(case: Mapping[str, Any]) -> str:
     if case["name"].startswith(FOREIGN):
         return "other projects"
-    version, release = case["table_version"], case["hudi_version"]
+    version = case["table_version"]
+    release = case["hudi_version"]
     writer = case.get("writer", "spark")
     return f"{version} {writer} {release}"

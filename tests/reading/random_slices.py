@@ -41,7 +41,9 @@ TABLE = pa.schema(
         ("_hoodie_is_deleted", pa.bool_()),
     ]
 )
-BASE_PATH, FILE_ID, BASE_INSTANT = "f.parquet", "f1-0", "001"
+BASE_PATH = "f.parquet"
+FILE_ID = "f1-0"
+BASE_INSTANT = "001"
 COLUMNS: tuple[tuple[str, ...], ...] = ((), ("v",), ("w", "v"), (KEY, "ts"), tuple(TABLE.names))
 _AVRO = avro_record(
     ts=nullable("long"),

@@ -44,7 +44,8 @@ spark.stop()
 
 def run(folder, s3):
     """Run the job, and return its rows."""
-    script, answer = folder / "job.py", folder / "rows.parquet"
+    script = folder / "job.py"
+    answer = folder / "rows.parquet"
     script.write_text(JOB)
     command = [sys.executable, str(script), s3.endpoint, str(answer)]
     done = subprocess.run(

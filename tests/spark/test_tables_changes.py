@@ -36,7 +36,8 @@ def images(begin="", end="99999999999999999"):
     (query,) = (each for each in case_of(CDC).queries if each.name == "cdc_all")
     found = []
     for change in query.expected_rows().to_pylist():
-        operation, time = change["op"], change["ts_ms"]
+        operation = change["op"]
+        time = change["ts_ms"]
         if not begin < time <= end:
             continue
         kinds = {

@@ -8,7 +8,8 @@ from pathlib import Path
 
 SECRET = "secret-of-the-provider"
 PROVIDER = f"{__name__}:issue"
-LIFETIME, CALLS = "TEST_TOKEN_LIFETIME", "TEST_TOKEN_CALLS"  # variables of the environment
+LIFETIME = "TEST_TOKEN_LIFETIME"
+CALLS = "TEST_TOKEN_CALLS"  # variables of the environment
 
 
 def issue(location: str) -> dict[str, object]:

@@ -166,7 +166,8 @@ def test_process_keeps_credentials_of_a_bounded_number_of_locations(monkeypatch)
 
 @pytest.mark.usefixtures("calls")
 def test_process_forgets_expired_secrets_when_it_asks_for_any():
-    short, lasting = Supplier(lifetime=0), Supplier()
+    short = Supplier(lifetime=0)
+    lasting = Supplier()
     current_credentials(short, "s3://lake/a")
     current_credentials(lasting, "s3://lake/b")
     assert short.kept() == []

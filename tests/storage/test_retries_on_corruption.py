@@ -17,7 +17,8 @@ from hudi_pyspark.reading import read_task as module
 from tests.storage.faulty_proxy import NONE, Request, fail_between
 from tests.storage.s3_server import serve
 
-MOR, CDC = "v9_mor_compaction_inline", "v9_mor_cdc_data_before_after"
+MOR = "v9_mor_compaction_inline"
+CDC = "v9_mor_cdc_data_before_after"
 ROWS = 18  # that Apache Hudi reads from MOR
 
 pytestmark = pytest.mark.usefixtures("clock")

@@ -1,4 +1,5 @@
 import re
+import zlib
 
 import pytest
 
@@ -82,13 +83,6 @@ def test_other_versions_are_refused_by_name(version):
 def test_absent_version_is_version_0():
     found = TableConfig.parse({"hoodie.table.name": "t"})
     assert (found.version, found.layout, found.timeline_folder) == (0, 1, ".hoodie")
-
-
-@pytest.mark.parametrize("key", ["hoodie.table.checksum", "hoodie.timeline.path"])
-def test_absent_version_of_a_newer_table_is_refused(key):
-    # Its timeline would be looked for in another folder, and the table be empty.
-    with pytest.raises(UnsupportedVersionError, match=f"is missing, but the table has {key}"):
-        TableConfig.parse({"hoodie.table.name": "t", key: "1"})
 
 
 def test_table_that_was_downgraded_to_version_0_keeps_newer_properties():
@@ -404,7 +398,9 @@ def test_unreadable_properties_are_corrupt(files, problem):
     assert "Restore" in str(raised.value)
 
 
-CHECKED = b"hoodie.table.name=t\nhoodie.database.name=d\nhoodie.table.checksum="
+CHECKED = (
+    b"hoodie.table.name=t\nhoodie.database.name=d\nhoodie.table.version=9\nhoodie.table.checksum="
+)
 OF_D_T = 3_975_153_383
 
 
@@ -431,6 +427,16 @@ def test_checksum_is_compared_with_the_names_as_java_does(recorded, is_right):
     stored = load_properties(MemoryStorage({**files, BACKUP: text("backup")}))
     assert (stored.path, stored.values["hoodie.table.name"]) == (BACKUP, "backup")
     assert "hoodie.table.checksum is" in stored.problem
+
+
+@pytest.mark.parametrize("key", ["hoodie.table.checksum", "hoodie.timeline.path"])
+def test_absent_version_of_a_newer_table_shows_that_the_file_is_cut(key):
+    # Its timeline would be looked for in another folder, and the table be empty.
+    files = {MAIN: f"hoodie.table.name=t\n{key}={zlib.crc32(b'.t')}\n".encode()}
+    with pytest.raises(CorruptTableError, match=f"is missing, but the table has {key}"):
+        load_properties(MemoryStorage(files))
+    stored = load_properties(MemoryStorage({**files, BACKUP: text("backup")}))
+    assert (stored.path, stored.values["hoodie.table.name"]) == (BACKUP, "backup")
 
 
 class Finishing(MemoryStorage):
@@ -466,6 +472,25 @@ def ordered(fields, version="9"):
 )
 def test_ordering_fields_that_only_the_backup_has(main, backup, path):
     assert load_properties(MemoryStorage({MAIN: main, BACKUP: backup})).path == path
+
+
+WHOLE = text("t", "10") + b"hoodie.table.type=MERGE_ON_READ\n"
+
+
+@pytest.mark.parametrize(
+    ("main", "path"),
+    [
+        (WHOLE[:-6], BACKUP),  # the type is cut off in the middle
+        (text("t", "1")[:-1], BACKUP),  # the version is
+        (text("t", "10")[:-1], BACKUP),  # only the end of its line is
+        (WHOLE[:-1], MAIN),  # as some editors leave it
+        (text("t", "10") + b"hoodie.table.type=COPY_ON_WRITE", MAIN),
+        (text("t", "9") + b"hoodie.table.type=MERGE", MAIN),  # of an upgrade
+        (text("t", "10"), MAIN),
+    ],
+)
+def test_file_that_ends_within_a_line_of_its_backup_is_cut(main, path):
+    assert load_properties(MemoryStorage({MAIN: main, BACKUP: WHOLE})).path == path
 
 
 def test_without_any_properties_there_is_no_table():

@@ -48,7 +48,8 @@ def test_mutant_that_takes_evidence_of_another_partition_loses_rows(tmp_path, mo
 
 def lost_keys(keys_looked_at):
     """Look at some keys of groups whose numbers no hash chose, and look up the others."""
-    rng, lost = random.Random(4), 0
+    rng = random.Random(4)
+    lost = 0
     possible = candidates(("id",))
     for _ in range(300):
         located = [(f"{rng.randrange(3):08}-x-0", str(rng.random())) for _ in range(200)]

@@ -124,7 +124,9 @@ def test_changes_of_delta_commits_of_a_table_that_became_copy_on_write_are_d74(
 
 def test_deletes_of_rows_that_time_travel_shows_no_more_are_d86(tmp_path):
     columns = ("op", "ts_ms", "before")
-    gone, kept, insert = ("d", "020", (("id", 1),)), ("d", "020", (("id", 2),)), ("i", "020", None)
+    gone = ("d", "020", (("id", 1),))
+    kept = ("d", "020", (("id", 2),))
+    insert = ("i", "020", None)
     at_commit = Answer((("id", "integer"),), ((2,), (3,)))
     found = comparison(tmp_path, QueryKind.CDC)
     found.column = lambda row, name: row[columns.index(name)]

@@ -77,7 +77,8 @@ def conditions(rng: random.Random, writer: Writer, values: Values) -> list[Any]:
 
 def random_table(folder: Path, rng: random.Random) -> tuple[Writer, str]:
     """Write a table; also return its shape in words."""
-    kind, layout = rng.choice(list(KINDS)), rng.choice(LAYOUTS)
+    kind = rng.choice(list(KINDS))
+    layout = rng.choice(LAYOUTS)
     partitions = [f"p{number}" for number in range(rng.choice([1, 1, 2, 4]))]
     count = int(2 ** rng.uniform(0, 9))
     counts = dict.fromkeys(partitions, count)

@@ -156,7 +156,8 @@ class Flips:
 
 def _stored(entries: Entries) -> tuple[list[str], list[bytes], bytes]:
     """Return keys, values and schema; no values where a log block deletes the keys."""
-    keys, hfile = entries.keys.to_pylist(), entries.hfile
+    keys = entries.keys.to_pylist()
+    hfile = entries.hfile
     if hfile is None:
         return keys, [], b""
     spans = zip(hfile.value_starts.tolist(), hfile.value_ends.tolist(), strict=True)
@@ -167,7 +168,8 @@ def _stored(entries: Entries) -> tuple[list[str], list[bytes], bytes]:
 @contextmanager
 def _warnings() -> Iterator[list[logging.LogRecord]]:
     """Collect the warnings of the package, which are not printed."""
-    handler, logger = BufferingHandler(_MOST_WARNINGS), logging.getLogger("hudi_pyspark")
+    handler = BufferingHandler(_MOST_WARNINGS)
+    logger = logging.getLogger("hudi_pyspark")
     handler.setLevel(logging.WARNING)
     propagated, logger.propagate = logger.propagate, False
     logger.addHandler(handler)

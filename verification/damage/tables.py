@@ -76,7 +76,8 @@ def read(
         filters: of snapshot queries; "" for none.
         begins: of incremental queries.
     """
-    view, metadata = open_table(storage), None
+    view = open_table(storage)
+    metadata = None
     if FILES in view.config.metadata_partitions:
         listing = MetadataListing(view)
         view, metadata = view.with_listing(listing), listing.indexed_by

@@ -61,9 +61,11 @@ def run_checked(target: Target, data: bytes) -> bool:
         TooMuchMemory, TooMuchTime: see the classes.
         Exception: any error that the target may not raise.
     """
-    before, start = _peak(), time.perf_counter()
+    before = _peak()
+    start = time.perf_counter()
     accepted = target.run(data)
-    seconds, rise = time.perf_counter() - start, _peak() - before
+    seconds = time.perf_counter() - start
+    rise = _peak() - before
     if rise > _FREE_MEMORY + 10 * len(data):
         raise TooMuchMemory(f"{rise >> 20} MiB for {len(data)} bytes")
     if seconds > _FREE_SECONDS + _SECONDS_PER_BYTE * len(data):

@@ -23,7 +23,8 @@ _MOST_ADDRESSES = 64 << 30  # bytes: whoever asks for more gets a MemoryError
 def main() -> None:
     """Fuzz ``NAME`` and keep inputs in ``FOLDER``; further arguments are libFuzzer's."""
     name, folder, *arguments = sys.argv[1:]
-    target, seeds = TARGETS[name], seeds_of(name)
+    target = TARGETS[name]
+    seeds = seeds_of(name)
     corpus = Path(folder) / "corpus" / name
     corpus.mkdir(parents=True, exist_ok=True)
     for number, seed in enumerate(seeds):

@@ -102,7 +102,8 @@ def write(
 
     The options are those of the table, the write and the step.
     """
-    step, hudi = history.steps[number], _hudi(spark)
+    step = history.steps[number]
+    hudi = _hudi(spark)
     if number == 0:
         _create(spark, history, step.hudi, path)
     schema = json.dumps(avro_schema(step.columns))
@@ -224,7 +225,8 @@ def avro_json(columns: tuple[Column, ...], row: tuple[Json, ...]) -> dict[str, J
 def _records(spark: SparkSession, history: History, step: Step, schema: str) -> Any:
     """Return the step's rows as a list of records, or of keys where they are deleted."""
     jvm: Any = spark.sparkContext._jvm
-    model, avro = _hudi(spark).common.model, jvm.org.apache.avro
+    model = _hudi(spark).common.model
+    avro = jvm.org.apache.avro
     parsed = avro.Schema.Parser().parse(schema)
     decoders = avro.io.DecoderFactory.get()
     found = jvm.java.util.ArrayList()

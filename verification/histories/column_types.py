@@ -73,7 +73,8 @@ def _day(random: Random) -> str:
 
 
 def _moment(random: Random) -> str:
-    seconds, millis = random.randint(0, 10**8), random.randint(0, 999)
+    seconds = random.randint(0, 10**8)
+    millis = random.randint(0, 999)
     return (datetime(2020, 1, 1) + timedelta(seconds=seconds, milliseconds=millis)).isoformat()  # noqa: DTZ001
 
 

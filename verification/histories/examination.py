@@ -123,7 +123,8 @@ def write(history: History, worker: Worker, path: Path) -> Examination:
     """Do the steps of a history; what Apache Hudi refuses is left out, what it began stays."""
     for folder in (path, source_folder(path), kept_folder(path)):
         shutil.rmtree(folder, ignore_errors=True)
-    found, seen = Examination(history, path), set[Instant]()
+    found = Examination(history, path)
+    seen = set[Instant]()
     for number, step in enumerate(history.steps):
         try:
             refusal = worker.execute(history, number, path)

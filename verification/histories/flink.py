@@ -257,8 +257,10 @@ def _start(folder: Path) -> subprocess.Popen[bytes]:
 
 def _classpath() -> str:
     """Return the classpath of the writer, made anew where its sources are newer."""
-    jars, classes = BUILD / "classpath", BUILD / "classes"
-    pom, source = SOURCE / "pom.xml", SOURCE / "Writer.java"
+    jars = BUILD / "classpath"
+    classes = BUILD / "classes"
+    pom = SOURCE / "pom.xml"
+    source = SOURCE / "Writer.java"
     if _is_older(jars, pom):
         print(
             f"Getting Apache Hudi's bundle for Flink ({FLINK}) from Maven Central ...", flush=True

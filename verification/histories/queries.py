@@ -119,8 +119,10 @@ def _marked(history: History, random: Random) -> Iterator[Query]:
     if not written or payload.endswith(PARTIAL_PAYLOADS):
         return
     step = random.choice(written)
-    number, row = random.randrange(len(step.columns)), random.choice(step.rows)
-    name, kind = step.columns[number].name, TYPES.get(step.columns[number].type)
+    number = random.randrange(len(step.columns))
+    row = random.choice(step.rows)
+    name = step.columns[number].name
+    kind = TYPES.get(step.columns[number].type)
     if kind is None or row[number] is None:  # a type of the Java client, or no value
         return
     value = kind.to_python(row[number])

@@ -50,7 +50,8 @@ class RustMaker(Maker):
 
     def history(self, name: str, hudi: str) -> History:
         """Make a history."""
-        self.hudi, self.version = SPARK_RELEASE, self.random.choice([8, 9, 9])
+        self.hudi = SPARK_RELEASE
+        self.version = self.random.choice([8, 9, 9])
         return super().history(name, hudi)
 
     def step(self) -> Step:

@@ -203,7 +203,8 @@ class SparkMaker(Maker):
         options = self.version_options()
         is_older = self.version < 9 and release_of(self.hudi) >= (1, 1)
         if is_older and self.random.random() < 0.1:
-            options, self.version = {}, 9
+            options = {}
+            self.version = 9
         return options
 
     def merge_into(self) -> Step:
@@ -226,7 +227,8 @@ class SparkMaker(Maker):
             column = r.choice(["seq", "q", *self.columns])
             index, column = f"of_{column}", f"`{column}`"
         else:
-            index, column = "record_index", ", ".join(["id", "sub"][: 1 + self.has_two_keys])
+            index = "record_index"
+            column = ", ".join(["id", "sub"][: 1 + self.has_two_keys])
         text = f"CREATE INDEX IF NOT EXISTS {index} ON {{table}} ({column})"
         if r.random() < 0.4:
             text = f"DROP INDEX IF EXISTS {index} ON {{table}}"

@@ -66,7 +66,8 @@ def _run(folder: Path, seconds: float, seed: int) -> None:
 def report(folder: Path) -> int:
     """Print what was written and read, and keep the findings; return the exit status."""
     journal = Journal(folder / "journal.jsonl")
-    writes, services = journal.all(Write), journal.all(Service)
+    writes = journal.all(Write)
+    services = journal.all(Service)
     for problem in (service.problem for service in services if service.kind == "audit"):
         if problem:
             print(f"The journal is no referee of this run: {problem}")

@@ -176,7 +176,8 @@ def _read_range(
         is_repeated=is_repeated,
     )
     if not is_repeated and (not read.error or read.error == IncrementalRangeError.__name__):
-        reader.position, reader.is_first = end, bool(read.error)
+        reader.position = end
+        reader.is_first = bool(read.error)
     return not read.error
 
 

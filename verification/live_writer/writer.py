@@ -112,7 +112,8 @@ class LiveTable:
             last = self._commit_to_roll_back() if kind == "rollback" else ""
             if kind == "rollback" and not last:
                 return
-            begun, problem = time.time(), ""
+            begun = time.time()
+            problem = ""
             try:
                 if kind == _AUDIT:
                     problem = self._difference_to_journal()
@@ -162,7 +163,8 @@ def _text(error: Exception) -> str:
 
 def write_batches(table: LiveTable, number: int, seed: int) -> None:
     """Write batch after batch until the time is up."""
-    writer, dice = WRITERS[number], random.Random(f"{seed} {number}")
+    writer = WRITERS[number]
+    dice = random.Random(f"{seed} {number}")
     for batch, upserts, deletes in batches(writer, dice):
         if time.time() > table.until:
             return
@@ -208,7 +210,8 @@ def write_live(folder: str, seconds: float, seed: int) -> None:
     spark = start_session(HUDI, folder)
     for key, value in _SETTINGS.items():
         spark.conf.set(key, value)
-    path, journal = Path(folder) / "table", Journal(Path(folder) / "journal.jsonl")
+    path = Path(folder) / "table"
+    journal = Journal(Path(folder) / "journal.jsonl")
     turns = [threading.Lock() for _ in WRITERS]
     table = LiveTable(spark, path, journal, turns, until=0)
     table.write(WRITERS[0], 0, keys_of(WRITERS[0]), ())  # makes the table

@@ -70,7 +70,8 @@ def sample(by_part: dict[str, list[Mutant]], count: int, seed: int) -> list[Muta
 
 def describe(mutant: Mutant) -> str:
     """Return a mutant's id and place, the entry that would excuse it, and its diff."""
-    old, new = mutant.path.read_text(), mutant.source().decode()
+    old = mutant.path.read_text()
+    new = mutant.source().decode()
     name = str(mutant.path)
     diff = difflib.unified_diff(old.splitlines(), new.splitlines(), name, name, n=2, lineterm="")
     return "\n".join([f"{mutant.id} {mutant.function}", *(f"    {line}" for line in diff)])

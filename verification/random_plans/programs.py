@@ -232,7 +232,8 @@ class Programs(Queries):
 
     def _join_again(self) -> None:
         self._project_if_shared(most=8)
-        left, right = self.d.aliased("l"), self.read().aliased("r")
+        left = self.d.aliased("l")
+        right = self.read().aliased("r")
         if left.scope.of("num") and right.scope.of("num"):
             self.did("join again")
             self.d = self.join_on(left, right, self.dice.choice(_JOINS))
@@ -267,7 +268,8 @@ class Programs(Queries):
         """Call a Python function in a condition or of what is selected."""
         scope = self._usable()
         name = self.dice.choice(_UDFS)
-        column, other = self.scalar(scope), self.scalar(scope)
+        column = self.scalar(scope)
+        other = self.scalar(scope)
         arguments = api(column.ref)
         if name == "py_both":
             arguments += f", {api(other.ref)}"

@@ -246,7 +246,8 @@ class Queries(Sources):
     def _windowed(self, scope: Scope) -> Column:
         """Draw a function over a window."""
         self.did("window")
-        part, order = self.scalar(scope), self.scalar(scope)
+        part = self.scalar(scope)
+        order = self.scalar(scope)
         column = self.scalar(scope, "num", "time", "text")
         has_key = bool(scope.unique)
         form, order_by, kind = self._form(GRAMMAR["windows"], column, has_key=has_key)

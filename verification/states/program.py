@@ -17,7 +17,8 @@ from dataclasses import dataclass, field, replace
 from verification.common.data import load_data
 from verification.states.growth import COLUMNS, LAST
 
-NEWEST, KEPT = "newest", "kept"
+NEWEST = "newest"
+KEPT = "kept"
 _COLUMNS = ", ".join(COLUMNS)
 _STATEMENTS = load_data(__file__, "statements.toml")
 
@@ -139,13 +140,17 @@ class Writer:
         name = self._name("f")
         way = self.dice.random()
         if way < 0.6:
-            text, state = "load()", None
+            text = "load()"
+            state = None
         elif way < 0.8:
-            text, state = "load().where(\"id > ''\")", None
+            text = "load().where(\"id > ''\")"
+            state = None
         elif way < 0.9:
-            text, state = f"load(as_of=instants[{self._state}])", self._state
+            text = f"load(as_of=instants[{self._state}])"
+            state = self._state
         else:
-            text, state = f"load().select({', '.join(repr(c) for c in COLUMNS)})", None
+            text = f"load().select({', '.join(repr(c) for c in COLUMNS)})"
+            state = None
         self._do(f"{name} = {text}", "frame")
         self._frames.append(Named(name, state=state))
 
@@ -238,7 +243,8 @@ class Writer:
         views = [v for v in self._known_views if not v.name.startswith("global_temp")]
         if not views:
             return
-        view, frame = self.dice.choice(views), self.dice.choice(self._frames)
+        view = self.dice.choice(views)
+        frame = self.dice.choice(self._frames)
         self._do(f'sql("DROP VIEW {view.name}")', "drop of a view")
         self._do(f'{frame.text}.createOrReplaceTempView("{view.name}")', "view of a frame")
         made = self._view(view.name, frame)

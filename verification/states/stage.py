@@ -22,7 +22,9 @@ class Stage:
 
     def __init__(self, program: Program, make: Callable[[], SparkSession], folder: Path) -> None:
         self.growth = Growth(CASES[program.case], folder)
-        self._make, self._folder, self._count = make, folder, 0
+        self._make = make
+        self._folder = folder
+        self._count = 0
         self._streams: list[Any] = []
         self.read_states: list[int | str] = []
         self.names: dict[str, Any] = {

@@ -22,11 +22,16 @@ KryoValue: TypeAlias = int | float | bool | str | Decimal
 _HOODIE_KEY = "org.apache.hudi.common.model.HoodieKey"
 _DELETE_RECORD = "org.apache.hudi.common.model.DeleteRecord"
 # Arrow's decimals have up to 76 digits.
-_MOST_DECIMAL_BYTES, _MOST_SCALE = 32, 76
+_MOST_DECIMAL_BYTES = 32
+_MOST_SCALE = 76
 
 # Kryo writes these classes as numbers, class i as i + 2, and all other classes by name.
 _REGISTERED = ("int", "String", "float", "boolean", "byte", "char", "short", "long", "double")
-_NULL, _NAMED_CLASS, _NEW_OBJECT, _FIRST_REGISTERED, _FIRST_OBJECT = 0, 1, 1, 2, 2
+_NULL = 0
+_NAMED_CLASS = 1
+_NEW_OBJECT = 1
+_FIRST_REGISTERED = 2
+_FIRST_OBJECT = 2
 
 
 class KryoDelete(NamedTuple):

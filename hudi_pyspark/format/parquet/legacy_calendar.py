@@ -29,7 +29,8 @@ Int64s = npt.NDArray[np.int64]
 INT96_ZONE = "Etc/UTC"
 """The zone that marks timestamps of the old type INT96, which are instants."""
 
-_VERSION, _ZONE = b"org.apache.spark.version", b"org.apache.spark.timeZone"
+_VERSION = b"org.apache.spark.version"
+_ZONE = b"org.apache.spark.timeZone"
 _LEGACY_TIMES, _LEGACY_INT96 = b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96"
 # From these days and seconds since the epoch on, both calendars agree: 1582-10-15 and 1900-01-01.
 _FIRST_DAY, _FIRST_SECOND = -141_427, -2_208_988_800

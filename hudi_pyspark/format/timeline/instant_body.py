@@ -179,7 +179,8 @@ def get_list(record: Mapping[str, Any], name: str, kind: type[_T]) -> list[_T]:
     return items
 
 
-_SCHEMA, _CODEC = "avro.schema", "avro.codec"
+_SCHEMA = "avro.schema"
+_CODEC = "avro.codec"
 _MOST_ZEROS = 64  # pairs of zeros that are tried as the end of a map
 
 

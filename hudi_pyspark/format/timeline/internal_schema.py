@@ -101,7 +101,8 @@ def _struct(record: dict[str, Any]) -> StructPart:
 
 
 def _field(record: dict[str, Any]) -> InternalField:
-    field_id, name = get_required(record, "id", int), get_required(record, "name", str)
+    field_id = get_required(record, "id", int)
+    name = get_required(record, "name", str)
     return InternalField(field_id, name, _part(record.get("type")))
 
 

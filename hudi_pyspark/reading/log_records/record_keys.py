@@ -19,7 +19,9 @@ from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 
 MOST_SLICES = 64
 """Slices whose record keys can be numbered."""
-_DIGITS, _FIRST = 2, 10  # all numbers have as many digits
+# All numbers of slices have as many digits.
+_DIGITS = 2
+_FIRST = 10
 _NUMBERS = to_arrow(np.arange(_FIRST, _FIRST + MOST_SLICES)).cast(pa.string())
 _EMPTY = text_scalar("")
 

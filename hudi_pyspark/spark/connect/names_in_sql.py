@@ -211,7 +211,8 @@ def _has_star(tokens: list[_Token]) -> bool:
     for i, token in enumerate(tokens):
         if token.word != "*":
             continue
-        before, after = tokens[i - 1], tokens[i + 1]
+        before = tokens[i - 1]
+        after = tokens[i + 1]
         counts = (tokens[i - 2].word, before.word, after.word) == ("COUNT", "(", ")")
         is_product = (before.is_value or before.word == ")") and (
             after.is_value or after.word in ("(", "-", "CASE")

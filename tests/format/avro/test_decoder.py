@@ -30,7 +30,8 @@ def decode(
     schema: AvroRecord, *records: bytes, columns: list[str] | None = None, times: int = 1
 ) -> pa.Table:
     edges = np.cumsum([0, *(len(record) for record in records)])
-    starts, ends = np.tile(edges[:-1], times), np.tile(edges[1:], times)
+    starts = np.tile(edges[:-1], times)
+    ends = np.tile(edges[1:], times)
     return decode_records(schema, b"".join(records), starts, ends, columns)
 
 

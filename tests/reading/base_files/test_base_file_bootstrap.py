@@ -79,7 +79,8 @@ def test_number_of_rows_is_told_whatever_the_columns(columns):
 
 
 def test_skeleton_and_source_in_orc_are_read():
-    path, source_path = PATH.replace("parquet", "orc"), SOURCE.replace("parquet", "orc")
+    path = PATH.replace("parquet", "orc")
+    source_path = SOURCE.replace("parquet", "orc")
     files = {path: orc_bytes(skeleton(5000)), source_path: orc_bytes(source(5000))}
     tables = read(files, [KEY, "id"], path=path, source_path=source_path)
     rows = pa.concat_tables(tables).to_pydict()

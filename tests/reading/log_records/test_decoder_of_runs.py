@@ -234,7 +234,8 @@ def test_columns_of_each_instant_are_matched_by_id():
         return InternalSchema(number, StructPart(tuple(fields)))
 
     # Column v was renamed to w at instant 4, and a new column v was added.
-    before, after = version(0, KEY, "ts", "v"), version(4, KEY, "ts", "w", "v")
+    before = version(0, KEY, "ts", "v")
+    after = version(4, KEY, "ts", "w", "v")
     schema = SCHEMA.append(pa.field("w", pa.string()))
     decoder = LogDecoder(
         schema,

@@ -116,7 +116,8 @@ def test_field_that_the_table_lacks_is_named():
 
 
 def test_null_does_not_tie_with_a_value():
-    null, one = pa.array([None], pa.int64()), pa.array([1], pa.int64())
+    null = pa.array([None], pa.int64())
+    one = pa.array([1], pa.int64())
     small, large = pa.array([3]), pa.array([5])
     smaller, greater = ordering(null, large), ordering(one, small)
     assert are_older(greater, smaller, 1).tolist() == [False]
