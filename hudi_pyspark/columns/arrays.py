@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from hudi_pyspark.arrow_values import to_arrow, to_numpy
 from hudi_pyspark.columns.text import json_text
 from hudi_pyspark.errors import CorruptTableError
-from hudi_pyspark.format.column_names import find_path
+from hudi_pyspark.format.nested_types import find_field
 
 Mask = npt.NDArray[np.bool_]  # one flag for each row
 RowNumbers = npt.NDArray[np.int64]  # from 0 on
@@ -92,18 +92,18 @@ def field_array(table: pa.Table, name: str, *, role: str = "column") -> pa.Array
 
     Args:
         table: the rows.
-        name: of the column or field, in any case.
+        name: of the column or field, spelled as in the table.
         role: what the column is for; part of the error.
 
     Raises:
-        CorruptTableError: the table lacks the column or field, or several have the name in another
-            case.
+        CorruptTableError: the table lacks the column or field.
     """
-    path = find_path(name, table.schema)
-    if not path:
+    if find_field(table.schema, name) is None:
         raise CorruptTableError(f"{role} {name!r} does not exist in the table schema")
-    column = table.column(path[0])
-    return as_one_array(pc.struct_field(column, path[1:]) if path[1:] else column)
+    if name in table.schema.names:
+        return as_one_array(table.column(name))
+    head, *path = name.split(".")
+    return as_one_array(pc.struct_field(table.column(head), path))
 
 
 def rename_columns(table: pa.Table, names: Iterable[str]) -> pa.Table:

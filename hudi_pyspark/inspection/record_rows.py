@@ -18,7 +18,8 @@ _LEADING_COLUMNS = schema_of(
 
 def ordering_texts(rows: pa.Table, rule: MergeRule) -> pa.Array:
     """Return the ordering values of each row as texts; null if there are no ordering fields."""
-    names = [name for name in rule.ordering_fields if find_path(name, rows.schema)]
+    paths = [find_path(name, rows.schema) for name in rule.ordering_fields]
+    names = [".".join(path) for path in paths if path]
     if not names:
         return pa.nulls(rows.num_rows, pa.list_(pa.string()))
     columns = (field_array(rows, name, role="ordering field") for name in names)

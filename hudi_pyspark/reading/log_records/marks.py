@@ -125,7 +125,8 @@ def ordering_field(table: pa.Table, name: str) -> pa.Array:
     Raises:
         CorruptTableError: the table lacks it.
     """
-    return field_array(table, name, role="ordering field")
+    spelled = ".".join(find_path(name, table.schema)) or name
+    return field_array(table, spelled, role="ordering field")
 
 
 def comparable(values: pa.Array, name: str) -> pa.Array:
