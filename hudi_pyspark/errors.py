@@ -48,6 +48,7 @@ class HudiError(Exception):
     code: ClassVar[str] = "HUDI_ERROR"
     """Names the class in logs and messages."""
     _after_place: ClassVar[str] = ": "
+    _after_table: ClassVar[str] = ", "
 
     def __init__(self, found: str = "", place: str = "", advice: str = "") -> None:
         self.found = found
@@ -62,6 +63,12 @@ class HudiError(Exception):
 
     def __str__(self) -> str:
         return f"[{self.code}] {printable(self.reason())}"
+
+    def name_table(self, base_path: str) -> None:
+        """Make the table part of the place, unless the message has its path already."""
+        if base_path not in self.reason():
+            base = base_path.rstrip("/")
+            self.place = f"{base}{self._after_table}{self.place}" if self.place else base
 
     def reason(self) -> str:
         """Return the message without its code, and without escaping the table's names."""
@@ -137,13 +144,6 @@ class CorruptTableError(HudiError):
 
     is_skippable = False
     """Whether option ``on_damage`` decides about the damage; to read on may fail all the same."""
-    _after_table: ClassVar[str] = ", "
-
-    def name_table(self, base_path: str) -> None:
-        """Make the table part of the place, unless the message has its path already."""
-        if base_path not in self.reason():
-            base = base_path.rstrip("/")
-            self.place = f"{base}{self._after_table}{self.place}" if self.place else base
 
     def __str__(self) -> str:
         return f"{super().__str__()}. Run hudi-py doctor on the table: it says what to restore"

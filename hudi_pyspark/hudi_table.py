@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -20,6 +21,7 @@ from hudi_pyspark.options.read_options import GivenOptions, ReadOptions, TableOp
 from hudi_pyspark.reading.merge.outcome import outcomes_of_table
 from hudi_pyspark.scan import Scan, scan_table
 from hudi_pyspark.storage import ArrowStorage, Storage, open_storage
+from hudi_pyspark.storage.retries import retry_on_corruption
 from hudi_pyspark.table.schema import resolve_schema
 from hudi_pyspark.table.view import TableView, open_table
 
@@ -206,7 +208,7 @@ class HudiTable:
             UnsupportedTableError: the table has no schema yet, or a type that cannot be read.
             CorruptTableError: a commit, or its schema, cannot be decoded.
         """
-        return resolve_schema(self._view)
+        return retry_on_corruption(self.storage, partial(resolve_schema, self._view))
 
     @property
     def columns(self) -> list[str]:
@@ -385,7 +387,10 @@ class HudiTable:
         """
         from hudi_pyspark.inspection.snapshot_diff import record_history  # noqa: PLC0415  (few need it)
 
-        return record_history(self._view, lambda instant: self.lookup(key, as_of=instant))
+        def record_at(instant: str | None) -> pa.Table:
+            return self.lookup(key, as_of=instant)
+
+        return retry_on_corruption(self.storage, partial(record_history, self._view, record_at))
 
     def changes(
         self,

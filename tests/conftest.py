@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 PROJECT = Path(__file__).resolve().parent.parent
 GOLDEN = PROJECT / "tests" / "golden"
+PATIENCE = 300  # seconds, for what takes a moment: only a test that fails waits so long
+OF_CONNECT = "connect"  # in the ids of all tests that share the Connect server
 
 # No deadline: the first example pays for imports, and on a busy machine time says nothing.
 QUIET = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -38,6 +40,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             left_out = {item for item in items if item.get_closest_marker(marker) is not None}
             items[:] = [item for item in items if item not in left_out]
             config.hook.pytest_deselected(items=[*left_out])
+    unnamed = [
+        item.nodeid
+        for item in items
+        if "connect_port" in getattr(item, "fixturenames", ()) and OF_CONNECT not in item.nodeid
+    ]
+    if unnamed:
+        raise pytest.UsageError(f"The tests {unnamed} do not say {OF_CONNECT!r} in their names")
     # Those that start a Spark of their own take longest: they come first, so that workers of xdist
     # end together.
     items.sort(key=lambda item: "spark" in getattr(item, "fixturenames", ()))

@@ -24,6 +24,14 @@ _ZONES = ["UTC", "America/New_York", "Asia/Kathmandu", "Pacific/Kiritimati"]
 
 
 @contextmanager
+def in_zone(name: str) -> Iterator[None]:
+    """Set the time zone of the process, and set it back in any case."""
+    with ExitStack() as stack:
+        _set_back(stack, _zone, _set_zone, name)
+        yield
+
+
+@contextmanager
 def drawn_state(random: Random, *, zones: bool = True) -> Iterator[None]:
     """Give the process a state that other code might have left, and take it away again.
 

@@ -18,7 +18,7 @@ from hudi_pyspark.cached_property import cached_property
 from hudi_pyspark.fork_safe_lock import ForkSafeLock
 from hudi_pyspark.storage import ArrowStorage
 from hudi_pyspark.storage.credentials import current_credentials
-from tests.conftest import GOLDEN, PROJECT
+from tests.conftest import GOLDEN, PATIENCE, PROJECT
 from tests.golden.case import load_case
 from tests.storage.s3_server import serve
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
 CASES = ["v9_mor_mdt_indexes", "v6_mor_part_basic"]  # the first has a metadata table
-PATIENCE = 60.0  # seconds; only a test that fails waits so long
 
 
 class StallingFileSystem(LocalFileSystem):  # type: ignore[misc]  # fsspec has no types

@@ -8,7 +8,6 @@ from __future__ import annotations
 import datetime as dt
 import json
 import os
-import time
 from collections import Counter
 from functools import cache
 from itertools import pairwise
@@ -26,6 +25,7 @@ from tests.conftest import GOLDEN
 from tests.golden.case import Case, load_cases
 from tests.golden.compare import arrow_type_name, changelog_rows, rows_of
 from tests.golden.deviations import accepted_deviations, certain_answers
+from tests.process_state import in_zone
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -265,18 +265,11 @@ def test_last_row_of_each_key_of_a_changelog_is_that_of_the_snapshot(case, opene
 
 
 @pytest.mark.parametrize(("zone", "hour"), [("UTC", 6), ("Asia/Tokyo", 21), ("America/Bogota", 11)])
-def test_commit_timestamp_is_the_instant_in_the_zone_of_the_timeline(
-    zone, hour, tmp_path, monkeypatch
-):
+def test_commit_timestamp_is_the_instant_in_the_zone_of_the_timeline(zone, hour, tmp_path):
     """The zone of a LOCAL timeline is that of the reader, as in Apache Hudi."""
     path = CASES_BY_NAME["v9_mor_cdc_data_before_after"].extract(tmp_path)
-    monkeypatch.setenv("TZ", zone)
-    time.tzset()
-    try:
+    with in_zone(zone):
         rows = HudiTable(str(path)).changes(as_changelog=True).to_arrow()
-    finally:
-        monkeypatch.undo()
-        time.tzset()
     first = rows["_commit_timestamp"][0].as_py()
     assert rows["_commit_version"][0].as_py() == 20261121063211338
     day = 20 if zone == "Asia/Tokyo" else 21

@@ -30,6 +30,7 @@ _RATIO = "log_to_base_ratio"
 _FILES = ("path", "kind", "bytes", "committed_by", "in_latest_slice")
 _PARTITIONS = ("partition_path", "slices", "base_files", "log_files", "bytes", "last_commit")
 _SERVICES = ("compactions", "clustering", "cleans", "rollbacks", "savepoints")
+_ARCHIVED_SERVICES = ("cleans", "rollbacks")
 SliceOrder = Literal["log-ratio", "log-bytes", "base-bytes"]
 _SCHEMA_HISTORY = ("requested_time", "operation", "added", "dropped", "changed", "columns")
 
@@ -129,6 +130,7 @@ def commit(table: HudiTable, instant: str, listing: arguments.Listing) -> None:
 
 @arguments.table_command
 @arguments.as_of_option
+@click.option("--older", is_flag=True, help="Include superseded slices that still have files.")
 @click.option(
     "--sort",
     type=click.Choice(get_args(SliceOrder)),
@@ -140,16 +142,17 @@ def slices(
     table: HudiTable,
     *,
     as_of: str | None,
+    older: bool,
     sort: SliceOrder | None,
     limit: int | None,
     listing: arguments.Listing,
 ) -> None:
     """List the file slices of the table."""
-    slices = table.inspect.file_slices(as_of)
-    brief: tuple[str, ...] = _SLICES
+    slices = table.inspect.file_slices(as_of, older=older)
+    brief: tuple[str, ...] = (*_SLICES, "is_latest") if older else _SLICES
     if sort is not None:
         column = _RATIO if sort == "log-ratio" else sort.replace("-", "_")
-        brief = (*_SLICES, *({column} - {*_SLICES}))
+        brief = (*brief, *({column} - {*brief}))
         # A slice without a base file has no ratio; it counts as all log.
         values = slices.column(column).fill_null(math.inf if column == _RATIO else 0)
         slices = slices.take(pc.array_sort_indices(values, order="descending"))
@@ -169,8 +172,9 @@ def files(table: HudiTable, *, limit: int | None, listing: arguments.Listing) ->
 
 @arguments.table_command
 @click.argument("action")
+@click.option("--archived", is_flag=True, help="Include archived cleans or rollbacks.")
 @arguments.output_option
-def services(table: HudiTable, action: str, output: Output) -> None:
+def services(table: HudiTable, action: str, *, archived: bool, output: Output) -> None:
     """List compactions, clusterings, cleans, rollbacks or savepoints.
 
     ACTION is one of these words, in the plural or the singular.
@@ -179,7 +183,11 @@ def services(table: HudiTable, action: str, output: Output) -> None:
     service = plurals.get(action.removesuffix("s"))
     if service is None:
         raise click.BadParameter(f"{action!r} is not one of {', '.join(_SERVICES)}")
-    show(getattr(table.inspect, service)(), output)
+    if archived and service not in _ARCHIVED_SERVICES:
+        problem = f"archived {service} are not listed, only {' and '.join(_ARCHIVED_SERVICES)}"
+        raise click.BadParameter(problem, param_hint="'--archived'")
+    named = {"archived": True} if archived else {}
+    show(getattr(table.inspect, service)(**named), output)
 
 
 @arguments.table_command

@@ -42,6 +42,17 @@ def count(table: HudiTable, *, output: printing.Output, **query: Any) -> None:  
 @click.argument("keys", metavar="KEY...", nargs=-1, required=True)
 @arguments.columns_option
 @arguments.as_of_option
+@click.option(
+    "--unique-keys",
+    is_flag=True,
+    help="You promise that no two rows have the same key: the record index finds the files.",
+)
+@click.option(
+    "--trust-indexes",
+    metavar="NAMES",
+    default="false",
+    help="You promise that these indexes know all rows, e.g. record; separated by commas.",
+)
 @arguments.meta_option
 @arguments.output_option
 def lookup(
@@ -50,11 +61,16 @@ def lookup(
     *,
     columns: str | None,
     as_of: str | None,
+    unique_keys: bool,
+    trust_indexes: str,
     meta: bool,
     output: printing.Output,
 ) -> None:
     """Print the rows that have one of the record keys KEY."""
-    rows = table.lookup(keys, arguments.names_in(columns), as_of=as_of)
+    names = arguments.names_in(columns)
+    rows = table.lookup(
+        keys, names, as_of=as_of, unique_keys=unique_keys, trust_indexes=trust_indexes
+    )
     if not rows.num_rows:
         printing.say_aside(printable(f"no row has the record key {' or '.join(keys)}"))
     _show_rows(rows, output, hides_meta=columns is None and not meta)

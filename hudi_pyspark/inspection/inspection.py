@@ -1,7 +1,8 @@
 """`Inspection`: Arrow tables about a table."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from functools import partial, wraps
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -19,9 +20,28 @@ from hudi_pyspark.inspection.table_functions import hudi_filesystem_view, hudi_q
 from hudi_pyspark.names_elsewhere import OF_INSPECTION, look_elsewhere
 from hudi_pyspark.options.instant_text import local_now
 from hudi_pyspark.planning.time_travel import resolve_as_of
+from hudi_pyspark.storage.retries import retry_on_corruption
 from hudi_pyspark.table.view import TableView
 
 
+def _with_retries(inspection: type) -> type:
+    """Let every public method read once more if it finds damage; its error names the table."""
+
+    def with_retry(method: Callable[..., pa.Table]) -> Callable[..., pa.Table]:
+        @wraps(method)
+        def run(self: Any, *arguments: Any, **named: Any) -> pa.Table:  # noqa: ANN401  (of any method)
+            storage = self._view.storage
+            return retry_on_corruption(storage, partial(method, self, *arguments, **named))
+
+        return run
+
+    for name, method in vars(inspection).copy().items():
+        if not name.startswith("_"):
+            setattr(inspection, name, with_retry(method))
+    return inspection
+
+
+@_with_retries
 class Inspection:
     """Tables about a table.
 

@@ -143,6 +143,7 @@ class Query(ABC):
                 hiding[time],
                 f"the file of completed commit {time} is empty: columns that it added are missing",
             )
+            error.name_table(self.view.storage.describe(""))
             if fails:
                 raise error
             warn(f"{error.reason()} (on_missing=fail refuses)")

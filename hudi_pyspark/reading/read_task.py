@@ -13,7 +13,12 @@ from functools import partial
 import pyarrow as pa
 
 from hudi_pyspark.columns.arrays import first_rows
-from hudi_pyspark.errors import CorruptTableError, HudiError, MissingFileError
+from hudi_pyspark.errors import (
+    CorruptTableError,
+    HudiError,
+    MissingFileError,
+    UnsupportedTableError,
+)
 from hudi_pyspark.reading.changes import read_changes
 from hudi_pyspark.reading.merge.outcome import OutcomeStore
 from hudi_pyspark.reading.read_slice import read_slice, slice_tables
@@ -124,11 +129,12 @@ def _read(task: ReadTask, storage: Storage, store: OutcomeStore | None) -> Itera
 
 @contextmanager
 def _explaining(task: ReadTask, storage: Storage) -> Iterator[None]:
-    """Name the table in errors about damage, and advise to read on if that works."""
+    """Name the table in errors about it, and advise to read on if that works."""
     try:
         yield
-    except CorruptTableError as error:
-        if error.is_skippable and _can_read_on(task, storage):
+    except (CorruptTableError, UnsupportedTableError) as error:
+        is_skippable = isinstance(error, CorruptTableError) and error.is_skippable
+        if is_skippable and _can_read_on(task, storage):
             error.advice = READ_ON
         error.name_table(storage.describe(""))
         raise

@@ -170,6 +170,7 @@ def retry_on_corruption(storage: Storage, read: Callable[[], _T]) -> _T:
 
     Raises:
         CorruptTableError: the second read finds damage as well, or `is_worth_retrying` says no.
+        UnsupportedTableError: of ``read``.
     """
     try:
         try:
@@ -178,6 +179,6 @@ def retry_on_corruption(storage: Storage, read: Callable[[], _T]) -> _T:
             if not is_worth_retrying(error, storage):
                 raise
         return read()
-    except errors.CorruptTableError as error:
+    except (errors.CorruptTableError, errors.UnsupportedTableError) as error:
         error.name_table(storage.describe(""))
         raise

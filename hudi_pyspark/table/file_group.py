@@ -147,11 +147,12 @@ def group_files(
         base_files: in any order of groups and instants.
         log_files: in any order.
         pending_compactions: file id to instant.
-        completion_time: maps a delta commit's requested time; None for table versions up to 7,
-            whose log files carry the slice's base instant in their name.
+        completion_time: maps a delta commit's requested time, to None if the archive that should
+            have it is gone; None for table versions up to 7, whose log files carry the slice's
+            base instant in their name.
         compacted_logs: maps an instant to the names of the log files that its compaction merged,
-            by partition path and file id, for log files that are from before a downgrade; None
-            if there is no such table.
+            by partition path and file id, for log files without a completion time; None if there
+            is no such table.
 
     Returns:
         File groups with at least one slice. A slice has a base file or log files, unless it is the
@@ -167,10 +168,11 @@ def group_files(
     for log in ordered:
         slices = groups.setdefault(log.file_id, {})
         time = log.instant_time
-        if completion_time is not None:
-            time = _base_instant(log, slices, completion_time)
+        completed_at = completion_time(time) if completion_time is not None and slices else None
+        if completed_at is not None:
+            time = _base_instant(log, slices, completed_at)
         elif time not in slices and log.is_of_one_commit:
-            time = _base_instant_before_downgrade(log, partition_path, slices, compacted_logs)
+            time = _base_instant_by_plans(log, partition_path, slices, compacted_logs)
         slices.setdefault(time, (None, []))[1].append(log)
     file_groups = []
     for file_id, slices in sorted(groups.items()):
@@ -184,21 +186,14 @@ def group_files(
 
 
 def _base_instant(
-    log: LogFile,
-    base_instants: Collection[str],
-    completion_time: Callable[[str], CompletionTime | None],
+    log: LogFile, base_instants: Collection[str], completed_at: CompletionTime
 ) -> str:
     """Return the base instant of the slice that a log file belongs to, given the known ones.
 
     The completion time of the delta commit decides, not its requested time: a write that began
     before a compaction was planned but ended after it belongs to the newer slice.
     """
-    if not base_instants:
-        return log.instant_time
-    completed_at = completion_time(log.instant_time)
     newest = max(base_instants)
-    if completed_at is None:
-        return newest  # not committed: dropped when the slice is chosen
     # Instants of other lengths (14 digits, or none of a clock) do not compare with the newest.
     written_at = completed_at if len(completed_at) == len(newest) else log.instant_time
     if newest <= written_at:
@@ -206,16 +201,17 @@ def _base_instant(
     return max((time for time in base_instants if time <= written_at), default=log.instant_time)
 
 
-def _base_instant_before_downgrade(
+def _base_instant_by_plans(
     log: LogFile,
     partition_path: str,
     base_instants: Collection[str],
     compacted_logs: Callable[[str], Mapping[tuple[str, str], Collection[str]]] | None,
 ) -> str:
-    """Return the base instant of the slice of a log file that names its delta commit.
+    """Return the base instant of the slice of a log file whose delta commit has no completion time.
 
-    A downgrade loses the completion times. The requested time decides, unless the plan of a later
-    compaction leaves the log file out: then its delta commit completed after it was planned.
+    A downgrade loses the completion times, as does a table whose archive is gone. The requested
+    time decides, unless the plan of a later compaction leaves the log file out: then its delta
+    commit completed after it was planned.
     """
     base_instant = max((time for time in base_instants if time <= log.instant_time), default="")
     if not base_instant or compacted_logs is None:

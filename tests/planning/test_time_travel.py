@@ -1,5 +1,3 @@
-import time
-from contextlib import contextmanager
 from datetime import datetime, timedelta, timezone
 
 import pytest
@@ -10,6 +8,7 @@ from hudi_pyspark.options.read_options import ReadOptions
 from hudi_pyspark.planning.query import RangeQuery, resolve_query
 from hudi_pyspark.planning.time_travel import resolve_as_of, resolve_range_end
 from hudi_pyspark.table.view import TableView
+from tests.process_state import in_zone
 from tests.table.tiny_table import TinyTable
 
 UTC = timezone.utc
@@ -29,15 +28,6 @@ NOON = datetime(2024, 6, 15, 12, tzinfo=UTC)
 EASTERN = timezone(timedelta(hours=-4))
 
 
-@contextmanager
-def zone_of_the_machine(monkeypatch, zone: str):
-    with monkeypatch.context() as patch:
-        patch.setenv("TZ", zone)
-        time.tzset()
-        yield
-    time.tzset()
-
-
 def resolved(text: str, view: TableView, now: datetime = NOON) -> str:
     return resolve_as_of(text, view, now)
 
@@ -51,8 +41,8 @@ def resolved(text: str, view: TableView, now: datetime = NOON) -> str:
         pytest.param("20240131010203", "UTC", "20240131010203", id="digits-as-they-are"),
     ],
 )
-def test_only_a_bare_date_is_converted_and_only_to_utc(monkeypatch, text, zone, instant):
-    with zone_of_the_machine(monkeypatch, "<-04>4"):
+def test_only_a_bare_date_is_converted_and_only_to_utc(text, zone, instant):
+    with in_zone("<-04>4"):
         assert resolved(text, timeline(zone=zone)) == instant
 
 
@@ -75,8 +65,8 @@ MOMENT = datetime(2024, 1, 31, 1, 2, 3, 4999)  # noqa: DTZ001
         pytest.param(MOMENT.date(), "UTC", "20240131040000000", id="date-of-a-utc-timeline"),
     ],
 )
-def test_datetimes_and_dates_are_instants(monkeypatch, value, zone, instant):
-    with zone_of_the_machine(monkeypatch, "<-04>4"):
+def test_datetimes_and_dates_are_instants(value, zone, instant):
+    with in_zone("<-04>4"):
         assert resolved(as_given(value), timeline(zone=zone)) == instant
 
 
@@ -150,8 +140,8 @@ def test_time_of_a_session_is_a_moment_or_wall_clock_time_of_the_timeline(zone, 
         pytest.param("2024-07-15", "20240714220000000", id="summer"),
     ],
 )
-def test_date_is_converted_with_the_offset_of_that_day(monkeypatch, day, instant):
-    with zone_of_the_machine(monkeypatch, "CET-1CEST,M3.5.0,M10.5.0/3"):
+def test_date_is_converted_with_the_offset_of_that_day(day, instant):
+    with in_zone("CET-1CEST,M3.5.0,M10.5.0/3"):
         assert resolved(day, timeline(zone="UTC"), datetime.now(UTC)) == instant
 
 

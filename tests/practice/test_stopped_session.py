@@ -171,7 +171,7 @@ def test_frames_of_a_stopped_session_fail_as_those_of_parquet(classic):
         assert_errors_are_those_of_spark(errors)
 
 
-def test_register_says_that_a_session_is_stopped(classic, connect):
+def test_register_says_that_a_session_is_stopped_classic_or_connect(classic, connect):
     for *_, refusal in classic + connect:
         assert "this session is stopped" in refusal
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyspark
 
-from tests.conftest import GOLDEN
+from tests.conftest import GOLDEN, PATIENCE
 from tests.golden.case import load_case
 from tests.spark.class_archive import QUICK_JVM
 
@@ -173,7 +173,7 @@ def _server(
         assert server.stdout is not None
         yield next(line.split()[1] for line in server.stdout if line.startswith("PORT "))
         server.stdin.close()
-        server.wait(timeout=60)
+        server.wait(timeout=PATIENCE)
 
 
 @dataclass(frozen=True)
@@ -208,7 +208,7 @@ def standalone_cluster(folder: Path) -> Iterator[Cluster]:
                 process = subprocess.Popen(
                     [*command, *place, *arguments], env=environment(sys.executable), stderr=file
                 )
-            stack.callback(process.wait, timeout=60)
+            stack.callback(process.wait, timeout=PATIENCE)
             stack.callback(process.terminate)
             return process, _line(folder / log, until)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql.types import StructType
 
 from hudi_pyspark.spark.stream import _HAS_READ_LIMITS
+from tests.conftest import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -54,7 +55,7 @@ class RunningStream:
             self.run(schema, **options)
         query = self.start(schema, **options)
         try:
-            assert query.awaitTermination(60), "the stream has not ended"
+            assert query.awaitTermination(PATIENCE), "the stream has not ended"
         finally:
             query.stop()
         reports = [json.loads(progress.json) for progress in query.recentProgress]

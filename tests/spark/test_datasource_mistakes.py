@@ -3,6 +3,8 @@
 import pytest
 from pyspark.errors import AnalysisException, StreamingQueryException
 
+from tests.conftest import PATIENCE
+
 pytestmark = pytest.mark.spark
 ONLY_READS = r"\[HUDI_UNSUPPORTED_QUERY\] this source only reads: write tables with Apache Hudi"
 
@@ -35,7 +37,7 @@ def test_write_of_a_stream_is_refused(spark, tmp_path):
     rows = spark.readStream.format("rate").load().writeStream.format("hudi-py")
     query = rows.option("checkpointLocation", str(tmp_path)).start(str(tmp_path / "new"))
     with pytest.raises(StreamingQueryException, match=ONLY_READS):
-        query.awaitTermination(60)
+        query.awaitTermination(PATIENCE)
 
 
 def test_several_paths_are_refused(spark, table):
@@ -61,7 +63,7 @@ def test_begin_of_a_stream_leads_to_start_offset(spark, table):
     frame = spark.readStream.format("hudi-py").option("begin", "earliest").load(table)
     query = frame.writeStream.format("noop").start()
     with pytest.raises(StreamingQueryException, match="a stream, which starts at start_offset"):
-        query.awaitTermination(60)
+        query.awaitTermination(PATIENCE)
 
 
 def test_write_under_the_second_name_says_whose_name_it_is(sql, tmp_path):

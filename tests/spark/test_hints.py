@@ -206,20 +206,20 @@ def answers(connect_port, golden_table, tmp_path_factory):
 @pytest.mark.spark
 @pytest.mark.parametrize("session", ["unregistered", "registered"])
 def test_options_and_schemas_of_others_hide_no_rows_over_connect(answers, session):
-    found = answers[session]
+    found = dict(answers[session])
     assert found.pop("counted") == len(expected_ids())
     assert set(found.pop("narrow")) <= set(expected_ids())
     assert {name: ids for name, ids in found.items() if ids != expected_ids()} == {}
 
 
 @pytest.mark.spark
-def test_hints_of_a_registered_client_are_signed_and_its_secret_is_not_shown(answers):
+def test_hints_of_a_connect_client_are_signed_and_its_secret_is_not_shown(answers):
     assert answers["secret"] == 64
     assert not answers["shown"]
     assert "columns: id\n  condition: id > 'id'" in answers["explained"]
 
 
 @pytest.mark.spark
-def test_server_takes_the_hints_of_the_client_if_they_are_signed(answers):
+def test_connect_server_takes_the_hints_of_the_client_if_they_are_signed(answers):
     assert answers["signed"] == ["id"]
     assert answers["not signed"] == answers["all"]

@@ -19,7 +19,7 @@ from hudi_pyspark.spark.optimizer import ENABLED, install_optimizer
 from hudi_pyspark.spark.planner import Planner
 from hudi_pyspark.spark.reader import warn_of_all_columns
 from hudi_pyspark.spark.session import given_hints
-from tests.conftest import GOLDEN
+from tests.conftest import GOLDEN, PATIENCE
 from tests.golden.case import load_case
 from tests.golden.filters import filters_of
 from tests.spark.frames import assert_same_rows, hudi_rows, load
@@ -385,7 +385,7 @@ def test_micro_batches_read_the_columns_of_the_query(ruled, golden_table, query,
         name = f"narrow_{is_on}"
         writer = query(frame).writeStream.format("memory").queryName(name).outputMode(mode)
         stream = writer.trigger(availableNow=True).start()
-        assert stream.awaitTermination(120)
+        assert stream.awaitTermination(PATIENCE)
         if is_on == "true":
             output = stream_columns(stream)
         read = [progress["numInputRows"] for progress in stream.recentProgress]
@@ -412,7 +412,7 @@ def test_stream_that_is_read_twice_in_a_query_stays_whole(ruled, golden_table):
     both = stream.select("id").union(stream.select("c_int"))
     writer = both.writeStream.format("memory").queryName("twice")
     running = writer.trigger(availableNow=True).start()
-    assert running.awaitTermination(120)
+    assert running.awaitTermination(PATIENCE)
     whole = ruled.read.format("hudi-py").options(query_type="incremental", begin="earliest")
     expected = whole.load(str(golden_table(TYPES)))
     wanted = expected.select("id").union(expected.selectExpr("c_int as id"))

@@ -13,6 +13,7 @@ from pyspark.sql.types import NullType, StringType
 
 from hudi_pyspark.spark import optimizer
 from hudi_pyspark.spark.optimizer import COLUMNAR
+from tests.conftest import PATIENCE
 from tests.spark.columnar_queries import COLUMNS, QUERIES, SET_QUERIES, SETTINGS, text
 from tests.spark.frames import hudi_rows, load
 
@@ -61,7 +62,7 @@ def allocated(spark):
 
 def assert_all_is_freed(spark, before):
     """Spark 4.1 keeps some bytes of each grouped pandas UDF, which were there `before`."""
-    deadline = time.monotonic() + 30  # tasks that a limit stops may end after the query
+    deadline = time.monotonic() + PATIENCE  # tasks that a limit stops may end after the query
     while allocated(spark) > before and time.monotonic() < deadline:
         time.sleep(0.05)
     assert allocated(spark) <= before

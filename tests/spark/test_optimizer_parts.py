@@ -9,6 +9,7 @@ from py4j.protocol import Py4JError
 
 from hudi_pyspark.spark import optimizer
 from hudi_pyspark.spark.optimizer import CORE, PARTS
+from tests.conftest import PATIENCE
 from tests.project.private_spark import names_of_java
 from tests.spark.frames import assert_same_rows, hudi_rows, load
 
@@ -136,7 +137,8 @@ def test_scans_of_a_query_are_planned_at_the_same_time(ruled, golden_table):
     leaves = both._jdf.queryExecution().optimizedPlan().collectLeaves()
     handler_of = ruled._jvm.java.lang.reflect.Proxy.getInvocationHandler
     plans = [get_field(handler_of(leaves.apply(n).scan()), "planned") for n in range(2)]
-    for _ in range(600):  # a minute: nobody has asked for rows or sizes
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:  # nobody has asked for rows or sizes
         if all(get_field(plan, "isStarted") for plan in plans):
             return
         time.sleep(0.1)

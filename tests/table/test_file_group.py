@@ -110,8 +110,13 @@ def test_log_only_slice_takes_the_logs_that_follow():
     assert found == {"010": (None, ["010", "020"])}
 
 
-def test_uncommitted_log_file_belongs_to_the_latest_slice():
-    found = group(base("010"), base("030"), log("020"), completed={})
+def test_log_file_without_a_completion_time_belongs_to_the_slice_before_its_request():
+    found = group(base("010"), base("030"), log("020"), log("040"), completed={})
+    assert found == {"010": ("010", ["020"]), "030": ("030", ["040"])}
+
+
+def test_plan_that_leaves_a_log_file_out_counts_as_its_completion():
+    found = group(base("010"), base("030"), log("020"), completed={}, compacted={"030": ["015"]})
     assert found == {"010": ("010", []), "030": ("030", ["020"])}
 
 
@@ -166,9 +171,9 @@ def test_planned_compaction_makes_an_empty_slice_before_logs_are_attached():
     assert found == {"010": (None, ["010"]), "020": (None, ["030"])}
 
 
-def test_uncommitted_log_file_belongs_to_the_slice_of_the_planned_compaction():
-    found = group(base("010"), log("015"), completed={}, planned={"f": "020"})
-    assert found == {"010": ("010", []), "020": (None, ["015"])}
+def test_log_file_without_a_completion_time_is_below_a_compaction_that_was_planned_later():
+    found = group(base("010"), log("015"), log("025"), completed={}, planned={"f": "020"})
+    assert found == {"010": ("010", ["015"]), "020": (None, ["025"])}
 
 
 def test_instants_of_another_length_are_compared_by_request():
