@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from hudi_pyspark.errors import InvalidOptionError
 from hudi_pyspark.format.timeline.instant import COMMIT_ACTIONS, InstantState
-from hudi_pyspark.inspection.commits import commits, known_commits, known_instants
+from hudi_pyspark.inspection.commits import KnownCommit, commits, known_instants
 from hudi_pyspark.inspection.definition import with_columns
 from hudi_pyspark.table.view import TableView
 
@@ -26,9 +26,13 @@ _GLOB_TOKEN = re.compile(r"\\.|\[[^\]]+\]|.", re.DOTALL)
 @with_columns(f"Timestamp, Action, State, Completion_Time, File_Name, {' int, '.join(_COUNTS)} int")
 def hudi_query_timeline(view: TableView, *, archived: bool) -> Iterator[dict[str, object]]:
     """Yield one row per instant; see `Inspection.hudi_query_timeline`."""
+    # Delta commits count for nothing in a table that became COPY_ON_WRITE, and are shown as well.
+    completed = view.history.all_commits
+    metadata_of = view.history.metadata_of(commit.requested_time for commit in completed)
+    known = (KnownCommit(c, metadata_of[c.requested_time], is_archived=False) for c in completed)
     written = {
         row["requested_time"]: row | {"updated_files": row["files"] - row["new_files"]}
-        for row in commits(known_commits(view, archived=False)).to_pylist()
+        for row in commits(known).to_pylist()
     }
     for instant, is_archived in known_instants(view, archived=archived):
         is_commit = instant.is_completed and instant.action in COMMIT_ACTIONS

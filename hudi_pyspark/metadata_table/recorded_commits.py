@@ -4,14 +4,14 @@ Each commit of the table is a delta commit of the metadata table under the same 
 completes there first.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 
 from hudi_pyspark.cached_property import cached_property
 from hudi_pyspark.format.timeline.instant import Action, Instant, RequestedTime
 from hudi_pyspark.metadata_table.records import INITIAL_INSTANTS, FileRecords
-from hudi_pyspark.table.lost_commits import COMPLETED, COMPLETED_OR_FAILED
+from hudi_pyspark.table.lost_commits import COMPLETED, COMPLETED_OR_FAILED, LISTED
 from hudi_pyspark.table.table_services import rolled_back_times
 from hudi_pyspark.table.timeline import CommittedTimes, Timeline, completion_times, load_timeline
 from hudi_pyspark.table.view import TableView
@@ -96,7 +96,8 @@ class RecordedCommits:
         ======================  ===================================================================
         in the table it is      and the commit is lost if
         ======================  ===================================================================
-        pending                 another instant has completed since, or it is older than a day
+        pending                 another instant has completed since, or it is older than a day; or
+                                the metadata table was built later, and lists its files
         missing                 it added files, and was neither undone nor archived
         ======================  ===================================================================
 
@@ -116,7 +117,21 @@ class RecordedCommits:
                 proof = COMPLETED if _is_missing(time, self.table, self.files) else ""
             if proof:
                 suspects[time] = proof
+        suspects |= dict.fromkeys(self._listed_as_committed(pending - self.uncommitted), LISTED)
         return self._still_lost(suspects, pending) if suspects else {}
+
+    def _listed_as_committed(self, pending: Collection[RequestedTime]) -> list[RequestedTime]:
+        """Return the pending commits whose files were listed when the metadata table was built.
+
+        It was built without the files of commits that were pending then. A log file may have the
+        instant of a planned compaction, though.
+
+        Source: ``DirectoryInfo`` of Hudi's HoodieTableMetadataUtil.
+        """
+        planned = {instant.requested_time for instant in self.table.timeline.pending_compactions}
+        built_before = min(_delta_commits(self.own.timeline), default="")
+        older = [time for time in pending if time < built_before and time not in planned]
+        return [time for time in older if time in self.files().file_instants]
 
     def _still_lost(self, suspects: dict[str, str], pending: set[RequestedTime]) -> dict[str, str]:
         """Return the suspects that are lost according to the timeline as it is now."""
@@ -128,8 +143,10 @@ class RecordedCommits:
         def is_lost(time: str) -> bool:
             if time in completed or (time in pending) != (time in still_pending):
                 return False
+            if time in pending:
+                return True
             is_service = self.own.history.metadata(time).operation_type.is_table_service
-            return time in pending or not (time in undone or is_service)
+            return not (time in undone or is_service)
 
         return {time: proof for time, proof in suspects.items() if is_lost(time)}
 

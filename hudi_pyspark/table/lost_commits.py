@@ -1,6 +1,6 @@
 """Commits that the timeline of a table has lost, and what that means for a read.
 
-Two things show that a commit is lost: the metadata table has completed it (see
+Two things show that a commit is lost: the metadata table has completed it, or lists its files (see
 `metadata_table/recorded_commits.py`), or later commits built on its files (see
 `FileGroups.lost_commits`). `find_loss` weighs both. Callers decide whether to raise or to warn.
 
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 COMPLETED = "the metadata table has completed it"
 COMPLETED_OR_FAILED = f"{COMPLETED}, unless its writer failed in between"
+LISTED = "the metadata table was built with its files"
 BUILT_ON = "later commits built on its files"
 
 _KEEP_AWAY = "Keep writers and cleaners from the table, which would remove the files for good"

@@ -240,3 +240,19 @@ def test_lost_end_of_a_commit_that_replaced_rows_is_refused(time, golden_table, 
     with pytest.raises(CorruptTimelineError, match=f"{time}.*would be read again"):
         HudiTable(table).scan().to_arrow()
     assert HudiTable(table).scan(as_of="20261121061838434").count() > 0
+
+
+@pytest.mark.parametrize("time", ["20261121062741893", "20261121062745242"])
+def test_metadata_table_that_was_built_with_the_files_of_a_commit_proves_it(
+    time, golden_table, tmp_path
+):
+    table = tmp_path / "table"
+    shutil.copytree(golden_table("v10_up_v9_mor_deletes"), table)
+    next(d for d in damages(table) if (d.kind, d.time) == ("end", time)).inflict(table)
+    with pytest.warns(UserWarning, match=f"no completed commit {time}.*was built with its files"):
+        HudiTable(table).scan().count()
+    with pytest.raises(CorruptTimelineError, match=time):
+        HudiTable(table).scan(on_missing="fail").count()
+    assert any(
+        time in f.subject for f in HudiTable(table).doctor() if f.severity.value == "problem"
+    )

@@ -26,6 +26,12 @@ def test_doctor_says_that_the_log_files_do_not_count(table):
     assert "reads ignore the log files of 2 delta commits" in found.message
 
 
+def test_query_timeline_shows_the_delta_commits_as_well(table):
+    shown = table.inspect.hudi_query_timeline().to_pylist()
+    records = [(row["Action"], row["Total_Records_Written"]) for row in shown]
+    assert records == [("deltacommit", 6), ("deltacommit", 2), ("commit", 3), ("commit", 2)]
+
+
 def test_range_warns_once_of_delta_commits_that_it_leaves_out(golden_table):
     table = HudiTable(golden_table("x_v9_cow_sl_was_mor"))
     last = table.inspect.timeline().filter(pc.field("action") == "deltacommit").to_pylist()[-1]
