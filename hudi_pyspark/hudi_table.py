@@ -447,8 +447,8 @@ class HudiTable:
         from hudi_pyspark.inspection.snapshot_diff import compared_columns, diff_snapshots  # noqa: PLC0415  (few need it)
 
         scans = [self.scan(as_of=earlier), self.scan(as_of=later)]
-        names = list(dict.fromkeys(name for s in reversed(scans) for name in s.schema.names))
-        keys, compared = compared_columns(self.config, names, columns)
+        fields = {field.name: field for s in reversed(scans) for field in s.schema}
+        keys, compared = compared_columns(self.config, pa.schema(fields.values()), columns)
         selected = dict.fromkeys([*keys, *compared])
         before, after = (
             s.select([n for n in selected if s.schema.get_field_index(n) >= 0]).to_arrow()

@@ -84,7 +84,7 @@ class Scan:
             UnsupportedQueryError: a read-optimized query has no end, since it lacks the records of
                 log files.
         """
-        return self._query.end
+        return retry_on_corruption(self.storage, lambda: self._query.end)
 
     @property
     def storage(self) -> Storage:

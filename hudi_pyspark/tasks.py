@@ -244,8 +244,8 @@ class PlannedColumns(PickledWithoutCache):
         names = {*requested.names}
         result = pa.schema(field for field in self.result if field.name in names)
         known_names = {*result.names, *self.filter.names}
-        variants = case_variants(names, self.result)
-        others = [field for field in variants if field.name not in known_names]
+        variants = case_variants(names, self.result.names).keys() - known_names
+        others = [field for field in self.result if field.name in variants]
         if not self.compares_values:
             result = narrow_fields(result, requested)
         return replace(self, result=result, filter=pa.schema([*self.filter, *others]))

@@ -38,6 +38,15 @@ def test_error_about_a_cut_commit_has_the_full_path_of_its_file(ask, cut_commit)
     assert f"[HUDI_CORRUPT_TIMELINE] {file}: " in str(raised.value)
 
 
+def test_end_of_a_scan_names_the_plan_that_cannot_be_read(tmp_path):
+    path = unpack("v6_cow_clustering_pending", tmp_path)
+    (plan,) = path.glob(".hoodie/*.replacecommit.requested")
+    plan.write_bytes(plan.read_bytes()[:-100])
+    with pytest.raises(CorruptTimelineError) as raised:
+        _ = HudiTable(path).scan().end
+    assert f"[HUDI_CORRUPT_TIMELINE] {plan}: " in str(raised.value)
+
+
 @pytest.mark.parametrize("name", sorted(INSPECTION_TABLES.keys() - WITHOUT_COMMITS))
 def test_inspection_of_a_cut_commit_has_the_full_path_of_its_file(name, cut_commit):
     path, file = cut_commit

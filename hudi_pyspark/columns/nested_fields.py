@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from hudi_pyspark.format.column_names import spellings
+from hudi_pyspark.format.column_names import case_variants
 from hudi_pyspark.format.nested_types import is_variant, with_fields
 
 
@@ -18,12 +18,11 @@ def narrow_type(data_type: pa.DataType, requested: pa.DataType) -> pa.DataType:
     if is_variant(requested):
         return data_type
     if pa.types.is_struct(data_type) and pa.types.is_struct(requested):
-        names = {field.name: None for field in requested}
-        pairs = ((field, spellings(field.name, names)) for field in data_type)
+        names = case_variants((f.name for f in requested), (f.name for f in data_type))
         chosen = [
-            field.with_type(narrow_type(field.type, requested.field(found[0]).type))
-            for field, found in pairs
-            if found
+            field.with_type(narrow_type(field.type, requested.field(names[field.name]).type))
+            for field in data_type
+            if field.name in names
         ]
         return pa.struct(chosen) if chosen else data_type
     if pa.types.is_list(data_type) and pa.types.is_list(requested):
@@ -42,17 +41,15 @@ def narrow_fields(schema: pa.Schema, requested: pa.Schema) -> pa.Schema:
         schema: the columns to narrow.
         requested: has the nested fields to keep. Columns that it lacks stay whole.
     """
-    if not any(map(pa.types.is_nested, schema.types)):
+    nested_names = [field.name for field in schema if pa.types.is_nested(field.type)]
+    if not nested_names:
         return schema
-    requested_names = dict.fromkeys(requested.names)
+    names = case_variants(requested.names, nested_names)
 
     def narrow(field: pa.Field) -> pa.Field:
-        if not pa.types.is_nested(field.type):
+        if field.name not in names:
             return field
-        found = spellings(field.name, requested_names)
-        if not found:
-            return field
-        return field.with_type(narrow_type(field.type, requested.field(found[0]).type))
+        return field.with_type(narrow_type(field.type, requested.field(names[field.name]).type))
 
     return pa.schema(map(narrow, schema))
 

@@ -26,7 +26,7 @@ from hudi_pyspark.columns.casts import convert_numbers, parse_texts, round_to_de
 from hudi_pyspark.columns.text import java_text, widen_floats
 from hudi_pyspark.columns.variant import MalformedVariantError, rebuild_variants
 from hudi_pyspark.errors import CorruptTableError, SchemaEvolutionError
-from hudi_pyspark.format.column_names import AmbiguousNamesError, match_names, spellings
+from hudi_pyspark.format.column_names import case_variants, match_names
 from hudi_pyspark.format.nested_types import (
     TYPED_VALUE,
     counts_milliseconds,
@@ -143,12 +143,7 @@ def _conform_column(
         return column
     try:
         chunks = [_promote(chunk, field, rules) for chunk in column.chunks]
-    except (
-        pa.ArrowInvalid,
-        pa.ArrowNotImplementedError,
-        AmbiguousNamesError,
-        _NoPromotion,
-    ) as error:
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, _NoPromotion) as error:
         raise SchemaEvolutionError(
             f"{source}: column {field.name!r} is stored as {column.type}, which cannot be read as "
             f"{field.type} ({error})",
@@ -164,7 +159,7 @@ def _conform_column(
 
 
 class _NoPromotion(TypeError):
-    """No rule converts one type to the other."""
+    """No rule converts one type to the other, or a field may be several."""
 
 
 def _promote(array: pa.Array, field: pa.Field, rules: _Rules) -> pa.Array:
@@ -202,7 +197,10 @@ def _promote_struct(array: pa.StructArray, target: pa.StructType, rules: _Rules)
     is_like_variant = {*names} == {"metadata", "value"} and all(_is_bytes(f.type) for f in target)
     if TYPED_VALUE in names_in_file and is_like_variant:
         raise _NoPromotion("the file has a shredded VARIANT, the table an ordinary struct")
-    matched = match_names(names, names_in_file)
+    try:
+        matched = match_names(names, names_in_file, kind="field")
+    except SchemaEvolutionError as error:
+        raise _NoPromotion(error.found) from error
     for field in target:
         if field.name in matched:
             child = pc.struct_field(array, [names_in_file.index(matched[field.name])])
@@ -398,9 +396,10 @@ def _rename_column(
 ) -> pa.ChunkedArray:
     try:
         chunks = [_rename(chunk, new.part, old.part) for chunk in column.chunks]
-    except AmbiguousNamesError as error:
+    except SchemaEvolutionError as error:
         raise SchemaEvolutionError(
-            f"a file of commit {instant}: in column {old.name!r}, field {error}",
+            f"in column {old.name!r}, {error.found}",
+            place=f"a file of commit {instant}",
             advice="Read the other columns, or write these rows again with one of the fields",
         ) from error
     return pa.chunked_array(chunks) if chunks else column
@@ -428,7 +427,7 @@ def _rename_struct(array: pa.StructArray, new: StructPart, old: StructPart) -> p
     if TYPED_VALUE in names_in_file and is_variant_like:
         return array  # a variant that the file shreds
     old_fields = old.by_id()
-    stored_names = match_names((field.name for field in old.fields), names_in_file)
+    stored_names = match_names((f.name for f in old.fields), names_in_file, kind="field")
     for field in new.fields:
         old_field = old_fields.get(field.id)
         if old_field and old_field.name in stored_names:
@@ -494,9 +493,10 @@ def _real_type(stored_type: pa.DataType, column: pa.Field, *, in_avro: bool = Fa
 
     target = column.type
     if pa.types.is_struct(stored_type) and pa.types.is_struct(target):
-        names = [field.name for field in target]
-        pairs = ((field, spellings(field.name, names)) for field in stored_type)
-        return pa.struct([repair(f, target.field(n[0])) if n else f for f, n in pairs])
+        names = case_variants((f.name for f in target), (f.name for f in stored_type))
+        return pa.struct(
+            [repair(f, target.field(names[f.name])) if f.name in names else f for f in stored_type]
+        )
     if pa.types.is_list(stored_type) and pa.types.is_list(target):
         return pa.list_(repair(stored_type.value_field, target.value_field))
     if pa.types.is_map(stored_type) and pa.types.is_map(target):

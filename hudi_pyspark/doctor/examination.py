@@ -101,6 +101,8 @@ def examine_table(
 
 def unopened(storage: Storage, error: HudiError) -> Finding:
     """Return the only finding of a table that cannot be opened."""
+    if error.place == storage.describe("").rstrip("/"):
+        error.place = ""  # all findings are about this table
     reason = reason_of(error, PROPERTIES_FILE)
     # Only the doctor looks for a backup of the properties.
     is_about_properties = not error.place or PROPERTIES_FILE in error.found

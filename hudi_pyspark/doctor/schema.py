@@ -15,7 +15,6 @@ from hudi_pyspark.format.avro.schema import (
     parts_of,
 )
 from hudi_pyspark.format.column_names import find_path
-from hudi_pyspark.format.nested_types import find_field
 from hudi_pyspark.inspection.commits import known_schema
 from hudi_pyspark.table.config import KEY_GENERATORS, PROPERTIES_FILE
 from hudi_pyspark.table.merge_mode import check_supported, resolve_merge_rule
@@ -97,10 +96,10 @@ def _field(schema: pa.Schema, name: str, missing: Finding) -> Iterator[Finding]:
     """Yield what is wrong with the name of a field: it is missing, or has another case."""
     key = missing.subject
     try:
-        spelling = find_path(name, schema)
+        spelling = ".".join(find_path(name, schema))
     except CorruptTableError:  # several columns differ from the name in case alone
-        spelling = name
-    if find_field(schema, spelling) is None:
+        spelling = ""
+    if not spelling:
         yield missing
     elif spelling != name and key != _RECORD_KEY:
         message = f"the table's schema spells {name} as {spelling}: queries of Apache Hudi may fail"

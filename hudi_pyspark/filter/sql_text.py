@@ -27,7 +27,7 @@ from hudi_pyspark.filter.predicate import (
     Predicate,
     negate,
 )
-from hudi_pyspark.format.column_names import resolve_field
+from hudi_pyspark.format.column_names import case_variants, resolve_field
 
 _TOKEN = re.compile(
     r"""\s*(?:
@@ -297,8 +297,8 @@ class _Parser:
 
     def _unsupported_function(self, name: str) -> InvalidOptionError:
         argument = self._tokens[self._next + 1].text.strip("`")
-        names = [name for name in self._schema.names if name.lower() == argument.lower()]
-        column = (names or self._schema.names)[0]
+        names = self._schema.names
+        column = next(iter(case_variants([argument], names)), names[0])
         data_type = self._schema.field(column).type
         begin, end = "1", "10"
         if pa.types.is_date(data_type):

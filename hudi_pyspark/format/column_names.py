@@ -4,15 +4,15 @@ Spark writes a column under the name that a data frame gives it and treats names
 case as one column. So the files of one table may spell a column in several ways. Who looks for a
 name says what it means:
 
-    find_path, find_column          a name in the table's properties, or of a payload class: None if
-                                    the table lacks it
-    match_columns, match_names      the columns of a file for those of the table: each at most once,
-                                    without those that the file lacks
-    resolve_field, resolve_name     what a user wrote: an error suggests the nearest name
-    case_variants                   all columns that a file may have instead of some columns
+    find_path        a name in the table's properties, or of a payload class: () if the table lacks
+                     it
+    match_names      columns of a file for those of the table: each at most once, without those that
+                     the file lacks
+    resolve_field    what a user wrote: an error suggests the nearest name
 
 None of them chooses between several names that differ from the given one in case alone: each
-refuses, except `case_variants`, which returns them all.
+refuses. So `match_names` has to see all columns that a name may mean. Who reads a part of a table's
+columns asks `case_variants` which columns stay together.
 """
 
 from collections import Counter
@@ -25,68 +25,56 @@ from hudi_pyspark.format.nested_types import is_variant
 from hudi_pyspark.wording import nearest
 
 
-def spellings(name: str, names: Collection[str]) -> list[str]:
-    """Return how ``names`` spell a name: exactly, or else all that differ in case alone."""
-    if name in names:
-        return [name]
-    lower = name.lower()
-    return [candidate for candidate in names if candidate.lower() == lower]
+def find_path(name: str, schema: pa.Schema) -> tuple[str, ...]:
+    """Return the path of a column, or of a nested field by its dotted name, as a schema spells it.
 
-
-def find_column(name: str, schema: pa.Schema) -> str | None:
-    """Return the column of a name, or of the first part of a dotted name; None if absent.
+    The first part is the column, whose own name may have dots. () if the schema lacks the field.
 
     Raises:
         CorruptTableError: several columns differ from the name in case alone.
     """
-    found = spellings(name, schema.names) or spellings(name.partition(".")[0], schema.names)
+    names = schema.names
+    column = _only_spelling(name, names)
+    if column:
+        return (column,)
+    head, _, tail = name.partition(".")
+    column = _only_spelling(head, names) if tail else ""
+    if not column:
+        return ()
+    path = find_path(tail, pa.schema(_named_fields(schema.field(column).type)))
+    return (column, *path) if path else ()
+
+
+def _only_spelling(name: str, names: Collection[str]) -> str:
+    """Return how ``names`` spell a name; "" if they lack it."""
+    found = _spellings(name, names)
     if len(found) > 1:
         raise CorruptTableError(
             f"the field {name} may be {' or '.join(map(repr, found))}, which differ only in case",
             advice="Spell it like one of them in .hoodie/hoodie.properties, or rename a column",
         )
-    return found[0] if found else None
+    return found[0] if found else ""
 
 
-def find_path(name: str, schema: pa.Schema) -> str:
-    """Return the name of a column, or the dotted name of a nested field, as a schema spells it.
-
-    Parts that the schema lacks stay as they are.
-
-    Raises:
-        CorruptTableError: as `find_column`.
-    """
-    column = find_column(name, schema)
-    if column is None:
-        return name
-    _, _, tail = name.partition(".")
-    if not tail or spellings(name, schema.names):
-        return column
-    data_type = schema.field(column).type
-    fields = pa.schema(list(data_type)) if pa.types.is_struct(data_type) else pa.schema([])
-    return f"{column}.{find_path(tail, fields)}"
-
-
-def case_variants(names: Iterable[str], columns: pa.Schema) -> pa.Schema:
-    """Return the named columns, and columns whose names differ from them in case alone.
-
-    A file may have any one of them.
-    """
-    lower_names = {name.lower() for name in names}
-    return pa.schema(field for field in columns if field.name.lower() in lower_names)
-
-
-class AmbiguousNamesError(ValueError):
-    """Several columns may be the requested one: their names differ only in case, or not at all."""
-
-
-def match_names(requested: Iterable[str], stored_names: Collection[str]) -> dict[str, str]:
+def match_names(
+    requested: Iterable[str],
+    stored_names: Collection[str],
+    *,
+    place: str = "",
+    kind: str = "column",
+) -> dict[str, str]:
     """Map requested names to stored names, in requested order; missing names are left out.
 
     Exact matches come first. The remaining names on both sides are matched ignoring case.
 
+    Args:
+        requested: names of the table's columns.
+        stored_names: of a file's columns.
+        place: the file, for errors.
+        kind: what the names are of, for errors.
+
     Raises:
-        AmbiguousNamesError: remaining names of one side differ only in case, or a stored name that
+        SchemaEvolutionError: remaining names of one side differ only in case, or a stored name that
             is requested occurs twice.
     """
     names = dict.fromkeys(requested)
@@ -97,16 +85,19 @@ def match_names(requested: Iterable[str], stored_names: Collection[str]) -> dict
         unmatched = _by_lower_case(name for name in unique if name not in names)
         for lower in missing.keys() & unmatched.keys():
             if len(unmatched[lower]) > 1 or len(missing[lower]) > 1:
-                raise AmbiguousNamesError(
-                    f"{' and '.join(map(repr, missing[lower]))} may be "
-                    f"{' or '.join(map(repr, unmatched[lower]))}, which differ only in case"
+                raise _ambiguous(
+                    f"{kind} {' and '.join(map(repr, missing[lower]))} may be "
+                    f"{' or '.join(map(repr, unmatched[lower]))}, which differ only in case",
+                    place,
                 )
             matched[missing[lower][0]] = unmatched[lower][0]
     if len(unique) < len(stored_names):
         counts = Counter(stored_names)
         for name in matched.values():
             if counts[name] > 1:
-                raise AmbiguousNamesError(f"{name!r} may be any of {counts[name]} of that name")
+                raise _ambiguous(
+                    f"{kind} {name!r} may be any of {counts[name]} of that name", place
+                )
     return {name: matched[name] for name in names if name in matched}
 
 
@@ -117,40 +108,64 @@ def _by_lower_case(names: Iterable[str]) -> dict[str, list[str]]:
     return spellings
 
 
-def match_columns(
-    requested: Iterable[str], stored_names: Collection[str], *, source: str
-) -> dict[str, str]:
-    """Map requested columns to the columns of a file, as `match_names` does.
+def _ambiguous(found: str, place: str) -> SchemaEvolutionError:
+    return SchemaEvolutionError(
+        found,
+        place,
+        "Apache Hudi cannot read such a file either: write it again with one of the columns, or "
+        "rename one of them in the table",
+    )
 
-    Raises:
-        SchemaEvolutionError: the file has a requested column under several names; ``source`` names
-            the file.
+
+def case_variants(requested: Iterable[str], names: Iterable[str]) -> dict[str, str]:
+    """Map the names that may mean a requested one to that one; others are left out.
+
+    A name that is not requested itself means the first one that differs from it in case alone.
     """
-    try:
-        return match_names(requested, stored_names)
-    except AmbiguousNamesError as error:
-        raise SchemaEvolutionError(
-            f"{source}: column {error}",
-            advice=(
-                "Apache Hudi cannot read such a file either: write it again with one of the "
-                "columns, or rename one of them in the table"
-            ),
-        ) from error
+    requested_names = dict.fromkeys(requested)
+    variants = {}
+    by_lower_case: dict[str, str] = {}
+    for name in names:
+        if name in requested_names:
+            variants[name] = name
+            continue
+        if not by_lower_case:
+            by_lower_case = {n.lower(): n for n in reversed(requested_names)}
+        if (requested_name := by_lower_case.get(name.lower())) is not None:
+            variants[name] = requested_name
+    return variants
 
 
-def resolve_name(written: str, names: Sequence[str], *, owner: str = "table") -> str:
-    """Return a column name as ``names`` spell it: exactly, or else in any case.
+def resolve_field(
+    written: str, schema: pa.Schema, *, owner: str = "table", nested: bool = True
+) -> pa.Field:
+    """Return a column, or a nested field with its dotted name as a schema spells it.
 
     Args:
-        written: the name in any case.
-        names: of the columns to choose from.
+        written: a column, or a nested field by its dotted name, in any case.
+        schema: the columns to choose from.
         owner: what has these columns; part of the error.
+        nested: whether a nested field may be meant.
 
     Raises:
-        InvalidOptionError: the column is missing, or several names differ only in case. The message
-            suggests the nearest name.
+        InvalidOptionError: the schema has no such field, or several that differ only in case. The
+            message suggests the nearest name.
     """
-    found = spellings(written, names)
+    names = schema.names
+    is_column = not nested or bool(_spellings(written, names))
+    head, *parts = [written] if is_column else written.split(".")
+    column = schema.field(_resolve_name(head, names, owner))
+    for part in parts:
+        fields = {f"{column.name}.{field.name}": field for field in _named_fields(column.type)}
+        # A column without fields has none of that name, even if a column has the dotted name.
+        choice = list(fields) or [name for name in names if "." not in name]
+        name = _resolve_name(f"{column.name}.{part}", choice, owner)
+        column = fields[name].with_name(name)
+    return column
+
+
+def _resolve_name(written: str, names: Sequence[str], owner: str) -> str:
+    found = _spellings(written, names)
     if len(found) == 1:
         return found[0]
     if found:
@@ -166,28 +181,14 @@ def resolve_name(written: str, names: Sequence[str], *, owner: str = "table") ->
     )
 
 
+def _spellings(name: str, names: Collection[str]) -> list[str]:
+    """Return how ``names`` spell a name: exactly, or else all that differ in case alone."""
+    if name in names:
+        return [name]
+    lower = name.lower()
+    return [candidate for candidate in names if candidate.lower() == lower]
+
+
 def _named_fields(data_type: pa.DataType) -> list[pa.Field]:
     """Return the fields that dotted names reach: those of a struct, but none of a variant."""
     return list(data_type) if pa.types.is_struct(data_type) and not is_variant(data_type) else []
-
-
-def resolve_field(written: str, schema: pa.Schema) -> pa.Field:
-    """Return a column, or a nested field with its dotted name as a schema spells it.
-
-    Args:
-        written: a column, or a nested field by its dotted name, in any case.
-        schema: of the table.
-
-    Raises:
-        InvalidOptionError: the schema has no such field, or several that differ only in case.
-    """
-    is_column = bool(spellings(written, schema.names))
-    head, *parts = [written] if is_column else written.split(".")
-    column = schema.field(resolve_name(head, schema.names))
-    for part in parts:
-        fields = {f"{column.name}.{field.name}": field for field in _named_fields(column.type)}
-        # A column without fields has none of that name, even if a column has the dotted name.
-        names = list(fields) or [name for name in schema.names if "." not in name]
-        name = resolve_name(f"{column.name}.{part}", names)
-        column = fields[name].with_name(name)
-    return column

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 
 from hudi_pyspark.columns.arrays import Mask, any_of
 from hudi_pyspark.columns.schema_evolution import is_as_declared
+from hudi_pyspark.format.column_names import case_variants
 from hudi_pyspark.format.data_files import BaseFileFormat
 from hudi_pyspark.format.parquet.checked_file import has_only_value, open_parquet
 from hudi_pyspark.format.parquet.legacy_calendar import LegacyCalendar
@@ -176,8 +177,9 @@ def _is_as_shown(
 ) -> bool:
     """Decide whether a file has one column of a name, with the values of the answer."""
     partition = task.partition
-    spellings = [name for name in file_schema.names if name.lower() == field.name.lower()]
-    if spellings != [field.name] or not is_as_declared(file_schema.field(field.name).type, field):
+    is_only_one = [*case_variants([field.name], file_schema.names)] == [field.name]
+    index = file_schema.get_field_index(field.name)  # -1 also for duplicates
+    if not is_only_one or index < 0 or not is_as_declared(file_schema.field(index).type, field):
         return False
     if partition.is_as_stored(field.name):
         return field.name in task.stored_columns

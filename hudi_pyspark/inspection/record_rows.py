@@ -5,6 +5,7 @@ from collections.abc import Iterable
 import pyarrow as pa
 
 from hudi_pyspark.columns.arrays import field_array
+from hudi_pyspark.format.column_names import find_path
 from hudi_pyspark.inspection.definition import InspectionRows, schema_of, table_of
 from hudi_pyspark.table.merge_mode import MergeRule
 
@@ -17,7 +18,8 @@ _LEADING_COLUMNS = schema_of(
 
 def ordering_texts(rows: pa.Table, rule: MergeRule) -> pa.Array:
     """Return the ordering values of each row as texts; null if there are no ordering fields."""
-    names = [n for n in rule.ordering_fields if n.partition(".")[0] in rows.schema.names]
+    paths = [find_path(name, rows.schema) for name in rule.ordering_fields]
+    names = [".".join(path) for path in paths if path]
     if not names:
         return pa.nulls(rows.num_rows, pa.list_(pa.string()))
     columns = (field_array(rows, name, role="ordering field") for name in names)

@@ -15,7 +15,7 @@ from hudi_pyspark.errors import (
     TimeTravelError,
     UnsupportedQueryError,
 )
-from hudi_pyspark.format.column_names import resolve_name
+from hudi_pyspark.format.column_names import find_path, resolve_field
 from hudi_pyspark.inspection.commits import known_commits
 from hudi_pyspark.inspection.definition import InspectionRows, instant_row, with_columns
 from hudi_pyspark.table import meta_columns
@@ -28,31 +28,33 @@ HIDDEN = {*meta_columns.META_COLUMNS, meta_columns.OPERATION_COLUMN}
 
 
 def compared_columns(
-    config: TableConfig, names: Sequence[str], requested: Sequence[str] | None
+    config: TableConfig, schema: pa.Schema, requested: Sequence[str] | None
 ) -> tuple[list[str], list[str]]:
     """Return the columns that make up the key of a row, and the columns to compare.
 
     Args:
         config: of the table.
-        names: columns of both snapshots.
+        schema: columns of both snapshots.
         requested: columns to compare, in any case; all but the meta columns if None.
 
     Raises:
         UnsupportedQueryError: the table has no record key by which rows are identified.
         InvalidOptionError: a column does not exist.
     """
-    compared = [name for name in names if name not in HIDDEN]
+    compared = [name for name in schema.names if name not in HIDDEN]
     if config.populate_meta_fields:
         keys = [*_KEYS]
     else:
-        keys = [*config.partition_fields, *config.record_key_fields]
-        if not config.record_key_fields or not set(keys) <= set(names):
+        fields = [*config.partition_fields, *config.record_key_fields]
+        paths = [find_path(name, schema) for name in fields]
+        keys = [path[0] for path in paths if len(path) == 1]
+        if not config.record_key_fields or len(keys) < len(fields):
             raise UnsupportedQueryError(
                 f"rows of two snapshots cannot be matched: table {config.name!r} has no meta "
-                f"columns, and its key fields ({', '.join(keys) or 'none'}) are not columns"
+                f"columns, and its key fields ({', '.join(fields) or 'none'}) are not columns"
             )
     if requested is not None:
-        compared = [resolve_name(name, names) for name in requested]
+        compared = [resolve_field(name, schema, nested=False).name for name in requested]
     return keys, compared
 
 

@@ -12,11 +12,14 @@ if TYPE_CHECKING:
     from hudi_pyspark.table.config import TableConfig
 
 ZONED_INSTANT = re.compile(
-    r"(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\.\d{3}|\.\d{6})?)(Z|[+-]\d\d:\d\d)", re.ASCII
+    r"(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\.\d{3}|\.\d{6})?)(Z|[+-]\d\d:\d\d)(\[[^\[\]]+\])?",
+    re.ASCII,
 )
+"""A wall-clock time, its offset and perhaps its zone, as in RFC 9557: ``…+05:30[Asia/Kolkata]``.
 
-OF_THE_SESSION = " (session)"
-"""Ends an instant that Spark made of a day or a time, whose zone is that of the session."""
+Spark makes an instant with a zone, that of the session, of a day or a time. An offset alone is a
+moment; a zone says as well whose clock shows the time.
+"""
 
 
 def parse_instant(text: str) -> str:
@@ -63,7 +66,14 @@ def parse_as_of(text: str) -> str:
 
 
 def _without_zone(text: str) -> str:
-    return ZONED_INSTANT.sub(r"\1", text.removesuffix(OF_THE_SESSION))
+    zoned = ZONED_INSTANT.fullmatch(text)
+    return text if zoned is None else zoned[1]
+
+
+def names_zone(text: str) -> bool:
+    """Return whether a text is an instant with the zone whose clock shows it."""
+    zoned = ZONED_INSTANT.fullmatch(text)
+    return zoned is not None and zoned[3] is not None
 
 
 def parse_range_instant(text: str) -> str:

@@ -7,7 +7,7 @@ import pyarrow as pa
 from hudi_pyspark.columns.nested_fields import narrow_fields
 from hudi_pyspark.errors import CorruptTableError, InvalidOptionError, UnsupportedTableError
 from hudi_pyspark.filter.predicate import Predicate, top_level_columns
-from hudi_pyspark.format.column_names import case_variants, find_column, resolve_name
+from hudi_pyspark.format.column_names import case_variants, find_path, resolve_field
 from hudi_pyspark.format.nested_types import find_field
 from hudi_pyspark.table.config import PROPERTIES_FILE, TableConfig, has_lost_ordering_fields
 from hudi_pyspark.table.merge_mode import DELETE_FIELD, PAYLOADS, UNKNOWN_PAYLOAD, MergeRule
@@ -45,7 +45,9 @@ def result_schema(
     else:
         stored_names = dict.fromkeys(table_schema.names)
         names = [
-            n if n in stored_names else resolve_name(n, table_schema.names, owner=owner)
+            n
+            if n in stored_names
+            else resolve_field(n, table_schema, owner=owner, nested=False).name
             for n in columns
         ]
         if len({*names}) < len(names):
@@ -82,7 +84,7 @@ def planned_columns(
     if compares_values:
         result = pa.schema(table_schema.field(name) for name in result.names)
     result_names = {*result.names}
-    variants = case_variants(result_names, table_schema).names
+    variants = case_variants(result_names, table_schema.names)
     other_names = [name for name in variants if name not in result_names]
     filter_names = top_level_columns(predicate, table_schema)
     filter_names += [COMMIT_TIME_COLUMN] if reads_commits else []
@@ -96,10 +98,10 @@ def planned_columns(
 def _columns(names: Iterable[str], table_schema: pa.Schema) -> pa.Schema:
     """Return columns by their names, then those that differ from them in case alone."""
     ordered_names = dict.fromkeys(names)
-    variants = case_variants(ordered_names, table_schema)
-    present = {field.name: field for field in variants}
+    variants = case_variants(ordered_names, table_schema.names)
+    present = {field.name: field for field in table_schema if field.name in variants}
     columns = [present[name] for name in ordered_names if name in present]
-    columns += [field for field in variants if field.name not in ordered_names]
+    columns += [field for name, field in present.items() if name not in ordered_names]
     if COMMIT_TIME_COLUMN in ordered_names and COMMIT_TIME_COLUMN not in present:
         columns.append(pa.field(COMMIT_TIME_COLUMN, pa.string()))
     return pa.schema(columns)
@@ -153,7 +155,7 @@ def check_ordering_fields(table_schema: pa.Schema, rule: MergeRule) -> None:
     Raises:
         CorruptTableError: the table schema lacks an ordering field.
     """
-    missing = [n for n in rule.ordering_fields if find_column(n, table_schema) is None]
+    missing = [n for n in rule.ordering_fields if not find_path(n, table_schema)]
     if missing:
         raise CorruptTableError(
             f"ordering field {', '.join(missing)} (hoodie.table.ordering.fields or "
@@ -179,7 +181,7 @@ def merge_columns(table_schema: pa.Schema, rule: MergeRule, key_fields: Sequence
     if merger is None:
         fields += PAYLOADS.get(rule.payload_name, UNKNOWN_PAYLOAD).fields
     needed = [RECORD_KEY_COLUMN, DELETED_COLUMN, OPERATION_COLUMN]
-    needed += [name for field in fields if (name := find_column(field, table_schema))]
+    needed += [path[0] for field in fields if (path := find_path(field, table_schema))]
     if merger is not None:
         needed += table_schema.names if merger.columns is None else merger.columns
     return list(dict.fromkeys(needed))

@@ -100,7 +100,7 @@ class TablePlanner:
         if self.options.partition_values_from_path and config.key_generator == "TIMESTAMP":
             # The folder's name is a formatted time, not the column's value. So the column is text,
             # as in Apache Hudi. With the custom key generator it keeps its type.
-            formatted = {find_path(name, schema) for name in config.partition_fields}
+            formatted = {_spelled(name, schema) for name in config.partition_fields}
             schema = pa.schema(
                 f.with_type(pa.string()) if f.name in formatted else f for f in schema
             )
@@ -114,7 +114,7 @@ class TablePlanner:
         """
         names = ("ordering_fields", "partition_fields", "timestamp_partition_fields")
         spelled: dict[str, Any] = {
-            name: tuple(find_path(f, self.table_schema) for f in getattr(self.view.config, name))
+            name: tuple(_spelled(f, self.table_schema) for f in getattr(self.view.config, name))
             for name in names
         }
         return replace(self.view.config, **spelled)
@@ -129,7 +129,7 @@ class TablePlanner:
         """
         rule = merge_mode.resolve_merge_rule(
             self.config,
-            find_path(self.options.delete_field, self.table_schema),
+            _spelled(self.options.delete_field, self.table_schema),
             self.options.delete_marker,
         )
         merger = find_merger(rule, self.options.payload_merger, self.mergers)
@@ -266,7 +266,7 @@ class TablePlanner:
             # If a log file has only one commit and it does not count, the whole file is left out.
             block_filter=BlockFilter(
                 query.until,
-                None if self.config.has_completion_times else self.view.history.committed,
+                None if self.config.has_completion_times else self.view.history.known_commits,
             ),
             predicate=predicate,
             key_fields=self.key_fields,
@@ -303,6 +303,11 @@ class TablePlanner:
             self.options.row_options,
         )
         return sha256(repr(basis).encode()).hexdigest()
+
+
+def _spelled(name: str, schema: pa.Schema) -> str:
+    """Return the dotted name of a field as a schema spells it; a name that it lacks stays."""
+    return ".".join(find_path(name, schema)) or name
 
 
 def read_settings(options: ReadOptions) -> ReadSettings:

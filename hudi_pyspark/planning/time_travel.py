@@ -6,7 +6,6 @@ from hudi_pyspark.errors import FutureInstantError, InvalidInstantError, TimeTra
 from hudi_pyspark.format.timeline.instant import RequestedTime
 from hudi_pyspark.messages import warn
 from hudi_pyspark.options.instant_text import (
-    OF_THE_SESSION,
     ZONED_INSTANT,
     parse_instant,
     present_instant,
@@ -71,28 +70,26 @@ def _on_timeline(text: str, view: TableView) -> str:
     Raises:
         InvalidInstantError: the zone of the timeline is unknown, or has no such time.
     """
-    is_utc = view.config.timeline_timezone == "UTC"
-    if text.endswith(OF_THE_SESSION):
-        text = text.removesuffix(OF_THE_SESSION)
-        if not is_utc:  # the session is taken to be where the writers are
-            text = ZONED_INSTANT.sub(r"\1", text)
     zoned = ZONED_INSTANT.fullmatch(text)
     if zoned is None:
         return text
-    if not is_utc:
+    clock, offset, place = zoned.groups()
+    if view.config.timeline_timezone != "UTC":
+        if place is not None:  # that of the session, which is taken to be where the writers are
+            return clock
         raise InvalidInstantError(
             f"instant {text!r} has a zone, but the timeline of the table is in the local zone of "
             "its writers, which is not recorded",
             advice="Give the wall-clock time of that zone",
         )
-    zone = "+00:00" if zoned[2] == "Z" else zoned[2]  # Python 3.10 does not parse the Z
+    offset = "+00:00" if offset == "Z" else offset  # Python 3.10 does not parse the Z
     try:
-        moment = datetime.fromisoformat(zoned[1] + zone).astimezone(timezone.utc)
+        moment = datetime.fromisoformat(clock + offset).astimezone(timezone.utc)
     except OverflowError:
         raise InvalidInstantError(
             f"{text!r} is not an instant: there is no such time in UTC"
         ) from None
-    precision = "microseconds" if "." in zoned[1] else "seconds"
+    precision = "microseconds" if "." in clock else "seconds"
     return moment.replace(tzinfo=None).isoformat(" ", precision)
 
 

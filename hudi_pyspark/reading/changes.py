@@ -22,7 +22,7 @@ from hudi_pyspark.columns.schema_evolution import conform, repair_timestamps, st
 from hudi_pyspark.columns.text import json_text
 from hudi_pyspark.errors import CorruptTableError
 from hudi_pyspark.filter.evaluation import filter_rows
-from hudi_pyspark.format.column_names import match_columns
+from hudi_pyspark.format.column_names import match_names
 from hudi_pyspark.format.log.data_block import decode_data_block
 from hudi_pyspark.format.log.log_block import LogBlock, LogBlockType
 from hudi_pyspark.reading.merge.loaded_log import LogInMemory
@@ -130,7 +130,7 @@ def _logged_image(logged: pa.Table, name: str, task: CdcTask, block: LogBlock) -
     of_path = task.partition.from_path
     in_images = [name for name in task.images.names if name not in of_path]
     names = stored_columns(by_id, in_images, task.instant)
-    in_log = match_columns(names.values(), rows.schema.names, source=block.path)
+    in_log = match_names(names.values(), rows.schema.names, place=block.path)
     rows = rename_columns(rows.select([*in_log.values()]), in_log)
     if by_id is not None:
         rows = by_id.rename(rows, names, task.instant)

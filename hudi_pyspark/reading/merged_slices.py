@@ -29,6 +29,7 @@ from hudi_pyspark.format.column_names import case_variants
 from hudi_pyspark.reading import merge_sides
 from hudi_pyspark.reading.base_files.base_file import open_base_file, read_base_rows
 from hudi_pyspark.reading.base_files.page_reads import PagedFile
+from hudi_pyspark.reading.log_records.marks import ordering_columns
 from hudi_pyspark.reading.merge.fold import combines_records, wins_whole_records
 from hudi_pyspark.reading.merge.loaded_log import LogInMemory
 from hudi_pyspark.reading.merge.merge import MergePass
@@ -338,11 +339,11 @@ def read_identities(
     task: ScanTask, storage: Storage, file: PagedFile, *, by_position: bool
 ) -> Iterator[pa.Table]:
     """Read what identifies base rows to log records, and the values by which they are compared."""
-    fields = task.shared.rule.compared_fields
-    names = {*fields, *(name.partition(".")[0] for name in fields)}
+    names = set(ordering_columns(task.shared.rule.compared_fields, task.working))
     key_fields = () if by_position else task.shared.key_fields
     names |= set() if by_position else {RECORD_KEY_COLUMN, *key_fields}
-    columns = case_variants(names, task.working)
+    variants = case_variants(names, task.working.names)
+    columns = pa.schema(field for field in task.working if field.name in variants)
     lookup = task.with_columns(
         columns,
         key_fields=key_fields,

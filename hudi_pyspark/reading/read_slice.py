@@ -190,8 +190,9 @@ def _find_outcome(task: ScanTask, storage: Storage, kept_merge: KeptMerge) -> Ou
     outcome = kept.outcome if kept is not None else _resumed_outcome(task, storage, kept_merge)
     if outcome is None:
         return None
-    lacking = case_variants(outcome.lacking(requested).names, requested)
-    if not lacking.names:
+    names = case_variants(outcome.lacking(requested).names, requested.names)
+    lacking = pa.schema(field for field in requested if field.name in names)
+    if not names:
         return outcome
     if outcome.decision.kept_log_rows is None:
         return None

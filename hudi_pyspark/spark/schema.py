@@ -12,7 +12,7 @@ from pyspark.sql.types import StructField, StructType
 from hudi_pyspark.columns.nested_fields import nullable
 from hudi_pyspark.columns.schema_evolution import conform
 from hudi_pyspark.errors import InvalidOptionError, SchemaEvolutionError
-from hudi_pyspark.format.column_names import AmbiguousNamesError, match_names
+from hudi_pyspark.format.column_names import match_names
 from hudi_pyspark.spark.reader import LOAD_AGAIN
 from hudi_pyspark.wording import nearest
 
@@ -72,8 +72,8 @@ def spelled_as(table: pa.Schema, requested: StructType) -> StructType:
     """
     try:
         stored = match_names(requested.names, table.names)
-    except AmbiguousNamesError as error:
-        raise InvalidOptionError(f"a column of the query: {error}") from error
+    except SchemaEvolutionError as error:
+        raise InvalidOptionError(f"the query's {error.found}") from error
     columns = []
     for field in requested:
         name = stored.get(field.name, field.name)

@@ -18,10 +18,11 @@ from pyspark.sql.types import StructType
 
 from hudi_pyspark.catalogs.entry_columns import EntryColumns
 from hudi_pyspark.catalogs.hive_entry import READ_OPTIMIZED, reads_base_files
-from hudi_pyspark.errors import InvalidOptionError, UnsupportedQueryError
+from hudi_pyspark.errors import InvalidOptionError, SchemaEvolutionError, UnsupportedQueryError
+from hudi_pyspark.format.column_names import match_names
 from hudi_pyspark.format.timeline.instant import moment_of
 from hudi_pyspark.messages import logger
-from hudi_pyspark.options.instant_text import OF_THE_SESSION
+from hudi_pyspark.options.instant_text import names_zone
 from hudi_pyspark.options.option import QueryType
 from hudi_pyspark.options.read_options import BY_NAME, INSPECT, GivenOptions, key_of
 from hudi_pyspark.spark.hints import INTERNAL, OPTION, REQUEST
@@ -61,7 +62,6 @@ SQL_WORDS = {
     "INSTANT": _INSTANT,
     "FUNCTION": _FUNCTION,
     "CHANGES": _CHANGES,
-    "SESSION": OF_THE_SESSION,
     "INTERNAL": INTERNAL,
 }
 """The names and marks that the catalogs in Java share with Python."""
@@ -223,7 +223,7 @@ def _is_flag(arguments: Sequence[str]) -> bool:
 
 def _has_time(arguments: Sequence[str]) -> bool:
     """Return whether an argument was a day or a time, which is no folder."""
-    return any(text.endswith(OF_THE_SESSION) for text in arguments)
+    return any(map(names_zone, arguments))
 
 
 def _changes_options(changes: Mapping[str, Any]) -> dict[str, str]:
@@ -349,15 +349,20 @@ def check_declared(options: Mapping[str, str], schema: StructType) -> None:
         schema: the columns of the table.
 
     Raises:
-        InvalidOptionError: a column does not exist, or has another type.
+        InvalidOptionError: a column does not exist, has another type, or may be several.
     """
     entry = _Entry.of_read(options)
     if entry is None or not entry.is_new:
         return
-    types = {field.name.lower(): field.dataType.simpleString() for field in schema}
+    columns = StructType.fromJson({"fields": entry.fields})
+    try:
+        names = match_names(columns.names, schema.names)
+    except SchemaEvolutionError as error:
+        raise InvalidOptionError(f"CREATE TABLE: {error.found}") from error
+    types = {field.name: field.dataType.simpleString() for field in schema}
     problems = []
-    for field in StructType.fromJson({"fields": entry.fields}):
-        stored = types.get(field.name.lower())
+    for field in columns:
+        stored = types[names[field.name]] if field.name in names else None
         declared = field.dataType.simpleString()
         if stored is None:
             problems.append(f"it has no column {field.name}")

@@ -40,7 +40,8 @@ class FileSlices(PickledWithoutCache):
         """
         timeline = self.history.timeline
         planned = timeline.pending_compactions if self.history.config.is_merge_on_read else ()
-        return CommittedTimes.of((*self.history.commits, *planned), timeline)
+        instants = (*self.history.commits, *planned)
+        return CommittedTimes.of(instants, timeline, self.history.archived_in_gap)
 
     @cached_property
     def last_instant(self) -> str:

@@ -72,12 +72,16 @@ def missing_table_error(storage: Storage) -> HudiError:
 
 
 def _like(storage: Storage) -> str:
-    """Return a hint at a folder beside the path whose name is like it; "" if there is none."""
+    """Return a hint at a folder beside the path whose name is like it; "" if there is none.
+
+    An empty folder gets no hint.
+    """
     parent, _, name = storage.describe("").rpartition("/")
     with suppress(HudiError, OSError):
         if parent and not parent.endswith("/"):
             beside = storage.at(parent).list_directory("")
-            return did_you_mean(name, [entry.name for entry in beside if entry.is_directory])
+            folders = [entry.name for entry in beside if entry.is_directory]
+            return did_you_mean(name, folders) if name not in folders else ""
     return ""
 
 

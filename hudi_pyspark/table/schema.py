@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from hudi_pyspark.errors import CorruptTableError, UnsupportedTableError
 from hudi_pyspark.format.avro.schema import arrow_schema, parse_schema
-from hudi_pyspark.format.column_names import spellings
+from hudi_pyspark.format.column_names import find_path
 from hudi_pyspark.format.nested_types import (
     MILLISECONDS,
     VARIANT,
@@ -64,8 +64,10 @@ def resolve_schema(view: TableView, as_of: str | None = None) -> pa.Schema:
     schema = _with_meta_columns(pa.schema([as_shown(field) for field in schema]), view)
     if not view.config.drop_partition_columns:
         return schema
-    dropped = [n for n in view.config.partition_fields if not spellings(n, schema.names)]
-    if dropped and len(dropped) != len(view.config.partition_fields):
+    paths = {name: find_path(name, schema) for name in view.config.partition_fields}
+    dropped = [name for name, path in paths.items() if not path]
+    # Writers drop columns: a nested field stays in its column.
+    if dropped and any(len(path) == 1 for path in paths.values()):
         raise CorruptTableError(
             "hoodie.datasource.write.drop.partition.columns is true, but the table schema lacks "
             f"only some partition columns: {', '.join(dropped)}"

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from hudi_pyspark import thresholds
 from hudi_pyspark.errors import HudiError, UnsupportedTableError
 from hudi_pyspark.format.bucket_keys import EMPTY_PART, NULL_PART
-from hudi_pyspark.format.column_names import match_columns
+from hudi_pyspark.format.column_names import match_names
 from hudi_pyspark.format.data_files import BaseFileFormat
 from hudi_pyspark.format.log.data_block import decode_first_records
 from hudi_pyspark.format.log.delete_block import decode_deletes
@@ -118,9 +118,10 @@ def _names_in_file(
     """Map columns to their names in a file or a block of it; others than ``needed`` may be missing.
 
     Raises:
-        UnsupportedTableError: it lacks a column, or has one under several names.
+        UnsupportedTableError: it lacks a column.
+        SchemaEvolutionError: it has one under several names.
     """
-    names = match_columns(columns, stored, source=path)
+    names = match_names(columns, stored, place=path)
     if missing := [name for name in needed if name not in names]:
         raise UnsupportedTableError(f"{path} has no column {', '.join(missing)}")
     return names

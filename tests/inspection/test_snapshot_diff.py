@@ -220,6 +220,16 @@ def test_table_without_meta_columns_is_compared_by_its_key_fields(golden_table):
     assert not META & set(names)
 
 
+def test_key_fields_may_have_another_case_in_the_properties(tmp_path):
+    base = unpack("v9_mor_no_meta_fields_complex", tmp_path)
+    table = HudiTable(str(base))
+    first = table._view.history.commits[0].requested_time
+    expected = table.diff(first, table.last_instant)
+    fields = ",".join(table.config.record_key_fields).upper()
+    set_property(base, "hoodie.table.recordkey.fields", fields)
+    assert HudiTable(str(base)).diff(first, table.last_instant).equals(expected)
+
+
 def test_table_without_any_key_is_refused(tmp_path):
     base = unpack("v9_mor_no_meta_fields_complex", tmp_path)
     set_property(base, "hoodie.table.recordkey.fields", None)

@@ -111,6 +111,6 @@ def test_flags_that_the_table_does_not_have_are_not_needed():
 
 
 def test_absent_ordering_field_is_corrupt_and_named():
-    pattern = r"ordering field x\.y, z \(hoodie\.table\.ordering\.fields or .*does not exist"
+    pattern = r"ordering field x\.y, s\.z \(hoodie\.table\.ordering\.fields or .*does not exist"
     with pytest.raises(CorruptTableError, match=pattern):
-        check_ordering_fields(TABLE, rule_of(ordering_fields=["x.y", "ts", "z"]))
+        check_ordering_fields(TABLE, rule_of(ordering_fields=["x.y", "ts", "S.TS", "s.z"]))

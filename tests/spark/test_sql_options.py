@@ -161,7 +161,7 @@ def test_calls_of_functions_become_options_of_a_read(options, plain):
         call("hudi_table_changes", "/a", "cdc", "1", "2", "3"),
         call("hudi_query_timeline", "/a", "true", "true"),
         call("hudi_query_timeline", "/a", "1"),
-        call("hudi_filesystem_view", "/a", "2026-11-21 00:00:00+00:00 (session)"),
+        call("hudi_filesystem_view", "/a", "2026-11-21T00:00:00+00:00[UTC]"),
         call("hudi_filesystem_view", "/a", "*", "*"),
     ],
 )
@@ -258,6 +258,23 @@ COLUMNS = StructType().add("id", StringType()).add("Qty", IntegerType()).add("ta
 
 def test_table_without_declared_columns_has_its_own():
     check_declared({}, COLUMNS)
+
+
+def test_declared_column_is_the_one_of_its_case():
+    table = StructType().add("v", IntegerType()).add("V", StringType())
+    declared = StructType().add("v", IntegerType())
+    check_declared(entry(schema=declared.jsonValue(), is_new=True), table)
+    declared = StructType().add("q", IntegerType())
+    table = StructType().add("Qty", IntegerType())
+    with pytest.raises(InvalidOptionError, match="it has no column q"):
+        check_declared(entry(schema=declared.jsonValue(), is_new=True), table)
+
+
+def test_declared_column_that_may_be_one_of_two_is_refused():
+    table = StructType().add("qty", IntegerType()).add("Qty", IntegerType())
+    declared = StructType().add("QTY", IntegerType())
+    with pytest.raises(InvalidOptionError, match="column 'QTY' may be 'qty' or 'Qty'"):
+        check_declared(entry(schema=declared.jsonValue(), is_new=True), table)
 
 
 @pytest.mark.spark

@@ -5,7 +5,14 @@ from tests.table.tiny_table import TinyTable, archive
 
 
 @pytest.mark.parametrize(
-    ("time", "expected"), [("010", "015"), ("015", None), ("020", None), ("005", "007")]
+    ("time", "expected"),
+    [
+        ("005", "007"),
+        ("010", "015"),
+        ("015", "018"),  # archived beyond a savepoint that kept 010
+        ("016", None),
+        ("020", None),
+    ],
 )
 def test_completion_time_is_known_of_what_is_committed(time, expected):
     table = TinyTable(9).write("010", "deltacommit").instant("020.deltacommit.inflight")

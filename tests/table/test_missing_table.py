@@ -78,6 +78,12 @@ def test_name_that_is_mistyped_gets_the_folder_beside_it(tmp_path):
         open_table(ArrowStorage.parse(str(tmp_path / "order")))
 
 
+def test_empty_folder_is_not_told_to_be_itself(tmp_path):
+    (tmp_path / "orders").mkdir()
+    with pytest.raises(PathNotFoundError, match=r"or is empty\. Give [^;]*$"):
+        open_table(ArrowStorage.parse(str(tmp_path / "orders")))
+
+
 @pytest.mark.parametrize("version", [6, 9])
 def test_table_without_its_properties_is_corrupt_and_says_what_was_lost(version):
     files = TinyTable(version).data("f").files

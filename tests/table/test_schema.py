@@ -266,5 +266,13 @@ def test_schema_that_lacks_only_some_dropped_partition_columns_is_corrupt():
         resolve_schema(written(9, avro("id", "p"), **DROPPED).open())
 
 
+def test_nested_partition_field_is_not_a_dropped_column():
+    nested = {"type": "record", "name": "r", "fields": [{"name": "P", "type": "string"}]}
+    properties = {**DROPPED, "table__partition__fields": "s.p"}
+    assert names(written(9, avro("id", s=nested), **properties)) == [*META, "id", "s"]
+    properties["table__partition__fields"] = "s.p,q"
+    assert names(written(9, avro("id", s=nested), **properties)) == [*META, "id", "s", "q"]
+
+
 def test_partition_columns_are_not_appended_where_they_were_not_dropped():
     assert names(written(9, avro("id"), table__partition__fields="p")) == [*META, "id"]

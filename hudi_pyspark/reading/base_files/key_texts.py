@@ -20,8 +20,9 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from hudi_pyspark.errors import SchemaEvolutionError
 from hudi_pyspark.format.bucket_keys import EMPTY_PART, NULL_PART
-from hudi_pyspark.format.column_names import AmbiguousNamesError, match_names
+from hudi_pyspark.format.column_names import match_names
 from hudi_pyspark.format.parquet.checked_file import chunk_bounds, chunk_statistics
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 
@@ -46,7 +47,7 @@ def shows_texts(file: pq.ParquetFile, key_fields: Sequence[str]) -> bool:
     schema = file.schema_arrow
     try:
         names = match_names((RECORD_KEY_COLUMN, *key_fields), schema.names)
-    except AmbiguousNamesError:
+    except SchemaEvolutionError:
         return False
     types = [schema.field(name).type for name in names.values()]
     if len(names) <= len(key_fields) or not all(map(_has_one_text, types)):

@@ -26,7 +26,7 @@ from hudi_pyspark.errors import (
     UnsupportedTypeError,
 )
 from hudi_pyspark.format.avro.schema import parse_schema
-from hudi_pyspark.format.column_names import match_columns
+from hudi_pyspark.format.column_names import match_names
 from hudi_pyspark.format.data_files import LANCE_MISSING, BaseFileFormat
 from hudi_pyspark.format.hfile import HFileError
 from hudi_pyspark.format.hfile.reader import SCHEMA_INFO, read_hfile
@@ -60,7 +60,7 @@ def _read_orc_file(
         with storage.open_input(path) as file, failures_of(file):
             source = orc.ORCFile(file)
             schema = source.schema
-            names = match_columns(columns, schema.names, source=place)
+            names = match_names(columns, schema.names, place=place)
             stored_names = list(names.values())
             if not stored_names:
                 for start in range(0, source.nrows, batch_rows):
@@ -219,7 +219,7 @@ def _read_hfile_file(
         if schema_text is None:
             raise CorruptBaseFileError(place, "expected an Avro schema in its file info")
         schema = parse_schema(str(schema_text, "utf-8"))
-        stored = match_columns(columns, [field.name for field in schema.fields], source=place)
+        stored = match_names(columns, [field.name for field in schema.fields], place=place)
         table = decode_hfile_records(hfile, schema, [*stored.values()])
         table = rename_columns(table.select([*stored.values()]), stored) if stored else table
     except (HFileError, CorruptAvroError, UnicodeDecodeError) as error:
@@ -247,7 +247,7 @@ def _read_lance_file(
     with _local_file(storage, path) as local:
         try:
             names = LanceFileReader(str(local)).metadata().schema.names
-            stored = match_columns(columns, names, source=storage.describe(path))
+            stored = match_names(columns, names, place=storage.describe(path))
             stored_names = list(stored.values())
             # The library refuses an empty list.
             reader = LanceFileReader(str(local), columns=stored_names or names[:1])

@@ -26,7 +26,7 @@ from hudi_pyspark.errors import CorruptBaseFileError, MissingFileError
 from hudi_pyspark.filter.evaluation import ColumnBounds, may_match
 from hudi_pyspark.filter.predicate import Predicate
 from hudi_pyspark.format.bloom_filter import BloomFilter, BloomFilterError
-from hudi_pyspark.format.column_names import match_columns
+from hudi_pyspark.format.column_names import match_names
 from hudi_pyspark.format.nested_types import find_field
 from hudi_pyspark.format.parquet.checked_file import (
     check_row_count,
@@ -235,7 +235,7 @@ def read_parquet_rows(
         parquet = file.parquet
         schema_in_file = parquet.schema_arrow  # pyarrow converts it anew each time
         schema = with_instants(schema_in_file, parquet.schema)
-        names = match_columns(columns, schema.names, source=file.place)
+        names = match_names(columns, schema.names, place=file.place)
         stored_names = list(names.values())
         calendar = LegacyCalendar.of(parquet, file.place)
         groups, keys = row_groups.choose(parquet, names, is_legacy=calendar is not None)

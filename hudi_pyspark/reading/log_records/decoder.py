@@ -17,7 +17,7 @@ from hudi_pyspark.columns.schema_evolution import (
     stored_columns,
 )
 from hudi_pyspark.errors import CorruptTableError, HudiError
-from hudi_pyspark.format.column_names import match_columns
+from hudi_pyspark.format.column_names import match_names
 from hudi_pyspark.format.log import data_block
 from hudi_pyspark.format.log.delete_block import (
     DeleteRecords,
@@ -179,7 +179,7 @@ class LogDecoder:
         """Map columns to their names at the block's instant, and these to the block's own names."""
         stored = stored_columns(self.schema_on_read, self.columns, block.instant_time or "")
         in_block = [field.name for field in block.avro_schema().fields]
-        return stored, match_columns(stored.values(), in_block, source=_place(block))
+        return stored, match_names(stored.values(), in_block, place=_place(block))
 
     def concatenate(self, parts: Sequence[LogRecords]) -> LogRecords:
         """Join the records of some parts, or of none, in their order."""

@@ -113,13 +113,20 @@ def comparable_ordering(table: pa.Table, fields: Sequence[str]) -> Ordering:
     return tuple(comparable(ordering_field(table, name), name) for name in fields)
 
 
+def ordering_columns(fields: Sequence[str], schema: pa.Schema) -> list[str]:
+    """Return the columns that have the ordering fields, each once."""
+    paths = (find_path(name, schema) for name in fields)
+    return list(dict.fromkeys(path[0] for path in paths if path))
+
+
 def ordering_field(table: pa.Table, name: str) -> pa.Array:
     """Return the values of an ordering field as they are in the table.
 
     Raises:
         CorruptTableError: the table lacks it.
     """
-    return field_array(table, find_path(name, table.schema), role="ordering field")
+    spelled = ".".join(find_path(name, table.schema)) or name
+    return field_array(table, spelled, role="ordering field")
 
 
 def comparable(values: pa.Array, name: str) -> pa.Array:

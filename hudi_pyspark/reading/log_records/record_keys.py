@@ -10,10 +10,10 @@ import pyarrow.compute as pc
 from hudi_pyspark.arrow_values import text_scalar, to_arrow, to_numpy
 from hudi_pyspark.columns.arrays import RowNumbers, as_one_array, field_array
 from hudi_pyspark.columns.text import spark_value_text
-from hudi_pyspark.errors import CorruptTableError
+from hudi_pyspark.errors import CorruptTableError, SchemaEvolutionError
 from hudi_pyspark.format.avro.schema import arrow_field
 from hudi_pyspark.format.bucket_keys import EMPTY_PART, NULL_PART
-from hudi_pyspark.format.column_names import AmbiguousNamesError, find_path, match_names
+from hudi_pyspark.format.column_names import find_path, match_names
 from hudi_pyspark.format.log.log_block import LogBlock
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 
@@ -71,9 +71,9 @@ def record_keys(table: pa.Table, key_fields: Sequence[str]) -> pa.Array:
     Raises:
         CorruptTableError: the table lacks a key field, or all fields of a row are null or empty.
     """
+    spelled = [".".join(find_path(name, table.schema)) or name for name in key_fields]
     texts = [
-        spark_value_text(field_array(table, find_path(name, table.schema), role="record key field"))
-        for name in key_fields
+        spark_value_text(field_array(table, name, role="record key field")) for name in spelled
     ]
     if len(texts) == 1:
         _check_named(pc.is_null(texts[0]), key_fields)
@@ -100,7 +100,7 @@ def show_texts(block: LogBlock, key_fields: Sequence[str]) -> bool:
     fields = {field.name: field for field in block.avro_schema().fields}
     try:
         names = match_names(key_fields, fields)
-    except AmbiguousNamesError:
+    except SchemaEvolutionError:
         return False
     types = [arrow_field(fields[name]).type for name in names.values()]
     has_all = block.is_partial or len(names) == len(key_fields)

@@ -10,12 +10,12 @@ import pyarrow.compute as pc
 from hudi_pyspark.arrow_values import to_arrow, to_numpy
 from hudi_pyspark.columns.arrays import Mask, RowNumbers, as_one_array
 from hudi_pyspark.errors import CorruptTableError
-from hudi_pyspark.format.column_names import case_variants
 from hudi_pyspark.reading.log_records.marks import (
     Marks,
     Ordering,
     are_older,
     comparable_ordering,
+    ordering_columns,
 )
 from hudi_pyspark.reading.log_records.records import NO_ROW, LogRecords
 from hudi_pyspark.table.merge_mode import MergeRule, RecordMergeMode
@@ -125,9 +125,8 @@ def compared_ordering(match: Match, rule: MergeRule) -> Ordering:
     fields = rule.compared_fields
     if not fields:
         return ()
-    names = {*fields, *(name.partition(".")[0] for name in fields)}
-    columns = case_variants(names, match.table.schema)
-    return comparable_ordering(match.table.select(columns.names).take(to_arrow(match.rows)), fields)
+    columns = match.table.select(ordering_columns(fields, match.table.schema))
+    return comparable_ordering(columns.take(to_arrow(match.rows)), fields)
 
 
 def base_wins(marks: Marks, base_ordering: Ordering, rule: MergeRule) -> Mask:

@@ -33,7 +33,7 @@ import pyarrow.compute as pc
 from hudi_pyspark.columns.arrays import Mask, any_of, as_one_array, is_null, is_true
 from hudi_pyspark.columns.text import spark_value_text
 from hudi_pyspark.errors import CorruptTableError, InvalidOptionError
-from hudi_pyspark.format.column_names import find_column
+from hudi_pyspark.format.column_names import find_path
 from hudi_pyspark.reading.log_records.marks import are_older, flagged_rows, ordering_field
 from hudi_pyspark.reading.merge.decision import (
     DEBEZIUM_UNAVAILABLE,
@@ -333,8 +333,8 @@ def _operation_is(records: Records, field: str, operation: str) -> Mask:
 
 def _payload_column(records: Records, field: str) -> pa.Array:
     """Return a column by its name in any case; nulls if the table lacks it."""
-    name = find_column(field, records.rows.schema)
-    return as_one_array(records.rows.column(name)) if name else pa.nulls(len(records))
+    path = find_path(field, records.rows.schema)
+    return as_one_array(records.rows.column(path[0])) if path else pa.nulls(len(records))
 
 
 def _is_default(rows: pa.Table, name: str, rule: MergeRule) -> Mask:

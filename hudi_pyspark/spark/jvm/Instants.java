@@ -11,8 +11,8 @@ import org.apache.spark.sql.internal.SQLConf;
  * Times of Spark as the instants that options/instant_text.py parses.
  *
  * <p>The only place that makes a text of a time: for TIMESTAMP AS OF and for table functions. The
- * text is the wall-clock time of the session with its offset, marked as such: Python takes the
- * moment if the timeline of the table is in UTC, else the wall-clock time.
+ * text is the wall-clock time of the session with its offset and its zone, as in RFC 9557. Python
+ * takes the moment if the timeline of the table is in UTC, else the wall-clock time.
  */
 public final class Instants {
   private Instants() {}
@@ -31,7 +31,7 @@ public final class Instants {
   /** The instant of a time; without milliseconds it means the whole second. */
   public static String text(ZonedDateTime time) {
     boolean isWhole = time.getNano() < 1000000;
-    String pattern = isWhole ? "uuuu-MM-dd HH:mm:ssxxx" : "uuuu-MM-dd HH:mm:ss.SSSxxx";
-    return DateTimeFormatter.ofPattern(pattern).format(time) + Words.SESSION;
+    String clock = isWhole ? "uuuu-MM-dd'T'HH:mm:ss" : "uuuu-MM-dd'T'HH:mm:ss.SSS";
+    return DateTimeFormatter.ofPattern(clock + "xxx'['VV']'").format(time);
   }
 }
