@@ -108,7 +108,10 @@ class RequestedRange(PickledWithoutCache):
         begin, end = self.options.begin, self.options.end
         last = max(self.times.values(), default="")
         if end and begin > end:
-            raise errors.InvalidInstantError(f"the range begins at {begin}, after its end {end}")
+            raise errors.InvalidInstantError(
+                f"the range begins at {begin}, after its end {end}",
+                advice="Give an earlier begin, or leave out the end to read to the latest commit",
+            )
         if last and last < begin != LAST_OFFSET:
             message = f"the range begins at {begin}, after the last commit of the table, {last}"
             if self.options.on_missing is OnMissing.FAIL:
