@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from hudi_pyspark.columns.arrays import is_number
+from hudi_pyspark.columns.arrays import any_of, is_number
 from hudi_pyspark.columns.text import cell_texts, json_text, plain_text
 from hudi_pyspark.errors import printable
 from hudi_pyspark.wording import byte_text
@@ -125,14 +125,17 @@ def json_lines(table: pa.Table) -> list[str]:
     return [str(line) for part in parts for line in json_text(part).to_pylist()]
 
 
+_is_written_as_in_json = any_of(pa.types.is_nested, pa.types.is_binary, pa.types.is_temporal)
+
+
 def csv_of(table: pa.Table, *, has_header: bool = True) -> bytes:
     """Return rows as CSV: null is an empty field, an empty string is quoted.
 
-    Nested values, bytes and timestamps are written as in JSON.
+    Nested values, bytes, dates and timestamps are written as in JSON.
     """
     columns = [
         pa.chunked_array(map(plain_text, column.chunks), pa.string())
-        if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_timestamp(kind)
+        if _is_written_as_in_json(kind)
         else column
         for column, kind in zip(table.columns, table.schema.types, strict=True)
     ]

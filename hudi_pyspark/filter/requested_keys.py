@@ -152,6 +152,8 @@ def has_record_key(keys: str | int | Iterable[str | int], config: TableConfig) -
     if isinstance(keys, Iterable) and not isinstance(keys, (str, bytes)):
         several = keys
     texts = [_key_text(key) for key in several]
+    if not texts:
+        raise InvalidOptionError("there is no record key to look up", advice="Give one or several")
     fields = config.record_key_fields
     if len(fields) == 1:  # some releases put the field's name before the value
         texts += [f"{fields[0]}:{text}" for text in texts]

@@ -194,13 +194,14 @@ def _is_missing(time: str, table: TableView, files: Callable[[], FileRecords]) -
     if time < table.history.committed.first or len(time) == _OWN_INSTANT_LENGTH:
         return False
     if time in files().file_instants:
-        return True
+        return time not in table.history.committed
     # The oldest rollbacks are archived, and a restore removes instants.
     may_be_undone = time < max(
         min(_times(timeline.of_action(Action.ROLLBACK)), default=""),
         max(_times(timeline.of_action(Action.RESTORE)), default=""),
     ) or any(i.action in (Action.ROLLBACK, Action.RESTORE) for i in timeline.pending)
-    return not may_be_undone and files().has_files_added_by(time)
+    is_missing = not may_be_undone and files().has_files_added_by(time)
+    return is_missing and time not in table.history.committed
 
 
 def _delta_commits(own: Timeline) -> frozenset[RequestedTime]:

@@ -108,7 +108,10 @@ class RequestedRange(PickledWithoutCache):
         begin, end = self.options.begin, self.options.end
         last = max(self.times.values(), default="")
         if end and begin > end:
-            raise errors.InvalidInstantError(f"the range begins at {begin}, after its end {end}")
+            raise errors.InvalidInstantError(
+                f"the range begins at {begin}, after its end {end}",
+                advice="Give an earlier begin, or leave out the end to read to the latest commit",
+            )
         if last and last < begin != LAST_OFFSET:
             message = f"the range begins at {begin}, after the last commit of the table, {last}"
             if self.options.on_missing is OnMissing.FAIL:
@@ -191,13 +194,19 @@ class RequestedRange(PickledWithoutCache):
         begin = self.options.begin
         history = self.view.history
         first = history.committed.first
-        if first and begin >= self.times[RequestedTime(first)]:
+        if first and begin >= self.times[RequestedTime(first)] and not self._has_gap(end):
             return {}
         # An instant never completes before it is requested.
         archived = history.archived_between("" if self.by_completion else begin, end)
         commits = (a for a in archived if a.action in COMMIT_ACTIONS)
         times = _compared_times(commits, by_completion=self.by_completion)
         return {t: at for t, at in times.items() if begin < at <= end and t not in self.times}
+
+    def _has_gap(self, end: str) -> bool:
+        """Return whether commits of the range show that some between them are archived."""
+        history = self.view.history
+        in_range = [time for time, at in self.times.items() if self.options.begin < at <= end]
+        return history.shows_gap(history.metadata_of(in_range).values())
 
     def end_before_hollow_commits(self) -> str:
         """Return where a range of requested times ends, given that pending commits may complete.

@@ -1,7 +1,7 @@
 """Commits of a table and of its archive: what they did, and when."""
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from typing import Any, TypeVar
 
@@ -79,7 +79,29 @@ class CommitHistory:
     @cached_property
     def committed(self) -> CommittedTimes:
         """Instants whose log blocks and log files count."""
-        return CommittedTimes.of(self.commits, self.timeline)
+        return CommittedTimes.of(self.commits, self.timeline, self.archived_in_gap)
+
+    def archived_in_gap(self) -> frozenset[RequestedTime]:
+        """Return the archived commits that are later than the earliest active one.
+
+        There are some if an archiver went on beyond a savepoint: see `CommittedTimes`. Loads the
+        archive from there on, once.
+        """
+        return self._archived_in_gap
+
+    @cached_property
+    def _archived_in_gap(self) -> frozenset[RequestedTime]:
+        first = self.committed.first
+        archived = self.archived_between(since=first) if first else ()
+        times = (i.requested_time for i in archived if i.action in COMMIT_ACTIONS)
+        return frozenset(time for time in times if time > first)
+
+    @property
+    def known_commits(self) -> CommittedTimes:
+        """The same as `committed`, without the archive: with what it was asked for until now."""
+        known = self.__dict__.get("_archived_in_gap", frozenset())
+        committed = self.committed
+        return replace(committed, times=committed.times | known, archived=None)
 
     @cached_property
     def all_commits(self) -> tuple[Instant, ...]:
@@ -233,13 +255,26 @@ class CommitHistory:
         return self.storage.describe(instant_path(instant, self.config))
 
     def lost_among(self, commits: Iterable[instant_metadata.CommitMetadata]) -> set[str]:
-        """Return instants that the timeline lacks, although some commits built on their files.
+        """Return instants that are not committed, although some commits built on their files."""
+        return {time for time in self._bases_of(commits) if time not in self.committed}
 
-        A log file may be on top of a compaction that is only planned.
+    def shows_gap(self, commits: Iterable[instant_metadata.CommitMetadata]) -> bool:
+        """Return whether some commits built on files of archived ones after the earliest active.
+
+        Then a range may have archived commits although it begins later: see `CommittedTimes`.
+        """
+        times, first = self.committed.times, self.committed.first
+        later = {time for time in self._bases_of(commits) - times if time > first}
+        return any(time in self.committed for time in later)
+
+    def _bases_of(self, commits: Iterable[instant_metadata.CommitMetadata]) -> set[str]:
+        """Return the instants on whose files some commits built.
+
+        Without planned compactions: a log file may be on top of one.
         """
         bases = {stat.prev_commit or "" for metadata in commits for _, stat in metadata.all_stats()}
         planned = {instant.requested_time for instant in self.timeline.pending_compactions}
-        return {time for time in bases - planned if time.isdigit() and time not in self.committed}
+        return {time for time in bases - planned if time.isdigit()}
 
     def first_incomplete_commit(self) -> Instant | None:
         """Return the oldest commit that is still being written.

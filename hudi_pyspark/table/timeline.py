@@ -1,9 +1,9 @@
 """The instants of a table, in order, and their files."""
 
 import gc
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from hudi_pyspark import thresholds
 from hudi_pyspark.cached_property import PickledWithoutCache, cached_property
@@ -66,29 +66,48 @@ class CommittedTimes:
     ``first`` is the earliest commit that is not kept only by a savepoint, "" on an empty timeline.
     Everything before it has left the active timeline; failed writes are rolled back before that.
     What is still pending never counts: of two concurrent writers the later may commit first.
+
+    An archiver that goes on beyond savepoints leaves a gap between a savepoint's commit and the
+    rest of the timeline. Once the savepoint is deleted, nothing on the timeline shows the gap. So
+    ``archived`` is asked about an instant after ``first`` that the timeline lacks.
     """
 
     times: frozenset[str]
     first: str
     pending: frozenset[str] = frozenset()
+    # Loads the archived commits after ``first``; None if nobody can.
+    archived: Callable[[], Collection[str]] | None = field(default=None, compare=False, repr=False)
 
     @classmethod
-    def of(cls, instants: Iterable[Instant], timeline: Timeline) -> "CommittedTimes":
-        """Return the times of some completed instants, given the timeline that they are on."""
+    def of(
+        cls,
+        instants: Iterable[Instant],
+        timeline: Timeline,
+        archived: Callable[[], Collection[str]] | None = None,
+    ) -> "CommittedTimes":
+        """Return the times of some completed instants, given the timeline that they are on.
+
+        Args:
+            instants: the completed ones.
+            timeline: that they are on.
+            archived: loads the archived commits that may be later than the earliest of them.
+        """
         times = frozenset(i.requested_time for i in instants)
         saved = {i.requested_time for i in timeline.of_action(Action.SAVEPOINT)}
         # Pending actions that write data files, table services included.
         writes = (i for i in timeline.pending if i.comparable_action in COMMIT_ACTIONS)
         pending = frozenset(i.requested_time for i in writes)
-        return cls(times, min(times - saved, default=""), pending)
+        return cls(times, min(times - saved, default=""), pending, archived)
 
     def __contains__(self, time: str) -> bool:
         # Before Hudi 0.10 instants had 14 digits; newer writers pad them with 999 milliseconds.
-        return (
-            time in self.times
-            or (len(time) == 17 and time.endswith("999") and time[:14] in self.times)
-            or (bool(self.first) and time < self.first and time not in self.pending)
-        )
+        if time in self.times:
+            return True
+        if len(time) == 17 and time.endswith("999") and time[:14] in self.times:
+            return True
+        if not self.first or time in self.pending:
+            return False
+        return time < self.first or (self.archived is not None and time in self.archived())
 
 
 @contextmanager

@@ -119,6 +119,12 @@ def test_null_and_empty_text_differ_in_csv():
     assert sink.getvalue() == b'"a"\n""\n\n"x""y\n"\n'
 
 
+def test_dates_of_any_year_are_written_out_in_csv():
+    days = pa.array([0, None, 35_804_721, -721_294], pa.int32()).cast(pa.date32())
+    lines = csv_of(pa.table({"d": days})).decode().splitlines()
+    assert lines == ['"d"', '"1970-01-01"', "", '"99999-12-31"', '"-0005-03-02"']
+
+
 def test_every_command_prints_json_and_csv_that_parse(table):
     instant = "20261121062951305"
     file_id = json.loads(in_process("slices", table, "-o", "json").out)[0]["file_id"]

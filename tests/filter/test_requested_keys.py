@@ -1,7 +1,8 @@
 import pyarrow as pa
 import pytest
 
-from hudi_pyspark.filter.requested_keys import RequestedKeys
+from hudi_pyspark import InvalidOptionError
+from hudi_pyspark.filter.requested_keys import RequestedKeys, has_record_key
 from hudi_pyspark.filter.sql_text import parse_filter
 from hudi_pyspark.table.config import TableConfig
 
@@ -13,6 +14,16 @@ SCHEMA = pa.schema(
         "fare": pa.float64(),
     }
 )
+
+
+@pytest.mark.parametrize(
+    ("keys", "problem"),
+    [([], "there is no record key to look up. Give one or several"), (1.5, "is of type float")],
+)
+def test_lookup_without_a_key_or_with_a_fraction_says_what_to_give(keys, problem):
+    config = TableConfig.parse({"hoodie.table.name": "t", "hoodie.table.version": "9"})
+    with pytest.raises(InvalidOptionError, match=problem):
+        has_record_key(keys, config)
 
 
 def keys(text, fields="id", generator="SIMPLE"):

@@ -4,9 +4,12 @@ Expected rows are those that Apache Hudi 1.2.0 reads of the same data without cl
 archiving, the golden case `x_v9_mor_sl_savepoints`.
 """
 
+import pyarrow.parquet as pq
 import pytest
 
 from hudi_pyspark import HudiTable, MissingFileError, TimeTravelError
+from hudi_pyspark.format.timeline.instant import COMMIT_ACTIONS
+from hudi_pyspark.table.timeline import instant_path
 from tests.conftest import GOLDEN
 from tests.golden.case import load_case
 
@@ -15,6 +18,7 @@ BEYOND, TWIN = (
     load_case(EXTRA / f"x_v9_mor_sl_{name}") for name in ("beyond_savepoint", "savepoints")
 )
 COLUMNS = ["id", "v", "ts"]
+EMPTY_COMMIT = b'{"partitionToWriteStats": {}, "extraMetadata": {}, "operationType": "UPSERT"}'
 
 
 @pytest.fixture
@@ -68,6 +72,53 @@ def test_savepoints_are_compared_and_inspected(path):
     ]
     slices = table.inspect.file_slices(as_of=first)
     assert slices["log_count"].to_pylist() == [2]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [query for query in TWIN.queries if "savepoint" not in query.name],
+    ids=lambda query: query.name,
+)
+@pytest.mark.parametrize("deleted", [0, 1, None], ids=["first", "second", "both"])
+def test_rows_stay_after_a_savepoint_is_deleted(path, query, deleted):
+    """Its commit stays on the timeline until the next archiving, before a gap that nothing shows.
+
+    Apache Hudi takes the archived commits for uncommitted ones then, and loses their rows.
+    """
+    options = next(q.options for q in BEYOND.queries if q.name == query.name)
+    for instant in instants(path) if deleted is None else [instants(path)[deleted]]:
+        for file in path.glob(f".hoodie/timeline/{instant}*.savepoint*"):
+            file.unlink()
+    scan = HudiTable(path).scan(**options, on_missing="fail")
+    assert rows(scan.to_arrow()) == known(query.name)
+    assert scan.count() == len(known(query.name))
+
+
+def last_two(path):
+    return HudiTable(path).inspect.commits()["requested_time"].sort().to_pylist()[-2:]
+
+
+@pytest.mark.filterwarnings("ignore:.*of the range is archived")
+@pytest.mark.parametrize("name", ["v6_cow_archived", "v2_mor_archived", "v9_mor_archived"])
+def test_one_commit_that_stayed_behind_the_archive_hides_no_row(tmp_path, name):
+    """Whatever kept the oldest commit on the timeline."""
+    path = load_case(GOLDEN / name).extract(tmp_path)
+    whole = HudiTable(path)
+    archived = [i for i in whole._view.history.archived if i.action in COMMIT_ACTIONS]
+    queries = [{}, {"as_of": last_two(path)[0]}, {"begin": archived[0].requested_time}]
+    expected = [sorted(map(repr, whole.scan(**q).to_arrow().to_pylist())) for q in queries]
+    oldest = archived[0]
+    body = EMPTY_COMMIT
+    if oldest.path.endswith(".parquet"):
+        history = pq.read_table(
+            path / oldest.path, filters=[("instantTime", "=", oldest.requested_time)]
+        )
+        body = history["metadata"][0].as_py()
+    (path / instant_path(oldest, whole.config)).write_bytes(body)
+    table = HudiTable(path)
+    assert table._view.history.committed.first == oldest.requested_time
+    found = [sorted(map(repr, table.scan(**q).to_arrow().to_pylist())) for q in queries]
+    assert found == expected
 
 
 def test_savepoint_that_was_deleted_is_refused(path):

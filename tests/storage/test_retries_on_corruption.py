@@ -113,6 +113,25 @@ def test_compression_on_the_way_gives_the_rows_or_is_named(s3):
     assert "hoodie.properties" in named
 
 
+def test_commit_that_is_damaged_once_on_the_way_is_inspected(s3):
+    def commits(proxy):
+        table = HudiTable(f"s3://lake/{MOR}", storage_options=options(proxy.endpoint))
+        return table.inspect.commits()
+
+    paths = []
+
+    def remember(_, request):
+        paths.append(request.path)
+        return NONE
+
+    with fail_between(s3.endpoint, remember) as proxy:
+        expected = commits(proxy)
+    last = max(path for path in paths if path.endswith("commit"))
+    with fail_between(s3.endpoint, once(last, "tail")) as proxy:
+        assert commits(proxy) == expected
+    assert proxy.failed == ["tail"]
+
+
 def is_log(path):
     return ".log." in path and "/.hoodie/" not in path
 
