@@ -21,9 +21,9 @@ def test_write_is_refused(spark, tmp_path, mode):
     assert "Traceback" not in str(raised.value)
 
 
-def test_write_into_a_table_of_a_catalog_is_refused_without_a_traceback(spark):
+def test_write_into_a_table_of_a_catalog_is_refused_without_a_traceback(sql):
     with pytest.raises(AnalysisException, match=ONLY_READS) as raised:
-        spark.range(1).write.format("hudi-py").saveAsTable("never_made")
+        sql.range(1).write.format("hudi-py").saveAsTable("never_made")
     assert "Traceback" not in str(raised.value)
 
 
