@@ -28,5 +28,5 @@ def test_example_of_a_function_runs(function, ruled, tmp_path, capsys):
     for example in test.examples:  # Spark was started in another folder
         example.source = re.sub(r'"(\./)?orders"', repr(f"{tmp_path}/orders"), example.source)
     test.globs = {"spark": ruled, "hudi_pyspark": hudi_pyspark}
-    doctest.DocTestRunner().run(test)
+    doctest.DocTestRunner(verbose=False).run(test)
     assert capsys.readouterr().out == ""
